@@ -1,0 +1,2 @@
+//! The program `debye`.
+fn main() {}

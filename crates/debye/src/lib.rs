@@ -1,0 +1,1 @@
+//! Debye: a molecular dynamics and electrostatics engine.
