@@ -1,1 +1,8 @@
 //! Debye: a molecular dynamics and electrostatics engine.
+
+pub mod expr;
+pub mod forces;
+pub mod integrate;
+pub mod potentials;
+pub mod system;
+pub mod truncation;

@@ -1,0 +1,99 @@
+//! [`Quat`]: an orientation.
+
+use super::{Mat3, Real, Vec3};
+
+/// A quaternion w + xi + yj + zk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Quat<R> {
+    /// Scalar part.
+    pub w: R,
+    /// Vector part.
+    pub v: Vec3<R>,
+}
+
+impl<R: Real> Quat<R> {
+    /// No rotation.
+    #[inline(always)]
+    pub fn identity() -> Self {
+        Self {
+            w: R::lit(1.0),
+            v: Vec3::zero(),
+        }
+    }
+
+    /// The rotation by `angle` about a unit vector.
+    #[inline(always)]
+    pub fn about(axis: Vec3<R>, angle: R) -> Self {
+        let half = angle * R::lit(0.5);
+        Self {
+            w: half.cos(),
+            v: axis * half.sin(),
+        }
+    }
+
+    /// First `other`, then `self`.
+    #[inline(always)]
+    pub fn compose(self, other: Self) -> Self {
+        Self {
+            w: self.w * other.w - self.v.dot(other.v),
+            v: other.v * self.w + self.v * other.w + self.v.cross(other.v),
+        }
+    }
+
+    /// The opposite rotation.
+    #[inline(always)]
+    pub fn conjugate(self) -> Self {
+        Self {
+            w: self.w,
+            v: -self.v,
+        }
+    }
+
+    /// Scaled to length one.
+    #[inline(always)]
+    pub fn normalised(self) -> Self {
+        let s = (self.w * self.w + self.v.norm2()).sqrt().recip();
+        Self {
+            w: self.w * s,
+            v: self.v * s,
+        }
+    }
+
+    /// The vector turned by this rotation.
+    #[inline(always)]
+    pub fn rotate(self, u: Vec3<R>) -> Vec3<R> {
+        let t = self.v.cross(u) * R::lit(2.0);
+        u + t * self.w + self.v.cross(t)
+    }
+
+    /// As a matrix that turns column vectors.
+    #[inline(always)]
+    pub fn to_matrix(self) -> Mat3<R> {
+        let (o, e) = (R::lit(0.0), R::lit(1.0));
+        Mat3::from_rows(
+            self.rotate(Vec3::new(e, o, o)),
+            self.rotate(Vec3::new(o, e, o)),
+            self.rotate(Vec3::new(o, o, e)),
+        )
+        .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarter_turn_about_z() {
+        let q = Quat::about(Vec3::new(0.0, 0.0, 1.0), std::f64::consts::FRAC_PI_2);
+        let u = q.rotate(Vec3::new(1.0, 0.0, 0.0));
+        assert!((u - Vec3::new(0.0, 1.0, 0.0)).norm() < 1e-15);
+        assert!(
+            (q.to_matrix().apply(Vec3::new(1.0, 2.0, 3.0)) - q.rotate(Vec3::new(1.0, 2.0, 3.0))).norm()
+                < 1e-14
+        );
+        let back = q.conjugate().compose(q);
+        assert!((back.w - 1.0).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,95 @@
+//! How the system moves: time step, thermostats, barostat.
+
+/// Everything that turns forces into motion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dynamics {
+    /// Time step.
+    pub timestep: f64,
+    /// Order of kicks and drifts.
+    pub scheme: Scheme,
+    /// Thermostats, each for its group of species; no species in two of them.
+    pub thermostats: Vec<Thermostat>,
+    /// Barostat.
+    pub barostat: Option<Barostat>,
+    /// Remove the motion of the centre of mass every so many steps; 0 for never.
+    pub remove_momentum_every: u64,
+    /// Seed of every random number of the run.
+    pub seed: u64,
+}
+
+/// Order of kicks and drifts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Velocities and positions at the same time.
+    VelocityVerlet,
+    /// Velocities half a step behind.
+    Leapfrog,
+}
+
+/// A thermostat and the particles it acts on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thermostat {
+    /// Its sort.
+    pub kind: ThermostatKind,
+    /// Indices of species; empty means all.
+    pub species: Vec<u32>,
+    /// Target temperature.
+    pub temperature: f64,
+    /// Relaxation time; 1/friction for Langevin.
+    pub time: f64,
+}
+
+/// Sorts of thermostats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThermostatKind {
+    /// BAOAB Langevin dynamics (Leimkuhler & Matthews 2013).
+    Langevin,
+    /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007).
+    Bussi,
+    /// Nosé–Hoover chain of this length (Martyna, Klein & Tuckerman 1992).
+    NoseHoover {
+        /// Thermostats in the chain.
+        chain: usize,
+    },
+    /// Weak coupling (Berendsen 1984); not canonical.
+    Berendsen,
+}
+
+/// A barostat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Barostat {
+    /// Its sort.
+    pub kind: BarostatKind,
+    /// Which lengths change together.
+    pub coupling: Coupling,
+    /// Target pressure along x, y, z.
+    pub pressure: [f64; 3],
+    /// Relaxation time.
+    pub time: f64,
+    /// Isothermal compressibility along x, y, z.
+    pub compressibility: [f64; 3],
+    /// Temperature of the noise of stochastic cell rescaling.
+    pub temperature: f64,
+    /// Act every so many steps.
+    pub every: u64,
+}
+
+/// Sorts of barostats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarostatKind {
+    /// Weak coupling (Berendsen 1984); fluctuations too small.
+    Berendsen,
+    /// Stochastic cell rescaling (Bernetti & Bussi 2020).
+    CellRescale,
+}
+
+/// Which lengths of the cell change together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coupling {
+    /// x, y and z by one factor.
+    Isotropic,
+    /// x and y by one factor, z by another.
+    SemiIsotropic,
+    /// Each by its own.
+    Anisotropic,
+}

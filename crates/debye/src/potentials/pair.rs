@@ -1,0 +1,156 @@
+//! Interactions of two particles that depend on their distance alone, times their charges where they have any.
+
+use std::marker::PhantomData;
+
+use super::parameter::{Parameter, ParameterError, Parameters, Value};
+use crate::expr::{Dual, Real, Table};
+
+/// How many numbers a pair potential may keep per pair of species.
+pub const MAX_COEFFICIENTS: usize = 8;
+
+/// What a potential precomputes from its parameters, once per pair of species.
+pub type Coefficients<R> = [R; MAX_COEFFICIENTS];
+
+/// What a formula knows of a pair of particles.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a, R> {
+    /// Squared distance.
+    pub r2: R,
+    /// The term's lookup table.
+    pub table: &'a Table,
+}
+
+/// What a potential may use while it prepares its coefficients.
+#[derive(Debug)]
+pub struct Preparation<'a> {
+    /// The cut-off of this pair of species.
+    pub cutoff: f64,
+    /// Numbers for [`Real::gather`]; add to it with [`Table::extend`].
+    pub table: &'a mut Table,
+}
+
+/// Integrals of a potential beyond its cut-off, for a uniform fluid.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tail {
+    /// ∫ from the cut-off to ∞ of r² u(r) dr.
+    pub energy: f64,
+    /// ∫ from the cut-off to ∞ of r³ u′(r) dr.
+    pub virial: f64,
+}
+
+/// Parameters for which the tests of every potential are run, and the distances they cover.
+#[derive(Clone, Debug)]
+pub struct PairSample {
+    /// In the order of `PARAMETERS`.
+    pub values: Vec<Value>,
+    /// From which distance.
+    pub from: f64,
+    /// To which distance; also the cut-off.
+    pub to: f64,
+}
+
+/// A pair potential u(r).
+///
+/// `energy` alone is enough: forces are derived from it with [`Dual`]. Where a hand-written
+/// derivative is measurably faster, override `energy_and_slope`; the tests hold both together.
+pub trait PairPotential: Send + Sync + 'static {
+    /// The `kind` in input files.
+    const NAME: &'static str;
+    /// What an input file must give.
+    const PARAMETERS: &'static [Parameter];
+    /// Whether the formula is per unit of k_e q_i q_j: the engine then multiplies the energy,
+    /// truncation included, by that product.
+    const USES_CHARGES: bool = false;
+
+    /// Refuses parameters that make no sense.
+    fn check(p: Parameters) -> Result<(), ParameterError>;
+
+    /// Precomputes the numbers `energy` reads.
+    fn coefficients(p: Parameters, preparation: &mut Preparation) -> Coefficients<f64>;
+
+    /// The energy of a pair.
+    fn energy<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> R;
+
+    /// The energy and its derivative by the *squared* distance.
+    #[inline(always)]
+    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+        let dual = Pair {
+            r2: Dual::variable(pair.r2),
+            table: pair.table,
+        };
+        Self::energy(dual, &c.map(Dual::constant))
+    }
+
+    /// The cut-off that belongs to the potential itself, where it has one (WCA).
+    fn natural_cutoff(_p: Parameters) -> Option<f64> {
+        None
+    }
+
+    /// The analytic tail beyond the cut-off, where it is finite and known.
+    fn tail(_p: Parameters, _cutoff: f64) -> Option<Tail> {
+        None
+    }
+
+    /// Parameters for the tests; at least one.
+    fn samples() -> Vec<PairSample>;
+}
+
+/// A [`PairPotential`] behind a pointer: what the register holds.
+pub trait PairFamily: Send + Sync {
+    /// The `kind` in input files.
+    fn name(&self) -> &'static str;
+    /// What an input file must give.
+    fn parameters(&self) -> &'static [Parameter];
+    /// Whether charges matter.
+    fn uses_charges(&self) -> bool;
+    /// Refuses parameters that make no sense.
+    fn check(&self, p: Parameters) -> Result<(), ParameterError>;
+    /// Precomputes coefficients.
+    fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64>;
+    /// The potential's own cut-off.
+    fn natural_cutoff(&self, p: Parameters) -> Option<f64>;
+    /// The analytic tail.
+    fn tail(&self, p: Parameters, cutoff: f64) -> Option<Tail>;
+    /// Parameters for the tests.
+    fn samples(&self) -> Vec<PairSample>;
+    /// Energy and derivative by r², in double precision.
+    fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64>;
+    /// The energy alone, as the formula is written.
+    fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64;
+}
+
+/// Makes a [`PairFamily`] of a [`PairPotential`].
+pub(crate) struct PairAdapter<P>(pub(crate) PhantomData<P>);
+
+impl<P: PairPotential> PairFamily for PairAdapter<P> {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+    fn parameters(&self) -> &'static [Parameter] {
+        P::PARAMETERS
+    }
+    fn uses_charges(&self) -> bool {
+        P::USES_CHARGES
+    }
+    fn check(&self, p: Parameters) -> Result<(), ParameterError> {
+        P::check(p)
+    }
+    fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
+        P::coefficients(p, preparation)
+    }
+    fn natural_cutoff(&self, p: Parameters) -> Option<f64> {
+        P::natural_cutoff(p)
+    }
+    fn tail(&self, p: Parameters, cutoff: f64) -> Option<Tail> {
+        P::tail(p, cutoff)
+    }
+    fn samples(&self) -> Vec<PairSample> {
+        P::samples()
+    }
+    fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64> {
+        P::energy_and_slope(pair, c)
+    }
+    fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64 {
+        P::energy(pair, c)
+    }
+}

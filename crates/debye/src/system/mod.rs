@@ -1,0 +1,41 @@
+//! What is simulated: units, cell, particles, species, topology, and builders that make them.
+
+mod cell;
+mod exclusions;
+mod particles;
+mod topology;
+mod units;
+
+pub use cell::{Cell, CellError};
+pub use exclusions::{Exclusions, ScaledPair};
+pub use particles::Particles;
+pub use topology::{Link, Topology};
+pub use units::{Dimension, Units};
+
+/// A sort of particle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Species {
+    /// Its name.
+    pub name: String,
+    /// Its mass.
+    pub mass: f64,
+    /// Its charge.
+    pub charge: f64,
+}
+
+/// Everything there is to simulate, before anyone says how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct System {
+    /// What the numbers mean.
+    pub units: Units,
+    /// The box.
+    pub cell: Cell,
+    /// The sorts of particles.
+    pub species: Vec<Species>,
+    /// The particles.
+    pub particles: Particles,
+    /// Who is bonded to whom.
+    pub topology: Topology,
+    /// Pairs left out of the pair terms.
+    pub exclusions: Exclusions,
+}

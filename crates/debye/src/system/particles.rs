@@ -1,0 +1,45 @@
+//! [`Particles`]: structure of arrays.
+
+use crate::expr::Vec3;
+
+/// The state and the fixed properties of every particle; all lists have the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Particles {
+    /// Positions, inside the cell or not.
+    pub positions: Vec<Vec3<f64>>,
+    /// Velocities.
+    pub velocities: Vec<Vec3<f64>>,
+    /// How often a position was wrapped along a, b, c: position + images·cell is the unwrapped one.
+    pub images: Vec<[i32; 3]>,
+    /// Index into the system's species.
+    pub species: Vec<u32>,
+    /// Masses.
+    pub masses: Vec<f64>,
+    /// Charges.
+    pub charges: Vec<f64>,
+    /// Molecule numbers, counted from 0.
+    pub molecules: Vec<u32>,
+}
+
+impl Particles {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    /// Adds a particle at rest.
+    pub fn push(&mut self, position: Vec3<f64>, species: u32, mass: f64, charge: f64, molecule: u32) {
+        self.positions.push(position);
+        self.velocities.push(Vec3::zero());
+        self.images.push([0; 3]);
+        self.species.push(species);
+        self.masses.push(mass);
+        self.charges.push(charge);
+        self.molecules.push(molecule);
+    }
+}
