@@ -1,8 +1,10 @@
 //! Debye: a molecular dynamics and electrostatics engine.
 
+pub mod backend;
 pub mod expr;
 pub mod forces;
 pub mod integrate;
+pub mod neighbors;
 pub mod potentials;
 pub mod system;
 pub mod truncation;

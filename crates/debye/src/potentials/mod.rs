@@ -42,4 +42,4 @@ register!(DIHEDRALS: DihedralFamily via DihedralAdapter {
 });
 
 use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
-use pair::PairAdapter;
+pub(crate) use pair::PairAdapter;

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
+use crate::backend::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Table};
 
 /// How many numbers a pair potential may keep per pair of species.
@@ -96,7 +97,7 @@ pub trait PairPotential: Send + Sync + 'static {
 }
 
 /// A [`PairPotential`] behind a pointer: what the register holds.
-pub trait PairFamily: Send + Sync {
+pub trait PairFamily: PairKernels + Send + Sync {
     /// The `kind` in input files.
     fn name(&self) -> &'static str;
     /// What an input file must give.

@@ -1,0 +1,3 @@
+//! Where a simulation runs.
+
+pub mod cpu;
