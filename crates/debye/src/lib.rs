@@ -6,5 +6,6 @@ pub mod forces;
 pub mod integrate;
 pub mod neighbors;
 pub mod potentials;
+pub mod random;
 pub mod system;
 pub mod truncation;
