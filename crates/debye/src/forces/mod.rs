@@ -1,5 +1,10 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
+pub mod geometry;
+mod tail;
+
+pub use tail::TailCorrection;
+
 use crate::expr::Table;
 use crate::potentials::{AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, PairFamily};
 use crate::truncation::{Truncation, TruncationCoefficients};

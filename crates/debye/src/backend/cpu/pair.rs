@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::simd::{Array, Coordinate, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]
 use super::simd::{F32x8, F32x16, F64x4, F64x8};
-use crate::expr::{Dual, Real, Table, Vec3};
+use crate::expr::{Dual, Table, Vec3};
 use crate::forces::PairTerm;
 use crate::neighbors::ListBlock;
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairAdapter, PairPotential};
@@ -74,6 +74,16 @@ pub struct PairSums {
     pub energy: f64,
     /// Σ r⊗F: xx yy zz xy xz yz.
     pub virial: [f64; 6],
+}
+
+impl PairSums {
+    /// Adds another block.
+    pub fn add(&mut self, other: &Self) {
+        self.energy += other.energy;
+        for (total, part) in self.virial.iter_mut().zip(other.virial) {
+            *total += part;
+        }
+    }
 }
 
 /// A kernel: adds forces of one block of a list; returns sums if it is a kernel with energies.
@@ -146,13 +156,13 @@ where
         let mut virial = [L::lit(0.0); 6];
         for entries in block.entries(offset).chunks_exact(L::WIDTH) {
             // SAFETY: entries of the block are inside the coordinates by the caller's promise.
-            let others = unsafe { L::indices(entries.as_ptr()) };
-            let d = unsafe { L::differences(job.coordinates.as_ptr(), others, own) };
+            let d = unsafe { L::differences(job.coordinates.as_ptr(), entries.as_ptr(), own) };
             let r2 = d.norm2() * unit2;
             let gathered;
             let row = if UNIFORM {
                 &broadcast
             } else {
+                let others = unsafe { L::indices(entries.as_ptr()) };
                 let pairs = unsafe { L::species(job.species.as_ptr(), others, row_of_own) };
                 gathered = Row::<L>::with(|k| unsafe { L::lookup(columns[k].as_ptr(), pairs) });
                 &gathered
@@ -162,6 +172,7 @@ where
             let t = row.truncation.map(Dual::constant);
             let mut full = T::apply(bare, Dual::variable(r2), &t);
             if P::USES_CHARGES {
+                let others = unsafe { L::indices(entries.as_ptr()) };
                 let charges = charge * unsafe { L::charges(job.coordinates.as_ptr(), others) };
                 full = Dual {
                     value: full.value * charges,

@@ -111,11 +111,11 @@ macro_rules! array_lanes {
             #[inline(always)]
             unsafe fn differences(
                 coordinates: *const [$coordinate; 4],
-                others: [u32; $width],
+                others: *const u32,
                 own: &[$coordinate; 4],
             ) -> Vec3<Self> {
-                // SAFETY: the caller promised indices inside the coordinates.
-                let rows = others.map(|j| unsafe { *coordinates.add(j as usize) });
+                // SAFETY: the caller promised readable indices inside the coordinates.
+                let rows = unsafe { Self::indices(others) }.map(|j| unsafe { *coordinates.add(j as usize) });
                 let axis = |k: usize| Self(rows.map(|row| $difference(own[k], row[k])));
                 Vec3::new(axis(0), axis(1), axis(2))
             }

@@ -62,23 +62,30 @@ impl F32x8 {
     unsafe fn read_indices(entries: *const u32) -> __m256i {
         unsafe { _mm256_loadu_si256(entries.cast()) }
     }
+    /// Eight loads of a whole particle and a transposition.
     #[inline(always)]
-    unsafe fn gather_differences(
+    unsafe fn read_differences(
         coordinates: *const [i32; 4],
-        others: __m256i,
+        others: *const u32,
         own: &[i32; 4],
     ) -> Vec3<Self> {
         unsafe {
-            let base: *const i32 = coordinates.cast();
-            let at = _mm256_slli_epi32::<2>(others);
-            let axis = |k: usize| {
-                let other = _mm256_i32gather_epi32::<4>(base.add(k), at);
+            let row = |k: usize| _mm_loadu_si128(coordinates.add(*others.add(k) as usize).cast());
+            let halves = |k: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(row(k)), row(k + 4));
+            let (a, b, c, d) = (halves(0), halves(1), halves(2), halves(3));
+            let (xy01, xy23) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+            let (zw01, zw23) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+            let minus = |k: usize, other: __m256i| {
                 Self(_mm256_cvtepi32_ps(_mm256_sub_epi32(
                     _mm256_set1_epi32(own[k]),
                     other,
                 )))
             };
-            Vec3::new(axis(0), axis(1), axis(2))
+            Vec3::new(
+                minus(0, _mm256_unpacklo_epi64(xy01, xy23)),
+                minus(1, _mm256_unpackhi_epi64(xy01, xy23)),
+                minus(2, _mm256_unpacklo_epi64(zw01, zw23)),
+            )
         }
     }
     #[inline(always)]
@@ -177,21 +184,22 @@ impl F64x4 {
         unsafe { _mm_loadu_si128(entries.cast()) }
     }
     #[inline(always)]
-    unsafe fn gather_differences(
+    unsafe fn read_differences(
         coordinates: *const [f64; 4],
-        others: __m128i,
+        others: *const u32,
         own: &[f64; 4],
     ) -> Vec3<Self> {
         unsafe {
-            let base: *const f64 = coordinates.cast();
-            let at = _mm_slli_epi32::<2>(others);
-            let axis = |k: usize| {
-                Self(_mm256_sub_pd(
-                    _mm256_set1_pd(own[k]),
-                    _mm256_i32gather_pd::<8>(base.add(k), at),
-                ))
-            };
-            Vec3::new(axis(0), axis(1), axis(2))
+            let row = |k: usize| _mm256_loadu_pd(coordinates.add(*others.add(k) as usize).cast());
+            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            let (xz01, xz23) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+            let (yw01, yw23) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+            let minus = |k: usize, other: __m256d| Self(_mm256_sub_pd(_mm256_set1_pd(own[k]), other));
+            Vec3::new(
+                minus(0, _mm256_permute2f128_pd::<0x20>(xz01, xz23)),
+                minus(1, _mm256_permute2f128_pd::<0x20>(yw01, yw23)),
+                minus(2, _mm256_permute2f128_pd::<0x31>(xz01, xz23)),
+            )
         }
     }
     #[inline(always)]

@@ -142,23 +142,37 @@ impl F32x16 {
     unsafe fn read_indices(entries: *const u32) -> __m512i {
         unsafe { _mm512_loadu_si512(entries.cast()) }
     }
+    /// Sixteen loads of a whole particle and a transposition: fewer memory operations than three
+    /// gathers of sixteen.
     #[inline(always)]
-    unsafe fn gather_differences(
+    unsafe fn read_differences(
         coordinates: *const [i32; 4],
-        others: __m512i,
+        others: *const u32,
         own: &[i32; 4],
     ) -> Vec3<Self> {
         unsafe {
-            let base: *const i32 = coordinates.cast();
-            let at = _mm512_slli_epi32::<2>(others);
-            let axis = |k: usize| {
-                let other = _mm512_i32gather_epi32::<4>(at, base.add(k));
+            let row = |k: usize| _mm_loadu_si128(coordinates.add(*others.add(k) as usize).cast());
+            // Particles k, k + 4, k + 8, k + 12, one in each quarter.
+            let quarters = |k: usize| {
+                let a = _mm512_castsi128_si512(row(k));
+                let a = _mm512_inserti32x4::<1>(a, row(k + 4));
+                let a = _mm512_inserti32x4::<2>(a, row(k + 8));
+                _mm512_inserti32x4::<3>(a, row(k + 12))
+            };
+            let (a, b, c, d) = (quarters(0), quarters(1), quarters(2), quarters(3));
+            let (xy01, xy23) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+            let (zw01, zw23) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+            let minus = |k: usize, other: __m512i| {
                 Self(_mm512_cvtepi32_ps(_mm512_sub_epi32(
                     _mm512_set1_epi32(own[k]),
                     other,
                 )))
             };
-            Vec3::new(axis(0), axis(1), axis(2))
+            Vec3::new(
+                minus(0, _mm512_unpacklo_epi64(xy01, xy23)),
+                minus(1, _mm512_unpackhi_epi64(xy01, xy23)),
+                minus(2, _mm512_unpacklo_epi64(zw01, zw23)),
+            )
         }
     }
     #[inline(always)]
@@ -214,21 +228,26 @@ impl F64x8 {
         unsafe { _mm256_loadu_si256(entries.cast()) }
     }
     #[inline(always)]
-    unsafe fn gather_differences(
+    unsafe fn read_differences(
         coordinates: *const [f64; 4],
-        others: __m256i,
+        others: *const u32,
         own: &[f64; 4],
     ) -> Vec3<Self> {
         unsafe {
-            let base: *const f64 = coordinates.cast();
-            let at = _mm256_slli_epi32::<2>(others);
-            let axis = |k: usize| {
-                Self(_mm512_sub_pd(
-                    _mm512_set1_pd(own[k]),
-                    _mm512_i32gather_pd::<8>(at, base.add(k)),
-                ))
-            };
-            Vec3::new(axis(0), axis(1), axis(2))
+            let row = |k: usize| _mm256_loadu_pd(coordinates.add(*others.add(k) as usize).cast());
+            // Particles k and k + 4, one in each half.
+            let halves = |k: usize| _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(row(k)), row(k + 4));
+            let (a, b, c, d) = (halves(0), halves(1), halves(2), halves(3));
+            let (xz01, xz23) = (_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+            let (yw01, yw23) = (_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            let minus = |k: usize, other: __m512d| Self(_mm512_sub_pd(_mm512_set1_pd(own[k]), other));
+            Vec3::new(
+                minus(0, _mm512_permutex2var_pd(xz01, first, xz23)),
+                minus(1, _mm512_permutex2var_pd(yw01, first, yw23)),
+                minus(2, _mm512_permutex2var_pd(xz01, second, xz23)),
+            )
         }
     }
     #[inline(always)]

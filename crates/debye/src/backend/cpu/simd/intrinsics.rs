@@ -155,11 +155,11 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             unsafe fn differences(
                 coordinates: *const [$coordinate; 4],
-                others: $indices,
+                others: *const u32,
                 own: &[$coordinate; 4],
             ) -> Vec3<Self> {
                 // SAFETY: the caller's promise.
-                unsafe { Self::gather_differences(coordinates, others, own) }
+                unsafe { Self::read_differences(coordinates, others, own) }
             }
             #[inline(always)]
             unsafe fn charges(coordinates: *const [$coordinate; 4], others: $indices) -> Self {

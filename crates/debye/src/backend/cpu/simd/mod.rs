@@ -104,20 +104,20 @@ pub trait Lanes: Real {
     /// `entries` must be readable for `WIDTH` numbers and the processor must have the instructions.
     unsafe fn indices(entries: *const u32) -> Self::Indices;
 
-    /// `own − other` for every index, in the units of the coordinates.
+    /// `own − other` for `WIDTH` others, in the units of the coordinates.
     ///
     /// # Safety
-    /// Every index must be inside `coordinates` and the processor must have the instructions.
+    /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
     unsafe fn differences(
         coordinates: *const [Self::Coordinate; 4],
-        others: Self::Indices,
+        others: *const u32,
         own: &[Self::Coordinate; 4],
     ) -> Vec3<Self>;
 
     /// The charges of the others.
     ///
     /// # Safety
-    /// As for [`Lanes::differences`].
+    /// Every index must be inside `coordinates` and the processor must have the instructions.
     unsafe fn charges(coordinates: *const [Self::Coordinate; 4], others: Self::Indices) -> Self;
 
     /// The charge stored with one particle.
