@@ -1,4 +1,5 @@
 //! Crystals, spheres, random places, copies.
+#![allow(clippy::unwrap_used)]
 
 use debye::expr::Vec3;
 use debye::system::build::{self, BuildError, Edge, Lattice};

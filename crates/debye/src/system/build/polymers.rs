@@ -124,13 +124,7 @@ impl PolymerBuilder {
             system.particles.images[i] = image;
         }
         system.topology.bond_kinds = vec![self.bond_kind.clone()];
-        system.topology.bonds = (0..total as u32)
-            .filter(|i| (*i as usize + 1) % self.beads != 0)
-            .map(|i| Link {
-                kind: 0,
-                atoms: [i, i + 1],
-            })
-            .collect();
+        system.topology.bonds = self.along(1).map(|atoms| Link { kind: 0, atoms }).collect();
         system.exclusions =
             Exclusions::from_bonds(&system.topology, total, &ExclusionRule::through(self.exclude))?;
         Ok(system)
