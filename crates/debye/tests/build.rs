@@ -140,6 +140,14 @@ fn spheres_of_exact_arithmetic() {
         build::sphere(Lattice::Sc, 5.0).spacing(1.0).side(10).build(),
         Err(BuildError::SphereTooLarge { .. })
     ));
+    assert!(
+        build::sphere(Lattice::Sc, 5.0)
+            .spacing(1.0)
+            .side(13)
+            .build()
+            .is_err()
+    );
+    assert!(build::sphere(Lattice::Sc, 1e300).spacing(1.0).build().is_err());
 }
 
 #[test]
@@ -342,6 +350,8 @@ fn copies_of_a_crystal_are_the_larger_crystal() {
     assert_eq!(copies.cell, large.cell);
     assert!(build::replicate(&small, [1, 0, 1]).is_err());
     assert!(build::replicate(&small, [1 << 20, 1 << 20, 1]).is_err());
+    let nothing = build::random(small.cell).build().unwrap();
+    assert!(build::replicate(&nothing, [usize::MAX, 1, 1]).is_err());
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn kremer_grest_melt() {
     assert_eq!(system.topology.bonds[99].atoms, [100, 101]);
     let shortest = closest(&system);
     println!("closest {shortest}");
-    assert!(shortest >= 0.8 - 1e-9, "{shortest}");
+    assert!(shortest >= 0.9 - 1e-9, "{shortest}");
     assert_eq!(system, make().build().unwrap());
     assert_ne!(system, make().seed(4).build().unwrap());
 }

@@ -37,7 +37,7 @@ pub struct PolymerBuilder {
 ///
 /// Chains are grown one after another, each bead into the first free one of a few places tried or else into
 /// the one furthest from its neighbours. What overlaps then is pushed apart, bonds held, until all distances
-/// are kept; at the density 0.85 and the distance 0.8 that takes a moment. Where they cannot all be kept
+/// are kept; at the density 0.85 and the distance 0.9 that takes a moment. Where they cannot all be kept
 /// (too dense), the best reached is returned. Beads of a chain follow one another and share a molecule
 /// number; positions are wrapped into the cell, and images lead back to whole chains.
 pub fn polymers(chains: usize, beads: usize) -> PolymerBuilder {
@@ -46,7 +46,7 @@ pub fn polymers(chains: usize, beads: usize) -> PolymerBuilder {
         beads,
         density: None,
         bond_length: 0.97,
-        minimum_distance: 0.8,
+        minimum_distance: 0.9,
         bond_kind: "bond".to_owned(),
         exclude: 0,
         seed: 0,
@@ -67,7 +67,7 @@ impl PolymerBuilder {
         self
     }
 
-    /// Beads that are not bonded are no closer than this where possible; 0.8 unless said.
+    /// Beads that are not bonded are no closer than this where possible; 0.9 unless said.
     pub fn minimum_distance(mut self, distance: f64) -> Self {
         self.minimum_distance = distance;
         self
