@@ -15,6 +15,15 @@ pub enum Mixing {
     Explicit,
 }
 
+/// Energy × lengthⁿ: the dimension of a coefficient of r⁻ⁿ.
+pub const fn energy_times_length(n: i8) -> Dimension {
+    let energy = Dimension::ENERGY;
+    Dimension {
+        length: energy.length + n,
+        ..energy
+    }
+}
+
 /// What sort of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -44,6 +53,16 @@ impl Parameter {
             name,
             kind: Kind::Quantity(dimension),
             mixing,
+            default: None,
+        }
+    }
+
+    /// A required sampled function.
+    pub const fn samples(name: &'static str) -> Self {
+        Self {
+            name,
+            kind: Kind::Samples,
+            mixing: Mixing::Explicit,
             default: None,
         }
     }
