@@ -7,5 +7,6 @@ pub mod integrate;
 pub mod neighbors;
 pub mod potentials;
 pub mod random;
+pub mod run;
 pub mod system;
 pub mod truncation;

@@ -32,12 +32,14 @@ pub struct CpuEngine {
     exclusions: Exclusions,
     units: Units,
     molecules: Vec<u32>,
+    /// Masses, charges and species in the order of the input.
+    original: (Vec<f64>, Vec<f64>, Vec<u32>),
     pairs: Box<dyn Interactions>,
     bonded: BondedForces,
     tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
-    sums: Vec<PairSums>,
-    sums_step: Option<u64>,
+    pub(super) sums: Vec<PairSums>,
+    pub(super) sums_step: Option<u64>,
     names: Vec<String>,
     degrees_of_freedom: f64,
     rounding: Rounding,
@@ -85,8 +87,21 @@ impl CpuEngine {
         Ok(engine)
     }
 
-    /// An engine without lists or forces, for a state that is about to be restored.
-    pub(super) fn unevaluated(
+    /// An engine that goes on from a saved state.
+    pub fn resumed(
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        saved: &[u8],
+    ) -> Result<Self, EngineError> {
+        let mut engine = Self::unevaluated(system, field, dynamics, settings)?;
+        engine.restore(saved)?;
+        Ok(engine)
+    }
+
+    /// An engine without lists or forces.
+    fn unevaluated(
         system: &System,
         field: &ForceField,
         dynamics: &Dynamics,
@@ -127,6 +142,11 @@ impl CpuEngine {
             exclusions: system.exclusions.clone(),
             units: system.units,
             molecules: system.particles.molecules.clone(),
+            original: (
+                system.particles.masses.clone(),
+                system.particles.charges.clone(),
+                system.particles.species.clone(),
+            ),
             rounding: if settings.precision == Precision::Single {
                 Rounding::Single
             } else {
@@ -301,13 +321,13 @@ impl CpuEngine {
     }
 
     /// Brings the list up to date: a new one where any pair may have come too close unseen.
-    fn refresh(&mut self) -> Result<(), EngineError> {
+    pub(super) fn refresh(&mut self) -> Result<(), EngineError> {
         let began = Instant::now();
         let v = &self.verlet;
         let [first, second] = motion::largest_displacements(&self.state.positions, &v.reference, v.scale);
         let heights = self.state.cell.heights();
         let longest = heights.x.max(heights.y).max(heights.z).max(4.0 * v.radius);
-        if !(first <= longest) {
+        if first.is_nan() || first > longest {
             return Err(self.diagnose());
         }
         let shrink = v.scale.x.min(v.scale.y).min(v.scale.z);
@@ -388,7 +408,7 @@ impl CpuEngine {
     }
 
     /// Forces at the positions now; with `energy`, energies and virials too.
-    fn evaluate(&mut self, energy: bool) -> Result<(), EngineError> {
+    pub(super) fn evaluate(&mut self, energy: bool) -> Result<(), EngineError> {
         let began = Instant::now();
         let mut forces = std::mem::take(&mut self.state.forces);
         let mut sums = self.pairs.forces(&mut forces, energy);
@@ -541,6 +561,11 @@ impl CpuEngine {
             + self.verlet.reference.capacity() * 24
             + self.pairs.size().bytes
             + self.bonded.bytes()
+    }
+
+    /// Masses, charges and species in the order of the input.
+    pub(super) fn original(&self) -> (Vec<f64>, Vec<f64>, Vec<u32>) {
+        self.original.clone()
     }
 
     /// Who went wrong, from the forces and places of the last evaluation.

@@ -225,33 +225,32 @@ entry!(avx2_single, "avx2,fma", F32x8);
 #[cfg(target_arch = "x86_64")]
 entry!(avx2_double, "avx2,fma", F64x4);
 
+/// Which of a potential's kernels fits. The forces of all of them are the same to the last bit, so
+/// only the variants whose speed matters exist: without energies, and on the widest vectors for one
+/// set of parameters.
 macro_rules! choose {
     ($set:expr, $truncation:expr, $uniform:expr, $energy:expr, $avx512:ident, $avx2:ident, $portable:ty) => {{
-        macro_rules! with_truncation {
+        macro_rules! with {
             ($t:ty) => {
-                match ($uniform, $energy) {
-                    (true, true) => with_set!($t, true, true),
-                    (true, false) => with_set!($t, true, false),
-                    (false, true) => with_set!($t, false, true),
-                    (false, false) => with_set!($t, false, false),
-                }
-            };
-        }
-        macro_rules! with_set {
-            ($t:ty, $u:literal, $e:literal) => {
                 match $set {
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx512 => $avx512::<P, $t, $u, $e>,
+                    InstructionSet::Avx512 if $energy => $avx512::<P, $t, false, true>,
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx2 => $avx2::<P, $t, $u, $e>,
-                    _ => visit::<P, $t, $portable, $u, $e>,
+                    InstructionSet::Avx512 if $uniform => $avx512::<P, $t, true, false>,
+                    #[cfg(target_arch = "x86_64")]
+                    InstructionSet::Avx512 => $avx512::<P, $t, false, false>,
+                    #[cfg(target_arch = "x86_64")]
+                    InstructionSet::Avx2 if $energy => $avx2::<P, $t, false, true>,
+                    #[cfg(target_arch = "x86_64")]
+                    InstructionSet::Avx2 => $avx2::<P, $t, false, false>,
+                    _ => visit::<P, $t, $portable, false, true>,
                 }
             };
         }
         match $truncation {
-            Truncation::Cut | Truncation::Shift => with_truncation!(Shifted),
-            Truncation::ForceShift => with_truncation!(ForceShifted),
-            Truncation::Switch { .. } => with_truncation!(Switched),
+            Truncation::Cut | Truncation::Shift => with!(Shifted),
+            Truncation::ForceShift => with!(ForceShifted),
+            Truncation::Switch { .. } => with!(Switched),
         }
     }};
 }
@@ -264,7 +263,7 @@ impl<P: PairPotential> PairKernels for PairAdapter<P> {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<i32, f32> {
-        choose!(set, t, uniform, energy, avx512_single, avx2_single, Array<f32, 8>)
+        choose!(set, t, uniform, energy, avx512_single, avx2_single, Array<f32, 4>)
     }
     fn double(
         &self,
@@ -273,7 +272,7 @@ impl<P: PairPotential> PairKernels for PairAdapter<P> {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<f64, f64> {
-        choose!(set, t, uniform, energy, avx512_double, avx2_double, Array<f64, 4>)
+        choose!(set, t, uniform, energy, avx512_double, avx2_double, Array<f64, 2>)
     }
 }
 

@@ -52,7 +52,11 @@ const FIXED_RANGE: f64 = (1_u32 << 30) as f64;
 
 impl Store for super::pair::Single {
     fn width(set: InstructionSet) -> usize {
-        if set == InstructionSet::Avx512 { 16 } else { 8 }
+        match set {
+            InstructionSet::Avx512 => 16,
+            InstructionSet::Avx2 => 8,
+            InstructionSet::Portable => 4,
+        }
     }
     fn unit(extent: f64) -> f64 {
         extent / FIXED_RANGE
@@ -84,7 +88,11 @@ impl Store for super::pair::Single {
 
 impl Store for super::pair::Double {
     fn width(set: InstructionSet) -> usize {
-        if set == InstructionSet::Avx512 { 8 } else { 4 }
+        match set {
+            InstructionSet::Avx512 => 8,
+            InstructionSet::Avx2 => 4,
+            InstructionSet::Portable => 2,
+        }
     }
     fn unit(_extent: f64) -> f64 {
         1.0

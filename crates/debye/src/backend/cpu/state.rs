@@ -60,11 +60,6 @@ impl State {
         self.positions.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.positions.is_empty()
-    }
-
     /// Moves every particle back into the cell, counting in `images`.
     pub fn wrap(&mut self) {
         let cell = self.cell;

@@ -176,9 +176,9 @@ macro_rules! array_lanes {
 
 array_lanes!(
     f32,
-    8,
+    4,
     i32,
     |a: i32, b: i32| (a.wrapping_sub(b)) as f32,
     |w: i32| f32::from_bits(w as u32)
 );
-array_lanes!(f64, 4, f64, |a: f64, b: f64| a - b, |w: f64| w);
+array_lanes!(f64, 2, f64, |a: f64, b: f64| a - b, |w: f64| w);

@@ -72,9 +72,6 @@ impl InstructionSet {
     }
 }
 
-/// What neighbour lists are padded to: a multiple of every width.
-pub const PADDING: usize = 16;
-
 /// Coordinates as the pair kernels read them: x, y, z and the charge.
 ///
 /// `f64` holds lengths. `i32` holds lengths in units of the frame's resolution, so that

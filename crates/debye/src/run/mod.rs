@@ -1,0 +1,3 @@
+//! A simulation from beginning to end.
+
+pub mod codec;
