@@ -55,7 +55,7 @@ impl Tape {
         let _ = writeln!(
             text,
             "__device__ __forceinline__ void {name}({})\n{{",
-            printer.arguments().join(", ")
+            printer.arguments()
         );
         let needed = printer.lines_needed();
         for (place, node) in self.nodes.iter().enumerate() {
@@ -91,7 +91,8 @@ impl Printer<'_> {
         format!("{} operations: {}", self.tape.operations(), list.join(", "))
     }
 
-    fn arguments(&self) -> Vec<String> {
+    /// The list of arguments: on one line where it is short, else inputs, tables and outputs apart.
+    fn arguments(&self) -> String {
         let real = self.real.name();
         let inputs = self.tape.inputs.iter().map(|name| format!("const {real} {name}"));
         let tables = (0..self.tape.tables).map(|i| {
@@ -103,7 +104,18 @@ impl Printer<'_> {
             .outputs
             .iter()
             .map(|(name, _)| format!("{real} &{name}"));
-        inputs.chain(tables).chain(outputs).collect()
+        let groups: [Vec<String>; 3] = [inputs.collect(), tables.collect(), outputs.collect()];
+        let short = groups.iter().flatten().map(String::len).sum::<usize>() < 80;
+        let lines = groups
+            .iter()
+            .filter(|group| !group.is_empty())
+            .map(|group| group.join(", "));
+        let lines: Vec<String> = lines.collect();
+        if short {
+            lines.join(", ")
+        } else {
+            format!("\n    {}", lines.join(",\n    "))
+        }
     }
 
     fn table(&self, i: u32) -> String {
@@ -114,7 +126,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The square root under an inverse is part of `rsqrt`; every other line is printed.
+    /// A root that is only divided by is part of an `rsqrt`; every other line is printed.
     fn lines_needed(&self) -> Vec<bool> {
         let mut needed = vec![false; self.tape.nodes.len()];
         for (_, place) in &self.tape.outputs {
@@ -122,21 +134,26 @@ impl Printer<'_> {
         }
         for (place, &node) in self.tape.nodes.iter().enumerate().rev() {
             if needed[place] {
-                match self.under_rsqrt(node) {
-                    Some(inner) => needed[inner as usize] = true,
-                    None => node.operands().for_each(|operand| needed[operand] = true),
+                match (node, self.divided_by_root(node)) {
+                    (Node::Binary(_, a, _), Some(inner)) => {
+                        [a, inner]
+                            .into_iter()
+                            .for_each(|operand| needed[operand as usize] = true);
+                    }
+                    (_, Some(inner)) => needed[inner as usize] = true,
+                    (_, None) => node.operands().for_each(|operand| needed[operand] = true),
                 }
             }
         }
         needed
     }
 
-    /// x where the line is 1/√x.
-    fn under_rsqrt(&self, node: Node) -> Option<u32> {
-        let Node::Unary(Unary::Recip, a) = node else {
+    /// x where the line is 1/√x or a/√x: `rsqrt` is one instruction, a division about ten.
+    fn divided_by_root(&self, node: Node) -> Option<u32> {
+        let (Node::Unary(Unary::Recip, divisor) | Node::Binary(Binary::Div, _, divisor)) = node else {
             return None;
         };
-        match self.tape.nodes[a as usize] {
+        match self.tape.nodes[divisor as usize] {
             Node::Unary(Unary::Sqrt, inner) => Some(inner),
             _ => None,
         }
@@ -164,7 +181,10 @@ impl Printer<'_> {
                 Binary::Add => format!("{} + {}", o(a), o(b)),
                 Binary::Sub => format!("{} - {}", o(a), o(b)),
                 Binary::Mul => format!("{} * {}", o(a), o(b)),
-                Binary::Div => format!("{} / {}", o(a), o(b)),
+                Binary::Div => match self.divided_by_root(node) {
+                    Some(inner) => format!("{} * {}", o(a), self.call("rsqrt", &[inner])),
+                    None => format!("{} / {}", o(a), o(b)),
+                },
                 Binary::Atan2 => self.call("atan2", &[a, b]),
             },
             Node::MulAdd(a, b, c) => self.call("fma", &[a, b, c]),
@@ -183,7 +203,7 @@ impl Printer<'_> {
         let name = match op {
             Unary::Neg => return format!("-{}", self.operand(a)),
             Unary::Recip => {
-                return match self.under_rsqrt(node) {
+                return match self.divided_by_root(node) {
                     Some(inner) => self.call("rsqrt", &[inner]),
                     None => format!("{} / {}", self.real.literal(1.0), self.operand(a)),
                 };

@@ -54,7 +54,8 @@ pub enum NvrtcError {
 pub struct Nvrtc {
     library: Library,
     path: PathBuf,
-    /// Held so that the library finds it already loaded; it looks for it by name alone.
+    /// Held so that the compiler finds it already loaded: it asks for it by name alone, which the
+    /// loader cannot answer where the folder is not on its path.
     _builtins: Option<Library>,
 }
 
@@ -271,14 +272,19 @@ fn candidates() -> Vec<PathBuf> {
         .filter_map(env::var_os)
         .map(PathBuf::from);
     for toolkit in toolkits.chain([PathBuf::from("/usr/local/cuda")]) {
-        found.extend(library_in(&toolkit.join("lib64"), "libnvrtc.so"));
+        found.push(newest_or_named(&toolkit.join("lib64")));
     }
     for packages in python_packages() {
         for folder in ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"] {
-            found.extend(library_in(&packages.join(folder), "libnvrtc.so"));
+            found.push(newest_or_named(&packages.join(folder)));
         }
     }
     found
+}
+
+/// The compiler in this folder, or what it would be called there, to be named in the error.
+fn newest_or_named(folder: &Path) -> PathBuf {
+    library_in(folder, "libnvrtc.so").unwrap_or_else(|| folder.join("libnvrtc.so"))
 }
 
 /// The file of this folder whose name is `stem` or begins with `stem` and a version; the newest.

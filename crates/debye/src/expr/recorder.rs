@@ -1,7 +1,7 @@
 //! What happens while a formula is called with symbols: lines are added, merged and simplified.
 //!
 //! Every simplification is exact in floating point for finite values (up to the sign of a zero), so
-//! the tape computes what the function computes, bit for bit. `0·x` becomes 0: where x is infinite
+//! the tape computes what the function computes, bit for bit. `0·x` and `x − x` become 0: where x is infinite
 //! the function would have returned NaN, and derivatives of constants would make it do so at r = 0.
 
 use std::cell::{Cell, RefCell};
@@ -203,6 +203,9 @@ impl Recorder {
         }
         if x == Some(0.0) {
             return self.unary(Unary::Neg, b);
+        }
+        if a == b {
+            return self.constant(0.0);
         }
         match self.negated(b) {
             Some(inner) => self.binary(Binary::Add, a, inner),

@@ -110,6 +110,7 @@ macro_rules! bonded_sort {
                 P::PARAMETERS
             }
             fn check(&self, p: Parameters) -> Result<(), ParameterError> {
+                p.check_finite(P::PARAMETERS)?;
                 P::check(p)
             }
             fn coefficients(&self, p: Parameters) -> [f64; MAX_BONDED] {

@@ -39,7 +39,7 @@ impl AnglePotential for CosineSquaredAngle {
     fn samples() -> Vec<BondedSample> {
         vec![
             BondedSample::numbers([520.0, 1.9], 0.2, 3.1),
-            BondedSample::numbers([25.0, 3.14], 0.5, 3.1),
+            BondedSample::numbers([25.0, std::f64::consts::PI], 0.5, 3.1),
         ]
     }
 }

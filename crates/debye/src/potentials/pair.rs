@@ -236,6 +236,7 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
         P::USES_CHARGES
     }
     fn check(&self, p: Parameters) -> Result<(), ParameterError> {
+        p.check_finite(P::PARAMETERS)?;
         P::check(p)
     }
     fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {

@@ -101,6 +101,16 @@ impl<'a> Parameters<'a> {
         std::array::from_fn(|i| self.number(i))
     }
 
+    /// Refuses numbers that are infinite or missing, for every potential alike.
+    pub(super) fn check_finite(self, parameters: &[Parameter]) -> Result<(), ParameterError> {
+        for (i, parameter) in parameters.iter().enumerate() {
+            let number = self.number(i);
+            let fits = parameter.kind == Kind::Samples || number.is_finite();
+            ParameterError::unless(fits, parameter.name, number, "a finite number")?;
+        }
+        Ok(())
+    }
+
     /// The rows in place `i`.
     pub fn samples(self, i: usize) -> &'a [[f64; 2]] {
         match self.0.get(i) {
