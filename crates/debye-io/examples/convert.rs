@@ -18,8 +18,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: convert INPUT OUTPUT [STRUCTURE]".into()),
     };
     let (from, to) = (Format::from_path(input)?, Format::from_path(output)?);
-    let structure = if Format::from_path(names)?.has_atoms() { Some(read_structure(names)?) } else { None };
-    if let (Some(structure), Format::Pdb, false) = (&structure, to, matches!(from, Format::Dcd | Format::Xtc)) {
+    let structure = if Format::from_path(names)?.has_atoms() {
+        Some(read_structure(names)?)
+    } else {
+        None
+    };
+    if let (Some(structure), Format::Pdb, false) = (&structure, to, matches!(from, Format::Dcd | Format::Xtc))
+    {
         if !structure.bonds.is_empty() {
             let mut structure = structure.clone();
             convert_lengths(&mut structure.frame, to.length_unit());
@@ -32,12 +37,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = create_writer(output, to)?;
     while let Some(mut frame) = frames.next_frame()? {
         convert_lengths(&mut frame, to.length_unit());
-        let nameless = || vec![Atom { name: "X".to_owned(), ..Atom::default() }; frame.positions.len()];
+        let nameless = || {
+            vec![
+                Atom {
+                    name: "X".to_owned(),
+                    ..Atom::default()
+                };
+                frame.positions.len()
+            ]
+        };
         let atoms = atoms.clone().unwrap_or_else(nameless);
         writer.write_frame(&atoms, &frame)?;
     }
     writer.finish()?;
-    println!("{output}: {} frames, {} bytes", writer.frames_written(), writer.bytes_written());
+    println!(
+        "{output}: {} frames, {} bytes",
+        writer.frames_written(),
+        writer.bytes_written()
+    );
     Ok(())
 }
 
@@ -49,7 +66,11 @@ fn convert_lengths(frame: &mut Frame, unit: LengthUnit) {
         _ => 1.0,
     };
     let rows = [Some(&mut frame.positions), frame.velocities.as_mut()];
-    let vectors = rows.into_iter().flatten().flatten().chain(frame.cell.iter_mut().flatten());
+    let vectors = rows
+        .into_iter()
+        .flatten()
+        .flatten()
+        .chain(frame.cell.iter_mut().flatten());
     vectors.flatten().for_each(|value| *value *= factor);
     frame.length_unit = unit;
 }
