@@ -2,13 +2,11 @@
 //!
 //! `convert INPUT OUTPUT [STRUCTURE]`
 //!
-//! A trajectory without atom names (DCD, XTC) takes them from STRUCTURE, or calls its atoms X.
+//! Bonds are left behind. A trajectory without atom names (DCD, XTC) takes them from STRUCTURE, or calls its atoms X.
 
 use std::error::Error;
 
-use debye_io::{
-    Atom, Format, Frame, LengthUnit, ReadFrames, Trajectory, create_writer, read_structure, write_structure,
-};
+use debye_io::{Atom, Format, Frame, LengthUnit, ReadFrames, Trajectory, create_writer, read_structure};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,21 +15,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         [input, output, names] => (input, output, names),
         _ => return Err("usage: convert INPUT OUTPUT [STRUCTURE]".into()),
     };
-    let (from, to) = (Format::from_path(input)?, Format::from_path(output)?);
+    let to = Format::from_path(output)?;
     let structure = if Format::from_path(names)?.has_atoms() {
         Some(read_structure(names)?)
     } else {
         None
     };
-    if let (Some(structure), Format::Pdb, false) = (&structure, to, matches!(from, Format::Dcd | Format::Xtc))
-    {
-        if !structure.bonds.is_empty() {
-            let mut structure = structure.clone();
-            convert_lengths(&mut structure.frame, to.length_unit());
-            write_structure(output, &structure)?;
-            return Ok(());
-        }
-    }
     let atoms: Option<Vec<Atom>> = structure.map(|structure| structure.atoms);
     let mut frames = Trajectory::open(input)?;
     let mut writer = create_writer(output, to)?;

@@ -28,6 +28,7 @@ fn run(name: &str, data: &[u8]) {
 }
 
 /// Valid files to start damage from.
+#[allow(clippy::unwrap_used)]
 fn seeds(name: &str) -> Vec<Vec<u8>> {
     if name == "lammps" {
         let lipid = "t\n\n1 atoms\n1 bonds\n0 1 xlo xhi\n0 1 ylo yhi\n0 1 zlo zhi\n\nAtoms\n\n1 2 0.1 0.2 0.3 7 0.7 0 0 0.5 5.4 1.1\n\nBonds\n\n1 1 1 1\n";

@@ -167,6 +167,7 @@ fn xtc_keeps_clock_and_box() {
 }
 
 /// What this crate writes, read by this crate and by another.
+#[allow(clippy::unwrap_used)]
 fn decoders_agree(bytes: &[u8], precision: f64) {
     let (read, error) = read_all(XtcReader::new(bytes, "x"));
     assert!(error.is_none(), "{error:?}");

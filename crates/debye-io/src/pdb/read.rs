@@ -211,11 +211,10 @@ impl<R: BufRead> PdbReader<R> {
             return;
         };
         for from in [11, 16, 21, 26] {
-            if let Some(second) = index(self.lines.columns(from, from + 5)) {
-                if first != second {
-                    self.bonds.insert([first.min(second), first.max(second)]);
-                }
-            }
+            match index(self.lines.columns(from, from + 5)) {
+                Some(second) if second != first => self.bonds.insert([first.min(second), first.max(second)]),
+                _ => continue,
+            };
         }
     }
 }
