@@ -10,7 +10,7 @@ pub use cell::{Cell, CellError};
 pub use exclusions::{Exclusions, ScaledPair};
 pub use particles::Particles;
 pub use topology::{Link, Topology};
-pub use units::{Dimension, Units};
+pub use units::{Dimension, QuantityError, Units};
 
 /// A sort of particle.
 #[derive(Clone, Debug, PartialEq)]
