@@ -1,5 +1,9 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
+mod build;
+
+pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
+
 use crate::expr::Table;
 use crate::potentials::{AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, PairFamily};
 use crate::truncation::{Truncation, TruncationCoefficients};
