@@ -3,6 +3,8 @@
 pub mod expr;
 pub mod forces;
 pub mod integrate;
+pub mod neighbors;
 pub mod potentials;
+pub mod random;
 pub mod system;
 pub mod truncation;

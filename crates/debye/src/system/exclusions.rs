@@ -1,5 +1,7 @@
 //! [`Exclusions`]: pairs the pair terms leave out or weaken.
 
+use super::Topology;
+
 /// For every particle, the partners whose pair interaction is left out, sorted; symmetric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exclusions {
@@ -7,7 +9,7 @@ pub struct Exclusions {
     pub start: Vec<u32>,
     /// Partners.
     pub partners: Vec<u32>,
-    /// Pairs left out of the list but added back, scaled by a factor (1-4 pairs).
+    /// Pairs left out of the list but added back, scaled by a factor (1-4 pairs). Sorted, i < j.
     pub scaled: Vec<ScaledPair>,
 }
 
@@ -20,4 +22,242 @@ pub struct ScaledPair {
     pub pair: f64,
     /// Factor for those that do.
     pub charge: f64,
+}
+
+/// Which pairs to leave out, counted in bonds along the shortest path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExclusionRule {
+    /// Leave out pairs up to this many bonds apart: 1 for 1-2, 2 for 1-3 as well, 3 for 1-4 as well.
+    pub through: u32,
+    /// Scale pairs three bonds apart by (pair, charge) factors instead; needs `through` below 3.
+    pub one_four: Option<(f64, f64)>,
+    /// Pairs to leave out besides; they win over scaling.
+    pub extra: Vec<[u32; 2]>,
+}
+
+impl ExclusionRule {
+    /// Leaves out pairs up to this many bonds apart.
+    pub fn through(bonds: u32) -> Self {
+        Self {
+            through: bonds,
+            ..Self::default()
+        }
+    }
+
+    /// Adds pairs exactly three bonds apart, scaled.
+    pub fn one_four(mut self, pair: f64, charge: f64) -> Self {
+        self.one_four = Some((pair, charge));
+        self
+    }
+
+    /// Adds pairs to leave out.
+    pub fn extra(mut self, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
+        self.extra.extend(pairs);
+        self
+    }
+}
+
+/// Why exclusions could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExclusionError {
+    /// A bond or pair names a particle that is not there, or the same one twice.
+    #[error("{what} {index} joins particles {atoms:?}; expected two different ones of 0..{particles}")]
+    Pair {
+        /// "bond" or "extra exclusion".
+        what: &'static str,
+        /// Its index.
+        index: usize,
+        /// The particles it names.
+        atoms: [u32; 2],
+        /// How many there are.
+        particles: usize,
+    },
+    /// Pairs three bonds apart were to be both left out and scaled.
+    #[error("pairs three bonds apart cannot be both left out (through = {through}) and scaled")]
+    Contradiction {
+        /// Bonds left out.
+        through: u32,
+    },
+    /// A factor that is not a number.
+    #[error("1-4 factors are {0} and {1}; expected finite numbers")]
+    Factor(f64, f64),
+    /// More partners than can be numbered.
+    #[error("{0} excluded partners; at most {max} are possible", max = u32::MAX)]
+    TooMany(usize),
+}
+
+/// Sorted, symmetric neighbours of every node, without repeats: `partners[start[i]..start[i + 1]]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    start: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl Graph {
+    /// From undirected edges, by counting: O(nodes + edges), and a sort of each node's few neighbours.
+    pub(crate) fn from_edges(
+        nodes: usize,
+        what: &'static str,
+        edges: impl Iterator<Item = [u32; 2]> + Clone,
+    ) -> Result<Self, ExclusionError> {
+        let mut start = vec![0u32; nodes + 1];
+        let mut total = 0usize;
+        for (index, [i, j]) in edges.clone().enumerate() {
+            if i == j || i as usize >= nodes || j as usize >= nodes {
+                return Err(ExclusionError::Pair {
+                    what,
+                    index,
+                    atoms: [i, j],
+                    particles: nodes,
+                });
+            }
+            total += 2;
+            if u32::try_from(total).is_err() {
+                return Err(ExclusionError::TooMany(total));
+            }
+            start[i as usize] += 1;
+            start[j as usize] += 1;
+        }
+        let mut sum = 0;
+        for s in &mut start {
+            (*s, sum) = (sum, sum + *s);
+        }
+        let mut fill = start.clone();
+        let mut partners = vec![0; total];
+        for [i, j] in edges {
+            for (from, to) in [(i, j), (j, i)] {
+                let slot = &mut fill[from as usize];
+                partners[*slot as usize] = to;
+                *slot += 1;
+            }
+        }
+        let mut graph = Self { start, partners };
+        graph.sort_and_merge();
+        Ok(graph)
+    }
+
+    fn sort_and_merge(&mut self) {
+        let mut kept = 0;
+        for i in 0..self.start.len() - 1 {
+            let (from, to) = (self.start[i] as usize, self.start[i + 1] as usize);
+            self.partners[from..to].sort_unstable();
+            let first = kept;
+            for k in from..to {
+                if kept == first || self.partners[kept - 1] != self.partners[k] {
+                    self.partners[kept] = self.partners[k];
+                    kept += 1;
+                }
+            }
+            self.start[i] = first as u32;
+        }
+        if let Some(last) = self.start.last_mut() {
+            *last = kept as u32;
+        }
+        self.partners.truncate(kept);
+    }
+
+    pub(crate) fn of(&self, i: u32) -> &[u32] {
+        &self.partners[self.start[i as usize] as usize..self.start[i as usize + 1] as usize]
+    }
+}
+
+impl Exclusions {
+    /// Exclusions from bonds, in time proportional to the particles and the pairs found.
+    ///
+    /// A pair counts by its shortest path: in a ring of five, 1-4 pairs are also 1-3 pairs and so are
+    /// left out rather than scaled.
+    pub fn from_bonds(
+        topology: &Topology,
+        particles: usize,
+        rule: &ExclusionRule,
+    ) -> Result<Self, ExclusionError> {
+        let through = rule.through;
+        match rule.one_four {
+            Some(_) if through >= 3 => return Err(ExclusionError::Contradiction { through }),
+            Some((a, b)) if !(a.is_finite() && b.is_finite()) => return Err(ExclusionError::Factor(a, b)),
+            _ => {}
+        }
+        let bonds = Graph::from_edges(particles, "bond", topology.bonds.iter().map(|b| b.atoms))?;
+        let extra = Graph::from_edges(particles, "extra exclusion", rule.extra.iter().copied())?;
+        let depth = if rule.one_four.is_some() { 3 } else { through };
+
+        let mut made = Self {
+            start: Vec::with_capacity(particles + 1),
+            ..Self::default()
+        };
+        made.start.push(0);
+        let mut seen = vec![u32::MAX; particles];
+        // Particles in the order of their distance, and where each distance begins.
+        let mut reached = Vec::new();
+        for i in 0..particles as u32 {
+            reached.clear();
+            reached.push(i);
+            seen[i as usize] = i;
+            let mut ring = 0;
+            let row = made.partners.len();
+            for distance in 1..=depth {
+                let end = reached.len();
+                if end == ring {
+                    break;
+                }
+                for at in ring..end {
+                    for &j in bonds.of(reached[at]) {
+                        if std::mem::replace(&mut seen[j as usize], i) != i {
+                            reached.push(j);
+                        }
+                    }
+                }
+                ring = end;
+                if let (3, Some((pair, charge))) = (distance, rule.one_four) {
+                    let new = reached[ring..].iter().copied();
+                    let is_scaled = |j: &u32| *j > i && extra.of(i).binary_search(j).is_err();
+                    let scaled = new.filter(is_scaled).map(|j| ScaledPair {
+                        atoms: [i, j],
+                        pair,
+                        charge,
+                    });
+                    let first = made.scaled.len();
+                    made.scaled.extend(scaled);
+                    made.scaled[first..].sort_unstable_by_key(|s| s.atoms);
+                }
+            }
+            made.partners.extend_from_slice(&reached[1..]);
+            made.partners
+                .extend(extra.of(i).iter().filter(|&&j| seen[j as usize] != i));
+            made.partners[row..].sort_unstable();
+            match u32::try_from(made.partners.len()) {
+                Ok(end) => made.start.push(end),
+                Err(_) => return Err(ExclusionError::TooMany(made.partners.len())),
+            }
+        }
+        if made.partners.is_empty() {
+            made.start.clear();
+        }
+        Ok(made)
+    }
+
+    /// Sorted partners of particle i.
+    pub fn of(&self, i: u32) -> &[u32] {
+        match (self.start.get(i as usize), self.start.get(i as usize + 1)) {
+            (Some(&from), Some(&to)) => &self.partners[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+
+    /// Whether the pair i, j is left out of the pair terms (scaled pairs are).
+    pub fn contains(&self, i: u32, j: u32) -> bool {
+        self.of(i).binary_search(&j).is_ok()
+    }
+
+    /// All pairs left out, each once with i < j, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        let particles = self.start.len().saturating_sub(1) as u32;
+        (0..particles).flat_map(move |i| self.of(i).iter().filter(move |&&j| j > i).map(move |&j| [i, j]))
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.partners.is_empty()
+    }
 }

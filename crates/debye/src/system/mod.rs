@@ -1,16 +1,19 @@
 //! What is simulated: units, cell, particles, species, topology, and builders that make them.
 
+pub mod build;
 mod cell;
 mod exclusions;
 mod particles;
 mod topology;
 mod units;
+pub mod velocities;
 
 pub use cell::{Cell, CellError};
-pub use exclusions::{Exclusions, ScaledPair};
+pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
 pub use particles::Particles;
 pub use topology::{Link, Topology};
 pub use units::{Dimension, QuantityError, Units};
+pub use velocities::VelocityError;
 
 /// A sort of particle.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,265 @@
+//! Crystals: conventional cells repeated along x, y and z.
+
+use super::{BuildError, Setting, count, positive, push, reserve, thermalised};
+use crate::expr::Vec3;
+use crate::system::{Cell, System, Units};
+
+/// A crystal structure, by its conventional (right-angled) cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lattice {
+    /// Simple cubic, one particle per cell.
+    Sc,
+    /// Body-centred cubic, two.
+    Bcc,
+    /// Face-centred cubic, four.
+    Fcc,
+    /// Hexagonal close-packed with the ideal c/a, four in a cell of sides a, √3 a, √(8/3) a.
+    Hcp,
+    /// Diamond, eight.
+    Diamond,
+    /// Rock salt (NaCl), four of each of two species.
+    RockSalt,
+    /// Caesium chloride, one of each of two species.
+    CsCl,
+    /// Zinc blende (ZnS), four of each of two species.
+    ZincBlende,
+}
+
+/// A site: its species and its place in the cell, as fractions of the cell's sides.
+pub(super) type Site = (usize, [f64; 3]);
+
+impl Lattice {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Sc,
+        Self::Bcc,
+        Self::Fcc,
+        Self::Hcp,
+        Self::Diamond,
+        Self::RockSalt,
+        Self::CsCl,
+        Self::ZincBlende,
+    ];
+
+    /// Sides of the conventional cell in units of the spacing a.
+    pub fn sides(self) -> [f64; 3] {
+        match self {
+            Self::Hcp => [1.0, 3f64.sqrt(), (8.0 / 3.0f64).sqrt()],
+            _ => [1.0; 3],
+        }
+    }
+
+    /// Particles in a conventional cell.
+    pub fn particles_per_cell(self) -> usize {
+        self.sites().len()
+    }
+
+    /// How many species it is made of.
+    pub fn species_count(self) -> usize {
+        match self {
+            Self::RockSalt | Self::CsCl | Self::ZincBlende => 2,
+            _ => 1,
+        }
+    }
+
+    /// Distance of nearest neighbours in units of the spacing a.
+    pub fn nearest_neighbor(self) -> f64 {
+        match self {
+            Self::Sc | Self::Hcp => 1.0,
+            Self::Bcc | Self::CsCl => 3f64.sqrt() / 2.0,
+            Self::Fcc => 0.5f64.sqrt(),
+            Self::Diamond | Self::ZincBlende => 3f64.sqrt() / 4.0,
+            Self::RockSalt => 0.5,
+        }
+    }
+
+    /// Sites of a cell in order. Two species alternate, so that any even number of particles of a
+    /// salt, counted from the first, is neutral.
+    pub(super) fn sites(self) -> &'static [Site] {
+        const H: f64 = 0.5;
+        const Q: f64 = 0.25;
+        const T: f64 = 0.75;
+        match self {
+            Self::Sc => &[(0, [0.0; 3])],
+            Self::Bcc => &[(0, [0.0; 3]), (0, [H; 3])],
+            Self::Fcc => &[
+                (0, [0.0, 0.0, 0.0]),
+                (0, [H, H, 0.0]),
+                (0, [H, 0.0, H]),
+                (0, [0.0, H, H]),
+            ],
+            Self::Hcp => &[
+                (0, [0.0, 0.0, 0.0]),
+                (0, [H, H, 0.0]),
+                (0, [H, 5.0 / 6.0, H]),
+                (0, [0.0, 1.0 / 3.0, H]),
+            ],
+            Self::Diamond => &[
+                (0, [0.0, 0.0, 0.0]),
+                (0, [H, H, 0.0]),
+                (0, [H, 0.0, H]),
+                (0, [0.0, H, H]),
+                (0, [Q, Q, Q]),
+                (0, [T, T, Q]),
+                (0, [T, Q, T]),
+                (0, [Q, T, T]),
+            ],
+            Self::RockSalt => &[
+                (0, [0.0, 0.0, 0.0]),
+                (1, [H, 0.0, 0.0]),
+                (0, [H, H, 0.0]),
+                (1, [0.0, H, 0.0]),
+                (0, [H, 0.0, H]),
+                (1, [0.0, 0.0, H]),
+                (0, [0.0, H, H]),
+                (1, [H, H, H]),
+            ],
+            Self::CsCl => &[(0, [0.0; 3]), (1, [H; 3])],
+            Self::ZincBlende => &[
+                (0, [0.0, 0.0, 0.0]),
+                (1, [Q, Q, Q]),
+                (0, [H, H, 0.0]),
+                (1, [T, T, Q]),
+                (0, [H, 0.0, H]),
+                (1, [T, Q, T]),
+                (0, [0.0, H, H]),
+                (1, [Q, T, T]),
+            ],
+        }
+    }
+}
+
+/// How large a cell is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scale {
+    /// Lattice constant a.
+    Spacing(f64),
+    /// Particles per volume.
+    Density(f64),
+}
+
+impl Scale {
+    /// The lattice constant.
+    pub(super) fn spacing(scale: Option<Self>, lattice: Lattice) -> Result<f64, BuildError> {
+        match scale {
+            None => Err(BuildError::MissingScale { what: "lattice" }),
+            Some(Self::Spacing(a)) => positive("spacing", a),
+            Some(Self::Density(density)) => {
+                let [x, y, z] = lattice.sides();
+                let volume = lattice.particles_per_cell() as f64 / positive("density", density)?;
+                positive("spacing", (volume / (x * y * z)).cbrt())
+            }
+        }
+    }
+}
+
+/// Species checked against what the lattice takes.
+pub(super) fn species_of(
+    setting: &Setting,
+    lattice: Lattice,
+) -> Result<Vec<crate::system::Species>, BuildError> {
+    let expected = lattice.species_count();
+    let given = setting.species.len();
+    if given == expected || (given == 0 && expected == 1) {
+        Ok(setting.species_or_default())
+    } else {
+        Err(BuildError::SpeciesCount {
+            lattice,
+            expected,
+            given,
+        })
+    }
+}
+
+/// Makes a crystal; see [`lattice`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct LatticeBuilder {
+    lattice: Lattice,
+    cells: [usize; 3],
+    scale: Option<Scale>,
+    setting: Setting,
+}
+
+/// A periodic crystal of this many conventional cells along x, y and z.
+///
+/// The first particle sits at the origin. Particles of a cell follow one another; cells follow along
+/// x, then y, then z.
+pub fn lattice(lattice: Lattice, cells: [usize; 3]) -> LatticeBuilder {
+    LatticeBuilder {
+        lattice,
+        cells,
+        scale: None,
+        setting: Setting::default(),
+    }
+}
+
+/// The Lennard-Jones melt everyone measures with: fcc at the reduced density 0.8442.
+pub fn lj_melt(cells: [usize; 3]) -> LatticeBuilder {
+    lattice(Lattice::Fcc, cells)
+        .density(0.8442)
+        .units(Units::LennardJones)
+}
+
+impl LatticeBuilder {
+    /// Lattice constant a. Of this and [`Self::density`] the last call counts.
+    pub fn spacing(mut self, a: f64) -> Self {
+        self.scale = Some(Scale::Spacing(a));
+        self
+    }
+
+    /// Number density, of all species together.
+    pub fn density(mut self, density: f64) -> Self {
+        self.scale = Some(Scale::Density(density));
+        self
+    }
+
+    /// Unit system of the numbers given and made; Lennard-Jones unless said.
+    pub fn units(mut self, units: Units) -> Self {
+        self.setting.units = units;
+        self
+    }
+
+    /// Adds a species; two for rock salt, CsCl and zinc blende. One of mass 1 and charge 0 unless said.
+    pub fn species(mut self, name: &str, mass: f64, charge: f64) -> Self {
+        self.setting.add_species(name, mass, charge);
+        self
+    }
+
+    /// Along which axes the cell repeats; all unless said.
+    pub fn periodic(mut self, periodic: [bool; 3]) -> Self {
+        self.setting.periodic = periodic;
+        self
+    }
+
+    /// The crystal at rest.
+    pub fn build(self) -> Result<System, BuildError> {
+        let species = species_of(&self.setting, self.lattice)?;
+        let a = Scale::spacing(self.scale, self.lattice)?;
+        let sites = self.lattice.sites();
+        let [nx, ny, nz] = self.cells;
+        let total = count(&[nx, ny, nz, sites.len()])?;
+        let side: [f64; 3] = std::array::from_fn(|axis| a * self.lattice.sides()[axis]);
+        let lengths = std::array::from_fn(|axis| side[axis] * self.cells[axis] as f64);
+        let mut system = self.setting.system(species, Cell::orthorhombic(lengths)?)?;
+        reserve(&mut system, total);
+        for k in 0..nz {
+            for j in 0..ny {
+                for i in 0..nx {
+                    for &(kind, f) in sites {
+                        let place = |axis: usize, n: usize| (n as f64 + f[axis]) * side[axis];
+                        let r = Vec3::new(place(0, i), place(1, j), place(2, k));
+                        let molecule = system.particles.len() as u32;
+                        push(&mut system, r, kind, molecule);
+                    }
+                }
+            }
+        }
+        Ok(system)
+    }
+
+    /// The crystal with velocities of this temperature.
+    pub fn thermalise(self, temperature: f64, seed: u64) -> Result<System, BuildError> {
+        thermalised(self.build(), temperature, seed)
+    }
+}

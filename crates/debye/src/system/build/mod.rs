@@ -1,0 +1,215 @@
+//! Builders: systems from a few numbers.
+//!
+//! ```
+//! use debye::system::{Units, build::{self, Lattice}};
+//! let melt = build::lattice(Lattice::Fcc, [5, 5, 5])
+//!     .density(0.8442)
+//!     .units(Units::LennardJones)
+//!     .thermalise(1.44, 1)?;
+//! assert_eq!(melt.particles.len(), 500);
+//! # Ok::<(), debye::system::build::BuildError>(())
+//! ```
+//!
+//! Every builder ends in `build()`, which leaves the particles at rest, or in
+//! `thermalise(temperature, seed)`, which gives them velocities. The same calls give the same bits.
+
+mod grid;
+mod lattice;
+mod polymers;
+mod random;
+mod replicate;
+mod sphere;
+
+pub use lattice::{Lattice, LatticeBuilder, lattice, lj_melt};
+pub use polymers::{PolymerBuilder, polymers};
+pub use random::{RandomBuilder, random};
+pub use replicate::replicate;
+pub use sphere::{Edge, SphereBuilder, argon_sphere, small_argon_sphere, sphere};
+
+use super::velocities::{self, VelocityError};
+use super::{Cell, CellError, ExclusionError, Exclusions, Particles, Species, System, Topology, Units};
+use crate::expr::Vec3;
+
+/// Why a system could not be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Neither a spacing nor a density was given.
+    #[error("{what}: its size is not known; give a spacing or a density")]
+    MissingScale {
+        /// The builder.
+        what: &'static str,
+    },
+    /// A number that has no meaning.
+    #[error("{what} is {value}; expected {expected}")]
+    Invalid {
+        /// What the number stands for.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// The wrong number of species.
+    #[error("{lattice:?} takes {expected} species; {given} given")]
+    SpeciesCount {
+        /// The lattice.
+        lattice: Lattice,
+        /// How many it takes.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// More particles than can be numbered.
+    #[error("{count} particles; at most {} are possible", u32::MAX)]
+    TooMany {
+        /// How many were asked for.
+        count: u128,
+    },
+    /// The body does not fit into its cell.
+    #[error("a sphere of radius {radius} does not fit into a cell of side {side}")]
+    SphereTooLarge {
+        /// Radius.
+        radius: f64,
+        /// Side of the cell.
+        side: f64,
+    },
+    /// Random placement ran out of room.
+    #[error(
+        "placed {placed} of {wanted} particles at least {minimum_distance} apart, then found no room in {attempts} attempts \
+         (they would fill {:.1} % of the volume; random placement jams near 38 %): enlarge the cell or lower the distance",
+        100.0 * fraction
+    )]
+    DoesNotFit {
+        /// How many found a place.
+        placed: usize,
+        /// How many were asked for.
+        wanted: usize,
+        /// Distance kept.
+        minimum_distance: f64,
+        /// Attempts for the one that did not.
+        attempts: u32,
+        /// Volume of all spheres of that diameter over the volume of the cell.
+        fraction: f64,
+    },
+    /// The cell was refused.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// The velocities were refused.
+    #[error(transparent)]
+    Velocities(#[from] VelocityError),
+    /// The bonds were refused.
+    #[error(transparent)]
+    Exclusions(#[from] ExclusionError),
+}
+
+/// What all builders know: units, species, along which axes the cell repeats.
+#[derive(Clone, Debug)]
+struct Setting {
+    units: Units,
+    species: Vec<Species>,
+    periodic: [bool; 3],
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            units: Units::LennardJones,
+            species: Vec::new(),
+            periodic: [true; 3],
+        }
+    }
+}
+
+impl Setting {
+    fn add_species(&mut self, name: &str, mass: f64, charge: f64) {
+        self.species.push(Species {
+            name: name.to_owned(),
+            mass,
+            charge,
+        });
+    }
+
+    /// The species given, or, where one is enough and none was, a neutral one of mass 1.
+    fn species_or_default(&self) -> Vec<Species> {
+        if self.species.is_empty() {
+            let (name, mass, charge) = ("A".to_owned(), 1.0, 0.0);
+            vec![Species { name, mass, charge }]
+        } else {
+            self.species.clone()
+        }
+    }
+
+    /// A system of these species without particles.
+    fn system(&self, species: Vec<Species>, cell: Cell) -> Result<System, BuildError> {
+        for s in &species {
+            positive("mass", s.mass)?;
+            if !s.charge.is_finite() {
+                return Err(BuildError::Invalid {
+                    what: "charge",
+                    value: s.charge,
+                    expected: "a finite number",
+                });
+            }
+        }
+        Ok(System {
+            units: self.units,
+            cell: cell.with_periodicity(self.periodic),
+            species,
+            particles: Particles::default(),
+            topology: Topology::default(),
+            exclusions: Exclusions::default(),
+        })
+    }
+}
+
+fn positive(what: &'static str, value: f64) -> Result<f64, BuildError> {
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(BuildError::Invalid {
+            what,
+            value,
+            expected: "a positive number",
+        })
+    }
+}
+
+/// Product of counts that must stay below the largest particle number.
+fn count(factors: &[usize]) -> Result<usize, BuildError> {
+    let product = factors
+        .iter()
+        .try_fold(1u128, |product, &f| product.checked_mul(f as u128))
+        .unwrap_or(u128::MAX);
+    match u32::try_from(product) {
+        Ok(n) => Ok(n as usize),
+        Err(_) => Err(BuildError::TooMany { count: product }),
+    }
+}
+
+/// Makes room for this many particles.
+fn reserve(system: &mut System, n: usize) {
+    let p = &mut system.particles;
+    p.positions.reserve(n);
+    p.velocities.reserve(n);
+    p.images.reserve(n);
+    p.species.reserve(n);
+    p.masses.reserve(n);
+    p.charges.reserve(n);
+    p.molecules.reserve(n);
+}
+
+/// Appends a particle of a species of the system.
+fn push(system: &mut System, position: Vec3<f64>, species: usize, molecule: u32) {
+    let (mass, charge) = (system.species[species].mass, system.species[species].charge);
+    system
+        .particles
+        .push(position, species as u32, mass, charge, molecule);
+}
+
+/// Gives a built system velocities.
+fn thermalised(built: Result<System, BuildError>, temperature: f64, seed: u64) -> Result<System, BuildError> {
+    let mut system = built?;
+    velocities::thermalise(&mut system, temperature, seed)?;
+    Ok(system)
+}

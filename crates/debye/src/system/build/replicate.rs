@@ -1,0 +1,227 @@
+//! Copies of a system side by side.
+
+use super::{BuildError, count, reserve};
+use crate::system::exclusions::Graph;
+use crate::system::{Cell, Exclusions, Link, ScaledPair, System, Topology};
+
+/// The system repeated along a, b and c this many times, with its bonds, exclusions and velocities.
+///
+/// Copies follow along a, then b, then c; within a copy the particles keep their order. A bond that
+/// crosses the border of the cell joins two copies in the larger cell, and molecules keep numbers of
+/// their own: a copy holds whole molecules, wrapped into the new cell, with images that lead back to the
+/// whole ones. Bonds and unbonded excluded pairs must be shorter than half the cell, as everywhere.
+pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildError> {
+    let n = system.particles.len();
+    count(&[n, copies[0], copies[1], copies[2]])?;
+    if copies.contains(&0) {
+        return Err(BuildError::Invalid {
+            what: "number of copies",
+            value: 0.0,
+            expected: "at least 1 along each vector",
+        });
+    }
+    let whole = Whole::new(system)?;
+    let [a, b, c] = system.cell.to_arrays();
+    let larger = [(a, copies[0]), (b, copies[1]), (c, copies[2])].map(|(v, k)| v.map(|x| x * k as f64));
+    let cell = Cell::triclinic(larger)?.with_periodicity(system.cell.periodic());
+
+    let frame = Copies {
+        counts: copies.map(|k| k as i32),
+        particles: n,
+    };
+    let mut made = System {
+        cell,
+        ..system.clone()
+    };
+    made.particles = Default::default();
+    reserve(&mut made, n * frame.len());
+    let molecules = system.particles.molecules.iter().max().map_or(0, |m| m + 1);
+    let source = &system.particles;
+    for copy in 0..frame.len() {
+        for i in 0..n {
+            let (at, image) = frame.wrap(add(frame.place(copy), whole.shift[i]));
+            let position = source.positions[i] + system.cell.translation(at);
+            let molecule = source.molecules[i] + molecules * copy as u32;
+            let p = &mut made.particles;
+            p.push(
+                position,
+                source.species[i],
+                source.masses[i],
+                source.charges[i],
+                molecule,
+            );
+            p.images[copy * n + i] = image;
+        }
+        let p = &mut made.particles;
+        p.velocities[copy * n..].copy_from_slice(&source.velocities);
+    }
+    made.topology = Topology {
+        bonds: links(&system.topology.bonds, &whole, &frame),
+        angles: links(&system.topology.angles, &whole, &frame),
+        dihedrals: links(&system.topology.dihedrals, &whole, &frame),
+        impropers: links(&system.topology.impropers, &whole, &frame),
+        ..system.topology.clone()
+    };
+    made.exclusions = exclusions(&system.exclusions, &whole, &frame);
+    Ok(made)
+}
+
+fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
+    std::array::from_fn(|axis| a[axis] + b[axis])
+}
+
+/// The arrangement of the copies.
+struct Copies {
+    counts: [i32; 3],
+    particles: usize,
+}
+
+impl Copies {
+    fn len(&self) -> usize {
+        self.counts.iter().map(|&k| k as usize).product()
+    }
+
+    fn place(&self, copy: usize) -> [i32; 3] {
+        let [x, y, _] = self.counts.map(|k| k as usize);
+        [copy % x, copy / x % y, copy / (x * y)].map(|k| k as i32)
+    }
+
+    /// A place inside the larger cell, and how many larger cells away it was.
+    fn wrap(&self, place: [i32; 3]) -> ([i32; 3], [i32; 3]) {
+        (
+            std::array::from_fn(|axis| place[axis].rem_euclid(self.counts[axis])),
+            std::array::from_fn(|axis| place[axis].div_euclid(self.counts[axis])),
+        )
+    }
+
+    /// The number of particle `i` in the copy `shift` away from `copy`.
+    fn particle(&self, copy: usize, shift: [i32; 3], i: u32) -> u32 {
+        let ([x, y, z], _) = self.wrap(add(self.place(copy), shift));
+        let copy = (z * self.counts[1] + y) * self.counts[0] + x;
+        copy as u32 * self.particles as u32 + i
+    }
+}
+
+/// How to make molecules whole.
+struct Whole<'a> {
+    system: &'a System,
+    /// Cells to move each particle by.
+    shift: Vec<[i32; 3]>,
+    /// To which group of bonded particles each belongs.
+    group: Vec<u32>,
+    /// Groups bonded to their own images, which cannot be made whole.
+    endless: Vec<bool>,
+}
+
+impl<'a> Whole<'a> {
+    /// Follows the bonds; particles of a molecule that are not bonded follow its first one.
+    fn new(system: &'a System) -> Result<Self, BuildError> {
+        let n = system.particles.len();
+        let graph = Graph::from_edges(n, "bond", system.topology.bonds.iter().map(|b| b.atoms))?;
+        let mut whole = Self {
+            system,
+            shift: vec![[0; 3]; n],
+            group: vec![u32::MAX; n],
+            endless: Vec::new(),
+        };
+        let molecules = &system.particles.molecules;
+        let mut anchor = std::collections::HashMap::new();
+        let mut open = Vec::new();
+        for root in 0..n as u32 {
+            if whole.group[root as usize] != u32::MAX {
+                continue;
+            }
+            let first = *anchor.entry(molecules[root as usize]).or_insert(root);
+            if first != root {
+                whole.shift[root as usize] = whole.nearest(first, root);
+            }
+            let group = whole.endless.len() as u32;
+            whole.endless.push(false);
+            whole.group[root as usize] = group;
+            open.push(root);
+            while let Some(i) = open.pop() {
+                for &j in graph.of(i) {
+                    let shift = whole.nearest(i, j);
+                    if whole.group[j as usize] == u32::MAX {
+                        whole.group[j as usize] = group;
+                        whole.shift[j as usize] = shift;
+                        open.push(j);
+                    } else if whole.shift[j as usize] != shift {
+                        whole.endless[group as usize] = true;
+                    }
+                }
+            }
+        }
+        Ok(whole)
+    }
+
+    /// The shift of `j` that brings it next to the shifted `i`.
+    fn nearest(&self, i: u32, j: u32) -> [i32; 3] {
+        let (cell, r) = (&self.system.cell, &self.system.particles.positions);
+        let d = r[j as usize] - r[i as usize];
+        let moved = cell.fractional(cell.minimum_image(d) - d);
+        add(self.shift[i as usize], moved.to_array().map(|s| s.round() as i32))
+    }
+
+    /// How many copies away from the copy of `i` its partner `j` is.
+    fn between(&self, i: u32, j: u32) -> [i32; 3] {
+        let (a, b) = (self.group[i as usize], self.group[j as usize]);
+        if a == b && !self.endless[a as usize] {
+            return [0; 3];
+        }
+        let near = self.nearest(i, j);
+        std::array::from_fn(|axis| near[axis] - self.shift[j as usize][axis])
+    }
+}
+
+fn links<const N: usize>(links: &[Link<N>], whole: &Whole, frame: &Copies) -> Vec<Link<N>> {
+    // Each atom's copy follows from the one before it.
+    let shifts: Vec<[[i32; 3]; N]> = links
+        .iter()
+        .map(|link| {
+            let mut shifts = [[0; 3]; N];
+            for k in 1..N {
+                shifts[k] = add(shifts[k - 1], whole.between(link.atoms[k - 1], link.atoms[k]));
+            }
+            shifts
+        })
+        .collect();
+    (0..frame.len())
+        .flat_map(|copy| {
+            links.iter().zip(&shifts).map(move |(link, shifts)| Link {
+                kind: link.kind,
+                atoms: std::array::from_fn(|k| frame.particle(copy, shifts[k], link.atoms[k])),
+            })
+        })
+        .collect()
+}
+
+fn exclusions(source: &Exclusions, whole: &Whole, frame: &Copies) -> Exclusions {
+    let mut made = Exclusions::default();
+    if !source.is_empty() {
+        made.start.push(0);
+        for copy in 0..frame.len() {
+            for i in 0..frame.particles as u32 {
+                let row = made.partners.len();
+                let partners = source.of(i).iter();
+                made.partners
+                    .extend(partners.map(|&j| frame.particle(copy, whole.between(i, j), j)));
+                made.partners[row..].sort_unstable();
+                made.start.push(made.partners.len() as u32);
+            }
+        }
+    }
+    for copy in 0..frame.len() {
+        made.scaled.extend(source.scaled.iter().map(|scaled| {
+            let [i, j] = scaled.atoms;
+            let mut atoms = [
+                frame.particle(copy, [0; 3], i),
+                frame.particle(copy, whole.between(i, j), j),
+            ];
+            atoms.sort_unstable();
+            ScaledPair { atoms, ..*scaled }
+        }));
+    }
+    made.scaled.sort_unstable_by_key(|scaled| scaled.atoms);
+    made
+}
