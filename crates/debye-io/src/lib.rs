@@ -1,1 +1,72 @@
-//! Molecular file formats.
+//! Molecular file formats: tolerant of real files, strict about damaged ones.
+//!
+//! | format | read | write | append | frames | length unit |
+//! |---|---|---|---|---|---|
+//! | GRO | yes | yes | yes | many | nm |
+//! | PDB | yes | yes | | many (MODEL) | Å |
+//! | XYZ, extended XYZ | yes | yes (extended) | yes | many | Å |
+//! | PQR | yes | yes | | one | Å |
+//! | DCD | yes | yes | yes | many | Å |
+//! | XTC | yes | yes | yes | many | nm |
+//! | LAMMPS data | yes | | | one | unspecified |
+//!
+//! Numbers stay those of the file: a [`Frame`] says its [`LengthUnit`], and writers refuse a frame
+//! of the wrong one. Memory is bounded by the size of the input, whatever counts its header claims;
+//! no input makes a reader panic. Every error of [`IoError`] names the file, the line or byte, what
+//! was found and what was expected.
+//!
+//! ```
+//! use debye_io::{Format, GroReader, ReadFrames, WriteFrames, XyzWriter, LengthUnit};
+//!
+//! let text = "water\n  1\n    1SOL     OW    1   0.100   0.200   0.300\n   1.0   1.0   1.0\n";
+//! let mut structure = GroReader::new(text.as_bytes(), "water.gro").next_structure()?.unwrap();
+//! assert_eq!(structure.atoms[0].element, "O");
+//! assert_eq!(structure.frame.length_unit, Format::Gro.length_unit());
+//!
+//! // XYZ is in ångströms; converting is the caller's business.
+//! structure.frame.positions.iter_mut().flatten().for_each(|x| *x *= 10.0);
+//! structure.frame.cell = None;
+//! structure.frame.length_unit = LengthUnit::Angstrom;
+//! let mut file = Vec::new();
+//! let mut writer = XyzWriter::new(&mut file, "water.xyz");
+//! writer.write_frame(&structure.atoms, &structure.frame)?;
+//! writer.finish()?;
+//! # drop(writer);
+//! assert!(String::from_utf8(file).unwrap().contains("O 1.0 2.0 3.0"));
+//! # Ok::<(), debye_io::IoError>(())
+//! ```
+//!
+//! Whole files: [`read_structure`], [`Trajectory::open`], [`write_structure`], [`create_writer`],
+//! and [`open_append`] to continue a trajectory from a checkpoint.
+
+mod bytes;
+mod cell;
+mod dcd;
+mod element;
+mod error;
+mod format;
+mod frame;
+mod gro;
+mod lammps;
+mod lines;
+mod pdb;
+mod pqr;
+mod structure;
+mod trajectory;
+mod writer;
+mod xtc;
+mod xyz;
+
+pub use dcd::{DcdHeader, DcdReader, DcdWriter};
+pub use error::{IoError, Place};
+pub use format::Format;
+pub use frame::{Frame, LengthUnit};
+pub use gro::{GroReader, GroWriter};
+pub use lammps::{AtomStyle, read_lammps_data, read_lammps_file};
+pub use pdb::{PdbReader, PdbWriter, read_pdb};
+pub use pqr::{PqrWriter, read_pqr};
+pub use structure::{Atom, Bonded, Structure};
+pub use trajectory::{ReadFrames, Trajectory, read_structure, read_structure_as};
+pub use writer::{WriteFrames, create_writer, open_append, write_structure};
+pub use xtc::{XtcReader, XtcWriter};
+pub use xyz::{XyzReader, XyzWriter};

@@ -1,0 +1,13 @@
+//! LAMMPS data files (read only).
+//!
+//! A title line, a header of counts and box bounds, then sections. `Masses`, `Atoms`, `Velocities`,
+//! `Bonds`, `Angles`, `Dihedrals` and `Impropers` are read, coefficients and other sections are
+//! skipped. Atoms come out in the order of their identifiers, with the positions of the file. Units
+//! are whatever the input script says, so [`LengthUnit::Unspecified`](crate::LengthUnit).
+
+mod header;
+mod read;
+mod style;
+
+pub use read::{read_lammps_data, read_lammps_file};
+pub use style::AtomStyle;

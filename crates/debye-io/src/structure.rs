@@ -1,0 +1,63 @@
+//! Atoms, what connects them, and where they are.
+
+use crate::frame::Frame;
+
+/// What a file says about one atom. Fields the format does not have stay empty.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Atom {
+    /// Name within the residue.
+    pub name: String,
+    /// Element symbol (`Na`), read or guessed; empty where neither worked.
+    pub element: String,
+    /// Residue name.
+    pub residue: String,
+    /// Residue number as written (formats wrap it around).
+    pub residue_number: i64,
+    /// Chain identifier.
+    pub chain: String,
+    /// Force-field type.
+    pub type_name: Option<String>,
+    /// Molecule number.
+    pub molecule: Option<i64>,
+    /// Charge in elementary charges.
+    pub charge: Option<f64>,
+    /// Radius.
+    pub radius: Option<f64>,
+    /// Mass.
+    pub mass: Option<f64>,
+    /// Point dipole (LAMMPS hybrid sphere dipole).
+    pub dipole: Option<[f64; 3]>,
+    /// Mass density of the sphere (LAMMPS hybrid sphere dipole).
+    pub density: Option<f64>,
+}
+
+/// A term between `N` atoms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bonded<const N: usize> {
+    /// Type of the term as the file names it; empty where it has none.
+    pub kind: String,
+    /// Indices into [`Structure::atoms`], from 0.
+    pub atoms: [usize; N],
+}
+
+/// Everything a structure file says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Structure {
+    /// The atoms, in the order of the file (LAMMPS data: in the order of their identifiers).
+    pub atoms: Vec<Atom>,
+    /// Their positions.
+    pub frame: Frame,
+    /// Corner of the box, where the file has one (LAMMPS data: `xlo ylo zlo`).
+    pub origin: Option<[f64; 3]>,
+    /// How many boxes each atom has left behind (LAMMPS image flags). Positions are those of the
+    /// file, not unwrapped.
+    pub images: Option<Vec<[i32; 3]>>,
+    /// Bonds.
+    pub bonds: Vec<Bonded<2>>,
+    /// Angles.
+    pub angles: Vec<Bonded<3>>,
+    /// Proper dihedrals.
+    pub dihedrals: Vec<Bonded<4>>,
+    /// Improper dihedrals.
+    pub impropers: Vec<Bonded<4>>,
+}

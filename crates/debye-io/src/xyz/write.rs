@@ -1,0 +1,114 @@
+//! Writing extended XYZ, which readers of the plain form understand too.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use crate::error::{IoError, Place};
+use crate::frame::{Frame, LengthUnit};
+use crate::structure::Atom;
+use crate::writer::{Output, WriteFrames, one_line, one_word};
+
+/// Writes frames with all digits, so that reading them back gives the same numbers. The species
+/// column is the element, or the name where the element is not known; charges are written if every
+/// atom has one.
+pub struct XyzWriter<W> {
+    out: Output<W>,
+    text: String,
+}
+
+impl<W: Write + Send> XyzWriter<W> {
+    /// A writer to `sink`, which messages call `label`.
+    pub fn new(sink: W, label: impl Into<String>) -> Self {
+        XyzWriter::resume(Output::new(sink, label))
+    }
+
+    pub(crate) fn resume(out: Output<W>) -> Self {
+        XyzWriter {
+            out,
+            text: String::new(),
+        }
+    }
+
+    fn put_comment(&mut self, frame: &Frame, charges: bool) {
+        if let Some(cell) = &frame.cell {
+            let numbers: Vec<String> = cell.iter().flatten().map(|value| format!("{value:?}")).collect();
+            let _ = write!(self.text, "Lattice=\"{}\" pbc=\"T T T\" ", numbers.join(" "));
+        }
+        self.text.push_str("Properties=species:S:1:pos:R:3");
+        for (present, column) in [
+            (frame.velocities.is_some(), ":vel:R:3"),
+            (frame.forces.is_some(), ":forces:R:3"),
+            (charges, ":charge:R:1"),
+        ] {
+            if present {
+                self.text.push_str(column);
+            }
+        }
+        if let Some(time) = frame.time {
+            let _ = write!(self.text, " Time={time:?}");
+        }
+        if let Some(step) = frame.step {
+            let _ = write!(self.text, " Step={step}");
+        }
+        let title = one_line(&frame.title).replace('"', "'");
+        if !title.is_empty() {
+            let _ = write!(self.text, " title=\"{title}\"");
+        }
+        self.text.push('\n');
+    }
+}
+
+impl<W: Write + Send> WriteFrames for XyzWriter<W> {
+    fn write_frame(&mut self, atoms: &[Atom], frame: &Frame) -> Result<(), IoError> {
+        self.out.check(Some(atoms), frame, LengthUnit::Angstrom)?;
+        let charges: Option<Vec<f64>> = atoms.iter().map(|atom| atom.charge).collect();
+        let charges = charges.filter(|charges| !charges.is_empty());
+        if let Some(atom) = charges.iter().flatten().position(|charge| !charge.is_finite()) {
+            let value = charges
+                .iter()
+                .flatten()
+                .nth(atom)
+                .map(f64::to_string)
+                .unwrap_or_default();
+            return Err(IoError::NotFinite {
+                file: self.out.file.clone(),
+                place: Place::Atom(atom + 1),
+                value,
+            });
+        }
+        self.text.clear();
+        let _ = writeln!(self.text, "{}", atoms.len());
+        self.put_comment(frame, charges.is_some());
+        for (index, atom) in atoms.iter().enumerate() {
+            let species = if atom.element.is_empty() {
+                &atom.name
+            } else {
+                &atom.element
+            };
+            self.text.push_str(&one_word(species, 64));
+            let vectors = [
+                Some(&frame.positions),
+                frame.velocities.as_ref(),
+                frame.forces.as_ref(),
+            ];
+            let vectors = vectors.into_iter().flatten().flat_map(|rows| rows[index]);
+            for value in vectors.chain(charges.as_ref().map(|charges| charges[index])) {
+                let _ = write!(self.text, " {value:?}");
+            }
+            self.text.push('\n');
+        }
+        self.out.write_frame(self.text.as_bytes())
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        self.out.flush()
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.out.bytes
+    }
+
+    fn frames_written(&self) -> u64 {
+        self.out.frames
+    }
+}
