@@ -2,6 +2,7 @@
 
 pub mod expr;
 pub mod forces;
+pub mod input;
 pub mod integrate;
 pub mod neighbors;
 pub mod potentials;

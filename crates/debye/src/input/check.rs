@@ -29,7 +29,12 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
     // Positions beyond the range of i64 saturate; they then share a box and are compared.
     let place = |r: Vec3<f64>| r.to_array().map(|x| (x / width).floor() as i64);
     let near_face = cell.heights().to_array().map(|height| distance / height);
-    let positions: Vec<Vec3<f64>> = system.particles.positions.iter().map(|r| cell.wrap(*r).0).collect();
+    let positions: Vec<Vec3<f64>> = system
+        .particles
+        .positions
+        .iter()
+        .map(|r| cell.wrap(*r).0)
+        .collect();
     let mut boxes: HashMap<[i64; 3], Vec<u32>> = HashMap::with_capacity(positions.len());
     for (i, &r) in positions.iter().enumerate() {
         if !finite(&r) {
@@ -37,7 +42,11 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
         }
         let s = cell.fractional(r).to_array();
         let shifts = |axis: usize| -> &'static [i32] {
-            match (cell.periodic()[axis], s[axis] < near_face[axis], s[axis] > 1.0 - near_face[axis]) {
+            match (
+                cell.periodic()[axis],
+                s[axis] < near_face[axis],
+                s[axis] > 1.0 - near_face[axis],
+            ) {
                 (false, _, _) | (true, false, false) => &[0],
                 (true, true, false) => &[0, 1],
                 (true, false, true) => &[0, -1],
@@ -50,7 +59,13 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
                 for &c in shifts(2) {
                     let image = r + cell.translation([a, b, c]);
                     for corner in 0..8 {
-                        let side = |bit: u32| if corner >> bit & 1 == 0 { -distance } else { distance };
+                        let side = |bit: u32| {
+                            if corner >> bit & 1 == 0 {
+                                -distance
+                            } else {
+                                distance
+                            }
+                        };
                         let key = place(image + Vec3::new(side(0), side(1), side(2)));
                         if !looked.contains(&key) {
                             looked.push(key);

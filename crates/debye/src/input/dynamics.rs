@@ -11,8 +11,15 @@ type Result<T> = std::result::Result<T, InputError>;
 
 pub(super) const INTEGRATOR_KEYS: &[&str] = &["kind", "timestep", "temperature", "time", "friction", "chain"];
 pub(super) const THERMOSTAT_KEYS: &[&str] = &["kind", "species", "temperature", "time", "friction", "chain"];
-pub(super) const BAROSTAT_KEYS: &[&str] =
-    &["kind", "coupling", "pressure", "time", "compressibility", "temperature", "every"];
+pub(super) const BAROSTAT_KEYS: &[&str] = &[
+    "kind",
+    "coupling",
+    "pressure",
+    "time",
+    "compressibility",
+    "temperature",
+    "every",
+];
 pub(super) const MINIMIZE_KEYS: &[&str] = &["kind", "force_tolerance", "max_steps", "max_displacement"];
 
 /// Thermostats in a Nosé–Hoover chain unless said.
@@ -40,25 +47,40 @@ pub(super) struct Surroundings<'s, 'a> {
 impl Surroundings<'_, '_> {
     pub(super) fn dynamics(&self, root: &Section) -> Result<Dynamics> {
         let section = root
-            .require("integrator", "a section [integrator] with kind = \"nve\" and timestep = …")?
+            .require(
+                "integrator",
+                "a section [integrator] with kind = \"nve\" and timestep = …",
+            )?
             .section("[integrator]", INTEGRATOR_KEYS)?;
         let mut kinds = vec![
             ("nve", (Scheme::VelocityVerlet, None)),
             ("velocity-verlet", (Scheme::VelocityVerlet, None)),
             ("leapfrog", (Scheme::Leapfrog, None)),
         ];
-        kinds.extend(THERMOSTATS.iter().map(|(name, kind)| (*name, (Scheme::VelocityVerlet, Some(*kind)))));
+        kinds.extend(
+            THERMOSTATS
+                .iter()
+                .map(|(name, kind)| (*name, (Scheme::VelocityVerlet, Some(*kind)))),
+        );
         let kind_item = section.require("kind", "kind = \"nve\"")?;
         let (scheme, thermostat) = kind_item.choice("integrator", &kinds)?;
-        let example = if self.units == Units::Md { "timestep = \"2 fs\"" } else { "timestep = 0.005" };
-        let timestep = section.require("timestep", example)?.positive(self.units, Dimension::TIME)?;
+        let example = if self.units == Units::Md {
+            "timestep = \"2 fs\""
+        } else {
+            "timestep = 0.005"
+        };
+        let timestep = section
+            .require("timestep", example)?
+            .positive(self.units, Dimension::TIME)?;
 
         let mut thermostats = Vec::new();
         if let Some(kind) = thermostat {
             if let Some(item) = root.get("thermostat") {
                 let kind = kind_item.text()?;
                 return Err(item
-                    .key_error(format!("both [[thermostat]] and the thermostat `{kind}` of [integrator]"))
+                    .key_error(format!(
+                        "both [[thermostat]] and the thermostat `{kind}` of [integrator]"
+                    ))
                     .expected("one of them")
                     .help("say kind = \"nve\" in [integrator], or leave [[thermostat]] out"));
             }
@@ -112,7 +134,11 @@ impl Surroundings<'_, '_> {
                 None => Vec::new(),
             };
             let all: Vec<u32> = (0..self.system.species.len() as u32).collect();
-            let group = if section.get("species").is_some() { &thermostat.species } else { &all };
+            let group = if section.get("species").is_some() {
+                &thermostat.species
+            } else {
+                &all
+            };
             for &species in group {
                 if let Some(other) = taken[species as usize].replace(place) {
                     let name = &self.system.species[species as usize].name;
@@ -134,12 +160,16 @@ impl Surroundings<'_, '_> {
             self.declared.named(name, &item)?;
             let place = self.system.species.iter().position(|s| s.name == name);
             let place = place.ok_or_else(|| {
-                item.error(format!("names species `{name}`, of which the system has no particle"))
-                    .expected("a species of the system")
+                item.error(format!(
+                    "names species `{name}`, of which the system has no particle"
+                ))
+                .expected("a species of the system")
             })?;
             let place = place as u32;
             if found.contains(&place) {
-                return Err(item.error(format!("names species `{name}` twice")).expected("each species once"));
+                return Err(item
+                    .error(format!("names species `{name}` twice"))
+                    .expected("each species once"));
             }
             found.push(place);
         }
@@ -152,9 +182,14 @@ impl Surroundings<'_, '_> {
     fn thermostat(&self, section: &Section, kind: ThermostatKind) -> Result<Thermostat> {
         let units = self.units;
         let md = units == Units::Md;
-        let example = if md { "temperature = \"300 K\"" } else { "temperature = 1.0" };
-        let temperature =
-            section.require("temperature", example)?.not_negative(units, Dimension::TEMPERATURE)?;
+        let example = if md {
+            "temperature = \"300 K\""
+        } else {
+            "temperature = 1.0"
+        };
+        let temperature = section
+            .require("temperature", example)?
+            .not_negative(units, Dimension::TEMPERATURE)?;
         section.not_both("time", "friction")?;
         if let Some(item) = section.get("friction")
             && kind != ThermostatKind::Langevin
@@ -168,15 +203,24 @@ impl Surroundings<'_, '_> {
             (Some(time), _) => time.positive(units, Dimension::TIME)?,
             (None, Some(friction)) => friction.positive(units, Dimension::PER_TIME)?.recip(),
             (None, None) if kind == ThermostatKind::Langevin => {
-                return Err(section
-                    .missing("friction", if md { "friction = \"1 1/ps\"" } else { "friction = 0.5" }));
+                return Err(section.missing(
+                    "friction",
+                    if md {
+                        "friction = \"1 1/ps\""
+                    } else {
+                        "friction = 0.5"
+                    },
+                ));
             }
             (None, None) => {
                 return Err(section.missing("time", if md { "time = \"0.5 ps\"" } else { "time = 0.5" }));
             }
         };
         if !time.is_finite() {
-            return Err(section.error(format!("the relaxation time in {} is not finite", section.heading)));
+            return Err(section.error(format!(
+                "the relaxation time in {} is not finite",
+                section.heading
+            )));
         }
         let kind = match (section.get("chain"), kind) {
             (Some(item), ThermostatKind::NoseHoover { .. }) => ThermostatKind::NoseHoover {
@@ -189,14 +233,24 @@ impl Surroundings<'_, '_> {
             }
             (None, kind) => kind,
         };
-        Ok(Thermostat { kind, species: Vec::new(), temperature, time })
+        Ok(Thermostat {
+            kind,
+            species: Vec::new(),
+            temperature,
+            time,
+        })
     }
 
     fn barostat(&self, item: &Item, temperature: Option<f64>) -> Result<Barostat> {
         let (units, md) = (self.units, self.units == Units::Md);
         let section = item.section("[barostat]", BAROSTAT_KEYS)?;
-        let kinds = [("berendsen", BarostatKind::Berendsen), ("cell-rescale", BarostatKind::CellRescale)];
-        let kind = section.require("kind", "kind = \"cell-rescale\"")?.choice("barostat", &kinds)?;
+        let kinds = [
+            ("berendsen", BarostatKind::Berendsen),
+            ("cell-rescale", BarostatKind::CellRescale),
+        ];
+        let kind = section
+            .require("kind", "kind = \"cell-rescale\"")?
+            .choice("barostat", &kinds)?;
         if let Some(axis) = self.system.cell.periodic().iter().position(|p| !p) {
             let axis = ["x", "y", "z"][axis];
             return Err(section
@@ -212,7 +266,11 @@ impl Surroundings<'_, '_> {
         let coupling = section
             .map("coupling", |i| i.choice("coupling", &couplings))?
             .unwrap_or(Coupling::Isotropic);
-        let example = if md { "pressure = \"1 bar\"" } else { "pressure = 0.1" };
+        let example = if md {
+            "pressure = \"1 bar\""
+        } else {
+            "pressure = 0.1"
+        };
         let per_axis = |item: &Item, dimension| per_axis(item, coupling, |i| i.quantity(units, dimension));
         let pressure = per_axis(section.require("pressure", example)?, Dimension::PRESSURE)?;
         let time = section
@@ -234,11 +292,17 @@ impl Surroundings<'_, '_> {
             (Some(temperature), _) => temperature,
             (None, BarostatKind::Berendsen) => 0.0,
             (None, BarostatKind::CellRescale) => {
-                let example = if md { "temperature = \"300 K\"" } else { "temperature = 1.0" };
+                let example = if md {
+                    "temperature = \"300 K\""
+                } else {
+                    "temperature = 1.0"
+                };
                 return Err(section.missing("temperature", &format!("{example}, or a thermostat")));
             }
         };
-        let every = section.map("every", |i| i.whole(1..=1_000_000, "a number of steps from 1 to 1000000"))?;
+        let every = section.map("every", |i| {
+            i.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
+        })?;
         Ok(Barostat {
             kind,
             coupling,
@@ -279,7 +343,9 @@ pub(super) fn minimize(item: Option<&Item>, units: Units) -> Result<Option<Minim
         .unwrap_or(MinimizeKind::Fire);
     let md = units == Units::Md;
     let force = section.map("force_tolerance", |i| i.positive(units, Dimension::FORCE))?;
-    let steps = section.map("max_steps", |i| i.whole(1..=1_000_000_000_000, "a number of steps of at least 1"))?;
+    let steps = section.map("max_steps", |i| {
+        i.whole(1..=1_000_000_000_000, "a number of steps of at least 1")
+    })?;
     let displacement = section.map("max_displacement", |i| i.positive(units, Dimension::LENGTH))?;
     Ok(Some(Minimize {
         kind,

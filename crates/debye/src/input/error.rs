@@ -91,7 +91,11 @@ impl InputError {
             let (shown, offset) = window(quoted, self.column.saturating_sub(1));
             let room = (shown.chars().count() + 1).saturating_sub(offset);
             let carets = "^".repeat((*width).min(room).max(1));
-            let _ = write!(text, "\n {number} | {shown}\n {margin} | {}{carets}", " ".repeat(offset));
+            let _ = write!(
+                text,
+                "\n {number} | {shown}\n {margin} | {}{carets}",
+                " ".repeat(offset)
+            );
         }
         if let Some(help) = &self.help {
             let _ = write!(text, "\n help: {help}");
@@ -160,17 +164,19 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         return None;
     }
     let name = plain(name);
-    candidates
-        .into_iter()
-        .map(|c| {
-            let other = plain(c);
-            let close = strsim::damerau_levenshtein(&name, &other);
-            // `berendson-barostat` means `berendsen`, `lj` nothing in particular.
-            (close, other.chars().count(), c)
-        })
-        .filter(|(distance, length, _)| *distance <= 1.max(length.max(&name.chars().count()) * 2 / 5))
-        .min_by_key(|(distance, _, _)| *distance)
-        .map(|(_, _, c)| c)
+    let mut best: Option<(usize, f64, &str)> = None;
+    for candidate in candidates {
+        let other = plain(candidate);
+        let distance = strsim::damerau_levenshtein(&name, &other);
+        let longer = name.chars().count().max(other.chars().count());
+        // Among equally distant ones, the one that begins alike: `fc` is `fcc` and not `sc`.
+        let alike = strsim::jaro_winkler(&name, &other);
+        let better = best.is_none_or(|(d, a, _)| (distance, -alike) < (d, -a));
+        if distance <= 1.max(longer * 2 / 5) && better {
+            best = Some((distance, alike, candidate));
+        }
+    }
+    best.map(|(_, _, candidate)| candidate)
 }
 
 /// `did you mean `x`? ` where something is near, then the whole list.
@@ -192,8 +198,13 @@ mod tests {
             name: "argon.toml".into(),
             text: "a = 1\n[[forces]]\ncutof = \"12 Å\"\r\nb = 2".into(),
         };
-        let error = InputError::at(&source, 17..22, "forces[0].cutof", "unknown key `cutof` in [[forces]]")
-            .help("did you mean `cutoff`?");
+        let error = InputError::at(
+            &source,
+            17..22,
+            "forces[0].cutof",
+            "unknown key `cutof` in [[forces]]",
+        )
+        .help("did you mean `cutoff`?");
         assert_eq!(
             error.to_string(),
             "argon.toml:3: unknown key `cutof` in [[forces]]\n 3 | cutof = \"12 Å\"\n   | ^^^^^\n help: did you mean `cutoff`?"

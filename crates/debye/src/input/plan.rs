@@ -16,8 +16,11 @@ pub enum Precision {
 
 impl Precision {
     /// Every precision by its name in input files.
-    pub const NAMES: &'static [(&'static str, Self)] =
-        &[("single", Self::Single), ("mixed", Self::Mixed), ("double", Self::Double)];
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("single", Self::Single),
+        ("mixed", Self::Mixed),
+        ("double", Self::Double),
+    ];
 
     /// The name in input files.
     pub fn name(self) -> &'static str {
@@ -51,7 +54,9 @@ impl std::str::FromStr for DeviceChoice {
             "cuda" => Ok(Self::Cuda(0)),
             _ => match text.strip_prefix("cuda:").map(str::parse) {
                 Some(Ok(number)) => Ok(Self::Cuda(number)),
-                _ => Err(format!("unknown device `{text}`; known are auto, cpu, cuda, cuda:N")),
+                _ => Err(format!(
+                    "unknown device `{text}`; known are auto, cpu, cuda, cuda:N"
+                )),
             },
         }
     }

@@ -158,10 +158,20 @@ impl<'a> Item<'a> {
         InputError::at(self.source, self.key_span.clone(), &self.path, headline).found(self.node.to_string())
     }
 
+    /// An error that points at where `name` stands: in the value, or else in the key.
+    pub(super) fn mention(&self, name: &str, headline: impl Into<String>) -> InputError {
+        let span = match &self.node.data {
+            Data::Text(text) if text.contains(name) => self.node.span.clone(),
+            _ => self.key_span.clone(),
+        };
+        InputError::at(self.source, span, &self.path, headline).found(name)
+    }
+
     /// "`key` is 3, expected a text".
     pub(super) fn wrong(&self, expected: impl Into<String>) -> InputError {
         let expected = expected.into();
-        self.error(format!("is {}, expected {expected}", self.node)).expected(expected)
+        self.error(format!("is {}, expected {expected}", self.node))
+            .expected(expected)
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -170,10 +180,6 @@ impl<'a> Item<'a> {
 
     pub(super) fn is_list(&self) -> bool {
         matches!(self.node.data, Data::List(_))
-    }
-
-    pub(super) fn is_table(&self) -> bool {
-        matches!(self.node.data, Data::Table(_))
     }
 
     pub(super) fn is_number(&self) -> bool {
@@ -211,7 +217,9 @@ impl<'a> Item<'a> {
             Data::Float(x) if x.fract() == 0.0 && (0.0..LARGEST).contains(&x) => Some(x as u64),
             _ => None,
         };
-        number.filter(|n| range.contains(n)).ok_or_else(|| self.wrong(expected))
+        number
+            .filter(|n| range.contains(n))
+            .ok_or_else(|| self.wrong(expected))
     }
 
     /// A count of things that are kept in memory.
@@ -231,7 +239,8 @@ impl<'a> Item<'a> {
                         Some(example) => format!("{dimension} such as {example}"),
                         None => dimension.to_string(),
                     };
-                    self.error(format!("is not {dimension}: {error}")).expected(expected)
+                    self.error(format!("is not {dimension}: {error}"))
+                        .expected(expected)
                 });
             }
             _ => {
@@ -381,7 +390,10 @@ pub(super) struct Section<'a> {
 impl<'a> Section<'a> {
     /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Item<'a>> {
-        self.entries.iter().find(|(name, _)| *name == key).map(|(_, item)| item)
+        self.entries
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, item)| item)
     }
 
     /// The value of a key that must be there.
@@ -406,7 +418,10 @@ impl<'a> Section<'a> {
             error = InputError::of_file(&item.source.name, error.headline());
             error.key = path;
         }
-        error.found("nothing").expected(example).help(format!("add {example}"))
+        error
+            .found("nothing")
+            .expected(example)
+            .help(format!("add {example}"))
     }
 
     /// Reads a key where it is there.

@@ -81,7 +81,10 @@ impl<'a> SpeciesList<'a> {
     fn refuse_twice(&self, name: &str, item: &Item) -> Result<()> {
         match self.all.iter().find(|s| s.names.contains(&name)) {
             Some(other) => Err(item
-                .error(format!("claims the atoms `{name}`, which species `{}` claims too", other.name))
+                .error(format!(
+                    "claims the atoms `{name}`, which species `{}` claims too",
+                    other.name
+                ))
                 .expected("each name in one species")),
             None => Ok(()),
         }
@@ -106,16 +109,22 @@ impl<'a> SpeciesList<'a> {
         } else {
             suggestion(name, "declared are", &self.names())
         };
-        item.key_error(format!("there is no species `{name}` (in `{}`)", item.path()))
-            .found(name)
-            .expected(self.names().join(", "))
-            .help(help)
+        item.mention(
+            name,
+            format!("there is no species `{name}` (in `{}`)", item.path()),
+        )
+        .found(name)
+        .expected(self.names().join(", "))
+        .help(help)
     }
 
     /// The two species of `Ar-Ne`; names may contain hyphens themselves (`Na+-Cl-`).
     pub(super) fn pair(&self, text: &str, item: &Item) -> Result<[&'a str; 2]> {
         let known = |name: &str| self.find(name).map(|s| s.name);
-        let splits = || text.match_indices('-').map(|(at, _)| (&text[..at], &text[at + 1..]));
+        let splits = || {
+            text.match_indices('-')
+                .map(|(at, _)| (&text[..at], &text[at + 1..]))
+        };
         if let Some(pair) = splits().find_map(|(a, b)| Some([known(a)?, known(b)?])) {
             return Ok(pair);
         }
@@ -126,7 +135,10 @@ impl<'a> SpeciesList<'a> {
                 Err(self.unknown(stranger, item))
             }
             _ => Err(item
-                .key_error(format!("`{text}` is not a pair of species (in `{}`)", item.path()))
+                .mention(
+                    text,
+                    format!("`{text}` is not a pair of species (in `{}`)", item.path()),
+                )
                 .found(text)
                 .expected("two declared species joined by a hyphen, such as Ar-Ar")
                 .help(format!("declared are: {}", self.names().join(", ")))),

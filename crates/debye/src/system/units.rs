@@ -63,18 +63,43 @@ static NAMED: &[Named] = &[
     named(Dimension::TEMPERATURE, "a temperature", "\"120 K\"", "0.722"),
     named(Dimension::ENERGY, "an energy", "\"0.0104 eV\"", "1.0"),
     named(Dimension::PRESSURE, "a pressure", "\"1 bar\"", "0.1"),
-    named(Dimension::PER_PRESSURE, "an inverse pressure", "\"4.5e-5 1/bar\"", "0.05"),
+    named(
+        Dimension::PER_PRESSURE,
+        "an inverse pressure",
+        "\"4.5e-5 1/bar\"",
+        "0.05",
+    ),
     named(Dimension::PER_LENGTH, "an inverse length", "\"3.1 1/nm\"", "1.0"),
     named(Dimension::PER_TIME, "an inverse time", "\"1 1/ps\"", "0.1"),
     named(Dimension::AREA, "an area", "\"0.64 nm^2\"", "1.0"),
     named(Dimension::VOLUME, "a volume", "\"30 Å^3\"", "1.0"),
     named(Dimension::VELOCITY, "a velocity", "\"1 nm/ps\"", "1.0"),
     named(Dimension::FORCE, "a force", "\"10 kJ/mol/nm\"", "1.0"),
-    named(Dimension::ENERGY_PER_AREA, "an energy per area", "\"1000 kJ/mol/nm^2\"", "30.0"),
-    named(Dimension::MASS_DENSITY, "a mass density", "\"0.8 g/cm^3\"", "0.8442"),
-    named(Dimension::NUMBER_DENSITY, "a number density", "\"21 1/nm^3\"", "0.8442"),
+    named(
+        Dimension::ENERGY_PER_AREA,
+        "an energy per area",
+        "\"1000 kJ/mol/nm^2\"",
+        "30.0",
+    ),
+    named(
+        Dimension::MASS_DENSITY,
+        "a mass density",
+        "\"0.8 g/cm^3\"",
+        "0.8442",
+    ),
+    named(
+        Dimension::NUMBER_DENSITY,
+        "a number density",
+        "\"21 1/nm^3\"",
+        "0.8442",
+    ),
     named(Dimension::DIPOLE, "a dipole moment", "\"2.35 D\"", "1.0"),
-    named(Dimension::MOMENT_OF_INERTIA, "a moment of inertia", "\"0.01 u*nm^2\"", "0.1"),
+    named(
+        Dimension::MOMENT_OF_INERTIA,
+        "a moment of inertia",
+        "\"0.01 u*nm^2\"",
+        "0.1",
+    ),
 ];
 
 impl Dimension {
@@ -129,13 +154,7 @@ impl Dimension {
     pub const MOMENT_OF_INERTIA: Self = Self::new(2, 1, 0, 0, 0);
 
     fn exponents(self) -> [i8; 5] {
-        [
-            self.length,
-            self.mass,
-            self.time,
-            self.charge,
-            self.temperature,
-        ]
+        [self.length, self.mass, self.time, self.charge, self.temperature]
     }
 
     /// This dimension times `other` to the power `power`; `None` where an exponent leaves its range.
@@ -166,7 +185,13 @@ impl fmt::Display for Dimension {
             Some(n) => f.write_str(n.name),
             None => {
                 f.write_str("a quantity of dimension ")?;
-                powers(["length", "mass", "time", "charge", "temperature"], *self, "^", " ", f)
+                powers(
+                    ["length", "mass", "time", "charge", "temperature"],
+                    *self,
+                    "^",
+                    " ",
+                    f,
+                )
             }
         }
     }
@@ -402,7 +427,10 @@ mod tests {
         assert!(lj("2 sigma", Dimension::TIME).is_err());
         let refused = lj("12 Å", Dimension::LENGTH).unwrap_err().to_string();
         assert!(refused.contains("units = \"lj\""), "{refused}");
-        let refused = Units::Md.quantity("2 sigma", Dimension::LENGTH).unwrap_err().to_string();
+        let refused = Units::Md
+            .quantity("2 sigma", Dimension::LENGTH)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("units = \"lj\""), "{refused}");
     }
 
@@ -419,8 +447,8 @@ mod tests {
         );
         assert!(refused("twelve", Dimension::LENGTH).contains("must begin with a number"));
         for text in [
-            "", "12 Å^", "12 (Å", "12 Å)", "1 nm^200", "12 //Å", "nan", "inf Å", "1e999", "1 nm^2^", "12 Å^x",
-            "1 *", "1 2", "1 nm 3",
+            "", "12 Å^", "12 (Å", "12 Å)", "1 nm^200", "12 //Å", "nan", "inf Å", "1e999", "1 nm^2^",
+            "12 Å^x", "1 *", "1 2", "1 nm 3",
         ] {
             assert!(Units::Md.quantity(text, Dimension::LENGTH).is_err(), "{text}");
         }

@@ -51,14 +51,25 @@ impl<F: BondedFamily + ?Sized> BondedTerm<F> {
             let Some(given) = given else { return Ok(None) };
             let of = || format!("kind {kind}");
             let values = ordered(potential, family.family_parameters(), given.clone())?;
-            let values = complete(family.family_parameters(), &[&values])
-                .map_err(|parameter| TermError::MissingParameter { potential, of: of(), parameter })?;
+            let values = complete(family.family_parameters(), &[&values]).map_err(|parameter| {
+                TermError::MissingParameter {
+                    potential,
+                    of: of(),
+                    parameter,
+                }
+            })?;
             let prepared = family.prepared(Parameters(&values));
-            prepared
-                .map(Some)
-                .map_err(|source| TermError::Refused { potential, of: of(), source })
+            prepared.map(Some).map_err(|source| TermError::Refused {
+                potential,
+                of: of(),
+                source,
+            })
         };
         let rows = kinds.iter().enumerate().map(row).collect::<Result<_, _>>()?;
-        Ok(Self { name: name.into(), family, rows })
+        Ok(Self {
+            name: name.into(),
+            family,
+            rows,
+        })
     }
 }

@@ -24,7 +24,10 @@ pub enum MixingRule {
 /// What was said about a pair of species.
 #[derive(Clone, Debug)]
 enum Given {
-    Values { values: Vec<Option<Value>>, cutoff: Option<f64> },
+    Values {
+        values: Vec<Option<Value>>,
+        cutoff: Option<f64>,
+    },
     Nothing,
 }
 
@@ -69,6 +72,11 @@ pub fn pair_potential(name: &str) -> Option<&'static dyn PairFamily> {
 }
 
 impl<'a> PairTermBuilder<'a> {
+    /// The potential.
+    pub fn family(&self) -> &'static dyn PairFamily {
+        self.family
+    }
+
     /// Name in tables; the potential's name unless said.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -180,7 +188,10 @@ impl<'a> PairTermBuilder<'a> {
             for j in i..n {
                 let mut row = rows[i * n + j];
                 if row.cutoff > 0.0 {
-                    let end = Pair { r2: row.cutoff * row.cutoff, table: &table };
+                    let end = Pair {
+                        r2: row.cutoff * row.cutoff,
+                        table: &table,
+                    };
                     row.truncation = self.truncation.coefficients(self.family, end, &row.coefficients);
                     if !row.truncation.iter().all(|x| x.is_finite()) {
                         return Err(TermError::NotFinite {
@@ -266,7 +277,11 @@ impl<'a> PairTermBuilder<'a> {
         let potential = self.family.name();
         let of = || self.pair_name(i, j);
         let p = Parameters(&values);
-        self.family.check(p).map_err(|source| TermError::Refused { potential, of: of(), source })?;
+        self.family.check(p).map_err(|source| TermError::Refused {
+            potential,
+            of: of(),
+            source,
+        })?;
         let given = own_cutoff.or(self.cutoff);
         let cutoff = match (given, self.family.natural_cutoff(p)) {
             (Some(given), Some(natural)) => given.min(natural),
@@ -279,20 +294,35 @@ impl<'a> PairTermBuilder<'a> {
         if let Truncation::Switch { from } = self.truncation
             && !(from >= 0.0 && from < cutoff)
         {
-            return Err(TermError::SwitchBeyondCutoff { of: of(), from, cutoff });
+            return Err(TermError::SwitchBeyondCutoff {
+                of: of(),
+                from,
+                cutoff,
+            });
         }
         let coefficients = self.family.coefficients(p, &mut Preparation { cutoff, table });
         let tail = match (self.tail, self.family.tail(p, cutoff)) {
             (false, _) => Tail::default(),
             (true, Some(tail)) => tail,
             (true, None) => {
-                return Err(TermError::NoTail(format!("`{potential}` has no finite analytic tail")));
+                return Err(TermError::NoTail(format!(
+                    "`{potential}` has no finite analytic tail"
+                )));
             }
         };
         if !coefficients.iter().all(|x| x.is_finite()) {
-            return Err(TermError::NotFinite { potential, of: of(), cutoff });
+            return Err(TermError::NotFinite {
+                potential,
+                of: of(),
+                cutoff,
+            });
         }
-        Ok(PairRow { cutoff, truncation: [0.0; TRUNCATION_COEFFICIENTS], coefficients, tail })
+        Ok(PairRow {
+            cutoff,
+            truncation: [0.0; TRUNCATION_COEFFICIENTS],
+            coefficients,
+            tail,
+        })
     }
 }
 

@@ -48,7 +48,9 @@ pub enum QuantityError {
         unit: String,
     },
     /// A reduced unit in a file of laboratory units.
-    #[error("`{unit}` in \"{text}\" is a reduced unit and belongs to units = \"lj\"; this file has units = \"md\"")]
+    #[error(
+        "`{unit}` in \"{text}\" is a reduced unit and belongs to units = \"lj\"; this file has units = \"md\""
+    )]
     Reduced {
         /// The quantity as written.
         text: String,
@@ -141,7 +143,10 @@ static LABORATORY: &[Entry] = &[
     (&["ms"], unit(1e9, Dimension::TIME)),
     (&["s"], unit(1e12, Dimension::TIME)),
     (&["pm"], unit(1e-3, Dimension::LENGTH)),
-    (&["Å", "Å", "angstrom", "Angstrom", "ångström", "A"], unit(0.1, Dimension::LENGTH)),
+    (
+        &["Å", "Å", "angstrom", "Angstrom", "ångström", "A"],
+        unit(0.1, Dimension::LENGTH),
+    ),
     (&["bohr"], unit(BOHR, Dimension::LENGTH)),
     (&["nm"], unit(1.0, Dimension::LENGTH)),
     (&["um", "µm", "μm"], unit(1e3, Dimension::LENGTH)),
@@ -160,7 +165,10 @@ static LABORATORY: &[Entry] = &[
     (&["meV"], molar(ELEMENTARY_CHARGE * 1e-6, Dimension::ENERGY)),
     (&["eV"], molar(ELEMENTARY_CHARGE * 1e-3, Dimension::ENERGY)),
     (&["keV"], molar(ELEMENTARY_CHARGE, Dimension::ENERGY)),
-    (&["hartree", "Hartree", "Eh"], molar(HARTREE * 1e-3, Dimension::ENERGY)),
+    (
+        &["hartree", "Hartree", "Eh"],
+        molar(HARTREE * 1e-3, Dimension::ENERGY),
+    ),
     (&["Ry", "rydberg"], molar(HARTREE * 5e-4, Dimension::ENERGY)),
     (&["mol"], molar(1.0, Dimension::NONE)),
     (&["Pa"], molar(1e-30, Dimension::PRESSURE)),
@@ -189,7 +197,10 @@ static REDUCED: &[Entry] = &[
 /// Units that mean the same everywhere.
 static ANGLES: &[Entry] = &[
     (&["rad"], unit(1.0, Dimension::NONE)),
-    (&["deg", "°", "degrees"], unit(std::f64::consts::PI / 180.0, Dimension::NONE)),
+    (
+        &["deg", "°", "degrees"],
+        unit(std::f64::consts::PI / 180.0, Dimension::NONE),
+    ),
 ];
 
 fn find(table: &[Entry], name: &str) -> Option<Factor> {
@@ -203,7 +214,9 @@ pub(super) fn quantity(units: Units, text: &str, expected: Dimension) -> Result<
     let trimmed = text.trim();
     let length = number_length(trimmed);
     let digits: String = trimmed[..length].chars().filter(|c| *c != '_').collect();
-    let number: f64 = digits.parse().map_err(|_| QuantityError::Number { text: text.into() })?;
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| QuantityError::Number { text: text.into() })?;
     let mut parser = Parser {
         units,
         text,
@@ -370,7 +383,11 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         let written: String = start.chars().map_while(digit).collect();
-        let length: usize = start.chars().take_while(|c| digit(*c).is_some()).map(char::len_utf8).sum();
+        let length: usize = start
+            .chars()
+            .take_while(|c| digit(*c).is_some())
+            .map(char::len_utf8)
+            .sum();
         self.rest = start[length..].trim_start();
         match (written.is_empty(), hat) {
             (true, false) => Ok(1),
@@ -384,9 +401,17 @@ impl<'a> Parser<'a> {
 }
 
 fn nearest(table: &[Entry], name: &str) -> Option<&'static str> {
-    let known = table.iter().chain(ANGLES).flat_map(|(names, _)| names.iter().copied());
+    let known = table
+        .iter()
+        .chain(ANGLES)
+        .flat_map(|(names, _)| names.iter().copied());
     known
-        .map(|k| (strsim::damerau_levenshtein(&k.to_lowercase(), &name.to_lowercase()), k))
+        .map(|k| {
+            (
+                strsim::damerau_levenshtein(&k.to_lowercase(), &name.to_lowercase()),
+                k,
+            )
+        })
         .filter(|(distance, k)| *distance <= 1.max(k.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, k)| k)
