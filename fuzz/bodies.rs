@@ -5,19 +5,33 @@
 //! claims more atoms than the input can hold.
 
 use debye_io::{
-    AtomStyle, DcdReader, Frame, GroReader, PdbReader, ReadFrames, Structure, XtcReader, XyzReader, read_lammps_data,
-    read_pdb, read_pqr,
+    AtomStyle, DcdReader, Frame, GroReader, PdbReader, ReadFrames, Structure, XtcReader, XyzReader,
+    read_lammps_data, read_pdb, read_pqr,
 };
 
 fn check_frame(frame: &Frame, bytes: usize) {
     let atoms = frame.positions.len();
     // The densest format, XTC, takes two bits per atom at least.
     assert!(atoms <= 4 * bytes + 9, "{atoms} atoms from {bytes} bytes");
-    for rows in [Some(&frame.positions), frame.velocities.as_ref(), frame.forces.as_ref()].into_iter().flatten() {
+    for rows in [
+        Some(&frame.positions),
+        frame.velocities.as_ref(),
+        frame.forces.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
+    {
         assert_eq!(rows.len(), atoms);
         assert!(rows.iter().flatten().all(|value| value.is_finite()));
     }
-    assert!(frame.cell.iter().flatten().flatten().all(|value| value.is_finite()));
+    assert!(
+        frame
+            .cell
+            .iter()
+            .flatten()
+            .flatten()
+            .all(|value| value.is_finite())
+    );
     assert!(frame.time.is_none_or(f64::is_finite));
 }
 
@@ -25,7 +39,12 @@ fn check_structure(structure: &Structure, bytes: usize) {
     check_frame(&structure.frame, bytes);
     let atoms = structure.atoms.len();
     assert_eq!(atoms, structure.frame.positions.len());
-    assert!(structure.images.as_ref().is_none_or(|images| images.len() == atoms));
+    assert!(
+        structure
+            .images
+            .as_ref()
+            .is_none_or(|images| images.len() == atoms)
+    );
     let terms = structure.bonds.iter().flat_map(|term| &term.atoms[..]);
     let terms = terms.chain(structure.angles.iter().flat_map(|term| &term.atoms[..]));
     let terms = terms.chain(structure.dihedrals.iter().flat_map(|term| &term.atoms[..]));
@@ -41,11 +60,14 @@ fn drain(mut reader: impl ReadFrames, bytes: usize) {
         frames += 1;
         assert!(frames <= bytes, "more frames than bytes");
     }
-    assert!(matches!(reader.next_frame(), Ok(None)), "a reader stays at its end");
+    assert!(
+        matches!(reader.next_frame(), Ok(None)),
+        "a reader stays at its end"
+    );
 }
 
 /// GRO.
-pub fn gro(data: &[u8]) {
+pub(crate) fn gro(data: &[u8]) {
     drain(GroReader::new(data, "fuzz"), data.len());
     if let Ok(Some(structure)) = GroReader::new(data, "fuzz").next_structure() {
         check_structure(&structure, data.len());
@@ -53,7 +75,7 @@ pub fn gro(data: &[u8]) {
 }
 
 /// PDB.
-pub fn pdb(data: &[u8]) {
+pub(crate) fn pdb(data: &[u8]) {
     drain(PdbReader::new(data, "fuzz"), data.len());
     if let Ok(structure) = read_pdb(data, "fuzz") {
         check_structure(&structure, data.len());
@@ -61,7 +83,7 @@ pub fn pdb(data: &[u8]) {
 }
 
 /// XYZ.
-pub fn xyz(data: &[u8]) {
+pub(crate) fn xyz(data: &[u8]) {
     drain(XyzReader::new(data, "fuzz"), data.len());
     if let Ok(Some(structure)) = XyzReader::new(data, "fuzz").next_structure() {
         check_structure(&structure, data.len());
@@ -69,26 +91,26 @@ pub fn xyz(data: &[u8]) {
 }
 
 /// PQR.
-pub fn pqr(data: &[u8]) {
+pub(crate) fn pqr(data: &[u8]) {
     if let Ok(structure) = read_pqr(data, "fuzz") {
         check_structure(&structure, data.len());
     }
 }
 
 /// DCD.
-pub fn dcd(data: &[u8]) {
+pub(crate) fn dcd(data: &[u8]) {
     if let Ok(reader) = DcdReader::new(data, "fuzz") {
         drain(reader, data.len());
     }
 }
 
 /// XTC.
-pub fn xtc(data: &[u8]) {
+pub(crate) fn xtc(data: &[u8]) {
     drain(XtcReader::new(data, "fuzz"), data.len());
 }
 
 /// LAMMPS data, with every atom style.
-pub fn lammps(data: &[u8]) {
+pub(crate) fn lammps(data: &[u8]) {
     for style in AtomStyle::ALL.into_iter().map(Some).chain([None]) {
         if let Ok(structure) = read_lammps_data(data, "fuzz", style) {
             check_structure(&structure, data.len());

@@ -70,10 +70,9 @@ pub(crate) fn guess_from_pdb_columns(columns: &str, residue: &str) -> &'static s
         // align write CA of alanine at the left edge too.
         let full = !columns.ends_with(' ');
         let organic = two.starts_with(['C', 'N', 'O', 'H', 'S', 'P']);
-        if !(full && two.starts_with('H')) && !(organic && is_polymer(residue)) {
-            if let Some(found) = symbol(two) {
-                return found;
-            }
+        let misleading = (full && two.starts_with('H')) || (organic && is_polymer(residue));
+        if let (false, Some(found)) = (misleading, symbol(two)) {
+            return found;
         }
     }
     if aligned && two.starts_with(' ') {

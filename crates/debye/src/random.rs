@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn uniforms_are_flat() {
         let philox = Philox::new(1);
-        let n = 100_000;
+        let n = 100_000u32;
         let mut bins = [0.0; 64];
         for u in (0..n).flat_map(|i| philox.uniforms(u64::from(i), 0, 9)) {
             assert!((0.0..1.0).contains(&u));

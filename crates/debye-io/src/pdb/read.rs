@@ -103,20 +103,22 @@ impl<R: BufRead> PdbReader<R> {
                 }
                 "MODEL" => open_model = true,
                 // Several frames separated by END alone are common too.
-                "ENDMDL" | "END" if !positions.is_empty() => {
+                "ENDMDL" | "END" => {
                     open_model = false;
-                    break;
+                    if !positions.is_empty() {
+                        break;
+                    }
                 }
                 "CONECT" => self.connect(),
                 _ => {}
             }
         }
-        if positions.is_empty() {
-            return Ok(None);
-        }
         if open_model {
             let found = format!("{} atoms and the end of the file", positions.len());
             return Err(self.lines.truncated(self.frame, "ENDMDL", found));
+        }
+        if positions.is_empty() {
+            return Ok(None);
         }
         let title = self.title.clone();
         Ok(Some(Frame {
@@ -209,11 +211,10 @@ impl<R: BufRead> PdbReader<R> {
             return;
         };
         for from in [11, 16, 21, 26] {
-            if let Some(second) = index(self.lines.columns(from, from + 5)) {
-                if first != second {
-                    self.bonds.insert([first.min(second), first.max(second)]);
-                }
-            }
+            match index(self.lines.columns(from, from + 5)) {
+                Some(second) if second != first => self.bonds.insert([first.min(second), first.max(second)]),
+                _ => continue,
+            };
         }
     }
 }

@@ -2,15 +2,13 @@
 
 use std::io::Read;
 
+use super::UNCOMPRESSED_ATOMS;
 use super::decode::{FEWEST_BITS, Prelude, decode};
 use crate::bytes::Bytes;
 use crate::cell;
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::trajectory::{ReadFrames, fuse};
-
-/// Frames up to this many atoms are not compressed.
-const UNCOMPRESSED_ATOMS: usize = 9;
 
 /// Reads the frames of an XTC file, of the layout of 1995 and that of 2023.
 pub struct XtcReader<R> {
@@ -127,7 +125,7 @@ impl<R: Read> XtcReader<R> {
         let prelude = Prelude {
             minimum: three(1),
             maximum: three(4),
-            small_index: words.integer(7) as u32 as usize,
+            offset_index: words.integer(7) as u32 as usize,
         };
         let low = u64::from(words.integer(if long_count { 9 } else { 8 }) as u32);
         let high = if long_count {

@@ -2,17 +2,23 @@
 
 use std::io::Write;
 
+use super::UNCOMPRESSED_ATOMS;
+use super::encode::encode;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
 use crate::writer::{Output, WriteFrames};
+
+/// The layout of 1995, which every program reads.
+const MAGIC: i32 = 1995;
 
 /// Writes frames with positions rounded to `1 / precision`. The step keeps its lower 32 bits, as
 /// all that the format has; the time is the measure then.
 pub struct XtcWriter<W> {
     out: Output<W>,
     precision: f32,
-    frame: molly::Frame,
+    rounded: Vec<[i32; 3]>,
+    stream: Vec<u8>,
     buffer: Vec<u8>,
 }
 
@@ -39,49 +45,80 @@ impl<W: Write + Send> XtcWriter<W> {
         XtcWriter {
             out,
             precision: 1000.0,
-            frame: molly::Frame::default(),
+            rounded: Vec::new(),
+            stream: Vec::new(),
             buffer: Vec::new(),
         }
     }
 
-    /// Refuses what the integers of the format, or the encoder, cannot hold.
-    fn check_range(&self, frame: &Frame) -> Result<(), IoError> {
-        let limit = 2_f64.powi(31);
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for (index, position) in frame.positions.iter().enumerate() {
-            for axis in 0..3 {
-                let rounded = (f64::from(position[axis] as f32 * self.precision)).round();
-                if rounded.is_nan() || rounded.abs() >= limit {
-                    let limit = format!("|x| times the precision of {} below 2^31", self.precision);
-                    return Err(self.out.too_large(Place::Atom(index + 1), position[axis], limit));
-                }
-                low[axis] = low[axis].min(rounded);
-                high[axis] = high[axis].max(rounded);
+    fn put(&mut self, word: i32) {
+        self.buffer.extend_from_slice(&word.to_be_bytes());
+    }
+
+    fn put_single(&mut self, value: f64, place: Place) -> Result<(), IoError> {
+        let single = value as f32;
+        if !single.is_finite() {
+            return Err(self.out.too_large(place, value, "single precision"));
+        }
+        self.put(single.to_bits() as i32);
+        Ok(())
+    }
+
+    fn put_header(&mut self, frame: &Frame, atoms: i32) -> Result<(), IoError> {
+        self.buffer.clear();
+        self.put(MAGIC);
+        self.put(atoms);
+        self.put(frame.step.unwrap_or(self.out.frames) as u32 as i32);
+        self.put_single(frame.time.unwrap_or(0.0), Place::Time)?;
+        for value in frame.cell.unwrap_or_default().into_iter().flatten() {
+            self.put_single(value, Place::Cell)?;
+        }
+        self.put(atoms);
+        Ok(())
+    }
+
+    fn round(&mut self, positions: &[[f64; 3]]) -> Result<(), IoError> {
+        self.rounded.clear();
+        let precision = f64::from(self.precision);
+        for (index, position) in positions.iter().enumerate() {
+            let rounded = position.map(|value| (value * precision).round());
+            if let Some(axis) = rounded
+                .iter()
+                .position(|value| value.abs() >= f64::from(i32::MAX))
+            {
+                let limit = format!("|x| times the precision of {precision} below 2^31");
+                return Err(self.out.too_large(Place::Atom(index + 1), position[axis], limit));
             }
-        }
-        if frame.positions.is_empty() {
-            return Ok(());
-        }
-        let extents = [0, 1, 2].map(|axis| high[axis] - low[axis]);
-        // The encoder adds the three distances between neighbours in 32 bits, and packs the three
-        // ranges of a box below 2^24 in 64 bits.
-        let ranges = extents.map(|extent| extent as u128 + 1);
-        let packed = ranges.iter().all(|range| *range <= 0x00ff_ffff);
-        let too_wide = packed && ranges.iter().product::<u128>() >> 64 != 0;
-        if extents.iter().sum::<f64>() >= limit || too_wide {
-            let value = format!("an extent of {extents:?} times 1/{}", self.precision);
-            let limit = "sum of extents below 2^31 and product below 2^64; use a lower precision";
-            return Err(self.out.too_large(Place::Cell, value, limit));
+            self.rounded.push(rounded.map(|value| value as i32));
         }
         Ok(())
     }
 
-    fn single(&self, value: f64, place: Place) -> Result<f32, IoError> {
-        let single = value as f32;
-        match single.is_finite() {
-            true => Ok(single),
-            false => Err(self.out.too_large(place, value, "single precision")),
+    fn put_compressed(&mut self, positions: &[[f64; 3]]) -> Result<(), IoError> {
+        self.round(positions)?;
+        self.stream.clear();
+        let Some(prelude) = encode(&self.rounded, &mut self.stream) else {
+            let limit = format!("an extent times the precision of {} below 2^31", self.precision);
+            return Err(self
+                .out
+                .too_large(Place::Cell, "the extent of the positions", limit));
+        };
+        let Ok(length) = u32::try_from(self.stream.len()) else {
+            return Err(self.out.too_large(
+                Place::Atom(positions.len()),
+                self.stream.len(),
+                "4 GiB per frame",
+            ));
+        };
+        self.put(self.precision.to_bits() as i32);
+        for value in prelude.minimum.into_iter().chain(prelude.maximum) {
+            self.put(value);
         }
+        self.put(prelude.offset_index as i32);
+        self.put(length as i32);
+        self.buffer.extend_from_slice(&self.stream);
+        self.buffer.resize(self.buffer.len().next_multiple_of(4), 0);
+        Ok(())
     }
 }
 
@@ -89,31 +126,24 @@ impl<W: Write + Send> WriteFrames for XtcWriter<W> {
     fn write_frame(&mut self, atoms: &[Atom], frame: &Frame) -> Result<(), IoError> {
         let names = (!atoms.is_empty()).then_some(atoms);
         self.out.check(names, frame, LengthUnit::Nanometre)?;
-        self.check_range(frame)?;
         let count = frame.positions.len();
-        if count > molly::XTC_1995_MAX_NATOMS {
+        let Ok(stored) = i32::try_from(count) else {
             return Err(self
                 .out
-                .too_large(Place::Atom(count), count, "at most 298261617 atoms"));
+                .too_large(Place::Atom(count), count, "at most 2^31 atoms"));
+        };
+        self.put_header(frame, stored)?;
+        if count <= UNCOMPRESSED_ATOMS {
+            for (index, value) in frame.positions.iter().flatten().enumerate() {
+                self.put_single(*value, Place::Atom(index / 3 + 1))?;
+            }
+        } else {
+            self.put_compressed(&frame.positions)?;
         }
-        let cell = frame.cell.unwrap_or_default();
-        for (single, value) in self.frame.boxvec.iter_mut().zip(cell.iter().flatten()) {
-            *single = *value as f32;
-        }
-        if let Some(value) = cell.iter().flatten().find(|value| !(**value as f32).is_finite()) {
-            return Err(self.out.too_large(Place::Cell, value, "single precision"));
-        }
-        self.frame.step = frame.step.unwrap_or(self.out.frames) as u32;
-        self.frame.time = self.single(frame.time.unwrap_or(0.0), Place::Time)?;
-        self.frame.precision = self.precision;
-        self.frame.positions.clear();
-        self.frame
-            .positions
-            .extend(frame.positions.iter().flatten().map(|value| *value as f32));
-        self.buffer.clear();
-        let encoded = molly::XTCWriter::new(&mut self.buffer).write_frame(&self.frame);
-        encoded.map_err(|source| self.out.io(source))?;
-        self.out.write_frame(&self.buffer)
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = self.out.write_frame(&buffer);
+        self.buffer = buffer;
+        written
     }
 
     fn flush(&mut self) -> Result<(), IoError> {

@@ -93,7 +93,7 @@ pub(super) fn columns(properties: &str) -> Option<Vec<Column>> {
     /// No line of an XYZ file has more columns than bytes.
     const MOST: usize = crate::lines::LINE_LIMIT;
     let words: Vec<&str> = properties.split(':').collect();
-    if words.len() % 3 != 0 {
+    if !words.len().is_multiple_of(3) {
         return None;
     }
     let mut columns: Vec<Column> = Vec::new();

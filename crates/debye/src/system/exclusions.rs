@@ -198,9 +198,6 @@ impl Exclusions {
             let row = made.partners.len();
             for distance in 1..=depth {
                 let end = reached.len();
-                if end == ring {
-                    break;
-                }
                 for at in ring..end {
                     for &j in bonds.of(reached[at]) {
                         if std::mem::replace(&mut seen[j as usize], i) != i {
@@ -208,23 +205,31 @@ impl Exclusions {
                         }
                     }
                 }
+                let new = &mut reached[end..];
                 ring = end;
-                if let (3, Some((pair, charge))) = (distance, rule.one_four) {
-                    let new = reached[ring..].iter().copied();
-                    let is_scaled = |j: &u32| *j > i && extra.of(i).binary_search(j).is_err();
-                    let scaled = new.filter(is_scaled).map(|j| ScaledPair {
-                        atoms: [i, j],
-                        pair,
-                        charge,
-                    });
-                    let first = made.scaled.len();
-                    made.scaled.extend(scaled);
-                    made.scaled[first..].sort_unstable_by_key(|s| s.atoms);
+                if new.is_empty() {
+                    break;
+                }
+                if distance <= through {
+                    made.partners.extend_from_slice(new);
+                } else if let (3, Some((pair, charge))) = (distance, rule.one_four) {
+                    made.partners.extend_from_slice(new);
+                    new.sort_unstable();
+                    let is_scaled = |j: &&u32| **j > i && extra.of(i).binary_search(j).is_err();
+                    made.scaled
+                        .extend(new.iter().filter(is_scaled).map(|&j| ScaledPair {
+                            atoms: [i, j],
+                            pair,
+                            charge,
+                        }));
                 }
             }
-            made.partners.extend_from_slice(&reached[1..]);
-            made.partners
-                .extend(extra.of(i).iter().filter(|&&j| seen[j as usize] != i));
+            let bonded = made.partners.len();
+            for j in extra.of(i) {
+                if !made.partners[row..bonded].contains(j) {
+                    made.partners.push(*j);
+                }
+            }
             made.partners[row..].sort_unstable();
             match u32::try_from(made.partners.len()) {
                 Ok(end) => made.start.push(end),
@@ -259,5 +264,157 @@ impl Exclusions {
     /// Whether nothing is left out.
     pub fn is_empty(&self) -> bool {
         self.partners.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Link;
+
+    fn bonded(bonds: &[[u32; 2]]) -> Topology {
+        Topology {
+            bonds: bonds.iter().map(|&atoms| Link { kind: 0, atoms }).collect(),
+            ..Topology::default()
+        }
+    }
+
+    fn ring(n: u32) -> Topology {
+        bonded(&(0..n).map(|i| [i, (i + 1) % n]).collect::<Vec<_>>())
+    }
+
+    /// Shortest paths of all pairs (Floyd & Warshall).
+    fn distances(topology: &Topology, n: usize) -> Vec<Vec<u32>> {
+        let mut d = vec![vec![1000; n]; n];
+        for bond in &topology.bonds {
+            let [i, j] = bond.atoms.map(|i| i as usize);
+            (d[i][j], d[j][i]) = (1, 1);
+        }
+        for k in 0..n {
+            for i in 0..n {
+                for j in 0..n {
+                    d[i][j] = d[i][j].min(d[i][k] + d[k][j]);
+                }
+            }
+        }
+        d
+    }
+
+    #[test]
+    fn a_chain_of_five() {
+        let chain = bonded(&[[1, 0], [1, 2], [3, 2], [3, 4]]);
+        let made = Exclusions::from_bonds(&chain, 6, &ExclusionRule::through(2)).unwrap();
+        assert_eq!(made.start, [0, 2, 5, 9, 12, 14, 14]);
+        assert_eq!(made.partners, [1, 2, 0, 2, 3, 0, 1, 3, 4, 1, 2, 4, 2, 3]);
+        assert!(made.contains(0, 2) && made.contains(2, 0) && !made.contains(0, 3));
+        assert!(!made.contains(5, 0) && !made.contains(77, 0));
+
+        let rule = ExclusionRule::through(2).one_four(0.5, 0.8333);
+        let made = Exclusions::from_bonds(&chain, 6, &rule).unwrap();
+        assert!(made.contains(0, 3) && made.contains(1, 4) && !made.contains(0, 4));
+        let pairs: Vec<_> = made.scaled.iter().map(|s| (s.atoms, s.pair, s.charge)).collect();
+        assert_eq!(pairs, [([0, 3], 0.5, 0.8333), ([1, 4], 0.5, 0.8333)]);
+    }
+
+    #[test]
+    fn rings_count_by_the_shortest_path() {
+        let rule = ExclusionRule::through(2).one_four(0.5, 0.5);
+        for n in [3u32, 4, 5] {
+            let made = Exclusions::from_bonds(&ring(n), n as usize, &rule).unwrap();
+            assert_eq!(made.scaled, [], "ring of {n}");
+            assert_eq!(made.pairs().count() as u32, n * (n - 1) / 2);
+        }
+        // In a ring of six the opposite atom is reached by two paths of three bonds, and counted once.
+        let made = Exclusions::from_bonds(&ring(6), 6, &rule).unwrap();
+        let pairs: Vec<_> = made.scaled.iter().map(|s| s.atoms).collect();
+        assert_eq!(pairs, [[0, 3], [1, 4], [2, 5]]);
+    }
+
+    #[test]
+    fn random_graphs_against_all_shortest_paths() {
+        let philox = crate::random::Philox::new(8);
+        for round in 0..20 {
+            let n = 60;
+            let mut bonds = Vec::new();
+            for k in 0..70 {
+                let [a, b, ..] = philox.words(round, k, 0, 0);
+                if a % n != b % n {
+                    bonds.push([a % n, b % n]);
+                }
+            }
+            let topology = bonded(&bonds);
+            let d = distances(&topology, n as usize);
+            for through in 0..5 {
+                let mut rule = ExclusionRule::through(through).extra([[3, 50], [50, 3], [0, 1]]);
+                if through < 3 {
+                    rule = rule.one_four(0.1, 0.2);
+                }
+                let made = Exclusions::from_bonds(&topology, n as usize, &rule).unwrap();
+                let mut scaled = Vec::new();
+                for i in 0..n {
+                    assert!(made.of(i).is_sorted_by(|a, b| a < b));
+                    for j in 0..n {
+                        let extra = [[3, 50], [50, 3], [0, 1], [1, 0]].contains(&[i, j]);
+                        let far = d[i as usize][j as usize];
+                        let weak = through < 3 && far == 3 && !extra;
+                        let out = i != j && (far <= through || extra || weak);
+                        assert_eq!(made.contains(i, j), out, "{i} {j} {far}");
+                        if weak && i < j {
+                            scaled.push([i, j]);
+                        }
+                    }
+                }
+                assert_eq!(made.scaled.iter().map(|s| s.atoms).collect::<Vec<_>>(), scaled);
+            }
+        }
+    }
+
+    #[test]
+    fn repeated_bonds_and_nothing() {
+        let made = Exclusions::from_bonds(&bonded(&[[0, 1], [1, 0]]), 2, &ExclusionRule::through(1)).unwrap();
+        assert_eq!(made.partners, [1, 0]);
+        let none = Exclusions::from_bonds(&bonded(&[]), 9, &ExclusionRule::through(3)).unwrap();
+        assert_eq!(none, Exclusions::default());
+        assert!(!none.contains(0, 1) && none.is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let bad = |bonds: &[[u32; 2]], rule| Exclusions::from_bonds(&bonded(bonds), 3, &rule).unwrap_err();
+        let error = bad(&[[0, 1], [1, 3]], ExclusionRule::through(1));
+        assert!(matches!(
+            error,
+            ExclusionError::Pair {
+                what: "bond",
+                index: 1,
+                ..
+            }
+        ));
+        let error = bad(&[[2, 2]], ExclusionRule::through(1));
+        assert!(matches!(error, ExclusionError::Pair { index: 0, .. }));
+        let error = bad(&[], ExclusionRule::default().extra([[0, 9]]));
+        assert!(matches!(
+            error,
+            ExclusionError::Pair {
+                what: "extra exclusion",
+                ..
+            }
+        ));
+        let error = bad(&[], ExclusionRule::through(3).one_four(0.5, 0.5));
+        assert!(matches!(error, ExclusionError::Contradiction { through: 3 }));
+        let error = bad(&[], ExclusionRule::through(2).one_four(f64::NAN, 0.5));
+        assert!(matches!(error, ExclusionError::Factor(..)));
+    }
+
+    #[test]
+    fn a_million_bonds_take_a_moment() {
+        let n = 1_000_000u32;
+        let chain = bonded(&(1..n).map(|i| [i - 1, i]).collect::<Vec<_>>());
+        let begin = std::time::Instant::now();
+        let rule = ExclusionRule::through(2).one_four(0.5, 0.5);
+        let made = Exclusions::from_bonds(&chain, n as usize, &rule).unwrap();
+        println!("exclusions of a million bonds: {:?}", begin.elapsed());
+        assert_eq!(made.partners.len(), 2 * (3 * n as usize - 6));
+        assert_eq!(made.scaled.len(), n as usize - 3);
     }
 }

@@ -120,3 +120,99 @@ fn check_masses(system: &System) -> Result<(), VelocityError> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Units;
+    use crate::system::build::{self, Lattice};
+
+    fn salt() -> System {
+        build::lattice(Lattice::RockSalt, [12, 12, 12])
+            .spacing(0.562)
+            .units(Units::Md)
+            .species("Na", 22.99, 1.0)
+            .species("Cl", 35.45, -1.0)
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn exact_temperature_and_rest() {
+        let mut system = salt();
+        thermalise(&mut system, 300.0, 11).unwrap();
+        let dof = 3.0 * (system.particles.len() as f64 - 1.0);
+        assert!((temperature(&system, dof) / 300.0 - 1.0).abs() < 1e-14);
+        // Thermal momentum of one ion is about √(m k_B T) = 8 u nm/ps.
+        assert!(momentum(&system).norm() < 1e-9);
+        assert_eq!(temperature(&system, 0.0), 0.0);
+    }
+
+    #[test]
+    fn maxwell_boltzmann_for_each_mass_and_axis() {
+        let mut system = salt();
+        thermalise(&mut system, 300.0, 2).unwrap();
+        let kt = system.units.boltzmann() * 300.0;
+        let p = &system.particles;
+        for species in 0..2 {
+            let of = || {
+                p.species
+                    .iter()
+                    .zip(&p.velocities)
+                    .filter(move |s| *s.0 == species)
+            };
+            let (n, m) = (of().count() as f64, system.species[species as usize].mass);
+            for axis in 0..3 {
+                let x = || of().map(move |(_, v)| v[axis] * (m / kt).sqrt());
+                let (second, fourth) = (
+                    x().map(|x| x * x).sum::<f64>() / n,
+                    x().map(|x| x.powi(4)).sum::<f64>() / n,
+                );
+                assert!((second - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{second}");
+                assert!((fourth - 3.0).abs() < 5.0 * (96.0 / n).sqrt(), "{fourth}");
+            }
+        }
+    }
+
+    #[test]
+    fn drift_is_removed() {
+        let mut system = salt();
+        thermalise(&mut system, 300.0, 2).unwrap();
+        let before = system.clone();
+        for v in &mut system.particles.velocities {
+            *v += Vec3::new(10.0, -3.0, 0.5);
+        }
+        remove_momentum(&mut system).unwrap();
+        for (a, b) in system
+            .particles
+            .velocities
+            .iter()
+            .zip(&before.particles.velocities)
+        {
+            assert!((*a - *b).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn impossible_masses_and_temperatures() {
+        for mass in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            let mut system = salt();
+            system.particles.masses[5] = mass;
+            let refused = thermalise(&mut system, 1.0, 0);
+            assert!(matches!(refused, Err(VelocityError::Mass { particle: 5, .. })));
+            assert!(remove_momentum(&mut system).is_err());
+        }
+        for t in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(thermalise(&mut salt(), t, 0).is_err());
+        }
+        let mut one = build::lattice(Lattice::Sc, [1, 1, 1])
+            .spacing(1.0)
+            .build()
+            .unwrap();
+        assert_eq!(
+            thermalise(&mut one, 1.0, 0),
+            Err(VelocityError::TooFew { particles: 1 })
+        );
+        assert_eq!(thermalise(&mut one, 0.0, 0), Ok(()));
+    }
+}

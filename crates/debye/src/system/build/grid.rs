@@ -5,14 +5,14 @@ use crate::system::Cell;
 
 const NONE: u32 = u32::MAX;
 
-/// Points in a cell, added and taken away last in, first out.
+/// Points in a cell.
 pub(super) struct Grid {
     cell: Cell,
     bins: [usize; 3],
     /// Last point of each bin, or `NONE`.
     head: Vec<u32>,
-    /// The point before this one in its bin, and the bin.
-    links: Vec<(u32, u32)>,
+    /// For each point, the one before it in its bin, or `NONE`.
+    before: Vec<u32>,
     points: Vec<Vec3<f64>>,
 }
 
@@ -29,7 +29,7 @@ impl Grid {
             cell,
             bins,
             head: vec![NONE; bins[0] * bins[1] * bins[2]],
-            links: Vec::with_capacity(expected),
+            before: Vec::with_capacity(expected),
             points: Vec::with_capacity(expected),
         }
     }
@@ -69,51 +69,46 @@ impl Grid {
         ([(b + n - 1) % n, b, (b + 1) % n], 3)
     }
 
-    /// Squared distance from `r` to the nearest point but `skip`; anything above reach² may be reported
-    /// as infinite.
-    pub(super) fn nearest2(&self, r: Vec3<f64>, skip: Option<u32>) -> f64 {
+    /// Hands over every point within reach of `r` and perhaps some beyond, with its number and the shortest
+    /// vector from `r` to it.
+    pub(super) fn visit(&self, r: Vec3<f64>, mut f: impl FnMut(u32, Vec3<f64>)) {
         let centre = self.bin(r);
         let [(xs, nx), (ys, ny), (zs, nz)] = std::array::from_fn(|axis| self.around(axis, centre[axis]));
-        let mut nearest = f64::INFINITY;
         for &z in &zs[..nz] {
             for &y in &ys[..ny] {
                 for &x in &xs[..nx] {
                     let mut point = self.head[self.index([x, y, z])];
                     while point != NONE {
-                        if Some(point) != skip {
-                            let d = self.cell.minimum_image(self.points[point as usize] - r);
-                            nearest = nearest.min(d.norm2());
-                        }
-                        point = self.links[point as usize].0;
+                        f(point, self.cell.minimum_image(self.points[point as usize] - r));
+                        point = self.before[point as usize];
                     }
                 }
             }
         }
+    }
+
+    /// Squared distance from `r` to the nearest point but `skip`; anything above reach² may be reported
+    /// as infinite.
+    pub(super) fn nearest2(&self, r: Vec3<f64>, skip: Option<u32>) -> f64 {
+        let mut nearest = f64::INFINITY;
+        self.visit(r, |point, d| {
+            if Some(point) != skip {
+                nearest = nearest.min(d.norm2());
+            }
+        });
         nearest
     }
 
     /// Adds a point, inside the cell or not.
     pub(super) fn push(&mut self, r: Vec3<f64>) {
         let bin = self.index(self.bin(r));
-        self.links.push((self.head[bin], bin as u32));
+        self.before.push(self.head[bin]);
         self.head[bin] = self.points.len() as u32;
         self.points.push(r);
     }
 
-    /// Takes the last point away.
-    pub(super) fn pop(&mut self) {
-        if let (Some((before, bin)), Some(_)) = (self.links.pop(), self.points.pop()) {
-            self.head[bin as usize] = before;
-        }
-    }
-
-    /// The last point but `back`.
-    pub(super) fn last(&self, back: usize) -> Option<Vec3<f64>> {
-        self.points.len().checked_sub(back + 1).map(|i| self.points[i])
-    }
-
     /// All points, in the order they were added.
-    pub(super) fn into_points(self) -> Vec<Vec3<f64>> {
-        self.points
+    pub(super) fn points(&self) -> &[Vec3<f64>] {
+        &self.points
     }
 }

@@ -8,8 +8,13 @@ use crate::expr::Vec3;
 use crate::random::{Philox, stream};
 use crate::system::{Cell, ExclusionRule, Exclusions, Link, System, Units};
 
-/// Directions tried for a bead before the chain steps back.
-const DIRECTIONS: u64 = 64;
+/// Places tried for a bead.
+const PLACES: u64 = 32;
+/// Rounds of pushing apart before giving up, and sweeps in each with one list of close pairs.
+const ROUNDS: usize = 200;
+const SWEEPS: usize = 10;
+/// Relative error of a bond's length once beads were pushed apart.
+const TOLERANCE: f64 = 1e-6;
 
 /// Makes chains; see [`polymers`].
 #[derive(Clone, Debug)]
@@ -30,17 +35,18 @@ pub struct PolymerBuilder {
 /// bonds of 0.97, beads two bonds apart no closer than 1.02 bond lengths (no folding back), others no
 /// closer than a minimum distance.
 ///
-/// A chain that runs into others steps back and tries again, further and further. A bead that still finds
-/// no room takes the place furthest from its neighbours, so the minimum distance is kept where possible;
-/// at the density 0.85 and the distance 0.8 it is kept throughout. Beads of a chain follow one another and
-/// share a molecule number; positions are wrapped into the cell, and images lead back to whole chains.
+/// Chains are grown one after another, each bead into the first free one of a few places tried or else into
+/// the one furthest from its neighbours. What overlaps then is pushed apart, bonds held, until all distances
+/// are kept; at the density 0.85 and the distance 0.9 that takes a moment. Where they cannot all be kept
+/// (too dense), the best reached is returned. Beads of a chain follow one another and share a molecule
+/// number; positions are wrapped into the cell, and images lead back to whole chains.
 pub fn polymers(chains: usize, beads: usize) -> PolymerBuilder {
     PolymerBuilder {
         chains,
         beads,
         density: None,
         bond_length: 0.97,
-        minimum_distance: 0.8,
+        minimum_distance: 0.9,
         bond_kind: "bond".to_owned(),
         exclude: 0,
         seed: 0,
@@ -61,7 +67,7 @@ impl PolymerBuilder {
         self
     }
 
-    /// Beads that are not bonded are no closer than this where possible; 0.8 unless said.
+    /// Beads that are not bonded are no closer than this where possible; 0.9 unless said.
     pub fn minimum_distance(mut self, distance: f64) -> Self {
         self.minimum_distance = distance;
         self
@@ -109,29 +115,16 @@ impl PolymerBuilder {
         let side = (total as f64 / positive("density", density)?).cbrt();
         let cell = Cell::orthorhombic([side; 3])?;
         let mut system = self.setting.system(self.setting.species_or_default(), cell)?;
-        let mut walk = Walk {
-            builder: &self,
-            cell,
-            philox: Philox::new(self.seed),
-            grid: Grid::new(cell, self.minimum_distance.max(self.bond_length), total),
-        };
-        for chain in 0..self.chains {
-            walk.grow(chain);
-        }
+        let mut points = self.grow(cell);
+        self.push_apart(cell, &mut points);
         reserve(&mut system, total);
-        for (i, r) in walk.grid.into_points().into_iter().enumerate() {
+        for (i, r) in points.into_iter().enumerate() {
             let (inside, image) = cell.wrap(r);
             push(&mut system, inside, 0, (i / self.beads) as u32);
             system.particles.images[i] = image;
         }
         system.topology.bond_kinds = vec![self.bond_kind.clone()];
-        system.topology.bonds = (0..total as u32)
-            .filter(|i| (*i as usize + 1) % self.beads != 0)
-            .map(|i| Link {
-                kind: 0,
-                atoms: [i, i + 1],
-            })
-            .collect();
+        system.topology.bonds = self.along(1).map(|atoms| Link { kind: 0, atoms }).collect();
         system.exclusions =
             Exclusions::from_bonds(&system.topology, total, &ExclusionRule::through(self.exclude))?;
         Ok(system)
@@ -143,70 +136,119 @@ impl PolymerBuilder {
     }
 }
 
-/// The chains grown so far, unwrapped.
-struct Walk<'a> {
-    builder: &'a PolymerBuilder,
-    cell: Cell,
-    philox: Philox,
-    grid: Grid,
+impl PolymerBuilder {
+    /// Shortest distance allowed between beads two bonds apart.
+    fn fold(&self) -> f64 {
+        1.02 * self.bond_length
+    }
+
+    /// The chains as walks, unwrapped.
+    fn grow(&self, cell: Cell) -> Vec<Vec3<f64>> {
+        let philox = Philox::new(self.seed);
+        let reach = self.minimum_distance.max(self.bond_length);
+        let mut grid = Grid::new(cell, reach, self.chains * self.beads);
+        for i in 0..self.chains * self.beads {
+            let grown = i % self.beads;
+            let before = (grown > 0).then(|| grid.points()[i - 1]);
+            let second = (grown > 1).then(|| grid.points()[i - 2]);
+            let mut best = (Vec3::zero(), f64::NEG_INFINITY);
+            for attempt in 0..PLACES {
+                let [u, v, w, _] = philox.uniforms(attempt, i as u32, stream::CHAINS);
+                let r = match before {
+                    None => cell.position(Vec3::new(u, v, w)),
+                    Some(before) => before + direction(u, v) * self.bond_length,
+                };
+                let folded = second.is_some_and(|s| (r - s).norm2() < self.fold() * self.fold());
+                // A place that folds back is better than none, which there always is.
+                let skip = before.map(|_| i as u32 - 1);
+                let nearest = if folded { -1.0 } else { grid.nearest2(r, skip) };
+                if nearest > best.1 {
+                    best = (r, nearest);
+                }
+                if nearest >= self.minimum_distance * self.minimum_distance {
+                    break;
+                }
+            }
+            grid.push(best.0);
+        }
+        grid.points().to_vec()
+    }
+
+    /// Moves beads until all distances are kept, or patience ends: pairs too close are moved apart by half of
+    /// what is missing each, then bonds are set to their length, again and again (Gauss–Seidel, in order).
+    fn push_apart(&self, cell: Cell, points: &mut [Vec3<f64>]) {
+        let (d, fold) = (self.minimum_distance, self.fold());
+        // Ask for a little more than needed, so that it is reached in a finite number of sweeps.
+        let (ask, ask_fold) = (d * 1.002, fold * 1.002);
+        for _ in 0..ROUNDS {
+            let pairs = self.close_pairs(cell, points, 1.25 * d);
+            let length = |i: u32, j: u32| cell.minimum_image(points[j as usize] - points[i as usize]).norm();
+            let bonds_kept = self.along(1).all(|[i, j]| {
+                let error = length(i, j) / self.bond_length - 1.0;
+                error.abs() < TOLERANCE
+            });
+            if bonds_kept
+                && pairs.iter().all(|&[i, j]| length(i, j) >= d)
+                && self.along(2).all(|[i, j]| length(i, j) >= fold)
+            {
+                return;
+            }
+            for _ in 0..SWEEPS {
+                for &[i, j] in &pairs {
+                    separate(cell, points, [i, j], |r| r.max(ask));
+                }
+                for pair in self.along(2) {
+                    separate(cell, points, pair, |r| r.max(ask_fold));
+                }
+                for pair in self.along(1) {
+                    separate(cell, points, pair, |_| self.bond_length);
+                }
+            }
+        }
+    }
+
+    /// Pairs of beads this many bonds apart.
+    fn along(&self, bonds: usize) -> impl Iterator<Item = [u32; 2]> + use<> {
+        let (chains, beads) = (self.chains, self.beads);
+        (0..chains).flat_map(move |chain| {
+            (bonds..beads).map(move |k| [chain * beads + k - bonds, chain * beads + k].map(|i| i as u32))
+        })
+    }
+
+    /// Pairs of beads closer than `reach` that are not bonded.
+    fn close_pairs(&self, cell: Cell, points: &[Vec3<f64>], reach: f64) -> Vec<[u32; 2]> {
+        let mut grid = Grid::new(cell, reach, points.len());
+        let mut pairs = Vec::new();
+        for (j, &r) in points.iter().enumerate() {
+            grid.visit(r, |i, d| {
+                let bonded = i as usize + 1 == j && j % self.beads != 0;
+                if !bonded && d.norm2() < reach * reach {
+                    pairs.push([i, j as u32]);
+                }
+            });
+            grid.push(r);
+        }
+        pairs
+    }
 }
 
-impl Walk<'_> {
-    /// Adds a chain.
-    fn grow(&mut self, chain: usize) {
-        let beads = self.builder.beads;
-        let first = self.grid.len();
-        let (mut draw, mut longest, mut failures) = (0, 0, 0);
-        let mut patience = 1000 + 20 * beads;
-        while self.grid.len() < first + beads {
-            let grown = self.grid.len() - first;
-            let (place, kept) = self.place(chain, grown, &mut draw);
-            if kept || patience == 0 {
-                self.grid.push(place);
-                if grown >= longest {
-                    (longest, failures) = (grown + 1, 0);
-                }
-                continue;
-            }
-            patience -= 1;
-            let back = grown.min(1 << failures.min(20));
-            failures += 1;
-            for _ in 0..back {
-                self.grid.pop();
-            }
-        }
+/// Moves two points along their connection until their distance r is `wanted(r)`.
+fn separate(cell: Cell, points: &mut [Vec3<f64>], [i, j]: [u32; 2], wanted: impl Fn(f64) -> f64) {
+    let d = cell.minimum_image(points[j as usize] - points[i as usize]);
+    let r = d.norm();
+    let target = wanted(r);
+    if target == r {
+        return;
     }
-
-    /// A place for bead `grown` of the chain: the first that keeps all distances, or, with `false`, the
-    /// one furthest from its nearest neighbour.
-    fn place(&self, chain: usize, grown: usize, draw: &mut u64) -> (Vec3<f64>, bool) {
-        let b = self.builder;
-        let d2 = b.minimum_distance * b.minimum_distance;
-        let fold = 1.02 * b.bond_length;
-        let before = self.grid.last(0).filter(|_| grown > 0);
-        let skip = before.map(|_| self.grid.len() as u32 - 1);
-        let second = self.grid.last(1).filter(|_| grown > 1);
-        let mut best = (Vec3::zero(), f64::NEG_INFINITY);
-        for _ in 0..DIRECTIONS {
-            let [u, v, w, _] = self.philox.uniforms(*draw, chain as u32, stream::CHAINS);
-            *draw += 1;
-            let r = match before {
-                None => self.cell.position(Vec3::new(u, v, w)),
-                Some(before) => before + direction(u, v) * b.bond_length,
-            };
-            if second.is_some_and(|second| (r - second).norm2() < fold * fold) {
-                continue;
-            }
-            let nearest = self.grid.nearest2(r, skip);
-            if nearest >= d2 {
-                return (r, true);
-            }
-            if nearest > best.1 {
-                best = (r, nearest);
-            }
-        }
-        (best.0, false)
-    }
+    // Points on top of one another part along x.
+    let unit = if r > 0.0 {
+        d * r.recip()
+    } else {
+        Vec3::new(1.0, 0.0, 0.0)
+    };
+    let half = unit * (0.5 * (target - r));
+    points[i as usize] -= half;
+    points[j as usize] += half;
 }
 
 /// A direction uniform on the sphere.

@@ -12,7 +12,19 @@ use crate::system::{Cell, Exclusions, Link, ScaledPair, System, Topology};
 /// whole ones. Bonds and unbonded excluded pairs must be shorter than half the cell, as everywhere.
 pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildError> {
     let n = system.particles.len();
-    count(&[n, copies[0], copies[1], copies[2]])?;
+    let molecules = system
+        .particles
+        .molecules
+        .iter()
+        .max()
+        .map_or(0, |&m| m as usize + 1);
+    for each in [1, n, molecules, system.exclusions.partners.len()] {
+        count(&[each, copies[0], copies[1], copies[2]])?;
+    }
+    // Half the range of numbers, so that steps between copies have a sign.
+    if let Some(&many) = copies.iter().find(|&&k| i32::try_from(k).is_err()) {
+        return Err(BuildError::TooMany { count: many as u128 });
+    }
     if copies.contains(&0) {
         return Err(BuildError::Invalid {
             what: "number of copies",
@@ -35,13 +47,12 @@ pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildErr
     };
     made.particles = Default::default();
     reserve(&mut made, n * frame.len());
-    let molecules = system.particles.molecules.iter().max().map_or(0, |m| m + 1);
     let source = &system.particles;
     for copy in 0..frame.len() {
         for i in 0..n {
             let (at, image) = frame.wrap(add(frame.place(copy), whole.shift[i]));
             let position = source.positions[i] + system.cell.translation(at);
-            let molecule = source.molecules[i] + molecules * copy as u32;
+            let molecule = source.molecules[i] + (molecules * copy) as u32;
             let p = &mut made.particles;
             p.push(
                 position,

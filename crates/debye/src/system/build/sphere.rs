@@ -118,15 +118,23 @@ impl SphereBuilder {
         let species = species_of(&self.setting, self.lattice)?;
         let a = Scale::spacing(self.scale, self.lattice)?;
         let radius = positive("radius", self.radius)?;
-        let side = self.side.unwrap_or(2 * (1.5 * radius).ceil() as usize);
-        if side % 2 == 1 || side as f64 <= 2.0 * radius {
+        let side = self
+            .side
+            .unwrap_or(((1.5 * radius).ceil() as usize).saturating_mul(2));
+        count(&[side, side, side, self.lattice.particles_per_cell()])?;
+        if side % 2 == 1 {
+            return Err(BuildError::Invalid {
+                what: "side in lattice constants",
+                value: side as f64,
+                expected: "an even number, so that a lattice point is the centre",
+            });
+        }
+        if side as f64 <= 2.0 * radius {
             return Err(BuildError::SphereTooLarge {
                 radius: radius * a,
                 side: side as f64 * a,
             });
         }
-        // Every particle needs at least a quarter of a cell of its own, so this bounds memory too.
-        count(&[side, side, side])?;
         let cell = Cell::orthorhombic([side as f64 * a; 3])?;
         let mut system = self.setting.system(species, cell)?;
         let centre = (side / 2) as f64;
