@@ -25,6 +25,22 @@ pub enum Truncation {
     },
 }
 
+/// The code a truncation needs; cut and shift differ in one number only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TruncationKind {
+    /// [`Shifted`]: cut and shift.
+    Shifted,
+    /// [`ForceShifted`].
+    ForceShifted,
+    /// [`Switched`].
+    Switched,
+}
+
+impl TruncationKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Shifted, Self::ForceShifted, Self::Switched];
+}
+
 /// How many numbers a truncation keeps per pair of species.
 pub const TRUNCATION_COEFFICIENTS: usize = 4;
 
@@ -73,6 +89,15 @@ impl Adapter for Switched {
 }
 
 impl Truncation {
+    /// The code it needs.
+    pub fn kind(self) -> TruncationKind {
+        match self {
+            Self::Cut | Self::Shift => TruncationKind::Shifted,
+            Self::ForceShift => TruncationKind::ForceShifted,
+            Self::Switch { .. } => TruncationKind::Switched,
+        }
+    }
+
     /// Numbers for the adapter, from the bare potential at its cut-off.
     pub fn coefficients(
         self,
@@ -97,10 +122,10 @@ impl Truncation {
     /// The truncated energy and its derivative by r², in double precision.
     pub fn apply(self, bare: Dual<f64>, r2: f64, t: &TruncationCoefficients<f64>) -> Dual<f64> {
         let (r2, t) = (Dual::variable(r2), t.map(Dual::constant));
-        match self {
-            Self::Cut | Self::Shift => Shifted::apply(bare, r2, &t),
-            Self::ForceShift => ForceShifted::apply(bare, r2, &t),
-            Self::Switch { .. } => Switched::apply(bare, r2, &t),
+        match self.kind() {
+            TruncationKind::Shifted => Shifted::apply(bare, r2, &t),
+            TruncationKind::ForceShifted => ForceShifted::apply(bare, r2, &t),
+            TruncationKind::Switched => Switched::apply(bare, r2, &t),
         }
     }
 }

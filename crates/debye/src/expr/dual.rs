@@ -180,3 +180,70 @@ impl<R: Real> Real for Dual<R> {
         Self::constant(R::gather(table, index, offset))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each function against the derivative it has on paper.
+    #[test]
+    fn derivatives_are_those_on_paper() {
+        let (x, y) = (0.37_f64, 1.9_f64);
+        let v = Dual::variable(x);
+        let k = Dual::<f64>::lit;
+        let gauss = std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp();
+        let cases = [
+            ("sum", (v + k(y)).derivative, 1.0),
+            ("difference", (k(y) - v).derivative, -1.0),
+            ("product", (v * v).derivative, 2.0 * x),
+            ("quotient", (k(y) / v).derivative, -y / (x * x)),
+            ("negative", (-v).derivative, -1.0),
+            ("square root", v.sqrt().derivative, 0.5 / x.sqrt()),
+            ("inverse", v.recip().derivative, -1.0 / (x * x)),
+            ("exponential", v.exp().derivative, x.exp()),
+            ("logarithm", v.ln().derivative, 1.0 / x),
+            ("sine", v.sin().derivative, x.cos()),
+            ("cosine", v.cos().derivative, -x.sin()),
+            ("inverse cosine", v.acos().derivative, -1.0 / (1.0 - x * x).sqrt()),
+            ("angle by y", v.atan2(k(y)).derivative, y / (x * x + y * y)),
+            ("angle by x", k(y).atan2(v).derivative, -y / (x * x + y * y)),
+            ("erfc", v.erfc().derivative, -gauss),
+            ("multiply-add", v.mul_add(v, v).derivative, 2.0 * x + 1.0),
+            ("power", v.powi(5).derivative, 5.0 * x.powi(4)),
+            ("yes", Dual::select_lt(v, k(y), v * v, k(0.0)).derivative, 2.0 * x),
+            ("no", Dual::select_lt(k(y), v, v * v, k(3.0)).derivative, 0.0),
+            ("absolute", (v - k(y)).abs().derivative, -1.0),
+        ];
+        for (name, got, want) in cases {
+            assert!(
+                (got - want).abs() < 1e-14 * want.abs().max(1.0),
+                "{name}: {got} {want}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_table_look_up_is_constant_within_its_cell() {
+        let table = Table::new(vec![1.0, 3.0, 7.0]);
+        let (index, rest) = Dual::variable(1.25_f64).split();
+        assert_eq!(
+            rest,
+            Dual {
+                value: 0.25,
+                derivative: 1.0
+            }
+        );
+        assert_eq!(Dual::gather(&table, index, 1), Dual::constant(7.0));
+    }
+
+    /// Duals of duals give second derivatives.
+    #[test]
+    fn nests() {
+        let x = Dual {
+            value: Dual::variable(1.3_f64),
+            derivative: Dual::lit(1.0),
+        };
+        let second = (x.sin() * x).derivative.derivative;
+        assert!((second - (2.0 * 1.3_f64.cos() - 1.3 * 1.3_f64.sin())).abs() < 1e-14);
+    }
+}

@@ -92,4 +92,25 @@ mod tests {
         assert!((m.transpose().apply(v) - m.combine(v)).norm() < 1e-15);
         assert_eq!(m.determinant(), 9.0);
     }
+
+    #[test]
+    fn diagonal_scales_and_trace_sums() {
+        let d = Vec3::new(2.0_f64, 3.0, 5.0);
+        let m = Mat3::diagonal(d);
+        assert_eq!(m.apply(Vec3::splat(1.0)), d);
+        assert_eq!((m.trace(), m.determinant()), (10.0, 30.0));
+        assert_eq!(m.inverse().apply(d), Vec3::splat(1.0));
+    }
+
+    /// d det(M)/dM = det(M) M⁻ᵀ (Jacobi's formula).
+    #[test]
+    fn works_in_duals() {
+        let rows = [[2.0, 0.3, -0.1], [0.5, 3.0, 0.2], [-0.3, 0.7, 1.5]];
+        let plain = Mat3::from_rows(rows[0].into(), rows[1].into(), rows[2].into());
+        let expected = plain.inverse().transpose().y.z * plain.determinant();
+        let mut rows = rows.map(|row| row.map(crate::expr::Dual::constant));
+        rows[1][2].derivative = 1.0_f64;
+        let dual = Mat3::from_rows(rows[0].into(), rows[1].into(), rows[2].into());
+        assert!((dual.determinant().derivative - expected).abs() < 1e-14);
+    }
 }

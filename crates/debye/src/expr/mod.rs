@@ -2,18 +2,43 @@
 //!
 //! A potential, a truncation or a rotation is one generic function over [`Real`]. Calling it with
 //! `f64` gives the reference, with `f32` or SIMD lanes the fast CPU code, with [`Dual`] an exact
-//! derivative, and with [`Sym`] a tape that is printed as a CUDA device function.
+//! derivative, and with [`Sym`] a [`Tape`] that is printed as a CUDA device function.
+//!
+//! ```
+//! use debye::expr::{CudaReal, Dual, Real, Tape};
+//!
+//! fn spring<R: Real>(r: R) -> R {
+//!     R::lit(0.5) * (r - R::lit(1.0)).squared()
+//! }
+//!
+//! assert_eq!(spring(3.0_f64), 2.0);
+//! assert_eq!(spring(Dual::variable(3.0)).derivative, 2.0);
+//! let tape = Tape::record(1, |r| vec![spring(r[0])]);
+//! assert_eq!(tape.operations(), 3);
+//! assert!(tape.to_cuda("spring", CudaReal::Float).contains("0.5f"));
+//! ```
 
 mod dual;
+mod emit_cuda;
+mod gradient;
+mod interpret;
 mod matrix;
+mod nvrtc;
 mod quaternion;
 mod real;
+mod recorder;
+mod sym;
 mod table;
+mod tape;
 mod vector;
 
 pub use dual::Dual;
+pub use emit_cuda::CudaReal;
 pub use matrix::Mat3;
+pub use nvrtc::{Nvrtc, NvrtcError};
 pub use quaternion::Quat;
 pub use real::Real;
+pub use sym::{Sym, SymIndex};
 pub use table::Table;
+pub use tape::{Binary, Node, Tape, Unary};
 pub use vector::Vec3;

@@ -96,4 +96,39 @@ mod tests {
         let back = q.conjugate().compose(q);
         assert!((back.w - 1.0).abs() < 1e-15);
     }
+
+    fn some_rotation(seed: f64) -> Quat<f64> {
+        let v = Vec3::new(seed.sin(), (2.0 * seed).cos(), (3.0 * seed).sin());
+        Quat {
+            w: (5.0 * seed).cos(),
+            v,
+        }
+        .normalised()
+    }
+
+    #[test]
+    fn composition_is_one_rotation_after_the_other() {
+        let u = Vec3::new(0.3_f64, -1.1, 0.8);
+        for seed in [0.1, 0.9, 2.3, 4.0] {
+            let (a, b) = (some_rotation(seed), some_rotation(seed + 0.7));
+            assert!((a.compose(b).rotate(u) - a.rotate(b.rotate(u))).norm() < 1e-14);
+            assert!((a.rotate(u).norm() - u.norm()).abs() < 1e-15);
+            assert!((a.conjugate().rotate(a.rotate(u)) - u).norm() < 1e-14);
+            let m = a.to_matrix();
+            assert!((m.determinant() - 1.0).abs() < 1e-14);
+            assert!((m.transpose().apply(m.apply(u)) - u).norm() < 1e-14);
+        }
+        assert_eq!(Quat::identity().rotate(u), u);
+    }
+
+    /// A turning vector moves with ω × u.
+    #[test]
+    fn works_in_duals() {
+        use crate::expr::Dual;
+        let axis = Vec3::new(0.0_f64, 0.6, 0.8);
+        let u = Vec3::new(0.3, -1.1, 0.8);
+        let turned = Quat::about(axis.map(Dual::constant), Dual::variable(0.4)).rotate(u.map(Dual::constant));
+        let velocity = turned.map(|x| x.derivative);
+        assert!((velocity - axis.cross(turned.map(|x| x.value))).norm() < 1e-14);
+    }
 }

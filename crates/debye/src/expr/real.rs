@@ -7,8 +7,13 @@ use super::Table;
 
 /// A real number, a vector of them, a derivative pair or a symbol.
 ///
-/// There is no comparison that returns a `bool`: a formula must hold for every lane at once, so a
-/// case distinction is a [`Real::select_lt`], which evaluates both sides.
+/// Implemented by `f64` (the reference), `f32`, SIMD lanes, [`super::Dual`] and [`super::Sym`]. There
+/// is no comparison that returns a `bool`: a formula must hold for every lane at once, so a case
+/// distinction is a [`Real::select_lt`], which evaluates both sides. A side that is not taken may be
+/// infinite or NaN; it must not be multiplied into the one that is.
+///
+/// Arithmetic and roots are correctly rounded, functions good to two units in the last place: the
+/// checks of every potential rely on it.
 pub trait Real:
     Copy
     + Debug
@@ -22,31 +27,31 @@ pub trait Real:
     /// A whole number that a table can be indexed with.
     type Index: Copy;
 
-    /// The constant `x`.
+    /// The constant `x`, rounded to this kind of number.
     fn lit(x: f64) -> Self;
-    /// Square root.
+    /// Square root; NaN below zero.
     fn sqrt(self) -> Self;
     /// e to the power of `self`.
     fn exp(self) -> Self;
-    /// Natural logarithm.
+    /// Natural logarithm; NaN below zero.
     fn ln(self) -> Self;
     /// Sine (radians).
     fn sin(self) -> Self;
     /// Cosine (radians).
     fn cos(self) -> Self;
-    /// Inverse cosine, in 0..π.
+    /// Inverse cosine, in 0..π; NaN outside −1..1, and without a derivative at the ends.
     fn acos(self) -> Self;
     /// Angle of the point (`x`, `self`), in −π..π.
     fn atan2(self, x: Self) -> Self;
     /// Complementary error function.
     fn erfc(self) -> Self;
-    /// `yes` where `a < b`, else `no`. Both are evaluated.
+    /// `yes` where `a < b`, else `no` (also where either is NaN). Both are evaluated.
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self;
-    /// `self * a + b`, in one rounding where the hardware has it.
+    /// `self * a + b`, in one rounding where the hardware has it, in two elsewhere.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The floor as an index, and what is left of it (0 ≤ rest < 1).
+    /// The floor as an index (zero where it is negative or NaN), and what is left of it (0 ≤ rest < 1).
     fn split(self) -> (Self::Index, Self);
-    /// `table[index + offset]`.
+    /// `table[index + offset]`; past the end, the last value.
     fn gather(table: &Table, index: Self::Index, offset: usize) -> Self;
 
     /// 1 / `self`.
@@ -162,3 +167,34 @@ macro_rules! scalar_real {
 
 scalar_real!(f64, libm::erfc, f64s);
 scalar_real!(f32, libm::erfcf, f32s);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_and_choices() {
+        for n in 0..20 {
+            assert!((Real::powi(1.1_f64, n) - 1.1_f64.powf(f64::from(n))).abs() < 1e-14 * 1.1_f64.powf(20.0));
+        }
+        assert_eq!(Real::abs(-2.0_f32), 2.0);
+        assert_eq!((Real::min(1.0_f64, 2.0), Real::max(1.0_f64, 2.0)), (1.0, 2.0));
+        assert_eq!(f64::select_lt(f64::NAN, 1.0, 1.0, 2.0), 2.0);
+    }
+
+    #[test]
+    fn look_ups_stay_inside() {
+        let table = Table::new(vec![1.0, 2.0, 3.0]);
+        assert_eq!(2.75_f64.split(), (2, 0.75));
+        for (x, value) in [
+            (0.5, 2.0),
+            (1.5, 3.0),
+            (7.0, 3.0),
+            (-4.0, 2.0),
+            (f64::NAN, 2.0),
+            (f64::INFINITY, 3.0),
+        ] {
+            assert_eq!(f64::gather(&table, x.split().0, 1), value, "{x}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
-use crate::expr::{Dual, Real};
+use crate::expr::{Dual, Real, Tape};
 
 /// How many numbers a bonded potential may keep per kind of bond.
 pub const MAX_BONDED: usize = 8;
@@ -22,8 +22,22 @@ pub struct BondedSample {
     pub to: f64,
 }
 
+impl BondedSample {
+    /// A sample for a potential whose parameters are all numbers.
+    pub fn numbers<const N: usize>(values: [f64; N], from: f64, to: f64) -> Self {
+        Self {
+            values: values.map(Value::Number).to_vec(),
+            from,
+            to,
+        }
+    }
+}
+
+/// Names of the inputs of the bonded families' `tape`, in order.
+pub const BONDED_INPUTS: [&str; 1 + MAX_BONDED] = ["x", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+
 macro_rules! bonded_sort {
-    ($potential:ident, $family:ident, $adapter:ident, $what:literal) => {
+    ($potential:ident, $family:ident, $adapter:ident, $visitor:ident, $what:literal) => {
         #[doc = concat!("An energy of ", $what, ".")]
         pub trait $potential: Send + Sync + 'static {
             /// The `kind` in input files.
@@ -39,6 +53,12 @@ macro_rules! bonded_sort {
 
             #[doc = concat!("The energy as a function of ", $what, ".")]
             fn energy<R: Real>(coordinate: R, c: &[R; MAX_BONDED]) -> R;
+
+            #[doc = concat!("The energy and its derivative by ", $what, ".")]
+            #[inline(always)]
+            fn energy_and_slope<R: Real>(coordinate: R, c: &[R; MAX_BONDED]) -> Dual<R> {
+                Self::energy(Dual::variable(coordinate), &c.map(Dual::constant))
+            }
 
             /// The largest coordinate the potential allows (FENE), where it has one.
             fn limit(_p: Parameters) -> Option<f64> {
@@ -63,8 +83,20 @@ macro_rules! bonded_sort {
             fn limit(&self, p: Parameters) -> Option<f64>;
             /// Parameters for the tests.
             fn samples(&self) -> Vec<BondedSample>;
+            /// The energy alone, as the formula is written.
+            fn energy(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> f64;
             /// Energy and its derivative by the coordinate.
             fn energy_and_slope(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64>;
+            /// Energy and its derivative by the coordinate, in single precision.
+            fn energy_and_slope_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32>;
+            /// The energy and its derivative (`energy`, `slope`) as a tape over [`BONDED_INPUTS`].
+            fn tape(&self) -> Tape;
+        }
+
+        #[doc = concat!("Something to do with each registered [`", stringify!($potential), "`] as a type.")]
+        pub trait $visitor {
+            /// Called once per potential.
+            fn visit<P: $potential>(&mut self);
         }
 
         #[doc = concat!("Makes a [`", stringify!($family), "`] of a [`", stringify!($potential), "`].")]
@@ -78,6 +110,7 @@ macro_rules! bonded_sort {
                 P::PARAMETERS
             }
             fn check(&self, p: Parameters) -> Result<(), ParameterError> {
+                p.check_finite(P::PARAMETERS)?;
                 P::check(p)
             }
             fn coefficients(&self, p: Parameters) -> [f64; MAX_BONDED] {
@@ -90,7 +123,20 @@ macro_rules! bonded_sort {
                 P::samples()
             }
             fn energy_and_slope(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64> {
-                P::energy(Dual::variable(coordinate), &c.map(Dual::constant))
+                P::energy_and_slope(coordinate, c)
+            }
+            fn energy(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> f64 {
+                P::energy(coordinate, c)
+            }
+            fn energy_and_slope_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32> {
+                P::energy_and_slope(coordinate, c)
+            }
+            fn tape(&self) -> Tape {
+                let tape = Tape::record(BONDED_INPUTS.len(), |inputs| {
+                    let energy = P::energy_and_slope(inputs[0], &std::array::from_fn(|i| inputs[1 + i]));
+                    vec![energy.value, energy.derivative]
+                });
+                tape.named(&BONDED_INPUTS, &["energy", "slope"])
             }
         }
     };
@@ -100,17 +146,20 @@ bonded_sort!(
     BondPotential,
     BondFamily,
     BondAdapter,
+    BondVisitor,
     "the distance of two particles"
 );
 bonded_sort!(
     AnglePotential,
     AngleFamily,
     AngleAdapter,
+    AngleVisitor,
     "the angle i–j–k, in radians"
 );
 bonded_sort!(
     DihedralPotential,
     DihedralFamily,
     DihedralAdapter,
+    DihedralVisitor,
     "the dihedral angle i–j–k–l, in radians (0 = cis)"
 );

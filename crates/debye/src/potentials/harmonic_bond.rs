@@ -1,7 +1,6 @@
 //! Harmonic bond: u(r) = ½ k (r − r₀)².
 
-use super::bonded::MAX_BONDED;
-use super::{BondPotential, BondedSample, Mixing, Parameter, ParameterError, Parameters, Value};
+use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
 use crate::system::Dimension;
 
@@ -32,6 +31,6 @@ impl BondPotential for HarmonicBond {
     }
 
     fn samples() -> Vec<BondedSample> {
-        vec![BondedSample { values: vec![Value::Number(1000.0), Value::Number(0.15)], from: 0.1, to: 0.2 }]
+        vec![BondedSample::numbers([1000.0, 0.15], 0.1, 0.2)]
     }
 }

@@ -3,7 +3,7 @@
 //! Valid for r > 0; f32 overflows below about 0.001 σ.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
-use super::{Preparation, Tail, Value};
+use super::{Preparation, Tail};
 use crate::expr::{Dual, Real};
 use crate::system::Dimension;
 
@@ -27,7 +27,16 @@ impl PairPotential for LennardJones {
     fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
         let [epsilon, sigma] = p.numbers();
         let s6 = sigma.powi(6);
-        [4.0 * epsilon * s6 * s6, 4.0 * epsilon * s6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        [
+            4.0 * epsilon * s6 * s6,
+            4.0 * epsilon * s6,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ]
     }
 
     #[inline(always)]
@@ -59,8 +68,8 @@ impl PairPotential for LennardJones {
 
     fn samples() -> Vec<PairSample> {
         vec![
-            PairSample { values: vec![Value::Number(1.0), Value::Number(1.0)], from: 0.75, to: 2.5 },
-            PairSample { values: vec![Value::Number(0.998), Value::Number(0.34)], from: 0.25, to: 1.2 },
+            PairSample::numbers([1.0, 1.0], 0.75, 2.5),
+            PairSample::numbers([0.998, 0.34], 0.25, 1.2),
         ]
     }
 }

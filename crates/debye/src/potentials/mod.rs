@@ -6,40 +6,65 @@
 //! and to the tests. See `docs/adding-a-potential.md`.
 
 mod bonded;
+#[doc(hidden)]
+pub mod checks;
 mod pair;
 mod parameter;
 
 pub use bonded::{
-    AngleFamily, AnglePotential, BondFamily, BondPotential, BondedSample, DihedralFamily, DihedralPotential,
-    MAX_BONDED,
+    AngleFamily, AnglePotential, AngleVisitor, BONDED_INPUTS, BondFamily, BondPotential, BondVisitor,
+    BondedSample, DihedralFamily, DihedralPotential, DihedralVisitor, MAX_BONDED,
 };
 pub use pair::{
-    Coefficients, MAX_COEFFICIENTS, Pair, PairFamily, PairPotential, PairSample, Preparation, Tail,
+    Coefficients, MAX_COEFFICIENTS, PAIR_INPUTS, Pair, PairFamily, PairPotential, PairSample, PairVisitor,
+    Preparation, Tail, truncated,
 };
-pub use parameter::{Kind, Mixing, Parameter, ParameterError, Parameters, Value};
-
-/// Declares the modules and the register of one sort of potential.
-macro_rules! register {
-    ($list:ident: $family:ident via $adapter:ident { $($module:ident :: $name:ident),* $(,)? }) => {
-        $( mod $module; pub use $module::$name; )*
-        /// Every potential of this sort, in the order of the register.
-        pub static $list: &[&dyn $family] = &[$( &$adapter::<$name>(std::marker::PhantomData) ),*];
-    };
-}
-
-register!(PAIRS: PairFamily via PairAdapter {
-    lennard_jones::LennardJones,
-});
-
-register!(BONDS: BondFamily via BondAdapter {
-    harmonic_bond::HarmonicBond,
-});
-
-register!(ANGLES: AngleFamily via AngleAdapter {
-});
-
-register!(DIHEDRALS: DihedralFamily via DihedralAdapter {
-});
+pub use parameter::{Kind, Mixing, Parameter, ParameterError, Parameters, Value, energy_times_length};
 
 use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
 use pair::PairAdapter;
+
+/// Declares the modules and the register of one sort of potential.
+macro_rules! register {
+    ($list:ident: $family:ident via $adapter:ident, $visit:ident by $visitor:ident {
+        $($module:ident :: $name:ident),* $(,)?
+    }) => {
+        $( mod $module; pub use $module::$name; )*
+        /// Every potential of this sort, in the order of the register.
+        pub static $list: &[&dyn $family] = &[$( &$adapter::<$name>(std::marker::PhantomData) ),*];
+        /// Calls the visitor once per potential of this sort: for code that needs the type.
+        pub fn $visit(visitor: &mut impl $visitor) {
+            $( visitor.visit::<$name>(); )*
+        }
+    };
+}
+
+register!(PAIRS: PairFamily via PairAdapter, visit_pairs by PairVisitor {
+    lennard_jones::LennardJones,
+    mie::Mie,
+    wca::Wca,
+    buckingham::Buckingham,
+    born_mayer_huggins::BornMayerHuggins,
+    morse::Morse,
+    yukawa::Yukawa,
+    coulomb::Coulomb,
+    coulomb_reaction_field::CoulombReactionField,
+    tabulated::Tabulated,
+});
+
+register!(BONDS: BondFamily via BondAdapter, visit_bonds by BondVisitor {
+    harmonic_bond::HarmonicBond,
+    morse_bond::MorseBond,
+    fene_bond::FeneBond,
+});
+
+register!(ANGLES: AngleFamily via AngleAdapter, visit_angles by AngleVisitor {
+    harmonic_angle::HarmonicAngle,
+    cosine_squared_angle::CosineSquaredAngle,
+});
+
+register!(DIHEDRALS: DihedralFamily via DihedralAdapter, visit_dihedrals by DihedralVisitor {
+    periodic_dihedral::PeriodicDihedral,
+    ryckaert_bellemans::RyckaertBellemans,
+    harmonic_improper::HarmonicImproper,
+});

@@ -3,7 +3,10 @@
 use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
-use crate::expr::{Dual, Real, Table};
+use crate::expr::{Dual, Real, Sym, Table, Tape};
+use crate::truncation::{
+    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
+};
 
 /// How many numbers a pair potential may keep per pair of species.
 pub const MAX_COEFFICIENTS: usize = 8;
@@ -38,6 +41,17 @@ pub struct Tail {
     pub virial: f64,
 }
 
+impl Tail {
+    /// Both integrals from the first one and u at the cut-off: by parts,
+    /// ∫ r³ u′ dr = −r_c³ u(r_c) − 3 ∫ r² u dr for every u that falls faster than r⁻³.
+    pub fn from_energy(energy: f64, cutoff: f64, end: f64) -> Self {
+        Self {
+            energy,
+            virial: -cutoff.powi(3) * end - 3.0 * energy,
+        }
+    }
+}
+
 /// Parameters for which the tests of every potential are run, and the distances they cover.
 #[derive(Clone, Debug)]
 pub struct PairSample {
@@ -47,6 +61,17 @@ pub struct PairSample {
     pub from: f64,
     /// To which distance; also the cut-off.
     pub to: f64,
+}
+
+impl PairSample {
+    /// A sample for a potential whose parameters are all numbers.
+    pub fn numbers<const N: usize>(values: [f64; N], from: f64, to: f64) -> Self {
+        Self {
+            values: values.map(Value::Number).to_vec(),
+            from,
+            to,
+        }
+    }
 }
 
 /// A pair potential u(r).
@@ -95,6 +120,62 @@ pub trait PairPotential: Send + Sync + 'static {
     fn samples() -> Vec<PairSample>;
 }
 
+/// The energy of a pair, truncated, and its derivative by r²: what a pair kernel computes.
+#[inline(always)]
+pub fn truncated<P: PairPotential, A: Adapter, R: Real>(
+    pair: Pair<R>,
+    c: &Coefficients<R>,
+    t: &TruncationCoefficients<R>,
+) -> Dual<R> {
+    A::apply(
+        P::energy_and_slope(pair, c),
+        Dual::variable(pair.r2),
+        &t.map(Dual::constant),
+    )
+}
+
+/// The same with the truncation known only at run time.
+#[inline(always)]
+pub(super) fn truncated_by_kind<P: PairPotential, R: Real>(
+    kind: TruncationKind,
+    pair: Pair<R>,
+    c: &Coefficients<R>,
+    t: &TruncationCoefficients<R>,
+) -> Dual<R> {
+    match kind {
+        TruncationKind::Shifted => truncated::<P, Shifted, R>(pair, c, t),
+        TruncationKind::ForceShifted => truncated::<P, ForceShifted, R>(pair, c, t),
+        TruncationKind::Switched => truncated::<P, Switched, R>(pair, c, t),
+    }
+}
+
+/// Names of the inputs of [`PairFamily::tape`], in order.
+pub const PAIR_INPUTS: [&str; 1 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS] = [
+    "r2", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "t0", "t1", "t2", "t3",
+];
+
+fn pair_tape<P: PairPotential>(kind: TruncationKind) -> Tape {
+    // The values are not looked at while recording.
+    let table = Table::default();
+    let tape = Tape::record(PAIR_INPUTS.len(), |inputs| {
+        let pair = Pair {
+            r2: inputs[0],
+            table: &table,
+        };
+        let c: Coefficients<Sym> = std::array::from_fn(|i| inputs[1 + i]);
+        let t: TruncationCoefficients<Sym> = std::array::from_fn(|i| inputs[1 + MAX_COEFFICIENTS + i]);
+        let energy = truncated_by_kind::<P, Sym>(kind, pair, &c, &t);
+        vec![energy.value, energy.derivative]
+    });
+    tape.named(&PAIR_INPUTS, &["energy", "slope"])
+}
+
+/// Something to do with each registered pair potential as a type; see `visit_pairs`.
+pub trait PairVisitor {
+    /// Called once per potential.
+    fn visit<P: PairPotential>(&mut self);
+}
+
 /// A [`PairPotential`] behind a pointer: what the register holds.
 pub trait PairFamily: Send + Sync {
     /// The `kind` in input files.
@@ -115,8 +196,29 @@ pub trait PairFamily: Send + Sync {
     fn samples(&self) -> Vec<PairSample>;
     /// Energy and derivative by r², in double precision.
     fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64>;
+    /// Energy and derivative by r², in single precision.
+    fn energy_and_slope_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32>;
     /// The energy alone, as the formula is written.
     fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64;
+    /// The truncated energy and its derivative by r², in double precision.
+    fn truncated(
+        &self,
+        kind: TruncationKind,
+        pair: Pair<f64>,
+        c: &Coefficients<f64>,
+        t: &TruncationCoefficients<f64>,
+    ) -> Dual<f64>;
+    /// The truncated energy and its derivative by r², in single precision.
+    fn truncated_f32(
+        &self,
+        kind: TruncationKind,
+        pair: Pair<f32>,
+        c: &Coefficients<f32>,
+        t: &TruncationCoefficients<f32>,
+    ) -> Dual<f32>;
+    /// The truncated energy and its derivative by r² (`energy`, `slope`) as a tape over
+    /// [`PAIR_INPUTS`]; its only table, where it has one, is the term's.
+    fn tape(&self, kind: TruncationKind) -> Tape;
 }
 
 /// Makes a [`PairFamily`] of a [`PairPotential`].
@@ -133,6 +235,7 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
         P::USES_CHARGES
     }
     fn check(&self, p: Parameters) -> Result<(), ParameterError> {
+        p.check_finite(P::PARAMETERS)?;
         P::check(p)
     }
     fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
@@ -150,7 +253,31 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
     fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64> {
         P::energy_and_slope(pair, c)
     }
+    fn energy_and_slope_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32> {
+        P::energy_and_slope(pair, c)
+    }
     fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64 {
         P::energy(pair, c)
+    }
+    fn truncated(
+        &self,
+        kind: TruncationKind,
+        pair: Pair<f64>,
+        c: &Coefficients<f64>,
+        t: &TruncationCoefficients<f64>,
+    ) -> Dual<f64> {
+        truncated_by_kind::<P, f64>(kind, pair, c, t)
+    }
+    fn truncated_f32(
+        &self,
+        kind: TruncationKind,
+        pair: Pair<f32>,
+        c: &Coefficients<f32>,
+        t: &TruncationCoefficients<f32>,
+    ) -> Dual<f32> {
+        truncated_by_kind::<P, f32>(kind, pair, c, t)
+    }
+    fn tape(&self, kind: TruncationKind) -> Tape {
+        pair_tape::<P>(kind)
     }
 }

@@ -15,6 +15,15 @@ pub enum Mixing {
     Explicit,
 }
 
+/// Energy × lengthⁿ: the dimension of a coefficient of r⁻ⁿ.
+pub const fn energy_times_length(n: i8) -> Dimension {
+    let energy = Dimension::ENERGY;
+    Dimension {
+        length: energy.length + n,
+        ..energy
+    }
+}
+
 /// What sort of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -44,6 +53,16 @@ impl Parameter {
             name,
             kind: Kind::Quantity(dimension),
             mixing,
+            default: None,
+        }
+    }
+
+    /// A required sampled function.
+    pub const fn samples(name: &'static str) -> Self {
+        Self {
+            name,
+            kind: Kind::Samples,
+            mixing: Mixing::Explicit,
             default: None,
         }
     }
@@ -80,6 +99,16 @@ impl<'a> Parameters<'a> {
     /// The first `N` numbers.
     pub fn numbers<const N: usize>(self) -> [f64; N] {
         std::array::from_fn(|i| self.number(i))
+    }
+
+    /// Refuses numbers that are infinite or missing, for every potential alike.
+    pub(super) fn check_finite(self, parameters: &[Parameter]) -> Result<(), ParameterError> {
+        for (i, parameter) in parameters.iter().enumerate() {
+            let number = self.number(i);
+            let fits = parameter.kind == Kind::Samples || number.is_finite();
+            ParameterError::unless(fits, parameter.name, number, "a finite number")?;
+        }
+        Ok(())
     }
 
     /// The rows in place `i`.

@@ -1,0 +1,78 @@
+//! FENE bond: u(r) = −½ k r₀² ln(1 − (r/r₀)²), plus 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ.
+//!
+//! Valid for 0 < r < r₀, the longest the bond can be; beyond it the energy is NaN. ε = 0 leaves the
+//! repulsion out, for models that keep the pair interaction of bonded beads.
+//! Kremer & Grest, J. Chem. Phys. 92, 5057 (1990).
+
+use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
+use crate::expr::Real;
+use crate::system::Dimension;
+
+/// A bond that cannot be longer than r₀.
+#[derive(Debug)]
+pub struct FeneBond;
+
+impl BondPotential for FeneBond {
+    const NAME: &'static str = "fene-bond";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::quantity("k", Dimension::ENERGY_PER_AREA, Mixing::Explicit),
+        Parameter::quantity("r0", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Explicit).or(0.0),
+        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Explicit).or(0.0),
+    ];
+
+    fn check(p: Parameters) -> Result<(), ParameterError> {
+        let [k, r0, epsilon, sigma] = p.numbers();
+        ParameterError::unless(k >= 0.0, "k", k, "a number ≥ 0")?;
+        ParameterError::unless(r0 > 0.0, "r0", r0, "a length > 0")?;
+        ParameterError::unless(epsilon >= 0.0, "epsilon", epsilon, "an energy ≥ 0")?;
+        ParameterError::unless(
+            sigma >= 0.0 && sigma < r0,
+            "sigma",
+            sigma,
+            "a length ≥ 0 and < r0",
+        )?;
+        ParameterError::unless(
+            epsilon == 0.0 || sigma > 0.0,
+            "sigma",
+            sigma,
+            "a length > 0 where epsilon is not 0",
+        )
+    }
+
+    fn coefficients(p: Parameters) -> [f64; MAX_BONDED] {
+        let [k, r0, epsilon, sigma] = p.numbers();
+        let s6 = sigma.powi(6);
+        let end2 = 2.0_f64.cbrt() * sigma * sigma;
+        [
+            -0.5 * k * r0 * r0,
+            r0.powi(-2),
+            4.0 * epsilon * s6 * s6,
+            4.0 * epsilon * s6,
+            epsilon,
+            end2,
+            0.0,
+            0.0,
+        ]
+    }
+
+    #[inline(always)]
+    fn energy<R: Real>(r: R, c: &[R; MAX_BONDED]) -> R {
+        let r2 = r * r;
+        let inverse6 = r2.recip().powi(3);
+        let inside = (c[2] * inverse6 - c[3]).mul_add(inverse6, c[4]);
+        let repulsion = R::select_lt(r2, c[5], inside, R::lit(0.0));
+        c[0].mul_add((R::lit(1.0) - r2 * c[1]).ln(), repulsion)
+    }
+
+    fn limit(p: Parameters) -> Option<f64> {
+        Some(p.number(1))
+    }
+
+    fn samples() -> Vec<BondedSample> {
+        vec![
+            BondedSample::numbers([30.0, 1.5, 1.0, 1.0], 0.7, 1.45),
+            BondedSample::numbers([7.0, 2.0, 0.0, 0.0], 0.1, 1.9),
+        ]
+    }
+}

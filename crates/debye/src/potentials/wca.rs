@@ -1,0 +1,65 @@
+//! Weeks–Chandler–Andersen: u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, nothing beyond.
+//!
+//! The repulsive part of Lennard-Jones; energy and force vanish at the cut-off. Valid for r > 0.
+//! Weeks, Chandler & Andersen, J. Chem. Phys. 54, 5237 (1971).
+
+use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
+use super::{Preparation, Tail};
+use crate::expr::Real;
+use crate::system::Dimension;
+
+/// The purely repulsive Lennard-Jones potential.
+#[derive(Debug)]
+pub struct Wca;
+
+impl PairPotential for Wca {
+    const NAME: &'static str = "wca";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
+        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),
+    ];
+
+    fn check(p: Parameters) -> Result<(), ParameterError> {
+        let [epsilon, sigma] = p.numbers();
+        ParameterError::unless(epsilon >= 0.0, "epsilon", epsilon, "a number ≥ 0")?;
+        ParameterError::unless(sigma > 0.0, "sigma", sigma, "a length > 0")
+    }
+
+    fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
+        let [epsilon, sigma] = p.numbers();
+        let s6 = sigma.powi(6);
+        let end2 = 2.0_f64.cbrt() * sigma * sigma;
+        [
+            4.0 * epsilon * s6 * s6,
+            4.0 * epsilon * s6,
+            epsilon,
+            end2,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ]
+    }
+
+    #[inline(always)]
+    fn energy<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> R {
+        let inverse6 = pair.r2.recip().powi(3);
+        let inside = (c[0] * inverse6 - c[1]).mul_add(inverse6, c[2]);
+        R::select_lt(pair.r2, c[3], inside, R::lit(0.0))
+    }
+
+    fn natural_cutoff(p: Parameters) -> Option<f64> {
+        Some(2.0_f64.powf(1.0 / 6.0) * p.number(1))
+    }
+
+    fn tail(_: Parameters, _: f64) -> Option<Tail> {
+        Some(Tail::default())
+    }
+
+    fn samples() -> Vec<PairSample> {
+        vec![
+            PairSample::numbers([1.0, 1.0], 0.75, 2.0_f64.powf(1.0 / 6.0)),
+            PairSample::numbers([0.998, 0.34], 0.25, 0.34 * 2.0_f64.powf(1.0 / 6.0)),
+        ]
+    }
+}
