@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod expr;
 pub mod forces;
+pub mod input;
 pub mod integrate;
 pub mod neighbors;
 pub mod potentials;

@@ -1,8 +1,10 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
+mod build;
 pub mod geometry;
 mod tail;
 
+pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
 pub use tail::TailCorrection;
 
 use crate::expr::Table;

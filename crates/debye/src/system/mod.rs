@@ -12,7 +12,7 @@ pub use cell::{Cell, CellError};
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
 pub use particles::Particles;
 pub use topology::{Link, Topology};
-pub use units::{Dimension, Units};
+pub use units::{Dimension, QuantityError, Units};
 pub use velocities::VelocityError;
 
 /// A sort of particle.

@@ -1,0 +1,360 @@
+//! [`PairTermBuilder`]: parameters of like and unlike pairs, cut-offs, truncation, tails.
+
+use super::{TermError, complete, named, ordered};
+use crate::expr::Table;
+use crate::forces::{PairRow, PairTerm};
+use crate::potentials::{
+    self, MAX_COEFFICIENTS, Mixing, Pair, PairFamily, Parameter, Parameters, Preparation, Tail, Value,
+};
+use crate::system::Species;
+use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
+
+/// How the parameters of unlike species follow from those of like ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MixingRule {
+    /// Not at all: unlike pairs must be given.
+    #[default]
+    None,
+    /// Lengths by the arithmetic mean, energies by the geometric one.
+    LorentzBerthelot,
+    /// Both by the geometric mean.
+    Geometric,
+}
+
+/// What was said about a pair of species.
+#[derive(Clone, Debug)]
+enum Given {
+    Values {
+        values: Vec<Option<Value>>,
+        cutoff: Option<f64>,
+    },
+    Nothing,
+}
+
+/// Makes a [`PairTerm`]; see [`PairTerm::build`].
+#[derive(Clone)]
+#[must_use]
+pub struct PairTermBuilder<'a> {
+    family: &'static dyn PairFamily,
+    species: &'a [Species],
+    name: String,
+    cutoff: Option<f64>,
+    truncation: Truncation,
+    mixing: MixingRule,
+    tail: bool,
+    everywhere: Vec<Option<Value>>,
+    likes: Vec<Option<Vec<Option<Value>>>>,
+    pairs: Vec<Option<Given>>,
+}
+
+impl PairTerm {
+    /// Begins a term of the registered potential `name` for these species.
+    pub fn build<'a>(name: &str, species: &'a [Species]) -> Result<PairTermBuilder<'a>, TermError> {
+        let family = pair_potential(name).ok_or_else(|| TermError::UnknownPotential(name.into()))?;
+        Ok(PairTermBuilder {
+            family,
+            species,
+            name: name.into(),
+            cutoff: None,
+            truncation: Truncation::Shift,
+            mixing: MixingRule::None,
+            tail: false,
+            everywhere: vec![None; family.parameters().len()],
+            likes: vec![None; species.len()],
+            pairs: vec![None; species.len() * species.len()],
+        })
+    }
+}
+
+/// The registered pair potential of this name.
+pub fn pair_potential(name: &str) -> Option<&'static dyn PairFamily> {
+    potentials::PAIRS.iter().copied().find(|f| f.name() == name)
+}
+
+impl<'a> PairTermBuilder<'a> {
+    /// The potential.
+    pub fn family(&self) -> &'static dyn PairFamily {
+        self.family
+    }
+
+    /// Name in tables; the potential's name unless said.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Cut-off of every pair that has no shorter one of its own.
+    pub fn cutoff(mut self, cutoff: f64) -> Self {
+        self.cutoff = Some(cutoff);
+        self
+    }
+
+    /// How the potential ends; shifted unless said.
+    pub fn truncation(mut self, truncation: Truncation) -> Self {
+        self.truncation = truncation;
+        self
+    }
+
+    /// How unlike pairs follow from like ones; not at all unless said.
+    pub fn mixing(mut self, rule: MixingRule) -> Self {
+        self.mixing = rule;
+        self
+    }
+
+    /// Whether the analytic tail is added to energy and pressure.
+    pub fn tail(mut self, tail: bool) -> Self {
+        self.tail = tail;
+        self
+    }
+
+    /// Parameters of every pair that has none of its own.
+    pub fn all(self, parameters: &[(&str, f64)]) -> Result<Self, TermError> {
+        self.all_values(named(parameters))
+    }
+
+    /// [`Self::all`] for any sort of value.
+    pub fn all_values(mut self, parameters: Vec<(String, Value)>) -> Result<Self, TermError> {
+        self.everywhere = ordered(self.family.name(), self.family.parameters(), parameters)?;
+        Ok(self)
+    }
+
+    /// Parameters of a species with itself, from which unlike pairs are mixed.
+    pub fn like(self, species: &str, parameters: &[(&str, f64)]) -> Result<Self, TermError> {
+        self.like_values(species, named(parameters))
+    }
+
+    /// [`Self::like`] for any sort of value.
+    pub fn like_values(mut self, species: &str, parameters: Vec<(String, Value)>) -> Result<Self, TermError> {
+        let place = self.place(species)?;
+        self.likes[place] = Some(ordered(self.family.name(), self.family.parameters(), parameters)?);
+        Ok(self)
+    }
+
+    /// Parameters of a pair; they win over mixed ones.
+    pub fn pair(self, first: &str, second: &str, parameters: &[(&str, f64)]) -> Result<Self, TermError> {
+        self.pair_values(first, second, named(parameters), None)
+    }
+
+    /// [`Self::pair`] for any sort of value, with a cut-off of its own where one is given.
+    pub fn pair_values(
+        mut self,
+        first: &str,
+        second: &str,
+        parameters: Vec<(String, Value)>,
+        cutoff: Option<f64>,
+    ) -> Result<Self, TermError> {
+        let values = ordered(self.family.name(), self.family.parameters(), parameters)?;
+        self.set(first, second, Given::Values { values, cutoff })?;
+        Ok(self)
+    }
+
+    /// Leaves a pair of species without this interaction.
+    pub fn no_interaction(mut self, first: &str, second: &str) -> Result<Self, TermError> {
+        self.set(first, second, Given::Nothing)?;
+        Ok(self)
+    }
+
+    fn set(&mut self, first: &str, second: &str, given: Given) -> Result<(), TermError> {
+        let (i, j) = (self.place(first)?, self.place(second)?);
+        let n = self.species.len();
+        self.pairs[j * n + i] = Some(given.clone());
+        self.pairs[i * n + j] = Some(given);
+        Ok(())
+    }
+
+    fn place(&self, species: &str) -> Result<usize, TermError> {
+        let found = self.species.iter().position(|s| s.name == species);
+        found.ok_or_else(|| TermError::UnknownSpecies(species.into()))
+    }
+
+    /// The term, or what is missing or wrong.
+    pub fn finish(self) -> Result<PairTerm, TermError> {
+        if self.tail && !matches!(self.truncation, Truncation::Cut | Truncation::Shift) {
+            let reason = "it belongs to the truncations cut and shift, whose forces end at the cut-off";
+            return Err(TermError::NoTail(reason.into()));
+        }
+        let n = self.species.len();
+        let mut table = Table::new(Vec::new());
+        let mut rows = vec![no_interaction(); n * n];
+        for i in 0..n {
+            for j in i..n {
+                let row = self.row(i, j, &mut table)?;
+                rows[i * n + j] = row;
+                rows[j * n + i] = row;
+            }
+        }
+        // Coefficients are ready when the table is: the truncation may read it.
+        for i in 0..n {
+            for j in i..n {
+                let mut row = rows[i * n + j];
+                if row.cutoff > 0.0 {
+                    let end = Pair {
+                        r2: row.cutoff * row.cutoff,
+                        table: &table,
+                    };
+                    row.truncation = self.truncation.coefficients(self.family, end, &row.coefficients);
+                    if !row.truncation.iter().all(|x| x.is_finite()) {
+                        return Err(TermError::NotFinite {
+                            potential: self.family.name(),
+                            of: self.pair_name(i, j),
+                            cutoff: row.cutoff,
+                        });
+                    }
+                    rows[i * n + j] = row;
+                    rows[j * n + i] = row;
+                }
+            }
+        }
+        Ok(PairTerm {
+            name: self.name,
+            family: self.family,
+            truncation: self.truncation,
+            rows,
+            table,
+            tail: self.tail,
+        })
+    }
+
+    fn pair_name(&self, i: usize, j: usize) -> String {
+        format!("{}-{}", self.species[i].name, self.species[j].name)
+    }
+
+    /// Values and own cut-off of a pair; `None` where it does not interact.
+    fn values(&self, i: usize, j: usize) -> Result<Option<(Vec<Value>, Option<f64>)>, TermError> {
+        let potential = self.family.name();
+        let parameters = self.family.parameters();
+        let missing = |parameter| TermError::MissingParameter {
+            potential,
+            of: self.pair_name(i, j),
+            parameter,
+        };
+        match &self.pairs[i * self.species.len() + j] {
+            Some(Given::Nothing) => return Ok(None),
+            Some(Given::Values { values, cutoff }) => {
+                let values = complete(parameters, &[values, &self.everywhere]).map_err(missing)?;
+                return Ok(Some((values, *cutoff)));
+            }
+            None => {}
+        }
+        let like = |k: usize| match &self.likes[k] {
+            Some(given) => complete(parameters, &[given, &self.everywhere])
+                .map(Some)
+                .map_err(|parameter| TermError::MissingParameter {
+                    potential,
+                    of: self.species[k].name.clone(),
+                    parameter,
+                }),
+            None => Ok(None),
+        };
+        let mut unmixed = None;
+        if let (Some(a), Some(b)) = (like(i)?, like(j)?) {
+            if i == j {
+                return Ok(Some((a, None)));
+            }
+            match mix(self.mixing, parameters, &a, &b) {
+                Ok(values) => return Ok(Some((values, None))),
+                Err(parameter) => unmixed = (self.mixing != MixingRule::None).then_some(parameter),
+            }
+        }
+        if let Ok(values) = complete(parameters, &[&self.everywhere]) {
+            return Ok(Some((values, None)));
+        }
+        // One key of several given for all pairs: the lack is of the others, not of the pair.
+        match complete(parameters, &[&self.everywhere]) {
+            Err(parameter) if self.everywhere.iter().any(Option::is_some) => Err(missing(parameter)),
+            _ => Err(TermError::MissingPair {
+                potential,
+                pair: [self.species[i].name.clone(), self.species[j].name.clone()],
+                unmixed,
+            }),
+        }
+    }
+
+    fn row(&self, i: usize, j: usize, table: &mut Table) -> Result<PairRow, TermError> {
+        let Some((values, own_cutoff)) = self.values(i, j)? else {
+            return Ok(no_interaction());
+        };
+        let potential = self.family.name();
+        let of = || self.pair_name(i, j);
+        let p = Parameters(&values);
+        self.family.check(p).map_err(|source| TermError::Refused {
+            potential,
+            of: of(),
+            source,
+        })?;
+        let given = own_cutoff.or(self.cutoff);
+        let cutoff = match (given, self.family.natural_cutoff(p)) {
+            (Some(given), Some(natural)) => given.min(natural),
+            (Some(cutoff), None) | (None, Some(cutoff)) => cutoff,
+            (None, None) => return Err(TermError::MissingCutoff { potential, of: of() }),
+        };
+        if !(cutoff.is_finite() && cutoff > 0.0) {
+            return Err(TermError::BadCutoff { of: of(), cutoff });
+        }
+        if let Truncation::Switch { from } = self.truncation
+            && !(from >= 0.0 && from < cutoff)
+        {
+            return Err(TermError::SwitchBeyondCutoff {
+                of: of(),
+                from,
+                cutoff,
+            });
+        }
+        let coefficients = self.family.coefficients(p, &mut Preparation { cutoff, table });
+        let tail = match (self.tail, self.family.tail(p, cutoff)) {
+            (false, _) => Tail::default(),
+            (true, Some(tail)) => tail,
+            (true, None) => {
+                return Err(TermError::NoTail(format!(
+                    "`{potential}` has no finite analytic tail"
+                )));
+            }
+        };
+        if !coefficients.iter().all(|x| x.is_finite()) {
+            return Err(TermError::NotFinite {
+                potential,
+                of: of(),
+                cutoff,
+            });
+        }
+        Ok(PairRow {
+            cutoff,
+            truncation: [0.0; TRUNCATION_COEFFICIENTS],
+            coefficients,
+            tail,
+        })
+    }
+}
+
+fn no_interaction() -> PairRow {
+    PairRow {
+        cutoff: 0.0,
+        truncation: [0.0; TRUNCATION_COEFFICIENTS],
+        coefficients: [0.0; MAX_COEFFICIENTS],
+        tail: Tail::default(),
+    }
+}
+
+/// Parameters of an unlike pair, or the first one that does not mix.
+fn mix(
+    rule: MixingRule,
+    parameters: &'static [Parameter],
+    a: &[Value],
+    b: &[Value],
+) -> Result<Vec<Value>, &'static str> {
+    let one = |place: usize| {
+        let parameter = &parameters[place];
+        let (Value::Number(x), Value::Number(y)) = (&a[place], &b[place]) else {
+            return Err(parameter.name);
+        };
+        let mean = match (rule, parameter.mixing) {
+            (MixingRule::None, _) | (_, Mixing::Explicit) => return Err(parameter.name),
+            (_, Mixing::Same) if x == y => *x,
+            (_, Mixing::Same) => return Err(parameter.name),
+            (MixingRule::LorentzBerthelot, Mixing::Length) => 0.5 * (x + y),
+            (MixingRule::Geometric, Mixing::Length) | (_, Mixing::Energy) => (x * y).sqrt(),
+        };
+        Ok(Value::Number(mean))
+    };
+    (0..parameters.len()).map(one).collect()
+}

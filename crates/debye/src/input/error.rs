@@ -1,0 +1,248 @@
+//! [`InputError`]: what is wrong with an input file, where, and what to write instead.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// An input file was refused. `Display` is one message of several lines that quotes the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.render())]
+#[non_exhaustive]
+pub struct InputError {
+    /// The input file, as it was named.
+    pub file: String,
+    /// Line, counted from 1; 0 where the file as a whole is meant.
+    pub line: usize,
+    /// Column in characters, counted from 1; 0 where a whole line or file is meant.
+    pub column: usize,
+    /// Where in the tree of keys: `forces[0].pairs.Ar-Ar.epsilon`.
+    pub key: String,
+    /// What stands there.
+    pub found: String,
+    /// What should stand there.
+    pub expected: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The first line of the message.
+    headline: String,
+    /// The line quoted, and how many characters of it are underlined.
+    quote: Option<(String, usize)>,
+}
+
+/// Longest line quoted in full, in characters.
+const WIDEST: usize = 100;
+
+impl InputError {
+    /// An error about the file as a whole.
+    pub(super) fn of_file(file: &str, headline: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            line: 0,
+            column: 0,
+            key: String::new(),
+            found: String::new(),
+            expected: String::new(),
+            help: None,
+            headline: headline.into(),
+            quote: None,
+        }
+    }
+
+    /// An error about a stretch of the file.
+    pub(super) fn at(source: &Source, span: Range<usize>, key: &str, headline: impl Into<String>) -> Self {
+        let mut error = Self::of_file(&source.name, headline);
+        error.key = key.into();
+        let (line, column, text, width) = source.locate(span);
+        error.line = line;
+        error.column = column;
+        error.quote = Some((text, width));
+        error
+    }
+
+    pub(super) fn found(mut self, found: impl Into<String>) -> Self {
+        self.found = found.into();
+        self
+    }
+
+    pub(super) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = expected.into();
+        self
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The first line of the message, without the place.
+    pub fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    fn render(&self) -> String {
+        let mut text = self.file.clone();
+        // Writing to a string cannot fail.
+        if self.line > 0 {
+            let _ = write!(text, ":{}", self.line);
+        }
+        let _ = write!(text, ": {}", self.headline);
+        if let Some((quoted, width)) = &self.quote {
+            let number = self.line.to_string();
+            let margin = " ".repeat(number.len());
+            let (shown, offset) = window(quoted, self.column.saturating_sub(1));
+            let room = (shown.chars().count() + 1).saturating_sub(offset);
+            let carets = "^".repeat((*width).min(room).max(1));
+            let _ = write!(
+                text,
+                "\n {number} | {shown}\n {margin} | {}{carets}",
+                " ".repeat(offset)
+            );
+        }
+        if let Some(help) = &self.help {
+            let _ = write!(text, "\n help: {help}");
+        }
+        text
+    }
+}
+
+/// The part of a long line around `column`, and where the column lies in it.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let count = line.chars().count();
+    if count <= WIDEST {
+        return (line.into(), column.min(count));
+    }
+    let start = column.saturating_sub(WIDEST / 2).min(count - WIDEST);
+    let mut shown: String = line.chars().skip(start).take(WIDEST).collect();
+    let mut offset = column.min(count) - start;
+    if start > 0 {
+        shown.insert(0, '…');
+        offset += 1;
+    }
+    if start + WIDEST < count {
+        shown.push('…');
+    }
+    (shown, offset)
+}
+
+/// An input file: its name and its text.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+impl Source {
+    /// Line and column of the start of a span, the line's text, and the width to underline.
+    fn locate(&self, span: Range<usize>) -> (usize, usize, String, usize) {
+        let text = self.text.as_str();
+        let clamp = |mut at: usize| {
+            at = at.min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let (start, end) = (clamp(span.start), clamp(span.end.max(span.start)));
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let line = text[..line_start].matches('\n').count() + 1;
+        let column = text[line_start..start].chars().count() + 1;
+        let shown: String = text[line_start..line_end]
+            .trim_end_matches('\r')
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let width = text[start..end.min(line_end)].trim_end().chars().count();
+        (line, column, shown, width)
+    }
+}
+
+/// The candidate that looks most like `name`, if one does.
+pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |s: &str| s.to_lowercase().replace(['_', ' '], "-");
+    // The distance of two long texts costs the product of their lengths.
+    if name.len() > 64 {
+        return None;
+    }
+    let name = plain(name);
+    let mut best: Option<(usize, f64, &str)> = None;
+    for candidate in candidates {
+        let other = plain(candidate);
+        let distance = strsim::damerau_levenshtein(&name, &other);
+        let longer = name.chars().count().max(other.chars().count());
+        // Among equally distant ones, the one that begins alike: `fc` is `fcc` and not `sc`.
+        let alike = strsim::jaro_winkler(&name, &other);
+        let better = best.is_none_or(|(d, a, _)| (distance, -alike) < (d, -a));
+        if distance <= 1.max(longer * 2 / 5) && better {
+            best = Some((distance, alike, candidate));
+        }
+    }
+    best.map(|(_, _, candidate)| candidate)
+}
+
+/// `did you mean `x`? ` where something is near, then the whole list.
+pub(super) fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
+    let list = candidates.join(", ");
+    match nearest(name, candidates.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? {what}: {list}"),
+        None => format!("{what}: {list}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_at_the_place() {
+        let source = Source {
+            name: "argon.toml".into(),
+            text: "a = 1\n[[forces]]\ncutof = \"12 Å\"\r\nb = 2".into(),
+        };
+        let error = InputError::at(
+            &source,
+            17..22,
+            "forces[0].cutof",
+            "unknown key `cutof` in [[forces]]",
+        )
+        .help("did you mean `cutoff`?");
+        assert_eq!(
+            error.to_string(),
+            "argon.toml:3: unknown key `cutof` in [[forces]]\n 3 | cutof = \"12 Å\"\n   | ^^^^^\n help: did you mean `cutoff`?"
+        );
+        assert_eq!((error.line, error.column), (3, 1));
+    }
+
+    #[test]
+    fn quotes_a_window_of_long_lines() {
+        let text = format!("{}HERE{}", "å".repeat(500), "z".repeat(500));
+        let source = Source {
+            name: "x".into(),
+            text,
+        };
+        let shown = InputError::at(&source, 1000..1004, "k", "wrong").to_string();
+        let lines: Vec<&str> = shown.lines().collect();
+        let caret = lines[2].chars().position(|c| c == '^').unwrap();
+        assert_eq!(lines[1].chars().skip(caret).take(4).collect::<String>(), "HERE");
+    }
+
+    #[test]
+    fn any_span_is_safe() {
+        let source = Source {
+            name: "x".into(),
+            text: "Å\nå".into(),
+        };
+        for start in 0..8 {
+            for end in 0..8 {
+                let _ = InputError::at(&source, start..end, "k", "wrong").to_string();
+            }
+        }
+    }
+
+    #[test]
+    fn near_names() {
+        let names = ["lennard-jones", "buckingham", "morse"];
+        assert_eq!(nearest("lenard-jones", names), Some("lennard-jones"));
+        assert_eq!(nearest("Lennard_Jones", names), Some("lennard-jones"));
+        assert_eq!(nearest("coulomb", names), None);
+    }
+}

@@ -1,0 +1,505 @@
+//! `[[forces]]`: pair terms and bonded terms from their keys.
+
+use std::path::Path;
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::samples;
+use super::species::SpeciesList;
+use super::structure::species_kind;
+use crate::forces::{BondedFamily, BondedTerm, ForceField, MixingRule, PairTerm, TermError};
+use crate::potentials::{
+    ANGLES, AngleFamily, BONDS, BondFamily, DIHEDRALS, DihedralFamily, Kind, PAIRS, Parameter, Parameters,
+    Value,
+};
+use crate::system::{Dimension, System, Units};
+use crate::truncation::Truncation;
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const PAIR_KEYS: &[&str] = &[
+    "kind",
+    "name",
+    "cutoff",
+    "truncation",
+    "switch_from",
+    "mixing",
+    "tail",
+    "species",
+    "pairs",
+];
+pub(super) const BONDED_KEYS: &[&str] = &["kind", "name", "types"];
+/// Beside those of [`BONDED_KEYS`], where the potential is one of a dihedral angle.
+pub(super) const DIHEDRAL_KEYS: &[&str] = &["on"];
+
+/// The longest cut-off that makes sense, in heights of the cell: the images of a small cell are
+/// summed, but thousands of them are a misplaced unit.
+const MOST_IMAGES: f64 = 10.0;
+
+/// What the terms are read against.
+pub(super) struct Terms<'s, 'a> {
+    pub(super) units: Units,
+    pub(super) declared: &'s SpeciesList<'a>,
+    pub(super) system: &'s System,
+    pub(super) folder: &'s Path,
+    pub(super) warnings: Vec<String>,
+    /// The smallest length among the parameters: what "on top of one another" is measured by.
+    pub(super) smallest_length: Option<f64>,
+}
+
+impl<'a> Terms<'_, 'a> {
+    pub(super) fn read(&mut self, root: &Section<'a>) -> Result<ForceField> {
+        let mut field = ForceField {
+            coulomb_constant: self.units.coulomb_constant(),
+            ..Default::default()
+        };
+        let Some(list) = root.get("forces") else {
+            self.warnings
+                .push("there are no [[forces]]: the particles do not interact".into());
+            return Ok(field);
+        };
+        let mut names: Vec<String> = Vec::new();
+        for item in list.one_or_many() {
+            let kind_item = item.entries()?.into_iter().find(|(name, _)| *name == "kind");
+            let Some((_, kind_item)) = kind_item else {
+                let section = item.section("[[forces]]", &[PAIR_KEYS, BONDED_KEYS].concat())?;
+                return Err(section.missing("kind", "kind = \"lennard-jones\""));
+            };
+            let kind = kind_item.text()?;
+            let name = if PAIRS.iter().any(|f| f.name() == kind) {
+                let term = self.pair(&item, kind)?;
+                field.pairs.push(term);
+                field.pairs.last_mut().map(|t| &mut t.name)
+            } else if BONDS.iter().any(|f| f.name() == kind) {
+                let t = &self.system.topology;
+                let term = self.bonded::<dyn BondFamily>(&item, kind, "bonds", &t.bond_kinds, &[])?;
+                field.bonds.push(term);
+                field.bonds.last_mut().map(|t| &mut t.name)
+            } else if ANGLES.iter().any(|f| f.name() == kind) {
+                let t = &self.system.topology;
+                let term = self.bonded::<dyn AngleFamily>(&item, kind, "angles", &t.angle_kinds, &[])?;
+                field.angles.push(term);
+                field.angles.last_mut().map(|t| &mut t.name)
+            } else if DIHEDRALS.iter().any(|f| f.name() == kind) {
+                self.dihedral(&item, kind, &mut field)?
+            } else {
+                return Err(kind_item.unknown("potential", &all_kinds()));
+            };
+            if let Some(name) = name {
+                unique(name, &mut names);
+            }
+        }
+        self.all_covered(list, &field)?;
+        Ok(field)
+    }
+
+    /// A value of a parameter.
+    fn value(&self, parameter: &Parameter, item: &Item) -> Result<Value> {
+        match parameter.kind {
+            Kind::Quantity(dimension) => item.quantity(self.units, dimension).map(Value::Number),
+            Kind::Samples => samples::read(item, self.folder, self.units).map(Value::Samples),
+        }
+    }
+
+    /// The parameters among the keys of a table.
+    fn values(&self, section: &Section, parameters: &[Parameter]) -> Result<Vec<(String, Value)>> {
+        let mut values = Vec::new();
+        for parameter in parameters {
+            if let Some(item) = section.get(parameter.name) {
+                values.push((parameter.name.to_owned(), self.value(parameter, item)?));
+            }
+        }
+        Ok(values)
+    }
+
+    fn pair(&mut self, item: &Item<'a>, kind: &str) -> Result<PairTerm> {
+        let species = &self.system.species;
+        let Ok(mut builder) = PairTerm::build(kind, species) else {
+            return Err(item.wrong("a potential"));
+        };
+        let family = builder.family();
+        let parameters = family.parameters();
+        let parameter_names: Vec<&str> = parameters.iter().map(|p| p.name).collect();
+        let section = item.section("[[forces]]", &[PAIR_KEYS, &parameter_names].concat())?;
+        let refuse = |e: TermError, section: &Section| section.error(format!("[[forces]]: {e}"));
+
+        let cutoff = section.map("cutoff", |i| i.positive(self.units, Dimension::LENGTH))?;
+        if let Some(cutoff) = cutoff {
+            builder = builder.cutoff(cutoff);
+        }
+        builder = builder.truncation(self.truncation(&section)?);
+        let rules = [
+            ("none", MixingRule::None),
+            ("lorentz-berthelot", MixingRule::LorentzBerthelot),
+            ("geometric", MixingRule::Geometric),
+        ];
+        if let Some(rule) = section.map("mixing", |i| i.choice("mixing rule", &rules))? {
+            builder = builder.mixing(rule);
+        }
+        if section.map("tail", Item::flag)? == Some(true) {
+            if self.system.cell.periodic() != [true; 3] {
+                let item = section.get("tail").unwrap_or(item);
+                return Err(item
+                    .error("is true, but a tail correction needs a cell that is periodic in all directions")
+                    .expected("tail = false"));
+            }
+            builder = builder.tail(true);
+        }
+        if let Some(name) = section.map("name", Item::text)? {
+            builder = builder.name(name);
+        }
+
+        let everywhere = self.values(&section, parameters)?;
+        self.check(&section, parameters, &everywhere, &[], |p| family.check(p))?;
+        builder = builder
+            .all_values(everywhere.clone())
+            .map_err(|e| refuse(e, &section))?;
+        let has = |name: &str| species.iter().any(|s| s.name == name);
+        if let Some(item) = section.get("species") {
+            for (name, item) in item.entries()? {
+                self.declared.named(name, &item)?;
+                let table = item.section(&format!("species {name}"), &parameter_names)?;
+                let values = self.values(&table, parameters)?;
+                self.check(&table, parameters, &values, &everywhere, |p| family.check(p))?;
+                if has(name) {
+                    builder = builder.like_values(name, values).map_err(|e| refuse(e, &table))?;
+                }
+            }
+        }
+        if let Some(item) = section.get("pairs") {
+            let mut seen: Vec<[&str; 2]> = Vec::new();
+            for (text, item) in item.entries()? {
+                let [a, b] = self.declared.pair(text, &item)?;
+                let sorted = if a <= b { [a, b] } else { [b, a] };
+                if seen.contains(&sorted) {
+                    return Err(item
+                        .key_error(format!("the pair {a}-{b} is given twice in [[forces]]"))
+                        .expected("each pair once, in either order")
+                        .help("leave one of the two orders out"));
+                }
+                seen.push(sorted);
+                if item.is_text() {
+                    item.choice("pair", &[("none", ())])
+                        .map_err(|_| item.wrong("\"none\" or a table of parameters"))?;
+                    if has(a) && has(b) {
+                        builder = builder.no_interaction(a, b).map_err(|e| refuse(e, &section))?;
+                    }
+                    continue;
+                }
+                let table = item.section(
+                    &format!("pair {text}"),
+                    &[&parameter_names[..], &["cutoff"]].concat(),
+                )?;
+                let values = self.values(&table, parameters)?;
+                let own = table.map("cutoff", |i| i.positive(self.units, Dimension::LENGTH))?;
+                self.check(&table, parameters, &values, &everywhere, |p| family.check(p))?;
+                if has(a) && has(b) {
+                    builder = builder
+                        .pair_values(a, b, values, own)
+                        .map_err(|e| refuse(e, &table))?;
+                }
+            }
+        }
+        let term = builder
+            .finish()
+            .map_err(|e| self.term_error(e, &section, parameters))?;
+        self.refuse_absurd_cutoff(&term, &section)?;
+        Ok(term)
+    }
+
+    fn truncation(&self, section: &Section) -> Result<Truncation> {
+        let from = section.map("switch_from", |i| i.not_negative(self.units, Dimension::LENGTH))?;
+        // The length in `Switch` is filled in below.
+        let choices = [
+            ("cut", Truncation::Cut),
+            ("shift", Truncation::Shift),
+            ("force-shift", Truncation::ForceShift),
+            ("switch", Truncation::Switch { from: 0.0 }),
+        ];
+        let chosen = section.map("truncation", |i| i.choice("truncation", &choices))?;
+        match (chosen, from, section.get("switch_from")) {
+            (Some(Truncation::Switch { .. }), Some(from), Some(item)) => {
+                if let Some(cutoff) = section.map("cutoff", |i| i.positive(self.units, Dimension::LENGTH))?
+                    && from >= cutoff
+                {
+                    return Err(item
+                        .wrong(format!("a length below the cut-off ({cutoff} {})", self.label()))
+                        .help("switching begins at `switch_from` and ends at `cutoff`"));
+                }
+                Ok(Truncation::Switch { from })
+            }
+            (Some(Truncation::Switch { .. }), ..) => {
+                Err(section.missing("switch_from", &format!("switch_from = {}", self.example())))
+            }
+            (_, Some(_), Some(item)) => Err(item
+                .key_error("`switch_from` belongs to truncation = \"switch\"")
+                .expected("no such key")
+                .help("say truncation = \"switch\"")),
+            (chosen, ..) => Ok(chosen.unwrap_or(Truncation::Shift)),
+        }
+    }
+
+    fn label(&self) -> String {
+        self.units.label(Dimension::LENGTH)
+    }
+
+    fn example(&self) -> &'static str {
+        Dimension::LENGTH.example(self.units).unwrap_or("1.0")
+    }
+
+    /// Lets the potential look at the values where they stand, once they are complete.
+    fn check(
+        &mut self,
+        section: &Section,
+        parameters: &[Parameter],
+        own: &[(String, Value)],
+        outer: &[(String, Value)],
+        check: impl Fn(Parameters) -> std::result::Result<(), crate::potentials::ParameterError>,
+    ) -> Result<()> {
+        let given = |name: &str| {
+            own.iter()
+                .chain(outer)
+                .find(|(n, _)| n == name)
+                .map(|(_, v)| v.clone())
+        };
+        let value = |p: &Parameter| given(p.name).or(p.default.map(Value::Number));
+        for p in parameters {
+            if let (Kind::Quantity(Dimension::LENGTH), Some(Value::Number(x))) = (p.kind, given(p.name))
+                && x > 0.0
+            {
+                self.smallest_length = Some(self.smallest_length.map_or(x, |s| s.min(x)));
+            }
+        }
+        let Some(values) = parameters.iter().map(value).collect::<Option<Vec<_>>>() else {
+            return Ok(());
+        };
+        check(Parameters(&values)).map_err(|e| match section.get(e.parameter) {
+            Some(item) => item.wrong(e.expected),
+            None => section
+                .error(format!("{}: {e}", section.heading))
+                .found(e.value)
+                .expected(e.expected),
+        })
+    }
+
+    fn term_error(&self, error: TermError, section: &Section, parameters: &[Parameter]) -> InputError {
+        let blank: Vec<String> = parameters.iter().map(|p| format!("{} = …", p.name)).collect();
+        let blank = blank.join(", ");
+        let at = section.error(format!("[[forces]]: {error}"));
+        match &error {
+            TermError::MissingPair {
+                pair: [a, b],
+                unmixed,
+                ..
+            } => {
+                let mix = match (unmixed, a == b) {
+                    (Some(p), _) => format!(" (`{p}` cannot be mixed)"),
+                    (None, true) => String::new(),
+                    (None, false) => ", or set mixing = \"lorentz-berthelot\" and give `species`".into(),
+                };
+                at.found("nothing")
+                    .expected(format!("parameters for {a}-{b}"))
+                    .help(format!(
+                        "add {a}-{b} = {{ {blank} }} to `pairs`, or {a}-{b} = \"none\"{mix}"
+                    ))
+            }
+            TermError::MissingCutoff { .. } => {
+                section.missing("cutoff", &format!("cutoff = {}", self.example()))
+            }
+            TermError::MissingParameter { of, parameter, .. } => at
+                .found("nothing")
+                .expected(format!("`{parameter}` for {of}"))
+                .help(format!("it takes {blank}")),
+            TermError::NoTail(_) => match section.get("tail") {
+                Some(item) => item
+                    .error(format!("is true, but there is {error}"))
+                    .expected("tail = false"),
+                None => at,
+            },
+            TermError::SwitchBeyondCutoff { cutoff, .. } => match section.get("switch_from") {
+                Some(item) => item.wrong(format!(
+                    "a length below every cut-off ({cutoff} {})",
+                    self.label()
+                )),
+                None => at,
+            },
+            _ => at,
+        }
+    }
+
+    fn refuse_absurd_cutoff(&self, term: &PairTerm, section: &Section) -> Result<()> {
+        let cell = &self.system.cell;
+        let heights = cell.heights().to_array();
+        let shortest = (0..3)
+            .filter(|&k| cell.periodic()[k])
+            .map(|k| heights[k])
+            .fold(f64::INFINITY, f64::min);
+        let longest = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
+        if longest <= MOST_IMAGES * shortest {
+            return Ok(());
+        }
+        let unit = self.label();
+        let item = section.get("cutoff").unwrap_or(&section.item);
+        Err(item
+            .error(format!(
+                "reaches {longest} {unit}, more than {MOST_IMAGES} times the shortest height of the cell ({shortest} {unit})"
+            ))
+            .expected(format!("at most {} {unit}", MOST_IMAGES * shortest))
+            .help("check the unit of the cut-off and of the cell"))
+    }
+
+    fn dihedral<'f>(
+        &mut self,
+        item: &Item<'a>,
+        kind: &str,
+        field: &'f mut ForceField,
+    ) -> Result<Option<&'f mut String>> {
+        let t = &self.system.topology;
+        let on = item.entries()?.into_iter().find(|(name, _)| *name == "on");
+        let impropers = match on {
+            Some((_, item)) => item.choice("target", &[("dihedrals", false), ("impropers", true)])?,
+            None => false,
+        };
+        let (what, kinds, list) = match impropers {
+            true => ("impropers", &t.improper_kinds, &mut field.impropers),
+            false => ("dihedrals", &t.dihedral_kinds, &mut field.dihedrals),
+        };
+        list.push(self.bonded::<dyn DihedralFamily>(item, kind, what, kinds, DIHEDRAL_KEYS)?);
+        Ok(list.last_mut().map(|t| &mut t.name))
+    }
+
+    fn bonded<F: BondedFamily + ?Sized>(
+        &mut self,
+        item: &Item<'a>,
+        kind: &str,
+        what: &str,
+        kinds: &[String],
+        more_keys: &[&str],
+    ) -> Result<BondedTerm<F>> {
+        let Some(family) = F::register().iter().copied().find(|f| f.family_name() == kind) else {
+            return Err(item.wrong("a potential"));
+        };
+        let parameters = family.family_parameters();
+        let names: Vec<&str> = parameters.iter().map(|p| p.name).collect();
+        let section = item.section("[[forces]]", &[BONDED_KEYS, more_keys, &names].concat())?;
+        let everywhere = self.values(&section, parameters)?;
+        let check = |p: Parameters| family.prepared(p).map(|_| ());
+        let lengths = self.smallest_length;
+        self.check(&section, parameters, &everywhere, &[], check)?;
+        let mut rows: Vec<Option<Vec<(String, Value)>>> = match everywhere.is_empty() {
+            true => vec![None; kinds.len()],
+            false => vec![Some(everywhere.clone()); kinds.len()],
+        };
+        if let Some(types) = section.get("types") {
+            for (name, item) in types.entries()? {
+                let table = item.section(&format!("type {name}"), &names)?;
+                let mut values = everywhere.clone();
+                for (key, value) in self.values(&table, parameters)? {
+                    values.retain(|(k, _)| *k != key);
+                    values.push((key, value));
+                }
+                self.check(&table, parameters, &values, &[], check)?;
+                let given = |p: &&Parameter| p.default.is_none() && !values.iter().any(|(k, _)| k == p.name);
+                if let Some(p) = parameters.iter().find(given) {
+                    return Err(table.missing(p.name, &format!("{} = …", p.name)));
+                }
+                let parts: Vec<&str> = name.split('-').collect();
+                let same = |k: &&String| k.as_str() == name || **k == species_kind(&parts);
+                match kinds.iter().position(|k| same(&k)) {
+                    Some(place) => rows[place] = Some(values),
+                    None => self
+                        .warnings
+                        .push(format!("`{}`: there are no {what} of kind `{name}`", item.path())),
+                }
+            }
+        } else if everywhere.is_empty() {
+            return Err(section.missing(
+                "types",
+                &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
+            ));
+        }
+        self.smallest_length = lengths;
+        let mut term =
+            BondedTerm::<F>::build(kind, &rows).map_err(|e| self.term_error(e, &section, parameters))?;
+        if let Some(name) = section.map("name", Item::text)? {
+            term.name = name.to_owned();
+        }
+        Ok(term)
+    }
+
+    /// Refuses bonds, angles or dihedrals no term acts on.
+    fn all_covered(&self, list: &Item, field: &ForceField) -> Result<()> {
+        let t = &self.system.topology;
+        let sorts: [(&str, &[String], Vec<u32>, Box<dyn Fn(usize) -> bool + '_>); 4] = [
+            (
+                "bonds",
+                &t.bond_kinds,
+                t.bonds.iter().map(|l| l.kind).collect(),
+                Box::new(|k| covers(&field.bonds, k)),
+            ),
+            (
+                "angles",
+                &t.angle_kinds,
+                t.angles.iter().map(|l| l.kind).collect(),
+                Box::new(|k| covers(&field.angles, k)),
+            ),
+            (
+                "dihedrals",
+                &t.dihedral_kinds,
+                t.dihedrals.iter().map(|l| l.kind).collect(),
+                Box::new(|k| covers(&field.dihedrals, k)),
+            ),
+            (
+                "impropers",
+                &t.improper_kinds,
+                t.impropers.iter().map(|l| l.kind).collect(),
+                Box::new(|k| covers(&field.impropers, k)),
+            ),
+        ];
+        for (what, kinds, links, covered) in &sorts {
+            for (place, kind) in kinds.iter().enumerate() {
+                let count = links.iter().filter(|k| **k as usize == place).count();
+                if count > 0 && !covered(place) {
+                    return Err(list
+                        .key_error(format!(
+                            "no [[forces]] act on the {count} {what} of kind `{kind}`"
+                        ))
+                        .found("nothing")
+                        .expected(format!("parameters of the {what} of kind `{kind}`"))
+                        .help(format!(
+                            "add types = {{ {kind} = {{ … }} }} to a [[forces]] for {what}"
+                        )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn covers<F: ?Sized>(terms: &[BondedTerm<F>], kind: usize) -> bool {
+    terms
+        .iter()
+        .any(|t| t.rows.get(kind).is_some_and(Option::is_some))
+}
+
+fn all_kinds() -> Vec<&'static str> {
+    let pairs = PAIRS.iter().map(|f| f.name());
+    let bonds = BONDS.iter().map(|f| f.name());
+    let angles = ANGLES.iter().map(|f| f.name());
+    pairs
+        .chain(bonds)
+        .chain(angles)
+        .chain(DIHEDRALS.iter().map(|f| f.name()))
+        .collect()
+}
+
+/// Numbers terms of the same name.
+fn unique(name: &mut String, taken: &mut Vec<String>) {
+    let plain = name.clone();
+    let mut number = 1;
+    while taken.contains(name) {
+        number += 1;
+        *name = format!("{plain}-{number}");
+    }
+    taken.push(name.clone());
+}

@@ -1,0 +1,304 @@
+//! The input file: one TOML text that says what to simulate, how, and what to write.
+//!
+//! Every key is listed in `docs/input-file.md`. A file that cannot be taken as it is meant is
+//! refused with an [`InputError`] that quotes the place and says what would do.
+//!
+//! ```
+//! let text = r#"
+//! units = "lj"
+//! [system]
+//! build = { kind = "lattice", lattice = "fcc", cells = [4, 4, 4], density = 0.8442 }
+//! [species.A]
+//! [[forces]]
+//! kind = "lennard-jones"
+//! cutoff = 2.5
+//! epsilon = 1.0
+//! sigma = 1.0
+//! [integrator]
+//! kind = "nve"
+//! timestep = 0.005
+//! [run]
+//! steps = 1000
+//! temperature = 1.44
+//! "#;
+//! let simulation = debye::input::Simulation::parse(text, ".", "melt.toml")?;
+//! assert_eq!(simulation.system.particles.len(), 256);
+//! # Ok::<(), debye::input::InputError>(())
+//! ```
+//!
+//! Everything an input file can say can be said without one: a [`Simulation`] is a plain struct of
+//! [`System`], [`ForceField`] (see [`crate::forces::PairTerm::build`]), [`Dynamics`] and the plans
+//! of this module.
+
+mod build;
+mod check;
+mod dynamics;
+mod error;
+mod forces;
+mod output;
+mod plan;
+mod reader;
+mod samples;
+mod species;
+mod structure;
+mod system;
+mod topology;
+
+use std::path::{Path, PathBuf};
+
+pub use check::{Overlap, check_overlaps};
+pub use error::InputError;
+pub use plan::{
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,
+    NeighborOptions, OutputPlan, Precision, RunPlan, TablePlan, TrajectoryPlan,
+};
+
+use error::Source;
+use reader::{Item, Node, Section};
+use species::SpeciesList;
+
+use crate::forces::ForceField;
+use crate::integrate::Dynamics;
+use crate::system::velocities;
+use crate::system::{System, Units};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+const ROOT_KEYS: &[&str] = &[
+    "units",
+    "title",
+    "system",
+    "species",
+    "forces",
+    "topology",
+    "exclusions",
+    "integrator",
+    "thermostat",
+    "barostat",
+    "minimize",
+    "run",
+    "neighbors",
+    "output",
+    "analyze",
+];
+
+/// The largest input file that is read, in bytes.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// Particles closer than this fraction of the smallest length of the force field overlap.
+const OVERLAP: f64 = 1e-3;
+
+/// All a run needs to know.
+#[derive(Clone)]
+pub struct Simulation {
+    /// What it is called.
+    pub title: String,
+    /// Particles with their velocities, topology and exclusions.
+    pub system: System,
+    /// What acts on them.
+    pub forces: ForceField,
+    /// How they move.
+    pub dynamics: Dynamics,
+    /// A minimisation beforehand.
+    pub minimize: Option<Minimize>,
+    /// How long, where, in which numbers.
+    pub run: RunPlan,
+    /// What is written.
+    pub output: OutputPlan,
+    /// How neighbours are found.
+    pub neighbors: NeighborOptions,
+    /// What is measured on the way.
+    pub analyses: Vec<AnalysisPlan>,
+    /// What is odd but not wrong.
+    pub warnings: Vec<String>,
+    /// The input file, to be kept with the results; empty where there was none.
+    pub input_text: String,
+    /// Where it was; empty where there was none.
+    pub input_path: PathBuf,
+}
+
+/// Limits of what an input file may ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputOptions {
+    /// Systems with more particles are refused before memory is taken for them.
+    pub max_particles: usize,
+}
+
+impl Default for InputOptions {
+    fn default() -> Self {
+        Self {
+            max_particles: 1_000_000_000,
+        }
+    }
+}
+
+impl Simulation {
+    /// Reads an input file. Paths in it are relative to its folder.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let unreadable =
+            |reason: String| InputError::of_file(&name, format!("cannot read the input file: {reason}"));
+        let size = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
+        if !size.is_file() || size.len() > LARGEST_FILE {
+            return Err(unreadable(format!(
+                "it is not a text file of at most {} MiB",
+                LARGEST_FILE >> 20
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
+        let mut simulation = Self::parse(&text, path.parent().unwrap_or(Path::new("")), &name)?;
+        simulation.input_path = path.to_owned();
+        Ok(simulation)
+    }
+
+    /// Takes the text of an input file; `name` is what messages call it, `base_folder` what paths in
+    /// it are relative to.
+    pub fn parse(text: &str, base_folder: impl AsRef<Path>, name: &str) -> Result<Self> {
+        Self::parse_with(text, base_folder, name, &InputOptions::default())
+    }
+
+    /// [`Self::parse`] with limits.
+    pub fn parse_with(
+        text: &str,
+        base_folder: impl AsRef<Path>,
+        name: &str,
+        options: &InputOptions,
+    ) -> Result<Self> {
+        let source = Source {
+            name: name.into(),
+            text: text.into(),
+        };
+        let node = Node::parse(&source)?;
+        let root = Item::root(&source, &node).section("the file", ROOT_KEYS)?;
+        assemble(&root, base_folder.as_ref(), name, options).map(|simulation| Self {
+            input_text: text.into(),
+            input_path: name.into(),
+            ..simulation
+        })
+    }
+}
+
+fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -> Result<Simulation> {
+    let all_units = [("md", Units::Md), ("lj", Units::LennardJones)];
+    let units = root.require("units", "units = \"md\" or units = \"lj\" at the top")?;
+    let units = units.choice("unit system", &all_units)?;
+    let stem = Path::new(name)
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_else(|| "run".into());
+    let title = root
+        .map("title", Item::text)?
+        .map_or_else(|| stem.clone(), str::to_owned);
+
+    // Cheap sections first: nobody wants to wait for a large file to hear of a misspelled key.
+    let (run, remove_momentum_every) = output::run(root.get("run"), units)?;
+    let neighbors = output::neighbors(root.get("neighbors"), units)?;
+    let minimize = dynamics::minimize(root.get("minimize"), units)?;
+    for (key, heading, keys) in [
+        ("system", "[system]", system::KEYS),
+        ("topology", "[topology]", topology::TOPOLOGY_KEYS),
+        ("exclusions", "[exclusions]", topology::EXCLUSIONS_KEYS),
+        ("integrator", "[integrator]", dynamics::INTEGRATOR_KEYS),
+        ("barostat", "[barostat]", dynamics::BAROSTAT_KEYS),
+        ("output", "[output]", output::OUTPUT_KEYS),
+    ] {
+        root.map(key, |item| item.section(heading, keys))?;
+    }
+    let declared = SpeciesList::read(root.get("species"), units)?;
+    let setting = system::Setting {
+        units,
+        species: &declared,
+        folder,
+        seed: run.seed,
+        options,
+    };
+    let mut system = setting.system(root)?;
+
+    let mut terms = forces::Terms {
+        units,
+        declared: &declared,
+        system: &system,
+        folder,
+        warnings: Vec::new(),
+        smallest_length: None,
+    };
+    let forces = terms.read(root)?;
+    let (mut warnings, smallest) = (terms.warnings, terms.smallest_length);
+    let unused = declared
+        .all
+        .iter()
+        .filter(|d| !system.species.iter().any(|s| s.name == d.name));
+    warnings
+        .extend(unused.map(|d| format!("species `{}` is declared, but no particle belongs to it", d.name)));
+    if let Some(temperature) = run.temperature {
+        let at = root.get("run").unwrap_or(&root.item);
+        velocities::thermalise(&mut system, temperature, run.seed)
+            .map_err(|e| at.key_error(format!("cannot draw initial velocities: {e}")))?;
+    }
+
+    let around = dynamics::Surroundings {
+        units,
+        system: &system,
+        declared: &declared,
+        seed: run.seed,
+        remove_momentum_every,
+    };
+    let dynamics = around.dynamics(root)?;
+    let mut outputs = output::Outputs {
+        around: &around,
+        folder,
+        stem,
+        files: Vec::new(),
+    };
+    let output = outputs.output(root.get("output"))?;
+    let analyses = outputs.analyses(root.get("analyze"))?;
+    refuse_overlaps(root, &system, &forces, smallest)?;
+    Ok(Simulation {
+        title,
+        forces,
+        dynamics,
+        minimize,
+        run,
+        output,
+        neighbors,
+        analyses,
+        warnings,
+        input_text: String::new(),
+        input_path: PathBuf::new(),
+        system,
+    })
+}
+
+fn refuse_overlaps(
+    root: &Section,
+    system: &System,
+    forces: &ForceField,
+    smallest: Option<f64>,
+) -> Result<()> {
+    if forces.pairs.is_empty() {
+        return Ok(());
+    }
+    let cutoffs = forces.pairs.iter().flat_map(|t| &t.rows).map(|row| row.cutoff);
+    let smallest = smallest.or_else(|| cutoffs.filter(|c| *c > 0.0).reduce(f64::min).map(|c| 0.1 * c));
+    let Some(overlap) = smallest.and_then(|length| check_overlaps(system, OVERLAP * length)) else {
+        return Ok(());
+    };
+    let [i, j] = overlap.particles;
+    let unit = system.units.label(crate::system::Dimension::LENGTH);
+    let at = root.get("system").unwrap_or(&root.item);
+    let r = system.particles.positions[i].to_array();
+    Err(at
+        .key_error(format!(
+            "particles {} and {} lie on top of one another: {:.3e} {unit} apart, at {r:.3?} {unit}",
+            i + 1,
+            j + 1,
+            overlap.distance
+        ))
+        .found(format!("{:e}", overlap.distance))
+        .expected("particles apart from one another")
+        .help("check the cell and the periodicity: atoms on opposite faces of a periodic cell are the same atom"))
+}
+
+#[cfg(test)]
+mod tests;

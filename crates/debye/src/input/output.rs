@@ -1,0 +1,281 @@
+//! `[run]`, `[neighbors]`, `[output]` and `[[analyze]]`.
+
+use std::path::{Path, PathBuf};
+
+use debye_io::Format;
+
+use super::dynamics::Surroundings;
+use super::error::InputError;
+use super::plan::{
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, Precision,
+    RunPlan, TablePlan, TrajectoryPlan,
+};
+use super::reader::{Item, Section};
+use crate::system::{Dimension, Units};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const RUN_KEYS: &[&str] = &[
+    "steps",
+    "temperature",
+    "seed",
+    "precision",
+    "device",
+    "remove_momentum_every",
+];
+pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance"];
+pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "checkpoint", "final", "report"];
+pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
+pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
+pub(super) const CHECKPOINT_KEYS: &[&str] = &["every", "file", "keep"];
+pub(super) const RDF_KEYS: &[&str] = &["kind", "every", "file", "bins", "r_max", "species"];
+pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "file", "species"];
+pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "file", "bins", "axis", "species"];
+pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "species"];
+
+/// More steps than any machine will do.
+const MOST_STEPS: u64 = 1_000_000_000_000_000;
+const STEPS: &str = "a number of steps of at least 1";
+
+/// `[run]`, and how often the motion of the centre of mass is removed.
+pub(super) fn run(item: Option<&Item>, units: Units) -> Result<(RunPlan, Option<u64>)> {
+    let mut plan = RunPlan::default();
+    let Some(item) = item else { return Ok((plan, None)) };
+    let section = item.section("[run]", RUN_KEYS)?;
+    let steps = section.require("steps", "steps = 10_000")?;
+    plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+    plan.temperature = section.map("temperature", |i| i.not_negative(units, Dimension::TEMPERATURE))?;
+    plan.seed = section
+        .map("seed", |i| i.whole(.., "a whole number of at least 0"))?
+        .unwrap_or(plan.seed);
+    if let Some(precision) = section.map("precision", |i| i.choice("precision", Precision::NAMES))? {
+        plan.precision = precision;
+    }
+    if let Some(item) = section.get("device") {
+        plan.device = item
+            .text()?
+            .parse::<DeviceChoice>()
+            .map_err(|_| item.unknown("device", &["auto", "cpu", "cuda", "cuda:0", "cuda:1"]))?;
+    }
+    let every = section.map("remove_momentum_every", |i| {
+        i.whole(0..=MOST_STEPS, "a number of steps, or 0")
+    })?;
+    Ok((plan, every))
+}
+
+pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOptions> {
+    let mut options = NeighborOptions::default();
+    let Some(item) = item else { return Ok(options) };
+    let section = item.section("[neighbors]", NEIGHBORS_KEYS)?;
+    if let Some(item) = section.get("buffer")
+        && item.text().ok() != Some("auto")
+    {
+        options.buffer = Buffer::Length(item.not_negative(units, Dimension::LENGTH)?);
+    }
+    // Energy per time: kJ/mol/ps.
+    let power = Dimension {
+        time: -3,
+        ..Dimension::ENERGY
+    };
+    options.drift_tolerance = section.map("drift_tolerance", |i| i.positive(units, power))?;
+    Ok(options)
+}
+
+/// What output is read against.
+pub(super) struct Outputs<'s, 'a> {
+    pub(super) around: &'s Surroundings<'s, 'a>,
+    /// Folder of the input file.
+    pub(super) folder: &'s Path,
+    /// The input file's name without extension.
+    pub(super) stem: String,
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Outputs<'_, '_> {
+    pub(super) fn output(&mut self, item: Option<&Item>) -> Result<OutputPlan> {
+        let mut plan = OutputPlan::new(self.folder.join(format!("{}.out", self.stem)));
+        let Some(item) = item else { return Ok(plan) };
+        let section = item.section("[output]", OUTPUT_KEYS)?;
+        if let Some(item) = section.get("folder") {
+            plan.folder = self.folder.join(item.file_name()?);
+        }
+        if let Some(item) = section.get("table") {
+            let section = item.section("`table`", TABLE_KEYS)?;
+            plan.table = Some(TablePlan {
+                every: every(&section)?,
+                file: self.file(&section, "energy.csv")?,
+            });
+        }
+        if let Some(item) = section.get("trajectory") {
+            for item in item.one_or_many() {
+                let section = item.section("`trajectory`", TRAJECTORY_KEYS)?;
+                plan.trajectories.push(TrajectoryPlan {
+                    every: every(&section)?,
+                    file: self.structure_file(&section, &format!("{}.xtc", self.stem.clone()))?,
+                    unwrap: section.map("unwrap", Item::flag)?.unwrap_or(false),
+                    species: self.species(&section)?,
+                });
+            }
+        }
+        if let Some(item) = section.get("checkpoint") {
+            let section = item.section("`checkpoint`", CHECKPOINT_KEYS)?;
+            let keep = section.map("keep", |i| i.count(1..=1000, "a whole number from 1 to 1000"))?;
+            plan.checkpoint = Some(CheckpointPlan {
+                every: every(&section)?,
+                file: self.file(&section, &format!("{}.checkpoint", self.stem.clone()))?,
+                keep: keep.unwrap_or(2),
+            });
+        }
+        if let Some(item) = section.get("final") {
+            for item in item.one_or_many() {
+                let file = self.claim(&item, item.file_name()?)?;
+                writable(&item, &file)?;
+                if !Format::from_path(&file).is_ok_and(Format::has_atoms) {
+                    return Err(
+                        item.wrong("a structure file that holds the names of atoms, such as final.gro")
+                    );
+                }
+                plan.last.push(file);
+            }
+        }
+        plan.report = section.map("report", Item::flag)?.unwrap_or(true);
+        Ok(plan)
+    }
+
+    fn species(&self, section: &Section) -> Result<Vec<u32>> {
+        section
+            .map("species", |i| self.around.species(i))
+            .map(Option::unwrap_or_default)
+    }
+
+    /// The file of a section; no two outputs share one.
+    fn file(&mut self, section: &Section, default: &str) -> Result<PathBuf> {
+        match section.get("file") {
+            Some(item) => self.claim(item, item.file_name()?),
+            None => self.claim(&section.item, default),
+        }
+    }
+
+    fn structure_file(&mut self, section: &Section, default: &str) -> Result<PathBuf> {
+        let file = self.file(section, default)?;
+        writable(section.get("file").unwrap_or(&section.item), &file)?;
+        Ok(file)
+    }
+
+    fn claim(&mut self, item: &Item, name: &str) -> Result<PathBuf> {
+        let file = PathBuf::from(name);
+        if self.files.contains(&file) {
+            return Err(item
+                .error(format!("writes \"{name}\", which another output writes already"))
+                .expected("a file of its own")
+                .help("give it another `file`"));
+        }
+        self.files.push(file.clone());
+        Ok(file)
+    }
+
+    pub(super) fn analyses(&mut self, list: Option<&Item>) -> Result<Vec<AnalysisPlan>> {
+        let mut plans = Vec::new();
+        for item in list.map(Item::one_or_many).unwrap_or_default() {
+            let kind_item = item.entries()?.into_iter().find(|(name, _)| *name == "kind");
+            let Some((_, kind_item)) = kind_item else {
+                let keys = [RDF_KEYS, DENSITY_KEYS, VACF_KEYS].concat();
+                return Err(item
+                    .section("[[analyze]]", &keys)?
+                    .missing("kind", "kind = \"rdf\""));
+            };
+            let kinds = [
+                ("rdf", RDF_KEYS),
+                ("msd", MSD_KEYS),
+                ("density", DENSITY_KEYS),
+                ("vacf", VACF_KEYS),
+            ];
+            let keys = kind_item.choice("analysis", &kinds)?;
+            let name = kind_item.text()?;
+            let section = item.section(&format!("[[analyze]] of kind \"{name}\""), keys)?;
+            let bins = |default| {
+                let bins = section.map("bins", |i| {
+                    i.count(1..=10_000_000, "a whole number from 1 to 10000000")
+                })?;
+                Ok::<usize, InputError>(bins.unwrap_or(default))
+            };
+            let kind = match name {
+                "rdf" => AnalysisKind::Rdf {
+                    bins: bins(200)?,
+                    r_max: section.map("r_max", |i| i.positive(self.around.units, Dimension::LENGTH))?,
+                    pair: section.map("species", |i| self.pair(i))?,
+                },
+                "msd" => AnalysisKind::Msd {
+                    species: self.species(&section)?,
+                },
+                "density" => AnalysisKind::Density {
+                    axis: section
+                        .map("axis", |i| i.choice("axis", &[("x", 0), ("y", 1), ("z", 2)]))?
+                        .unwrap_or(2),
+                    bins: bins(200)?,
+                    species: self.species(&section)?,
+                },
+                _ => AnalysisKind::Vacf {
+                    lags: section
+                        .map("lags", |i| {
+                            i.count(1..=10_000_000, "a whole number from 1 to 10000000")
+                        })?
+                        .unwrap_or(200),
+                    species: self.species(&section)?,
+                },
+            };
+            let mut default = format!("{name}.csv");
+            let mut number = 1;
+            while self.files.contains(&PathBuf::from(&default)) {
+                number += 1;
+                default = format!("{name}-{number}.csv");
+            }
+            plans.push(AnalysisPlan {
+                kind,
+                every: every(&section)?,
+                file: self.file(&section, &default)?,
+            });
+        }
+        Ok(plans)
+    }
+
+    fn pair(&self, item: &Item) -> Result<[u32; 2]> {
+        let text = item.text()?;
+        let names = self.around.declared.pair(text, item)?;
+        let place = |name: &str| {
+            let place = self.around.system.species.iter().position(|s| s.name == name);
+            place.map(|p| p as u32).ok_or_else(|| {
+                item.error(format!(
+                    "names species `{name}`, of which the system has no particle"
+                ))
+                .expected("species of the system")
+            })
+        };
+        Ok([place(names[0])?, place(names[1])?])
+    }
+}
+
+fn every(section: &Section) -> Result<u64> {
+    section
+        .require("every", "every = 1000")?
+        .whole(1..=MOST_STEPS, STEPS)
+}
+
+/// Refuses a file whose format cannot be written.
+fn writable(item: &Item, file: &Path) -> Result<()> {
+    let known: Vec<&str> = Format::ALL
+        .iter()
+        .filter(|f| f.is_writable())
+        .map(|f| f.name())
+        .collect();
+    match Format::from_path(file) {
+        Ok(format) if format.is_writable() => Ok(()),
+        _ => Err(item
+            .error(format!(
+                "is to be written as {}, which is no format that can be written",
+                file.display()
+            ))
+            .expected(known.join(", "))
+            .help(format!("the extension is the format: {}", known.join(", ")))),
+    }
+}

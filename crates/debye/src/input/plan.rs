@@ -1,0 +1,252 @@
+//! What a simulation shall do besides moving: plain structs, made by an input file or by hand.
+
+use std::path::PathBuf;
+
+/// In which numbers the run computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// f32 throughout.
+    Single,
+    /// Pair arithmetic in f32, sums in 64-bit fixed point, motion in f64.
+    #[default]
+    Mixed,
+    /// f64 throughout.
+    Double,
+}
+
+impl Precision {
+    /// Every precision by its name in input files.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("single", Self::Single),
+        ("mixed", Self::Mixed),
+        ("double", Self::Double),
+    ];
+
+    /// The name in input files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Mixed => "mixed",
+            Self::Double => "double",
+        }
+    }
+}
+
+/// Where the run computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first GPU where there is one, else the processor.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The GPU of this number.
+    Cuda(u32),
+}
+
+impl std::str::FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => match text.strip_prefix("cuda:").map(str::parse) {
+                Some(Ok(number)) => Ok(Self::Cuda(number)),
+                _ => Err(format!(
+                    "unknown device `{text}`; known are auto, cpu, cuda, cuda:N"
+                )),
+            },
+        }
+    }
+}
+
+/// How long to run, and from which velocities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunPlan {
+    /// Steps of the dynamics; 0 evaluates once.
+    pub steps: u64,
+    /// Temperature the initial velocities were drawn for; `None` keeps those of the system.
+    pub temperature: Option<f64>,
+    /// Seed of every random number.
+    pub seed: u64,
+    /// Numbers.
+    pub precision: Precision,
+    /// Place.
+    pub device: DeviceChoice,
+}
+
+impl Default for RunPlan {
+    fn default() -> Self {
+        Self {
+            steps: 0,
+            temperature: None,
+            seed: 1,
+            precision: Precision::default(),
+            device: DeviceChoice::default(),
+        }
+    }
+}
+
+/// How an energy minimum is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MinimizeKind {
+    /// Fast inertial relaxation engine (Bitzek et al. 2006).
+    Fire,
+}
+
+/// A minimisation before the dynamics.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimize {
+    /// Its sort.
+    pub kind: MinimizeKind,
+    /// Done when no force is larger.
+    pub force_tolerance: f64,
+    /// Done after so many steps in any case.
+    pub max_steps: u64,
+    /// No particle moves farther in one step.
+    pub max_displacement: f64,
+}
+
+/// The margin of the lists of neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Buffer {
+    /// Chosen by the engine for speed, within the tolerated drift.
+    #[default]
+    Auto,
+    /// This length.
+    Length(f64),
+}
+
+/// How neighbours are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NeighborOptions {
+    /// Margin beyond the cut-off.
+    pub buffer: Buffer,
+    /// Drift of the energy per particle and time that missed pairs may cause; `None` for the
+    /// engine's own choice.
+    pub drift_tolerance: Option<f64>,
+}
+
+/// A table of energies, temperature and pressure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablePlan {
+    /// Every so many steps.
+    pub every: u64,
+    /// File in the output folder.
+    pub file: PathBuf,
+}
+
+/// A trajectory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrajectoryPlan {
+    /// Every so many steps.
+    pub every: u64,
+    /// File in the output folder; its extension is the format.
+    pub file: PathBuf,
+    /// Whether particles that left the cell are written where they went.
+    pub unwrap: bool,
+    /// Species written; empty means all.
+    pub species: Vec<u32>,
+}
+
+/// Checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointPlan {
+    /// Every so many steps.
+    pub every: u64,
+    /// File in the output folder.
+    pub file: PathBuf,
+    /// How many are kept.
+    pub keep: usize,
+}
+
+/// What is written, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPlan {
+    /// The folder of all files of the run.
+    pub folder: PathBuf,
+    /// The table, if any.
+    pub table: Option<TablePlan>,
+    /// Trajectories.
+    pub trajectories: Vec<TrajectoryPlan>,
+    /// Checkpoints, if any.
+    pub checkpoint: Option<CheckpointPlan>,
+    /// Structure files of the last step.
+    pub last: Vec<PathBuf>,
+    /// Whether a report is written.
+    pub report: bool,
+}
+
+impl OutputPlan {
+    /// A report in this folder and nothing else.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            table: None,
+            trajectories: Vec::new(),
+            checkpoint: None,
+            last: Vec::new(),
+            report: true,
+        }
+    }
+}
+
+/// What is measured while the run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnalysisKind {
+    /// Radial distribution function.
+    Rdf {
+        /// Bins.
+        bins: usize,
+        /// Largest distance; `None` for half the shortest height of the cell.
+        r_max: Option<f64>,
+        /// Two species; `None` for all particles.
+        pair: Option<[u32; 2]>,
+    },
+    /// Mean square displacement.
+    Msd {
+        /// Species; empty means all.
+        species: Vec<u32>,
+    },
+    /// Profile of the density along an axis.
+    Density {
+        /// 0, 1, 2 for x, y, z.
+        axis: usize,
+        /// Bins.
+        bins: usize,
+        /// Species; empty means all.
+        species: Vec<u32>,
+    },
+    /// Velocity autocorrelation.
+    Vacf {
+        /// Samples kept, which is the longest lag.
+        lags: usize,
+        /// Species; empty means all.
+        species: Vec<u32>,
+    },
+}
+
+impl AnalysisKind {
+    /// The name in input files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Rdf { .. } => "rdf",
+            Self::Msd { .. } => "msd",
+            Self::Density { .. } => "density",
+            Self::Vacf { .. } => "vacf",
+        }
+    }
+}
+
+/// A measurement, how often, and where to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnalysisPlan {
+    /// What.
+    pub kind: AnalysisKind,
+    /// Every so many steps.
+    pub every: u64,
+    /// File in the output folder.
+    pub file: PathBuf,
+}

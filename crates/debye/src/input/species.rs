@@ -1,0 +1,147 @@
+//! `[species.Name]`: the sorts of particles, their masses, charges and names in files.
+
+use super::error::{InputError, suggestion};
+use super::reader::{Item, Section};
+use crate::system::{Dimension, Species, Units};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const KEYS: &[&str] = &["mass", "charge", "names"];
+
+/// A species as the file declares it.
+#[derive(Clone, Debug)]
+pub(super) struct Declared<'a> {
+    pub(super) name: &'a str,
+    /// `None` leaves it to the structure file.
+    pub(super) mass: Option<f64>,
+    /// `None` leaves it to the structure file, else zero.
+    pub(super) charge: Option<f64>,
+    /// Atom names and types of structure files that are this species.
+    pub(super) names: Vec<&'a str>,
+    section: Section<'a>,
+}
+
+impl Declared<'_> {
+    /// The species, where the input file says everything about it.
+    pub(super) fn complete(&self, units: Units) -> Result<Species> {
+        let mass = match (self.mass, units) {
+            (Some(mass), _) => mass,
+            (None, Units::LennardJones) => 1.0,
+            (None, Units::Md) => return Err(self.missing_mass()),
+        };
+        Ok(Species {
+            name: self.name.into(),
+            mass,
+            charge: self.charge.unwrap_or(0.0),
+        })
+    }
+
+    pub(super) fn missing_mass(&self) -> InputError {
+        self.section.missing("mass", "mass = \"39.948 u\"")
+    }
+}
+
+/// All species of the file, in its order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SpeciesList<'a> {
+    pub(super) all: Vec<Declared<'a>>,
+}
+
+impl<'a> SpeciesList<'a> {
+    pub(super) fn read(item: Option<&Item<'a>>, units: Units) -> Result<Self> {
+        let Some(item) = item else {
+            return Ok(Self::default());
+        };
+        let mut list = Self::default();
+        for (name, item) in item.entries()? {
+            let section = item.section(&format!("[species.{name}]"), KEYS)?;
+            let mass = section.map("mass", |i| i.positive(units, Dimension::MASS))?;
+            let charge = section.map("charge", |i| i.quantity(units, Dimension::CHARGE))?;
+            let names = match section.get("names") {
+                None => vec![name],
+                Some(item) => {
+                    let names = item.names()?;
+                    for (other, item) in &names {
+                        list.refuse_twice(other, item)?;
+                    }
+                    names.into_iter().map(|(name, _)| name).collect()
+                }
+            };
+            list.all.push(Declared {
+                name,
+                mass,
+                charge,
+                names,
+                section,
+            });
+        }
+        Ok(list)
+    }
+
+    fn refuse_twice(&self, name: &str, item: &Item) -> Result<()> {
+        match self.all.iter().find(|s| s.names.contains(&name)) {
+            Some(other) => Err(item
+                .error(format!(
+                    "claims the atoms `{name}`, which species `{}` claims too",
+                    other.name
+                ))
+                .expected("each name in one species")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        self.all.iter().map(|s| s.name).collect()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&Declared<'a>> {
+        self.all.iter().find(|s| s.name == name)
+    }
+
+    /// The species a value names.
+    pub(super) fn named(&self, name: &str, item: &Item) -> Result<&Declared<'a>> {
+        self.find(name).ok_or_else(|| self.unknown(name, item))
+    }
+
+    pub(super) fn unknown(&self, name: &str, item: &Item) -> InputError {
+        let help = if self.all.is_empty() {
+            format!("declare it: [species.{name}] with mass = …")
+        } else {
+            suggestion(name, "declared are", &self.names())
+        };
+        item.mention(
+            name,
+            format!("there is no species `{name}` (in `{}`)", item.path()),
+        )
+        .found(name)
+        .expected(self.names().join(", "))
+        .help(help)
+    }
+
+    /// The two species of `Ar-Ne`; names may contain hyphens themselves (`Na+-Cl-`).
+    pub(super) fn pair(&self, text: &str, item: &Item) -> Result<[&'a str; 2]> {
+        let known = |name: &str| self.find(name).map(|s| s.name);
+        let splits = || {
+            text.match_indices('-')
+                .map(|(at, _)| (&text[..at], &text[at + 1..]))
+        };
+        if let Some(pair) = splits().find_map(|(a, b)| Some([known(a)?, known(b)?])) {
+            return Ok(pair);
+        }
+        let halves: Vec<(&str, &str)> = splits().collect();
+        match halves.as_slice() {
+            [(a, b)] => {
+                let stranger = if known(a).is_none() { a } else { b };
+                Err(self.unknown(stranger, item))
+            }
+            _ => Err(item
+                .mention(
+                    text,
+                    format!("`{text}` is not a pair of species (in `{}`)", item.path()),
+                )
+                .found(text)
+                .expected("two declared species joined by a hyphen, such as Ar-Ar")
+                .help(format!("declared are: {}", self.names().join(", ")))),
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! `file = "…"`: from what a structure file says to particles, species and topology.
+
+use std::collections::HashMap;
+
+use debye_io::{AtomStyle, Format, LengthUnit, Structure};
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::system::{CellKeys, Setting, cell};
+use crate::expr::Vec3;
+use crate::system::{Cell, Dimension, Exclusions, Link, Particles, Species, System, Topology, Units};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) fn read<'a>(
+    setting: &Setting<'_, 'a>,
+    section: &Section<'a>,
+    file: &Item<'a>,
+    keys: CellKeys,
+) -> Result<System> {
+    let structure = load(setting, section, file)?;
+    setting.refuse_too_many(file, structure.atoms.len())?;
+    let work = Work {
+        setting,
+        section,
+        file,
+    };
+    let (length, time) = work.units(&structure)?;
+    let origin = structure.origin.unwrap_or_default();
+    let to_position = |r: &[f64; 3]| Vec3::from(std::array::from_fn(|k| (r[k] - origin[k]) * length));
+    let positions: Vec<Vec3<f64>> = structure.frame.positions.iter().map(to_position).collect();
+    let cell = work.cell(&structure, length, &positions, keys)?;
+    let (species, kinds) = work.species(&structure)?;
+    let mut particles = Particles::default();
+    let molecules = molecules(&structure);
+    for (i, (atom, kind)) in structure.atoms.iter().zip(kinds).enumerate() {
+        let of = &species[kind as usize];
+        let declared = setting.species.find(&of.name);
+        let mass = match (declared.and_then(|d| d.mass), atom.mass) {
+            (Some(mass), _) => mass,
+            (None, Some(mass)) if mass > 0.0 => mass,
+            (None, _) => of.mass,
+        };
+        let charge = declared.and_then(|d| d.charge).or(atom.charge).unwrap_or(0.0);
+        let position = positions.get(i).copied().unwrap_or_else(Vec3::zero);
+        particles.push(position, kind, mass, charge, molecules[i]);
+    }
+    if let Some(velocities) = &structure.frame.velocities {
+        let scale = length / time;
+        for (to, from) in particles.velocities.iter_mut().zip(velocities) {
+            *to = Vec3::from(*from) * scale;
+        }
+    }
+    if let Some(images) = &structure.images {
+        particles.images.clone_from(images);
+        particles.images.resize(particles.len(), [0; 3]);
+    }
+    let topology = topology(&structure, &particles, &species);
+    Ok(System {
+        units: setting.units,
+        cell,
+        species,
+        particles,
+        topology,
+        exclusions: Exclusions::default(),
+    })
+}
+
+fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> {
+    let path = setting.path(file.file_name()?);
+    let shown = path.display();
+    let formats: Vec<(&str, Format)> = Format::ALL.iter().map(|f| (f.name(), *f)).collect();
+    let format = match section.get("format") {
+        Some(item) => item.choice("format", &formats)?,
+        None => Format::from_path(&path).map_err(|e| {
+            file.error(format!("has no known format: {e}"))
+                .expected("a structure file")
+                .help("rename it, or add format = \"gro\" or the like")
+        })?,
+    };
+    let styles: Vec<(&str, AtomStyle)> = AtomStyle::ALL.iter().map(|s| (s.name(), *s)).collect();
+    let style = section.map("atom_style", |i| i.choice("atom style", &styles))?;
+    if let (Some(item), true) = (section.get("atom_style"), format != Format::Lammps) {
+        return Err(item
+            .key_error("`atom_style` belongs to LAMMPS data files")
+            .expected("no such key"));
+    }
+    if !path.is_file() {
+        let reason = if path.exists() {
+            "is not a file"
+        } else {
+            "does not exist"
+        };
+        return Err(file
+            .error(format!("names {shown}, which {reason}"))
+            .expected("a structure file")
+            .help("paths are relative to the folder of the input file"));
+    }
+    let read = match format {
+        Format::Lammps => debye_io::read_lammps_file(&path, style),
+        _ => debye_io::read_structure_as(&path, format),
+    };
+    read.map_err(|e| {
+        file.error(format!("cannot be read: {e}"))
+            .expected("a readable structure file")
+    })
+}
+
+struct Work<'w, 's, 'a> {
+    setting: &'w Setting<'s, 'a>,
+    section: &'w Section<'a>,
+    file: &'w Item<'a>,
+}
+
+impl Work<'_, '_, '_> {
+    /// The file's units of length and of time (in velocities), in those of the run.
+    fn units(&self, structure: &Structure) -> Result<(f64, f64)> {
+        let unit = |key: &str, dimension| {
+            self.section.map(key, |item| {
+                let text = item.text()?;
+                let value = self.setting.units.quantity(&format!("1 {text}"), dimension);
+                match value {
+                    Ok(x) if x > 0.0 => Ok(x),
+                    Ok(_) => Err(item.wrong(format!("a unit of {dimension}"))),
+                    Err(e) => Err(item
+                        .error(format!("is not a unit of {dimension}: {e}"))
+                        .expected("a unit")),
+                }
+            })
+        };
+        let length = unit("length_unit", Dimension::LENGTH)?;
+        let time = unit("time_unit", Dimension::TIME)?;
+        let length = match (length, self.setting.units, structure.frame.length_unit) {
+            (Some(length), _, _) => length,
+            // Reduced numbers travel in any format as they are.
+            (None, Units::LennardJones, _) | (None, Units::Md, LengthUnit::Nanometre) => 1.0,
+            (None, Units::Md, LengthUnit::Angstrom) => 0.1,
+            (None, Units::Md, LengthUnit::Unspecified) => {
+                let name = self.file.text()?;
+                return Err(self
+                    .file
+                    .error(format!("\"{name}\" does not say what unit its lengths are in"))
+                    .expected("length_unit beside file")
+                    .help("add length_unit = \"Å\" (and time_unit = \"fs\" for its velocities)"));
+            }
+        };
+        Ok((length, time.unwrap_or(1.0)))
+    }
+
+    fn cell(&self, structure: &Structure, length: f64, r: &[Vec3<f64>], keys: CellKeys) -> Result<Cell> {
+        if let Some(vectors) = keys.vectors {
+            return cell(self.section.get("cell").unwrap_or(self.file), vectors, &keys);
+        }
+        if let Some(vectors) = structure.frame.cell {
+            return cell(self.file, vectors.map(|v| v.map(|x| x * length)), &keys);
+        }
+        if keys.periodic == Some([false; 3]) {
+            // Open in all directions: any cell that holds the particles will do.
+            let span = |axis: usize| {
+                let (low, high) = r
+                    .iter()
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), r| {
+                        (low.min(r[axis]), high.max(r[axis]))
+                    });
+                (high - low).max(0.0) + 1.0
+            };
+            let [x, y, z] = [span(0), span(1), span(2)];
+            return cell(self.file, [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]], &keys);
+        }
+        Err(self
+            .file
+            .error(format!("\"{}\" has no cell", self.file.text()?))
+            .found("no cell")
+            .expected("a cell in the file or the key `cell`")
+            .help("add cell = [\"4 nm\", \"4 nm\", \"4 nm\"], or periodic = [false, false, false] for an open system"))
+    }
+
+    /// The species that occur, in the order of the input file, and that of every atom.
+    fn species(&self, structure: &Structure) -> Result<(Vec<Species>, Vec<u32>)> {
+        let declared = &self.setting.species.all;
+        let by_name: HashMap<&str, usize> = declared
+            .iter()
+            .enumerate()
+            .flat_map(|(place, s)| s.names.iter().map(move |name| (*name, place)))
+            .collect();
+        let mut kinds = Vec::with_capacity(structure.atoms.len());
+        let mut example = vec![None; declared.len()];
+        for (i, atom) in structure.atoms.iter().enumerate() {
+            let candidates = [
+                atom.type_name.as_deref(),
+                Some(atom.name.as_str()),
+                Some(atom.element.as_str()),
+            ];
+            let found = candidates
+                .into_iter()
+                .flatten()
+                .find_map(|name| by_name.get(name));
+            let Some(&place) = found else {
+                return Err(self.stranger(i, atom));
+            };
+            example[place].get_or_insert(i);
+            kinds.push(place);
+        }
+        let mut new_place = vec![0u32; declared.len()];
+        let mut species = Vec::new();
+        for (place, first) in example.iter().enumerate() {
+            let Some(first) = *first else { continue };
+            new_place[place] = species.len() as u32;
+            let d = &declared[place];
+            let atom = &structure.atoms[first];
+            let mass = match (d.mass, atom.mass.filter(|m| *m > 0.0), self.setting.units) {
+                (Some(mass), _, _) | (None, Some(mass), _) => mass,
+                (None, None, Units::LennardJones) => 1.0,
+                (None, None, Units::Md) => return Err(d.missing_mass()),
+            };
+            let charge = d.charge.or(atom.charge).unwrap_or(0.0);
+            species.push(Species {
+                name: d.name.into(),
+                mass,
+                charge,
+            });
+        }
+        Ok((species, kinds.into_iter().map(|place| new_place[place]).collect()))
+    }
+
+    fn stranger(&self, i: usize, atom: &debye_io::Atom) -> InputError {
+        let name = atom
+            .type_name
+            .as_deref()
+            .filter(|t| !t.is_empty())
+            .unwrap_or(&atom.name);
+        let residue = match atom.residue.as_str() {
+            "" => String::new(),
+            residue => format!(" of residue `{residue}`"),
+        };
+        self.file
+            .error(format!(
+                "has an atom of no declared species: atom {}, `{name}`{residue}",
+                i + 1
+            ))
+            .found(name)
+            .expected(format!(
+                "one of the species {}",
+                self.setting.species.names().join(", ")
+            ))
+            .help(format!(
+                "add [species.{name}] with its mass, or names = [\"{name}\"] to a species it belongs to"
+            ))
+    }
+}
+
+/// Molecule of every atom: as the file says, else by bonds, else by residue, else one each.
+fn molecules(structure: &Structure) -> Vec<u32> {
+    let n = structure.atoms.len();
+    let atoms = &structure.atoms;
+    if n > 0 && atoms.iter().all(|a| a.molecule.is_some()) {
+        let mut numbers = HashMap::new();
+        let number = |a: &debye_io::Atom| {
+            let next = numbers.len() as u32;
+            *numbers.entry(a.molecule).or_insert(next)
+        };
+        return atoms.iter().map(number).collect();
+    }
+    if !structure.bonds.is_empty() {
+        return connected(n, structure.bonds.iter().map(|b| b.atoms));
+    }
+    let mut current = 0;
+    let mut result = Vec::with_capacity(n);
+    for i in 0..n {
+        if i > 0 {
+            let (a, b) = (&atoms[i - 1], &atoms[i]);
+            let same = !b.residue.is_empty()
+                && (a.residue_number, &a.residue, &a.chain) == (b.residue_number, &b.residue, &b.chain);
+            current += u32::from(!same);
+        }
+        result.push(current);
+    }
+    result
+}
+
+/// Numbers of connected parts, in the order of their first member.
+pub(super) fn connected(n: usize, edges: impl Iterator<Item = [usize; 2]>) -> Vec<u32> {
+    let mut parent: Vec<usize> = (0..n).collect();
+    fn root(parent: &mut [usize], mut i: usize) -> usize {
+        while parent[i] != i {
+            parent[i] = parent[parent[i]];
+            i = parent[i];
+        }
+        i
+    }
+    for [a, b] in edges.filter(|e| e.iter().all(|i| *i < n)) {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+        parent[a.max(b)] = a.min(b);
+    }
+    let mut numbers = HashMap::new();
+    let number = |i| {
+        let next = numbers.len() as u32;
+        *numbers.entry(root(&mut parent, i)).or_insert(next)
+    };
+    (0..n).map(number).collect()
+}
+
+fn topology(structure: &Structure, particles: &Particles, species: &[Species]) -> Topology {
+    let names: Vec<&str> = species.iter().map(|s| s.name.as_str()).collect();
+    let name = |i: usize| names[particles.species[i] as usize];
+    let mut topology = Topology::default();
+    (topology.bond_kinds, topology.bonds) = links(&structure.bonds, name);
+    (topology.angle_kinds, topology.angles) = links(&structure.angles, name);
+    (topology.dihedral_kinds, topology.dihedrals) = links(&structure.dihedrals, name);
+    (topology.improper_kinds, topology.impropers) = links(&structure.impropers, name);
+    topology
+}
+
+/// Links with their kinds; those without a kind are named by their species, `C-H`.
+fn links<'n, const N: usize>(
+    bonded: &[debye_io::Bonded<N>],
+    name: impl Fn(usize) -> &'n str,
+) -> (Vec<String>, Vec<Link<N>>) {
+    let mut kinds: Vec<String> = Vec::new();
+    let mut places: HashMap<String, u32> = HashMap::new();
+    let mut made = Vec::with_capacity(bonded.len());
+    for b in bonded {
+        let kind = match b.kind.as_str() {
+            "" => species_kind(&b.atoms.map(&name)),
+            kind => kind.to_owned(),
+        };
+        let next = kinds.len() as u32;
+        let place = *places.entry(kind).or_insert_with_key(|kind| {
+            kinds.push(kind.clone());
+            next
+        });
+        made.push(Link {
+            kind: place,
+            atoms: b.atoms.map(|i| i as u32),
+        });
+    }
+    (kinds, made)
+}
+
+/// `H-C` and `C-H` are the same kind: the one that comes first in the alphabet.
+pub(super) fn species_kind(names: &[&str]) -> String {
+    let forward = names.join("-");
+    let backward = names.iter().rev().copied().collect::<Vec<_>>().join("-");
+    forward.min(backward)
+}

@@ -1,0 +1,180 @@
+//! `[system]`: from a file or a builder to particles in a cell.
+
+use std::path::{Path, PathBuf};
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::species::SpeciesList;
+use super::{InputOptions, build, structure, topology};
+use crate::system::{Cell, CellError, Dimension, System, Units, build::replicate};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const KEYS: &[&str] = &[
+    "file",
+    "format",
+    "atom_style",
+    "length_unit",
+    "time_unit",
+    "build",
+    "cell",
+    "periodic",
+    "copies",
+];
+
+/// What the sections before `[system]` say.
+pub(super) struct Setting<'s, 'a> {
+    pub(super) units: Units,
+    pub(super) species: &'s SpeciesList<'a>,
+    /// Folder of the input file.
+    pub(super) folder: &'s Path,
+    pub(super) seed: u64,
+    pub(super) options: &'s InputOptions,
+}
+
+/// A length with the cell it was meant for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CellKeys {
+    pub(super) vectors: Option<[[f64; 3]; 3]>,
+    pub(super) periodic: Option<[bool; 3]>,
+}
+
+impl<'a> Setting<'_, 'a> {
+    /// The particles in their cell; only species that have particles.
+    pub(super) fn system(&self, root: &Section<'a>) -> Result<System> {
+        let section = root
+            .require("system", "a section [system] with file = \"…\" or build = { … }")?
+            .section("[system]", KEYS)?;
+        section.not_both("file", "build")?;
+        let keys = self.cell_keys(&section)?;
+        let mut system = match (section.get("file"), section.get("build")) {
+            (Some(file), None) => structure::read(self, &section, file, keys)?,
+            (None, Some(item)) => {
+                for key in ["format", "atom_style", "length_unit", "time_unit"] {
+                    if let Some(item) = section.get(key) {
+                        return Err(item
+                            .key_error(format!("`{key}` belongs to `file`, but [system] has `build`"))
+                            .expected("no such key"));
+                    }
+                }
+                build::read(self, &section, item, keys)?
+            }
+            _ => {
+                return Err(section
+                    .error("[system] has neither `file` nor `build`")
+                    .found("neither")
+                    .expected("file or build")
+                    .help("add file = \"start.gro\" or build = { kind = \"lattice\", … }"));
+            }
+        };
+        if let Some(vectors) = keys.vectors {
+            let item = section.get("cell").unwrap_or(&section.item);
+            system.cell =
+                cell(item, vectors, &keys)?.with_periodicity(keys.periodic.unwrap_or(system.cell.periodic()));
+        } else if let Some(periodic) = keys.periodic {
+            system.cell = system.cell.with_periodicity(periodic);
+        }
+        if system.particles.is_empty() {
+            return Err(section
+                .error("the system has no particles")
+                .found("none")
+                .expected("at least one"));
+        }
+        topology::read(root, &mut system)?;
+        if let Some(item) = section.get("copies") {
+            system = self.copies(item, system)?;
+        }
+        Ok(system)
+    }
+
+    fn cell_keys(&self, section: &Section) -> Result<CellKeys> {
+        let expected = "three lengths, or nine numbers: the vectors a, b, c one after another";
+        let vectors = section.map("cell", |item| {
+            let mut numbers = Vec::new();
+            for member in item.list().map_err(|_| item.wrong(expected))? {
+                if member.is_list() {
+                    for inner in member.list()? {
+                        numbers.push(inner.quantity(self.units, Dimension::LENGTH)?);
+                    }
+                } else {
+                    numbers.push(member.quantity(self.units, Dimension::LENGTH)?);
+                }
+            }
+            match numbers.as_slice() {
+                &[x, y, z] => Ok([[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]]),
+                &[ax, ay, az, bx, by, bz, cx, cy, cz] => Ok([[ax, ay, az], [bx, by, bz], [cx, cy, cz]]),
+                _ => Err(item.wrong(expected)),
+            }
+        })?;
+        let periodic = section.map("periodic", |item| {
+            if !item.is_list() {
+                return item
+                    .flag()
+                    .map(|p| [p; 3])
+                    .map_err(|_| item.wrong("[true, true, true] or the like"));
+            }
+            let [x, y, z] = item.array("three of true and false")?;
+            Ok([x.flag()?, y.flag()?, z.flag()?])
+        })?;
+        // Found out here and not after reading a large file.
+        if let (Some(vectors), Some(item)) = (vectors, section.get("cell")) {
+            cell(item, vectors, &CellKeys::default())?;
+        }
+        Ok(CellKeys { vectors, periodic })
+    }
+
+    fn copies(&self, item: &Item, system: System) -> Result<System> {
+        let expected = "three whole numbers of at least 1";
+        let [x, y, z] = item.array(expected)?;
+        let count = |i: &Item| i.count(1..=1_000_000, expected);
+        let copies = [count(&x)?, count(&y)?, count(&z)?];
+        let total = copies
+            .iter()
+            .fold(system.particles.len(), |n, k| n.saturating_mul(*k));
+        self.refuse_too_many(item, total)?;
+        for axis in 0..3 {
+            if copies[axis] > 1 && !system.cell.periodic()[axis] {
+                let along = ["a", "b", "c"][axis];
+                return Err(item
+                    .error(format!(
+                        "repeats the system along {along}, along which the cell is not periodic"
+                    ))
+                    .expected(format!("1 copy along {along}")));
+            }
+        }
+        replicate(&system, copies).map_err(|e| item.error(format!("cannot be done: {e}")).expected(expected))
+    }
+
+    /// Refuses a number of particles beyond the limit of the caller.
+    pub(super) fn refuse_too_many(&self, item: &Item, particles: usize) -> Result<()> {
+        let most = self.options.max_particles;
+        if particles <= most {
+            return Ok(());
+        }
+        Err(item
+            .error(format!(
+                "would make {particles} particles; at most {most} are allowed"
+            ))
+            .found(particles.to_string())
+            .expected(format!("at most {most} particles")))
+    }
+
+    /// A path of the file, relative to the folder of the input file.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+/// A cell from its vectors, with the error at `item`.
+pub(super) fn cell(item: &Item, vectors: [[f64; 3]; 3], keys: &CellKeys) -> Result<Cell> {
+    let made = Cell::triclinic(vectors).map_err(|error| {
+        let help = match error {
+            CellError::NoVolume(_) => "every length must be greater than zero",
+            CellError::Orientation(_) => "turn the system so that a lies along x and b in the xy plane",
+        };
+        item.error(format!("is not a usable cell: {error}"))
+            .expected("a cell with a volume, a along x and b in the xy plane")
+            .help(help)
+    })?;
+    Ok(made.with_periodicity(keys.periodic.unwrap_or([true; 3])))
+}

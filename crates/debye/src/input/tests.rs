@@ -1,0 +1,66 @@
+//! The guide names every key.
+
+use super::{build, dynamics, forces, output, species, system, topology};
+
+#[test]
+fn every_key_is_documented() {
+    let guide = include_str!("../../../../docs/input-file.md");
+    let lists = [
+        super::ROOT_KEYS,
+        system::KEYS,
+        species::KEYS,
+        build::LATTICE_KEYS,
+        build::SPHERE_KEYS,
+        build::RANDOM_KEYS,
+        build::POLYMER_KEYS,
+        forces::PAIR_KEYS,
+        forces::BONDED_KEYS,
+        forces::DIHEDRAL_KEYS,
+        topology::TOPOLOGY_KEYS,
+        topology::EXCLUSIONS_KEYS,
+        topology::SCALE_KEYS,
+        dynamics::INTEGRATOR_KEYS,
+        dynamics::THERMOSTAT_KEYS,
+        dynamics::BAROSTAT_KEYS,
+        dynamics::MINIMIZE_KEYS,
+        output::RUN_KEYS,
+        output::NEIGHBORS_KEYS,
+        output::OUTPUT_KEYS,
+        output::TABLE_KEYS,
+        output::TRAJECTORY_KEYS,
+        output::CHECKPOINT_KEYS,
+        output::RDF_KEYS,
+        output::MSD_KEYS,
+        output::DENSITY_KEYS,
+        output::VACF_KEYS,
+    ];
+    for key in lists.concat() {
+        let quoted = [
+            format!("`{key}`"),
+            format!("`[{key}]`"),
+            format!("`[[{key}]]`"),
+            format!("`[{key}."),
+        ];
+        assert!(
+            quoted.iter().any(|q| guide.contains(q)),
+            "docs/input-file.md does not mention `{key}`"
+        );
+    }
+}
+
+/// Every TOML block of the guide that is a whole file is one.
+#[test]
+fn examples_of_the_guide_are_read() {
+    let guide = include_str!("../../../../docs/input-file.md");
+    let blocks = guide
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
+    let files: Vec<&str> = blocks.filter(|b| b.starts_with("units")).collect();
+    assert!(files.len() >= 2);
+    for text in files {
+        if let Err(error) = super::Simulation::parse(text, "", "guide.toml") {
+            panic!("{error}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `[topology]` and `[exclusions]`: bonds beside those of the structure file, and pairs left out.
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::structure::connected;
+use crate::system::{Dimension, ExclusionRule, Exclusions, Link, System, Topology};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const TOPOLOGY_KEYS: &[&str] = &["keep", "bonds", "angles", "dihedrals", "impropers"];
+pub(super) const EXCLUSIONS_KEYS: &[&str] = &["bonds", "scale_14", "pairs"];
+pub(super) const SCALE_KEYS: &[&str] = &["pair", "charge"];
+
+/// Applies both sections. Particles are counted from 1, as in structure files.
+pub(super) fn read(root: &Section, system: &mut System) -> Result<()> {
+    let n = system.particles.len();
+    if let Some(item) = root.get("topology") {
+        let section = item.section("[topology]", TOPOLOGY_KEYS)?;
+        if section.map("keep", Item::flag)? == Some(false) {
+            system.topology = Topology::default();
+        }
+        let t = &mut system.topology;
+        add(section.get("bonds"), n, &mut t.bond_kinds, &mut t.bonds)?;
+        add(section.get("angles"), n, &mut t.angle_kinds, &mut t.angles)?;
+        add(
+            section.get("dihedrals"),
+            n,
+            &mut t.dihedral_kinds,
+            &mut t.dihedrals,
+        )?;
+        add(
+            section.get("impropers"),
+            n,
+            &mut t.improper_kinds,
+            &mut t.impropers,
+        )?;
+        if section.get("bonds").is_some() {
+            join_molecules(system);
+        }
+    }
+    let (rule, at) = match root.get("exclusions") {
+        Some(item) => (exclusion_rule(item, n, !system.topology.bonds.is_empty())?, item),
+        None if system.topology.bonds.is_empty() => return Ok(()),
+        None => (ExclusionRule::through(DEFAULT_BONDS), &root.item),
+    };
+    system.exclusions = Exclusions::from_bonds(&system.topology, n, &rule)
+        .map_err(|e| at.key_error(format!("cannot find the pairs to leave out: {e}")))?;
+    Ok(())
+}
+
+/// Pairs up to this many bonds apart are left out unless said.
+const DEFAULT_BONDS: u32 = 3;
+
+fn exclusion_rule(item: &Item, particles: usize, bonded: bool) -> Result<ExclusionRule> {
+    let section = item.section("[exclusions]", EXCLUSIONS_KEYS)?;
+    let bonds = section.map("bonds", |i| i.whole(0..=10, "a whole number from 0 to 10"))?;
+    let scale = section.map("scale_14", |item| {
+        let factors = item.section("`scale_14`", SCALE_KEYS)?;
+        let factor = |key: &str| {
+            let value = factors.map(key, |i| i.quantity(crate::system::Units::Md, Dimension::NONE))?;
+            Ok(value.unwrap_or(1.0))
+        };
+        Ok((factor("pair")?, factor("charge")?))
+    })?;
+    let through = match (bonds, scale) {
+        (Some(bonds), Some(_)) if bonds >= 3 => {
+            let item = section.get("bonds").unwrap_or(item);
+            return Err(item
+                .error(format!(
+                    "is {bonds}, which leaves out the 1-4 pairs that `scale_14` would scale"
+                ))
+                .expected("0, 1 or 2 beside scale_14")
+                .help("say bonds = 2, or leave `scale_14` out"));
+        }
+        (Some(bonds), _) => bonds as u32,
+        (None, _) if !bonded => 0,
+        (None, Some(_)) => 2,
+        (None, None) => DEFAULT_BONDS,
+    };
+    let mut rule = ExclusionRule::through(through);
+    rule.one_four = scale;
+    if let Some(list) = section.get("pairs") {
+        for item in list.list()? {
+            let [i, j] = item.array("two particle numbers")?;
+            rule.extra.push(distinct([&i, &j], particles, &item)?);
+        }
+    }
+    Ok(rule)
+}
+
+fn particle(item: &Item, particles: usize) -> Result<u32> {
+    let expected = format!("a particle number from 1 to {particles}");
+    let number = item.whole(1..=particles as u64, &expected)?;
+    Ok((number - 1) as u32)
+}
+
+fn distinct<const N: usize>(items: [&Item; N], particles: usize, whole: &Item) -> Result<[u32; N]> {
+    let mut atoms = [0; N];
+    for k in 0..N {
+        atoms[k] = particle(items[k], particles)?;
+        if atoms[..k].contains(&atoms[k]) {
+            return Err(whole
+                .error(format!("names particle {} twice", atoms[k] + 1))
+                .expected(format!("{N} different particles")));
+        }
+    }
+    Ok(atoms)
+}
+
+fn add<const N: usize>(
+    list: Option<&Item>,
+    particles: usize,
+    kinds: &mut Vec<String>,
+    links: &mut Vec<Link<N>>,
+) -> Result<()> {
+    let Some(list) = list else { return Ok(()) };
+    for item in list.list()? {
+        let expected = format!("{N} particle numbers and the name of a kind");
+        let members = item.list().map_err(|_| item.wrong(expected.as_str()))?;
+        let (Some((kind, places)), true) = (members.split_last(), members.len() == N + 1) else {
+            return Err(item.wrong(expected));
+        };
+        let name = kind.text()?;
+        let places: [&Item; N] = std::array::from_fn(|k| &places[k]);
+        let atoms = distinct(places, particles, &item)?;
+        let kind = kinds.iter().position(|k| k == name).unwrap_or_else(|| {
+            kinds.push(name.to_owned());
+            kinds.len() - 1
+        });
+        links.push(Link {
+            kind: kind as u32,
+            atoms,
+        });
+    }
+    Ok(())
+}
+
+/// Molecules that are now bonded to one another become one.
+fn join_molecules(system: &mut System) {
+    let n = system.particles.len();
+    let molecules = &system.particles.molecules;
+    let mut first = std::collections::HashMap::new();
+    let within: Vec<[usize; 2]> = (0..n)
+        .map(|i| [*first.entry(molecules[i]).or_insert(i), i])
+        .collect();
+    let bonds = system.topology.bonds.iter().map(|b| b.atoms.map(|i| i as usize));
+    system.particles.molecules = connected(n, within.into_iter().chain(bonds));
+}
