@@ -1,0 +1,3 @@
+//! Running a simulation and what comes out of it.
+
+pub mod report;
