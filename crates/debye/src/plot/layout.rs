@@ -361,33 +361,50 @@ fn draw_series(series: &Series, index: usize, place: &Place, marks: &mut Vec<Mar
     flush(&mut run);
 }
 
-/// First, lowest, highest and last point in each half pixel: looks the same, whatever the number of points.
+/// First, lowest, highest and last point in each pixel, without those on a straight line: looks the
+/// same, whatever the number of points.
 fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     if points.len() < 2000 {
-        return points.to_vec();
+        return straightened(points);
     }
     let mut thinned = Vec::new();
     let mut rest = points;
     while let Some(first) = rest.first() {
-        let count = rest
-            .iter()
-            .take_while(|p| (p[0] - first[0]).abs() < 0.5)
-            .count()
-            .max(1);
+        let count = rest.iter().take_while(|p| (p[0] - first[0]).abs() < 1.0).count().max(1);
         let (group, after) = rest.split_at(count);
         let by_height = |a: &usize, b: &usize| group[*a][1].total_cmp(&group[*b][1]);
         let lowest = (0..count).min_by(by_height).unwrap_or(0);
         let highest = (0..count).max_by(by_height).unwrap_or(0);
-        let mut keep = [0, lowest, highest, count - 1];
+        let mut keep = vec![0, lowest, highest, count - 1];
         keep.sort_unstable();
-        let mut last = usize::MAX;
-        for k in keep {
-            if k != last {
-                thinned.push(group[k]);
-                last = k;
-            }
-        }
+        keep.dedup();
+        thinned.extend(keep.into_iter().map(|k| group[k]));
         rest = after;
     }
-    thinned
+    straightened(&thinned)
+}
+
+/// Leaves out points nearer than a twentieth of a pixel to the line that remains (Ramer 1972).
+fn straightened(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let Some(last) = points.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let mut keep = vec![false; points.len()];
+    (keep[0], keep[last]) = (true, true);
+    let mut open = vec![(0, last)];
+    while let Some((from, to)) = open.pop() {
+        let [a, b] = [points[from], points[to]];
+        let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+        let length = dx.hypot(dy);
+        let distance = |p: [f64; 2]| {
+            let (px, py) = (p[0] - a[0], p[1] - a[1]);
+            if length < 1e-6 { px.hypot(py) } else { (dx * py - dy * px).abs() / length }
+        };
+        let farthest = (from + 1..to).max_by(|&i, &j| distance(points[i]).total_cmp(&distance(points[j])));
+        if let Some(middle) = farthest.filter(|&k| distance(points[k]) > 0.05) {
+            keep[middle] = true;
+            open.extend([(from, middle), (middle, to)]);
+        }
+    }
+    points.iter().zip(keep).filter(|(_, keep)| *keep).map(|(&p, _)| p).collect()
 }
