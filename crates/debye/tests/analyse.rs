@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use debye::analyse::{
-    Analysed, Analysis, Axis, BlockAverage, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf,
-    Window, drift,
+    Analysed, Analysis, Axis, BlockAverage, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions,
+    Snapshot, Vacf, Window, drift,
 };
 use debye::expr::Vec3;
 use debye::system::{Cell, Species, Units};
@@ -67,7 +67,11 @@ fn fcc(cells: usize) -> Vec<Vec3<f64>> {
     let basis = [[0.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]];
     let mut positions = Vec::new();
     for i in 0..cells * cells * cells {
-        let corner = Vec3::new((i % cells) as f64, (i / cells % cells) as f64, (i / cells / cells) as f64);
+        let corner = Vec3::new(
+            (i % cells) as f64,
+            (i / cells % cells) as f64,
+            (i / cells / cells) as f64,
+        );
         positions.extend(basis.map(|b| corner + Vec3::from(b)));
     }
     positions
@@ -98,7 +102,8 @@ fn fcc_has_its_shells_in_large_and_tiny_cells() {
         let positions = fcc(cells);
         let cell = Cell::orthorhombic([cells as f64; 3]).unwrap();
         let mut rdf = Rdf::new(options, &labels(&["A"])).unwrap();
-        rdf.add(&frame(0.0, &cell, &positions, &vec![0; positions.len()])).unwrap();
+        rdf.add(&frame(0.0, &cell, &positions, &vec![0; positions.len()]))
+            .unwrap();
         assert_shells(&rdf.finish());
     }
     // One atom in the primitive, triclinic cell: all neighbours are its own images.
@@ -110,7 +115,8 @@ fn fcc_has_its_shells_in_large_and_tiny_cells() {
     ])
     .unwrap();
     let mut rdf = Rdf::new(options, &labels(&["A"])).unwrap();
-    rdf.add(&frame(0.0, &cell, &[Vec3::new(-5.3, 0.2, 0.9)], &[0])).unwrap();
+    rdf.add(&frame(0.0, &cell, &[Vec3::new(-5.3, 0.2, 0.9)], &[0]))
+        .unwrap();
     assert_shells(&rdf.finish());
 }
 
@@ -119,8 +125,12 @@ fn rock_salt_has_six_unlike_neighbours() {
     let n = 6;
     let cell = Cell::orthorhombic([n as f64; 3]).unwrap();
     let site = |i: usize| [i % n, i / n % n, i / n / n];
-    let positions: Vec<_> = (0..n * n * n).map(|i| Vec3::from(site(i).map(|k| k as f64))).collect();
-    let species: Vec<u32> = (0..n * n * n).map(|i| (site(i).iter().sum::<usize>() % 2) as u32).collect();
+    let positions: Vec<_> = (0..n * n * n)
+        .map(|i| Vec3::from(site(i).map(|k| k as f64)))
+        .collect();
+    let species: Vec<u32> = (0..n * n * n)
+        .map(|i| (site(i).iter().sum::<usize>() % 2) as u32)
+        .collect();
     for (pair, expected) in [([0, 1], [6.0, 6.0]), ([1, 0], [6.0, 6.0]), ([1, 1], [0.0, 12.0])] {
         let options = RdfOptions {
             pair: Some(pair),
@@ -141,20 +151,40 @@ fn ideal_gas_has_no_structure() {
     let cell = Cell::triclinic([[6.0, 0.0, 0.0], [1.0, 5.0, 0.0], [-0.8, 0.7, 5.5]]).unwrap();
     let species: Vec<u32> = (0..600).map(|i| u32::from(i % 3 == 0)).collect();
     let make = |pair, r_max| {
-        let options = RdfOptions { pair, r_max, bins: 20 };
+        let options = RdfOptions {
+            pair,
+            r_max,
+            bins: 20,
+        };
         Rdf::new(options, &labels(&["A", "B"])).unwrap()
     };
-    let mut all = [make(None, 2.4), make(Some([0, 1]), 2.4), make(Some([1, 1]), 2.4), make(Some([0, 1]), 5.6)];
+    let mut all = [
+        make(None, 2.4),
+        make(Some([0, 1]), 2.4),
+        make(Some([1, 1]), 2.4),
+        make(Some([0, 1]), 5.6),
+    ];
     for step in 0..64 {
-        let positions: Vec<_> = (0..600).map(|_| cell.position(random.vector(Random::uniform))).collect();
+        let positions: Vec<_> = (0..600)
+            .map(|_| cell.position(random.vector(Random::uniform)))
+            .collect();
         for rdf in &mut all {
-            rdf.add(&frame(f64::from(step), &cell, &positions, &species)).unwrap();
+            rdf.add(&frame(f64::from(step), &cell, &positions, &species))
+                .unwrap();
         }
     }
     for rdf in &all {
         let found = rdf.finish();
-        let (g, errors) = (&found.columns[1].values, found.columns[1].errors.as_ref().unwrap());
-        let chi2: f64 = g.iter().zip(errors).skip(1).map(|(g, e)| ((g - 1.0) / e).powi(2)).sum();
+        let (g, errors) = (
+            &found.columns[1].values,
+            found.columns[1].errors.as_ref().unwrap(),
+        );
+        let chi2: f64 = g
+            .iter()
+            .zip(errors)
+            .skip(1)
+            .map(|(g, e)| ((g - 1.0) / e).powi(2))
+            .sum();
         assert!(chi2 < 50.0, "{}: χ² = {chi2} for 19 bins", rdf.name());
         assert!(errors[10] > 0.0 && errors[10] < 0.05);
     }
@@ -166,7 +196,9 @@ fn rdf_agrees_with_a_plain_loop() {
     let cell = Cell::triclinic([[4.0, 0.0, 0.0], [1.5, 3.0, 0.0], [-1.0, 1.2, 5.0]]).unwrap();
     for periodic in [[true; 3], [true, true, false], [false; 3]] {
         let cell = cell.with_periodicity(periodic);
-        let positions: Vec<_> = (0..40).map(|_| cell.position(random.vector(|r| 3.0 * r.uniform() - 1.0))).collect();
+        let positions: Vec<_> = (0..40)
+            .map(|_| cell.position(random.vector(|r| 3.0 * r.uniform() - 1.0)))
+            .collect();
         // No lattice vector at the edge of a bin, where rounding would decide.
         let (bins, r_max) = (30, 6.1);
         let mut counts = vec![0.0; bins];
@@ -185,14 +217,26 @@ fn rdf_agrees_with_a_plain_loop() {
                 }
             }
         }
-        let mut rdf = Rdf::new(RdfOptions { pair: None, r_max, bins }, &labels(&["A"])).unwrap();
+        let mut rdf = Rdf::new(
+            RdfOptions {
+                pair: None,
+                r_max,
+                bins,
+            },
+            &labels(&["A"]),
+        )
+        .unwrap();
         rdf.add(&frame(0.0, &cell, &positions, &[0; 40])).unwrap();
         let found = rdf.finish();
         let n = column(&found, "coordination number");
         let mut sum = 0.0;
         for bin in 0..bins {
             sum += counts[bin];
-            assert!((n[bin] - sum).abs() < 1e-9, "{periodic:?} bin {bin}: {} vs {sum}", n[bin]);
+            assert!(
+                (n[bin] - sum).abs() < 1e-9,
+                "{periodic:?} bin {bin}: {} vs {sum}",
+                n[bin]
+            );
         }
     }
 }
@@ -228,7 +272,10 @@ fn ballistic_particles_move_as_the_square_of_time() {
         assert_eq!(lag.len(), all.len());
         assert!(lag.len() > 10 && (lag[lag.len() - 1] - 15.0).abs() < 1e-9);
         for (t, value) in lag.iter().zip(all) {
-            assert!((value - speed2 * t * t).abs() < 1e-9 * (1.0 + value), "{t} {value}");
+            assert!(
+                (value - speed2 * t * t).abs() < 1e-9 * (1.0 + value),
+                "{t} {value}"
+            );
         }
     }
 }
@@ -247,7 +294,8 @@ fn random_walkers_diffuse() {
     };
     let mut msd = msd(window, Some([4.0, 20.0]), None);
     for k in 0..1200 {
-        msd.add(&frame(0.5 * f64::from(k), &cell, &positions, &species)).unwrap();
+        msd.add(&frame(0.5 * f64::from(k), &cell, &positions, &species))
+            .unwrap();
         for (r, &s) in positions.iter_mut().zip(&species) {
             *r += random.vector(|r| r.normal() * sigma[s as usize]);
         }
@@ -256,7 +304,10 @@ fn random_walkers_diffuse() {
     for (name, sigma) in [("D, A", 0.1_f64), ("D, B", 0.3)] {
         let exact = sigma * sigma / (2.0 * 0.5);
         let (value, error) = scalar(&found, name);
-        assert!((value - exact).abs() < 4.0 * error, "{name}: {value} ± {error}, exactly {exact}");
+        assert!(
+            (value - exact).abs() < 4.0 * error,
+            "{name}: {value} ± {error}, exactly {exact}"
+        );
         assert!(error < 0.05 * exact && error > 1e-3 * exact, "{name}: ± {error}");
     }
 }
@@ -278,7 +329,11 @@ fn harmonic_motion_correlates_as_a_cosine() {
         vacf.add(&snapshot).unwrap();
     }
     let found = vacf.finish();
-    let (lag, c, d) = (column(&found, "lag"), column(&found, "A"), column(&found, "D(t), A"));
+    let (lag, c, d) = (
+        column(&found, "lag"),
+        column(&found, "A"),
+        column(&found, "D(t), A"),
+    );
     assert_eq!(lag.len(), 201);
     for k in 0..lag.len() {
         assert!((c[k] - (omega * lag[k]).cos()).abs() < 1e-9);
@@ -297,9 +352,19 @@ fn a_slab_has_the_density_it_was_given() {
     for k in 0..12 {
         let length = 9.0 + 0.2 * f64::from(k);
         let cell = Cell::triclinic([[5.0, 0.0, 0.0], [0.5, 4.0, 0.0], [0.3, -0.4, length]]).unwrap();
-        let fraction = |i: usize| if i < 400 { 0.25 } else { 0.55 + 0.2 * f64::from(i as u32 % 2) };
-        let positions: Vec<_> = (0..1000).map(|i| cell.position(Vec3::new(0.3, 0.7, fraction(i)))).collect();
-        density.add(&frame(f64::from(k), &cell, &positions, &species)).unwrap();
+        let fraction = |i: usize| {
+            if i < 400 {
+                0.25
+            } else {
+                0.55 + 0.2 * f64::from(i as u32 % 2)
+            }
+        };
+        let positions: Vec<_> = (0..1000)
+            .map(|i| cell.position(Vec3::new(0.3, 0.7, fraction(i))))
+            .collect();
+        density
+            .add(&frame(f64::from(k), &cell, &positions, &species))
+            .unwrap();
     }
     let found = density.finish();
     let mean_inverse = (0..12).map(|k| 1.0 / (9.0 + 0.2 * f64::from(k))).sum::<f64>() / 12.0;
@@ -331,10 +396,16 @@ fn block_averages_know_the_correlation() {
     let exact_error = (2.0 * exact_time / f64::from(n)).sqrt();
     let (mut ratio, mut z2) = (0.0, 0.0);
     for seed in 0..20 {
-        let series: Vec<f64> = coloured(n as usize, phi, 100 + seed).iter().map(|v| v + 3.0).collect();
+        let series: Vec<f64> = coloured(n as usize, phi, 100 + seed)
+            .iter()
+            .map(|v| v + 3.0)
+            .collect();
         let average = BlockAverage::of(&series);
         assert!(average.converged);
-        assert!((average.correlation_time / exact_time - 1.0).abs() < 0.4, "{average:?}");
+        assert!(
+            (average.correlation_time / exact_time - 1.0).abs() < 0.4,
+            "{average:?}"
+        );
         ratio += average.standard_error / exact_error / 20.0;
         z2 += ((average.mean - 3.0) / average.standard_error).powi(2) / 20.0;
     }
@@ -355,7 +426,11 @@ fn drift_is_found_under_coloured_noise() {
     let (mut z2, mut naive, mut bounded) = (0.0, 0.0, 0);
     for seed in 0..20 {
         let noise = coloured(n, 0.95, 500 + seed);
-        let energies: Vec<f64> = times.iter().zip(&noise).map(|(t, e)| -8e6 + slope * t + 1e-2 * e).collect();
+        let energies: Vec<f64> = times
+            .iter()
+            .zip(&noise)
+            .map(|(t, e)| -8e6 + slope * t + 1e-2 * e)
+            .collect();
         let found = drift(&times, &energies, kt, freedom);
         z2 += ((found.slope - slope) / found.standard_error).powi(2) / 20.0;
         naive += 1e-2 / (0.01 * (n as f64).powi(3).sqrt() / 12_f64.sqrt()) / found.standard_error / 20.0;

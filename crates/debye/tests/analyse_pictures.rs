@@ -28,31 +28,58 @@ fn charts() -> Vec<(&'static str, Chart)> {
         (g.collect(), r.iter().map(|&r| 0.06 / (0.3 + r)).collect())
     };
     let ((a, a_errors), (b, b_errors)) = (g(0.0, 1.6), g(0.12, 1.0));
-    let rdf = Chart::new("Radial distribution function", Axis::new("r (σ)"), Axis::new("g(r)"))
-        .with(Series::new("Na–Na", &r, &a).with_errors(&a_errors))
-        .with(Series::new("Na–Cl", &r, &b).with_errors(&b_errors));
+    let rdf = Chart::new(
+        "Radial distribution function",
+        Axis::new("r (σ)"),
+        Axis::new("g(r)"),
+    )
+    .with(Series::new("Na–Na", &r, &a).with_errors(&a_errors))
+    .with(Series::new("Na–Cl", &r, &b).with_errors(&b_errors));
     let time: Vec<f64> = (0..20_000).map(|k| k as f64 * 0.05).collect();
-    let energy: Vec<f64> = (0..20_000).map(|k| -461_342.118 + 2e-5 * time[k] + 0.03 * noise(k)).collect();
+    let energy: Vec<f64> = (0..20_000)
+        .map(|k| -461_342.118 + 2e-5 * time[k] + 0.03 * noise(k))
+        .collect();
     let fit: Vec<f64> = time.iter().map(|t| -461_342.118 + 2e-5 * t).collect();
-    let drift = Chart::new("Total energy", Axis::new("time (ps)"), Axis::new("energy (kJ/mol)"))
-        .with(Series::new("total", &time, &energy).with_stroke(Stroke::Thin))
-        .with(Series::new("fit", &time, &fit).with_stroke(Stroke::Dashed));
+    let drift = Chart::new(
+        "Total energy",
+        Axis::new("time (ps)"),
+        Axis::new("energy (kJ/mol)"),
+    )
+    .with(Series::new("total", &time, &energy).with_stroke(Stroke::Thin))
+    .with(Series::new("fit", &time, &fit).with_stroke(Stroke::Dashed));
     let lag: Vec<f64> = (0..50).map(|k| 10_f64.powf(k as f64 / 10.0 - 2.0)).collect();
     let msd = |d: f64| lag.iter().map(|t| d * t * t / (t + 0.1)).collect::<Vec<_>>();
-    let logarithmic = Chart::new("Mean-square displacement", Axis::log("lag (ps)"), Axis::log("MSD (nm²)"))
-        .with(Series::new("water", &lag, &msd(1e-3)))
-        .with(Series::new("lipid", &lag, &msd(3e-5)).with_stroke(Stroke::Dots));
-    let six = (0..6).fold(Chart::new("Six series", Axis::new("x"), Axis::new("y (nm⁻³) ρ₀")), |chart, k| {
-        let y: Vec<f64> = r.iter().map(|r| 1e-6 * ((r + 0.4 * k as f64).sin() + 0.3 * k as f64)).collect();
-        chart.with(Series::new(&format!("series number {k}"), &r, &y))
-    });
+    let logarithmic = Chart::new(
+        "Mean-square displacement",
+        Axis::log("lag (ps)"),
+        Axis::log("MSD (nm²)"),
+    )
+    .with(Series::new("water", &lag, &msd(1e-3)))
+    .with(Series::new("lipid", &lag, &msd(3e-5)).with_stroke(Stroke::Dots));
+    let six = (0..6).fold(
+        Chart::new("Six series", Axis::new("x"), Axis::new("y (nm⁻³) ρ₀")),
+        |chart, k| {
+            let y: Vec<f64> = r
+                .iter()
+                .map(|r| 1e-6 * ((r + 0.4 * k as f64).sin() + 0.3 * k as f64))
+                .collect();
+            chart.with(Series::new(&format!("series number {k}"), &r, &y))
+        },
+    );
     let gaps = Chart::new("Gaps <&>", Axis::new("x"), Axis::new("y")).with(Series::new(
         "with \"holes\"",
         &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
         &[1.0, f64::NAN, 2.0, 2.5, f64::INFINITY, 1.0],
     ));
     let empty = Chart::new("Nothing", Axis::new("x"), Axis::log("y"));
-    vec![("rdf", rdf), ("drift", drift), ("msd", logarithmic), ("six", six), ("gaps", gaps), ("empty", empty)]
+    vec![
+        ("rdf", rdf),
+        ("drift", drift),
+        ("msd", logarithmic),
+        ("six", six),
+        ("gaps", gaps),
+        ("empty", empty),
+    ]
 }
 
 /// Every tag closed, in order; no stray ampersands.
@@ -71,7 +98,11 @@ fn assert_well_formed(xml: &str) {
     }
     assert!(open.is_empty(), "{open:?} left open");
     for (at, _) in xml.match_indices('&') {
-        assert!(["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"].iter().any(|e| xml[at..].starts_with(e)));
+        assert!(
+            ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"]
+                .iter()
+                .any(|e| xml[at..].starts_with(e))
+        );
     }
 }
 
@@ -97,7 +128,11 @@ fn ball(cells: usize) -> (Cell, Vec<Vec3<f64>>, Vec<u32>, Vec<Vec3<f64>>) {
     for i in 0..cells * cells * cells {
         let site = [i % cells, i / cells % cells, i / cells / cells];
         let jitter = |k: usize| 0.5 + 0.25 * noise(3 * i + k);
-        let r = Vec3::new(site[0] as f64 + jitter(0), site[1] as f64 + jitter(1), site[2] as f64 + jitter(2));
+        let r = Vec3::new(
+            site[0] as f64 + jitter(0),
+            site[1] as f64 + jitter(1),
+            site[2] as f64 + jitter(2),
+        );
         positions.push(r);
         species.push((site.iter().sum::<usize>() % 2) as u32);
         velocities.push(Vec3::new(0.2 + r.x / cells as f64, noise(i), 0.0));
@@ -109,7 +144,10 @@ fn render(scenery: &Scenery<'_>, cells: usize, sphere: bool) -> Picture {
     let (cell, mut positions, mut species, mut velocities) = ball(cells);
     if sphere {
         let middle = Vec3::splat(0.5 * cells as f64);
-        let inside: Vec<bool> = positions.iter().map(|&r| (r - middle).norm() < 0.38 * cells as f64).collect();
+        let inside: Vec<bool> = positions
+            .iter()
+            .map(|&r| (r - middle).norm() < 0.38 * cells as f64)
+            .collect();
         let mut keep = inside.iter();
         positions.retain(|_| *keep.next().unwrap());
         let mut keep = inside.iter();
@@ -148,7 +186,12 @@ fn particles_are_painted_the_same_by_any_number_of_threads() {
         ..Scenery::default()
     };
     keep("drop.png", &render(&speed, 40, true).to_png().unwrap());
-    assert!(render(&salt, 10, false).to_data_uri().unwrap().starts_with("data:image/png;base64,iVBOR"));
+    assert!(
+        render(&salt, 10, false)
+            .to_data_uri()
+            .unwrap()
+            .starts_with("data:image/png;base64,iVBOR")
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use debye::analyse::{
-    AnalyseError, Analysis, Axis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window,
+    AnalyseError, Analysis, Axis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf,
+    Window,
 };
 use debye::expr::Vec3;
 use debye::system::{Cell, Species, Units};
@@ -51,13 +52,21 @@ fn feed(analysis: &mut dyn Analysis, frames: std::ops::Range<u64>) {
     let species: Vec<u32> = (0..N as u32).map(|i| i % 2).collect();
     for step in frames {
         let wave = |i: usize, k: usize| (1.7 * i as f64 + 0.9 * k as f64 + 0.31 * step as f64).sin();
-        let values: Vec<_> = (0..N).map(|i| Vec3::new(wave(i, 0), wave(i, 1), wave(i, 2))).collect();
+        let values: Vec<_> = (0..N)
+            .map(|i| Vec3::new(wave(i, 0), wave(i, 1), wave(i, 2)))
+            .collect();
         let frame = frame(step, 0.1 * step as f64, &cell, &values, &species);
         analysis.add(&frame).unwrap();
     }
 }
 
-fn frame<'a>(step: u64, time: f64, cell: &'a Cell, values: &'a [Vec3<f64>], species: &'a [u32]) -> Snapshot<'a> {
+fn frame<'a>(
+    step: u64,
+    time: f64,
+    cell: &'a Cell,
+    values: &'a [Vec3<f64>],
+    species: &'a [u32],
+) -> Snapshot<'a> {
     Snapshot {
         step,
         time,
@@ -78,7 +87,12 @@ fn a_restored_analysis_goes_on_as_if_nothing_had_happened() {
             second.restore(&first.save()).unwrap();
             assert_eq!(first.save(), second.save());
             feed(second.as_mut(), count..count + 50);
-            assert_eq!(through.save(), second.save(), "{} after {count} frames", through.name());
+            assert_eq!(
+                through.save(),
+                second.save(),
+                "{} after {count} frames",
+                through.name()
+            );
             assert_eq!(through.finish().to_csv(), second.finish().to_csv());
         }
     }
@@ -113,7 +127,13 @@ fn signed(mut state: Vec<u8>) -> Vec<u8> {
 
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |c, _| if c & 1 == 1 { (c >> 1) ^ 0xedb8_8320 } else { c >> 1 })
+        (0..8).fold(crc ^ u32::from(byte), |c, _| {
+            if c & 1 == 1 {
+                (c >> 1) ^ 0xedb8_8320
+            } else {
+                c >> 1
+            }
+        })
     })
 }
 
@@ -155,30 +175,62 @@ fn bad_frames_and_settings_are_named() {
     let mut values = vec![Vec3::splat(0.5); N];
     let good = vec![0_u32; N];
     for analysis in &mut all() {
-        let error = analysis.add(&frame(77, 0.0, &cell, &values, &good[1..])).unwrap_err();
+        let error = analysis
+            .add(&frame(77, 0.0, &cell, &values, &good[1..]))
+            .unwrap_err();
         assert!(matches!(error, AnalyseError::Length { step: 77, .. }), "{error}");
-        let error = analysis.add(&frame(77, 0.0, &cell, &values, &[5; N])).unwrap_err();
-        assert!(matches!(error, AnalyseError::UnknownSpecies { species: 5, .. }), "{error}");
+        let error = analysis
+            .add(&frame(77, 0.0, &cell, &values, &[5; N]))
+            .unwrap_err();
+        assert!(
+            matches!(error, AnalyseError::UnknownSpecies { species: 5, .. }),
+            "{error}"
+        );
         values[3].y = f64::NAN;
         assert!(analysis.add(&frame(77, 0.0, &cell, &values, &good)).is_err());
         values[3].y = 0.1;
-        assert_eq!(analysis.save(), all().iter().find(|a| a.name() == analysis.name()).unwrap().save());
+        assert_eq!(
+            analysis.save(),
+            all().iter().find(|a| a.name() == analysis.name()).unwrap().save()
+        );
         assert!(analysis.finish().to_csv().starts_with("# "));
-        assert!(analysis.finish().charts().iter().all(|c| c.to_svg().contains("no data") || !c.series.is_empty()));
+        assert!(
+            analysis
+                .finish()
+                .charts()
+                .iter()
+                .all(|c| c.to_svg().contains("no data") || !c.series.is_empty())
+        );
     }
     let mut vacf = all().swap_remove(2);
     vacf.add(&frame(0, 0.0, &cell, &values, &good)).unwrap();
     vacf.add(&frame(1, 1.0, &cell, &values, &good)).unwrap();
     let error = vacf.add(&frame(2, 3.0, &cell, &values, &good)).unwrap_err();
-    assert!(matches!(error, AnalyseError::Uneven { expected: 2.0, .. }), "{error}");
+    assert!(
+        matches!(error, AnalyseError::Uneven { expected: 2.0, .. }),
+        "{error}"
+    );
     for (r_max, bins) in [(0.0, 5), (f64::NAN, 5), (1.0, 0), (1.0, usize::MAX)] {
-        assert!(Rdf::new(RdfOptions { pair: None, r_max, bins }, &labels()).is_err());
+        assert!(
+            Rdf::new(
+                RdfOptions {
+                    pair: None,
+                    r_max,
+                    bins
+                },
+                &labels()
+            )
+            .is_err()
+        );
     }
     let far = RdfOptions {
         pair: None,
         r_max: 1e6,
         bins: 10,
     };
-    let error = Rdf::new(far, &labels()).unwrap().add(&frame(0, 0.0, &cell, &values, &good)).unwrap_err();
+    let error = Rdf::new(far, &labels())
+        .unwrap()
+        .add(&frame(0, 0.0, &cell, &values, &good))
+        .unwrap_err();
     assert!(error.to_string().contains("r_max"), "{error}");
 }

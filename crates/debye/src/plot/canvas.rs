@@ -90,31 +90,53 @@ pub(crate) fn write(
     }
 }
 
-/// A line of some width with round joints.
+/// A line of some width with round joints and ends. A pixel is covered as far as the nearest piece
+/// of the line covers it, so joints do not show.
 pub(crate) fn stroke(picture: &mut Picture, points: &[[f64; 2]], width: f64, colour: Rgb, opacity: f64) {
-    let half = 0.5 * width;
-    let mut shapes = Vec::new();
+    let reach = 0.5 * width + 0.5;
+    if points.is_empty() || points.iter().flatten().any(|v| !v.is_finite()) {
+        return;
+    }
+    let limits = [picture.width as f64, picture.height as f64];
+    let bound = |k: usize, of: fn(f64, f64) -> f64, margin: f64| {
+        let extreme = points.iter().map(|p| p[k]).reduce(of).unwrap_or(0.0);
+        (extreme + margin).floor().clamp(0.0, limits[k]) as usize
+    };
+    let low = [bound(0, f64::min, -reach), bound(1, f64::min, -reach)];
+    let high = [bound(0, f64::max, reach + 1.0), bound(1, f64::max, reach + 1.0)];
+    if high[0] <= low[0] || high[1] <= low[1] {
+        return;
+    }
+    let columns = high[0] - low[0];
+    let mut cover = vec![0.0_f32; columns * (high[1] - low[1])];
     for pair in points.windows(2) {
         let [a, b] = [pair[0], pair[1]];
-        let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
-        let length = dx.hypot(dy);
-        if length < 1e-9 {
-            continue;
+        let d = [b[0] - a[0], b[1] - a[1]];
+        let inverse = 1.0 / (d[0] * d[0] + d[1] * d[1]).max(1e-12);
+        let span = |k: usize| {
+            let from = (a[k].min(b[k]) - reach)
+                .floor()
+                .clamp(low[k] as f64, high[k] as f64) as usize;
+            let to = (a[k].max(b[k]) + reach)
+                .ceil()
+                .clamp(low[k] as f64, high[k] as f64) as usize;
+            from..to
+        };
+        for y in span(1) {
+            for x in span(0) {
+                let p = [x as f64 + 0.5 - a[0], y as f64 + 0.5 - a[1]];
+                let along = ((p[0] * d[0] + p[1] * d[1]) * inverse).clamp(0.0, 1.0);
+                let distance = (p[0] - along * d[0]).hypot(p[1] - along * d[1]);
+                let here = (reach - distance).clamp(0.0, 1.0) as f32;
+                let at = &mut cover[(y - low[1]) * columns + x - low[0]];
+                *at = at.max(here);
+            }
         }
-        let (nx, ny) = (-dy / length * half, dx / length * half);
-        // The same turning sense for every piece: their coverages add and are cut off at one.
-        shapes.push(vec![
-            [a[0] - nx, a[1] - ny],
-            [b[0] - nx, b[1] - ny],
-            [b[0] + nx, b[1] + ny],
-            [a[0] + nx, a[1] + ny],
-        ]);
     }
-    if width > 2.0 {
-        let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
-        shapes.extend(inner.iter().map(|&p| circle(p, half)));
+    for (k, &here) in cover.iter().enumerate().filter(|(_, here)| **here > 0.0) {
+        let (x, y) = (low[0] + k % columns, low[1] + k / columns);
+        picture.blend(x as i32, y as i32, colour, here * opacity as f32);
     }
-    fill(picture, &shapes, colour, opacity);
 }
 
 fn circle(centre: [f64; 2], radius: f64) -> Vec<[f64; 2]> {

@@ -137,7 +137,8 @@ fn axis_ticks(chart: &Chart, axis: usize, count: usize) -> Ticks {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     let visible = |p: &&[f64; 2]| shown(p[0], 0) && shown(p[1], 1);
     for point in chart.series.iter().flat_map(|s| s.points.iter()).filter(visible) {
-        (low, high) = (low.min(point[axis]), high.max(point[axis]));
+        let value = point[axis].clamp(-1e300, 1e300);
+        (low, high) = (low.min(value), high.max(value));
     }
     if log[axis] {
         return logarithmic(low, high);
@@ -370,7 +371,11 @@ fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut thinned = Vec::new();
     let mut rest = points;
     while let Some(first) = rest.first() {
-        let count = rest.iter().take_while(|p| (p[0] - first[0]).abs() < 1.0).count().max(1);
+        let count = rest
+            .iter()
+            .take_while(|p| (p[0] - first[0]).abs() < 1.0)
+            .count()
+            .max(1);
         let (group, after) = rest.split_at(count);
         let by_height = |a: &usize, b: &usize| group[*a][1].total_cmp(&group[*b][1]);
         let lowest = (0..count).min_by(by_height).unwrap_or(0);
@@ -398,7 +403,11 @@ fn straightened(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
         let length = dx.hypot(dy);
         let distance = |p: [f64; 2]| {
             let (px, py) = (p[0] - a[0], p[1] - a[1]);
-            if length < 1e-6 { px.hypot(py) } else { (dx * py - dy * px).abs() / length }
+            if length < 1e-6 {
+                px.hypot(py)
+            } else {
+                (dx * py - dy * px).abs() / length
+            }
         };
         let farthest = (from + 1..to).max_by(|&i, &j| distance(points[i]).total_cmp(&distance(points[j])));
         if let Some(middle) = farthest.filter(|&k| distance(points[k]) > 0.05) {
@@ -406,5 +415,10 @@ fn straightened(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
             open.extend([(from, middle), (middle, to)]);
         }
     }
-    points.iter().zip(keep).filter(|(_, keep)| *keep).map(|(&p, _)| p).collect()
+    points
+        .iter()
+        .zip(keep)
+        .filter(|(_, keep)| *keep)
+        .map(|(&p, _)| p)
+        .collect()
 }

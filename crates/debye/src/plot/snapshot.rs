@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::camera::{Camera, Projected, corners};
-use super::canvas::{fill, write};
+use super::canvas::{fill, stroke, write};
 use super::palette::{Rgb, gradient, series_colour};
 use super::picture::{Picture, PlotError};
 use super::scene::Anchor;
@@ -132,11 +132,10 @@ impl Scenery<'_> {
         let depths = corners(frame.cell).map(|c| camera.project(c).depth);
         let far = depths.iter().fold(f32::INFINITY, |a, &b| a.min(b));
         let near = depths.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
-        let mut colour = buffer.shade(&balls, self.paper, [far, near]);
+        let mut picture = averaged(&buffer.shade(&balls, self.paper, [far, near]), width, height);
         if self.edges {
-            self.draw_edges(frame, &camera, &buffer, &mut colour);
+            self.draw_edges(frame, &camera, &buffer, &mut picture);
         }
-        let mut picture = averaged(&colour, width, height);
         self.draw_legend(&mut picture, &bar);
         Ok(picture)
     }
@@ -201,40 +200,43 @@ impl Scenery<'_> {
         }
     }
 
-    fn draw_edges(&self, frame: &Snapshot<'_>, camera: &Camera, buffer: &Buffer, colour: &mut [[f32; 3]]) {
+    /// The cell's edges, where no sphere stands in front.
+    fn draw_edges(&self, frame: &Snapshot<'_>, camera: &Camera, buffer: &Buffer, picture: &mut Picture) {
         let corners = corners(frame.cell);
-        let dark = self.paper.iter().map(|&c| u32::from(c)).sum::<u32>() < 384;
-        let ink: [f32; 3] = if dark {
-            [150.0, 160.0, 172.0]
+        let ink = if self.on_dark() {
+            [150, 160, 172]
         } else {
-            [92.0, 104.0, 118.0]
+            [92, 104, 118]
         };
-        let half = (self.size[0].min(self.size[1]) as f32 / 720.0 * 0.55 * FINE as f32).max(0.5);
+        let width = (picture.width.min(picture.height) as f64 / 720.0 * 1.3).max(0.8);
         for (a, b) in (0..8_usize)
             .flat_map(|a| (0..3).map(move |k| (a, a | 1 << k)))
             .filter(|(a, b)| a != b)
         {
             let ends = [a, b].map(|n| camera.project(corners[n]));
-            let steps = (2.0 * (ends[1].x - ends[0].x).hypot(ends[1].y - ends[0].y))
+            let steps = (ends[1].x - ends[0].x)
+                .hypot(ends[1].y - ends[0].y)
                 .ceil()
                 .max(1.0);
+            let mut run: Vec<[f64; 2]> = Vec::new();
             for step in 0..=steps as usize {
                 let share = step as f32 / steps;
                 let [x, y, depth] = [|p: &Projected| p.x, |p: &Projected| p.y, |p: &Projected| p.depth]
                     .map(|f| f(&ends[0]) * (1.0 - share) + f(&ends[1]) * share);
-                for py in (y - half).round() as i64..=(y + half).round() as i64 {
-                    for px in (x - half).round() as i64..=(x + half).round() as i64 {
-                        if px < 0 || py < 0 || px as usize >= buffer.width || py as usize >= buffer.height {
-                            continue;
-                        }
-                        let at = py as usize * buffer.width + px as usize;
-                        if buffer.depth[at] < depth {
-                            colour[at] = ink;
-                        }
-                    }
+                let (px, py) = (x.max(0.0) as usize, y.max(0.0) as usize);
+                let inside = px < buffer.width && py < buffer.height;
+                if inside && buffer.depth[py * buffer.width + px] < depth {
+                    run.push([x, y].map(|v| f64::from(v) / FINE as f64));
+                } else if !run.is_empty() {
+                    stroke_ends(picture, &std::mem::take(&mut run), width, ink);
                 }
             }
+            stroke_ends(picture, &run, width, ink);
         }
+    }
+
+    fn on_dark(&self) -> bool {
+        self.paper.iter().map(|&c| u32::from(c)).sum::<u32>() < 384
     }
 
     fn has_legend(&self, bar: &Option<(String, [f64; 2])>) -> bool {
@@ -247,8 +249,11 @@ impl Scenery<'_> {
         }
         let unit = picture.width.min(picture.height) as f64 / 720.0;
         let size = (17.0 * unit).max(8.0);
-        let dark = self.paper.iter().map(|&c| u32::from(c)).sum::<u32>() < 384;
-        let ink = if dark { [205, 212, 220] } else { [64, 74, 87] };
+        let ink = if self.on_dark() {
+            [205, 212, 220]
+        } else {
+            [64, 74, 87]
+        };
         let y = picture.height as f64 - 22.0 * unit;
         let mut x = 26.0 * unit;
         let say = |picture: &mut Picture, x: f64, words: &str| {
@@ -257,12 +262,11 @@ impl Scenery<'_> {
         };
         if let Some((name, range)) = bar {
             x += say(picture, x, &format!("{name}  {}", significant(range[0]))) + 10.0 * unit;
-            let (long, high) = (180.0 * unit, 10.0 * unit);
-            for k in 0..90 {
-                let left = x + f64::from(k) * long / 90.0;
-                let (top, right) = (y - 0.3 * size - 0.5 * high, left + long / 90.0);
-                let strip = vec![[left, top], [right, top], [right, top + high], [left, top + high]];
-                fill(picture, &[strip], gradient(f64::from(k) / 89.0), 1.0);
+            let (long, high) = ((180.0 * unit).round(), (10.0 * unit).round());
+            let (left, top) = (x.round() as i32, (y - 0.3 * size - 0.5 * high).round() as i32);
+            for k in 0..long as i32 {
+                let colour = gradient(f64::from(k) / (long - 1.0).max(1.0));
+                (0..high as i32).for_each(|row| picture.blend(left + k, top + row, colour, 1.0));
             }
             say(picture, x + long + 10.0 * unit, &significant(range[1]));
             return;
@@ -279,6 +283,13 @@ impl Scenery<'_> {
             x += 2.0 * radius + 7.0 * unit;
             x += say(picture, x, name) + 22.0 * unit;
         }
+    }
+}
+
+/// A straight line through the first and the last of some points.
+fn stroke_ends(picture: &mut Picture, run: &[[f64; 2]], width: f64, ink: Rgb) {
+    if let (Some(&first), Some(&last)) = (run.first(), run.last()) {
+        stroke(picture, &[first, last], width, ink, 1.0);
     }
 }
 

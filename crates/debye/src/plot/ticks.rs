@@ -60,7 +60,24 @@ pub(crate) fn linear(low: f64, high: f64, count: usize, exact: bool) -> Ticks {
             high + pad,
         );
     }
+    if exact && low > 0.0 && low < 0.06 * high {
+        low = 0.0;
+    }
     let step = round_step((high - low) / count as f64);
+    if exact {
+        // An axis that ends just short of a round number ends there.
+        let (below, above) = ((low / step).floor() * step, (high / step).ceil() * step);
+        low = if low - below < 0.02 * (high - low) {
+            below
+        } else {
+            low
+        };
+        high = if above - high < 0.02 * (high - low) {
+            above
+        } else {
+            high
+        };
+    }
     let values: Vec<f64> = ((low / step - 1e-6).ceil() as i64..=(high / step + 1e-6).floor() as i64)
         .map(|k| k as f64 * step)
         .collect();
@@ -124,7 +141,7 @@ pub(crate) fn logarithmic(low: f64, high: f64) -> Ticks {
                 2 | 5 if few => plain(digit, exponent),
                 _ => String::new(),
             };
-            if every == 1 || digit == 1 {
+            if every == 1 || !label.is_empty() {
                 marks.push((at, label));
             }
         }
