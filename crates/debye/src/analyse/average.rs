@@ -24,7 +24,7 @@ impl BlockAverage {
     pub fn of(values: &[f64]) -> Self {
         let mut blocks: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let n = blocks.len() as f64;
-        let mean = blocks.iter().sum::<f64>() / n;
+        let mean = mean_of(&blocks);
         let naive = naive_error(&blocks);
         let mut average = Self {
             mean,
@@ -65,13 +65,22 @@ impl BlockAverage {
     }
 }
 
+/// The mean, summed about the first value: exact for constants, and without loss for small changes of
+/// large numbers.
+fn mean_of(values: &[f64]) -> f64 {
+    let Some(&first) = values.first() else {
+        return f64::NAN;
+    };
+    first + values.iter().map(|v| v - first).sum::<f64>() / values.len() as f64
+}
+
 /// Standard error of the mean of independent values.
 fn naive_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     if n < 2.0 {
         return f64::NAN;
     }
-    let mean = values.iter().sum::<f64>() / n;
+    let mean = mean_of(values);
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
     (squares / (n * (n - 1.0))).sqrt()
 }

@@ -196,7 +196,7 @@ impl Analysis for Density {
             name: self.name.clone(),
             title: format!("Density along {}", self.axis.name()),
             notes: vec![format!(
-                "{} frames; slabs are fractions of the cell, drawn at its mean height.",
+                "Frames: {}; slabs are fractions of the cell, drawn at its mean height.",
                 self.frames
             )],
             columns,

@@ -144,7 +144,7 @@ impl Analysis for Msd {
             title: "Mean-square displacement".into(),
             notes: vec![
                 format!(
-                    "{} frames; motion of the centre of mass {motion}.",
+                    "Frames: {}; motion of the centre of mass {motion}.",
                     self.correlator.frames()
                 ),
                 "D is that of the periodic cell: no correction for its size (Yeh & Hummer 2004).".into(),

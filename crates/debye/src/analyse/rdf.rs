@@ -175,7 +175,7 @@ impl Analysis for Rdf {
             title: format!("Radial distribution function, {what}"),
             notes: vec![
                 format!(
-                    "{} frames; r is the middle of an interval of {width} {}.",
+                    "Frames: {}; r is the middle of an interval of {width} {}.",
                     self.frames, self.labels.length
                 ),
                 "The coordination number counts neighbours up to the interval's outer edge.".into(),

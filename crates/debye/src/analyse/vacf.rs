@@ -111,7 +111,7 @@ impl Analysis for Vacf {
             name: "vacf".into(),
             title: "Velocity autocorrelation".into(),
             notes: vec![format!(
-                "{} frames; correlations are divided by their value at lag 0.",
+                "Frames: {}; correlations are divided by their value at lag 0.",
                 self.correlator.frames()
             )],
             columns,

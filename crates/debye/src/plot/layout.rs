@@ -30,6 +30,9 @@ pub(crate) fn arrange(chart: &Chart) -> Scene {
         top += 10.0;
     }
     top = legend(chart, top, &mut marks);
+    if !y_ticks.suffix.is_empty() {
+        top += 12.0;
+    }
     let widest = y_ticks
         .marks
         .iter()
@@ -255,6 +258,18 @@ fn draw_axes(chart: &Chart, place: &Place, x: &Ticks, y: &Ticks, marks: &mut Vec
             free = at + half + 6.0;
         }
     }
+    // Factor and offset of the vertical axis stand above it, where there is room.
+    let note = y.suffix.trim_start_matches([' ', ',']);
+    if !note.is_empty() {
+        marks.push(label(
+            [left, top - 7.0],
+            note,
+            TICK,
+            false,
+            Anchor::Start,
+            Ink::Muted,
+        ));
+    }
     marks.push(line(vec![[left, bottom], [right, bottom]], Ink::Axis, 1.2));
     let middle = [0.5 * (left + right), 0.5 * (top + bottom)];
     let name = format!("{}{}", chart.x.label, x.suffix);
@@ -268,7 +283,7 @@ fn draw_axes(chart: &Chart, place: &Place, x: &Ticks, y: &Ticks, marks: &mut Vec
     ));
     marks.push(Mark::Text {
         at: [12.0 + LABEL - 2.0, middle[1]],
-        text: format!("{}{}", chart.y.label, y.suffix),
+        text: chart.y.label.clone(),
         size: LABEL,
         bold: false,
         anchor: Anchor::Middle,

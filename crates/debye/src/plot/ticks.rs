@@ -97,7 +97,7 @@ fn labels(values: &[f64], step: f64) -> (Vec<String>, String) {
     if largest / step > 2e4 {
         base = values[values.len() / 2];
         let decimals = (-step.log10().floor()).max(0.0) as usize;
-        suffix = format!(", from {}", written(base, decimals.min(12)));
+        suffix = format!(", relative to {}", written(base, decimals.min(12)));
     }
     let largest = values.iter().fold(0.0_f64, |m, v| m.max((v - base).abs()));
     let mut exponent = 0;
@@ -196,7 +196,7 @@ mod tests {
             (vec!["0", "100", "200", "300"], " ×10⁻⁹")
         );
         let close = linear(-123_456.002, -123_456.0, 4, true);
-        assert!(close.suffix.contains("from −123456.00"), "{close:?}");
+        assert!(close.suffix.contains("relative to −123456.00"), "{close:?}");
     }
 
     #[test]
