@@ -1,3 +1,4 @@
 //! A simulation from beginning to end.
 
 pub mod codec;
+pub mod report;
