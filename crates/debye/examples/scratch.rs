@@ -110,7 +110,7 @@ fn main() {
             o.pressure()
         );
         e.clear_stages();
-        let b0 = e.list_builds().0;
+        let b0 = e.lists().builds;
         let t = std::time::Instant::now();
         e.advance(steps, false).unwrap();
         let s = t.elapsed().as_secs_f64();
@@ -120,7 +120,7 @@ fn main() {
             n,
             steps as f64 / s,
             steps as f64 * n / s / 1e6,
-            steps as f64 / (e.list_builds().0 - b0) as f64,
+            steps as f64 / (e.lists().builds - b0) as f64,
             e.list_builds().1,
             e.list_size(),
             e.bytes() as f64 / n

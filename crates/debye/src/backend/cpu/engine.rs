@@ -5,13 +5,13 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::bonded::{BondedForces, Slots};
-use super::interactions::{Interactions, ListSize, Typed};
+use super::interactions::{Interactions, Typed};
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
 use super::simd::InstructionSet;
 use super::space::Sorted;
 use super::state::{BLOCK, State};
-use crate::backend::{EngineError, Observation, Precision, Settings, Stages};
+use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
@@ -535,14 +535,13 @@ impl CpuEngine {
         self.stages.clear();
     }
 
-    /// How large the lists are.
-    pub fn list_size(&self) -> ListSize {
-        self.pairs.size()
-    }
-
-    /// Lists made so far, and the radius of the last.
-    pub fn list_builds(&self) -> (u64, f64) {
-        (self.verlet.builds, self.verlet.radius)
+    /// Lists made so far, the radius of the last, and its size.
+    pub fn lists(&self) -> Lists {
+        Lists {
+            builds: self.verlet.builds,
+            radius: self.verlet.radius,
+            size: self.pairs.size(),
+        }
     }
 
     /// The instruction set of the kernels.
@@ -575,6 +574,49 @@ impl CpuEngine {
             &self.field,
             &self.verlet,
         )))
+    }
+}
+
+impl Backend for CpuEngine {
+    fn device(&self) -> String {
+        format!(
+            "CPU, {} threads, {}",
+            rayon::current_num_threads(),
+            self.set.name()
+        )
+    }
+    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
+        self.advance(steps, observe)
+    }
+    fn minimise(&mut self, fire: super::Fire) -> Result<super::Minimised, EngineError> {
+        self.minimise(fire)
+    }
+    fn observe(&mut self) -> Result<Observation, EngineError> {
+        self.observe()
+    }
+    fn particles(&self) -> Particles {
+        self.particles()
+    }
+    fn forces(&self) -> Vec<Vec3<f64>> {
+        self.forces()
+    }
+    fn step_number(&self) -> u64 {
+        self.step_number()
+    }
+    fn cell(&self) -> Cell {
+        self.cell()
+    }
+    fn save(&self) -> Vec<u8> {
+        self.save()
+    }
+    fn stages(&self) -> &Stages {
+        self.stages()
+    }
+    fn lists(&self) -> Lists {
+        self.lists()
+    }
+    fn bytes(&self) -> usize {
+        self.bytes()
     }
 }
 
