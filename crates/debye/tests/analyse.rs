@@ -1,5 +1,7 @@
 //! Analyses against closed forms.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::sync::Arc;
 
 use debye::analyse::{

@@ -1,5 +1,7 @@
 //! Charts and pictures: they are made, they are well formed, and with `DEBYE_PICTURES=folder` they can be looked at.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::path::PathBuf;
 
 use debye::analyse::Snapshot;
@@ -122,38 +124,20 @@ fn charts_are_drawn() {
     }
 }
 
-fn ball(cells: usize) -> (Cell, Vec<Vec3<f64>>, Vec<u32>, Vec<Vec3<f64>>) {
+/// Sites of a simple cubic lattice, jittered; all of them or a sphere cut from the middle.
+fn render(scenery: &Scenery<'_>, cells: usize, sphere: bool) -> Picture {
     let cell = Cell::orthorhombic([cells as f64; 3]).unwrap();
+    let middle = Vec3::splat(0.5 * cells as f64);
     let (mut positions, mut species, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..cells * cells * cells {
         let site = [i % cells, i / cells % cells, i / cells / cells];
-        let jitter = |k: usize| 0.5 + 0.25 * noise(3 * i + k);
-        let r = Vec3::new(
-            site[0] as f64 + jitter(0),
-            site[1] as f64 + jitter(1),
-            site[2] as f64 + jitter(2),
-        );
-        positions.push(r);
-        species.push((site.iter().sum::<usize>() % 2) as u32);
-        velocities.push(Vec3::new(0.2 + r.x / cells as f64, noise(i), 0.0));
-    }
-    (cell, positions, species, velocities)
-}
-
-fn render(scenery: &Scenery<'_>, cells: usize, sphere: bool) -> Picture {
-    let (cell, mut positions, mut species, mut velocities) = ball(cells);
-    if sphere {
-        let middle = Vec3::splat(0.5 * cells as f64);
-        let inside: Vec<bool> = positions
-            .iter()
-            .map(|&r| (r - middle).norm() < 0.38 * cells as f64)
-            .collect();
-        let mut keep = inside.iter();
-        positions.retain(|_| *keep.next().unwrap());
-        let mut keep = inside.iter();
-        species.retain(|_| *keep.next().unwrap());
-        let mut keep = inside.iter();
-        velocities.retain(|_| *keep.next().unwrap());
+        let place = |k: usize| site[k] as f64 + 0.5 + 0.25 * noise(3 * i + k);
+        let r = Vec3::new(place(0), place(1), place(2));
+        if !sphere || (r - middle).norm() < 0.38 * cells as f64 {
+            positions.push(r);
+            species.push((site.iter().sum::<usize>() % 2) as u32);
+            velocities.push(Vec3::new(0.2 + r.x / cells as f64, noise(i), 0.0));
+        }
     }
     let frame = Snapshot {
         step: 0,

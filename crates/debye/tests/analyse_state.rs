@@ -1,5 +1,7 @@
 //! Saving, restoring and damaging the state of analyses; refusing bad frames; writing tables.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::sync::Arc;
 
 use debye::analyse::{

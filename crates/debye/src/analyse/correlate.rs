@@ -135,15 +135,15 @@ impl Correlator {
         f: impl Fn(Vec3<f64>, Vec3<f64>) -> f64 + Sync,
     ) -> Result<(), AnalyseError> {
         check(frame, &self.labels, values, what)?;
-        if let Some((_, before)) = self.origins.front() {
-            if before.len() != values.len() {
-                return Err(AnalyseError::Length {
-                    step: frame.step,
-                    what: "particles",
-                    found: values.len(),
-                    expected: before.len(),
-                });
-            }
+        if let Some((_, before)) = self.origins.front()
+            && before.len() != values.len()
+        {
+            return Err(AnalyseError::Length {
+                step: frame.step,
+                what: "particles",
+                found: values.len(),
+                expected: before.len(),
+            });
         }
         self.check_time(frame)?;
         let now = self.frames;
@@ -176,22 +176,19 @@ impl Correlator {
             self.times = [frame.time; 2];
             return Ok(());
         }
-        if self.frames > 1 {
-            let interval = self.interval();
-            let expected = self.times[1] + interval;
-            let slack = 0.01 * interval.abs() + 2e-6 * frame.time.abs();
-            if !((frame.time - expected).abs() <= slack) {
-                return Err(AnalyseError::Uneven {
-                    step: frame.step,
-                    found: frame.time,
-                    expected,
-                });
-            }
-        } else if !(frame.time > self.times[0]) {
+        let interval = self.interval();
+        let expected = self.times[1] + interval;
+        let slack = 0.01 * interval.abs() + 2e-6 * frame.time.abs();
+        // The second frame sets the interval; it only has to come later.
+        let good = match self.frames {
+            1 => frame.time > self.times[0],
+            _ => (frame.time - expected).abs() <= slack,
+        };
+        if !good {
             return Err(AnalyseError::Uneven {
                 step: frame.step,
                 found: frame.time,
-                expected: self.times[0],
+                expected,
             });
         }
         self.times[1] = frame.time;

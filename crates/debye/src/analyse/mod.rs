@@ -5,7 +5,7 @@
 //! the same bits for any number of threads, and can be saved and restored exactly, so that a
 //! checkpoint may carry it.
 //!
-//! Errors of averages come from at most 32 blocks of frames ([`blocks`]), which double in length as a
+//! Errors of averages come from at most 32 blocks of frames, which double in length as a
 //! run goes on; those of single series come from [`BlockAverage`].
 
 mod analysed;

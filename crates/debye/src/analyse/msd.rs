@@ -45,10 +45,10 @@ impl Msd {
             value,
             expected: expected.into(),
         };
-        if let Some([from, to]) = options.fit {
-            if !(from >= 0.0 && to > from) {
-                return Err(wrong("fit", format!("{from} to {to}"), "0 ≤ from < to"));
-            }
+        if let Some([from, to]) = options.fit
+            && !(from >= 0.0 && to > from)
+        {
+            return Err(wrong("fit", format!("{from} to {to}"), "0 ≤ from < to"));
         }
         if let Some(masses) = &options.masses {
             let total: f64 = masses.iter().sum();

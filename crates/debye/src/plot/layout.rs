@@ -13,7 +13,7 @@ const TICK: f64 = 11.5;
 pub(crate) fn arrange(chart: &Chart) -> Scene {
     let [width, height] = chart.size;
     let x_ticks = axis_ticks(chart, 0, (width / 110.0).clamp(3.0, 10.0) as usize);
-    let y_ticks = axis_ticks(chart, 1, (height / 60.0).clamp(3.0, 8.0) as usize);
+    let y_ticks = axis_ticks(chart, 1, (height / 48.0).clamp(3.0, 8.0) as usize);
     let mut marks = Vec::new();
 
     let mut top = 12.0;

@@ -28,6 +28,11 @@ pub fn series_colour(index: usize) -> Rgb {
     LIGHT[index % LIGHT.len()]
 }
 
+/// The same for a sphere, lighter, since its shaded side darkens it.
+pub(crate) fn sphere_colour(index: usize) -> Rgb {
+    series_colour(index).map(|c| c + (f32::from(255 - c) * 0.2) as u8)
+}
+
 /// A colour for a value from 0 to 1: dark blue over teal to pale yellow, rising evenly in lightness, so
 /// that it also reads in grey and with any colour vision.
 pub fn gradient(value: f64) -> Rgb {

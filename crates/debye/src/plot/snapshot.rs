@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::camera::{Camera, Projected, corners};
 use super::canvas::{fill, stroke, write};
-use super::palette::{Rgb, gradient, series_colour};
+use super::palette::{Rgb, gradient, sphere_colour};
 use super::picture::{Picture, PlotError};
 use super::scene::Anchor;
 use super::text;
@@ -180,7 +180,7 @@ impl Scenery<'_> {
             }
             (Paint::Speed, None) => return Err(fits("velocities", 0).err().unwrap_or(PlotError::Size(0, 0))),
             (Paint::Species, _) => (
-                frame.species.iter().map(|&s| series_colour(s as usize)).collect(),
+                frame.species.iter().map(|&s| sphere_colour(s as usize)).collect(),
                 None,
             ),
         })
@@ -279,7 +279,7 @@ impl Scenery<'_> {
             let disc = (0..32)
                 .map(sin_cos)
                 .map(|(s, c)| [x + radius * (1.0 + c), y - 0.34 * size + radius * s]);
-            fill(picture, &[disc.collect()], series_colour(k), 1.0);
+            fill(picture, &[disc.collect()], sphere_colour(k), 1.0);
             x += 2.0 * radius + 7.0 * unit;
             x += say(picture, x, name) + 22.0 * unit;
         }
@@ -306,7 +306,7 @@ fn significant(value: f64) -> String {
 /// Colours for any number of groups: the palette, then lighter and darker shades of it.
 fn group_colour(group: u32) -> Rgb {
     let shade = 1.0 - 0.16 * f64::from(group / 6 % 4);
-    series_colour(group as usize).map(|c| (f64::from(c) * shade) as u8)
+    sphere_colour(group as usize).map(|c| (f64::from(c) * shade) as u8)
 }
 
 /// Lowest and highest corner of a cloud of points.

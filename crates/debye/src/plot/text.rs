@@ -52,10 +52,10 @@ fn set(text: &str, size: f64, bold: bool) -> (Vec<Glyph>, f64) {
         let (c, share, raised) = shape(c);
         let scaled = font.as_scaled(PxScale::from(unit * share));
         let id = scaled.glyph_id(c);
-        if let Some((last, last_share)) = before {
-            if last_share == share {
-                x += scaled.kern(last, id);
-            }
+        if let Some((last, last_share)) = before
+            && last_share == share
+        {
+            x += scaled.kern(last, id);
         }
         glyphs.push(id.with_scale_and_position(PxScale::from(unit * share), point(x, -raised * size as f32)));
         x += scaled.h_advance(id);
