@@ -1,18 +1,31 @@
 //! [`InputError`]: what is wrong with an input file, where, and what to write instead.
 
-use std::fmt::Write as _;
-use std::ops::Range;
+use std::fmt;
+use std::ops::{Deref, Range};
 
-/// An input file was refused. `Display` is one message of several lines that quotes the place.
+/// An input file was refused. `Display` is one message of several lines that quotes the place; the
+/// parts are those of [`InputDetails`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.render())]
+#[error("{0}")]
+pub struct InputError(Box<InputDetails>);
+
+impl Deref for InputError {
+    type Target = InputDetails;
+
+    fn deref(&self) -> &InputDetails {
+        &self.0
+    }
+}
+
+/// The parts of an [`InputError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct InputError {
+pub struct InputDetails {
     /// The input file, as it was named.
     pub file: String,
     /// Line, counted from 1; 0 where the file as a whole is meant.
     pub line: usize,
-    /// Column in characters, counted from 1; 0 where a whole line or file is meant.
+    /// Column in characters, counted from 1; 0 where the file as a whole is meant.
     pub column: usize,
     /// Where in the tree of keys: `forces[0].pairs.Ar-Ar.epsilon`.
     pub key: String,
@@ -22,8 +35,8 @@ pub struct InputError {
     pub expected: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// The first line of the message.
-    headline: String,
+    /// The first line of the message, without the place.
+    pub headline: String,
     /// The line quoted, and how many characters of it are underlined.
     quote: Option<(String, usize)>,
 }
@@ -34,7 +47,7 @@ const WIDEST: usize = 100;
 impl InputError {
     /// An error about the file as a whole.
     pub(super) fn of_file(file: &str, headline: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(InputDetails {
             file: file.into(),
             line: 0,
             column: 0,
@@ -44,63 +57,60 @@ impl InputError {
             help: None,
             headline: headline.into(),
             quote: None,
-        }
+        }))
     }
 
     /// An error about a stretch of the file.
     pub(super) fn at(source: &Source, span: Range<usize>, key: &str, headline: impl Into<String>) -> Self {
-        let mut error = Self::of_file(&source.name, headline);
-        error.key = key.into();
+        let mut error = Self::of_file(&source.name, headline).key(key);
         let (line, column, text, width) = source.locate(span);
-        error.line = line;
-        error.column = column;
-        error.quote = Some((text, width));
+        error.0.line = line;
+        error.0.column = column;
+        error.0.quote = Some((text, width));
         error
     }
 
+    pub(super) fn key(mut self, key: impl Into<String>) -> Self {
+        self.0.key = key.into();
+        self
+    }
+
     pub(super) fn found(mut self, found: impl Into<String>) -> Self {
-        self.found = found.into();
+        self.0.found = found.into();
         self
     }
 
     pub(super) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = expected.into();
+        self.0.expected = expected.into();
         self
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.0.help = Some(help.into());
         self
     }
+}
 
-    /// The first line of the message, without the place.
-    pub fn headline(&self) -> &str {
-        &self.headline
-    }
-
-    fn render(&self) -> String {
-        let mut text = self.file.clone();
-        // Writing to a string cannot fail.
+impl fmt::Display for InputDetails {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
         if self.line > 0 {
-            let _ = write!(text, ":{}", self.line);
+            write!(f, ":{}", self.line)?;
         }
-        let _ = write!(text, ": {}", self.headline);
+        write!(f, ": {}", self.headline)?;
         if let Some((quoted, width)) = &self.quote {
             let number = self.line.to_string();
             let margin = " ".repeat(number.len());
             let (shown, offset) = window(quoted, self.column.saturating_sub(1));
             let room = (shown.chars().count() + 1).saturating_sub(offset);
             let carets = "^".repeat((*width).min(room).max(1));
-            let _ = write!(
-                text,
-                "\n {number} | {shown}\n {margin} | {}{carets}",
-                " ".repeat(offset)
-            );
+            let indent = " ".repeat(offset);
+            write!(f, "\n {number} | {shown}\n {margin} | {indent}{carets}")?;
         }
-        if let Some(help) = &self.help {
-            let _ = write!(text, "\n help: {help}");
+        match &self.help {
+            Some(help) => write!(f, "\n help: {help}"),
+            None => Ok(()),
         }
-        text
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+use super::bonded::BONDED_KEYS;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::samples;
 use super::species::SpeciesList;
-use super::structure::species_kind;
-use crate::forces::{BondedFamily, BondedTerm, ForceField, MixingRule, PairTerm, TermError};
+use crate::forces::{ForceField, MixingRule, PairTerm, TermError};
 use crate::potentials::{
-    ANGLES, AngleFamily, BONDS, BondFamily, DIHEDRALS, DihedralFamily, Kind, PAIRS, Parameter, Parameters,
-    Value,
+    ANGLES, AngleFamily, BONDS, BondFamily, DIHEDRALS, Kind, PAIRS, Parameter, Parameters, Value,
 };
 use crate::system::{Dimension, System, Units};
 use crate::truncation::Truncation;
@@ -28,10 +27,6 @@ pub(super) const PAIR_KEYS: &[&str] = &[
     "species",
     "pairs",
 ];
-pub(super) const BONDED_KEYS: &[&str] = &["kind", "name", "types"];
-/// Beside those of [`BONDED_KEYS`], where the potential is one of a dihedral angle.
-pub(super) const DIHEDRAL_KEYS: &[&str] = &["on"];
-
 /// The longest cut-off that makes sense, in heights of the cell: the images of a small cell are
 /// summed, but thousands of them are a misplaced unit.
 const MOST_IMAGES: f64 = 10.0;
@@ -102,7 +97,7 @@ impl<'a> Terms<'_, 'a> {
     }
 
     /// The parameters among the keys of a table.
-    fn values(&self, section: &Section, parameters: &[Parameter]) -> Result<Vec<(String, Value)>> {
+    pub(super) fn values(&self, section: &Section, parameters: &[Parameter]) -> Result<Vec<(String, Value)>> {
         let mut values = Vec::new();
         for parameter in parameters {
             if let Some(item) = section.get(parameter.name) {
@@ -248,7 +243,7 @@ impl<'a> Terms<'_, 'a> {
     }
 
     /// Lets the potential look at the values where they stand, once they are complete.
-    fn check(
+    pub(super) fn check(
         &mut self,
         section: &Section,
         parameters: &[Parameter],
@@ -282,7 +277,12 @@ impl<'a> Terms<'_, 'a> {
         })
     }
 
-    fn term_error(&self, error: TermError, section: &Section, parameters: &[Parameter]) -> InputError {
+    pub(super) fn term_error(
+        &self,
+        error: TermError,
+        section: &Section,
+        parameters: &[Parameter],
+    ) -> InputError {
         let blank: Vec<String> = parameters.iter().map(|p| format!("{} = …", p.name)).collect();
         let blank = blank.join(", ");
         let at = section.error(format!("[[forces]]: {error}"));
@@ -347,139 +347,6 @@ impl<'a> Terms<'_, 'a> {
             .expected(format!("at most {} {unit}", MOST_IMAGES * shortest))
             .help("check the unit of the cut-off and of the cell"))
     }
-
-    fn dihedral<'f>(
-        &mut self,
-        item: &Item<'a>,
-        kind: &str,
-        field: &'f mut ForceField,
-    ) -> Result<Option<&'f mut String>> {
-        let t = &self.system.topology;
-        let on = item.entries()?.into_iter().find(|(name, _)| *name == "on");
-        let impropers = match on {
-            Some((_, item)) => item.choice("target", &[("dihedrals", false), ("impropers", true)])?,
-            None => false,
-        };
-        let (what, kinds, list) = match impropers {
-            true => ("impropers", &t.improper_kinds, &mut field.impropers),
-            false => ("dihedrals", &t.dihedral_kinds, &mut field.dihedrals),
-        };
-        list.push(self.bonded::<dyn DihedralFamily>(item, kind, what, kinds, DIHEDRAL_KEYS)?);
-        Ok(list.last_mut().map(|t| &mut t.name))
-    }
-
-    fn bonded<F: BondedFamily + ?Sized>(
-        &mut self,
-        item: &Item<'a>,
-        kind: &str,
-        what: &str,
-        kinds: &[String],
-        more_keys: &[&str],
-    ) -> Result<BondedTerm<F>> {
-        let Some(family) = F::register().iter().copied().find(|f| f.family_name() == kind) else {
-            return Err(item.wrong("a potential"));
-        };
-        let parameters = family.family_parameters();
-        let names: Vec<&str> = parameters.iter().map(|p| p.name).collect();
-        let section = item.section("[[forces]]", &[BONDED_KEYS, more_keys, &names].concat())?;
-        let everywhere = self.values(&section, parameters)?;
-        let check = |p: Parameters| family.prepared(p).map(|_| ());
-        let lengths = self.smallest_length;
-        self.check(&section, parameters, &everywhere, &[], check)?;
-        let mut rows: Vec<Option<Vec<(String, Value)>>> = match everywhere.is_empty() {
-            true => vec![None; kinds.len()],
-            false => vec![Some(everywhere.clone()); kinds.len()],
-        };
-        if let Some(types) = section.get("types") {
-            for (name, item) in types.entries()? {
-                let table = item.section(&format!("type {name}"), &names)?;
-                let mut values = everywhere.clone();
-                for (key, value) in self.values(&table, parameters)? {
-                    values.retain(|(k, _)| *k != key);
-                    values.push((key, value));
-                }
-                self.check(&table, parameters, &values, &[], check)?;
-                let given = |p: &&Parameter| p.default.is_none() && !values.iter().any(|(k, _)| k == p.name);
-                if let Some(p) = parameters.iter().find(given) {
-                    return Err(table.missing(p.name, &format!("{} = …", p.name)));
-                }
-                let parts: Vec<&str> = name.split('-').collect();
-                let same = |k: &&String| k.as_str() == name || **k == species_kind(&parts);
-                match kinds.iter().position(|k| same(&k)) {
-                    Some(place) => rows[place] = Some(values),
-                    None => self
-                        .warnings
-                        .push(format!("`{}`: there are no {what} of kind `{name}`", item.path())),
-                }
-            }
-        } else if everywhere.is_empty() {
-            return Err(section.missing(
-                "types",
-                &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
-            ));
-        }
-        self.smallest_length = lengths;
-        let mut term =
-            BondedTerm::<F>::build(kind, &rows).map_err(|e| self.term_error(e, &section, parameters))?;
-        if let Some(name) = section.map("name", Item::text)? {
-            term.name = name.to_owned();
-        }
-        Ok(term)
-    }
-
-    /// Refuses bonds, angles or dihedrals no term acts on.
-    fn all_covered(&self, list: &Item, field: &ForceField) -> Result<()> {
-        let t = &self.system.topology;
-        let sorts: [(&str, &[String], Vec<u32>, Box<dyn Fn(usize) -> bool + '_>); 4] = [
-            (
-                "bonds",
-                &t.bond_kinds,
-                t.bonds.iter().map(|l| l.kind).collect(),
-                Box::new(|k| covers(&field.bonds, k)),
-            ),
-            (
-                "angles",
-                &t.angle_kinds,
-                t.angles.iter().map(|l| l.kind).collect(),
-                Box::new(|k| covers(&field.angles, k)),
-            ),
-            (
-                "dihedrals",
-                &t.dihedral_kinds,
-                t.dihedrals.iter().map(|l| l.kind).collect(),
-                Box::new(|k| covers(&field.dihedrals, k)),
-            ),
-            (
-                "impropers",
-                &t.improper_kinds,
-                t.impropers.iter().map(|l| l.kind).collect(),
-                Box::new(|k| covers(&field.impropers, k)),
-            ),
-        ];
-        for (what, kinds, links, covered) in &sorts {
-            for (place, kind) in kinds.iter().enumerate() {
-                let count = links.iter().filter(|k| **k as usize == place).count();
-                if count > 0 && !covered(place) {
-                    return Err(list
-                        .key_error(format!(
-                            "no [[forces]] act on the {count} {what} of kind `{kind}`"
-                        ))
-                        .found("nothing")
-                        .expected(format!("parameters of the {what} of kind `{kind}`"))
-                        .help(format!(
-                            "add types = {{ {kind} = {{ … }} }} to a [[forces]] for {what}"
-                        )));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn covers<F: ?Sized>(terms: &[BondedTerm<F>], kind: usize) -> bool {
-    terms
-        .iter()
-        .any(|t| t.rows.get(kind).is_some_and(Option::is_some))
 }
 
 fn all_kinds() -> Vec<&'static str> {

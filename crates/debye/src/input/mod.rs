@@ -30,6 +30,7 @@
 //! [`System`], [`ForceField`] (see [`crate::forces::PairTerm::build`]), [`Dynamics`] and the plans
 //! of this module.
 
+mod bonded;
 mod build;
 mod check;
 mod dynamics;
@@ -47,7 +48,7 @@ mod topology;
 use std::path::{Path, PathBuf};
 
 pub use check::{Overlap, check_overlaps};
-pub use error::InputError;
+pub use error::{InputDetails, InputError};
 pub use plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,
     NeighborOptions, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,

@@ -408,16 +408,11 @@ impl<'a> Section<'a> {
             "" => key.to_owned(),
             parent => format!("{parent}.{key}"),
         };
-        let mut error = InputError::at(
-            item.source,
-            item.node.span.clone(),
-            &path,
-            format!("missing key `{key}` in {}", self.heading),
-        );
-        if item.path.is_empty() {
-            error = InputError::of_file(&item.source.name, error.headline());
-            error.key = path;
-        }
+        let headline = format!("missing key `{key}` in {}", self.heading);
+        let error = match item.path.as_str() {
+            "" => InputError::of_file(&item.source.name, headline).key(path),
+            _ => InputError::at(item.source, item.node.span.clone(), &path, headline),
+        };
         error
             .found("nothing")
             .expected(example)

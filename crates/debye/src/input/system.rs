@@ -100,9 +100,9 @@ impl<'a> Setting<'_, 'a> {
                     numbers.push(member.quantity(self.units, Dimension::LENGTH)?);
                 }
             }
-            match numbers.as_slice() {
-                &[x, y, z] => Ok([[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]]),
-                &[ax, ay, az, bx, by, bz, cx, cy, cz] => Ok([[ax, ay, az], [bx, by, bz], [cx, cy, cz]]),
+            match *numbers.as_slice() {
+                [x, y, z] => Ok([[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]]),
+                [ax, ay, az, bx, by, bz, cx, cy, cz] => Ok([[ax, ay, az], [bx, by, bz], [cx, cy, cz]]),
                 _ => Err(item.wrong(expected)),
             }
         })?;

@@ -1,6 +1,6 @@
 //! The guide names every key.
 
-use super::{build, dynamics, forces, output, species, system, topology};
+use super::{bonded, build, dynamics, forces, output, species, system, topology};
 
 #[test]
 fn every_key_is_documented() {
@@ -14,8 +14,8 @@ fn every_key_is_documented() {
         build::RANDOM_KEYS,
         build::POLYMER_KEYS,
         forces::PAIR_KEYS,
-        forces::BONDED_KEYS,
-        forces::DIHEDRAL_KEYS,
+        bonded::BONDED_KEYS,
+        bonded::DIHEDRAL_KEYS,
         topology::TOPOLOGY_KEYS,
         topology::EXCLUSIONS_KEYS,
         topology::SCALE_KEYS,

@@ -1,8 +1,12 @@
 //! Input files: what is understood, what is refused and how, and that nothing panics.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod bad;
+mod files;
 mod fuzz;
 mod good;
+mod potentials;
 
 use debye::input::{InputError, Simulation};
 
@@ -91,6 +95,7 @@ time = 0.5
 steps = 10
 "#;
 
+/// Reads a text as the file `test.toml` of a folder without structure files.
 pub fn parse(text: &str) -> Result<Simulation, InputError> {
     Simulation::parse(text, std::env::temp_dir(), "test.toml")
 }

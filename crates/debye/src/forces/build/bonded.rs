@@ -16,6 +16,8 @@ pub trait BondedFamily: Send + Sync + 'static {
     fn family_parameters(&self) -> &'static [Parameter];
     /// Checked coefficients.
     fn prepared(&self, p: Parameters) -> Result<[f64; MAX_BONDED], ParameterError>;
+    /// The largest coordinate allowed, where there is one.
+    fn longest(&self, p: Parameters) -> Option<f64>;
 }
 
 macro_rules! bonded_family {
@@ -33,6 +35,9 @@ macro_rules! bonded_family {
             fn prepared(&self, p: Parameters) -> Result<[f64; MAX_BONDED], ParameterError> {
                 self.check(p)?;
                 Ok(self.coefficients(p))
+            }
+            fn longest(&self, p: Parameters) -> Option<f64> {
+                self.limit(p)
             }
         }
     )* };

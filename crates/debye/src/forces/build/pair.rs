@@ -31,6 +31,9 @@ enum Given {
     Nothing,
 }
 
+/// All values of a pair, and its own cut-off where it has one.
+type Resolved = (Vec<Value>, Option<f64>);
+
 /// Makes a [`PairTerm`]; see [`PairTerm::build`].
 #[derive(Clone)]
 #[must_use]
@@ -220,7 +223,7 @@ impl<'a> PairTermBuilder<'a> {
     }
 
     /// Values and own cut-off of a pair; `None` where it does not interact.
-    fn values(&self, i: usize, j: usize) -> Result<Option<(Vec<Value>, Option<f64>)>, TermError> {
+    fn values(&self, i: usize, j: usize) -> Result<Option<Resolved>, TermError> {
         let potential = self.family.name();
         let parameters = self.family.parameters();
         let missing = |parameter| TermError::MissingParameter {

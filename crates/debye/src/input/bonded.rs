@@ -1,0 +1,195 @@
+//! `[[forces]]` of bonds, angles and dihedrals.
+
+use super::error::InputError;
+use super::forces::Terms;
+use super::reader::{Item, Section};
+use super::structure::species_kind;
+use crate::forces::{BondedFamily, BondedTerm, ForceField};
+use crate::potentials::{DihedralFamily, Parameter, Parameters, Value};
+use crate::system::{Dimension, Link};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const BONDED_KEYS: &[&str] = &["kind", "name", "types"];
+/// Beside those of [`BONDED_KEYS`], where the potential is one of a dihedral angle.
+pub(super) const DIHEDRAL_KEYS: &[&str] = &["on"];
+
+impl<'a> Terms<'_, 'a> {
+    pub(super) fn dihedral<'f>(
+        &mut self,
+        item: &Item<'a>,
+        kind: &str,
+        field: &'f mut ForceField,
+    ) -> Result<Option<&'f mut String>> {
+        let t = &self.system.topology;
+        let on = item.entries()?.into_iter().find(|(name, _)| *name == "on");
+        let impropers = match on {
+            Some((_, item)) => item.choice("target", &[("dihedrals", false), ("impropers", true)])?,
+            None => false,
+        };
+        let (what, kinds, list) = match impropers {
+            true => ("impropers", &t.improper_kinds, &mut field.impropers),
+            false => ("dihedrals", &t.dihedral_kinds, &mut field.dihedrals),
+        };
+        list.push(self.bonded::<dyn DihedralFamily>(item, kind, what, kinds, DIHEDRAL_KEYS)?);
+        Ok(list.last_mut().map(|t| &mut t.name))
+    }
+
+    pub(super) fn bonded<F: BondedFamily + ?Sized>(
+        &mut self,
+        item: &Item<'a>,
+        kind: &str,
+        what: &str,
+        kinds: &[String],
+        more_keys: &[&str],
+    ) -> Result<BondedTerm<F>> {
+        let Some(family) = F::register().iter().copied().find(|f| f.family_name() == kind) else {
+            return Err(item.wrong("a potential"));
+        };
+        let parameters = family.family_parameters();
+        let names: Vec<&str> = parameters.iter().map(|p| p.name).collect();
+        let section = item.section("[[forces]]", &[BONDED_KEYS, more_keys, &names].concat())?;
+        let everywhere = self.values(&section, parameters)?;
+        let check = |p: Parameters| family.prepared(p).map(|_| ());
+        let lengths = self.smallest_length;
+        self.check(&section, parameters, &everywhere, &[], check)?;
+        let mut rows: Vec<Option<Vec<(String, Value)>>> = match everywhere.is_empty() {
+            true => vec![None; kinds.len()],
+            false => vec![Some(everywhere.clone()); kinds.len()],
+        };
+        if let Some(types) = section.get("types") {
+            for (name, item) in types.entries()? {
+                let table = item.section(&format!("type {name}"), &names)?;
+                let mut values = everywhere.clone();
+                for (key, value) in self.values(&table, parameters)? {
+                    values.retain(|(k, _)| *k != key);
+                    values.push((key, value));
+                }
+                self.check(&table, parameters, &values, &[], check)?;
+                let given = |p: &&Parameter| p.default.is_none() && !values.iter().any(|(k, _)| k == p.name);
+                if let Some(p) = parameters.iter().find(given) {
+                    return Err(table.missing(p.name, &format!("{} = …", p.name)));
+                }
+                let parts: Vec<&str> = name.split('-').collect();
+                let same = |k: &&String| k.as_str() == name || **k == species_kind(&parts);
+                match kinds.iter().position(|k| same(&k)) {
+                    Some(place) => rows[place] = Some(values),
+                    None => self
+                        .warnings
+                        .push(format!("`{}`: there are no {what} of kind `{name}`", item.path())),
+                }
+            }
+        } else if everywhere.is_empty() {
+            return Err(section.missing(
+                "types",
+                &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
+            ));
+        }
+        self.smallest_length = lengths;
+        if what == "bonds" {
+            let limit = |row: &Option<Vec<(String, Value)>>| {
+                let row = row.as_ref()?;
+                let value = |p: &Parameter| {
+                    let given = row
+                        .iter()
+                        .find(|(key, _)| key == p.name)
+                        .map(|(_, value)| value.clone());
+                    given.or(p.default.map(Value::Number))
+                };
+                let values: Option<Vec<Value>> = parameters.iter().map(value).collect();
+                family.longest(Parameters(&values?))
+            };
+            let limits: Vec<Option<f64>> = rows.iter().map(limit).collect();
+            self.refuse_long_bonds(&section, &limits)?;
+        }
+        let mut term =
+            BondedTerm::<F>::build(kind, &rows).map_err(|e| self.term_error(e, &section, parameters))?;
+        if let Some(name) = section.map("name", Item::text)? {
+            term.name = name.to_owned();
+        }
+        Ok(term)
+    }
+
+    /// Refuses bonds, angles or dihedrals no term acts on.
+    pub(super) fn all_covered(&self, list: &Item, field: &ForceField) -> Result<()> {
+        let t = &self.system.topology;
+        let bare = [
+            ("bonds", bare(&t.bond_kinds, &t.bonds, &field.bonds)),
+            ("angles", bare(&t.angle_kinds, &t.angles, &field.angles)),
+            (
+                "dihedrals",
+                bare(&t.dihedral_kinds, &t.dihedrals, &field.dihedrals),
+            ),
+            (
+                "impropers",
+                bare(&t.improper_kinds, &t.impropers, &field.impropers),
+            ),
+        ];
+        for (what, found) in bare {
+            if let Some((kind, count)) = found {
+                return Err(list
+                    .key_error(format!(
+                        "no [[forces]] act on the {count} {what} of kind `{kind}`"
+                    ))
+                    .found("nothing")
+                    .expected(format!("parameters of the {what} of kind `{kind}`"))
+                    .help(format!(
+                        "add types = {{ {kind} = {{ … }} }} to a [[forces]] for {what}"
+                    )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses bonds that are longer than their potential can be (FENE): no minimiser mends them.
+    fn refuse_long_bonds(&self, section: &Section, limits: &[Option<f64>]) -> Result<()> {
+        let system = self.system;
+        let unit = system.units.label(Dimension::LENGTH);
+        for bond in &system.topology.bonds {
+            let [i, j] = bond.atoms.map(|k| k as usize);
+            let places = (
+                system.particles.positions.get(i),
+                system.particles.positions.get(j),
+            );
+            let (Some(limit), (Some(a), Some(b))) =
+                (limits.get(bond.kind as usize).copied().flatten(), places)
+            else {
+                continue;
+            };
+            let length = system.cell.minimum_image(*b - *a).norm();
+            if length >= limit {
+                let kind = &system.topology.bond_kinds[bond.kind as usize];
+                return Err(section
+                    .error(format!(
+                        "the bond of particles {} and {} (kind `{kind}`) is {length:.4} {unit} long, its potential ends at {limit:.4} {unit}",
+                        i + 1,
+                        j + 1
+                    ))
+                    .found(format!("{length}"))
+                    .expected(format!("bonds shorter than {limit} {unit}"))
+                    .help("check the cell, the unit of length of the structure and the parameters of the bond"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first kind that has links and no term, and how many.
+fn bare<const N: usize, F: ?Sized>(
+    kinds: &[String],
+    links: &[Link<N>],
+    terms: &[BondedTerm<F>],
+) -> Option<(String, usize)> {
+    let mut counts = vec![0; kinds.len()];
+    for link in links {
+        counts[link.kind as usize] += 1;
+    }
+    let place = (0..kinds.len()).find(|&k| counts[k] > 0 && !covers(terms, k))?;
+    Some((kinds[place].clone(), counts[place]))
+}
+
+fn covers<F: ?Sized>(terms: &[BondedTerm<F>], kind: usize) -> bool {
+    terms
+        .iter()
+        .any(|t| t.rows.get(kind).is_some_and(Option::is_some))
+}
