@@ -91,7 +91,7 @@ impl Running<'_> {
                 };
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let picture = path.with_file_name(format!("{stem}{suffix}.png"));
-                let png = chart.to_png(900, 600)?;
+                let png = chart.to_png()?;
                 std::fs::write(&picture, png).map_err(|e| RunError::write(&picture, e))?;
             }
             all.push(result);

@@ -45,7 +45,7 @@ pub struct RunOptions<'a> {
     /// Set from outside to stop soon, with everything written.
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
-    pub progress: Option<&'a mut dyn FnMut(Progress)>,
+    pub progress: Option<&'a mut (dyn FnMut(Progress) + Send)>,
 }
 
 /// How far a run is.
