@@ -121,8 +121,8 @@ fn main() {
             steps as f64 / s,
             steps as f64 * n / s / 1e6,
             steps as f64 / (e.lists().builds - b0) as f64,
-            e.list_builds().1,
-            e.list_size(),
+            e.lists().radius,
+            e.lists().size,
             e.bytes() as f64 / n
         );
         for st in e.stages().list() {

@@ -18,6 +18,7 @@ pub struct CoulombReactionField;
 
 impl PairPotential for CoulombReactionField {
     const NAME: &'static str = "coulomb-reaction-field";
+    const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("epsilon_rf", Dimension::NONE, Mixing::Same).or(0.0),
         Parameter::quantity("epsilon_r", Dimension::NONE, Mixing::Same).or(1.0),

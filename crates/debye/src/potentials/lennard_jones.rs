@@ -13,6 +13,7 @@ pub struct LennardJones;
 
 impl PairPotential for LennardJones {
     const NAME: &'static str = "lennard-jones";
+    const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
         Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),

@@ -14,6 +14,7 @@ pub struct Wca;
 
 impl PairPotential for Wca {
     const NAME: &'static str = "wca";
+    const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
         Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),

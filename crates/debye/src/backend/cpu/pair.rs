@@ -226,23 +226,25 @@ entry!(avx2_single, "avx2,fma", F32x8);
 entry!(avx2_double, "avx2,fma", F64x4);
 
 /// Which of a potential's kernels fits. The forces of all of them are the same to the last bit, so
-/// only the variants whose speed matters exist: without energies, and on the widest vectors for one
-/// set of parameters.
+/// variants exist only where their speed matters: without energies, and on the widest vectors for
+/// one set of parameters, of the potentials marked as tuned.
 macro_rules! choose {
     ($set:expr, $truncation:expr, $uniform:expr, $energy:expr, $avx512:ident, $avx2:ident, $portable:ty) => {{
         macro_rules! with {
             ($t:ty) => {
                 match $set {
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx512 if $energy => $avx512::<P, $t, false, true>,
+                    InstructionSet::Avx512 if P::TUNED => match ($energy, $uniform) {
+                        (true, _) => $avx512::<P, $t, false, true>,
+                        (false, true) => $avx512::<P, $t, true, false>,
+                        (false, false) => $avx512::<P, $t, false, false>,
+                    },
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx512 if $uniform => $avx512::<P, $t, true, false>,
+                    InstructionSet::Avx512 => $avx512::<P, $t, false, true>,
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx512 => $avx512::<P, $t, false, false>,
+                    InstructionSet::Avx2 if P::TUNED && !$energy => $avx2::<P, $t, false, false>,
                     #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx2 if $energy => $avx2::<P, $t, false, true>,
-                    #[cfg(target_arch = "x86_64")]
-                    InstructionSet::Avx2 => $avx2::<P, $t, false, false>,
+                    InstructionSet::Avx2 => $avx2::<P, $t, false, true>,
                     _ => visit::<P, $t, $portable, false, true>,
                 }
             };
