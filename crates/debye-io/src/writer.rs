@@ -117,7 +117,11 @@ pub fn open_append(
     }
     // The header of a DCD file is judged before anything is cut off.
     let dcd_header = match format {
-        Format::Dcd if byte_length > 0 => Some(dcd::DcdHeader::read(&mut file, &label)?),
+        Format::Dcd if byte_length > 0 => {
+            let header = dcd::DcdHeader::read(&mut file, &label)?;
+            header.check_append(&label, byte_length, frames_written)?;
+            Some(header)
+        }
         _ => None,
     };
     file.set_len(byte_length).map_err(io)?;

@@ -76,6 +76,12 @@ fn dcd_is_readable_after_every_frame() {
     drop(open_append(&path, Format::Dcd, two, 2).unwrap());
     let (read, error) = read_all(Trajectory::open(&path).unwrap());
     assert!(read.len() == 2 && error.is_none(), "{error:?}");
+    for (bytes, frames) in [(two - 1, 2), (two, 1), (100, 0), (two, u64::MAX)] {
+        assert!(matches!(
+            open_append(&path, Format::Dcd, bytes, frames),
+            Err(IoError::Parse { .. })
+        ));
+    }
     // Another number of atoms is refused.
     let mut writer = open_append(&path, Format::Dcd, two, 2).unwrap();
     let (_, other) = system(11, Format::Dcd.length_unit());

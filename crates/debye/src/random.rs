@@ -52,6 +52,8 @@ pub mod stream {
     pub const PLACES: u32 = 4;
     /// Steps of polymer builders.
     pub const CHAINS: u32 = 5;
+    /// Added once per bath to the stream of a thermostat, so that several share nothing.
+    pub const BATHS: u32 = 1 << 8;
     /// The first one free for users of the library.
     pub const USER: u32 = 1 << 16;
 }

@@ -1,5 +1,8 @@
 //! What every registered potential must fulfil. A new one is tested by its line in the register.
 
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::collections::HashSet;
 
 use debye::expr::{CudaReal, Dual, Table, Tape};
@@ -12,16 +15,19 @@ use debye::truncation::{Truncation, TruncationKind};
 
 const UNIT_ROUNDOFF: f64 = 0.5 * f64::EPSILON;
 
+type Check = dyn Fn(Parameters) -> Result<(), ParameterError>;
+type Formula<R, T> = dyn Fn(R, &[R; MAX_BONDED]) -> T;
+
 /// The three bonded sorts as one: they have the same functions.
 struct Bonded {
     name: &'static str,
     parameters: &'static [Parameter],
     samples: Vec<BondedSample>,
-    check: Box<dyn Fn(Parameters) -> Result<(), ParameterError>>,
+    check: Box<Check>,
     coefficients: Box<dyn Fn(Parameters) -> [f64; MAX_BONDED]>,
-    energy: Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> f64>,
-    energy_and_slope: Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64>>,
-    energy_and_slope_f32: Box<dyn Fn(f32, &[f32; MAX_BONDED]) -> Dual<f32>>,
+    energy: Box<Formula<f64, f64>>,
+    energy_and_slope: Box<Formula<f64, Dual<f64>>>,
+    energy_and_slope_f32: Box<Formula<f32, Dual<f32>>>,
     tape: Tape,
 }
 
@@ -126,11 +132,7 @@ fn names_and_samples_fit_the_declarations() {
     }
 }
 
-fn refuses_what_is_not_finite(
-    name: &str,
-    values: &[Value],
-    check: &dyn Fn(Parameters) -> Result<(), ParameterError>,
-) {
+fn refuses_what_is_not_finite(name: &str, values: &[Value], check: &Check) {
     for i in 0..values.len() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut values = values.to_vec();

@@ -1,6 +1,9 @@
 //! The CUDA text printed for every registered potential: NVRTC accepts it, and compiled for the
 //! host it computes what the tape computes.
 
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::fmt::Write;
 use std::process::Command;
 

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::AKMA_PICOSECONDS;
 use crate::bytes::Bytes;
-use crate::error::IoError;
+use crate::error::{IoError, Place};
 
 /// What the header of a DCD file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,8 @@ pub struct DcdHeader {
     pub atoms: usize,
     /// Indices of the atoms that move, if some are fixed: only these are in the second and later frames.
     pub free_atoms: Option<Vec<usize>>,
+    /// Length of the header in bytes.
+    pub byte_length: u64,
 }
 
 /// Length of the first record.
@@ -110,6 +112,37 @@ impl DcdHeader {
             title,
             atoms,
             free_atoms,
+            byte_length: bytes.offset(),
+        })
+    }
+
+    /// Checks that frames of this crate's writer may follow `frames` frames in `byte_length` bytes.
+    pub(crate) fn check_append(&self, label: &str, byte_length: u64, frames: u64) -> Result<(), IoError> {
+        let same_kind =
+            !self.big_endian && self.has_cell && !self.has_fourth_dimension && self.free_atoms.is_none();
+        if !same_kind {
+            return Err(IoError::NotSupported {
+                file: label.to_owned(),
+                format: "dcd",
+                operation: "append to a file of another kind than this program writes",
+            });
+        }
+        // A cell of 48 bytes and three axes of 4 bytes per atom, each between two marks.
+        let frame = 56 + 3 * (4 * self.atoms as u64 + 8);
+        let expected = frames
+            .checked_mul(frame)
+            .and_then(|bytes| bytes.checked_add(self.byte_length));
+        if expected == Some(byte_length) {
+            return Ok(());
+        }
+        Err(IoError::Parse {
+            file: label.to_owned(),
+            place: Place::Byte(byte_length),
+            found: format!("a point to continue from after {frames} frames"),
+            expected: format!(
+                "a header of {} bytes and frames of {frame} bytes before it",
+                self.byte_length
+            ),
         })
     }
 }

@@ -38,7 +38,8 @@ impl<W: Write + Seek + Send> DcdWriter<W> {
         }
     }
 
-    /// Goes on after the frames `out` counts, in a file with this header.
+    /// Goes on after the frames `out` counts, in a file whose header, if it has one yet, passed
+    /// [`DcdHeader::check_append`].
     pub(crate) fn resume(out: Output<W>, header: Option<DcdHeader>) -> Result<Self, IoError> {
         let Some(header) = header else {
             return Ok(DcdWriter {
@@ -48,17 +49,6 @@ impl<W: Write + Seek + Send> DcdWriter<W> {
                 buffer: Vec::new(),
             });
         };
-        let same_kind = !header.big_endian
-            && header.has_cell
-            && !header.has_fourth_dimension
-            && header.free_atoms.is_none();
-        if !same_kind {
-            return Err(IoError::NotSupported {
-                file: out.file,
-                format: "dcd",
-                operation: "append to a file of another kind than this program writes",
-            });
-        }
         // With one frame in the file its distance to the next is still to be told.
         let first = (out.frames == 1).then(|| {
             let step = u64::try_from(header.first_step).unwrap_or(0);

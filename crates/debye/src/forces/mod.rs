@@ -1,8 +1,11 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
 mod build;
+pub mod geometry;
+mod tail;
 
 pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
+pub use tail::TailCorrection;
 
 use crate::expr::Table;
 use crate::potentials::{AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, PairFamily};

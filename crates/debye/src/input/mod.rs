@@ -51,7 +51,7 @@ pub use check::{Overlap, check_overlaps};
 pub use error::{InputDetails, InputError};
 pub use plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,
-    NeighborOptions, OutputPlan, Precision, RunPlan, TablePlan, TrajectoryPlan,
+    NeighborOptions, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
 use error::Source;

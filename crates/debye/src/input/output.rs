@@ -7,10 +7,11 @@ use debye_io::Format;
 use super::dynamics::Surroundings;
 use super::error::InputError;
 use super::plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, Precision,
-    RunPlan, TablePlan, TrajectoryPlan,
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, RunPlan,
+    TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
+use crate::backend::Precision;
 use crate::system::{Dimension, Units};
 
 type Result<T> = std::result::Result<T, InputError>;

@@ -2,35 +2,7 @@
 
 use std::path::PathBuf;
 
-/// In which numbers the run computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// f32 throughout.
-    Single,
-    /// Pair arithmetic in f32, sums in 64-bit fixed point, motion in f64.
-    #[default]
-    Mixed,
-    /// f64 throughout.
-    Double,
-}
-
-impl Precision {
-    /// Every precision by its name in input files.
-    pub const NAMES: &'static [(&'static str, Self)] = &[
-        ("single", Self::Single),
-        ("mixed", Self::Mixed),
-        ("double", Self::Double),
-    ];
-
-    /// The name in input files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Mixed => "mixed",
-            Self::Double => "double",
-        }
-    }
-}
+use crate::backend::Precision;
 
 /// Where the run computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

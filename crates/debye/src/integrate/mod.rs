@@ -1,5 +1,10 @@
 //! How the system moves: time step, thermostats, barostat.
 
+mod bath;
+mod pressure;
+
+pub use bath::Bath;
+
 /// Everything that turns forces into motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dynamics {

@@ -1,4 +1,12 @@
-//! The machinery of neighbours: prefix sums and the sorts made of them.
+//! Who is near whom: prefix sums, the sort made of them, cells, images and neighbour lists.
 
 pub mod counting_sort;
+mod grid;
+mod images;
+mod list;
 pub mod scan;
+
+pub use counting_sort::CountingSort;
+pub use grid::Grid;
+pub use images::{Image, images};
+pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, NeighborList};

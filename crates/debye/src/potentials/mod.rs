@@ -22,7 +22,7 @@ pub use pair::{
 pub use parameter::{Kind, Mixing, Parameter, ParameterError, Parameters, Value, energy_times_length};
 
 use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
-use pair::PairAdapter;
+pub(crate) use pair::PairAdapter;
 
 /// Declares the modules and the register of one sort of potential.
 macro_rules! register {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
+use crate::backend::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
 use crate::truncation::{
     Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
@@ -177,7 +178,7 @@ pub trait PairVisitor {
 }
 
 /// A [`PairPotential`] behind a pointer: what the register holds.
-pub trait PairFamily: Send + Sync {
+pub trait PairFamily: PairKernels + Send + Sync {
     /// The `kind` in input files.
     fn name(&self) -> &'static str;
     /// What an input file must give.

@@ -2,9 +2,10 @@
 //!
 //! Passes through every row, with continuous force and zero curvature at both ends (de Boor,
 //! A Practical Guide to Splines, 1978, chapter IV). Between smooth samples of spacing h the energy
-//! errs by about h⁴ u⁗/400, the force by h³. Outside its rows the energy goes on in a straight line,
-//! so the force is that of the nearest row; the last row is the natural cut-off.
-//! In f32 the place in the table is exact up to two million rows.
+//! errs by about h⁴ u⁗/384; within a few rows of an end, where u″ is not zero but the spline's is, by
+//! about h² u″/20, so let the table begin closer than particles come and end where u is flat.
+//! Outside its rows the energy goes on in a straight line, so the force is that of the nearest row;
+//! the last row is the natural cut-off. In f32 the place in the table is exact up to two million rows.
 
 use super::{Coefficients, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Value};

@@ -1,7 +1,7 @@
 //! Checks that every registered potential goes through, for any kind of number.
 //!
-//! A new lane type is held to the reference with one `impl Probe` and one line in
-//! `tests/potentials.rs`: `check_against_f64::<Lanes>()`.
+//! A new lane type is held to the reference with one `impl Probe` and one line in a test,
+//! `check_against_f64::<Lanes>()`; `tests/lanes.rs` shows both.
 
 mod rounding;
 

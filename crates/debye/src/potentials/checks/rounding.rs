@@ -9,8 +9,8 @@ use crate::expr::{Real, Table};
 ///
 /// The bound follows the rules of running error analysis (Higham, Accuracy and Stability of
 /// Numerical Algorithms, section 3.3): each operation passes the errors of its operands on, times
-/// its derivatives, and adds its own rounding: one u for arithmetic and roots, [`FUNCTION_ERROR`]
-/// for the transcendental functions. Where terms cancel the bound stays as large as the terms, so a
+/// its derivatives, and adds its own rounding: one u for arithmetic and roots, four
+/// (two units in the last place) for the transcendental functions. Where terms cancel the bound stays as large as the terms, so a
 /// test against it needs no tolerance by hand.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounding {

@@ -1,0 +1,350 @@
+//! Bonds, angles, dihedrals and scaled pairs on the CPU.
+//!
+//! Every link writes its forces to places of its own; then each particle sums the places that
+//! are its, in the order of the topology. So threads never meet and sums have one order.
+
+use rayon::prelude::*;
+
+use super::pair::PairSums;
+use crate::expr::{Dual, Vec3};
+use crate::forces::{BondedTerm, ForceField, geometry};
+use crate::potentials::{MAX_BONDED, Pair};
+use crate::system::{Cell, Link, System};
+
+/// Links per block: the unit of parallel work and of ordered sums.
+const BLOCK: usize = 1024;
+
+/// A link with its coefficients, of one term.
+#[derive(Clone, Copy, Debug)]
+struct Bonded<const N: usize> {
+    atoms: [u32; N],
+    row: [f64; MAX_BONDED],
+}
+
+type Geometry<const N: usize> = fn(&Cell, [Vec3<f64>; N]) -> (geometry::Coordinate<f64, N>, [Vec3<f64>; N]);
+type Slope = Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64> + Send + Sync>;
+
+/// All links of one term.
+struct Sort<const N: usize> {
+    name: String,
+    links: Vec<Bonded<N>>,
+    slope: Slope,
+    geometry: Geometry<N>,
+    first: usize,
+}
+
+/// A scaled pair of one pair term.
+struct Scaled {
+    name: String,
+    term: usize,
+    pairs: Vec<([u32; 2], f64)>,
+    first: usize,
+}
+
+/// Every bonded term of a system.
+#[derive(Default)]
+pub struct BondedForces {
+    bonds: Vec<Sort<2>>,
+    angles: Vec<Sort<3>>,
+    dihedrals: Vec<Sort<4>>,
+    scaled: Vec<Scaled>,
+    /// Forces link by link.
+    places: Vec<Vec3<f64>>,
+    /// `incident[starts[id]..starts[id + 1]]` are the places of a particle.
+    starts: Vec<u32>,
+    incident: Vec<u32>,
+}
+
+impl BondedForces {
+    /// Collects the links of a system that the force field has parameters for.
+    pub fn new(system: &System, field: &ForceField) -> Self {
+        let mut all = Self::default();
+        let t = &system.topology;
+        let mut first = 0;
+        for term in &field.bonds {
+            let family = term.family;
+            let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+            all.bonds
+                .push(sort(term, &t.bonds, slope, bond_geometry, &mut first));
+        }
+        for term in &field.angles {
+            let family = term.family;
+            let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+            all.angles
+                .push(sort(term, &t.angles, slope, angle_geometry, &mut first));
+        }
+        for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
+            for term in terms {
+                let family = term.family;
+                let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+                all.dihedrals
+                    .push(sort(term, links, slope, dihedral_geometry, &mut first));
+            }
+        }
+        if !system.exclusions.scaled.is_empty() {
+            for (number, term) in field.pairs.iter().enumerate() {
+                let charges = term.family.uses_charges();
+                let factor = |s: &crate::system::ScaledPair| if charges { s.charge } else { s.pair };
+                let pairs: Vec<_> = system
+                    .exclusions
+                    .scaled
+                    .iter()
+                    .map(|s| (s.atoms, factor(s)))
+                    .collect();
+                let count = pairs.len();
+                let name = format!("{} 1-4", term.name);
+                all.scaled.push(Scaled {
+                    name,
+                    term: number,
+                    pairs,
+                    first,
+                });
+                first += 2 * count;
+            }
+        }
+        all.places = vec![Vec3::zero(); first];
+        all.index(system.particles.len());
+        all
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Names of the terms, in the order of the sums.
+    pub fn names(&self) -> Vec<String> {
+        let bonds = self.bonds.iter().map(|s| &s.name);
+        let angles = self.angles.iter().map(|s| &s.name);
+        let dihedrals = self.dihedrals.iter().map(|s| &s.name);
+        bonds
+            .chain(angles)
+            .chain(dihedrals)
+            .chain(self.scaled.iter().map(|s| &s.name))
+            .cloned()
+            .collect()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.places.capacity() * 24 + (self.starts.capacity() + self.incident.capacity()) * 4
+    }
+
+    /// Adds forces to `forces` (in the order of `slots`) and returns energy and virial by term.
+    pub fn add(
+        &mut self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        forces: &mut [Vec3<f64>],
+    ) -> Vec<PairSums> {
+        let mut places = std::mem::take(&mut self.places);
+        let mut sums = Vec::new();
+        let mut rest = places.as_mut_slice();
+        for s in &self.bonds {
+            sums.push(s.evaluate(cell, particles, &mut rest));
+        }
+        for s in &self.angles {
+            sums.push(s.evaluate(cell, particles, &mut rest));
+        }
+        for s in &self.dihedrals {
+            sums.push(s.evaluate(cell, particles, &mut rest));
+        }
+        for s in &self.scaled {
+            sums.push(s.evaluate(cell, field, particles, &mut rest));
+        }
+        let (starts, incident) = (&self.starts, &self.incident);
+        forces
+            .par_iter_mut()
+            .zip(particles.ids)
+            .with_min_len(BLOCK)
+            .for_each(|(f, &id)| {
+                let (from, to) = (starts[id as usize] as usize, starts[id as usize + 1] as usize);
+                for &place in &incident[from..to] {
+                    *f += places[place as usize];
+                }
+            });
+        self.places = places;
+        sums
+    }
+
+    fn index(&mut self, particles: usize) {
+        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.places.len());
+        fn push<const N: usize>(sorts: &[Sort<N>], pairs: &mut Vec<(u32, u32)>) {
+            for s in sorts {
+                for (k, link) in s.links.iter().enumerate() {
+                    pairs.extend((0..N).map(|a| (link.atoms[a], (s.first + k * N + a) as u32)));
+                }
+            }
+        }
+        push(&self.bonds, &mut pairs);
+        push(&self.angles, &mut pairs);
+        push(&self.dihedrals, &mut pairs);
+        for s in &self.scaled {
+            for (k, (atoms, _)) in s.pairs.iter().enumerate() {
+                pairs.extend((0..2).map(|a| (atoms[a], (s.first + k * 2 + a) as u32)));
+            }
+        }
+        pairs.sort_unstable();
+        self.starts = vec![0; particles + 1];
+        for &(id, _) in &pairs {
+            self.starts[id as usize + 1] += 1;
+        }
+        for i in 0..particles {
+            self.starts[i + 1] += self.starts[i];
+        }
+        self.incident = pairs.into_iter().map(|(_, place)| place).collect();
+    }
+}
+
+/// Where particles are now.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots<'a> {
+    /// Number of the particle in each slot.
+    pub ids: &'a [u32],
+    /// Slot of each particle.
+    pub slot_of: &'a [u32],
+    /// Positions by slot.
+    pub positions: &'a [Vec3<f64>],
+    /// Species by slot.
+    pub species: &'a [u32],
+    /// Charges by slot.
+    pub charges: &'a [f64],
+}
+
+fn sort<F: ?Sized, const N: usize>(
+    term: &BondedTerm<F>,
+    links: &[Link<N>],
+    slope: Slope,
+    geometry: Geometry<N>,
+    first: &mut usize,
+) -> Sort<N> {
+    let links: Vec<Bonded<N>> = links
+        .iter()
+        .filter_map(|l| {
+            let row = (*term.rows.get(l.kind as usize)?)?;
+            Some(Bonded { atoms: l.atoms, row })
+        })
+        .collect();
+    let here = *first;
+    *first += links.len() * N;
+    Sort {
+        name: term.name.clone(),
+        links,
+        slope,
+        geometry,
+        first: here,
+    }
+}
+
+impl<const N: usize> Sort<N> {
+    fn evaluate(&self, cell: &Cell, particles: &Slots, rest: &mut &mut [Vec3<f64>]) -> PairSums {
+        let (mine, others) = std::mem::take(rest).split_at_mut(self.links.len() * N);
+        *rest = others;
+        let blocks: Vec<PairSums> = mine
+            .par_chunks_mut(BLOCK * N)
+            .zip(self.links.par_chunks(BLOCK))
+            .map(|(places, links)| {
+                let mut sums = PairSums::default();
+                for (to, link) in places.chunks_exact_mut(N).zip(links) {
+                    let at = |a: u32| particles.positions[particles.slot_of[a as usize] as usize];
+                    let (coordinate, relative) = (self.geometry)(cell, link.atoms.map(at));
+                    let e = (self.slope)(coordinate.value, &link.row);
+                    sums.energy += e.value;
+                    for ((to, g), d) in to.iter_mut().zip(coordinate.gradient).zip(relative) {
+                        *to = g * -e.derivative;
+                        add_virial(&mut sums.virial, d, *to);
+                    }
+                }
+                sums
+            })
+            .collect();
+        total(blocks)
+    }
+}
+
+impl Scaled {
+    fn evaluate(
+        &self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        rest: &mut &mut [Vec3<f64>],
+    ) -> PairSums {
+        let (mine, others) = std::mem::take(rest).split_at_mut(self.pairs.len() * 2);
+        *rest = others;
+        let term = &field.pairs[self.term];
+        let species = (term.rows.len() as f64).sqrt().round() as u32;
+        let blocks: Vec<PairSums> = mine
+            .par_chunks_mut(BLOCK * 2)
+            .zip(self.pairs.par_chunks(BLOCK))
+            .map(|(places, pairs)| {
+                let mut sums = PairSums::default();
+                for (to, &(atoms, factor)) in places.chunks_exact_mut(2).zip(pairs) {
+                    let [i, j] = atoms.map(|a| particles.slot_of[a as usize] as usize);
+                    let d = cell.minimum_image(particles.positions[i] - particles.positions[j]);
+                    let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
+                    let r2 = d.norm2();
+                    let mut e = Dual {
+                        value: 0.0,
+                        derivative: 0.0,
+                    };
+                    if r2 < row.cutoff * row.cutoff {
+                        let bare = term.family.energy_and_slope(
+                            Pair {
+                                r2,
+                                table: &term.table,
+                            },
+                            &row.coefficients,
+                        );
+                        e = term.truncation.apply(bare, r2, &row.truncation);
+                    }
+                    let mut factor = factor;
+                    if term.family.uses_charges() {
+                        factor *= field.coulomb_constant * particles.charges[i] * particles.charges[j];
+                    }
+                    let force = d * (-2.0 * factor * e.derivative);
+                    sums.energy += factor * e.value;
+                    add_virial(&mut sums.virial, d, force);
+                    (to[0], to[1]) = (force, -force);
+                }
+                sums
+            })
+            .collect();
+        total(blocks)
+    }
+}
+
+fn total(blocks: Vec<PairSums>) -> PairSums {
+    let mut sum = PairSums::default();
+    for block in blocks {
+        sum.add(&block);
+    }
+    sum
+}
+
+fn add_virial(virial: &mut [f64; 6], d: Vec3<f64>, f: Vec3<f64>) {
+    virial[0] += d.x * f.x;
+    virial[1] += d.y * f.y;
+    virial[2] += d.z * f.z;
+    virial[3] += d.x * f.y;
+    virial[4] += d.x * f.z;
+    virial[5] += d.y * f.z;
+}
+
+/// Coordinates with positions relative to a particle of the link, so that the virial needs no origin.
+fn bond_geometry(cell: &Cell, r: [Vec3<f64>; 2]) -> (geometry::Coordinate<f64, 2>, [Vec3<f64>; 2]) {
+    let d = cell.minimum_image(r[1] - r[0]);
+    (geometry::distance(d), [Vec3::zero(), d])
+}
+
+fn angle_geometry(cell: &Cell, r: [Vec3<f64>; 3]) -> (geometry::Coordinate<f64, 3>, [Vec3<f64>; 3]) {
+    let (ji, jk) = (cell.minimum_image(r[0] - r[1]), cell.minimum_image(r[2] - r[1]));
+    (geometry::angle(ji, jk), [ji, Vec3::zero(), jk])
+}
+
+fn dihedral_geometry(cell: &Cell, r: [Vec3<f64>; 4]) -> (geometry::Coordinate<f64, 4>, [Vec3<f64>; 4]) {
+    let (ji, kj) = (cell.minimum_image(r[0] - r[1]), cell.minimum_image(r[1] - r[2]));
+    let kl = cell.minimum_image(r[3] - r[2]);
+    (geometry::dihedral(ji, kj, kl), [ji, Vec3::zero(), -kj, kl - kj])
+}

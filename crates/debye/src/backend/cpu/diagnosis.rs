@@ -1,0 +1,78 @@
+//! Which particle made a simulation explode, and why.
+
+use super::engine::Verlet;
+use super::state::State;
+use crate::backend::Culprit;
+use crate::forces::ForceField;
+use crate::potentials::Pair;
+
+/// Finds the particle with a force that is not finite, or else the largest, and its worst partner.
+pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet) -> Culprit {
+    let badness = |slot: usize| {
+        let f = state.forces[slot].norm2();
+        if f.is_finite() { f } else { f64::INFINITY }
+    };
+    let slot = (0..state.len()).fold(0, |worst, k| if badness(k) > badness(worst) { k } else { worst });
+    // The reference positions are the last ones known to be sound.
+    let place = |k: usize| {
+        let now = state.positions[k];
+        if now.norm2().is_finite() {
+            now
+        } else {
+            verlet.reference[k].scale(verlet.scale)
+        }
+    };
+    let here = place(slot);
+    let separation = |k: usize| state.cell.minimum_image(place(k) - here);
+    let mut near: Vec<(f64, usize)> = (0..state.len())
+        .filter(|&k| k != slot)
+        .map(|k| (separation(k).norm(), k))
+        .filter(|&(d, _)| d < verlet.radius)
+        .collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let nearest = near.first().copied();
+    let mut neighbourhood = vec![state.ids[slot]];
+    neighbourhood.extend(near.iter().take(200).map(|&(_, k)| state.ids[k]));
+    let velocity = state.velocities[slot];
+    let finite = state.positions[slot].norm2().is_finite() && velocity.norm2().is_finite();
+    Culprit {
+        step: state.step,
+        particle: state.ids[slot],
+        species: state.species[slot],
+        position: here.to_array(),
+        force: state.forces[slot].to_array(),
+        term: nearest.and_then(|(d, k)| strongest_term(state, field, slot, k, d)),
+        partner: nearest.map(|(_, k)| state.ids[k]),
+        distance: nearest.map(|(d, _)| d),
+        neighbourhood,
+        what: if finite {
+            "flew across the cell"
+        } else {
+            "has no finite position"
+        },
+    }
+}
+
+fn strongest_term(state: &State, field: &ForceField, i: usize, j: usize, distance: f64) -> Option<String> {
+    let strength = |term: &crate::forces::PairTerm| {
+        let species = (term.rows.len() as f64).sqrt().round() as u32;
+        let row = &term.rows[(state.species[i] * species + state.species[j]) as usize];
+        let pair = Pair {
+            r2: distance * distance,
+            table: &term.table,
+        };
+        let slope = term.family.energy_and_slope(pair, &row.coefficients).derivative * 2.0 * distance;
+        let charges = if term.family.uses_charges() {
+            field.coulomb_constant * state.charges[i] * state.charges[j]
+        } else {
+            1.0
+        };
+        let force = (slope * charges).abs();
+        if force.is_nan() { f64::INFINITY } else { force }
+    };
+    field
+        .pairs
+        .iter()
+        .max_by(|a, b| strength(a).total_cmp(&strength(b)))
+        .map(|term| term.name.clone())
+}

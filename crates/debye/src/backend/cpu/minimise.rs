@@ -1,0 +1,133 @@
+//! FIRE: the fast inertial relaxation engine (Bitzek et al. 2006), with their parameters.
+
+use rayon::prelude::*;
+
+use super::engine::CpuEngine;
+use super::motion;
+use super::state::BLOCK;
+use crate::backend::EngineError;
+use crate::expr::Vec3;
+
+/// When to stop, and how far to go at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fire {
+    /// Done when no force component is larger.
+    pub force_tolerance: f64,
+    /// Give up after so many steps.
+    pub max_steps: u64,
+    /// No particle moves further in one step.
+    pub max_displacement: f64,
+}
+
+/// How a minimisation ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Minimised {
+    /// Steps done.
+    pub steps: u64,
+    /// Energy before and after.
+    pub energy: [f64; 2],
+    /// Largest force component at the end.
+    pub largest_force: f64,
+    /// Whether the tolerance was reached.
+    pub converged: bool,
+}
+
+const WAIT: u64 = 5;
+const FASTER: f64 = 1.1;
+const SLOWER: f64 = 0.5;
+const ALPHA: f64 = 0.1;
+const ALPHA_DECAY: f64 = 0.99;
+const LONGEST: f64 = 10.0;
+
+impl CpuEngine {
+    /// Moves the particles downhill. Velocities are zero afterwards and the step counter is as before.
+    pub fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError> {
+        let (start, velocities) = (self.observe()?.potential, self.state.velocities.clone());
+        let ids = self.state.ids.clone();
+        self.state.velocities.fill(Vec3::zero());
+        let first = self.dynamics.timestep;
+        let (mut dt, mut alpha, mut downhill, mut steps) = (first, ALPHA, 0, 0);
+        let mut largest = self.largest_force();
+        while largest > fire.force_tolerance && steps < fire.max_steps {
+            let [power, v2, f2] = self.power();
+            if power > 0.0 {
+                let mix = if f2 > 0.0 { alpha * (v2 / f2).sqrt() } else { 0.0 };
+                let (keep, state) = (1.0 - alpha, &mut self.state);
+                state
+                    .velocities
+                    .par_iter_mut()
+                    .zip(&state.forces)
+                    .with_min_len(BLOCK)
+                    .for_each(|(v, &f)| {
+                        *v = *v * keep + f * mix;
+                    });
+                downhill += 1;
+                if downhill > WAIT {
+                    dt = (dt * FASTER).min(LONGEST * first);
+                    alpha *= ALPHA_DECAY;
+                }
+            } else {
+                (downhill, alpha, dt) = (0, ALPHA, dt * SLOWER);
+                self.state.velocities.fill(Vec3::zero());
+            }
+            self.move_downhill(dt, fire.max_displacement);
+            self.refresh()?;
+            self.evaluate(false)?;
+            largest = self.largest_force();
+            steps += 1;
+        }
+        self.evaluate(true)?;
+        // The velocities of the input come back; the particles may have been sorted since.
+        for (k, &id) in ids.iter().enumerate() {
+            self.state.velocities[self.state.slot_of[id as usize] as usize] = velocities[k];
+        }
+        let end = self.observe()?.potential;
+        Ok(Minimised {
+            steps,
+            energy: [start, end],
+            largest_force: largest,
+            converged: largest <= fire.force_tolerance,
+        })
+    }
+
+    fn largest_force(&self) -> f64 {
+        let of = |f: &Vec3<f64>| f.x.abs().max(f.y.abs()).max(f.z.abs());
+        let blocks: Vec<f64> = self
+            .state
+            .forces
+            .par_chunks(BLOCK)
+            .map(|c| c.iter().map(of).fold(0.0, f64::max))
+            .collect();
+        blocks.into_iter().fold(0.0, f64::max)
+    }
+
+    /// F·v, v² and F² over all particles.
+    fn power(&self) -> [f64; 3] {
+        let s = &self.state;
+        motion::sum(
+            s.len(),
+            |t: &mut [f64; 3], i| {
+                t[0] += s.forces[i].dot(s.velocities[i]);
+                t[1] += s.velocities[i].norm2();
+                t[2] += s.forces[i].norm2();
+            },
+            |t, b| t.iter_mut().zip(b).for_each(|(t, b)| *t += b),
+        )
+    }
+
+    fn move_downhill(&mut self, dt: f64, longest: f64) {
+        let s = &mut self.state;
+        s.positions
+            .par_iter_mut()
+            .zip(&mut s.velocities)
+            .zip(&s.forces)
+            .zip(&s.masses)
+            .with_min_len(BLOCK)
+            .for_each(|(((r, v), &f), &m)| {
+                *v += f * (dt / m);
+                let d = *v * dt;
+                let far = d.norm();
+                *r += if far > longest { d * (longest / far) } else { d };
+            });
+    }
+}

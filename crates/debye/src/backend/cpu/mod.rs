@@ -1,0 +1,17 @@
+//! The CPU: threads, vectors, and lists of neighbours.
+
+mod bonded;
+mod diagnosis;
+mod engine;
+mod interactions;
+mod minimise;
+mod motion;
+pub mod pair;
+mod save;
+pub mod simd;
+mod space;
+mod state;
+
+pub use engine::CpuEngine;
+pub use interactions::ListSize;
+pub use minimise::{Fire, Minimised};

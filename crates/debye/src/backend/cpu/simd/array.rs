@@ -1,0 +1,184 @@
+//! Vectors as arrays, for processors without a hand-written set: the compiler turns the loops
+//! into whatever the target has.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::{Lanes, TableOf};
+use crate::expr::{Real, Table, Vec3};
+
+/// `N` numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<T, const N: usize>([T; N]);
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $op:tt) => {
+        impl<T: Real, const N: usize> $trait for Array<T, N> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, o: Self) -> Self {
+                Self(std::array::from_fn(|i| self.0[i] $op o.0[i]))
+            }
+        }
+    };
+}
+operator!(Add, add, +);
+operator!(Sub, sub, -);
+operator!(Mul, mul, *);
+operator!(Div, div, /);
+
+impl<T: Real, const N: usize> Neg for Array<T, N> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|x| -x))
+    }
+}
+
+impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
+    type Index = [usize; N];
+
+    #[inline(always)]
+    fn lit(x: f64) -> Self {
+        Self([T::lit(x); N])
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.map(T::sqrt))
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        Self(self.0.map(T::exp))
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        Self(self.0.map(T::ln))
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        Self(self.0.map(T::sin))
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        Self(self.0.map(T::cos))
+    }
+    #[inline(always)]
+    fn acos(self) -> Self {
+        Self(self.0.map(T::acos))
+    }
+    #[inline(always)]
+    fn atan2(self, x: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].atan2(x.0[i])))
+    }
+    #[inline(always)]
+    fn erfc(self) -> Self {
+        Self(self.0.map(T::erfc))
+    }
+    #[inline(always)]
+    fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
+        Self(std::array::from_fn(|i| {
+            T::select_lt(a.0[i], b.0[i], yes.0[i], no.0[i])
+        }))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].mul_add(a.0[i], b.0[i])))
+    }
+    #[inline(always)]
+    fn split(self) -> ([usize; N], Self) {
+        let parts = self.0.map(T::split);
+        (parts.map(|p| p.0), Self(parts.map(|p| p.1)))
+    }
+    #[inline(always)]
+    fn gather(table: &Table, index: [usize; N], offset: usize) -> Self {
+        Self(index.map(|i| T::gather(table, i, offset)))
+    }
+}
+
+macro_rules! array_lanes {
+    ($element:ident, $width:literal, $coordinate:ident, $difference:expr, $charge:expr) => {
+        impl Lanes for Array<$element, $width> {
+            const WIDTH: usize = $width;
+            type Element = $element;
+            type Coordinate = $coordinate;
+            type Indices = [u32; $width];
+            type Mask = [bool; $width];
+
+            #[inline(always)]
+            unsafe fn indices(entries: *const u32) -> [u32; $width] {
+                // SAFETY: the caller promised that many readable numbers.
+                unsafe { entries.cast::<[u32; $width]>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn differences(
+                coordinates: *const [$coordinate; 4],
+                others: *const u32,
+                own: &[$coordinate; 4],
+            ) -> Vec3<Self> {
+                // SAFETY: the caller promised readable indices inside the coordinates.
+                let rows = unsafe { Self::indices(others) }.map(|j| unsafe { *coordinates.add(j as usize) });
+                let axis = |k: usize| Self(rows.map(|row| $difference(own[k], row[k])));
+                Vec3::new(axis(0), axis(1), axis(2))
+            }
+            #[inline(always)]
+            unsafe fn charges(coordinates: *const [$coordinate; 4], others: [u32; $width]) -> Self {
+                // SAFETY: the caller promised indices inside the coordinates.
+                Self(others.map(|j| $charge(unsafe { (*coordinates.add(j as usize))[3] })))
+            }
+            #[inline(always)]
+            fn own_charge(own: &[$coordinate; 4]) -> Self {
+                Self([$charge(own[3]); $width])
+            }
+            #[inline(always)]
+            unsafe fn species(species: *const u32, others: [u32; $width], offset: u32) -> [u32; $width] {
+                // SAFETY: the caller promised indices inside the list of species.
+                others.map(|j| offset + unsafe { *species.add(j as usize) })
+            }
+            #[inline(always)]
+            unsafe fn lookup(column: *const $element, indices: [u32; $width]) -> Self {
+                // SAFETY: the caller promised indices inside the column.
+                Self(indices.map(|j| unsafe { *column.add(j as usize) }))
+            }
+            #[inline(always)]
+            fn element(x: f64) -> $element {
+                x as $element
+            }
+            #[inline(always)]
+            fn splat(x: $element) -> Self {
+                Self([x; $width])
+            }
+            #[inline(always)]
+            fn table(table: &Table) -> &[$element] {
+                TableOf::of(table)
+            }
+            #[inline(always)]
+            fn less(a: Self, b: Self) -> [bool; $width] {
+                std::array::from_fn(|i| a.0[i] < b.0[i])
+            }
+            #[inline(always)]
+            fn keep(mask: [bool; $width], x: Self) -> Self {
+                Self(std::array::from_fn(|i| if mask[i] { x.0[i] } else { 0.0 }))
+            }
+            #[inline(always)]
+            fn sum(self) -> f64 {
+                self.0.iter().map(|&x| f64::from(x)).sum()
+            }
+            fn to_vec(self) -> Vec<f64> {
+                self.0.map(f64::from).to_vec()
+            }
+            fn from_values(values: &[f64]) -> Self {
+                Self(std::array::from_fn(|i| {
+                    values[i % values.len()] as $element
+                }))
+            }
+        }
+    };
+}
+
+array_lanes!(
+    f32,
+    4,
+    i32,
+    |a: i32, b: i32| (a.wrapping_sub(b)) as f32,
+    |w: i32| f32::from_bits(w as u32)
+);
+array_lanes!(f64, 2, f64, |a: f64, b: f64| a - b, |w: f64| w);

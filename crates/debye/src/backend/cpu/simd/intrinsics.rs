@@ -1,0 +1,220 @@
+//! What every vector of intrinsics has in common, written once.
+
+/// Everything of a vector type that is one intrinsic or the same for all of them. The type must
+/// bring `less_mask`, `blend`, `kept`, `inverse`, `total`, the gathers and `Exponents` itself.
+macro_rules! lanes_of_intrinsics {
+    (
+        $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty;
+        splat $splat:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident,
+        sqrt $sqrt:ident, fma $fma:ident, load $load:ident, store $store:ident
+    ) => {
+        impl $name {
+            #[inline(always)]
+            fn to_array(self) -> [$element; $width] {
+                let mut out = [0.0; $width];
+                // SAFETY: `out` has room for the whole vector.
+                unsafe { $store(out.as_mut_ptr(), self.0) };
+                out
+            }
+            #[inline(always)]
+            fn from_array(values: [$element; $width]) -> Self {
+                // SAFETY: `values` holds a whole vector.
+                Self(unsafe { $load(values.as_ptr()) })
+            }
+            /// Functions too rare in pair kernels to deserve a polynomial.
+            #[inline(always)]
+            fn each(self, f: impl Fn($element) -> $element) -> Self {
+                Self::from_array(self.to_array().map(f))
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, o: Self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $add(self.0, o.0) })
+            }
+        }
+        impl Sub for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, o: Self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $sub(self.0, o.0) })
+            }
+        }
+        impl Mul for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, o: Self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $mul(self.0, o.0) })
+            }
+        }
+        impl Div for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn div(self, o: Self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $div(self.0, o.0) })
+            }
+        }
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Self::lit(-0.0) - self
+            }
+        }
+
+        impl Real for $name {
+            type Index = $indices;
+
+            #[inline(always)]
+            fn lit(x: f64) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $splat(x as $element) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn recip(self) -> Self {
+                self.inverse()
+            }
+            #[inline(always)]
+            fn exp(self) -> Self {
+                polynomials::exp(self)
+            }
+            #[inline(always)]
+            fn ln(self) -> Self {
+                polynomials::ln(self)
+            }
+            #[inline(always)]
+            fn sin(self) -> Self {
+                self.each(<$element as Real>::sin)
+            }
+            #[inline(always)]
+            fn cos(self) -> Self {
+                self.each(<$element as Real>::cos)
+            }
+            #[inline(always)]
+            fn acos(self) -> Self {
+                self.each(<$element as Real>::acos)
+            }
+            #[inline(always)]
+            fn atan2(self, x: Self) -> Self {
+                let (y, x) = (self.to_array(), x.to_array());
+                Self::from_array(std::array::from_fn(|i| y[i].atan2(x[i])))
+            }
+            #[inline(always)]
+            fn erfc(self) -> Self {
+                self.each(<$element as Real>::erfc)
+            }
+            #[inline(always)]
+            fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
+                Self::blend(Self::less_mask(a, b), yes, no)
+            }
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $fma(self.0, a.0, b.0) })
+            }
+            #[inline(always)]
+            fn split(self) -> (Self::Index, Self) {
+                self.floor_split()
+            }
+            #[inline(always)]
+            fn gather(table: &Table, index: Self::Index, offset: usize) -> Self {
+                let values = <Self as Lanes>::table(table);
+                // SAFETY: the indices are clamped to the table.
+                unsafe {
+                    Self::gather_column(
+                        values.as_ptr(),
+                        Self::clamp_indices(index, offset, values.len() - 1),
+                    )
+                }
+            }
+        }
+
+        impl Lanes for $name {
+            const WIDTH: usize = $width;
+            type Element = $element;
+            type Coordinate = $coordinate;
+            type Indices = $indices;
+            type Mask = $mask;
+
+            #[inline(always)]
+            unsafe fn indices(entries: *const u32) -> $indices {
+                // SAFETY: the caller's promise.
+                unsafe { Self::read_indices(entries) }
+            }
+            #[inline(always)]
+            unsafe fn differences(
+                coordinates: *const [$coordinate; 4],
+                others: *const u32,
+                own: &[$coordinate; 4],
+            ) -> Vec3<Self> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::read_differences(coordinates, others, own) }
+            }
+            #[inline(always)]
+            unsafe fn charges(coordinates: *const [$coordinate; 4], others: $indices) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Self::gather_charges(coordinates, others) }
+            }
+            #[inline(always)]
+            fn own_charge(own: &[$coordinate; 4]) -> Self {
+                Self::charge_of(own)
+            }
+            #[inline(always)]
+            unsafe fn species(species: *const u32, others: $indices, offset: u32) -> $indices {
+                // SAFETY: the caller's promise.
+                unsafe { Self::gather_species(species, others, offset) }
+            }
+            #[inline(always)]
+            unsafe fn lookup(column: *const $element, indices: $indices) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Self::gather_column(column, indices) }
+            }
+            #[inline(always)]
+            fn element(x: f64) -> $element {
+                x as $element
+            }
+            #[inline(always)]
+            fn splat(x: $element) -> Self {
+                // SAFETY: see the head of the file.
+                Self(unsafe { $splat(x) })
+            }
+            #[inline(always)]
+            fn less(a: Self, b: Self) -> $mask {
+                Self::less_mask(a, b)
+            }
+            #[inline(always)]
+            fn keep(mask: $mask, x: Self) -> Self {
+                Self::kept(mask, x)
+            }
+            #[inline(always)]
+            fn sum(self) -> f64 {
+                self.total()
+            }
+            #[inline(always)]
+            fn table(table: &Table) -> &[$element] {
+                $crate::backend::cpu::simd::TableOf::of(table)
+            }
+            fn to_vec(self) -> Vec<f64> {
+                self.to_array().map(f64::from).to_vec()
+            }
+            fn from_values(values: &[f64]) -> Self {
+                Self::from_array(std::array::from_fn(|i| {
+                    values[i % values.len()] as $element
+                }))
+            }
+        }
+    };
+}
+
+pub(super) use lanes_of_intrinsics;

@@ -1,0 +1,72 @@
+//! Why an engine stopped.
+
+/// A particle that went wrong, and what did it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Culprit {
+    /// Step at which it was noticed.
+    pub step: u64,
+    /// The particle, counted from 0.
+    pub particle: u32,
+    /// Its species.
+    pub species: u32,
+    /// Where it was before.
+    pub position: [f64; 3],
+    /// The force on it.
+    pub force: [f64; 3],
+    /// The term that contributes most.
+    pub term: Option<String>,
+    /// The nearest other particle.
+    pub partner: Option<u32>,
+    /// How far that one is.
+    pub distance: Option<f64>,
+    /// Particles around it.
+    pub neighbourhood: Vec<u32>,
+    /// What happened.
+    pub what: &'static str,
+}
+
+impl std::fmt::Display for Culprit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [x, y, z] = self.position;
+        write!(
+            f,
+            "particle {} at ({x:.4}, {y:.4}, {z:.4}) {} in step {}",
+            self.particle, self.what, self.step
+        )?;
+        let strength = self.force.iter().map(|c| c * c).sum::<f64>().sqrt();
+        write!(f, "; the force on it is {strength:.3e}")?;
+        if let Some(term) = &self.term {
+            write!(f, ", mostly from `{term}`")?;
+        }
+        if let (Some(partner), Some(distance)) = (self.partner, self.distance) {
+            write!(
+                f,
+                "; its nearest neighbour is particle {partner} at a distance of {distance:.4}"
+            )?;
+        }
+        write!(f, ". Try a shorter time step, or minimise the energy first")
+    }
+}
+
+/// Why an engine stopped.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// There is nothing to simulate.
+    #[error("the system has no particles")]
+    Empty,
+    /// A particle has no finite position, or flew across the cell in one step.
+    #[error("{0}")]
+    Exploded(Box<Culprit>),
+    /// A cell collapsed or a cut-off became absurd.
+    #[error("the cell became unusable at step {step}: {why}")]
+    Cell {
+        /// The step.
+        step: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Saved state that does not belong to this simulation.
+    #[error("the saved state does not fit: {0}")]
+    Restore(String),
+}

@@ -1,0 +1,96 @@
+//! Where a simulation runs, and what every backend answers.
+
+pub mod cpu;
+mod error;
+mod observation;
+mod stages;
+
+pub use error::{Culprit, EngineError};
+pub use observation::Observation;
+pub use stages::{Stage, Stages};
+
+use cpu::simd::InstructionSet;
+use cpu::{Fire, ListSize, Minimised};
+
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles};
+
+/// A place where a simulation runs: all that the rest of the program asks of it.
+pub trait Backend: Send {
+    /// What it is, for the header of a log.
+    fn device(&self) -> String;
+    /// Does `steps` steps. With `observe`, the next observation costs nothing.
+    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError>;
+    /// Moves the particles to an energy minimum.
+    fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError>;
+    /// Energies and pressure now.
+    fn observe(&mut self) -> Result<Observation, EngineError>;
+    /// The particles now, in the order of the input.
+    fn particles(&self) -> Particles;
+    /// Forces on them.
+    fn forces(&self) -> Vec<Vec3<f64>>;
+    /// The step it is at.
+    fn step_number(&self) -> u64;
+    /// The cell now.
+    fn cell(&self) -> Cell;
+    /// Everything needed to go on bit for bit.
+    fn save(&self) -> Vec<u8>;
+    /// Time per stage.
+    fn stages(&self) -> &Stages;
+    /// Lists made so far, the radius of the last, and its size.
+    fn lists(&self) -> Lists;
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+/// The neighbour lists of a run so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists {
+    /// Lists made.
+    pub builds: u64,
+    /// Radius of the last.
+    pub radius: f64,
+    /// Size of the last.
+    pub size: ListSize,
+}
+
+/// In which precision a simulation runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Pair arithmetic, positions and velocities in single precision.
+    Single,
+    /// Pair arithmetic in single precision from exact differences; sums and motion in double.
+    #[default]
+    Mixed,
+    /// Everything in double precision.
+    Double,
+}
+
+impl Precision {
+    /// Every precision by its name in input files.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("single", Self::Single),
+        ("mixed", Self::Mixed),
+        ("double", Self::Double),
+    ];
+
+    /// Its name in input files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Mixed => "mixed",
+            Self::Double => "double",
+        }
+    }
+}
+
+/// How an engine computes, apart from what.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Precision.
+    pub precision: Precision,
+    /// Buffer of the neighbour list beyond the cut-off; `None` to choose while running.
+    pub buffer: Option<f64>,
+    /// Instruction set; `None` for the best this processor has.
+    pub instruction_set: Option<InstructionSet>,
+}

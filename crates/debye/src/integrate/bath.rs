@@ -1,0 +1,147 @@
+//! [`Bath`]: a thermostat at work, with the numbers it must remember.
+
+use super::{Thermostat, ThermostatKind};
+use crate::random::{Philox, stream};
+
+/// A thermostat, its particles and its memory.
+#[derive(Clone, Debug)]
+pub struct Bath {
+    /// What was asked for.
+    pub thermostat: Thermostat,
+    /// Which species belong to it.
+    pub marked: Vec<bool>,
+    /// Degrees of freedom of those.
+    pub degrees_of_freedom: f64,
+    /// k_B T of the target.
+    pub kt: f64,
+    /// Energy given to the particles so far.
+    pub given: f64,
+    /// Positions and velocities of the Nosé–Hoover chain.
+    pub chain: Vec<[f64; 2]>,
+    number: u32,
+}
+
+impl Bath {
+    /// A bath that has done nothing yet.
+    pub fn new(
+        thermostat: &Thermostat,
+        number: u32,
+        species: usize,
+        degrees_of_freedom: f64,
+        kb: f64,
+    ) -> Self {
+        let marked = (0..species as u32)
+            .map(|s| thermostat.species.is_empty() || thermostat.species.contains(&s))
+            .collect();
+        let chain = match thermostat.kind {
+            ThermostatKind::NoseHoover { chain } => vec![[0.0; 2]; chain.max(1)],
+            _ => Vec::new(),
+        };
+        Self {
+            marked,
+            degrees_of_freedom,
+            kt: kb * thermostat.temperature,
+            given: 0.0,
+            chain,
+            number,
+            thermostat: thermostat.clone(),
+        }
+    }
+
+    /// What the bath itself holds, so that the energy of particles and baths stays the same.
+    pub fn energy(&self) -> f64 {
+        match self.thermostat.kind {
+            ThermostatKind::NoseHoover { .. } => {
+                let mut total = 0.0;
+                for (k, &[eta, v]) in self.chain.iter().enumerate() {
+                    let g = if k == 0 { self.degrees_of_freedom } else { 1.0 };
+                    total += 0.5 * self.mass(k) * v * v + g * self.kt * eta;
+                }
+                total
+            }
+            _ => -self.given,
+        }
+    }
+
+    /// The factor for the velocities after a step of `dt`, given their kinetic energy (weak
+    /// coupling and stochastic rescaling). Counts the energy it gives.
+    pub fn rescale(&mut self, kinetic: f64, dt: f64, step: u64, philox: Philox) -> f64 {
+        if kinetic <= 0.0 || self.degrees_of_freedom <= 0.0 {
+            return 1.0;
+        }
+        let factor2 = match self.thermostat.kind {
+            ThermostatKind::Berendsen => self.berendsen(kinetic, dt),
+            ThermostatKind::Bussi => self.bussi(kinetic, dt, step, philox),
+            _ => 1.0,
+        };
+        self.given += kinetic * (factor2 - 1.0);
+        factor2.sqrt()
+    }
+
+    /// λ² = 1 + Δt/τ (T₀/T − 1).
+    fn berendsen(&self, kinetic: f64, dt: f64) -> f64 {
+        let target = 0.5 * self.degrees_of_freedom * self.kt;
+        (1.0 + dt / self.thermostat.time * (target / kinetic - 1.0)).max(0.0)
+    }
+
+    /// Bussi, Donadio & Parrinello 2007, Eq. A7.
+    fn bussi(&self, kinetic: f64, dt: f64, step: u64, philox: Philox) -> f64 {
+        let g = self.degrees_of_freedom.round().max(1.0);
+        let c = (-dt / self.thermostat.time).exp();
+        let ratio = (1.0 - c) * 0.5 * self.kt / kinetic;
+        let [r, ..] = philox.normals(step, self.number, stream::BUSSI);
+        // A stream of its own for every bath; the sum counts its attempts where particles are numbered.
+        let rest = philox.sum_of_squares(
+            g as u64 - 1,
+            step,
+            stream::BUSSI + (self.number + 1) * stream::BATHS,
+        );
+        (c + ratio * (r * r + rest) + 2.0 * r * (c * ratio).sqrt()).max(0.0)
+    }
+
+    /// Half a step of the chain; returns the factor for the velocities (Martyna, Tuckerman, Tobias &
+    /// Klein 1996, Sec. 4, one Suzuki–Yoshida weight).
+    pub fn nose_hoover_half(&mut self, kinetic: f64, dt: f64) -> f64 {
+        let last = self.chain.len() - 1;
+        let (quarter, eighth) = (0.25 * dt, 0.125 * dt);
+        let mut twice = 2.0 * kinetic;
+        let push = |bath: &mut Self, k: usize, twice: f64| {
+            let pull = if k == 0 {
+                twice - bath.degrees_of_freedom * bath.kt
+            } else {
+                bath.mass(k - 1) * bath.chain[k - 1][1].powi(2) - bath.kt
+            };
+            let friction = if k < last {
+                (-bath.chain[k + 1][1] * eighth).exp()
+            } else {
+                1.0
+            };
+            let v = &mut bath.chain[k][1];
+            *v *= friction;
+            *v += pull / bath_mass(k, bath.degrees_of_freedom, bath.kt, bath.thermostat.time) * quarter;
+            *v *= friction;
+        };
+        for k in (0..=last).rev() {
+            push(self, k, twice);
+        }
+        let factor = (-self.chain[0][1] * 0.5 * dt).exp();
+        twice *= factor * factor;
+        for link in &mut self.chain {
+            link[0] += link[1] * 0.5 * dt;
+        }
+        for k in 0..=last {
+            push(self, k, twice);
+        }
+        factor
+    }
+
+    fn mass(&self, k: usize) -> f64 {
+        bath_mass(k, self.degrees_of_freedom, self.kt, self.thermostat.time)
+    }
+}
+
+/// Q₁ = g kT τ², Q_k = kT τ².
+fn bath_mass(k: usize, degrees_of_freedom: f64, kt: f64, time: f64) -> f64 {
+    let g = if k == 0 { degrees_of_freedom } else { 1.0 };
+    g * kt * time * time
+}

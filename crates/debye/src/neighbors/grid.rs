@@ -1,0 +1,177 @@
+//! [`Grid`]: cells over the region that particles and their images occupy.
+
+use crate::expr::Vec3;
+use crate::system::Cell;
+
+/// A regular grid of small cells, x fastest, so that neighbouring cells along x are one range.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    low: Vec3<f64>,
+    high: Vec3<f64>,
+    per_length: Vec3<f64>,
+    dims: [usize; 3],
+    rows: Vec<StencilRow>,
+}
+
+/// A row of cells along x that can hold neighbours, relative to a cell.
+#[derive(Clone, Copy, Debug)]
+struct StencilRow {
+    y: isize,
+    z: isize,
+    reach: usize,
+}
+
+/// Cells per search radius. A row along x is one range however fine its cells are; along y and z
+/// nine long rows are quicker to search than twenty-five short ones.
+const DIVISION: [f64; 3] = [4.0, 1.0, 1.0];
+
+impl Grid {
+    /// A grid over every place within `radius` of a particle's cell. In directions without
+    /// periodicity it covers the particles.
+    pub fn over(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
+        let (low, high) = region(cell, positions, radius);
+        let most = (4 * positions.len()).clamp(4096, 1 << 28) as f64;
+        let mut size: [f64; 3] = DIVISION.map(|d| radius / d);
+        let dims_for = |size: &[f64; 3]| -> [usize; 3] {
+            std::array::from_fn(|k| (((high[k] - low[k]) / size[k]).floor() as usize).max(1))
+        };
+        let count = |dims: &[usize; 3]| dims.iter().map(|&d| d as f64).product::<f64>();
+        while count(&dims_for(&size)) > most {
+            size = size.map(|s| s * 1.25);
+        }
+        let dims = dims_for(&size);
+        let edge: [f64; 3] =
+            std::array::from_fn(|k| ((high[k] - low[k]) / dims[k] as f64).max(f64::MIN_POSITIVE));
+        let per_length = Vec3::new(1.0 / edge[0], 1.0 / edge[1], 1.0 / edge[2]);
+        Self {
+            low,
+            high,
+            per_length,
+            dims,
+            rows: stencil(edge, radius),
+        }
+    }
+
+    /// The corners of the region.
+    pub fn region(&self) -> (Vec3<f64>, Vec3<f64>) {
+        (self.low, self.high)
+    }
+
+    /// How many cells there are.
+    pub fn cells(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// The cell of a place; places outside belong to the nearest cell.
+    #[inline]
+    pub fn cell_of(&self, r: Vec3<f64>) -> u32 {
+        let s = (r - self.low).scale(self.per_length);
+        let at = |x: f64, n: usize| (x.max(0.0) as usize).min(n - 1);
+        let [nx, ny, nz] = self.dims;
+        ((at(s.z, nz) * ny + at(s.y, ny)) * nx + at(s.x, nx)) as u32
+    }
+
+    /// Ranges of cells (first, one past last) in which neighbours of a cell's particles may be.
+    pub fn neighbours(&self, cell: u32, ranges: &mut Vec<(u32, u32)>) {
+        ranges.clear();
+        let [nx, ny, nz] = self.dims;
+        let (x, rest) = (cell as usize % nx, cell as usize / nx);
+        let (y, z) = (rest % ny, rest / ny);
+        for row in &self.rows {
+            let (Some(y), Some(z)) = (y.checked_add_signed(row.y), z.checked_add_signed(row.z)) else {
+                continue;
+            };
+            if y >= ny || z >= nz {
+                continue;
+            }
+            let base = (z * ny + y) * nx;
+            let (first, last) = (x.saturating_sub(row.reach), (x + row.reach).min(nx - 1));
+            ranges.push(((base + first) as u32, (base + last + 1) as u32));
+        }
+    }
+}
+
+/// Rows of cells that come within `radius` of the cell in the middle.
+fn stencil(edge: [f64; 3], radius: f64) -> Vec<StencilRow> {
+    let gap = |steps: isize, edge: f64| (steps.unsigned_abs() as f64 - 1.0).max(0.0) * edge;
+    let reach = |edge: f64| (radius / edge).floor() as isize + 1;
+    let mut rows = Vec::new();
+    for z in -reach(edge[2])..=reach(edge[2]) {
+        for y in -reach(edge[1])..=reach(edge[1]) {
+            let left2 = radius * radius - gap(y, edge[1]).powi(2) - gap(z, edge[2]).powi(2);
+            if left2 >= 0.0 {
+                rows.push(StencilRow {
+                    y,
+                    z,
+                    reach: (left2.sqrt() / edge[0]).floor() as usize + 1,
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// A box around the cell and everything within `radius` of it.
+fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> (Vec3<f64>, Vec3<f64>) {
+    let (periodic, heights) = (cell.periodic(), cell.heights());
+    let mut from: [f64; 3] = std::array::from_fn(|k| -radius / heights[k]);
+    let mut to: [f64; 3] = std::array::from_fn(|k| 1.0 + radius / heights[k]);
+    if periodic != [true; 3] {
+        let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+        for &r in positions {
+            let s = cell.fractional(r);
+            for (k, (low, high)) in bounds.iter_mut().enumerate() {
+                (*low, *high) = (low.min(s[k]), high.max(s[k]));
+            }
+        }
+        for k in 0..3 {
+            if !periodic[k] && !positions.is_empty() {
+                (from[k], to[k]) = bounds[k];
+            }
+        }
+    }
+    let mut low = Vec3::splat(f64::INFINITY);
+    let mut high = Vec3::splat(f64::NEG_INFINITY);
+    for corner in 0..8 {
+        let pick = |k: usize| if corner >> k & 1 == 0 { from[k] } else { to[k] };
+        let r = cell.position(Vec3::new(pick(0), pick(1), pick(2)));
+        low = Vec3::new(low.x.min(r.x), low.y.min(r.y), low.z.min(r.z));
+        high = Vec3::new(high.x.max(r.x), high.y.max(r.y), high.z.max(r.z));
+    }
+    (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_close_pair_is_in_the_ranges() {
+        let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
+        let grid = Grid::over(&cell, &[], 2.3);
+        let mut state = 12345_u64;
+        let mut next = |scale: f64| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64 * scale
+        };
+        let mut ranges = Vec::new();
+        for _ in 0..20_000 {
+            let a = Vec3::new(next(7.0), next(5.0), next(9.0));
+            let d = Vec3::new(next(4.6) - 2.3, next(4.6) - 2.3, next(4.6) - 2.3);
+            if d.norm() > 2.3 {
+                continue;
+            }
+            let b = grid.cell_of(a + d);
+            grid.neighbours(grid.cell_of(a), &mut ranges);
+            assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&b)));
+        }
+    }
+
+    #[test]
+    fn an_empty_giant_box_stays_small() {
+        let cell = Cell::orthorhombic([1e6; 3]).unwrap();
+        assert!(Grid::over(&cell, &[Vec3::zero(); 10], 1.0).cells() <= 4096);
+    }
+}

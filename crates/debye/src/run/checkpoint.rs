@@ -1,0 +1,327 @@
+//! Checkpoints: written in one piece, told apart when damaged or foreign.
+//!
+//! A file is the eight bytes `DEBYECKP`, the version and the length of the content as 64-bit
+//! little-endian numbers, the content, and its CRC-32. A new one is written beside the old and
+//! renamed over it, so that there is a sound file at every moment; older ones are kept as
+//! `name.1`, `name.2`….
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::codec::{CodecError, Reader, Writer};
+use crate::input::Simulation;
+
+const MAGIC: &[u8; 8] = b"DEBYECKP";
+const VERSION: u64 = 1;
+
+/// Everything a run needs to go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoint {
+    /// Names and checksums of the parts of the input that must be the same.
+    pub fingerprint: Vec<(String, u32)>,
+    /// The step.
+    pub step: u64,
+    /// What ran it.
+    pub device: String,
+    /// The engine's state.
+    pub engine: Vec<u8>,
+    /// How far each output file was written: bytes and frames.
+    pub outputs: Vec<Written>,
+    /// The state of each analysis.
+    pub analyses: Vec<Vec<u8>>,
+    /// Seconds of computing so far.
+    pub seconds: f64,
+}
+
+/// How far an output file was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes.
+    pub bytes: u64,
+    /// Frames or rows.
+    pub frames: u64,
+}
+
+/// Why a checkpoint was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The file could not be read or written.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not sound.
+    #[error("{}: damaged checkpoint: {why}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The file is sound but of another simulation.
+    #[error(
+        "{}: this checkpoint belongs to another simulation: {} changed since. Undo the change, or start anew in another folder",
+        file.display(),
+        changed.join(", ")
+    )]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// Which parts of the input differ.
+        changed: Vec<String>,
+    },
+}
+
+impl Checkpoint {
+    /// Writes it atomically, keeping `keep` files in all.
+    pub fn write(&self, path: &Path, keep: usize) -> Result<(), CheckpointError> {
+        let io = |source| CheckpointError::Io {
+            file: path.to_path_buf(),
+            source,
+        };
+        let folder = path
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let content = self.encode();
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
+        put(MAGIC)?;
+        put(&VERSION.to_le_bytes())?;
+        put(&(content.len() as u64).to_le_bytes())?;
+        put(&content)?;
+        put(&crc32fast::hash(&content).to_le_bytes())?;
+        file.as_file().sync_all().map_err(io)?;
+        for number in (1..keep.max(1)).rev() {
+            let older = if number == 1 {
+                path.to_path_buf()
+            } else {
+                numbered(path, number - 1)
+            };
+            if older.exists() {
+                // A copy of the newest, so that its own name never disappears.
+                let moved = if number == 1 {
+                    fs::copy(&older, numbered(path, 1)).map(drop)
+                } else {
+                    fs::rename(&older, numbered(path, number))
+                };
+                moved.map_err(io)?;
+            }
+        }
+        file.persist(path).map_err(|e| io(e.error))?;
+        Ok(())
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, CheckpointError> {
+        let io = |source| CheckpointError::Io {
+            file: path.to_path_buf(),
+            source,
+        };
+        let damaged = |why: String| CheckpointError::Damaged {
+            file: path.to_path_buf(),
+            why,
+        };
+        let mut bytes = Vec::new();
+        File::open(path)
+            .map_err(io)?
+            .read_to_end(&mut bytes)
+            .map_err(io)?;
+        if bytes.len() < 28 || &bytes[..8] != MAGIC {
+            return Err(damaged("it does not begin as a checkpoint does".into()));
+        }
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
+        if number(8) != VERSION {
+            return Err(damaged(format!(
+                "version {}; this program reads version {VERSION}",
+                number(8)
+            )));
+        }
+        let (length, there) = (number(16), bytes.len() as u64 - 28);
+        if length != there {
+            return Err(damaged(format!(
+                "{there} bytes of content where {length} were written"
+            )));
+        }
+        let content = &bytes[24..bytes.len() - 4];
+        let checksum = u32::from_le_bytes(std::array::from_fn(|k| bytes[bytes.len() - 4 + k]));
+        if crc32fast::hash(content) != checksum {
+            return Err(damaged("its checksum does not fit its content".into()));
+        }
+        Self::decode(content).map_err(|e| damaged(e.0))
+    }
+
+    /// Reads the newest sound checkpoint of a name that belongs to this simulation; a damaged one is passed over
+    /// for the one before, and named in the second value. `None` where there is none at all.
+    pub fn newest(
+        path: &Path,
+        simulation: &Simulation,
+    ) -> Result<Option<(Self, Vec<String>)>, CheckpointError> {
+        let mut passed = Vec::new();
+        let mut first = None;
+        for number in 0.. {
+            let file = if number == 0 {
+                path.to_path_buf()
+            } else {
+                numbered(path, number)
+            };
+            if !file.exists() {
+                if number > 0 {
+                    break;
+                }
+                continue;
+            }
+            match Self::read(&file) {
+                Ok(checkpoint) => {
+                    checkpoint.belongs_to(&file, simulation)?;
+                    return Ok(Some((checkpoint, passed)));
+                }
+                Err(error) => {
+                    passed.push(error.to_string());
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        first.map_or(Ok(None), Err)
+    }
+
+    /// Refuses a checkpoint of another simulation.
+    fn belongs_to(&self, file: &Path, simulation: &Simulation) -> Result<(), CheckpointError> {
+        let expected = fingerprint(simulation);
+        let changed: Vec<String> = expected
+            .iter()
+            .filter(|part| !self.fingerprint.contains(part))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if changed.is_empty() && expected.len() == self.fingerprint.len() {
+            Ok(())
+        } else {
+            Err(CheckpointError::Foreign {
+                file: file.to_path_buf(),
+                changed,
+            })
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::new();
+        w.u64(self.fingerprint.len() as u64);
+        for (name, sum) in &self.fingerprint {
+            w.text(name);
+            w.u64(u64::from(*sum));
+        }
+        w.u64(self.step);
+        w.text(&self.device);
+        w.bytes(&self.engine);
+        w.u64(self.outputs.len() as u64);
+        for written in &self.outputs {
+            w.u64(written.bytes);
+            w.u64(written.frames);
+        }
+        w.u64(self.analyses.len() as u64);
+        self.analyses.iter().for_each(|a| w.bytes(a));
+        w.f64(self.seconds);
+        w.finish()
+    }
+
+    fn decode(content: &[u8]) -> Result<Self, CodecError> {
+        let mut r = Reader::new(content);
+        let mut fingerprint = Vec::new();
+        for _ in 0..r.u64()? {
+            fingerprint.push((r.text()?, r.u64()? as u32));
+        }
+        let (step, device, engine) = (r.u64()?, r.text()?, r.bytes()?.to_vec());
+        let mut outputs = Vec::new();
+        for _ in 0..r.u64()? {
+            outputs.push(Written {
+                bytes: r.u64()?,
+                frames: r.u64()?,
+            });
+        }
+        let mut analyses = Vec::new();
+        for _ in 0..r.u64()? {
+            analyses.push(r.bytes()?.to_vec());
+        }
+        Ok(Self {
+            fingerprint,
+            step,
+            device,
+            engine,
+            outputs,
+            analyses,
+            seconds: r.f64()?,
+        })
+    }
+}
+
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// Checksums of everything that decides the trajectory, by name.
+pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
+    let system = &simulation.system;
+    let f = &simulation.forces;
+    let pairs: Vec<_> = f
+        .pairs
+        .iter()
+        .map(|t| (t.family.name(), t.truncation, &t.rows, t.tail, t.table.f64s()))
+        .collect();
+    let bonds: Vec<_> = f.bonds.iter().map(|t| (t.family.name(), &t.rows)).collect();
+    let angles: Vec<_> = f.angles.iter().map(|t| (t.family.name(), &t.rows)).collect();
+    let dihedrals: Vec<_> = f
+        .dihedrals
+        .iter()
+        .chain(&f.impropers)
+        .map(|t| (t.family.name(), &t.rows))
+        .collect();
+    let mut masses = Writer::new();
+    masses.f64s(&system.particles.masses);
+    masses.f64s(&system.particles.charges);
+    masses.u32s(&system.particles.species);
+    let parts: [(&str, String); 7] = [
+        ("the number of particles", system.particles.len().to_string()),
+        (
+            "units or species",
+            format!(
+                "{:?} {:?} {:?}",
+                system.units,
+                system.species,
+                system.cell.periodic()
+            ),
+        ),
+        (
+            "masses, charges or species of particles",
+            crc32fast::hash(&masses.finish()).to_string(),
+        ),
+        (
+            "topology or exclusions",
+            format!("{:?} {:?}", system.topology, system.exclusions),
+        ),
+        (
+            "[[forces]]",
+            format!(
+                "{pairs:?} {bonds:?} {angles:?} {dihedrals:?} {}",
+                f.coulomb_constant
+            ),
+        ),
+        (
+            "[integrator], thermostats, barostat or seed",
+            format!("{:?}", simulation.dynamics),
+        ),
+        (
+            "precision or neighbour buffer",
+            format!("{:?} {:?}", simulation.run.precision, simulation.neighbors),
+        ),
+    ];
+    parts
+        .map(|(name, text)| (name.to_owned(), crc32fast::hash(text.as_bytes())))
+        .to_vec()
+}

@@ -1,0 +1,366 @@
+//! How a run ends: last structures, analyses, pictures, report, summary.
+
+use std::path::{Path, PathBuf};
+
+use debye_io::{Format, LengthUnit, write_structure};
+
+use super::export::{Export, unwrapped};
+use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
+use super::table::read_table;
+use super::{Outcome, RunError, Running, Summary};
+use crate::analyse::{Column, Snapshot, drift};
+use crate::backend::{Backend, Culprit};
+use crate::input::Simulation;
+use crate::plot::{Paint, Scenery, data_uri};
+use crate::system::{Dimension, Units};
+
+/// Rows a drift needs before it means anything.
+const FEWEST_ROWS: usize = 10;
+
+impl Running<'_> {
+    pub(super) fn conclude(mut self, outcome: Outcome, seconds: f64) -> Result<Summary, RunError> {
+        let last_step = self.engine.step_number();
+        let timestep = self.simulation.dynamics.timestep;
+        let steps = last_step - self.first_step;
+        let md = self.simulation.system.units == Units::Md;
+        let nanoseconds_per_day =
+            (md && seconds > 0.0).then(|| steps as f64 * timestep * 1e-3 / seconds * 86_400.0);
+        if outcome == Outcome::Finished {
+            self.write_structures()?;
+        }
+        let analyses = self.write_analyses()?;
+        self.picture("last.png", true)?;
+        let table = match &self.simulation.output.table {
+            Some(plan) => read_table(&self.folder.join(&plan.file))?.1,
+            None => Vec::new(),
+        };
+        let drift = self.drift(&table)?;
+        let mut report = None;
+        if self.simulation.output.report {
+            let speed = Speed {
+                steps,
+                seconds,
+                nanoseconds_per_day,
+            };
+            let page = self.report(&table, drift, speed, analyses)?.to_html();
+            let path = self.folder.join("report.html");
+            std::fs::write(&path, page).map_err(|e| RunError::write(&path, e))?;
+            report = Some(path);
+        }
+        Ok(Summary {
+            outcome,
+            first_step: self.first_step,
+            last_step,
+            seconds,
+            nanoseconds_per_day,
+            drift: drift.map(|d| d.drift),
+            device: self.engine.device(),
+            report,
+            notes: self.notes,
+            folder: self.folder,
+        })
+    }
+
+    fn write_structures(&mut self) -> Result<(), RunError> {
+        let (particles, cell) = (self.engine.particles(), self.engine.cell());
+        let (step, time) = (self.engine.step_number(), self.engine.observe()?.time);
+        for file in &self.simulation.output.last {
+            let path = self.folder.join(file);
+            let format = Format::from_path(&path)?;
+            let export = Export::new(&self.simulation.system, &[], false);
+            let title = &self.simulation.title;
+            write_structure(
+                &path,
+                &export.structure(format, &particles, &cell, step, time, title),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_analyses(&self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
+        let mut all = Vec::new();
+        for m in &self.outputs.measurements {
+            let result = m.analysis.finish();
+            let path = self.folder.join(&m.plan.file);
+            std::fs::write(&path, result.to_csv()).map_err(|e| RunError::write(&path, e))?;
+            for (number, chart) in result.charts().iter().enumerate() {
+                let suffix = if number == 0 {
+                    String::new()
+                } else {
+                    format!("-{}", number + 1)
+                };
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let picture = path.with_file_name(format!("{stem}{suffix}.png"));
+                let png = chart.to_png()?;
+                std::fs::write(&picture, png).map_err(|e| RunError::write(&picture, e))?;
+            }
+            all.push(result);
+        }
+        Ok(all)
+    }
+
+    /// Renders the particles now; `fresh` replaces a picture that is there already.
+    pub(super) fn picture(&self, name: &str, fresh: bool) -> Result<(), RunError> {
+        let path = self.folder.join(name);
+        if !self.simulation.output.report || (path.exists() && !fresh) {
+            return Ok(());
+        }
+        let (particles, cell) = (self.engine.particles(), self.engine.cell());
+        let unwrapped = unwrapped(&particles, &cell);
+        let names: Vec<String> = self
+            .simulation
+            .system
+            .species
+            .iter()
+            .map(|s| s.name.clone())
+            .collect();
+        let moving = particles.velocities.iter().any(|v| v.norm2() > 0.0);
+        let snapshot = Snapshot {
+            step: self.engine.step_number(),
+            time: 0.0,
+            cell: &cell,
+            positions: &particles.positions,
+            unwrapped: &unwrapped,
+            velocities: Some(&particles.velocities),
+            species: &particles.species,
+        };
+        let paint = if names.len() == 1 && moving {
+            Paint::Speed
+        } else {
+            Paint::Species
+        };
+        let scenery = Scenery {
+            paint,
+            names: &names,
+            ..Scenery::default()
+        };
+        let png = scenery.render(&snapshot)?.to_png()?;
+        std::fs::write(&path, png).map_err(|e| RunError::write(&path, e))
+    }
+
+    /// The drift of the conserved energy, from the table.
+    fn drift(&mut self, table: &[Vec<f64>]) -> Result<Option<DriftFacts>, RunError> {
+        let (Some(times), Some(conserved)) = (table.get(1), table.get(5)) else {
+            return Ok(None);
+        };
+        if times.len() < FEWEST_ROWS || conserved.iter().any(|e| !e.is_finite()) {
+            return Ok(None);
+        }
+        let observation = self.engine.observe()?;
+        let mean = table[6].iter().sum::<f64>() / table[6].len() as f64;
+        let kt = self.simulation.system.units.boltzmann() * mean;
+        Ok(Some(DriftFacts {
+            drift: drift(times, conserved, kt, observation.degrees_of_freedom),
+            timestep: self.simulation.dynamics.timestep,
+            picoseconds: self.simulation.system.units == Units::Md,
+        }))
+    }
+
+    fn report(
+        &mut self,
+        table: &[Vec<f64>],
+        drift: Option<DriftFacts>,
+        speed: Speed,
+        analyses: Vec<crate::analyse::Analysed>,
+    ) -> Result<Report, RunError> {
+        let observation = self.engine.observe()?;
+        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let column = |k: usize| {
+            let c = &layout.columns()[k];
+            Column::new(&c.name, &c.unit, table.get(k).cloned().unwrap_or_default(), None)
+        };
+        let kind = |name: &str| match name {
+            "step" => Some(Kind::Step),
+            "potential" => Some(Kind::Potential),
+            "kinetic" => Some(Kind::Kinetic),
+            "conserved" => Some(Kind::Total),
+            "temperature" => Some(Kind::Temperature),
+            "pressure" => Some(Kind::Pressure),
+            "volume" => Some(Kind::Volume),
+            "density" => Some(Kind::Density),
+            name if name.starts_with("term ") => Some(Kind::Term),
+            _ => None,
+        };
+        // Where nothing is conserved, the total energy is what there is to show.
+        let conserved = table.get(5).is_some_and(|c| c.iter().all(|e| e.is_finite()));
+        let quantities = (0..layout.columns().len())
+            .filter_map(|k| {
+                let name = layout.columns()[k].name.as_str();
+                let kind = if !conserved && name == "total" {
+                    Some(Kind::Total)
+                } else {
+                    kind(name)
+                };
+                if !conserved && name == "conserved" {
+                    return None;
+                }
+                Some(Quantity {
+                    kind: kind?,
+                    column: column(k),
+                })
+            })
+            .collect();
+        let lists = self.engine.lists();
+        Ok(Report {
+            title: self.simulation.title.clone(),
+            program: format!("debye {}", env!("CARGO_PKG_VERSION")),
+            commit: option_env!("DEBYE_COMMIT").map(str::to_owned),
+            date: super::report::utc_now(),
+            host: Host {
+                processor: super::report::processor(),
+                threads: rayon::current_num_threads(),
+                simd: crate::backend::cpu::simd::InstructionSet::detect().name().into(),
+                precision: self.simulation.run.precision.name().into(),
+                device: self.engine.device(),
+            },
+            input: self.simulation.input_text.clone(),
+            system: self.facts(),
+            places: observation
+                .terms
+                .iter()
+                .map(|(term, _)| Place {
+                    term: term.clone(),
+                    place: if term == "tail" {
+                        "analytic".into()
+                    } else {
+                        self.engine.device()
+                    },
+                })
+                .collect(),
+            time: if table.is_empty() {
+                Column::new("time", "", Vec::new(), None)
+            } else {
+                column(1)
+            },
+            table: quantities,
+            drift,
+            stages: self
+                .engine
+                .stages()
+                .list()
+                .iter()
+                .map(|s| Stage {
+                    name: s.name.into(),
+                    seconds: s.seconds,
+                    calls: s.calls,
+                })
+                .collect(),
+            speed,
+            rebuild_interval: (lists.builds > 1).then(|| observation.step as f64 / lists.builds as f64),
+            memory: vec![
+                ("engine".into(), self.engine.bytes() as u64),
+                ("of that, neighbour lists".into(), lists.size.bytes as u64),
+            ],
+            pictures: self.shots(),
+            analyses,
+            warnings: self.notes.clone(),
+        })
+    }
+
+    fn facts(&self) -> SystemFacts {
+        let system = &self.simulation.system;
+        let length = system.units.label(Dimension::LENGTH);
+        let count = |s: usize| {
+            system
+                .particles
+                .species
+                .iter()
+                .filter(|&&k| k as usize == s)
+                .count() as u64
+        };
+        let species = system
+            .species
+            .iter()
+            .enumerate()
+            .map(|(k, s)| (s.name.clone(), count(k)))
+            .collect();
+        let [a, b, c] = self.engine.cell().to_arrays();
+        let lists = self.engine.lists();
+        let cutoff = self.simulation.forces.cutoff();
+        let per_particle = lists.size.entries as f64 / system.particles.len() as f64;
+        let row = |v: [f64; 3]| format!("({:.4}, {:.4}, {:.4})", v[0], v[1], v[2]);
+        SystemFacts {
+            particles: system.particles.len() as u64,
+            species,
+            facts: vec![
+                (
+                    "Cell".into(),
+                    format!("{} {} {} {length}", row(a), row(b), row(c)),
+                ),
+                ("Largest cut-off".into(), format!("{cutoff:.4} {length}")),
+                (
+                    "List buffer now".into(),
+                    format!("{:.4} {length}", lists.radius - cutoff),
+                ),
+                (
+                    "Neighbours listed per particle".into(),
+                    format!("{per_particle:.1}"),
+                ),
+                ("Images beyond the cell".into(), lists.size.images.to_string()),
+                (
+                    "Time step".into(),
+                    format!(
+                        "{} {}",
+                        self.simulation.dynamics.timestep,
+                        system.units.label(Dimension::TIME)
+                    ),
+                ),
+            ],
+        }
+    }
+
+    fn shots(&self) -> Vec<Shot> {
+        let shot = |name: &str, caption: String| {
+            let bytes = std::fs::read(self.folder.join(name)).ok()?;
+            Some(Shot {
+                caption,
+                data_uri: data_uri("image/png", &bytes),
+            })
+        };
+        let last = format!("Step {}", self.engine.step_number());
+        [shot("first.png", "The beginning".into()), shot("last.png", last)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+/// The particles around one that exploded, those with finite positions.
+pub(super) fn write_surroundings(
+    file: &Path,
+    culprit: &Culprit,
+    simulation: &Simulation,
+    engine: &dyn Backend,
+) -> Result<(), RunError> {
+    let particles = engine.particles();
+    let cell = engine.cell();
+    let export = Export::new(&simulation.system, &[], false);
+    let mut whole = export.structure(
+        Format::Xyz,
+        &particles,
+        &cell,
+        culprit.step,
+        0.0,
+        &culprit.to_string(),
+    );
+    let factor = match (simulation.system.units, Format::Xyz.length_unit()) {
+        (Units::Md, LengthUnit::Angstrom) => 10.0,
+        _ => 1.0,
+    };
+    let mut atoms = Vec::new();
+    let mut positions = Vec::new();
+    for &id in &culprit.neighbourhood {
+        let mut r = whole.frame.positions[id as usize];
+        if id == culprit.particle {
+            r = culprit.position.map(|x| x * factor);
+        }
+        if r.iter().all(|x| x.is_finite()) {
+            atoms.push(whole.atoms[id as usize].clone());
+            positions.push(r);
+        }
+    }
+    (whole.atoms, whole.frame.positions) = (atoms, positions);
+    whole.frame.velocities = None;
+    let file: PathBuf = file.to_path_buf();
+    Ok(write_structure(file, &whole)?)
+}

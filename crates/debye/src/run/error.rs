@@ -1,0 +1,108 @@
+//! Why a run ended before its time.
+
+use std::path::{Path, PathBuf};
+
+use super::checkpoint::CheckpointError;
+use crate::analyse::AnalyseError;
+use crate::backend::EngineError;
+use crate::plot::PlotError;
+
+/// Why a run ended before its time.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The engine gave up.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine gave up, and the surroundings of the culprit were written to a file.
+    #[error("{error}. The particles around it are in {}", file.display())]
+    Explained {
+        /// Why.
+        error: EngineError,
+        /// The structure file.
+        file: PathBuf,
+    },
+    /// A checkpoint was refused or could not be written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A structure or trajectory file.
+    #[error(transparent)]
+    Format(#[from] debye_io::IoError),
+    /// An analysis.
+    #[error(transparent)]
+    Analyse(#[from] AnalyseError),
+    /// A picture.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// An output file is shorter than the checkpoint knows.
+    #[error("{} has {length} bytes, but {expected} were written when the checkpoint was made: was it replaced?", file.display())]
+    Shorter {
+        /// The file.
+        file: PathBuf,
+        /// Its length.
+        length: u64,
+        /// The length it had.
+        expected: u64,
+    },
+    /// A table that cannot be read.
+    #[error("{}:{line}: `{found}` is not a row of {expected} numbers", file.display())]
+    Table {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: usize,
+        /// Its beginning.
+        found: String,
+        /// Columns expected.
+        expected: usize,
+    },
+    /// The output folder is not empty.
+    #[error(
+        "the output folder {} exists already. Continue it with --resume, replace it with --overwrite, or name another with --out",
+        folder.display()
+    )]
+    Exists {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The device asked for is not there.
+    #[error(
+        "device `{0}` is not available: this version computes on the CPU. Use --device cpu or --device auto"
+    )]
+    Device(String),
+    /// Threads could not be started.
+    #[error("cannot start {0} threads")]
+    Threads(usize),
+}
+
+impl RunError {
+    pub(super) fn write(file: &Path, source: std::io::Error) -> Self {
+        Self::Write {
+            file: file.to_path_buf(),
+            source,
+        }
+    }
+
+    pub(super) fn read(file: &Path, source: std::io::Error) -> Self {
+        Self::Read {
+            file: file.to_path_buf(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Particles as the file formats want them.
+
+use debye_io::{Atom, Format, Frame, LengthUnit, Structure};
+
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles, System, Units};
+
+/// Which particles are written, and how they are called.
+#[derive(Clone, Debug)]
+pub struct Export {
+    atoms: Vec<Atom>,
+    chosen: Vec<u32>,
+    units: Units,
+    unwrap: bool,
+}
+
+impl Export {
+    /// All particles of the named species (all where none is named).
+    pub fn new(system: &System, species: &[u32], unwrap: bool) -> Self {
+        let p = &system.particles;
+        let chosen: Vec<u32> = (0..p.len() as u32)
+            .filter(|&i| species.is_empty() || species.contains(&p.species[i as usize]))
+            .collect();
+        let atoms = chosen
+            .iter()
+            .map(|&i| {
+                let i = i as usize;
+                let name = &system.species[p.species[i] as usize].name;
+                Atom {
+                    name: name.clone(),
+                    element: name.clone(),
+                    residue: name.clone(),
+                    residue_number: i64::from(p.molecules[i]) + 1,
+                    type_name: Some(name.clone()),
+                    molecule: Some(i64::from(p.molecules[i]) + 1),
+                    charge: Some(p.charges[i]),
+                    mass: Some(p.masses[i]),
+                    ..Atom::default()
+                }
+            })
+            .collect();
+        Self {
+            atoms,
+            chosen,
+            units: system.units,
+            unwrap,
+        }
+    }
+
+    /// Names of the particles.
+    pub fn atoms(&self) -> &[Atom] {
+        &self.atoms
+    }
+
+    /// A frame in the unit of a format. In reduced units the numbers are written as they are.
+    pub fn frame(
+        &self,
+        format: Format,
+        particles: &Particles,
+        cell: &Cell,
+        step: u64,
+        time: f64,
+        title: &str,
+    ) -> Frame {
+        let length_unit = format.length_unit();
+        let factor = match (self.units, length_unit) {
+            (Units::Md, LengthUnit::Angstrom) => 10.0,
+            _ => 1.0,
+        };
+        let place = |&i: &u32| {
+            let i = i as usize;
+            let r = particles.positions[i];
+            let r = if self.unwrap {
+                r + cell.translation(particles.images[i])
+            } else {
+                r
+            };
+            (r * factor).to_array()
+        };
+        let speed = |&i: &u32| (particles.velocities[i as usize] * factor).to_array();
+        Frame {
+            title: title.to_owned(),
+            step: Some(step),
+            time: Some(time),
+            length_unit,
+            cell: Some(cell.to_arrays().map(|row| row.map(|x| x * factor))),
+            positions: self.chosen.iter().map(place).collect(),
+            velocities: matches!(format, Format::Gro | Format::Xyz)
+                .then(|| self.chosen.iter().map(speed).collect()),
+            forces: None,
+        }
+    }
+
+    /// Names and one frame.
+    pub fn structure(
+        &self,
+        format: Format,
+        particles: &Particles,
+        cell: &Cell,
+        step: u64,
+        time: f64,
+        title: &str,
+    ) -> Structure {
+        Structure {
+            atoms: self.atoms.clone(),
+            frame: self.frame(format, particles, cell, step, time, title),
+            ..Structure::default()
+        }
+    }
+}
+
+/// Positions followed through the faces of the cell.
+pub fn unwrapped(particles: &Particles, cell: &Cell) -> Vec<Vec3<f64>> {
+    particles
+        .positions
+        .iter()
+        .zip(&particles.images)
+        .map(|(&r, &n)| r + cell.translation(n))
+        .collect()
+}

@@ -1,0 +1,288 @@
+//! A simulation from beginning to end: schedule, files, checkpoints, report.
+
+pub mod checkpoint;
+pub mod codec;
+mod conclude;
+mod error;
+pub mod export;
+mod outputs;
+pub mod report;
+mod start;
+pub mod table;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+pub use error::RunError;
+pub use start::{engine, resumed_engine};
+
+use crate::analyse::Drift;
+use crate::backend::{Backend, EngineError};
+use crate::input::{CheckpointPlan, Simulation};
+use checkpoint::{Checkpoint, fingerprint};
+use outputs::Outputs;
+
+/// What to do with an output folder that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse to run.
+    #[default]
+    Refuse,
+    /// Go on from its last checkpoint.
+    Resume,
+    /// Remove it.
+    Overwrite,
+}
+
+/// How to run, apart from what.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Threads; `None` for all cores.
+    pub threads: Option<usize>,
+    /// What to do with an output folder that is there already.
+    pub existing: Existing,
+    /// Set from outside to stop soon, with everything written.
+    pub stop: Option<&'a AtomicBool>,
+    /// Told now and then how far the run is.
+    pub progress: Option<&'a mut (dyn FnMut(Progress) + Send)>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Steps done.
+    pub step: u64,
+    /// Steps to do.
+    pub steps: u64,
+    /// Steps per second lately.
+    pub steps_per_second: f64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps were done.
+    Finished,
+    /// It was asked to stop; a checkpoint was written.
+    Interrupted,
+}
+
+/// What came out of a run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where the files are.
+    pub folder: PathBuf,
+    /// The first step of this part of the run.
+    pub first_step: u64,
+    /// The last.
+    pub last_step: u64,
+    /// Seconds it took, files included.
+    pub seconds: f64,
+    /// Simulated nanoseconds per day, where time has that unit.
+    pub nanoseconds_per_day: Option<f64>,
+    /// Drift of the conserved energy, where there is one and the table has enough rows.
+    pub drift: Option<Drift>,
+    /// Where it ran.
+    pub device: String,
+    /// The report, if one was written.
+    pub report: Option<PathBuf>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Summary {
+    /// Steps per second of this part of the run.
+    pub fn steps_per_second(&self) -> f64 {
+        (self.last_step - self.first_step) as f64 / self.seconds.max(1e-9)
+    }
+}
+
+/// Seconds between two looks at the clock, the stop flag and the progress bar.
+const GLANCE: f64 = 0.2;
+/// Seconds between checkpoints whatever the plan says.
+const LONGEST_UNSAVED: f64 = 300.0;
+
+/// Runs a simulation and writes what its plan asks for.
+pub fn run(simulation: &Simulation, mut options: RunOptions) -> Result<Summary, RunError> {
+    let pool = start::threads(options.threads)?;
+    pool.install(|| Running::begin(simulation, &mut options)?.finish(&mut options))
+}
+
+/// A run on its way.
+struct Running<'a> {
+    simulation: &'a Simulation,
+    folder: PathBuf,
+    checkpoint: CheckpointPlan,
+    engine: Box<dyn Backend>,
+    outputs: Outputs,
+    first_step: u64,
+    began: Instant,
+    saved: Instant,
+    seconds_before: f64,
+    notes: Vec<String>,
+}
+
+impl<'a> Running<'a> {
+    fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
+        let folder = simulation.output.folder.clone();
+        let plan = simulation.output.checkpoint.clone().unwrap_or(CheckpointPlan {
+            every: u64::MAX,
+            file: "run.checkpoint".into(),
+            keep: 2,
+        });
+        start::prepare_folder(&folder, options.existing)?;
+        let mut notes = simulation.warnings.clone();
+        let found = match options.existing {
+            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
+            _ => None,
+        };
+        let now = Instant::now();
+        let mut running = match found {
+            Some((saved, passed)) => {
+                notes.extend(
+                    passed
+                        .into_iter()
+                        .map(|why| format!("{why}; the one before it was taken")),
+                );
+                let mut engine = start::resumed_engine(simulation, &saved.engine)?;
+                if saved.device != engine.device() {
+                    let (then, here) = (&saved.device, engine.device());
+                    notes.push(format!(
+                        "begun on {then}, continued on {here}: the bits may differ from one run"
+                    ));
+                }
+                let example = engine.observe()?;
+                let written = (&saved.outputs[..], &saved.analyses[..]);
+                let outputs = Outputs::open(simulation, &folder, &example, Some(written))?;
+                let (first_step, seconds_before) = (saved.step, saved.seconds);
+                Self {
+                    simulation,
+                    folder,
+                    checkpoint: plan,
+                    engine,
+                    outputs,
+                    first_step,
+                    began: now,
+                    saved: now,
+                    seconds_before,
+                    notes,
+                }
+            }
+            None => {
+                if options.existing == Existing::Resume {
+                    notes.push("no checkpoint found: the run begins at step 0".into());
+                }
+                let mut engine = start::engine(simulation)?;
+                if let Some(m) = &simulation.minimize {
+                    notes.push(start::minimise(engine.as_mut(), m)?);
+                }
+                let example = engine.observe()?;
+                let mut outputs = Outputs::open(simulation, &folder, &example, None)?;
+                std::fs::write(folder.join("input.toml"), &simulation.input_text)
+                    .map_err(|e| RunError::write(&folder.join("input.toml"), e))?;
+                outputs.record(engine.as_mut())?;
+                Self {
+                    simulation,
+                    folder,
+                    checkpoint: plan,
+                    engine,
+                    outputs,
+                    first_step: 0,
+                    began: now,
+                    saved: now,
+                    seconds_before: 0.0,
+                    notes,
+                }
+            }
+        };
+        running.picture("first.png", running.first_step == 0)?;
+        running.save()?;
+        // What came before the first step is not part of the speed.
+        running.began = Instant::now();
+        Ok(running)
+    }
+
+    fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {
+        let steps = self.simulation.run.steps;
+        let (mut rate, mut glance) = (100.0, Instant::now());
+        let mut since = self.engine.step_number();
+        let stop = options.stop;
+        let stopped = || stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        while self.engine.step_number() < steps && !stopped() {
+            let step = self.engine.step_number();
+            let due = self.outputs.next_after(step).unwrap_or(u64::MAX);
+            let saves = (step / self.checkpoint.every)
+                .saturating_add(1)
+                .saturating_mul(self.checkpoint.every);
+            let soon = step.saturating_add(((rate * GLANCE) as u64).max(1));
+            let target = due.min(saves).min(steps).min(soon);
+            let observe = self.outputs.wants_row(target) && target == due;
+            if let Err(error) = self.engine.advance(target - step, observe) {
+                return Err(self.explain(error));
+            }
+            if target == due {
+                self.outputs.record(self.engine.as_mut())?;
+            }
+            if target == saves || self.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED {
+                self.save()?;
+            }
+            let seconds = glance.elapsed().as_secs_f64();
+            if seconds > 0.5 * GLANCE {
+                rate = (target - since) as f64 / seconds;
+                (glance, since) = (Instant::now(), target);
+                if let Some(tell) = &mut options.progress {
+                    tell(Progress {
+                        step: target,
+                        steps,
+                        steps_per_second: rate,
+                    });
+                }
+            }
+        }
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.save()?;
+        let outcome = if self.engine.step_number() >= steps {
+            Outcome::Finished
+        } else {
+            Outcome::Interrupted
+        };
+        self.conclude(outcome, seconds)
+    }
+
+    /// A checkpoint, after everything it refers to is on the disk.
+    fn save(&mut self) -> Result<(), RunError> {
+        let outputs = self.outputs.sync()?;
+        let checkpoint = Checkpoint {
+            fingerprint: fingerprint(self.simulation),
+            step: self.engine.step_number(),
+            device: self.engine.device(),
+            engine: self.engine.save(),
+            outputs,
+            analyses: self
+                .outputs
+                .measurements
+                .iter()
+                .map(|m| m.analysis.save())
+                .collect(),
+            seconds: self.seconds_before + self.began.elapsed().as_secs_f64(),
+        };
+        checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+
+    /// Writes the surroundings of a particle that exploded.
+    fn explain(&mut self, error: EngineError) -> RunError {
+        let EngineError::Exploded(culprit) = &error else {
+            return error.into();
+        };
+        let file = self.folder.join("explosion.xyz");
+        match conclude::write_surroundings(&file, culprit, self.simulation, self.engine.as_ref()) {
+            Ok(()) => RunError::Explained { error, file },
+            Err(_) => error.into(),
+        }
+    }
+}
