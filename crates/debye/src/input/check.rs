@@ -1,7 +1,5 @@
 //! Checks of a whole system that no single key can fail.
 
-use std::collections::HashMap;
-
 use crate::expr::Vec3;
 use crate::system::System;
 
@@ -17,17 +15,14 @@ pub struct Overlap {
 /// The first pair of particles closer than `distance`, excluded pairs left aside; `None` where there
 /// is none.
 ///
-/// Time is proportional to the number of particles however they are spread: they are hashed into
-/// boxes 16 times as wide as `distance`, and only those near a border look beyond their own.
+/// Time is proportional to the number of particles however they are spread: they are hashed by boxes
+/// 16 times as wide as `distance`, and only those near a border look beyond their own.
 pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
-    let finite = |r: &Vec3<f64>| r.x.is_finite() && r.y.is_finite() && r.z.is_finite();
     if !(distance.is_finite() && distance > 0.0) {
         return None;
     }
     let cell = &system.cell;
     let width = 16.0 * distance;
-    // Positions beyond the range of i64 saturate; they then share a box and are compared.
-    let place = |r: Vec3<f64>| r.to_array().map(|x| (x / width).floor() as i64);
     let near_face = cell.heights().to_array().map(|height| distance / height);
     let positions: Vec<Vec3<f64>> = system
         .particles
@@ -35,58 +30,76 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
         .iter()
         .map(|r| cell.wrap(*r).0)
         .collect();
-    let mut boxes: HashMap<[i64; 3], Vec<u32>> = HashMap::with_capacity(positions.len());
+    // Buckets hold the last particle put there, which leads to the one before it. Two boxes may share
+    // a bucket: the distance decides.
+    let bits = (2 * positions.len()).max(2).next_power_of_two().trailing_zeros();
+    let mut last = vec![NOBODY; 1 << bits];
+    let mut before = vec![NOBODY; positions.len()];
+    // Positions beyond the range of i64 saturate.
+    let place = |x: f64| (x / width).floor() as i64;
+    let bucket = |place: [i64; 3]| {
+        let [x, y, z] = place.map(|x| x as u64);
+        let mixed = x.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ y.wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(21)
+            ^ z.wrapping_mul(0x1656_67b1_9e37_79f9).rotate_left(42);
+        (mixed.wrapping_mul(0xff51_afd7_ed55_8ccd) >> (64 - bits)) as usize
+    };
+    let mut looked: Vec<usize> = Vec::new();
     for (i, &r) in positions.iter().enumerate() {
-        if !finite(&r) {
+        if !(r.x.is_finite() && r.y.is_finite() && r.z.is_finite()) {
             continue;
         }
         let s = cell.fractional(r).to_array();
-        let shifts = |axis: usize| -> &'static [i32] {
-            match (
-                cell.periodic()[axis],
-                s[axis] < near_face[axis],
-                s[axis] > 1.0 - near_face[axis],
-            ) {
-                (false, _, _) | (true, false, false) => &[0],
+        let shifts: [&[i32]; 3] = std::array::from_fn(|axis| {
+            let (low, high) = (s[axis] < near_face[axis], s[axis] > 1.0 - near_face[axis]);
+            match (cell.periodic()[axis], low, high) {
+                (false, _, _) | (true, false, false) => &[0][..],
                 (true, true, false) => &[0, 1],
                 (true, false, true) => &[0, -1],
                 (true, true, true) => &[0, 1, -1],
             }
-        };
-        let mut looked: Vec<[i64; 3]> = Vec::new();
-        for &a in shifts(0) {
-            for &b in shifts(1) {
-                for &c in shifts(2) {
-                    let image = r + cell.translation([a, b, c]);
+        });
+        looked.clear();
+        for &a in shifts[0] {
+            for &b in shifts[1] {
+                for &c in shifts[2] {
+                    let image = (r + cell.translation([a, b, c])).to_array();
+                    let [x, y, z] = image.map(|x| [place(x - distance), place(x + distance)]);
                     for corner in 0..8 {
-                        let side = |bit: u32| {
-                            if corner >> bit & 1 == 0 {
-                                -distance
-                            } else {
-                                distance
-                            }
-                        };
-                        let key = place(image + Vec3::new(side(0), side(1), side(2)));
-                        if !looked.contains(&key) {
-                            looked.push(key);
+                        let at = [x[corner & 1], y[corner >> 1 & 1], z[corner >> 2]];
+                        // A corner in the same box as the one before it along an axis adds nothing.
+                        let new = [(x, 1), (y, 2), (z, 4)]
+                            .iter()
+                            .all(|(ends, bit)| corner & bit == 0 || ends[0] != ends[1]);
+                        let at = bucket(at);
+                        if new && !looked.contains(&at) {
+                            looked.push(at);
                         }
                     }
                 }
             }
         }
-        for &j in looked.iter().filter_map(|key| boxes.get(key)).flatten() {
-            let apart = cell.minimum_image(r - positions[j as usize]).norm();
-            if apart < distance && !system.exclusions.contains(i as u32, j) {
-                return Some(Overlap {
-                    particles: [j as usize, i],
-                    distance: apart,
-                });
+        for &at in &looked {
+            let mut j = last[at];
+            while j != NOBODY {
+                let apart = cell.minimum_image(r - positions[j as usize]).norm();
+                if apart < distance && !system.exclusions.contains(i as u32, j) {
+                    return Some(Overlap {
+                        particles: [j as usize, i],
+                        distance: apart,
+                    });
+                }
+                j = before[j as usize];
             }
         }
-        boxes.entry(place(r)).or_default().push(i as u32);
+        let own = bucket(r.to_array().map(place));
+        before[i] = std::mem::replace(&mut last[own], i as u32);
     }
     None
 }
+
+/// The end of a chain of particles.
+const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {

@@ -223,9 +223,14 @@ impl<'a> Terms<'_, 'a> {
                 }
                 Ok(Truncation::Switch { from })
             }
-            (Some(Truncation::Switch { .. }), ..) => {
-                Err(section.missing("switch_from", &format!("switch_from = {}", self.example())))
-            }
+            (Some(Truncation::Switch { .. }), ..) => Err(section.missing(
+                "switch_from",
+                if self.units == Units::Md {
+                    "switch_from = \"10 Å\""
+                } else {
+                    "switch_from = 2.0"
+                },
+            )),
             (_, Some(_), Some(item)) => Err(item
                 .key_error("`switch_from` belongs to truncation = \"switch\"")
                 .expected("no such key")

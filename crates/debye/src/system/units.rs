@@ -382,7 +382,7 @@ mod tests {
         for (text, dimension, expected) in [
             ("1 eV", D::ENERGY, 96.485_332_123_310_02),
             ("1 meV", D::ENERGY, 0.096_485_332_123_310_02),
-            ("1 J", D::ENERGY, 6.022_140_76e20),
+            ("1e-20 J", D::ENERGY, 6.022_140_76),
             ("1 hartree", D::ENERGY, 2_625.499_639_48),
             ("2 Ry", D::ENERGY, 2_625.499_639_48),
             ("16.6053906717384 bar", D::PRESSURE, 1.0),
@@ -449,6 +449,11 @@ mod tests {
             refused("12 angstrm", Dimension::LENGTH),
             "unknown unit `angstrm` in \"12 angstrm\"; did you mean `angstrom`?"
         );
+        assert_eq!(
+            refused("39.948 g", Dimension::MASS),
+            "\"39.948 g\" is 2.4e25 u for every single particle: is a `/mol` missing?"
+        );
+        assert!(refused("1 kJ", Dimension::ENERGY).contains("/mol"));
         assert!(refused("twelve", Dimension::LENGTH).contains("must begin with a number"));
         for text in [
             "", "12 Å^", "12 (Å", "12 Å)", "1 nm^200", "12 //Å", "nan", "inf Å", "1e999", "1 nm^2^",

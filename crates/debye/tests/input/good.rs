@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use debye::input::{AnalysisKind, Buffer, DeviceChoice, Minimize, MinimizeKind, Precision, Simulation};
+use debye::backend::Precision;
+use debye::input::{AnalysisKind, Buffer, DeviceChoice, Minimize, MinimizeKind, Simulation};
 use debye::integrate::{BarostatKind, Coupling, Scheme, ThermostatKind};
 use debye::system::{Units, velocities};
 use debye::truncation::Truncation;

@@ -19,6 +19,8 @@
 
 mod bonded;
 mod pair;
+#[cfg(test)]
+mod tests;
 
 pub use bonded::BondedFamily;
 pub use pair::{MixingRule, PairTermBuilder, pair_potential};

@@ -57,6 +57,16 @@ pub enum QuantityError {
         /// The unit.
         unit: String,
     },
+    /// A mole of something where one particle's share was meant.
+    #[error("\"{text}\" is {value:.1e} {unit} for every single particle: is a `/mol` missing?")]
+    PerMole {
+        /// The quantity as written.
+        text: String,
+        /// What it amounts to.
+        value: f64,
+        /// The unit of the run.
+        unit: String,
+    },
     /// A length where a time was asked for.
     #[error("expected {expected}{}, found \"{text}\" ({found})", such_as(.example))]
     Dimension {
@@ -242,8 +252,19 @@ pub(super) fn quantity(units: Units, text: &str, expected: Dimension) -> Result<
             example: expected.example(units),
         });
     }
-    finite(number * factor.value * AVOGADRO.powi(i32::from(factor.avogadro)))
+    let value = finite(number * factor.value * AVOGADRO.powi(i32::from(factor.avogadro)))?;
+    if factor.avogadro == 1 && value.abs() > ABSURD {
+        return Err(QuantityError::PerMole {
+            text: text.into(),
+            value,
+            unit: units.label(expected),
+        });
+    }
+    Ok(value)
 }
+
+/// No particle has such a mass or energy in u or kJ/mol; 1 g and 1 kJ are far beyond.
+const ABSURD: f64 = 1e15;
 
 /// Bytes of the number at the start: `-1_000.5e-3` of `-1_000.5e-3 nm`, `1` of `1 e`.
 fn number_length(text: &str) -> usize {
