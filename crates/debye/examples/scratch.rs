@@ -112,8 +112,25 @@ fn main() {
         e.clear_stages();
         let b0 = e.lists().builds;
         let t = std::time::Instant::now();
-        e.advance(steps, false).unwrap();
+        let mut each: Vec<(bool, f64)> = Vec::new();
+        for _ in 0..steps {
+            let b = e.lists().builds;
+            let t = std::time::Instant::now();
+            e.advance(1, false).unwrap();
+            each.push((e.lists().builds > b, t.elapsed().as_secs_f64()));
+        }
         let s = t.elapsed().as_secs_f64();
+        for kind in [false, true] {
+            let mut v: Vec<f64> = each.iter().filter(|x| x.0 == kind).map(|x| x.1).collect();
+            v.sort_by(f64::total_cmp);
+            if !v.is_empty() {
+                println!(
+                    "   rebuild {kind}: 10% {:.3} ms, median {:.3} ms",
+                    v[v.len() / 10] * 1e3,
+                    v[v.len() / 2] * 1e3
+                );
+            }
+        }
         println!(
             "{:?} {} atoms {:.1} steps/s; {:.1} Matom-steps/s; builds every {:.1}, radius {:.3}, {:?}, {:.0} B/atom",
             precision,
