@@ -63,7 +63,11 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 
 /// Facts as `name  value`, names in a column.
 pub fn facts(rows: &[(&str, String)]) -> String {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     rows.iter()
         .map(|(name, value)| format!("  {name:width$}  {value}\n"))
         .collect()
@@ -100,8 +104,16 @@ pub fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
         format!("{seconds:.1} s")
     } else if seconds < 3600.0 {
-        format!("{} min {:.0} s", (seconds / 60.0) as u64, (seconds % 60.0).floor())
+        format!(
+            "{} min {:.0} s",
+            (seconds / 60.0) as u64,
+            (seconds % 60.0).floor()
+        )
     } else {
-        format!("{} h {} min", (seconds / 3600.0) as u64, (seconds % 3600.0 / 60.0) as u64)
+        format!(
+            "{} h {} min",
+            (seconds / 3600.0) as u64,
+            (seconds % 3600.0 / 60.0) as u64
+        )
     }
 }

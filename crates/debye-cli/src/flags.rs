@@ -49,10 +49,7 @@ impl ThreadFlag {
     }
 
     /// Works on this many threads.
-    pub fn install<T: Send>(
-        self,
-        work: impl FnOnce() -> Result<T, Failure> + Send,
-    ) -> Result<T, Failure> {
+    pub fn install<T: Send>(self, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
         with_threads(self.number(), work)?
     }
 }

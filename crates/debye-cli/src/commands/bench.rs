@@ -18,7 +18,12 @@ use crate::flags::{ThreadFlag, precision};
 #[command(after_help = after_help())]
 pub struct Bench {
     /// Cases, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "lj4k,lj32k,argon-droplet", value_name = "NAMES")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "lj4k,lj32k,argon-droplet",
+        value_name = "NAMES"
+    )]
     cases: Vec<String>,
     /// Arithmetic, one or more separated by commas
     #[arg(long, value_delimiter = ',', default_value = "mixed", value_parser = precision(), value_name = "NAMES")]
@@ -62,11 +67,31 @@ enum Kind {
 const MELT_ENERGY: f64 = -6.773_368_053;
 
 const CASES: &[Case] = &[
-    Case { name: "lj4k", what: "LJ melt, 10³ cells = 4 000 atoms", kind: Kind::Melt(10) },
-    Case { name: "lj32k", what: "LJ melt, 20³ cells = 32 000 atoms", kind: Kind::Melt(20) },
-    Case { name: "lj98k", what: "LJ melt, 29³ cells = 97 556 atoms", kind: Kind::Melt(29) },
-    Case { name: "lj256k", what: "LJ melt, 40³ cells = 256 000 atoms", kind: Kind::Melt(40) },
-    Case { name: "lj1m", what: "LJ melt, 63³ cells = 1 000 188 atoms", kind: Kind::Melt(63) },
+    Case {
+        name: "lj4k",
+        what: "LJ melt, 10³ cells = 4 000 atoms",
+        kind: Kind::Melt(10),
+    },
+    Case {
+        name: "lj32k",
+        what: "LJ melt, 20³ cells = 32 000 atoms",
+        kind: Kind::Melt(20),
+    },
+    Case {
+        name: "lj98k",
+        what: "LJ melt, 29³ cells = 97 556 atoms",
+        kind: Kind::Melt(29),
+    },
+    Case {
+        name: "lj256k",
+        what: "LJ melt, 40³ cells = 256 000 atoms",
+        kind: Kind::Melt(40),
+    },
+    Case {
+        name: "lj1m",
+        what: "LJ melt, 63³ cells = 1 000 188 atoms",
+        kind: Kind::Melt(63),
+    },
     Case {
         name: "argon-droplet",
         what: "sphere of 14 147 argon atoms at rest, cut 12 Å, 2 fs",
@@ -125,7 +150,15 @@ impl Bench {
         }
         let mut all = Vec::new();
         if !self.json {
-            let head = ["case", "particles", "precision", "steps/s", "ns/day", "µs/atom/step", "bytes/atom"];
+            let head = [
+                "case",
+                "particles",
+                "precision",
+                "steps/s",
+                "ns/day",
+                "µs/atom/step",
+                "bytes/atom",
+            ];
             console::print(&line(&head.map(String::from)))?;
         }
         for case in chosen {

@@ -142,7 +142,11 @@ impl Answer {
             ]
         };
         let mut rows = vec![["energy", "total", "", "per particle"].map(String::from).to_vec()];
-        rows.extend(self.terms.iter().map(|(name, value)| energy(&format!("  {name}"), *value)));
+        rows.extend(
+            self.terms
+                .iter()
+                .map(|(name, value)| energy(&format!("  {name}"), *value)),
+        );
         rows.push(energy("potential", self.potential));
         rows.push(energy("kinetic", self.kinetic));
         let mut plain = |name: &str, value: f64, unit: &str| {
@@ -153,14 +157,21 @@ impl Answer {
         if let Some(bar) = self.pressure_bar {
             plain("", bar, "bar");
         }
-        for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"].iter().zip(self.pressure_tensor) {
+        for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"]
+            .iter()
+            .zip(self.pressure_tensor)
+        {
             plain(&format!("  {name}"), value, &l.pressure);
         }
         plain("volume", self.volume, &format!("{}³", l.length));
         let largest = forces.iter().map(|f| f.norm2()).fold(0.0, f64::max).sqrt();
         plain("largest force", largest, &l.force);
         let count = console::grouped(self.particles as u64);
-        format!("{count} particles, {} precision\n{}", self.precision, console::columns(&rows))
+        format!(
+            "{count} particles, {} precision\n{}",
+            self.precision,
+            console::columns(&rows)
+        )
     }
 }
 

@@ -1,7 +1,10 @@
 //! The commands, one file each.
 
+mod analyze;
 mod bench;
+mod build;
 mod energy;
+mod info;
 mod run;
 
 use std::process::ExitCode;
@@ -15,7 +18,10 @@ use crate::failure::Failure;
 pub enum Command {
     Run(run::Run),
     Energy(energy::Energy),
+    Build(build::Build),
+    Analyze(analyze::Analyze),
     Bench(bench::Bench),
+    Info(info::Info),
 }
 
 impl Command {
@@ -24,7 +30,10 @@ impl Command {
         match self {
             Self::Run(command) => command.execute(),
             Self::Energy(command) => command.execute(),
+            Self::Build(command) => command.execute(),
+            Self::Analyze(command) => command.execute(),
             Self::Bench(command) => command.execute(),
+            Self::Info(command) => command.execute(),
         }
     }
 }

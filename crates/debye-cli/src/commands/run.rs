@@ -122,7 +122,10 @@ fn header(simulation: &Simulation, threads: Option<usize>) -> String {
     };
     let particles = s.system.particles.len() as u64;
     let mut rows = vec![
-        ("device", format!("{device}, {} precision", s.run.precision.name())),
+        (
+            "device",
+            format!("{device}, {} precision", s.run.precision.name()),
+        ),
         (
             "particles",
             format!("{} ({})", console::grouped(particles), species(s)),
@@ -205,22 +208,37 @@ fn terms(simulation: &Simulation) -> Vec<(String, String)> {
             Truncation::Switch { .. } => "switched",
         };
         let tail = if term.tail { ", tail correction" } else { "" };
-        rows.push((term.name.clone(), format!("{} over pairs, {end}{tail}", term.family.name())));
+        rows.push((
+            term.name.clone(),
+            format!("{} over pairs, {end}{tail}", term.family.name()),
+        ));
     }
     let mut bonded = |name: &str, family: &str, count: usize, what: &str| {
         rows.push((name.to_owned(), format!("{family}, {count} {what}")));
     };
-    f.bonds.iter().for_each(|b| bonded(&b.name, b.family.name(), t.bonds.len(), "bonds"));
-    f.angles.iter().for_each(|b| bonded(&b.name, b.family.name(), t.angles.len(), "angles"));
-    f.dihedrals.iter().for_each(|b| bonded(&b.name, b.family.name(), t.dihedrals.len(), "dihedrals"));
-    f.impropers.iter().for_each(|b| bonded(&b.name, b.family.name(), t.impropers.len(), "impropers"));
+    f.bonds
+        .iter()
+        .for_each(|b| bonded(&b.name, b.family.name(), t.bonds.len(), "bonds"));
+    f.angles
+        .iter()
+        .for_each(|b| bonded(&b.name, b.family.name(), t.angles.len(), "angles"));
+    f.dihedrals
+        .iter()
+        .for_each(|b| bonded(&b.name, b.family.name(), t.dihedrals.len(), "dihedrals"));
+    f.impropers
+        .iter()
+        .for_each(|b| bonded(&b.name, b.family.name(), t.impropers.len(), "impropers"));
     rows
 }
 
 fn closing(simulation: &Simulation, s: &Summary) -> String {
     let mut rows = Vec::new();
     let steps = s.last_step - s.first_step;
-    let mut done = format!("{} steps in {}", console::grouped(steps), console::duration(s.seconds));
+    let mut done = format!(
+        "{} steps in {}",
+        console::grouped(steps),
+        console::duration(s.seconds)
+    );
     if s.first_step > 0 {
         done += &format!(", from step {}", s.first_step);
     }
@@ -240,7 +258,11 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
             }
             Units::LennardJones => (d.per_freedom, d.per_freedom_error, "kT/τ/dof"),
         };
-        let caution = if d.converged { "" } else { " (a short series: the error is a lower bound)" };
+        let caution = if d.converged {
+            ""
+        } else {
+            " (a short series: the error is a lower bound)"
+        };
         rows.push(("drift", format!("{rate:.2e} ± {error:.1e} {unit}{caution}")));
     }
     let place = s.report.as_ref().unwrap_or(&s.folder);
@@ -298,7 +320,9 @@ impl Meter {
         let bar = self.bar.get_or_insert_with(|| {
             let style = "  {wide_bar} {pos}/{len} steps  {msg}  {eta} left";
             let bar = ProgressBar::new(p.steps);
-            bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(
+                ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
             bar.set_position(p.step);
             bar.reset_eta();
             bar
