@@ -14,6 +14,8 @@ use crate::input::Simulation;
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
 const VERSION: u64 = 1;
+/// How the names of checkpoints begin that are being written; a killed run leaves one behind.
+pub(super) const UNFINISHED: &str = ".unfinished-checkpoint-";
 
 /// Everything a run needs to go on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +91,10 @@ impl Checkpoint {
             .filter(|p| !p.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
         let content = self.encode();
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(folder)
+            .map_err(io)?;
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
         put(MAGIC)?;
         put(&VERSION.to_le_bytes())?;
@@ -257,6 +262,17 @@ impl Checkpoint {
             seconds: r.f64()?,
         })
     }
+}
+
+/// Whether a folder has a file that begins as a checkpoint does.
+pub(super) fn holds_checkpoint(folder: &Path) -> bool {
+    let begins = |path: PathBuf| {
+        let mut start = [0; 8];
+        File::open(path)
+            .and_then(|mut file| file.read_exact(&mut start))
+            .is_ok_and(|()| &start == MAGIC)
+    };
+    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| begins(entry.path())))
 }
 
 fn numbered(path: &Path, number: usize) -> PathBuf {

@@ -81,6 +81,17 @@ pub enum RunError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The output folder holds what no run left there.
+    #[error("the output folder {} is not touched: {why}. Name another with --out", folder.display())]
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        why: String,
+    },
+    /// The output folder is a file.
+    #[error("the output folder {} is a file. Name a folder with --out, or in [output] of the input", .0.display())]
+    NotAFolder(PathBuf),
     /// The device asked for is not there.
     #[error(
         "device `{0}` is not available: this version computes on the CPU. Use --device cpu or --device auto"

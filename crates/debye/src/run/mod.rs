@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{engine, resumed_engine};
+pub use start::{engine, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
 use crate::backend::{Backend, EngineError};
@@ -31,7 +31,7 @@ pub enum Existing {
     Refuse,
     /// Go on from its last checkpoint.
     Resume,
-    /// Remove it.
+    /// Remove the files in it, if a run left them there.
     Overwrite,
 }
 
@@ -107,8 +107,9 @@ const LONGEST_UNSAVED: f64 = 300.0;
 
 /// Runs a simulation and writes what its plan asks for.
 pub fn run(simulation: &Simulation, mut options: RunOptions) -> Result<Summary, RunError> {
-    let pool = start::threads(options.threads)?;
-    pool.install(|| Running::begin(simulation, &mut options)?.finish(&mut options))
+    with_threads(options.threads, || {
+        Running::begin(simulation, &mut options)?.finish(&mut options)
+    })?
 }
 
 /// A run on its way.
@@ -133,7 +134,7 @@ impl<'a> Running<'a> {
             file: "run.checkpoint".into(),
             keep: 2,
         });
-        start::prepare_folder(&folder, options.existing)?;
+        start::inspect_folder(&folder, options.existing, simulation)?;
         let mut notes = simulation.warnings.clone();
         let found = match options.existing {
             Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
@@ -148,7 +149,8 @@ impl<'a> Running<'a> {
                         .map(|why| format!("{why}; the one before it was taken")),
                 );
                 let mut engine = start::resumed_engine(simulation, &saved.engine)?;
-                if saved.device != engine.device() {
+                start::prepare_folder(&folder, options.existing, simulation)?;
+                if !start::same_device(&saved.device, &engine.device()) {
                     let (then, here) = (&saved.device, engine.device());
                     notes.push(format!(
                         "begun on {then}, continued on {here}: the bits may differ from one run"
@@ -176,13 +178,12 @@ impl<'a> Running<'a> {
                     notes.push("no checkpoint found: the run begins at step 0".into());
                 }
                 let mut engine = start::engine(simulation)?;
+                start::prepare_folder(&folder, options.existing, simulation)?;
                 if let Some(m) = &simulation.minimize {
                     notes.push(start::minimise(engine.as_mut(), m)?);
                 }
                 let example = engine.observe()?;
                 let mut outputs = Outputs::open(simulation, &folder, &example, None)?;
-                std::fs::write(folder.join("input.toml"), &simulation.input_text)
-                    .map_err(|e| RunError::write(&folder.join("input.toml"), e))?;
                 outputs.record(engine.as_mut())?;
                 Self {
                     simulation,

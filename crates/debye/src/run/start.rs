@@ -2,13 +2,21 @@
 
 use std::path::Path;
 
+use super::checkpoint::{UNFINISHED, holds_checkpoint};
 use super::{Existing, RunError};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::{Backend, Settings};
 use crate::input::{Buffer, DeviceChoice, Minimize, Simulation};
 
-/// A pool of threads; all cores where no number is given.
-pub(super) fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
+/// The input file as it was read, in the output folder.
+const INPUT_COPY: &str = "input.toml";
+
+/// Works on a number of threads; on all cores where none is given.
+pub fn with_threads<T: Send>(number: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T, RunError> {
+    threads(number).map(|pool| pool.install(work))
+}
+
+fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
     let number = number.unwrap_or(0);
     rayon::ThreadPoolBuilder::new()
         .num_threads(number)
@@ -16,21 +24,66 @@ pub(super) fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunErr
         .map_err(|_| RunError::Threads(number))
 }
 
-/// An empty folder, or the one to go on in.
-pub(super) fn prepare_folder(folder: &Path, existing: Existing) -> Result<(), RunError> {
-    let occupied = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if occupied {
-        match existing {
-            Existing::Refuse => {
-                return Err(RunError::Exists {
-                    folder: folder.to_path_buf(),
-                });
-            }
-            Existing::Resume => {}
-            Existing::Overwrite => std::fs::remove_dir_all(folder).map_err(|e| RunError::write(folder, e))?,
+/// Refuses an output folder that is not to be written to. Nothing is changed.
+pub(super) fn inspect_folder(
+    folder: &Path,
+    existing: Existing,
+    simulation: &Simulation,
+) -> Result<(), RunError> {
+    let owned = folder.to_path_buf();
+    if folder.exists() && !folder.is_dir() {
+        return Err(RunError::NotAFolder(owned));
+    }
+    if !std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Ok(());
+    }
+    if existing == Existing::Refuse {
+        return Err(RunError::Exists { folder: owned });
+    }
+    let refused = |why: String| Err(RunError::Occupied { folder: owned, why });
+    let copy = folder.join(INPUT_COPY);
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(&copy).is_some() && place(&copy) == place(&simulation.input_path) {
+        return refused(format!("its {INPUT_COPY} is the input of this run"));
+    }
+    let begun_alike = std::fs::read(&copy).is_ok_and(|text| text == simulation.input_text.as_bytes());
+    if begun_alike || holds_checkpoint(folder) {
+        Ok(())
+    } else {
+        refused("it holds files, but no run of this program".into())
+    }
+}
+
+/// Makes the folder, or takes the files of an earlier run out of it, and puts a copy of the input in.
+pub(super) fn prepare_folder(
+    folder: &Path,
+    existing: Existing,
+    simulation: &Simulation,
+) -> Result<(), RunError> {
+    let fail = |e| RunError::write(folder, e);
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let stale = existing == Existing::Overwrite && !path.is_dir();
+        if stale || name.starts_with(UNFINISHED) {
+            std::fs::remove_file(&path).map_err(|e| RunError::write(&path, e))?;
         }
     }
-    std::fs::create_dir_all(folder).map_err(|e| RunError::write(folder, e))
+    let copy = folder.join(INPUT_COPY);
+    if existing == Existing::Resume && copy.exists() {
+        return Ok(());
+    }
+    std::fs::write(&copy, &simulation.input_text).map_err(|e| RunError::write(&copy, e))
+}
+
+/// Whether two descriptions of a device differ at most in the number of threads, which changes nothing.
+pub(super) fn same_device(a: &str, b: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        let kept = text.split(", ").filter(|part| !part.ends_with(" threads"));
+        kept.map(str::to_owned).collect()
+    };
+    parts(a) == parts(b)
 }
 
 /// The engine a simulation asks for, at step 0.

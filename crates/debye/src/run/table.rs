@@ -186,9 +186,11 @@ impl Table {
     }
 
     fn put(&mut self, text: &str) -> Result<(), RunError> {
-        self.file
-            .write_all(text.as_bytes())
-            .map_err(|e| RunError::write(&self.path, e))?;
+        if let Err(e) = self.file.write_all(text.as_bytes()) {
+            // A full disk leaves whole rows.
+            let _ = self.file.set_len(self.written.bytes);
+            return Err(RunError::write(&self.path, e));
+        }
         self.written.bytes += text.len() as u64;
         self.written.frames += 1;
         Ok(())

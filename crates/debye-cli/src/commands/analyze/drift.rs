@@ -1,0 +1,122 @@
+//! `debye analyze drift`: the slope of the conserved energy in a table.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use debye::analyse::drift;
+use debye::run::table::read_table;
+use debye::system::Units;
+use serde::Serialize;
+
+use crate::console;
+use crate::failure::Failure;
+
+/// The table of a run.
+#[derive(Args)]
+pub struct Table {
+    /// The table a run wrote (energy.csv)
+    table: PathBuf,
+    /// Leave out rows before this time
+    #[arg(long, default_value_t = 0.0, value_name = "TIME")]
+    from: f64,
+    /// The column to look at
+    #[arg(long, default_value = "conserved")]
+    column: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    rows: usize,
+    units: &'static str,
+    slope: f64,
+    slope_error: f64,
+    deviation: f64,
+    kt_per_time_per_dof: f64,
+    kt_per_time_per_dof_error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kt_per_ns_per_dof: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kt_per_ns_per_dof_error: Option<f64>,
+    converged: bool,
+}
+
+impl Table {
+    /// Does it.
+    pub fn execute(&self) -> Result<(), Failure> {
+        let file = self.table.display();
+        let (names, columns) = read_table(&self.table)?;
+        let bare = |name: &str| name.split(" (").next().unwrap_or_default().trim().to_owned();
+        let find = |wanted: &str| {
+            names.iter().position(|name| bare(name) == wanted).ok_or_else(|| {
+                let known: Vec<String> = names.iter().map(|n| bare(n)).collect();
+                Failure::refused(format!(
+                    "{file} has no column `{wanted}`; it has {}",
+                    known.join(", ")
+                ))
+            })
+        };
+        let time = find("time")?;
+        let units = if names[time].contains("ps") {
+            Units::Md
+        } else {
+            Units::LennardJones
+        };
+        let kept: Vec<usize> = (0..columns[time].len())
+            .filter(|&i| columns[time][i] >= self.from)
+            .collect();
+        let column = |k: usize| -> Vec<f64> { kept.iter().map(|&i| columns[k][i]).collect() };
+        let (times, energies) = (column(time), column(find(&self.column)?));
+        let (kinetic, temperature) = (column(find("kinetic")?), column(find("temperature")?));
+        if times.len() < 3 || energies.iter().any(|e| !e.is_finite()) {
+            return Err(Failure::refused(format!(
+                "{file}: {} rows of `{}`; a drift needs at least three, all of them finite",
+                times.len(),
+                self.column
+            )));
+        }
+        // The table says how many degrees of freedom there are: twice the kinetic energy in kT.
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let kt = units.boltzmann() * mean(&temperature);
+        let freedom = 2.0 * mean(&kinetic) / kt;
+        let d = drift(&times, &energies, kt, freedom);
+        let per_ns = (units == Units::Md).then(|| d.per_nanosecond());
+        if self.json {
+            let answer = Answer {
+                rows: times.len(),
+                units: units.name(),
+                slope: d.slope,
+                slope_error: d.standard_error,
+                deviation: d.deviation,
+                kt_per_time_per_dof: d.per_freedom,
+                kt_per_time_per_dof_error: d.per_freedom_error,
+                kt_per_ns_per_dof: per_ns.map(|[rate, _]| rate),
+                kt_per_ns_per_dof_error: per_ns.map(|[_, error]| error),
+                converged: d.converged,
+            };
+            return console::print(&console::json(&answer)?);
+        }
+        let ([rate, error], unit) = match per_ns {
+            Some(both) => (both, "kT/ns/dof"),
+            None => ([d.per_freedom, d.per_freedom_error], "kT/τ/dof"),
+        };
+        let mut rows = vec![
+            ("drift", format!("{rate:.3e} ± {error:.1e} {unit}")),
+            (
+                "slope",
+                format!("{:.4e} ± {:.1e} per unit of time", d.slope, d.standard_error),
+            ),
+            ("deviation", format!("{:.4e} about the line", d.deviation)),
+            ("rows", times.len().to_string()),
+        ];
+        if !d.converged {
+            rows.push((
+                "caution",
+                "the series is short for its correlation: the errors are lower bounds".into(),
+            ));
+        }
+        console::print(&console::facts(&rows))
+    }
+}

@@ -1,0 +1,293 @@
+//! [`Frames`]: a trajectory file as the analyses want it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use debye::analyse::{Labels, Snapshot};
+use debye::expr::Vec3;
+use debye::system::{Cell, Dimension, Species, Units};
+use debye_io::{Atom, Frame, LengthUnit, ReadFrames, Trajectory, read_structure};
+
+use crate::failure::Failure;
+use crate::flags::units;
+
+/// Which trajectory, and what it does not say itself.
+#[derive(Args)]
+pub struct Source {
+    /// The trajectory: xtc, dcd, gro, pdb or xyz
+    trajectory: PathBuf,
+    /// Structure file with names of the atoms, for xtc and dcd
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
+    /// Unit system the run had
+    #[arg(long, value_parser = units(), default_value = "md")]
+    units: Units,
+    /// Masses, where the structure file has none: Ar=39.948,Ne=20.18 [default: 1]
+    #[arg(long, value_delimiter = ',', value_name = "NAME=MASS")]
+    masses: Vec<String>,
+    /// Time between frames, where the file does not say
+    #[arg(long, value_name = "TIME")]
+    interval: Option<String>,
+    /// Edges of the cell, where the file does not say: three lengths
+    #[arg(long, value_delimiter = ',', num_args = 1, value_name = "A,B,C")]
+    cell: Vec<String>,
+    /// Leave out so many frames at the beginning
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    skip: usize,
+    /// Take every Nth frame
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    stride: u64,
+    /// The particles were written where they went (unwrap = true): do not follow them through the faces
+    #[arg(long)]
+    unwrapped: bool,
+}
+
+/// The frames of a trajectory, with species, masses and unwrapped positions.
+pub struct Frames {
+    name: String,
+    trajectory: Trajectory,
+    /// The first frame, read ahead.
+    first: Option<Frame>,
+    units: Units,
+    labels: Labels,
+    species: Vec<u32>,
+    masses: Arc<[f64]>,
+    charges: Arc<[f64]>,
+    cell: Option<Cell>,
+    interval: Option<f64>,
+    skip: usize,
+    stride: usize,
+    unwrapped: bool,
+    count: usize,
+}
+
+impl Frames {
+    /// Opens a trajectory and reads its first frame.
+    pub fn open(source: &Source) -> Result<Self, Failure> {
+        let name = source.trajectory.display().to_string();
+        let mut trajectory = Trajectory::open(&source.trajectory)?;
+        let first = trajectory.next_frame()?;
+        let first = first.ok_or_else(|| Failure::refused(format!("{name} holds no frame")))?;
+        let count = first.positions.len();
+        let atoms = match &source.topology {
+            Some(file) => read_structure(file)?.atoms,
+            None if trajectory.format().has_atoms() => read_structure(&source.trajectory)?.atoms,
+            None => vec![
+                Atom {
+                    name: "A".into(),
+                    ..Atom::default()
+                };
+                count
+            ],
+        };
+        if atoms.len() != count {
+            return Err(Failure::refused(format!(
+                "{name} has {count} particles in its first frame, but the structure file {}",
+                atoms.len()
+            )));
+        }
+        let quantity = |flag: &str, text: &str, dimension: Dimension| {
+            let read = source.units.quantity(text, dimension);
+            read.map_err(|e| Failure::refused(format!("--{flag} {text}: {e}")))
+        };
+        let given = source.masses.iter().map(|text| match text.split_once('=') {
+            Some((name, mass)) => Ok((name.trim(), quantity("masses", mass, Dimension::MASS)?)),
+            None => Err(Failure::refused(format!(
+                "--masses {text}: expected NAME=MASS, such as Ar=39.948"
+            ))),
+        });
+        let given = given.collect::<Result<Vec<_>, _>>()?;
+        let (mut list, mut species, mut masses): (Vec<Species>, Vec<u32>, Vec<f64>) = Default::default();
+        for atom in &atoms {
+            let called = atom.type_name.as_ref().unwrap_or(&atom.name);
+            let index = list.iter().position(|s| s.name == *called);
+            species.push(index.unwrap_or(list.len()) as u32);
+            let told = given
+                .iter()
+                .find(|(name, _)| name == called)
+                .map(|(_, mass)| *mass);
+            let mass = told.or(atom.mass).unwrap_or(1.0);
+            masses.push(mass);
+            if index.is_none() {
+                let (name, charge) = (called.clone(), atom.charge.unwrap_or(0.0));
+                list.push(Species { name, mass, charge });
+            }
+        }
+        let cell = match &source.cell[..] {
+            [] => None,
+            [a, b, c] => {
+                let edge = |text: &str| quantity("cell", text, Dimension::LENGTH);
+                let edges = [edge(a)?, edge(b)?, edge(c)?];
+                Some(Cell::orthorhombic(edges).map_err(Failure::refused)?)
+            }
+            other => {
+                return Err(Failure::refused(format!(
+                    "--cell takes three lengths, not {}",
+                    other.len()
+                )));
+            }
+        };
+        let interval = source.interval.as_deref();
+        Ok(Self {
+            name,
+            trajectory,
+            first: Some(first),
+            units: source.units,
+            labels: Labels::new(source.units, &list),
+            species,
+            masses: masses.into(),
+            charges: atoms.iter().map(|a| a.charge.unwrap_or(0.0)).collect(),
+            cell,
+            interval: interval
+                .map(|text| quantity("interval", text, Dimension::TIME))
+                .transpose()?,
+            skip: source.skip,
+            stride: source.stride as usize,
+            unwrapped: source.unwrapped,
+            count: 0,
+        })
+    }
+
+    /// The unit system.
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    /// Units and species in words.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Masses of the particles.
+    pub fn masses(&self) -> Arc<[f64]> {
+        Arc::clone(&self.masses)
+    }
+
+    /// Charges of the particles.
+    pub fn charges(&self) -> Arc<[f64]> {
+        Arc::clone(&self.charges)
+    }
+
+    /// Frames taken.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The cell of the first frame.
+    pub fn cell(&self) -> Result<Cell, Failure> {
+        match &self.first {
+            Some(frame) => self.cell_of(frame),
+            None => Err(Failure::failed("the first frame is gone")),
+        }
+    }
+
+    /// Two species by their names.
+    pub fn pair(&self, text: &str) -> Result<[u32; 2], Failure> {
+        let names = &self.labels.species;
+        let find = |name: &str| names.iter().position(|n| n == name).map(|i| i as u32);
+        // A name may hold a hyphen itself: every place to split is tried.
+        let splits = text
+            .match_indices('-')
+            .map(|(at, _)| (&text[..at], &text[at + 1..]));
+        for (a, b) in splits {
+            if let (Some(a), Some(b)) = (find(a), find(b)) {
+                return Ok([a, b]);
+            }
+        }
+        Err(Failure::refused(format!(
+            "--pair {text}: expected two of the species {}, joined by a hyphen{}",
+            names.join(", "),
+            if names.len() == 1 && names[0] == "A" {
+                "; --topology gives a file with names"
+            } else {
+                ""
+            }
+        )))
+    }
+
+    /// Hands every frame to `take`.
+    pub fn for_each(
+        &mut self,
+        mut take: impl FnMut(&Snapshot) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut number, mut before): (usize, Option<Vec<Vec3<f64>>>) = (0, None);
+        loop {
+            let next = match self.first.take() {
+                Some(frame) => Some(frame),
+                None => self.trajectory.next_frame()?,
+            };
+            let Some(frame) = next else { break };
+            let cell = self.cell_of(&frame)?;
+            let factor = self.factor(&frame);
+            let scaled = |v: &[f64; 3]| Vec3::new(v[0], v[1], v[2]) * factor;
+            let raw: Vec<Vec3<f64>> = frame.positions.iter().map(scaled).collect();
+            let follows = before
+                .as_ref()
+                .filter(|old| !self.unwrapped && old.len() == raw.len());
+            let unwrapped: Vec<Vec3<f64>> = match follows {
+                Some(old) => old
+                    .iter()
+                    .zip(&raw)
+                    .map(|(&o, &r)| o + cell.minimum_image(r - o))
+                    .collect(),
+                None => raw.clone(),
+            };
+            let taken = number >= self.skip && (number - self.skip).is_multiple_of(self.stride);
+            if taken {
+                let positions: Vec<Vec3<f64>> = raw.iter().map(|&r| cell.wrap(r).0).collect();
+                let velocities: Option<Vec<Vec3<f64>>> = frame
+                    .velocities
+                    .as_ref()
+                    .map(|all| all.iter().map(scaled).collect());
+                let time = match self.interval {
+                    Some(interval) => number as f64 * interval,
+                    None => frame.time.unwrap_or(number as f64),
+                };
+                take(&Snapshot {
+                    step: frame.step.unwrap_or(number as u64),
+                    time,
+                    cell: &cell,
+                    positions: &positions,
+                    unwrapped: &unwrapped,
+                    velocities: velocities.as_deref(),
+                    species: &self.species,
+                })
+                .map_err(|e| Failure::refused(format!("{}, frame {}: {e}", self.name, number + 1)))?;
+                self.count += 1;
+            }
+            before = Some(unwrapped);
+            number += 1;
+        }
+        if self.count == 0 {
+            return Err(Failure::refused(format!(
+                "{}: all of its {number} frames were skipped",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// What a length of the frame is in the unit of the analysis.
+    fn factor(&self, frame: &Frame) -> f64 {
+        match (self.units, frame.length_unit) {
+            (Units::Md, LengthUnit::Angstrom) => 0.1,
+            _ => 1.0,
+        }
+    }
+
+    fn cell_of(&self, frame: &Frame) -> Result<Cell, Failure> {
+        if let Some(cell) = &self.cell {
+            return Ok(cell.clone());
+        }
+        let vectors = frame.cell.ok_or_else(|| {
+            Failure::refused(format!(
+                "{} does not say its cell; give it with --cell a,b,c",
+                self.name
+            ))
+        })?;
+        let factor = self.factor(frame);
+        let cell = Cell::triclinic(vectors.map(|row| row.map(|x| x * factor)));
+        cell.map_err(|e| Failure::refused(format!("{}: {e}", self.name)))
+    }
+}

@@ -1,0 +1,275 @@
+//! `debye analyze`: what a trajectory or a table shows.
+
+mod drift;
+mod frames;
+mod info;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use debye::analyse::{
+    Analysed, Analysis, Axis, Density, Lags, Msd, MsdOptions, Rdf, RdfOptions, Vacf, Window,
+};
+use debye::system::Dimension;
+use serde::Serialize;
+
+use crate::console;
+use crate::failure::Failure;
+use crate::flags::ThreadFlag;
+use frames::{Frames, Source};
+
+/// Analyse a trajectory, or the drift of an energy table
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  debye analyze info argon.out/argon.xtc
+  debye analyze rdf argon.out/argon.xtc --topology argon.out/final.gro --pair Ar-Ar --r-max \"12 Å\"
+  debye analyze msd melt.out/melt.dcd --units lj
+  debye analyze drift argon.out/energy.csv
+
+Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.")]
+pub struct Analyze {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Radial distribution function and coordination numbers
+    Rdf {
+        #[command(flatten)]
+        source: Source,
+        /// Two species, such as Na-Cl [default: all particles]
+        #[arg(long)]
+        pair: Option<String>,
+        /// Largest distance [default: half the shortest height of the cell]
+        #[arg(long)]
+        r_max: Option<String>,
+        /// Bins
+        #[arg(long, default_value_t = 200)]
+        bins: usize,
+        #[command(flatten)]
+        to: Destination,
+    },
+    /// Mean-square displacement and diffusion coefficient
+    Msd {
+        #[command(flatten)]
+        source: Source,
+        /// Longest lag in frames
+        #[arg(long, default_value_t = 1000)]
+        lags: usize,
+        #[command(flatten)]
+        to: Destination,
+    },
+    /// Density profile along an axis
+    Density {
+        #[command(flatten)]
+        source: Source,
+        /// Axis
+        #[arg(long, default_value = "z")]
+        axis: AxisName,
+        /// Bins
+        #[arg(long, default_value_t = 200)]
+        bins: usize,
+        #[command(flatten)]
+        to: Destination,
+    },
+    /// Velocity autocorrelation (gro and xyz trajectories hold velocities)
+    Vacf {
+        #[command(flatten)]
+        source: Source,
+        /// Longest lag in frames
+        #[arg(long, default_value_t = 200)]
+        lags: usize,
+        #[command(flatten)]
+        to: Destination,
+    },
+    /// Drift of the conserved energy, from the table of a run
+    Drift(drift::Table),
+    /// What a trajectory or structure file holds
+    Info(info::Look),
+}
+
+/// Where results go.
+#[derive(Args)]
+struct Destination {
+    /// CSV file; the pictures take its name [default: the analysis' name]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print the numbers as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    threads: ThreadFlag,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AxisName {
+    X,
+    Y,
+    Z,
+}
+
+/// Time origins that correlations keep.
+const ORIGINS: usize = 16;
+
+impl Analyze {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::Rdf {
+                source,
+                pair,
+                r_max,
+                bins,
+                to,
+            } => to.follow(source, |frames| {
+                let unit = frames.units();
+                let r_max = match r_max {
+                    Some(text) => unit
+                        .quantity(text, Dimension::LENGTH)
+                        .map_err(|e| Failure::refused(format!("--r-max {text}: {e}")))?,
+                    None => {
+                        let h = frames.cell()?.heights();
+                        0.5 * h.x.min(h.y).min(h.z)
+                    }
+                };
+                let pair = pair.as_deref().map(|text| frames.pair(text)).transpose()?;
+                let options = RdfOptions {
+                    pair,
+                    r_max,
+                    bins: *bins,
+                };
+                Ok(Box::new(Rdf::new(options, frames.labels())?))
+            }),
+            What::Msd { source, lags, to } => to.follow(source, |frames| {
+                let window = Window {
+                    longest: *lags,
+                    origins: ORIGINS,
+                    lags: Lags::PerDecade(20),
+                };
+                let options = MsdOptions {
+                    window,
+                    masses: Some(frames.masses()),
+                    fit: None,
+                };
+                Ok(Box::new(Msd::new(options, frames.labels())?))
+            }),
+            What::Density {
+                source,
+                axis,
+                bins,
+                to,
+            } => to.follow(source, |frames| {
+                let axis = match axis {
+                    AxisName::X => Axis::X,
+                    AxisName::Y => Axis::Y,
+                    AxisName::Z => Axis::Z,
+                };
+                let density = Density::new(axis, *bins, frames.masses(), frames.charges(), frames.labels())?;
+                Ok(Box::new(density))
+            }),
+            What::Vacf { source, lags, to } => to.follow(source, |frames| {
+                Ok(Box::new(Vacf::new(
+                    Vacf::every_lag(*lags, ORIGINS),
+                    frames.labels(),
+                )?))
+            }),
+            What::Drift(table) => table.execute(),
+            What::Info(look) => look.execute(),
+        }?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Serialize)]
+struct Number<'a> {
+    name: &'a str,
+    unit: &'a str,
+    value: f64,
+    error: Option<f64>,
+    note: &'a str,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    analysis: &'a str,
+    frames: usize,
+    results: Vec<Number<'a>>,
+    files: Vec<String>,
+}
+
+impl Destination {
+    /// Feeds every frame to an analysis and writes what comes out.
+    fn follow(
+        &self,
+        source: &Source,
+        make: impl FnOnce(&mut Frames) -> Result<Box<dyn Analysis>, Failure> + Send,
+    ) -> Result<(), Failure> {
+        let (result, count) = self.threads.install(|| {
+            let mut frames = Frames::open(source)?;
+            let mut analysis = make(&mut frames)?;
+            frames.for_each(|snapshot| Ok(analysis.add(snapshot)?))?;
+            Ok((analysis.finish(), frames.count()))
+        })?;
+        let files = write(&result, self.output.as_deref())?;
+        if self.json {
+            let answer = Answer {
+                analysis: &result.name,
+                frames: count,
+                results: numbers(&result),
+                files,
+            };
+            return console::print(&console::json(&answer)?);
+        }
+        let mut text = format!("{}, {count} frames\n", result.title);
+        for s in &result.scalars {
+            text += &format!("  {} = {}", s.name, console::short(s.value));
+            if s.error.is_finite() {
+                text += &format!(" ± {:.1e}", s.error);
+            }
+            text += format!(" {} {}", s.unit, s.note).trim_end();
+            text.push('\n');
+        }
+        text += &format!("  written: {}\n", files.join(", "));
+        console::print(&text)
+    }
+}
+
+fn numbers(result: &Analysed) -> Vec<Number<'_>> {
+    let number = |s: &'_ debye::analyse::Scalar| s.error.is_finite().then_some(s.error);
+    result
+        .scalars
+        .iter()
+        .map(|s| Number {
+            name: &s.name,
+            unit: &s.unit,
+            value: s.value,
+            error: number(s),
+            note: &s.note,
+        })
+        .collect()
+}
+
+/// Writes the CSV file and the pictures.
+fn write(result: &Analysed, output: Option<&Path>) -> Result<Vec<String>, Failure> {
+    let csv = output.map_or_else(
+        || PathBuf::from(format!("{}.csv", result.name)),
+        Path::to_path_buf,
+    );
+    console::save(&csv, result.to_csv().as_bytes())?;
+    let mut files = vec![csv.display().to_string()];
+    let stem = csv.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for (number, chart) in result.charts().iter().enumerate() {
+        let suffix = if number == 0 {
+            String::new()
+        } else {
+            format!("-{}", number + 1)
+        };
+        let picture = csv.with_file_name(format!("{stem}{suffix}.png"));
+        console::save(&picture, &chart.to_png()?)?;
+        files.push(picture.display().to_string());
+    }
+    Ok(files)
+}

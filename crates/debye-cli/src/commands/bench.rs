@@ -1,0 +1,302 @@
+//! `debye bench`: steps per second on the standard cases, through the code that `debye run` uses.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use debye::backend::{Backend, Precision};
+use debye::input::{DeviceChoice, Simulation};
+use debye::system::{Dimension, Units};
+use serde::Serialize;
+
+use crate::console;
+use crate::failure::Failure;
+use crate::flags::{ThreadFlag, precision};
+
+/// Measure steps per second and ns per day on the standard cases
+#[derive(Args)]
+#[command(after_help = after_help())]
+pub struct Bench {
+    /// Cases, separated by commas
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "lj4k,lj32k,argon-droplet",
+        value_name = "NAMES"
+    )]
+    cases: Vec<String>,
+    /// Arithmetic, one or more separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "mixed", value_parser = precision(), value_name = "NAMES")]
+    precision: Vec<Precision>,
+    /// Where to compute: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    #[command(flatten)]
+    threads: ThreadFlag,
+    /// Seconds to measure each for, after the warm-up
+    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
+    seconds: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if s > 0.0 && s <= 3600.0 => Ok(s),
+        _ => Err("expected a number of seconds, at most 3600".into()),
+    }
+}
+
+/// A standard case: what it is, and the energy it must have before it is timed.
+struct Case {
+    name: &'static str,
+    what: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// fcc melt of so many cells along each side.
+    Melt(usize),
+    /// Argon at rest: builder keys, and the energy in eV.
+    Argon(&'static str, f64),
+}
+
+/// Energy per atom of the fcc lattice at ρ* = 0.8442, Lennard-Jones cut at 2.5 σ.
+const MELT_ENERGY: f64 = -6.773_368_053;
+
+const CASES: &[Case] = &[
+    Case {
+        name: "lj4k",
+        what: "LJ melt, 10³ cells = 4 000 atoms",
+        kind: Kind::Melt(10),
+    },
+    Case {
+        name: "lj32k",
+        what: "LJ melt, 20³ cells = 32 000 atoms",
+        kind: Kind::Melt(20),
+    },
+    Case {
+        name: "lj98k",
+        what: "LJ melt, 29³ cells = 97 556 atoms",
+        kind: Kind::Melt(29),
+    },
+    Case {
+        name: "lj256k",
+        what: "LJ melt, 40³ cells = 256 000 atoms",
+        kind: Kind::Melt(40),
+    },
+    Case {
+        name: "lj1m",
+        what: "LJ melt, 63³ cells = 1 000 188 atoms",
+        kind: Kind::Melt(63),
+    },
+    Case {
+        name: "argon-droplet",
+        what: "sphere of 14 147 argon atoms at rest, cut 12 Å, 2 fs",
+        kind: Kind::Argon("radius_spacings = 15, side_spacings = 48", -154.984_370_3),
+    },
+    Case {
+        name: "argon-sphere",
+        what: "sphere of 1 047 293 argon atoms at rest, cut 12 Å, 2 fs",
+        kind: Kind::Argon(
+            "radius_spacings = 63, side_spacings = 200, edge_spacing = 5.256",
+            -12_007.954_13,
+        ),
+    },
+];
+
+fn after_help() -> String {
+    let mut text = String::from(
+        "Examples:\n  debye bench\n  debye bench --cases lj32k,lj1m --precision mixed,double --json\n\nCases:\n",
+    );
+    for case in CASES {
+        text += &format!("  {:14} {}\n", case.name, case.what);
+    }
+    text + "\nLJ melts: ρ* 0.8442, started at T* 1.44, cut at 2.5 σ, Δt* 0.005, NVE. The energy of the\n\
+            first configuration is compared with a stored value before anything is timed."
+}
+
+/// What was measured.
+#[derive(Serialize)]
+struct Measured {
+    case: &'static str,
+    particles: usize,
+    device: String,
+    precision: &'static str,
+    threads: usize,
+    steps_per_second: f64,
+    ns_per_day: Option<f64>,
+    microseconds_per_atom_step: f64,
+    bytes_per_particle: f64,
+    steps: u64,
+    seconds: f64,
+    /// The fastest stretch, for machines that others use too.
+    best_steps_per_second: f64,
+    energy_error: f64,
+}
+
+impl Bench {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let mut chosen = Vec::new();
+        for name in &self.cases {
+            let found = CASES.iter().find(|c| c.name == name);
+            chosen.push(found.ok_or_else(|| {
+                let known: Vec<&str> = CASES.iter().map(|c| c.name).collect();
+                Failure::refused(format!("unknown case `{name}`; known are {}", known.join(", ")))
+            })?);
+        }
+        let mut all = Vec::new();
+        if !self.json {
+            let head = [
+                "case",
+                "particles",
+                "precision",
+                "steps/s",
+                "ns/day",
+                "µs/atom/step",
+                "bytes/atom",
+            ];
+            console::print(&line(&head.map(String::from)))?;
+        }
+        for case in chosen {
+            for &precision in &self.precision {
+                let measured = self.threads.install(|| self.measure(case, precision))?;
+                if !self.json {
+                    console::print(&line(&measured.cells()))?;
+                }
+                all.push(measured);
+            }
+        }
+        if self.json {
+            console::print(&console::json(&all)?)?;
+        } else if let Some(first) = all.first() {
+            console::print(&format!("on {}\n", first.device))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn measure(&self, case: &'static Case, precision: Precision) -> Result<Measured, Failure> {
+        let mut simulation = case.simulation()?;
+        simulation.run.precision = precision;
+        simulation.run.device = self.device;
+        let mut engine = debye::run::engine(&simulation)?;
+        let energy_error = case.check(engine.as_mut(), &simulation)?;
+        let particles = simulation.system.particles.len();
+
+        // The melt has to melt, and the list has to find its buffer.
+        engine.advance(WARM_UP, false)?;
+        let began = Instant::now();
+        let (mut steps, mut stretch, mut best) = (0, 10, 0.0_f64);
+        while began.elapsed().as_secs_f64() < self.seconds {
+            let lap = Instant::now();
+            engine.advance(stretch, false)?;
+            steps += stretch;
+            let rate = stretch as f64 / lap.elapsed().as_secs_f64();
+            if lap.elapsed().as_secs_f64() > 0.5 * STRETCH {
+                best = best.max(rate);
+            }
+            stretch = ((rate * STRETCH.min(0.25 * self.seconds)) as u64).max(1);
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        let rate = steps as f64 / seconds;
+        let md = simulation.system.units == Units::Md;
+        Ok(Measured {
+            case: case.name,
+            particles,
+            device: engine.device(),
+            precision: precision.name(),
+            threads: self.threads.number().unwrap_or_else(crate::commands::cores),
+            steps_per_second: rate,
+            ns_per_day: md.then(|| rate * simulation.dynamics.timestep * 1e-3 * 86_400.0),
+            microseconds_per_atom_step: 1e6 / (rate * particles as f64),
+            bytes_per_particle: engine.bytes() as f64 / particles as f64,
+            steps,
+            seconds,
+            best_steps_per_second: best.max(rate),
+            energy_error,
+        })
+    }
+}
+
+/// Steps before the clock starts.
+const WARM_UP: u64 = 200;
+/// Seconds between two looks at the clock.
+const STRETCH: f64 = 0.5;
+
+fn line(cells: &[String; 7]) -> String {
+    let [case, particles, precision, rate, day, each, memory] = cells;
+    format!("{case:14} {particles:>10} {precision:>9} {rate:>10} {day:>9} {each:>13} {memory:>11}\n")
+}
+
+impl Measured {
+    fn cells(&self) -> [String; 7] {
+        [
+            self.case.into(),
+            console::grouped(self.particles as u64),
+            self.precision.into(),
+            console::short(self.steps_per_second),
+            self.ns_per_day.map_or("–".into(), console::short),
+            format!("{:.5}", self.microseconds_per_atom_step),
+            format!("{:.0}", self.bytes_per_particle),
+        ]
+    }
+}
+
+impl Case {
+    /// The input file of the case.
+    fn input(&self) -> String {
+        match self.kind {
+            Kind::Melt(cells) => format!(
+                "units = \"lj\"\n\
+                 [system]\nbuild = {{ kind = \"lattice\", lattice = \"fcc\", cells = {cells}, density = 0.8442 }}\n\
+                 [species.A]\n\
+                 [[forces]]\nkind = \"lennard-jones\"\ncutoff = 2.5\ntruncation = \"cut\"\nepsilon = 1.0\nsigma = 1.0\n\
+                 [integrator]\nkind = \"nve\"\ntimestep = 0.005\n\
+                 [run]\nsteps = 1\ntemperature = 1.44\n"
+            ),
+            Kind::Argon(build, _) => format!(
+                "units = \"md\"\n\
+                 [system]\nbuild = {{ kind = \"sphere\", lattice = \"sc\", spacing = \"5.256 Å\", {build} }}\n\
+                 [species.Ar]\nmass = \"39.948 u\"\n\
+                 [[forces]]\nkind = \"lennard-jones\"\ncutoff = \"12 Å\"\ntruncation = \"cut\"\n\
+                 epsilon = \"0.0104 eV\"\nsigma = \"3.40 Å\"\n\
+                 [integrator]\nkind = \"nve\"\ntimestep = \"2 fs\"\n\
+                 [run]\nsteps = 1\n"
+            ),
+        }
+    }
+
+    fn simulation(&self) -> Result<Simulation, Failure> {
+        Ok(Simulation::parse(&self.input(), ".", self.name)?)
+    }
+
+    /// Refuses to time what computes the wrong energy; gives its relative error.
+    fn check(&self, engine: &mut dyn Backend, simulation: &Simulation) -> Result<f64, Failure> {
+        let expected = match self.kind {
+            Kind::Melt(cells) => MELT_ENERGY * (4 * cells * cells * cells) as f64,
+            Kind::Argon(_, energy) => {
+                let volt = simulation.system.units.quantity("1 eV", Dimension::ENERGY);
+                energy * volt.map_err(Failure::failed)?
+            }
+        };
+        let found = engine.observe()?.potential;
+        let error = (found / expected - 1.0).abs();
+        let allowed = match simulation.run.precision {
+            Precision::Double => 1e-8,
+            Precision::Mixed => 2e-6,
+            Precision::Single => 1e-5,
+        };
+        if error <= allowed {
+            return Ok(error);
+        }
+        Err(Failure::failed(format!(
+            "{}: the energy of the first configuration is {found}, expected {expected}: off by {error:.1e}, \
+             allowed {allowed:.0e} in {} precision. Nothing was timed",
+            self.name,
+            simulation.run.precision.name()
+        )))
+    }
+}

@@ -1,0 +1,185 @@
+//! `debye energy`: one evaluation of what an input file describes.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use debye::backend::{Observation, Precision};
+use debye::expr::Vec3;
+use debye::input::Simulation;
+use debye::system::{Dimension, Units};
+use serde::{Serialize, Serializer};
+
+use crate::console;
+use crate::failure::Failure;
+use crate::flags::EngineFlags;
+
+/// Evaluate energies, pressure and forces once, as the input file starts
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  debye energy examples/argon-droplet.toml
+  debye energy melt.toml --json
+  debye energy melt.toml --forces forces.csv
+
+Nothing moves: no minimisation, no step. The arithmetic is double unless --precision says otherwise.
+Numbers of --json are in the run's own units, as plain numbers in the input file are
+(md: kJ/mol, nm, K, pressure in kJ/mol/nm³, and pressure_bar besides). The pressure tensor is
+xx yy zz xy xz yz. Particles in the file of forces are counted from 1.")]
+pub struct Energy {
+    /// The input file (docs/input-file.md)
+    input: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the force on every particle: id,fx,fy,fz
+    #[arg(long, value_name = "FILE")]
+    forces: Option<PathBuf>,
+    #[command(flatten)]
+    engine: EngineFlags,
+}
+
+/// What is printed.
+#[derive(Serialize)]
+struct Answer {
+    units: &'static str,
+    particles: usize,
+    precision: &'static str,
+    #[serde(serialize_with = "in_order")]
+    terms: Vec<(String, f64)>,
+    potential: f64,
+    kinetic: f64,
+    temperature: f64,
+    volume: f64,
+    pressure: f64,
+    pressure_tensor: [f64; 6],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure_bar: Option<f64>,
+    unit_labels: Labels,
+}
+
+#[derive(Serialize)]
+struct Labels {
+    energy: String,
+    length: String,
+    temperature: String,
+    pressure: String,
+    force: String,
+}
+
+fn in_order<S: Serializer>(terms: &[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(terms.iter().map(|(name, energy)| (name, energy)))
+}
+
+impl Energy {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let mut simulation = Simulation::read(&self.input)?;
+        simulation.run.precision = Precision::Double;
+        self.engine.apply(&mut simulation);
+        let (seen, forces) = self.engine.threads.install(|| {
+            let mut engine = debye::run::engine(&simulation)?;
+            let seen = engine.observe()?;
+            Ok((seen, engine.forces()))
+        })?;
+        if let Some(file) = &self.forces {
+            write_forces(file, &forces)?;
+        }
+        let answer = Answer::new(&simulation, seen);
+        let text = if self.json {
+            console::json(&answer)?
+        } else {
+            answer.table(&forces)
+        };
+        console::print(&text)?;
+        for warning in &simulation.warnings {
+            console::tell(&format!("warning: {warning}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Answer {
+    fn new(simulation: &Simulation, seen: Observation) -> Self {
+        let units = simulation.system.units;
+        let label = |d| units.label(d);
+        let pressure = seen.pressure();
+        Self {
+            units: match units {
+                Units::Md => "md",
+                Units::LennardJones => "lj",
+            },
+            particles: simulation.system.particles.len(),
+            precision: simulation.run.precision.name(),
+            potential: seen.potential,
+            kinetic: seen.kinetic,
+            temperature: seen.temperature,
+            volume: seen.cell.volume(),
+            pressure,
+            pressure_tensor: seen.pressure_tensor,
+            pressure_bar: (units == Units::Md).then(|| pressure * units.bar()),
+            terms: seen.terms,
+            unit_labels: Labels {
+                energy: label(Dimension::ENERGY),
+                length: label(Dimension::LENGTH),
+                temperature: label(Dimension::TEMPERATURE),
+                pressure: label(Dimension::PRESSURE),
+                force: label(Dimension::FORCE),
+            },
+        }
+    }
+
+    fn table(&self, forces: &[Vec3<f64>]) -> String {
+        let l = &self.unit_labels;
+        let n = self.particles.max(1) as f64;
+        let energy = |name: &str, value: f64| {
+            vec![
+                name.to_owned(),
+                format!("{value:.8}"),
+                l.energy.clone(),
+                format!("{:.8}", value / n),
+            ]
+        };
+        let mut rows = vec![["energy", "total", "", "per particle"].map(String::from).to_vec()];
+        rows.extend(
+            self.terms
+                .iter()
+                .map(|(name, value)| energy(&format!("  {name}"), *value)),
+        );
+        rows.push(energy("potential", self.potential));
+        rows.push(energy("kinetic", self.kinetic));
+        let mut plain = |name: &str, value: f64, unit: &str| {
+            rows.push(vec![name.to_owned(), format!("{value:.8}"), unit.to_owned()]);
+        };
+        plain("temperature", self.temperature, &l.temperature);
+        plain("pressure", self.pressure, &l.pressure);
+        if let Some(bar) = self.pressure_bar {
+            plain("", bar, "bar");
+        }
+        for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"]
+            .iter()
+            .zip(self.pressure_tensor)
+        {
+            plain(&format!("  {name}"), value, &l.pressure);
+        }
+        plain("volume", self.volume, &format!("{}³", l.length));
+        let largest = forces.iter().map(|f| f.norm2()).fold(0.0, f64::max).sqrt();
+        plain("largest force", largest, &l.force);
+        let count = console::grouped(self.particles as u64);
+        format!(
+            "{count} particles, {} precision\n{}",
+            self.precision,
+            console::columns(&rows)
+        )
+    }
+}
+
+fn write_forces(path: &Path, forces: &[Vec3<f64>]) -> Result<(), Failure> {
+    let mut text = String::from("id,fx,fy,fz\n");
+    for (i, f) in forces.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{},{},{},{}", i + 1, f.x, f.y, f.z);
+    }
+    console::save(path, text.as_bytes())
+}

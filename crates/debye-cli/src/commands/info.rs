@@ -1,0 +1,175 @@
+//! `debye info`: this machine, this program, what is missing and how to get it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use debye::backend::cpu::simd::InstructionSet;
+use debye::expr::Nvrtc;
+use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Kind, PAIRS, Parameter};
+use debye::run::report::processor;
+use debye_io::Format;
+use serde::Serialize;
+
+use super::cores;
+use crate::console;
+use crate::failure::Failure;
+
+/// Show devices, libraries found, file formats and potentials
+#[derive(Args)]
+#[command(after_help = "Example:\n  debye info")]
+pub struct Info {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    version: &'static str,
+    processor: String,
+    threads: usize,
+    instruction_sets: Vec<&'static str>,
+    memory_bytes: Option<u64>,
+    cuda: bool,
+    nvrtc: Option<String>,
+    formats: Vec<FormatLine>,
+    potentials: Vec<Potential>,
+}
+
+#[derive(Serialize)]
+struct FormatLine {
+    name: &'static str,
+    extensions: &'static [&'static str],
+    writes: bool,
+}
+
+#[derive(Serialize)]
+struct Potential {
+    name: &'static str,
+    acts_on: &'static str,
+    parameters: Vec<String>,
+}
+
+impl Info {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let answer = Answer::new();
+        let text = if self.json {
+            console::json(&answer)?
+        } else {
+            answer.page()
+        };
+        console::print(&text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Answer {
+    fn new() -> Self {
+        let nvrtc = Nvrtc::find().ok().map(|found| {
+            let version = found
+                .version()
+                .map(|(major, minor)| format!(", version {major}.{minor}"));
+            format!("{}{}", found.path().display(), version.unwrap_or_default())
+        });
+        let potential = |name, acts_on, parameters| Potential {
+            name,
+            acts_on,
+            parameters: describe(parameters),
+        };
+        let mut potentials = Vec::new();
+        potentials.extend(PAIRS.iter().map(|f| potential(f.name(), "pairs", f.parameters())));
+        potentials.extend(BONDS.iter().map(|f| potential(f.name(), "bonds", f.parameters())));
+        potentials.extend(
+            ANGLES
+                .iter()
+                .map(|f| potential(f.name(), "angles", f.parameters())),
+        );
+        potentials.extend(
+            DIHEDRALS
+                .iter()
+                .map(|f| potential(f.name(), "dihedrals", f.parameters())),
+        );
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            processor: processor(),
+            threads: cores(),
+            instruction_sets: InstructionSet::available()
+                .into_iter()
+                .map(InstructionSet::name)
+                .collect(),
+            memory_bytes: memory(),
+            cuda: false,
+            nvrtc,
+            formats: Format::ALL
+                .iter()
+                .map(|f| FormatLine {
+                    name: f.name(),
+                    extensions: f.extensions(),
+                    writes: f.is_writable(),
+                })
+                .collect(),
+            potentials,
+        }
+    }
+
+    fn page(&self) -> String {
+        let memory = self.memory_bytes.map_or("unknown".into(), |bytes| {
+            format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+        });
+        let missing = "not found (pip install nvidia-cuda-nvrtc-cu12, or set DEBYE_NVRTC to libnvrtc.so)";
+        let rows = [
+            ("processor", self.processor.clone()),
+            ("threads", self.threads.to_string()),
+            (
+                "vectors",
+                format!("{} (the first is used)", self.instruction_sets.join(", ")),
+            ),
+            ("memory", memory),
+            (
+                "CUDA",
+                "not in this version: everything runs on the CPU. It will need an NVIDIA driver and NVRTC"
+                    .into(),
+            ),
+            ("NVRTC", self.nvrtc.clone().unwrap_or_else(|| missing.into())),
+        ];
+        let mut text = format!("debye {}\n{}\nfiles\n", self.version, console::facts(&rows));
+        for f in &self.formats {
+            let how = if f.writes { "read and written" } else { "read" };
+            text += &format!("  {:14} {:18} .{}\n", f.name, how, f.extensions.join(" ."));
+        }
+        text += "\npotentials\n";
+        for p in &self.potentials {
+            text += &format!("  {:24} {:10} {}\n", p.name, p.acts_on, p.parameters.join(", "));
+        }
+        text
+    }
+}
+
+/// `epsilon (energy)`; those that may be left out with their default.
+fn describe(parameters: &[Parameter]) -> Vec<String> {
+    let one = |p: &Parameter| {
+        let kind = match p.kind {
+            Kind::Quantity(dimension) => {
+                let label = debye::system::Units::Md.label(dimension);
+                if label.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({label})")
+                }
+            }
+            Kind::Samples => " (samples)".into(),
+        };
+        let default = p.default.map(|d| format!(" = {d}")).unwrap_or_default();
+        format!("{}{kind}{default}", p.name)
+    };
+    parameters.iter().map(one).collect()
+}
+
+/// Bytes of main memory, where the system says.
+fn memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

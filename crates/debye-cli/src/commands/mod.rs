@@ -1,0 +1,44 @@
+//! The commands, one file each.
+
+mod analyze;
+mod bench;
+mod build;
+mod energy;
+mod info;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    Run(run::Run),
+    Energy(energy::Energy),
+    Build(build::Build),
+    Analyze(analyze::Analyze),
+    Bench(bench::Bench),
+    Info(info::Info),
+}
+
+impl Command {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Run(command) => command.execute(),
+            Self::Energy(command) => command.execute(),
+            Self::Build(command) => command.execute(),
+            Self::Analyze(command) => command.execute(),
+            Self::Bench(command) => command.execute(),
+            Self::Info(command) => command.execute(),
+        }
+    }
+}
+
+/// Threads the library takes when nobody says how many.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

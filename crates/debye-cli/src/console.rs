@@ -1,0 +1,119 @@
+//! What the user sees: standard output and standard error, neither of which can make the program panic.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Writes to standard output. A reader that went away (`| head`) is no error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::refused(format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to standard error, if anyone listens.
+pub fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Writes a file.
+pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, content)
+        .map_err(|e| Failure::refused(format!("cannot write {}: {e}", path.display())))
+}
+
+/// A value as indented JSON with a line break.
+pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(Failure::failed)
+}
+
+/// Rows in columns as wide as they need; the first column to the left, the others to the right.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |k: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(k));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (k, cell) in row.iter().enumerate() {
+            let room = " ".repeat(widths[k] - cell.chars().count());
+            let gap = if k > 0 { "  " } else { "" };
+            line += &if k == 0 {
+                format!("{gap}{cell}{room}")
+            } else {
+                format!("{gap}{room}{cell}")
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Facts as `name  value`, names in a column.
+pub fn facts(rows: &[(&str, String)]) -> String {
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    rows.iter()
+        .map(|(name, value)| format!("  {name:width$}  {value}\n"))
+        .collect()
+}
+
+/// A whole number with thin groups of three: `1 047 293`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) && digits.len() > 4 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with about four digits, for people.
+pub fn short(x: f64) -> String {
+    let magnitude = x.abs();
+    if x == 0.0 || !x.is_finite() {
+        format!("{x}")
+    } else if !(1e-3..1e6).contains(&magnitude) {
+        format!("{x:.3e}")
+    } else {
+        let digits = (3 - magnitude.log10().floor() as i32).max(0) as usize;
+        format!("{x:.digits$}")
+    }
+}
+
+/// A duration in the units people think in.
+pub fn duration(seconds: f64) -> String {
+    if seconds < 60.0 {
+        format!("{seconds:.1} s")
+    } else if seconds < 3600.0 {
+        format!(
+            "{} min {:.0} s",
+            (seconds / 60.0) as u64,
+            (seconds % 60.0).floor()
+        )
+    } else {
+        format!(
+            "{} h {} min",
+            (seconds / 3600.0) as u64,
+            (seconds % 3600.0 / 60.0) as u64
+        )
+    }
+}

@@ -1,0 +1,79 @@
+//! [`Failure`]: one message for the user, and the exit status that goes with it.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use debye::analyse::AnalyseError;
+use debye::backend::EngineError;
+use debye::input::InputError;
+use debye::plot::PlotError;
+use debye::run::RunError;
+use debye::system::build::BuildError;
+use debye_io::IoError;
+
+/// Why the program stops.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    /// Something the user asked for cannot be done: exit status 2.
+    pub fn refused(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            status: 2,
+        }
+    }
+
+    /// Something went wrong on the way: exit status 1.
+    pub fn failed(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            status: 1,
+        }
+    }
+
+    /// The exit status.
+    pub fn code(&self) -> ExitCode {
+        ExitCode::from(self.status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+macro_rules! refused {
+    ($($error:ty),*) => {
+        $( impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::refused(error)
+            }
+        } )*
+    };
+}
+
+refused!(InputError, IoError, AnalyseError, PlotError, BuildError);
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Exploded(_) | EngineError::Cell { .. } => Self::failed(error),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Engine(error) => error.into(),
+            RunError::Explained { .. } => Self::failed(error),
+            _ => Self::refused(error),
+        }
+    }
+}
