@@ -20,7 +20,7 @@ fn fluid() -> (System, ForceField) {
         .build()
         .unwrap();
     debye::system::velocities::thermalise(&mut system, 1.0, 4).unwrap();
-    let field = lj(&system, 2.5, Truncation::ForceShift, true);
+    let field = lj(&system, 2.5, Truncation::Shift, true);
     (system, field)
 }
 
@@ -35,7 +35,7 @@ fn unchanged(
     for settings in variants() {
         let before = evaluated(&system, &field, &settings);
         let after = back(evaluated(&changed, &field, &settings));
-        assert_same(&after, &before, Tolerance::of(settings.precision), what);
+        assert_same(&after, &before, Tolerance::of(settings.precision), 2.5, what);
     }
 }
 
@@ -160,7 +160,7 @@ fn doubling() {
             two.virial.iter_mut().for_each(|w| *w *= 0.5);
             let second = two.forces.split_off(350);
             let tolerance = Tolerance::of(settings.precision);
-            assert_same(&two, &one, tolerance, "doubling");
+            assert_same(&two, &one, tolerance, 2.5, "doubling");
             let rms = super::relative_rms(&second, &one.forces);
             assert!(rms <= tolerance.forces, "copies: {rms:e}");
         }
@@ -183,6 +183,7 @@ fn buffer() {
                 &after,
                 &before,
                 Tolerance::of(settings.precision),
+                2.5,
                 &format!("buffer {buffer}"),
             );
         }
@@ -261,6 +262,7 @@ fn time_reversal() {
         assert!(off < 1e-9, "off by {off:e}");
     }
     for (a, b) in back.particles.velocities.iter().zip(&system.particles.velocities) {
-        assert!((*a + *b).norm() < 1e-9);
+        // Velocities turn a small displacement into one times the frequencies of the liquid, some 20.
+        assert!((*a - *b).norm() < 2e-8, "{:e}", (*a - *b).norm());
     }
 }

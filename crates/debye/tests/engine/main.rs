@@ -47,6 +47,7 @@ pub fn precisions() -> [Settings; 3] {
     [Precision::Single, Precision::Mixed, Precision::Double].map(with_precision)
 }
 
+/// The best instruction set in this precision.
 pub fn with_precision(precision: Precision) -> Settings {
     Settings {
         precision,
@@ -54,6 +55,7 @@ pub fn with_precision(precision: Precision) -> Settings {
     }
 }
 
+/// Double precision.
 pub fn double() -> Settings {
     with_precision(Precision::Double)
 }
@@ -61,8 +63,11 @@ pub fn double() -> Settings {
 /// Relative errors allowed: of energies, of forces (root of the mean square), of virial components.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
+    /// Of every energy.
     pub energy: f64,
+    /// Of the forces.
     pub forces: f64,
+    /// Of every component of the virial.
     pub virial: f64,
 }
 
@@ -169,14 +174,17 @@ pub fn relative_rms(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
     }
 }
 
-/// Holds two evaluations together; sums are compared relative to the largest of energies and virial.
-pub fn assert_same(got: &Evaluation, want: &Evaluation, tolerance: Tolerance, what: &str) {
+/// Holds two evaluations together. Energies and virials are sums of both signs, so their errors are
+/// relative to the largest of the energies, the virial and a tenth of Σ|F| times the `reach` of forces.
+pub fn assert_same(got: &Evaluation, want: &Evaluation, tolerance: Tolerance, reach: f64, what: &str) {
     let rms = relative_rms(&got.forces, &want.forces);
     assert!(rms <= tolerance.forces, "{what}: forces off by {rms:e}");
-    let largest = |values: &[f64]| values.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-    let energies: Vec<f64> = want.terms.iter().map(|t| t.1).collect();
-    let scale = largest(&energies).max(0.1 * largest(&want.virial));
     assert_eq!(got.terms.len(), want.terms.len(), "{what}: {:?}", got.terms);
+    let push: f64 = want.forces.iter().map(|f| f.norm()).sum();
+    let energies = want.terms.iter().map(|t| t.1);
+    let scale = energies
+        .chain(want.virial)
+        .fold(0.1 * reach * push, |a, b| a.max(b.abs()));
     for ((name, e), (wanted_name, wanted)) in got.terms.iter().zip(&want.terms) {
         assert_eq!(name, wanted_name, "{what}");
         let error = (e - wanted).abs();
@@ -186,7 +194,6 @@ pub fn assert_same(got: &Evaluation, want: &Evaluation, tolerance: Tolerance, wh
             error / scale
         );
     }
-    let scale = largest(&want.virial).max(largest(&energies));
     for k in 0..6 {
         let error = (got.virial[k] - want.virial[k]).abs();
         assert!(
@@ -209,7 +216,13 @@ pub fn check(system: &System, field: &ForceField, what: &str) {
             settings.instruction_set
         );
         let got = evaluated(system, field, &settings);
-        assert_same(&got, &want, Tolerance::of(settings.precision), &label);
+        assert_same(
+            &got,
+            &want,
+            Tolerance::of(settings.precision),
+            field.cutoff(),
+            &label,
+        );
     }
 }
 
