@@ -331,7 +331,12 @@ impl CpuEngine {
             return Err(self.diagnose());
         }
         let shrink = v.scale.x.min(v.scale.y).min(v.scale.z);
-        let left = v.radius * shrink - v.cutoff - first - second;
+        let left = if v.cutoff > 0.0 {
+            v.radius * shrink - v.cutoff - first - second
+        } else {
+            // No pairs: particles are only wrapped now and then.
+            0.1 * heights.x.min(heights.y).min(heights.z) - first
+        };
         if left < 0.0 {
             self.choose_buffer(first + second);
             self.state.wrap();
