@@ -52,10 +52,18 @@ fn structure_files_are_judged() {
 #[test]
 fn a_structure_file_must_be_there_and_be_a_file() {
     let lab = Lab::with_argon(&from_file("missing.gro"));
-    lab.refuses(&["run", "argon.toml"], 2, &["argon.toml:3", "missing.gro", "does not exist"]);
+    lab.refuses(
+        &["run", "argon.toml"],
+        2,
+        &["argon.toml:3", "missing.gro", "does not exist"],
+    );
     let lab = Lab::with_argon(&from_file("folder.gro"));
     lab.write("folder.gro/x", "");
-    lab.refuses(&["run", "argon.toml"], 2, &["folder.gro", "directory"]);
+    lab.refuses(
+        &["run", "argon.toml"],
+        2,
+        &["argon.toml:3", "folder.gro", "not a file"],
+    );
 }
 
 #[test]
