@@ -1,91 +1,75 @@
-//! Every formula holds for many lanes at once: the checks with the plainest vector there is.
-//!
-//! A SIMD type is held to the same checks in the same way: `impl Probe`, and one line at the end.
+//! Every formula holds for many lanes at once, on every instruction set this processor has.
 
-use std::array::from_fn;
-use std::ops::{Add, Div, Mul, Neg, Sub};
-
-use debye::expr::{Real, Table};
+use debye::backend::cpu::simd::{Array, InstructionSet, Lanes};
 use debye::potentials::checks::{Probe, check_against_f64};
 
-/// Eight numbers in single precision.
-#[derive(Clone, Copy, Debug)]
-struct Eight([f32; 8]);
-
-impl Eight {
-    fn zip(self, o: Self, f: impl Fn(f32, f32) -> f32) -> Self {
-        Self(from_fn(|i| f(self.0[i], o.0[i])))
-    }
+fn check<L: Lanes>() {
+    let findings = check_against_f64::<L>();
+    assert!(findings.faults.is_empty(), "{:#?}", findings.faults);
+    assert!(findings.compared > 10_000);
 }
 
-macro_rules! operators {
-    ($($trait:ident $method:ident),*) => {
-        $( impl $trait for Eight {
-            type Output = Self;
-            fn $method(self, o: Self) -> Self {
-                self.zip(o, f32::$method)
-            }
-        } )*
+/// Functions against the standard library, in units of the last place of the result.
+fn functions<L: Lanes>(tolerance: f64) {
+    let unit = <L as Probe>::UNIT_ROUNDOFF;
+    let close = |name: &str, x: f64, found: f64, exact: f64| {
+        let scale = exact.abs().max(if name == "ln" { 1.0 } else { 0.0 });
+        assert!(
+            (found - exact).abs() <= tolerance * 2.0 * unit * scale,
+            "{name}({x}) = {found}, not {exact}"
+        );
     };
-}
-
-operators!(Add add, Sub sub, Mul mul, Div div);
-
-impl Neg for Eight {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self(self.0.map(f32::neg))
+    for step in -800..800 {
+        // A number both precisions hold exactly, so that only the function can be off.
+        let x = f64::from(step) / 16.0;
+        let lanes = L::from_values(&[x]);
+        close("exp", x, lanes.exp().to_vec()[0], x.exp());
+        let y = f64::from(step + 801) / 64.0;
+        let lanes = L::from_values(&[y]);
+        close("ln", y, lanes.ln().to_vec()[0], y.ln());
+        close("recip", y, lanes.recip().to_vec()[0], y.recip());
+        close("sqrt", y, lanes.sqrt().to_vec()[0], y.sqrt());
     }
-}
-
-macro_rules! functions {
-    ($($name:ident),*) => {
-        $( fn $name(self) -> Self {
-            Self(self.0.map(<f32 as Real>::$name))
-        } )*
-    };
-}
-
-impl Real for Eight {
-    type Index = [usize; 8];
-
-    functions!(sqrt, exp, ln, sin, cos, acos, erfc);
-
-    fn lit(x: f64) -> Self {
-        Self([x as f32; 8])
-    }
-    fn atan2(self, x: Self) -> Self {
-        self.zip(x, f32::atan2)
-    }
-    fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
-        Self(from_fn(|i| f32::select_lt(a.0[i], b.0[i], yes.0[i], no.0[i])))
-    }
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        Self(from_fn(|i| f32::mul_add(self.0[i], a.0[i], b.0[i])))
-    }
-    fn split(self) -> ([usize; 8], Self) {
-        let parts = self.0.map(Real::split);
-        (parts.map(|(index, _)| index), Self(parts.map(|(_, rest)| rest)))
-    }
-    fn gather(table: &Table, index: [usize; 8], offset: usize) -> Self {
-        Self(index.map(|index| f32::gather(table, index, offset)))
-    }
-}
-
-impl Probe for Eight {
-    const UNIT_ROUNDOFF: f64 = f32::UNIT_ROUNDOFF;
-    const WIDTH: usize = 8;
-    fn load(values: &[f64]) -> Self {
-        Self(from_fn(|i| values[i] as f32))
-    }
-    fn lane(self, i: usize) -> f64 {
-        f64::from(self.0[i])
-    }
+    let distinct: Vec<f64> = (0..<L as Lanes>::WIDTH).map(|i| i as f64).collect();
+    assert_eq!(L::from_values(&distinct).to_vec(), distinct);
+    assert_eq!(L::from_values(&distinct).sum(), distinct.iter().sum::<f64>());
+    let kept = L::keep(L::less(L::from_values(&distinct), L::lit(1.5)), L::lit(f64::NAN));
+    assert!(
+        kept.to_vec()
+            .iter()
+            .enumerate()
+            .all(|(i, x)| if i < 2 { x.is_nan() } else { *x == 0.0 })
+    );
 }
 
 #[test]
-fn lanes_agree_with_f64() {
-    let findings = check_against_f64::<Eight>();
-    assert!(findings.faults.is_empty(), "{:#?}", findings.faults);
-    assert!(findings.compared > 10_000);
+fn portable() {
+    check::<Array<f32, 4>>();
+    check::<Array<f64, 2>>();
+    functions::<Array<f32, 4>>(1.0);
+    functions::<Array<f64, 2>>(1.0);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx2() {
+    use debye::backend::cpu::simd::{F32x8, F64x4};
+    if InstructionSet::available().contains(&InstructionSet::Avx2) {
+        check::<F32x8>();
+        check::<F64x4>();
+        functions::<F32x8>(2.0);
+        functions::<F64x4>(2.0);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx512() {
+    use debye::backend::cpu::simd::{F32x16, F64x8};
+    if InstructionSet::available().contains(&InstructionSet::Avx512) {
+        check::<F32x16>();
+        check::<F64x8>();
+        functions::<F32x16>(2.0);
+        functions::<F64x8>(2.0);
+    }
 }

@@ -3,6 +3,7 @@
 pub mod cpu;
 mod error;
 mod observation;
+pub mod reference;
 mod stages;
 
 pub use error::{Culprit, EngineError};

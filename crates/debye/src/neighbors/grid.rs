@@ -31,7 +31,10 @@ impl Grid {
     pub fn over(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
         let (low, high) = region(cell, positions, radius);
         let most = (4 * positions.len()).clamp(4096, 1 << 28) as f64;
-        let mut size: [f64; 3] = DIVISION.map(|d| radius / d);
+        // Without a radius nobody has neighbours, and any cells will do.
+        let widest = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        let side = if radius > 0.0 { radius } else { widest.max(1.0) };
+        let mut size: [f64; 3] = DIVISION.map(|d| side / d);
         let dims_for = |size: &[f64; 3]| -> [usize; 3] {
             std::array::from_fn(|k| (((high[k] - low[k]) / size[k]).floor() as usize).max(1))
         };

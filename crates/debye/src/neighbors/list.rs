@@ -130,9 +130,7 @@ fn fill(
         }
         let begin = scratch.len();
         let own = Vec3::new(c.places[0][i], c.places[1][i], c.places[2][i]);
-        for run in &runs {
-            search.append(c.places, run.clone(), own, c.radius * c.radius, i as u32, scratch);
-        }
+        search.append(c.places, &runs, own, c.radius * c.radius, i as u32, scratch);
         if let Some(leave_out) = exclusions {
             let mut kept = begin;
             for at in begin..scratch.len() {

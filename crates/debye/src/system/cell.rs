@@ -118,18 +118,18 @@ impl Cell {
     #[inline(always)]
     pub fn wrap(&self, r: Vec3<f64>) -> (Vec3<f64>, [i32; 3]) {
         let s = self.fractional(r);
-        let n: [i32; 3] = std::array::from_fn(|axis| {
+        let outside = |axis: usize| self.periodic[axis] && !(0.0..1.0).contains(&s[axis]);
+        if !(outside(0) || outside(1) || outside(2)) {
+            return (r, [0; 3]);
+        }
+        let n = std::array::from_fn(|axis| {
             if self.periodic[axis] {
                 s[axis].floor() as i32
             } else {
                 0
             }
         });
-        if n == [0; 3] {
-            (r, n)
-        } else {
-            (r - self.translation(n), n)
-        }
+        (r - self.translation(n), n)
     }
 
     /// The shortest image of a difference vector, in any cell.

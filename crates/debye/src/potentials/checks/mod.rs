@@ -11,6 +11,7 @@ pub use rounding::Rounding;
 
 use super::pair::{PairAdapter, truncated_by_kind};
 use super::*;
+use crate::backend::cpu::simd::Lanes;
 use crate::expr::{Dual, Real, Table};
 use crate::truncation::{Truncation, TruncationCoefficients};
 
@@ -48,6 +49,23 @@ impl Probe for f64 {
     }
     fn lane(self, _: usize) -> f64 {
         self
+    }
+}
+
+impl<L: Lanes> Probe for L {
+    const UNIT_ROUNDOFF: f64 = if size_of::<L::Element>() == 4 {
+        f32::UNIT_ROUNDOFF
+    } else {
+        f64::UNIT_ROUNDOFF
+    };
+    const WIDTH: usize = <L as Lanes>::WIDTH;
+    /// Reciprocals by Newton's method are good to two units in the last place, not to half of one.
+    const SLACK: f64 = 4.0;
+    fn load(values: &[f64]) -> Self {
+        Self::from_values(values)
+    }
+    fn lane(self, i: usize) -> f64 {
+        self.to_vec()[i]
     }
 }
 

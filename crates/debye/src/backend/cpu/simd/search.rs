@@ -19,27 +19,30 @@ impl Search {
         })
     }
 
-    /// Appends every place of `run` within √`radius2` of `own`, except the place `skip`.
+    /// Appends every place of the runs within √`radius2` of `own`, except the place `skip`.
     #[inline]
     pub fn append(
         self,
         places: [&[f32]; 3],
-        run: Range<usize>,
+        runs: &[Range<usize>],
         own: Vec3<f32>,
         radius2: f32,
         skip: u32,
         found: &mut Vec<u32>,
     ) {
-        assert!(places.iter().all(|axis| run.end <= axis.len()));
-        found.reserve(run.len() + 16);
+        let most = places[0].len().min(places[1].len()).min(places[2].len());
+        assert!(runs.iter().all(|run| run.end <= most));
+        found.reserve(runs.iter().map(Range::len).sum::<usize>() + 16);
         match self.0 {
             // SAFETY: `new` checked the instruction set, the lines above the bounds.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => unsafe { avx512(places, run, own, radius2, skip, found) },
+            InstructionSet::Avx512 => unsafe { avx512(places, runs, own, radius2, skip, found) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => unsafe { avx2(places, run, own, radius2, skip, found) },
-            _ => portable(places, run, own, radius2, skip, found),
+            InstructionSet::Avx2 => unsafe { avx2(places, runs, own, radius2, skip, found) },
+            _ => runs
+                .iter()
+                .for_each(|run| portable(places, run.clone(), own, radius2, skip, found)),
         }
     }
 }
@@ -62,44 +65,47 @@ fn portable(
 }
 
 /// # Safety
-/// Needs AVX2; `run` inside `places`; room for `run` in `found`.
+/// Needs AVX2; the runs inside `places`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(
     places: [&[f32]; 3],
-    run: Range<usize>,
+    runs: &[Range<usize>],
     own: Vec3<f32>,
     radius2: f32,
     skip: u32,
     found: &mut Vec<u32>,
 ) {
     use std::arch::x86_64::*;
-    let whole = run.start + run.len() / 8 * 8;
     let axis = |k: usize, j: usize, own: f32| unsafe {
         _mm256_sub_ps(_mm256_set1_ps(own), _mm256_loadu_ps(places[k].as_ptr().add(j)))
     };
-    for j in (run.start..whole).step_by(8) {
-        let (x, y, z) = (axis(0, j, own.x), axis(1, j, own.y), axis(2, j, own.z));
-        let r2 = _mm256_fmadd_ps(x, x, _mm256_fmadd_ps(y, y, _mm256_mul_ps(z, z)));
-        let mut mask = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(r2, _mm256_set1_ps(radius2))) as u32;
-        while mask != 0 {
-            let place = j as u32 + mask.trailing_zeros();
-            mask &= mask - 1;
-            if place != skip {
-                found.push(place);
+    for run in runs {
+        let whole = run.start + run.len() / 8 * 8;
+        for j in (run.start..whole).step_by(8) {
+            let (x, y, z) = (axis(0, j, own.x), axis(1, j, own.y), axis(2, j, own.z));
+            let r2 = _mm256_fmadd_ps(x, x, _mm256_fmadd_ps(y, y, _mm256_mul_ps(z, z)));
+            let mut mask =
+                _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(r2, _mm256_set1_ps(radius2))) as u32;
+            while mask != 0 {
+                let place = j as u32 + mask.trailing_zeros();
+                mask &= mask - 1;
+                if place != skip {
+                    found.push(place);
+                }
             }
         }
+        portable(places, whole..run.end, own, radius2, skip, found);
     }
-    portable(places, whole..run.end, own, radius2, skip, found);
 }
 
 /// # Safety
-/// Needs AVX-512; `run` inside `places`; room for `run` and a vector more in `found`.
+/// Needs AVX-512; the runs inside `places`; room for them and a vector more in `found`.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,popcnt")]
 unsafe fn avx512(
     places: [&[f32]; 3],
-    run: Range<usize>,
+    runs: &[Range<usize>],
     own: Vec3<f32>,
     radius2: f32,
     skip: u32,
@@ -112,30 +118,31 @@ unsafe fn avx512(
         _mm512_set1_ps(own.z),
     );
     let limit = _mm512_set1_ps(radius2);
+    let skip = _mm512_set1_epi32(skip as i32);
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let out = found.as_mut_ptr();
     let mut length = found.len();
-    let mut j = run.start;
-    while j < run.end {
-        let left = run.end - j;
-        let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
-        // SAFETY: lanes beyond the run are masked; `found` has room for the whole run.
-        unsafe {
-            let axis = |k: usize, own: __m512| {
-                _mm512_sub_ps(own, _mm512_maskz_loadu_ps(valid, places[k].as_ptr().add(j)))
-            };
-            let (x, y, z) = (axis(0, x0), axis(1, y0), axis(2, z0));
-            let r2 = _mm512_fmadd_ps(x, x, _mm512_fmadd_ps(y, y, _mm512_mul_ps(z, z)));
-            let place = _mm512_add_epi32(_mm512_set1_epi32(j as i32), lanes);
-            let near = _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(valid, r2, limit);
-            let near = _mm512_mask_cmpneq_epi32_mask(near, place, _mm512_set1_epi32(skip as i32));
-            // Compressing in a register and storing a whole vector is quicker than a masked store.
-            _mm512_storeu_si512(
-                found.as_mut_ptr().add(length).cast(),
-                _mm512_maskz_compress_epi32(near, place),
-            );
-            length += near.count_ones() as usize;
+    for run in runs {
+        let mut j = run.start;
+        while j < run.end {
+            let left = run.end - j;
+            let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
+            // SAFETY: lanes beyond the run are masked; `found` has room for all runs.
+            unsafe {
+                let axis = |k: usize, own: __m512| {
+                    _mm512_sub_ps(own, _mm512_maskz_loadu_ps(valid, places[k].as_ptr().add(j)))
+                };
+                let (x, y, z) = (axis(0, x0), axis(1, y0), axis(2, z0));
+                let r2 = _mm512_fmadd_ps(x, x, _mm512_fmadd_ps(y, y, _mm512_mul_ps(z, z)));
+                let place = _mm512_add_epi32(_mm512_set1_epi32(j as i32), lanes);
+                let near = _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(valid, r2, limit);
+                let near = _mm512_mask_cmpneq_epi32_mask(near, place, skip);
+                // Compressing in a register and storing a whole vector is quicker than a masked store.
+                _mm512_storeu_si512(out.add(length).cast(), _mm512_maskz_compress_epi32(near, place));
+                length += near.count_ones() as usize;
+            }
+            j += 16;
         }
-        j += 16;
     }
     // SAFETY: that many were written.
     unsafe { found.set_len(length) };
@@ -169,7 +176,7 @@ mod tests {
                 let mut found = vec![42];
                 Search::new(set).append(
                     places,
-                    run.clone(),
+                    &[run.clone()],
                     Vec3::new(x[10], y[10], z[10]),
                     20.0,
                     10,
