@@ -19,7 +19,6 @@ use commands::Command;
     about = "Molecular dynamics: one input file, one command",
     after_help = "Example:\n  debye run examples/argon-droplet.toml\n\n\
                   `debye <command> --help` explains a command; the input file is described in docs/input-file.md.",
-    propagate_version = true,
     arg_required_else_help = true
 )]
 struct Cli {

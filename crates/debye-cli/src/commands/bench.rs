@@ -210,7 +210,7 @@ impl Bench {
             precision: precision.name(),
             threads: self.threads.number().unwrap_or_else(crate::commands::cores),
             steps_per_second: rate,
-            ns_per_day: md.then(|| rate * simulation.dynamics.timestep * 1e-3 * 86_400.0),
+            ns_per_day: md.then_some(rate * simulation.dynamics.timestep * 1e-3 * 86_400.0),
             microseconds_per_atom_step: 1e6 / (rate * particles as f64),
             bytes_per_particle: engine.bytes() as f64 / particles as f64,
             steps,

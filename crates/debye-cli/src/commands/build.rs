@@ -17,14 +17,14 @@ use crate::flags::units;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  debye build lattice --lattice fcc --cells 6 --spacing \"5.256 Å\" --species \"Ar=39.948 u\" -o argon.gro
+  debye build lattice --cells 6 --spacing \"5.256 Å\" --species \"Ar=39.948 u\" -o argon.gro
   debye build argon-droplet -o droplet.gro
   debye build lj-melt --cells 20 --temperature 1.44 -o melt.xyz
-  debye build random --counts \"Ar=200,Ne=50\" --species \"Ar=39.948 u,Ne=20.18 u\" --cell 4 --apart \"3 Å\" -o mix.pdb
+  debye build random --counts Ar=200,Ne=50 --species Ar=39.948,Ne=20.18 --cell 4 --apart 0.3 -o mix.pdb
   debye build polymer --chains 40 --beads 50 --density 0.85 -o chains.pdb
 
-The extension of the file is its format: gro, pdb, xyz, pqr, dcd, xtc. What is printed is the beginning of
-an input file that goes on from there. Quantities may carry units, as in input files.")]
+The extension of the file is its format: gro, pdb, xyz, pqr, dcd, xtc. What is printed is the
+beginning of an input file that goes on from there. Quantities may carry units.")]
 pub struct Build {
     #[command(subcommand)]
     kind: Kind,

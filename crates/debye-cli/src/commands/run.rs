@@ -67,6 +67,12 @@ impl Run {
         if let Some(out) = &self.out {
             simulation.output.folder.clone_from(out);
         }
+        let existing = match (self.resume, self.overwrite) {
+            (true, _) => Existing::Resume,
+            (_, true) => Existing::Overwrite,
+            _ => Existing::Refuse,
+        };
+        debye::run::inspect_folder(&simulation, existing)?;
         if !self.quiet {
             let text = header(&simulation, self.engine.threads.number());
             console::print(&text)?;
@@ -75,11 +81,7 @@ impl Run {
         let mut progress = |p: Progress| meter.show(p);
         let options = RunOptions {
             threads: self.engine.threads.number(),
-            existing: match (self.resume, self.overwrite) {
-                (true, _) => Existing::Resume,
-                (_, true) => Existing::Overwrite,
-                _ => Existing::Refuse,
-            },
+            existing,
             stop: Some(&stop),
             progress: Some(&mut progress),
         };

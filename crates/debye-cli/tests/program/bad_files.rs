@@ -52,10 +52,18 @@ fn structure_files_are_judged() {
 #[test]
 fn a_structure_file_must_be_there_and_be_a_file() {
     let lab = Lab::with_argon(&from_file("missing.gro"));
-    lab.refuses(&["run", "argon.toml"], 2, &["argon.toml:3", "missing.gro", "does not exist"]);
+    lab.refuses(
+        &["run", "argon.toml"],
+        2,
+        &["argon.toml:3", "missing.gro", "does not exist"],
+    );
     let lab = Lab::with_argon(&from_file("folder.gro"));
     lab.write("folder.gro/x", "");
-    lab.refuses(&["run", "argon.toml"], 2, &["folder.gro", "directory"]);
+    lab.refuses(
+        &["run", "argon.toml"],
+        2,
+        &["argon.toml:3", "folder.gro", "not a file"],
+    );
 }
 
 #[test]
@@ -140,31 +148,33 @@ fn a_full_device_stops_the_run_with_a_message() {
 #[test]
 #[cfg(unix)]
 fn a_disk_that_fills_up_loses_nothing() {
-    let long = changed(ARGON, "steps = 20", "steps = 200");
+    let long = changed(ARGON, "steps = 20", "steps = 1000");
     let text = changed(&long, "table = { every = 5 }", "table = { every = 1 }");
     let lab = Lab::with_argon(&text);
     lab.succeeds(&["run", "argon.toml", "--out", "whole"]);
-    // Files may not grow beyond 40 blocks of 512 bytes: enough to begin a table, not for a checkpoint.
-    let tried = lab.shell("trap '' XFSZ; ulimit -f 20; exec \"$0\" run argon.toml --quiet");
-    tried.is_refusal("no room", 2, &["argon.checkpoint", "File too large"]);
-    let blocks = lab
-        .read("whole/argon.checkpoint")
-        .len()
-        .max(lab.read("whole/energy.csv").len() / 2)
-        / 512
-        + 2;
-    lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "20"]);
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" run argon.toml --quiet --resume");
-    let tried = lab.shell(&script);
-    if tried.status != Some(0) {
-        tried.is_refusal("no room", 2, &["File too large"]);
-    }
+    // A limit on the length of files stands for the end of the disk; in blocks of 512 bytes.
+    let limited = |bytes: usize| {
+        let limit = format!("trap '' XFSZ; ulimit -f {};", bytes / 512);
+        lab.shell(&format!("{limit} exec \"$0\" run argon.toml --quiet --resume"))
+    };
+    // No room for the first checkpoint.
+    limited(20_000).is_refusal("no room", 2, &["argon.checkpoint", "File too large"]);
+    // Room for checkpoints, but not for the whole trajectory.
+    let checkpoint = lab.read("whole/argon.checkpoint").len();
+    let trajectory = lab.read("whole/argon.xtc").len();
+    assert!(trajectory > checkpoint + 20_000, "{trajectory} {checkpoint}");
+    limited(checkpoint + 10_000).is_refusal("no room", 2, &["argon.out/", "File too large"]);
+    // What is there is whole.
+    let rows = String::from_utf8(lab.read("argon.out/energy.csv")).unwrap();
+    assert!(rows.ends_with('\n') && rows.lines().count() > 10);
+    lab.succeeds(&["analyze", "info", "argon.out/argon.xtc"]);
     lab.succeeds(&["run", "argon.toml", "--resume"]);
     for name in ["energy.csv", "argon.xtc", "final.gro"] {
-        assert!(
-            lab.read(&format!("whole/{name}")) == lab.read(&format!("argon.out/{name}")),
-            "{name}"
+        let (whole, resumed) = (
+            lab.read(&format!("whole/{name}")),
+            lab.read(&format!("argon.out/{name}")),
         );
+        assert!(whole == resumed, "{name}");
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{engine, resumed_engine, with_threads};
+pub use start::{engine, inspect_folder, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
 use crate::backend::{Backend, EngineError};
@@ -134,7 +134,7 @@ impl<'a> Running<'a> {
             file: "run.checkpoint".into(),
             keep: 2,
         });
-        start::inspect_folder(&folder, options.existing, simulation)?;
+        inspect_folder(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         let found = match options.existing {
             Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,

@@ -1,6 +1,7 @@
 //! The files a run writes while it goes on, all cut back together when it resumes.
 
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 
 use debye_io::{Format, WriteFrames, create_writer, open_append};
 
@@ -16,6 +17,7 @@ use crate::input::{AnalysisKind, AnalysisPlan, Simulation, TrajectoryPlan};
 use crate::system::Particles;
 
 struct TrajectoryFile {
+    path: PathBuf,
     plan: TrajectoryPlan,
     format: Format,
     export: Export,
@@ -70,6 +72,7 @@ impl Outputs {
             };
             let export = Export::new(&simulation.system, &plan.species, plan.unwrap);
             trajectories.push(TrajectoryFile {
+                path,
                 plan: plan.clone(),
                 format,
                 export,
@@ -135,7 +138,15 @@ impl Outputs {
             let frame = t
                 .export
                 .frame(t.format, &particles, &cell, step, time, &self.title);
-            t.writer.write_frame(t.export.atoms(), &frame)?;
+            if let Err(e) = t.writer.write_frame(t.export.atoms(), &frame) {
+                // A full disk leaves whole frames, as far as it lets us.
+                let whole = t.writer.bytes_written();
+                let _ = OpenOptions::new()
+                    .write(true)
+                    .open(&t.path)
+                    .and_then(|file| file.set_len(whole));
+                return Err(e.into());
+            }
         }
         if looks {
             let unwrapped = unwrapped(&particles, &cell);

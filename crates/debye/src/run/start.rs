@@ -24,12 +24,9 @@ fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
         .map_err(|_| RunError::Threads(number))
 }
 
-/// Refuses an output folder that is not to be written to. Nothing is changed.
-pub(super) fn inspect_folder(
-    folder: &Path,
-    existing: Existing,
-    simulation: &Simulation,
-) -> Result<(), RunError> {
+/// Refuses an output folder that is not to be written to; [`run`](super::run) does so too. Nothing is changed.
+pub fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
+    let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
     if folder.exists() && !folder.is_dir() {
         return Err(RunError::NotAFolder(owned));

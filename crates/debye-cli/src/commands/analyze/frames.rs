@@ -278,7 +278,7 @@ impl Frames {
 
     fn cell_of(&self, frame: &Frame) -> Result<Cell, Failure> {
         if let Some(cell) = &self.cell {
-            return Ok(cell.clone());
+            return Ok(*cell);
         }
         let vectors = frame.cell.ok_or_else(|| {
             Failure::refused(format!(

@@ -80,10 +80,8 @@ impl Look {
             a.frames += 1;
             (a.last_time, a.last_step, a.last_cell) = (frame.time, frame.step, frame.cell);
             for r in &frame.positions {
-                for k in 0..3 {
-                    a.lowest[k] = a.lowest[k].min(r[k]);
-                    a.highest[k] = a.highest[k].max(r[k]);
-                }
+                a.lowest = std::array::from_fn(|k| a.lowest[k].min(r[k]));
+                a.highest = std::array::from_fn(|k| a.highest[k].max(r[k]));
             }
         }
         answer.ok_or_else(|| Failure::refused(format!("{} holds no frame", self.file.display())))

@@ -113,8 +113,8 @@ fn all_pairs(system: &System, term: &PairTerm) -> (f64, Vec<Vec3<f64>>) {
                 .truncated(term.truncation.kind(), pair, &row.coefficients, &row.truncation);
             energy += factor * u.value;
             let force = d * (-2.0 * factor * u.derivative);
-            forces[i] = forces[i] + force;
-            forces[j] = forces[j] - force;
+            forces[i] += force;
+            forces[j] -= force;
         }
     }
     (energy, forces)
