@@ -581,6 +581,7 @@ impl CpuEngine {
             &self.state,
             &self.field,
             &self.verlet,
+            self.dynamics.timestep,
         )))
     }
 }
