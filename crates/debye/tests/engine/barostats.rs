@@ -92,7 +92,7 @@ fn volume_fluctuations() {
     let (system, field) = fluid();
     let volumes = |kind, pressure: f64| -> Vec<f64> {
         let dynamics = dynamics(kind, Coupling::Isotropic, [pressure; 3]);
-        let rows = sample(&system, &field, &dynamics, 40_000);
+        let rows = sample(&system, &field, &dynamics, 16_000);
         rows.iter().map(|o| o.cell.volume()).collect()
     };
     let moments = |values: &[f64]| {
