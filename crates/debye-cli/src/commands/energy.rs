@@ -136,9 +136,9 @@ impl Answer {
         let energy = |name: &str, value: f64| {
             vec![
                 name.to_owned(),
-                format!("{value:.8}"),
+                number(value),
                 l.energy.clone(),
-                format!("{:.8}", value / n),
+                number(value / n),
             ]
         };
         let mut rows = vec![["energy", "total", "", "per particle"].map(String::from).to_vec()];
@@ -150,7 +150,7 @@ impl Answer {
         rows.push(energy("potential", self.potential));
         rows.push(energy("kinetic", self.kinetic));
         let mut plain = |name: &str, value: f64, unit: &str| {
-            rows.push(vec![name.to_owned(), format!("{value:.8}"), unit.to_owned()]);
+            rows.push(vec![name.to_owned(), number(value), unit.to_owned()]);
         };
         plain("temperature", self.temperature, &l.temperature);
         plain("pressure", self.pressure, &l.pressure);
@@ -182,4 +182,13 @@ fn write_forces(path: &Path, forces: &[Vec3<f64>]) -> Result<(), Failure> {
         let _ = writeln!(text, "{},{},{},{}", i + 1, f.x, f.y, f.z);
     }
     console::save(path, text.as_bytes())
+}
+
+/// Eight decimals; no sign before zeros.
+fn number(value: f64) -> String {
+    let text = format!("{value:.8}");
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
+        _ => text,
+    }
 }

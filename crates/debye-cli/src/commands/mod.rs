@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod build;
+mod check;
 mod energy;
 mod info;
 mod run;
@@ -21,6 +22,7 @@ pub enum Command {
     Build(build::Build),
     Analyze(analyze::Analyze),
     Bench(bench::Bench),
+    Check(check::Check),
     Info(info::Info),
 }
 
@@ -33,6 +35,7 @@ impl Command {
             Self::Build(command) => command.execute(),
             Self::Analyze(command) => command.execute(),
             Self::Bench(command) => command.execute(),
+            Self::Check(command) => command.execute(),
             Self::Info(command) => command.execute(),
         }
     }

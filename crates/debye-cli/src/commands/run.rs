@@ -133,13 +133,18 @@ fn header(simulation: &Simulation, threads: Option<usize>) -> String {
         ("cell", describe_cell(&s.system.cell, s.system.units)),
     ];
     for (name, what) in terms(s) {
-        rows.push(("force", format!("{name}: {what}, on the CPU")));
+        let what = if what.starts_with(&name) {
+            what
+        } else {
+            format!("{name}: {what}")
+        };
+        rows.push(("force", format!("{what}, on the CPU")));
     }
     let (cutoff, length) = (s.forces.cutoff(), unit(Dimension::LENGTH));
     if cutoff > 0.0 {
         rows.push(("cut-off", format!("{} {length}", console::short(cutoff))));
     }
-    let step = console::short(s.dynamics.timestep);
+    let step = s.dynamics.timestep;
     rows.push((
         "run",
         format!(

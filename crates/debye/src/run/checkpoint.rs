@@ -302,7 +302,22 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
     masses.f64s(&system.particles.masses);
     masses.f64s(&system.particles.charges);
     masses.u32s(&system.particles.species);
-    let parts: [(&str, String); 7] = [
+    let o = &simulation.output;
+    let files = (
+        o.table.as_ref().map(|t| &t.file),
+        o.trajectories
+            .iter()
+            .map(|t| (&t.file, t.unwrap, &t.species))
+            .collect::<Vec<_>>(),
+        simulation
+            .analyses
+            .iter()
+            .map(|a| (&a.kind, &a.file))
+            .collect::<Vec<_>>(),
+    );
+    let parts: [(&str, String); 8] = [
+        // How often is free to change.
+        ("the files of [output] or [[analyze]]", format!("{files:?}")),
         ("the number of particles", system.particles.len().to_string()),
         (
             "units or species",

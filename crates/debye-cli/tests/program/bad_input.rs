@@ -1,0 +1,207 @@
+//! Input files that cannot be taken as they are meant.
+
+use crate::lab::{ARGON, Lab, changed};
+
+/// What is changed in the example, into what, and what the message must hold.
+const CASES: &[(&str, &str, &[&str])] = &[
+    (
+        "cutoff = \"10 Å\"",
+        "cutof = \"10 Å\"",
+        &["argon.toml:8", "`cutof`", "did you mean `cutoff`"],
+    ),
+    (
+        "[integrator]",
+        "[integrater]",
+        &["argon.toml:11", "`integrater`", "did you mean `integrator`"],
+    ),
+    (
+        "timestep = \"2 fs\"",
+        "timestep = \"2 nm\"",
+        &["argon.toml:13", "2 nm", "time"],
+    ),
+    (
+        "timestep = \"2 fs\"",
+        "timestep = \"2 fortnights\"",
+        &["argon.toml:13", "fortnights"],
+    ),
+    (
+        "timestep = \"2 fs\"",
+        "timestep = 0",
+        &["argon.toml:13", "timestep", "0"],
+    ),
+    (
+        "timestep = \"2 fs\"",
+        "timestep = -0.002",
+        &["argon.toml:13", "-0.002"],
+    ),
+    (
+        "timestep = \"2 fs\"\n",
+        "",
+        &["argon.toml", "missing", "timestep"],
+    ),
+    (", sigma = \"3.40 Å\"", "", &["argon.toml:6", "Ar-Ar", "sigma"]),
+    (
+        "sigma = \"3.40 Å\"",
+        "sigma = \"3.40 eV\"",
+        &["argon.toml:10", "3.40 eV", "length"],
+    ),
+    ("sigma = \"3.40 Å\"", "sigma = -0.34", &["argon.toml:10", "-0.34"]),
+    ("pairs = { Ar-Ar =", "pairs = { Ar-Ne =", &["argon.toml:10", "Ne"]),
+    (
+        "cutoff = \"10 Å\"",
+        "cutoff = \"500 nm\"",
+        &["argon.toml:8", "500"],
+    ),
+    ("cutoff = \"10 Å\"", "cutoff = -1", &["argon.toml:8", "-1"]),
+    (
+        "mass = \"39.948 u\"",
+        "mass = \"-39.948 u\"",
+        &["argon.toml:5", "-39.948"],
+    ),
+    ("mass = \"39.948 u\"\n", "", &["argon.toml", "mass"]),
+    (
+        "kind = \"lennard-jones\"",
+        "kind = \"lenard-jones\"",
+        &["argon.toml:7", "did you mean `lennard-jones`"],
+    ),
+    (
+        "kind = \"nve\"",
+        "kind = \"npt\"",
+        &["argon.toml:12", "npt", "bussi"],
+    ),
+    (
+        "kind = \"nve\"",
+        "kind = \"langevin\"",
+        &["argon.toml", "temperature"],
+    ),
+    (
+        "truncation = \"shift\"",
+        "truncation = \"switch\"",
+        &["argon.toml", "switch_from"],
+    ),
+    ("steps = 20", "steps = -20", &["argon.toml:15", "-20"]),
+    ("steps = 20", "steps = \"many\"", &["argon.toml:15", "many"]),
+    (
+        "steps = 20",
+        "steps = 20\nsteps = 30",
+        &["argon.toml:16", "steps"],
+    ),
+    (
+        "temperature = \"120 K\"",
+        "temperature = nan",
+        &["argon.toml:16", "temperature"],
+    ),
+    (
+        "temperature = \"120 K\"",
+        "temperature = \"120 K\"\nprecision = \"half\"",
+        &["argon.toml:17", "half", "single, mixed, double"],
+    ),
+    ("species = \"Ar\"", "species = \"Xe\"", &["argon.toml:3", "Xe"]),
+    (
+        "lattice = \"fcc\"",
+        "lattice = \"fc\"",
+        &["argon.toml:3", "did you mean `fcc`"],
+    ),
+    ("cells = [5, 5, 5]", "cells = [5, 5]", &["argon.toml:3", "cells"]),
+    (
+        "cells = [5, 5, 5]",
+        "cells = [100000, 100000, 100000]",
+        &["argon.toml:3", "particles"],
+    ),
+    (
+        "units = \"md\"",
+        "units = \"metric\"",
+        &["argon.toml:1", "metric"],
+    ),
+    ("units = \"md\"\n", "", &["argon.toml", "units"]),
+    (
+        "file = \"argon.xtc\"",
+        "file = \"argon.trr\"",
+        &["argon.toml:19", "argon.trr"],
+    ),
+    (
+        "file = \"argon.xtc\"",
+        "file = \"energy.csv\"",
+        &["argon.toml:19", "energy.csv"],
+    ),
+    (
+        "table = { every = 5 }",
+        "table = { every = 0 }",
+        &["argon.toml:18", "0"],
+    ),
+    (
+        "[run]",
+        "[barostat]\nkind = \"berendsen\"\npressure = 1\n[run]",
+        &["argon.toml", "time"],
+    ),
+    ("[species.Ar]", "[species.Ar", &["argon.toml:4"]),
+    ("report = false", "report = \"no\"", &["argon.toml:22", "report"]),
+];
+
+#[test]
+fn every_fault_is_named_with_its_line() {
+    for (from, to, expected) in CASES {
+        let lab = Lab::with_argon(&changed(ARGON, from, to));
+        for command in ["run", "energy"] {
+            lab.refuses(&[command, "argon.toml"], 2, expected);
+        }
+        assert!(!lab.path("argon.out").exists(), "{to}: a folder was made");
+    }
+}
+
+#[test]
+fn what_is_no_input_file_is_refused() {
+    let lab = Lab::new();
+    lab.refuses(&["run", "missing.toml"], 2, &["missing.toml", "No such file"]);
+    lab.write("folder/x", "");
+    lab.refuses(&["run", "folder"], 2, &["folder", "not a text file"]);
+    lab.write("empty.toml", "");
+    lab.refuses(&["run", "empty.toml"], 2, &["empty.toml", "units"]);
+    lab.write("binary.toml", [0xff, 0xfe, 0, 1, 2, 3]);
+    lab.refuses(&["run", "binary.toml"], 2, &["binary.toml", "UTF-8"]);
+    lab.write("nul.toml", "units = \"md\"\n\0\0\0");
+    lab.refuses(&["run", "nul.toml"], 2, &["nul.toml:2"]);
+    lab.refuses(&["run", "/dev/zero"], 2, &["/dev/zero"]);
+}
+
+#[test]
+fn flags_are_checked() {
+    let lab = Lab::with_argon(ARGON);
+    lab.refuses(
+        &["run", "argon.toml", "--precision", "half"],
+        2,
+        &["half", "single, mixed, double"],
+    );
+    lab.refuses(&["run", "argon.toml", "--threads", "0"], 2, &["0"]);
+    lab.refuses(&["run", "argon.toml", "--steps", "-5"], 2, &["-5"]);
+    lab.refuses(&["run", "argon.toml", "--steps", "some"], 2, &["some"]);
+    lab.refuses(&["run", "argon.toml", "--device", "gpu"], 2, &["gpu", "cuda"]);
+    lab.refuses(
+        &["run", "argon.toml", "--device", "cuda:1"],
+        2,
+        &["cuda:1", "not available"],
+    );
+    lab.refuses(
+        &["run", "argon.toml", "--resume", "--overwrite"],
+        2,
+        &["--resume", "--overwrite"],
+    );
+    lab.refuses(&["run"], 2, &["<INPUT>"]);
+    lab.refuses(&["runs"], 2, &["runs", "run"]);
+    lab.refuses(&["bench", "--cases", "lj5"], 2, &["lj5", "lj32k"]);
+    lab.refuses(&["bench", "--seconds", "-1"], 2, &["-1"]);
+}
+
+#[test]
+fn a_run_that_explodes_says_who_and_fails() {
+    let hot = changed(ARGON, "timestep = \"2 fs\"", "timestep = \"500 fs\"");
+    let lab = Lab::with_argon(&changed(
+        &hot,
+        "temperature = \"120 K\"",
+        "temperature = \"100000 K\"",
+    ));
+    lab.refuses(&["run", "argon.toml"], 1, &["particle", "step", "explosion.xyz"]);
+    assert!(lab.path("argon.out/explosion.xyz").exists());
+    // What was written before is there, and readable.
+    lab.succeeds(&["analyze", "info", "argon.out/argon.xtc"]);
+}

@@ -1,0 +1,198 @@
+//! Exact continuation: 2N steps equal N steps, a resume and N steps, byte for byte.
+
+use crate::lab::{ARGON, Lab, changed};
+
+/// What a run leaves that must not depend on how it was interrupted.
+const OUTPUTS: &[&str] = &[
+    "energy.csv",
+    "argon.xtc",
+    "argon.dcd",
+    "argon.gro",
+    "argon.xyz",
+    "final.gro",
+    "rdf.csv",
+    "msd.csv",
+];
+
+const BUSSI: &str = "kind = \"bussi\"\ntemperature = \"120 K\"\ntime = \"0.1 ps\"";
+const BERENDSEN: &str = "kind = \"berendsen\"\ntemperature = \"120 K\"\ntime = \"0.1 ps\"";
+
+/// Name, integrator, further sections.
+fn integrators() -> Vec<(&'static str, String)> {
+    let simple = |kind: &str| format!("kind = \"{kind}\"\ntemperature = \"120 K\"\ntime = \"0.1 ps\"\n");
+    let barostat = |thermostat: &str, kind: &str, coupling: &str, pressure: &str| {
+        format!(
+            "{thermostat}\n[barostat]\nkind = \"{kind}\"\ncoupling = \"{coupling}\"\npressure = {pressure}\n\
+             time = \"1 ps\"\ncompressibility = \"2e-4 1/bar\"\nevery = 7\n"
+        )
+    };
+    let (one, two, three) = (
+        "\"1 bar\"",
+        "[\"1 bar\", \"5 bar\"]",
+        "[\"1 bar\", \"2 bar\", \"3 bar\"]",
+    );
+    vec![
+        ("nve", "kind = \"nve\"\n".into()),
+        ("leapfrog", "kind = \"leapfrog\"\n".into()),
+        ("langevin", simple("langevin")),
+        ("bussi", simple("bussi")),
+        ("nose-hoover", simple("nose-hoover")),
+        ("berendsen", simple("berendsen")),
+        (
+            "rescale isotropic",
+            barostat(BUSSI, "cell-rescale", "isotropic", one),
+        ),
+        (
+            "rescale semi-isotropic",
+            barostat(BUSSI, "cell-rescale", "semi-isotropic", two),
+        ),
+        (
+            "rescale anisotropic",
+            barostat(BUSSI, "cell-rescale", "anisotropic", three),
+        ),
+        (
+            "berendsen isotropic",
+            barostat(BERENDSEN, "berendsen", "isotropic", one),
+        ),
+        (
+            "berendsen semi-isotropic",
+            barostat(BERENDSEN, "berendsen", "semi-isotropic", two),
+        ),
+        (
+            "berendsen anisotropic",
+            barostat(BERENDSEN, "berendsen", "anisotropic", three),
+        ),
+    ]
+}
+
+/// The example with an integrator and every sort of output.
+pub fn input(integrator: &str) -> String {
+    // The time step stands in [integrator], whatever follows.
+    let (first, rest) = integrator.split_once('\n').unwrap();
+    let section = format!("{first}\ntimestep = \"4 fs\"\n{rest}");
+    let text = changed(ARGON, "kind = \"nve\"\ntimestep = \"2 fs\"\n", &section);
+    let text = changed(&text, "steps = 20", "steps = 150");
+    let trajectories = "trajectory = [{ every = 10, file = \"argon.xtc\" }, { every = 15, file = \"argon.dcd\" }, \
+                        { every = 20, file = \"argon.gro\" }, { every = 25, file = \"argon.xyz\", unwrap = true }]";
+    let text = changed(
+        &text,
+        "trajectory = { every = 5, file = \"argon.xtc\" }",
+        trajectories,
+    );
+    text + "[[analyze]]\nkind = \"rdf\"\nevery = 10\n[[analyze]]\nkind = \"msd\"\nevery = 10\n"
+}
+
+/// Compares everything two runs left.
+pub fn same_outputs(lab: &Lab, one: &str, other: &str, what: &str) {
+    for name in OUTPUTS {
+        if !lab.path(&format!("{one}/{name}")).exists() {
+            continue;
+        }
+        let (a, b) = (
+            lab.read(&format!("{one}/{name}")),
+            lab.read(&format!("{other}/{name}")),
+        );
+        assert!(
+            a == b,
+            "{what}: {name} of {one} and {other} differ ({} and {} bytes)",
+            a.len(),
+            b.len()
+        );
+    }
+}
+
+fn continues_exactly(range: std::ops::Range<usize>) {
+    for (name, integrator) in &integrators()[range] {
+        let lab = Lab::with_argon(&input(integrator));
+        lab.succeeds(&["run", "argon.toml", "--out", "whole"]);
+        assert!(lab.path("whole/rdf.csv").exists() && lab.path("whole/argon.xyz").exists());
+        // 67 is no multiple of any period.
+        lab.succeeds(&["run", "argon.toml", "--out", "parts", "--steps", "67"]);
+        lab.succeeds(&[
+            "run",
+            "argon.toml",
+            "--out",
+            "parts",
+            "--resume",
+            "--steps",
+            "101",
+        ]);
+        let tried = lab.succeeds(&["run", "argon.toml", "--out", "parts", "--resume"]);
+        assert!(tried.out.contains("from step 101"), "{}", tried.out);
+        same_outputs(&lab, "whole", "parts", name);
+    }
+}
+
+#[test]
+fn integrators_continue_exactly() {
+    continues_exactly(0..6);
+}
+
+#[test]
+fn barostats_continue_exactly() {
+    continues_exactly(6..12);
+}
+
+#[test]
+fn precisions_continue_exactly() {
+    let (_, integrator) = &integrators()[4];
+    let lab = Lab::with_argon(&input(integrator));
+    for precision in ["single", "double"] {
+        let run = |arguments: &[&str]| {
+            let base = ["run", "argon.toml", "--precision", precision];
+            lab.succeeds(&[&base, arguments].concat());
+        };
+        let (whole, parts) = (format!("whole-{precision}"), format!("parts-{precision}"));
+        run(&["--out", &whole]);
+        run(&["--out", &parts, "--steps", "67"]);
+        run(&["--out", &parts, "--resume"]);
+        same_outputs(&lab, &whole, &parts, precision);
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for integrator in [0, 2, 8] {
+        let (name, integrator) = &integrators()[integrator];
+        let lab = Lab::with_argon(&input(integrator));
+        for threads in ["1", "2", "5"] {
+            lab.succeeds(&["run", "argon.toml", "--threads", threads, "--out", threads]);
+        }
+        same_outputs(&lab, "1", "2", name);
+        same_outputs(&lab, "1", "5", name);
+        // Another number of threads may go on.
+        lab.succeeds(&[
+            "run",
+            "argon.toml",
+            "--threads",
+            "1",
+            "--out",
+            "mixed",
+            "--steps",
+            "67",
+        ]);
+        let tried = lab.succeeds(&[
+            "run",
+            "argon.toml",
+            "--threads",
+            "2",
+            "--out",
+            "mixed",
+            "--resume",
+        ]);
+        assert!(!tried.out.contains("note"), "{}", tried.out);
+        same_outputs(&lab, "1", "mixed", name);
+    }
+}
+
+#[test]
+fn a_finished_run_can_be_resumed_and_stays() {
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml"]);
+    let before = lab.read("argon.out/final.gro");
+    lab.succeeds(&["run", "argon.toml", "--resume"]);
+    assert!(before == lab.read("argon.out/final.gro"));
+    // Nothing to resume yet: it begins.
+    lab.succeeds(&["run", "argon.toml", "--resume", "--out", "new"]);
+    assert!(before == lab.read("new/final.gro"));
+}

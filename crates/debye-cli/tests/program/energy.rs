@@ -1,0 +1,141 @@
+//! `debye energy` against numbers of others.
+
+use std::collections::BTreeMap;
+
+use crate::lab::{ARGON, Lab, changed};
+
+fn nist(keys: &str) -> Lab {
+    let lab = Lab::new();
+    lab.write("lj-4.xyz", include_str!("../data/nist-lj-4.xyz"));
+    let text = format!(
+        "units = \"lj\"\n[system]\nfile = \"lj-4.xyz\"\ncell = [8.0, 8.0, 8.0]\n[species.LJ]\nnames = \"H\"\n\
+         [[forces]]\nkind = \"lennard-jones\"\nepsilon = 1.0\nsigma = 1.0\n{keys}\n\
+         [integrator]\nkind = \"nve\"\ntimestep = 0.005\n"
+    );
+    lab.write("nist.toml", text);
+    lab
+}
+
+fn json(lab: &Lab, arguments: &[&str]) -> serde_json::Value {
+    let tried = lab.succeeds(arguments);
+    serde_json::from_str(&tried.out).unwrap()
+}
+
+/// Energies and virials of configuration 4 (30 particles, L = 8) of the NIST Lennard-Jones reference
+/// calculations; see data/README.md.
+#[test]
+fn nist_configuration_4() {
+    let cases = [
+        (
+            "cutoff = 3.0\ntruncation = \"cut\"\ntail = true",
+            -16.790_321,
+            -46.249_197,
+            Some(-0.545_166_00),
+        ),
+        (
+            "cutoff = 4.0\ntruncation = \"cut\"\ntail = true",
+            -17.060_453,
+            -47.868_828,
+            Some(-0.230_078_39),
+        ),
+        (
+            "cutoff = 3.0\ntruncation = \"force-shift\"",
+            -15.001_402,
+            -43.096_006,
+            None,
+        ),
+    ];
+    for (keys, energy, virial, tail) in cases {
+        let lab = nist(keys);
+        for (precision, tolerance) in [("double", 5e-8), ("mixed", 2e-6), ("single", 5e-6)] {
+            let answer = json(&lab, &["energy", "nist.toml", "--json", "--precision", precision]);
+            let number = |value: &serde_json::Value| value.as_f64().unwrap();
+            let close = |found: f64, wanted: f64, what: &str| {
+                let error = (found / wanted - 1.0).abs();
+                assert!(
+                    error < tolerance,
+                    "{keys} {precision} {what}: {found}, not {wanted}"
+                );
+            };
+            assert_eq!(answer["units"], "lj");
+            assert_eq!(answer["particles"], 30);
+            close(number(&answer["terms"]["lennard-jones"]), energy, "energy");
+            let mut pressure = number(&answer["pressure"]);
+            if let Some(tail) = tail {
+                close(number(&answer["terms"]["tail"]), tail, "tail");
+                close(number(&answer["potential"]), energy + tail, "potential");
+                // Of the tail of r⁻⁶ the pressure is twice the energy per volume, of r⁻¹² four times.
+                let cutoff: f64 = if keys.contains("3.0") { 3.0 } else { 4.0 };
+                let (n, volume) = (30.0_f64, 512.0);
+                let density = n / volume;
+                pressure -= 16.0 / 3.0
+                    * std::f64::consts::PI
+                    * density
+                    * density
+                    * (2.0 / 3.0 * cutoff.powi(-9) - cutoff.powi(-3));
+            }
+            // At rest the pressure is the virial over three volumes.
+            close(3.0 * 512.0 * pressure, virial, "virial");
+            let tensor = answer["pressure_tensor"].as_array().unwrap();
+            assert_eq!(tensor.len(), 6);
+            let trace: f64 = tensor[..3].iter().map(number).sum();
+            assert!((trace / 3.0 - number(&answer["pressure"])).abs() < 1e-12);
+            assert_eq!(answer["kinetic"], 0.0);
+        }
+    }
+}
+
+#[test]
+fn forces_are_written_for_every_particle() {
+    let lab = nist("cutoff = 3.0\ntruncation = \"force-shift\"");
+    lab.succeeds(&["energy", "nist.toml", "--forces", "forces.csv"]);
+    let text = String::from_utf8(lab.read("forces.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("id,fx,fy,fz"));
+    let rows: BTreeMap<usize, [f64; 3]> = lines
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let force = [1, 2, 3].map(|k| cells[k].parse().unwrap());
+            (cells[0].parse().unwrap(), force)
+        })
+        .collect();
+    assert_eq!(
+        (rows.keys().next(), rows.keys().last(), rows.len()),
+        (Some(&1), Some(&30), 30)
+    );
+    for k in 0..3 {
+        let sum: f64 = rows.values().map(|f| f[k]).sum();
+        assert!(sum.abs() < 1e-10, "forces do not cancel: {sum}");
+    }
+}
+
+#[test]
+fn units_and_labels_in_md() {
+    let lab = Lab::with_argon(ARGON);
+    let answer = json(&lab, &["energy", "argon.toml", "--json"]);
+    let number = |key: &str| answer[key].as_f64().unwrap();
+    assert_eq!(answer["units"], "md");
+    assert_eq!(answer["unit_labels"]["pressure"], "kJ/mol/nm³");
+    // 1 kJ/mol/nm³ is 16.6054 bar.
+    assert!((number("pressure_bar") / number("pressure") - 16.605_39).abs() < 1e-4);
+    assert!((number("temperature") - 120.0).abs() < 1e-6);
+    assert!((number("volume") - 2.75_f64.powi(3)).abs() < 1e-9);
+    // (3N − 3)/2 kT.
+    assert!((number("kinetic") / (0.5 * 1497.0 * 0.008_314_462_618 * 120.0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn precisions_agree() {
+    let lab = Lab::with_argon(&changed(ARGON, "spacing = \"5.5 Å\"", "spacing = \"5.256 Å\""));
+    let potential = |precision: &str| {
+        let answer = json(
+            &lab,
+            &["energy", "argon.toml", "--json", "--precision", precision],
+        );
+        answer["potential"].as_f64().unwrap()
+    };
+    let exact = potential("double");
+    for precision in ["single", "mixed"] {
+        assert!((potential(precision) / exact - 1.0).abs() < 2e-6, "{precision}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The program as its users meet it: exit status, messages, files.
+
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_checkpoints;
+mod bad_files;
+mod bad_input;
+mod commands;
+mod continuation;
+mod energy;
+mod lab;
+mod signals;
