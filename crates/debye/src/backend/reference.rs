@@ -89,7 +89,11 @@ fn pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluatio
         for j in i..p.len() {
             let base = near(cell, p.positions[j] - p.positions[i]);
             let excluded = i != j && system.exclusions.contains(i as u32, j as u32);
-            let nearest = if excluded { nearest_image(cell, base).norm2() } else { 0.0 };
+            let nearest = if excluded {
+                nearest_image(cell, base).norm2()
+            } else {
+                0.0
+            };
             let share = if i == j { 0.5 } else { 1.0 };
             for &shift in &shifts {
                 let d = base + shift;
@@ -223,7 +227,13 @@ fn add_virial(virial: &mut [f64; 6], d: Vec3<f64>, f: Vec3<f64>) {
 /// The image of a difference whose fractional coordinates lie within ±½ along periodic vectors.
 fn near(cell: &Cell, d: Vec3<f64>) -> Vec3<f64> {
     let s = cell.fractional(d);
-    let n = std::array::from_fn(|k| if cell.periodic()[k] { s[k].round() as i32 } else { 0 });
+    let n = std::array::from_fn(|k| {
+        if cell.periodic()[k] {
+            s[k].round() as i32
+        } else {
+            0
+        }
+    });
     d - cell.translation(n)
 }
 

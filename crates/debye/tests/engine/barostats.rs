@@ -8,7 +8,7 @@ use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Thermostat, T
 use debye::system::System;
 use debye::truncation::Truncation;
 
-use super::{lj, liquid, nve, with_precision};
+use super::{liquid, lj, nve, with_precision};
 
 const TARGET: f64 = 2.0;
 
@@ -68,7 +68,10 @@ fn the_pressure_reaches_its_target() {
                 "{kind:?} {coupling:?}: {p:?}"
             );
             let t = BlockAverage::of(&rows.iter().map(|o| o.temperature).collect::<Vec<_>>());
-            assert!((t.mean - 1.2).abs() < 3.0 * t.standard_error + 0.01, "{kind:?}: {t:?}");
+            assert!(
+                (t.mean - 1.2).abs() < 3.0 * t.standard_error + 0.01,
+                "{kind:?}: {t:?}"
+            );
             shapes(&rows, coupling);
         }
     }

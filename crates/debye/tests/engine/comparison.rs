@@ -135,13 +135,20 @@ fn mixtures_in_cells_of_any_shape() {
         ("slab", [[14.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 4.5]]),
         ("triclinic", [[8.0, 0.0, 0.0], [2.5, 8.0, 0.0], [-3.0, 2.0, 8.0]]),
         ("skewed", [[8.0, 0.0, 0.0], [3.9, 9.0, 0.0], [3.9, -4.4, 9.0]]),
-        ("very skewed", [[6.0, 0.0, 0.0], [9.0, 8.0, 0.0], [-8.0, 11.0, 10.0]]),
+        (
+            "very skewed",
+            [[6.0, 0.0, 0.0], [9.0, 8.0, 0.0], [-8.0, 11.0, 10.0]],
+        ),
     ];
     for (seed, (name, vectors)) in cells.into_iter().enumerate() {
         let cell = Cell::triclinic(vectors).unwrap();
         let system = three_species(cell, 60, seed as u64);
         for cutoff in [1.9, 2.5, 3.4] {
-            check(&system, &mixture(&system, cutoff), &format!("{name}, cut-off {cutoff}"));
+            check(
+                &system,
+                &mixture(&system, cutoff),
+                &format!("{name}, cut-off {cutoff}"),
+            );
         }
     }
 }
@@ -198,7 +205,12 @@ fn open_and_partly_open_cells() {
 fn one_and_two_particles() {
     let small = Cell::orthorhombic([2.0, 2.1, 2.2]).unwrap();
     let large = Cell::orthorhombic([50.0; 3]).unwrap();
-    for cell in [small, large, small.with_periodicity([false; 3]), large.with_periodicity([false; 3])] {
+    for cell in [
+        small,
+        large,
+        small.with_periodicity([false; 3]),
+        large.with_periodicity([false; 3]),
+    ] {
         for places in [
             &[Vec3::new(0.3, 0.4, 0.5)][..],
             &[Vec3::new(0.3, 0.4, 0.5), Vec3::new(1.2, 0.9, 1.3)],
@@ -216,7 +228,10 @@ fn one_and_two_particles() {
                 let tolerance = super::Tolerance::of(settings.precision);
                 // One particle feels no force and its forces need not vanish to the last bit.
                 for (a, b) in got.forces.iter().zip(&want.forces) {
-                    assert!((*a - *b).norm() <= tolerance.forces * (10.0 + b.norm()), "{settings:?}");
+                    assert!(
+                        (*a - *b).norm() <= tolerance.forces * (10.0 + b.norm()),
+                        "{settings:?}"
+                    );
                 }
                 let error = (got.potential - want.potential).abs();
                 let size = 1.0 + want.potential.abs().max(want.virial[0].abs());

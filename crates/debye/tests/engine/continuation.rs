@@ -3,12 +3,10 @@
 use debye::backend::cpu::CpuEngine;
 use debye::backend::{EngineError, Settings};
 use debye::forces::{ForceField, MixingRule, PairTerm};
-use debye::integrate::{
-    Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind,
-};
+use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
 use debye::system::{System, build};
 
-use super::{double, lj, liquid, nve, precisions};
+use super::{double, liquid, lj, nve, precisions};
 
 /// Two species of different masses and sizes.
 fn mixture() -> (System, ForceField) {
@@ -158,7 +156,10 @@ fn continues(system: &System, field: &ForceField, dynamics: &Dynamics, settings:
     drop(first);
     let mut second = CpuEngine::resumed(system, field, dynamics, settings, &saved).unwrap();
     assert_eq!(second.step_number(), steps);
-    assert!(second.save() == saved, "{what}: a restored engine saves something else");
+    assert!(
+        second.save() == saved,
+        "{what}: a restored engine saves something else"
+    );
     second.advance(steps, true).unwrap();
     assert!(straight.lists().builds > 1, "{what}: no list was made on the way");
     let (a, b) = (seen(&mut straight), seen(&mut second));
@@ -208,9 +209,21 @@ fn foreign_states_are_refused() {
     let refused = |result: Result<CpuEngine, EngineError>| {
         assert!(matches!(result, Err(EngineError::Restore(_))));
     };
-    refused(CpuEngine::resumed(&other, &other_field, &nve(0.004), &double(), &saved));
+    refused(CpuEngine::resumed(
+        &other,
+        &other_field,
+        &nve(0.004),
+        &double(),
+        &saved,
+    ));
     for cut in [0, 1, 8, 100, saved.len() / 2, saved.len() - 1] {
-        refused(CpuEngine::resumed(&system, &field, &nve(0.004), &double(), &saved[..cut]));
+        refused(CpuEngine::resumed(
+            &system,
+            &field,
+            &nve(0.004),
+            &double(),
+            &saved[..cut],
+        ));
     }
     let langevin = Dynamics {
         thermostats: vec![thermostat(ThermostatKind::Langevin, &[])],

@@ -28,7 +28,10 @@ fn overlapping_particles_are_named() {
     for settings in precisions() {
         let culprit = explosion(&system, &field, &settings);
         let pair = [culprit.particle, culprit.partner.unwrap()];
-        assert!(pair == [123, 321] || pair == [321, 123], "{settings:?}: {culprit}");
+        assert!(
+            pair == [123, 321] || pair == [321, 123],
+            "{settings:?}: {culprit}"
+        );
         assert_eq!(culprit.term.as_deref(), Some("lennard-jones"), "{culprit}");
         assert!(culprit.step <= 2, "{culprit}");
         assert!(culprit.neighbourhood.len() > 1);

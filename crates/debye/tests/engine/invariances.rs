@@ -25,11 +25,7 @@ fn fluid() -> (System, ForceField) {
 }
 
 /// Holds `change` to leave everything as it is, but for what `back` undoes.
-fn unchanged(
-    what: &str,
-    change: impl Fn(&System) -> System,
-    back: impl Fn(Evaluation) -> Evaluation,
-) {
+fn unchanged(what: &str, change: impl Fn(&System) -> System, back: impl Fn(Evaluation) -> Evaluation) {
     let (system, field) = fluid();
     let changed = change(&system);
     for settings in variants() {

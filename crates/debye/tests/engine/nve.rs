@@ -33,7 +33,10 @@ fn energy_error_is_of_second_order() {
         };
         let [coarse, middle, fine] = [0.008, 0.004, 0.002].map(spread);
         for ratio in [coarse / middle, middle / fine] {
-            assert!((3.2..4.8).contains(&ratio), "{scheme:?}: {coarse} {middle} {fine}");
+            assert!(
+                (3.2..4.8).contains(&ratio),
+                "{scheme:?}: {coarse} {middle} {fine}"
+            );
         }
     }
 }
@@ -64,7 +67,11 @@ fn leapfrog_is_velocity_verlet() {
 #[test]
 fn momentum_is_conserved() {
     let mut system = liquid(6, 0.8442, 1.44, 2);
-    system.particles.velocities.iter_mut().for_each(|v| *v += Vec3::new(0.3, -0.2, 0.1));
+    system
+        .particles
+        .velocities
+        .iter_mut()
+        .for_each(|v| *v += Vec3::new(0.3, -0.2, 0.1));
     let field = lj(&system, 2.5, Truncation::ForceShift, false);
     let thermal = (system.particles.len() as f64 * 1.44).sqrt();
     for settings in precisions() {
@@ -85,7 +92,11 @@ fn momentum_is_conserved() {
 #[test]
 fn momentum_is_removed() {
     let mut system = liquid(4, 0.8442, 1.44, 2);
-    system.particles.velocities.iter_mut().for_each(|v| *v += Vec3::splat(0.5));
+    system
+        .particles
+        .velocities
+        .iter_mut()
+        .for_each(|v| *v += Vec3::splat(0.5));
     let field = lj(&system, 2.5, Truncation::ForceShift, false);
     let dynamics = Dynamics {
         remove_momentum_every: 10,

@@ -25,7 +25,11 @@ fn positions(text: &str) -> impl Iterator<Item = Vec3<f64>> {
         .skip(2)
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
-            let numbers: Vec<f64> = line.split_whitespace().skip(1).map(|x| x.parse().unwrap()).collect();
+            let numbers: Vec<f64> = line
+                .split_whitespace()
+                .skip(1)
+                .map(|x| x.parse().unwrap())
+                .collect();
             Vec3::new(numbers[0], numbers[1], numbers[2])
         })
 }
@@ -111,7 +115,11 @@ fn nist_triclinic() {
     let (energy, tail) = (-505.78567945268367_f64, -29.37186430697248_f64);
     for (name, e, tolerance) in evaluations(&system, &field) {
         let allowed = tolerance.energy.max(1e-9);
-        assert!((e.terms[0].1 / energy - 1.0).abs() < allowed, "{name}: {:?}", e.terms);
+        assert!(
+            (e.terms[0].1 / energy - 1.0).abs() < allowed,
+            "{name}: {:?}",
+            e.terms
+        );
         assert!((e.terms[1].1 / tail - 1.0).abs() < 1e-9, "{name}: {:?}", e.terms);
     }
 }

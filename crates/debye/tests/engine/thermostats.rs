@@ -8,7 +8,7 @@ use debye::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
 use debye::system::{System, build};
 use debye::truncation::Truncation;
 
-use super::{double, lj, liquid, nve, with_precision};
+use super::{double, liquid, lj, nve, with_precision};
 
 const LANGEVIN: ThermostatKind = ThermostatKind::Langevin;
 const BUSSI: ThermostatKind = ThermostatKind::Bussi;
@@ -200,6 +200,9 @@ fn langevin_of_free_particles() {
     let n = start.len() as f64;
     let overlap = start.iter().zip(&end).map(|(a, b)| a.dot(*b)).sum::<f64>() / n;
     let want = 3.6 * (-1.0f64).exp();
-    assert!((overlap - want).abs() < 4.0 * 3.6 / (3.0 * n).sqrt(), "{overlap} instead of {want}");
+    assert!(
+        (overlap - want).abs() < 4.0 * 3.6 / (3.0 * n).sqrt(),
+        "{overlap} instead of {want}"
+    );
     assert!((engine.observe().unwrap().temperature - 1.2).abs() < 4.0 * 1.2 * (2.0 / (3.0 * n)).sqrt());
 }
