@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `--skip F` leaves the first fraction F of the steps out of the averages (0.2 unless said), and
-//! `--precision P` overrides the file's. Threads: `RAYON_NUM_THREADS`.
+//! `--precision P` overrides the file's, `--rows` prints every observation too. Threads: `RAYON_NUM_THREADS`.
 #![allow(clippy::unwrap_used, reason = "a program for developers")]
 
 use debye::analyse::{Analysis, BlockAverage, Labels, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, drift};
@@ -22,7 +22,7 @@ const SMALL: usize = 2000;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let (mut skip, mut precision, mut files) = (0.2, None, Vec::new());
+    let (mut skip, mut precision, mut rows, mut files) = (0.2, None, false, Vec::new());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--skip" => skip = arguments.next().unwrap().parse().unwrap(),
@@ -30,15 +30,16 @@ fn main() {
                 let name = arguments.next().unwrap();
                 precision = Precision::NAMES.iter().find(|p| p.0 == name).map(|p| p.1);
             }
+            "--rows" => rows = true,
             _ => files.push(argument),
         }
     }
     for file in files {
-        validate(&file, skip, precision);
+        validate(&file, skip, precision, rows);
     }
 }
 
-fn validate(file: &str, skip: f64, precision: Option<Precision>) {
+fn validate(file: &str, skip: f64, precision: Option<Precision>, print: bool) {
     let mut simulation = Simulation::read(file).unwrap_or_else(|e| panic!("{e}"));
     simulation.run.precision = precision.unwrap_or(simulation.run.precision);
     let s = &simulation;
@@ -63,6 +64,17 @@ fn validate(file: &str, skip: f64, precision: Option<Precision>) {
             continue;
         }
         rows.push(engine.observe().unwrap());
+        if print {
+            let o = &rows[rows.len() - 1];
+            println!(
+                "  {} {} {} {} {}",
+                o.step,
+                o.temperature,
+                o.potential,
+                o.kinetic,
+                o.total()
+            );
+        }
         if small && rows.len().is_multiple_of(2) {
             let (p, cell) = (engine.particles(), engine.cell());
             let unwrapped: Vec<Vec3<f64>> = p
@@ -119,9 +131,9 @@ fn averages(s: &Simulation, rows: &[Observation]) {
     print("pressure", &|o| o.pressure());
     match units {
         Units::Md => {
-            print("p / bar", &|o| o.pressure() / units.bar());
+            print("p / bar", &|o| o.pressure() * units.bar());
             print("g/cm³", &|o| {
-                mass / o.cell.volume() / units.grams_per_cubic_centimetre()
+                mass / o.cell.volume() * units.grams_per_cubic_centimetre()
             });
         }
         Units::LennardJones => print("density", &|o| n / o.cell.volume()),

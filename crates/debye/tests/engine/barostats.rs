@@ -1,1 +1,142 @@
-//! To come.
+//! Barostats bring the pressure to its target, and cell rescaling the right fluctuations.
+
+use debye::analyse::BlockAverage;
+use debye::backend::cpu::CpuEngine;
+use debye::backend::{Observation, Precision};
+use debye::forces::ForceField;
+use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Thermostat, ThermostatKind};
+use debye::system::System;
+use debye::truncation::Truncation;
+
+use super::{liquid, lj, nve, with_precision};
+
+const TARGET: f64 = 2.0;
+
+fn dynamics(kind: BarostatKind, coupling: Coupling, pressure: [f64; 3]) -> Dynamics {
+    Dynamics {
+        thermostats: vec![Thermostat {
+            kind: ThermostatKind::Bussi,
+            species: vec![],
+            temperature: 1.2,
+            time: 0.2,
+        }],
+        barostat: Some(Barostat {
+            kind,
+            coupling,
+            pressure,
+            time: 0.5,
+            compressibility: [0.07; 3],
+            temperature: 1.2,
+            every: 5,
+        }),
+        ..nve(0.004)
+    }
+}
+
+/// A fluid that starts far from the target.
+fn fluid() -> (System, ForceField) {
+    let system = liquid(5, 0.55, 1.2, 11);
+    let field = lj(&system, 2.2, Truncation::ForceShift, false);
+    (system, field)
+}
+
+fn sample(system: &System, field: &ForceField, dynamics: &Dynamics, steps: u64) -> Vec<Observation> {
+    let settings = with_precision(Precision::Mixed);
+    let mut engine = CpuEngine::new(system, field, dynamics, &settings).unwrap();
+    engine.advance(steps / 3, false).unwrap();
+    (0..steps / 5)
+        .map(|_| {
+            engine.advance(5, true).unwrap();
+            engine.observe().unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn the_pressure_reaches_its_target() {
+    let (system, field) = fluid();
+    for kind in [BarostatKind::Berendsen, BarostatKind::CellRescale] {
+        for coupling in [
+            Coupling::Isotropic,
+            Coupling::SemiIsotropic,
+            Coupling::Anisotropic,
+        ] {
+            let rows = sample(&system, &field, &dynamics(kind, coupling, [TARGET; 3]), 4_000);
+            let p = BlockAverage::of(&rows.iter().map(Observation::pressure).collect::<Vec<_>>());
+            assert!(
+                (p.mean - TARGET).abs() < 3.0 * p.standard_error + 0.02,
+                "{kind:?} {coupling:?}: {p:?}"
+            );
+            let t = BlockAverage::of(&rows.iter().map(|o| o.temperature).collect::<Vec<_>>());
+            assert!(
+                (t.mean - 1.2).abs() < 3.0 * t.standard_error + 0.01,
+                "{kind:?}: {t:?}"
+            );
+            shapes(&rows, coupling);
+        }
+    }
+}
+
+/// Lengths that move together keep their ratio; others do not.
+fn shapes(rows: &[Observation], coupling: Coupling) {
+    let h = rows[rows.len() - 1].cell.heights();
+    let (xy, xz) = ((h.x / h.y - 1.0).abs(), (h.x / h.z - 1.0).abs());
+    match coupling {
+        Coupling::Isotropic => assert!(xy < 1e-12 && xz < 1e-12, "{h:?}"),
+        Coupling::SemiIsotropic => assert!(xy < 1e-12 && xz > 1e-4, "{h:?}"),
+        Coupling::Anisotropic => assert!(xy > 1e-4 && xz > 1e-4, "{h:?}"),
+    }
+}
+
+/// ⟨δV²⟩ = kT V κ, with κ from the slope of the equation of state; and a weakly coupled cell, which
+/// fluctuates less.
+#[test]
+fn volume_fluctuations() {
+    let (system, field) = fluid();
+    let volumes = |kind, pressure: f64| -> Vec<f64> {
+        let dynamics = dynamics(kind, Coupling::Isotropic, [pressure; 3]);
+        let rows = sample(&system, &field, &dynamics, 16_000);
+        rows.iter().map(|o| o.cell.volume()).collect()
+    };
+    let moments = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: Vec<f64> = values.iter().map(|v| (v - mean).powi(2)).collect();
+        (mean, BlockAverage::of(&squares))
+    };
+    let (low, _) = moments(&volumes(BarostatKind::CellRescale, 1.7));
+    let (high, _) = moments(&volumes(BarostatKind::CellRescale, 2.3));
+    let (_, spread) = moments(&volumes(BarostatKind::CellRescale, TARGET));
+    let want = 1.2 * (low - high) / 0.6;
+    assert!(
+        (spread.mean - want).abs() < 4.0 * spread.standard_error + 0.1 * want,
+        "{spread:?} instead of {want}"
+    );
+    let (_, weak) = moments(&volumes(BarostatKind::Berendsen, TARGET));
+    assert!(weak.mean < 0.8 * want, "{weak:?} of {want}");
+}
+
+/// A solid under uneven pressure is squeezed where it is pushed.
+#[test]
+fn crystals_follow_uneven_pressure() {
+    let system = debye::system::build::lattice(debye::system::build::Lattice::Fcc, [5; 3])
+        .density(1.0)
+        .thermalise(0.3, 1)
+        .unwrap();
+    let field = lj(&system, 2.5, Truncation::ForceShift, false);
+    for kind in [BarostatKind::Berendsen, BarostatKind::CellRescale] {
+        let mut d = dynamics(kind, Coupling::Anisotropic, [0.0, 0.0, 6.0]);
+        d.thermostats[0].temperature = 0.3;
+        d.barostat.as_mut().unwrap().temperature = 0.3;
+        d.barostat.as_mut().unwrap().compressibility = [0.02; 3];
+        let rows = sample(&system, &field, &d, 3_000);
+        for (axis, target) in [0.0, 0.0, 6.0].into_iter().enumerate() {
+            let p = BlockAverage::of(&rows.iter().map(|o| o.pressure_tensor[axis]).collect::<Vec<_>>());
+            assert!(
+                (p.mean - target).abs() < 4.0 * p.standard_error + 0.05,
+                "{kind:?} axis {axis}: {p:?}"
+            );
+        }
+        let h = rows[rows.len() - 1].cell.heights();
+        assert!(h.z < 0.97 * h.x && h.z < 0.97 * h.y, "{kind:?}: {h:?}");
+    }
+}

@@ -1,12 +1,13 @@
 //! The engine against the reference: bonds, angles, dihedrals, exclusions, scaled 1-4 pairs.
 
+use debye::backend::cpu::{CpuEngine, Fire};
 use debye::expr::Vec3;
 use debye::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Value};
 use debye::system::{Cell, ExclusionRule, Exclusions, Link, System, build};
 use debye::truncation::Truncation;
 
-use super::{check, random};
+use super::{check, nve, precisions, random};
 
 /// A term with these parameters for kind `kind` of `kinds`.
 fn term<F: BondedFamily + ?Sized>(
@@ -223,5 +224,40 @@ fn every_bonded_potential() {
             };
             check(&system, &field, family.name());
         }
+    }
+}
+
+/// Chains move alike whatever the number of threads, and go on exactly where they were saved.
+#[test]
+fn chains_are_deterministic() {
+    let system = chains(300, 12, 0.5, &ExclusionRule::through(2).one_four(0.5, 0.8333));
+    let field = field(&system, 1.6);
+    let fire = Fire {
+        force_tolerance: 50.0,
+        max_steps: 100,
+        max_displacement: 0.05,
+    };
+    for settings in precisions() {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| {
+                let mut engine = CpuEngine::new(&system, &field, &nve(0.001), &settings).unwrap();
+                engine.minimise(fire).unwrap();
+                engine.advance(20, true).unwrap();
+                let saved = engine.save();
+                engine.advance(20, true).unwrap();
+                (saved, engine.save())
+            })
+        };
+        let (middle, end) = run(1);
+        for threads in [2, 3] {
+            assert!(run(threads).1 == end, "{threads} threads, {settings:?}");
+        }
+        let mut resumed = CpuEngine::resumed(&system, &field, &nve(0.001), &settings, &middle).unwrap();
+        resumed.advance(20, true).unwrap();
+        assert!(resumed.save() == end, "{settings:?}");
     }
 }

@@ -6,20 +6,22 @@ use crate::backend::Culprit;
 use crate::forces::ForceField;
 use crate::potentials::Pair;
 
-/// Finds the particle with a force that is not finite, or else the largest, and its worst partner.
-pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet) -> Culprit {
-    let badness = |slot: usize| {
-        let f = state.forces[slot].norm2();
-        if f.is_finite() { f } else { f64::INFINITY }
+/// Finds the particle that went furthest since the list was made, or nowhere at all, and its nearest
+/// neighbour before the last step, which was `dt` long.
+pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f64) -> Culprit {
+    let reference = |k: usize| verlet.reference[k].scale(verlet.scale);
+    let moved = |k: usize| {
+        let d2 = (state.positions[k] - reference(k)).norm2();
+        let sound = d2.is_finite() && state.velocities[k].norm2().is_finite();
+        if sound { d2 } else { f64::INFINITY }
     };
-    let slot = (0..state.len()).fold(0, |worst, k| if badness(k) > badness(worst) { k } else { worst });
-    // The reference positions are the last ones known to be sound.
+    let slot = (0..state.len()).fold(0, |worst, k| if moved(k) > moved(worst) { k } else { worst });
+    // Where a step led astray, the list's positions are the last ones known to be sound.
     let place = |k: usize| {
-        let now = state.positions[k];
-        if now.norm2().is_finite() {
-            now
+        if moved(k) <= verlet.radius * verlet.radius {
+            state.positions[k] - state.velocities[k] * dt
         } else {
-            verlet.reference[k].scale(verlet.scale)
+            reference(k)
         }
     };
     let here = place(slot);

@@ -496,7 +496,7 @@ impl CpuEngine {
     }
 
     /// Velocities at the time of the positions: for leapfrog half a step further than stored.
-    fn velocities_now(&self) -> Vec<Vec3<f64>> {
+    pub(super) fn velocities_now(&self) -> Vec<Vec3<f64>> {
         let mut velocities = self.state.velocities.clone();
         if self.dynamics.scheme == Scheme::Leapfrog {
             let half = 0.5 * self.dynamics.timestep;
@@ -581,6 +581,7 @@ impl CpuEngine {
             &self.state,
             &self.field,
             &self.verlet,
+            self.dynamics.timestep,
         )))
     }
 }

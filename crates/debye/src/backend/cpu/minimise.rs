@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 
 use super::engine::CpuEngine;
-use super::motion;
+use super::motion::{self, Rounding};
 use super::state::BLOCK;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
+use crate::integrate::Scheme;
 
 /// When to stop, and how far to go at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,9 +41,9 @@ const ALPHA_DECAY: f64 = 0.99;
 const LONGEST: f64 = 10.0;
 
 impl CpuEngine {
-    /// Moves the particles downhill. Velocities are zero afterwards and the step counter is as before.
+    /// Moves the particles downhill. Velocities and the step counter are as before.
     pub fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError> {
-        let (start, velocities) = (self.observe()?.potential, self.state.velocities.clone());
+        let (start, velocities) = (self.observe()?.potential, self.velocities_now());
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
         let first = self.dynamics.timestep;
@@ -80,6 +81,10 @@ impl CpuEngine {
         // The velocities of the input come back; the particles may have been sorted since.
         for (k, &id) in ids.iter().enumerate() {
             self.state.velocities[self.state.slot_of[id as usize] as usize] = velocities[k];
+        }
+        if self.dynamics.scheme == Scheme::Leapfrog {
+            // Half a step behind again, by the forces of the minimum and not of the start.
+            motion::kick(&mut self.state, -0.5 * first, Rounding::Double);
         }
         let end = self.observe()?.potential;
         Ok(Minimised {
