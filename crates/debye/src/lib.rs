@@ -1,4 +1,38 @@
 //! Debye: a molecular dynamics and electrostatics engine.
+//!
+//! The short way from an input file to numbers:
+//!
+//! ```
+//! use debye::input::Simulation;
+//!
+//! let text = r#"
+//! units = "lj"
+//! [system]
+//! build = { kind = "lattice", lattice = "fcc", cells = [4, 4, 4], density = 0.8442 }
+//! [species.A]
+//! [[forces]]
+//! kind = "lennard-jones"
+//! cutoff = 2.5
+//! epsilon = 1.0
+//! sigma = 1.0
+//! [integrator]
+//! kind = "nve"
+//! timestep = 0.005
+//! [run]
+//! temperature = 1.44
+//! "#;
+//! let simulation = Simulation::parse(text, ".", "melt.toml")?;
+//! let mut engine = debye::run::engine(&simulation)?;
+//! engine.advance(20, true)?;
+//! let observation = engine.observe()?;
+//! assert_eq!(observation.step, 20);
+//! assert!((observation.temperature - 0.7).abs() < 0.2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A reader's path: [`system`] is what there is, [`potentials`] and [`forces`] what acts on it,
+//! [`integrate`] how it moves, [`backend`] where that happens, [`run`] what happens around it, and
+//! [`expr`] the numbers all physics is written in. `docs/architecture.md` has the picture.
 
 pub mod analyse;
 pub mod backend;

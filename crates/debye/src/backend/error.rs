@@ -5,7 +5,7 @@
 pub struct Culprit {
     /// Step at which it was noticed.
     pub step: u64,
-    /// The particle, counted from 0.
+    /// The particle, counted from 0; messages count from 1, as input files do.
     pub particle: u32,
     /// Its species.
     pub species: u32,
@@ -31,7 +31,9 @@ impl std::fmt::Display for Culprit {
         write!(
             f,
             "particle {} at ({x:.4}, {y:.4}, {z:.4}) {} in step {}",
-            self.particle, self.what, self.step
+            self.particle + 1,
+            self.what,
+            self.step
         )?;
         let strength = self.force.iter().map(|c| c * c).sum::<f64>().sqrt();
         write!(f, "; the force on it is {strength:.3e}")?;
@@ -41,7 +43,8 @@ impl std::fmt::Display for Culprit {
         if let (Some(partner), Some(distance)) = (self.partner, self.distance) {
             write!(
                 f,
-                "; its nearest neighbour is particle {partner} at a distance of {distance:.4}"
+                "; its nearest neighbour is particle {} at a distance of {distance:.4}",
+                partner + 1
             )?;
         }
         write!(f, ". Try a shorter time step, or minimise the energy first")
