@@ -1,7 +1,7 @@
 //! Which particle made a simulation explode, and why.
 
-use super::engine::Verlet;
 use super::state::State;
+use super::verlet::Verlet;
 use crate::backend::Culprit;
 use crate::forces::ForceField;
 use crate::potentials::Pair;

@@ -9,18 +9,14 @@ use super::interactions::{Interactions, Typed};
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
 use super::simd::InstructionSet;
-use super::space::Sorted;
 use super::state::{BLOCK, State};
-use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
+use super::verlet::Verlet;
+use crate::backend::{EngineError, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
-use crate::neighbors::{CountingSort, Grid};
 use crate::random::Philox;
-use crate::system::{Cell, Exclusions, Particles, System, Units};
-
-/// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
-const REBUILD_COST: f64 = 4.0;
+use crate::system::{Exclusions, System, Units};
 
 /// A simulation on the CPU.
 pub struct CpuEngine {
@@ -28,45 +24,24 @@ pub struct CpuEngine {
     pub(super) dynamics: Dynamics,
     pub(super) baths: Vec<Bath>,
     pub(super) verlet: Verlet,
-    field: ForceField,
-    exclusions: Exclusions,
-    units: Units,
-    molecules: Vec<u32>,
+    pub(super) field: ForceField,
+    pub(super) exclusions: Exclusions,
+    pub(super) units: Units,
+    pub(super) molecules: Vec<u32>,
     /// Masses, charges and species in the order of the input.
-    original: (Vec<f64>, Vec<f64>, Vec<u32>),
-    pairs: Box<dyn Interactions>,
-    bonded: BondedForces,
-    tail: TailCorrection,
+    pub(super) original: (Vec<f64>, Vec<f64>, Vec<u32>),
+    pub(super) pairs: Box<dyn Interactions>,
+    pub(super) bonded: BondedForces,
+    pub(super) tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
     pub(super) sums_step: Option<u64>,
-    names: Vec<String>,
-    degrees_of_freedom: f64,
-    rounding: Rounding,
-    set: InstructionSet,
-    philox: Philox,
-    stages: Stages,
-}
-
-/// What the list of neighbours was made from, and how long it holds.
-#[derive(Clone, Debug)]
-pub(super) struct Verlet {
-    /// Largest cut-off.
-    pub(super) cutoff: f64,
-    /// The buffer asked for; `None` to choose.
-    pub(super) fixed_buffer: Option<f64>,
-    /// Everything within this distance was listed.
-    pub(super) radius: f64,
-    /// Positions then.
-    pub(super) reference: Vec<Vec3<f64>>,
-    /// Cell then.
-    pub(super) reference_cell: Cell,
-    /// By how much a barostat has scaled space since.
-    pub(super) scale: Vec3<f64>,
-    /// Step of the list.
-    pub(super) step: u64,
-    /// Lists made so far.
-    pub(super) builds: u64,
+    pub(super) names: Vec<String>,
+    pub(super) degrees_of_freedom: f64,
+    pub(super) rounding: Rounding,
+    pub(super) set: InstructionSet,
+    pub(super) philox: Philox,
+    pub(super) stages: Stages,
 }
 
 impl CpuEngine {
@@ -219,7 +194,7 @@ impl CpuEngine {
         Ok(())
     }
 
-    fn is_langevin(&self) -> bool {
+    pub(super) fn is_langevin(&self) -> bool {
         self.baths
             .iter()
             .any(|b| b.thermostat.kind == ThermostatKind::Langevin)
@@ -320,101 +295,6 @@ impl CpuEngine {
         Ok(())
     }
 
-    /// Brings the list up to date: a new one where any pair may have come too close unseen.
-    pub(super) fn refresh(&mut self) -> Result<(), EngineError> {
-        let began = Instant::now();
-        let v = &self.verlet;
-        let [first, second] = motion::largest_displacements(&self.state.positions, &v.reference, v.scale);
-        let heights = self.state.cell.heights();
-        let longest = heights.x.max(heights.y).max(heights.z).max(4.0 * v.radius);
-        if first.is_nan() || first > longest {
-            return Err(self.diagnose());
-        }
-        let shrink = v.scale.x.min(v.scale.y).min(v.scale.z);
-        let left = if v.cutoff > 0.0 {
-            v.radius * shrink - v.cutoff - first - second
-        } else {
-            // No pairs: particles are only wrapped now and then.
-            0.1 * heights.x.min(heights.y).min(heights.z) - first
-        };
-        if left < 0.0 {
-            self.choose_buffer(first + second);
-            self.state.wrap();
-            self.rebuild()?;
-        } else {
-            self.pairs.update(&self.state.cell, &self.state.positions);
-            self.stages.add("positions", began);
-        }
-        Ok(())
-    }
-
-    /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the
-    /// list, lists B times that every b/w steps, w being how fast the two fastest particles moved.
-    fn choose_buffer(&mut self, moved: f64) {
-        let v = &mut self.verlet;
-        let buffer = v.fixed_buffer.unwrap_or_else(|| {
-            let steps = (self.state.step - v.step).max(1) as f64;
-            let bw = REBUILD_COST * moved / steps;
-            let best = ((4.0 * bw * bw + 12.0 * bw * v.cutoff).sqrt() - 2.0 * bw) / 6.0;
-            best.clamp(0.03 * v.cutoff, 0.5 * v.cutoff)
-        });
-        v.radius = v.cutoff + buffer;
-    }
-
-    /// Sorts the particles and makes a new list.
-    fn rebuild(&mut self) -> Result<(), EngineError> {
-        let began = Instant::now();
-        let radius = self.verlet.radius;
-        let grid = Grid::over(&self.state.cell, &self.state.positions, radius);
-        let sort = sort_into(&grid, &self.state.positions);
-        self.state.sort(sort.order());
-        self.verlet.reference = self.state.positions.clone();
-        self.verlet.reference_cell = self.state.cell;
-        self.verlet.scale = Vec3::splat(1.0);
-        self.verlet.step = self.state.step;
-        self.verlet.builds += 1;
-        self.stages.add("sort", began);
-        let began = Instant::now();
-        self.list(&grid, sort.starts());
-        self.stages.add("neighbours", began);
-        Ok(())
-    }
-
-    /// The list of the reference positions, which are in the order of `grid`.
-    fn list(&mut self, grid: &Grid, starts: &[u32]) {
-        let cells: Vec<u32> = self
-            .verlet
-            .reference
-            .par_iter()
-            .with_min_len(BLOCK)
-            .map(|&r| grid.cell_of(r))
-            .collect();
-        let sorted = Sorted {
-            grid,
-            cells: &cells,
-            starts,
-            positions: &self.verlet.reference,
-            species: &self.state.species,
-            charges: &self.state.charges,
-            ids: &self.state.ids,
-            exclusions: &self.exclusions,
-        };
-        self.pairs
-            .rebuild(&self.verlet.reference_cell, &sorted, self.verlet.radius);
-    }
-
-    /// Makes the list of a restored state again, bit for bit.
-    pub(super) fn restore_list(&mut self) {
-        let grid = Grid::over(
-            &self.verlet.reference_cell,
-            &self.verlet.reference,
-            self.verlet.radius,
-        );
-        let sort = sort_into(&grid, &self.verlet.reference);
-        self.list(&grid, sort.starts());
-        self.pairs.update(&self.state.cell, &self.state.positions);
-    }
-
     /// Forces at the positions now; with `energy`, energies and virials too.
     pub(super) fn evaluate(&mut self, energy: bool) -> Result<(), EngineError> {
         let began = Instant::now();
@@ -448,135 +328,13 @@ impl CpuEngine {
         Ok(())
     }
 
-    /// Energies and pressure now.
-    pub fn observe(&mut self) -> Result<Observation, EngineError> {
-        if self.sums_step != Some(self.state.step) {
-            self.evaluate(true)?;
-        }
-        let kinetic = motion::kinetic_tensor(&self.state, &self.velocities_now());
-        let mut terms: Vec<(String, f64)> = self
-            .names
-            .iter()
-            .zip(&self.sums)
-            .map(|(name, sum)| (name.clone(), sum.energy))
-            .collect();
-        if self.tail.present {
-            terms.push(("tail".into(), self.tail.energy(self.state.cell.volume())));
-        }
-        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
-        let kept = !self.is_langevin() && self.dynamics.barostat.is_none();
-        Ok(Observation {
-            step: self.state.step,
-            time: self.state.step as f64 * self.dynamics.timestep,
-            potential: terms.iter().map(|t| t.1).sum(),
-            terms,
-            kinetic: energy,
-            bath: kept.then(|| self.baths.iter().map(Bath::energy).sum()),
-            temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
-            degrees_of_freedom: self.degrees_of_freedom,
-            pressure_tensor: self.pressure_tensor(&kinetic),
-            cell: self.state.cell,
-        })
-    }
-
-    /// (Σ m v⊗v + Σ r⊗F)/V and the tail's pressure, from the virials of the last evaluation.
-    fn pressure_tensor(&self, kinetic: &[f64; 6]) -> [f64; 6] {
-        let volume = self.state.cell.volume();
-        let mut virial = [0.0; 6];
-        for sum in &self.sums {
-            virial.iter_mut().zip(sum.virial).for_each(|(t, w)| *t += w);
-        }
-        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + virial[k]) / volume);
-        if self.tail.present {
-            tensor[..3]
-                .iter_mut()
-                .for_each(|p| *p += self.tail.pressure(volume));
-        }
-        tensor
-    }
-
-    /// Velocities at the time of the positions: for leapfrog half a step further than stored.
-    pub(super) fn velocities_now(&self) -> Vec<Vec3<f64>> {
-        let mut velocities = self.state.velocities.clone();
-        if self.dynamics.scheme == Scheme::Leapfrog {
-            let half = 0.5 * self.dynamics.timestep;
-            let s = &self.state;
-            velocities
-                .par_iter_mut()
-                .zip(&s.forces)
-                .zip(&s.masses)
-                .with_min_len(BLOCK)
-                .for_each(|((v, &f), &m)| {
-                    *v += f * (half / m);
-                });
-        }
-        velocities
-    }
-
-    /// The particles now, in the order of the input.
-    pub fn particles(&self) -> Particles {
-        self.state.particles(&self.velocities_now(), &self.molecules)
-    }
-
-    /// Forces on the particles, in the order of the input.
-    pub fn forces(&self) -> Vec<Vec3<f64>> {
-        self.state.unsorted(&self.state.forces)
-    }
-
-    /// The step the engine is at.
-    pub fn step_number(&self) -> u64 {
-        self.state.step
-    }
-
-    /// The cell now.
-    pub fn cell(&self) -> Cell {
-        self.state.cell
-    }
-
-    /// Time per stage.
-    pub fn stages(&self) -> &Stages {
-        &self.stages
-    }
-
-    /// Forgets the time spent so far.
-    pub fn clear_stages(&mut self) {
-        self.stages.clear();
-    }
-
-    /// Lists made so far, the radius of the last, and its size.
-    pub fn lists(&self) -> Lists {
-        Lists {
-            builds: self.verlet.builds,
-            radius: self.verlet.radius,
-            size: self.pairs.size(),
-        }
-    }
-
-    /// The instruction set of the kernels.
-    pub fn instruction_set(&self) -> InstructionSet {
-        self.set
-    }
-
-    /// Total momentum.
-    pub fn momentum(&self) -> Vec3<f64> {
-        motion::momentum(&self.state).0
-    }
-
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.state.bytes()
-            + self.verlet.reference.capacity() * 24
-            + self.pairs.size().bytes
-            + self.bonded.bytes()
-    }
-
     /// Masses, charges and species in the order of the input.
     pub(super) fn original(&self) -> (Vec<f64>, Vec<f64>, Vec<u32>) {
         self.original.clone()
     }
 
     /// Who went wrong, from the forces and places of the last evaluation.
-    fn diagnose(&self) -> EngineError {
+    pub(super) fn diagnose(&self) -> EngineError {
         EngineError::Exploded(Box::new(super::diagnosis::culprit(
             &self.state,
             &self.field,
@@ -584,63 +342,6 @@ impl CpuEngine {
             self.dynamics.timestep,
         )))
     }
-}
-
-impl Backend for CpuEngine {
-    fn device(&self) -> String {
-        format!(
-            "CPU, {} threads, {}",
-            rayon::current_num_threads(),
-            self.set.name()
-        )
-    }
-    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
-        self.advance(steps, observe)
-    }
-    fn minimise(&mut self, fire: super::Fire) -> Result<super::Minimised, EngineError> {
-        self.minimise(fire)
-    }
-    fn observe(&mut self) -> Result<Observation, EngineError> {
-        self.observe()
-    }
-    fn particles(&self) -> Particles {
-        self.particles()
-    }
-    fn forces(&self) -> Vec<Vec3<f64>> {
-        self.forces()
-    }
-    fn step_number(&self) -> u64 {
-        self.step_number()
-    }
-    fn cell(&self) -> Cell {
-        self.cell()
-    }
-    fn save(&self) -> Vec<u8> {
-        self.save()
-    }
-    fn stages(&self) -> &Stages {
-        self.stages()
-    }
-    fn lists(&self) -> Lists {
-        self.lists()
-    }
-    fn bytes(&self) -> usize {
-        self.bytes()
-    }
-}
-
-fn sort_into(grid: &Grid, positions: &[Vec3<f64>]) -> CountingSort {
-    let keys: Vec<u32> = positions
-        .par_iter()
-        .with_min_len(BLOCK)
-        .map(|&r| grid.cell_of(r))
-        .collect();
-    let mut sort = CountingSort::new();
-    // The keys are cells of the grid, so the sort cannot refuse them.
-    if sort.sort(&keys, grid.cells()).is_err() {
-        debug_assert!(false, "a cell outside the grid");
-    }
-    sort
 }
 
 /// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too.

@@ -6,11 +6,13 @@ mod engine;
 mod interactions;
 mod minimise;
 mod motion;
+mod observe;
 pub mod pair;
 mod save;
 pub mod simd;
 mod space;
 mod state;
+mod verlet;
 
 pub use engine::CpuEngine;
 pub use interactions::ListSize;

@@ -176,7 +176,7 @@ mod tests {
                 let mut found = vec![42];
                 Search::new(set).append(
                     places,
-                    &[run.clone()],
+                    std::slice::from_ref(&run),
                     Vec3::new(x[10], y[10], z[10]),
                     20.0,
                     10,

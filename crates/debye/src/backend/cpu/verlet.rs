@@ -1,0 +1,149 @@
+//! [`Verlet`]: what the list of neighbours was made from, how long it holds, and how it is made anew.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::engine::CpuEngine;
+use super::motion;
+use super::space::Sorted;
+use super::state::BLOCK;
+use crate::backend::EngineError;
+use crate::expr::Vec3;
+use crate::neighbors::{CountingSort, Grid};
+use crate::system::Cell;
+
+/// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
+const REBUILD_COST: f64 = 4.0;
+
+/// What the list of neighbours was made from, and how long it holds.
+#[derive(Clone, Debug)]
+pub(super) struct Verlet {
+    /// Largest cut-off.
+    pub(super) cutoff: f64,
+    /// The buffer asked for; `None` to choose.
+    pub(super) fixed_buffer: Option<f64>,
+    /// Everything within this distance was listed.
+    pub(super) radius: f64,
+    /// Positions then.
+    pub(super) reference: Vec<Vec3<f64>>,
+    /// Cell then.
+    pub(super) reference_cell: Cell,
+    /// By how much a barostat has scaled space since.
+    pub(super) scale: Vec3<f64>,
+    /// Step of the list.
+    pub(super) step: u64,
+    /// Lists made so far.
+    pub(super) builds: u64,
+}
+
+impl CpuEngine {
+    /// Brings the list up to date: a new one where any pair may have come too close unseen.
+    pub(super) fn refresh(&mut self) -> Result<(), EngineError> {
+        let began = Instant::now();
+        let v = &self.verlet;
+        let [first, second] = motion::largest_displacements(&self.state.positions, &v.reference, v.scale);
+        let heights = self.state.cell.heights();
+        let longest = heights.x.max(heights.y).max(heights.z).max(4.0 * v.radius);
+        if first.is_nan() || first > longest {
+            return Err(self.diagnose());
+        }
+        let shrink = v.scale.x.min(v.scale.y).min(v.scale.z);
+        let left = if v.cutoff > 0.0 {
+            v.radius * shrink - v.cutoff - first - second
+        } else {
+            // No pairs: particles are only wrapped now and then.
+            0.1 * heights.x.min(heights.y).min(heights.z) - first
+        };
+        if left < 0.0 {
+            self.choose_buffer(first + second);
+            self.state.wrap();
+            self.rebuild()?;
+        } else {
+            self.pairs.update(&self.state.cell, &self.state.positions);
+            self.stages.add("positions", began);
+        }
+        Ok(())
+    }
+
+    /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the
+    /// list, lists B times that every b/w steps, w being how fast the two fastest particles moved.
+    fn choose_buffer(&mut self, moved: f64) {
+        let v = &mut self.verlet;
+        let buffer = v.fixed_buffer.unwrap_or_else(|| {
+            let steps = (self.state.step - v.step).max(1) as f64;
+            let bw = REBUILD_COST * moved / steps;
+            let best = ((4.0 * bw * bw + 12.0 * bw * v.cutoff).sqrt() - 2.0 * bw) / 6.0;
+            best.clamp(0.03 * v.cutoff, 0.5 * v.cutoff)
+        });
+        v.radius = v.cutoff + buffer;
+    }
+
+    /// Sorts the particles and makes a new list.
+    pub(super) fn rebuild(&mut self) -> Result<(), EngineError> {
+        let began = Instant::now();
+        let radius = self.verlet.radius;
+        let grid = Grid::over(&self.state.cell, &self.state.positions, radius);
+        let sort = sort_into(&grid, &self.state.positions);
+        self.state.sort(sort.order());
+        self.verlet.reference = self.state.positions.clone();
+        self.verlet.reference_cell = self.state.cell;
+        self.verlet.scale = Vec3::splat(1.0);
+        self.verlet.step = self.state.step;
+        self.verlet.builds += 1;
+        self.stages.add("sort", began);
+        let began = Instant::now();
+        self.list(&grid, sort.starts());
+        self.stages.add("neighbours", began);
+        Ok(())
+    }
+
+    /// The list of the reference positions, which are in the order of `grid`.
+    fn list(&mut self, grid: &Grid, starts: &[u32]) {
+        let cells: Vec<u32> = self
+            .verlet
+            .reference
+            .par_iter()
+            .with_min_len(BLOCK)
+            .map(|&r| grid.cell_of(r))
+            .collect();
+        let sorted = Sorted {
+            grid,
+            cells: &cells,
+            starts,
+            positions: &self.verlet.reference,
+            species: &self.state.species,
+            charges: &self.state.charges,
+            ids: &self.state.ids,
+            exclusions: &self.exclusions,
+        };
+        self.pairs
+            .rebuild(&self.verlet.reference_cell, &sorted, self.verlet.radius);
+    }
+
+    /// Makes the list of a restored state again, bit for bit.
+    pub(super) fn restore_list(&mut self) {
+        let grid = Grid::over(
+            &self.verlet.reference_cell,
+            &self.verlet.reference,
+            self.verlet.radius,
+        );
+        let sort = sort_into(&grid, &self.verlet.reference);
+        self.list(&grid, sort.starts());
+        self.pairs.update(&self.state.cell, &self.state.positions);
+    }
+}
+
+fn sort_into(grid: &Grid, positions: &[Vec3<f64>]) -> CountingSort {
+    let keys: Vec<u32> = positions
+        .par_iter()
+        .with_min_len(BLOCK)
+        .map(|&r| grid.cell_of(r))
+        .collect();
+    let mut sort = CountingSort::new();
+    // The keys are cells of the grid, so the sort cannot refuse them.
+    if sort.sort(&keys, grid.cells()).is_err() {
+        debug_assert!(false, "a cell outside the grid");
+    }
+    sort
+}
