@@ -92,6 +92,8 @@ pub struct Settings {
     pub precision: Precision,
     /// Buffer of the neighbour list beyond the cut-off; `None` to choose while running.
     pub buffer: Option<f64>,
+    /// Energy per particle and time that pairs missed by a list may cost; `None` to miss none.
+    pub drift_tolerance: Option<f64>,
     /// Instruction set; `None` for the best this processor has.
     pub instruction_set: Option<InstructionSet>,
 }

@@ -96,8 +96,7 @@ pub enum Buffer {
 pub struct NeighborOptions {
     /// Margin beyond the cut-off.
     pub buffer: Buffer,
-    /// Drift of the energy per particle and time that missed pairs may cause; `None` for the
-    /// engine's own choice.
+    /// Drift of the energy per particle and time that missed pairs may cause; `None` to miss no pair.
     pub drift_tolerance: Option<f64>,
 }
 

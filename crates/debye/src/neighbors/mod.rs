@@ -5,8 +5,10 @@ mod grid;
 mod images;
 mod list;
 pub mod scan;
+mod tolerance;
 
 pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};
 pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, NeighborList};
+pub use tolerance::CutoffEnd;

@@ -118,6 +118,7 @@ fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
             Buffer::Auto => None,
             Buffer::Length(length) => Some(length),
         },
+        drift_tolerance: simulation.neighbors.drift_tolerance,
         instruction_set: None,
     })
 }

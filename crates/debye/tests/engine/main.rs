@@ -11,6 +11,7 @@ mod comparison;
 mod continuation;
 mod explosions;
 mod invariances;
+mod lists;
 mod minimisation;
 mod nve;
 mod oracles;
@@ -36,6 +37,7 @@ pub fn variants() -> Vec<Settings> {
                 precision,
                 instruction_set: Some(set),
                 buffer: None,
+                ..Settings::default()
             });
         }
     }

@@ -15,6 +15,7 @@ use crate::backend::{EngineError, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
+use crate::neighbors::CutoffEnd;
 use crate::random::Philox;
 use crate::system::{Exclusions, System, Units};
 
@@ -111,6 +112,14 @@ impl CpuEngine {
                 scale: Vec3::splat(1.0),
                 step: 0,
                 builds: 0,
+                tolerance: settings.drift_tolerance.map(|rate| {
+                    let charge = system
+                        .particles
+                        .charges
+                        .iter()
+                        .fold(0.0_f64, |q, c| q.max(c.abs()));
+                    (rate * dynamics.timestep, CutoffEnd::of(field, charge))
+                }),
             },
             baths: baths(system, dynamics, degrees_of_freedom),
             tail: field.tail_correction(system),

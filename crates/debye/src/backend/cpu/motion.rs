@@ -200,24 +200,41 @@ pub fn remove_momentum(state: &mut State, rounding: Rounding) {
         .for_each(|v| *v = rounding.apply(*v - drift));
 }
 
-/// The two largest displacements from reference positions scaled by `scale`; infinite if one is
-/// not a number.
-pub fn largest_displacements(positions: &[Vec3<f64>], reference: &[Vec3<f64>], scale: Vec3<f64>) -> [f64; 2] {
-    let largest = positions
+/// How far particles are from where they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// The two largest displacements; infinite if one is not a number.
+    pub largest: [f64; 2],
+    /// The mean square displacement along one axis.
+    pub variance: f64,
+}
+
+/// How far particles are from reference positions scaled by `scale`.
+pub fn displacements(positions: &[Vec3<f64>], reference: &[Vec3<f64>], scale: Vec3<f64>) -> Moved {
+    let blocks: Vec<([f64; 2], f64)> = positions
         .par_chunks(BLOCK)
         .zip(reference.par_chunks(BLOCK))
         .map(|(now, then)| {
-            let mut top = [0.0_f64; 2];
+            let (mut top, mut sum) = ([0.0_f64; 2], 0.0);
             for (&a, &b) in now.iter().zip(then) {
                 let d2 = (a - b.scale(scale)).norm2();
+                sum += d2;
                 if d2 > top[1] || d2.is_nan() {
                     top = insert(top, if d2.is_nan() { f64::INFINITY } else { d2 });
                 }
             }
-            top
+            (top, sum)
         })
-        .reduce(|| [0.0; 2], |a, b| insert(insert(a, b[0]), b[1]));
-    largest.map(f64::sqrt)
+        .collect();
+    let (mut largest, mut sum) = ([0.0; 2], 0.0);
+    for (top, part) in blocks {
+        largest = insert(insert(largest, top[0]), top[1]);
+        sum += part;
+    }
+    Moved {
+        largest: largest.map(f64::sqrt),
+        variance: sum / (3.0 * positions.len() as f64),
+    }
 }
 
 fn insert([a, b]: [f64; 2], x: f64) -> [f64; 2] {

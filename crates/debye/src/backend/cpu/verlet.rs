@@ -10,7 +10,7 @@ use super::space::Sorted;
 use super::state::BLOCK;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
-use crate::neighbors::{CountingSort, Grid};
+use crate::neighbors::{CountingSort, CutoffEnd, Grid};
 use crate::system::Cell;
 
 /// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
@@ -35,6 +35,9 @@ pub(super) struct Verlet {
     pub(super) step: u64,
     /// Lists made so far.
     pub(super) builds: u64,
+    /// Energy per particle and step that missed pairs may cost, and how the potentials end; `None`
+    /// to miss no pair.
+    pub(super) tolerance: Option<(f64, CutoffEnd)>,
 }
 
 impl CpuEngine {
@@ -42,7 +45,8 @@ impl CpuEngine {
     pub(super) fn refresh(&mut self) -> Result<(), EngineError> {
         let began = Instant::now();
         let v = &self.verlet;
-        let [first, second] = motion::largest_displacements(&self.state.positions, &v.reference, v.scale);
+        let moved = motion::displacements(&self.state.positions, &v.reference, v.scale);
+        let [first, second] = moved.largest;
         let heights = self.state.cell.heights();
         let longest = heights.x.max(heights.y).max(heights.z).max(4.0 * v.radius);
         if first.is_nan() || first > longest {
@@ -55,7 +59,7 @@ impl CpuEngine {
             // No pairs: particles are only wrapped now and then.
             0.1 * heights.x.min(heights.y).min(heights.z) - first
         };
-        if left < 0.0 {
+        if left < 0.0 && !self.tolerates(&moved, shrink) {
             self.choose_buffer(first + second);
             self.state.wrap();
             self.rebuild()?;
@@ -64,6 +68,24 @@ impl CpuEngine {
             self.stages.add("positions", began);
         }
         Ok(())
+    }
+
+    /// Whether a list that may have missed pairs is still within the drift allowed.
+    fn tolerates(&self, moved: &motion::Moved, shrink: f64) -> bool {
+        let v = &self.verlet;
+        let Some((per_step, end)) = v.tolerance else {
+            return false;
+        };
+        // Coordinates leave a margin of a fifth of the radius around the particles.
+        if v.cutoff <= 0.0 || moved.largest[0] > 0.1 * v.radius {
+            return false;
+        }
+        let listed = self.pairs.size().entries as f64 / self.state.len() as f64;
+        let density = listed / (4.0 / 3.0 * std::f64::consts::PI * v.radius.powi(3));
+        let buffer = v.radius * shrink - v.cutoff;
+        // The displacements of two particles add their variances.
+        let lost = end.lost((2.0 * moved.variance).sqrt(), buffer, density, v.cutoff);
+        lost <= per_step * (self.state.step - v.step) as f64
     }
 
     /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the
