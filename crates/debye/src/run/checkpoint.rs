@@ -128,15 +128,20 @@ impl Checkpoint {
             file: path.to_path_buf(),
             source,
         };
-        let damaged = |why: String| CheckpointError::Damaged {
-            file: path.to_path_buf(),
-            why,
-        };
         let mut bytes = Vec::new();
         File::open(path)
             .map_err(io)?
             .read_to_end(&mut bytes)
             .map_err(io)?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// The content of a file; `path` is what messages call it.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
+        let damaged = |why: String| CheckpointError::Damaged {
+            file: path.to_path_buf(),
+            why,
+        };
         if bytes.len() < 28 || &bytes[..8] != MAGIC {
             return Err(damaged("it does not begin as a checkpoint does".into()));
         }

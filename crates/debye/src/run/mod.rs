@@ -136,6 +136,7 @@ impl<'a> Running<'a> {
         });
         inspect_folder(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
+        notes.extend(start::coarse_coordinates(simulation));
         let found = match options.existing {
             Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
             _ => None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::checkpoint::{UNFINISHED, holds_checkpoint};
 use super::{Existing, RunError};
 use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::{Backend, Settings};
+use crate::backend::{Backend, Precision, Settings};
 use crate::input::{Buffer, DeviceChoice, Minimize, Simulation};
 
 /// The input file as it was read, in the output folder.
@@ -139,4 +139,23 @@ pub(super) fn minimise(engine: &mut dyn Backend, plan: &Minimize) -> Result<Stri
         "minimisation {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
         done.steps, done.energy[0], done.energy[1], done.largest_force
     ))
+}
+
+/// Cells longer than this many cut-offs cost mixed precision more than its own arithmetic does.
+const LARGEST_CELL: f64 = 500.0;
+
+/// A warning for cells so large that coordinates of 32 bits are too coarse.
+pub(super) fn coarse_coordinates(simulation: &Simulation) -> Option<String> {
+    let h = simulation.system.cell.heights();
+    let (longest, cutoff) = (h.x.max(h.y).max(h.z), simulation.forces.cutoff());
+    let coarse =
+        simulation.run.precision != Precision::Double && longest > LARGEST_CELL * cutoff && cutoff > 0.0;
+    coarse.then(|| {
+        format!(
+            "the cell is {:.0} cut-offs long: {} precision resolves a billionth of that; use precision = \"double\" \
+             where forces must be better than 1e-4",
+            longest / cutoff,
+            simulation.run.precision.name()
+        )
+    })
 }
