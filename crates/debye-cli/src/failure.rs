@@ -35,6 +35,14 @@ impl Failure {
         }
     }
 
+    /// The user stopped it before there was anything to save: exit status 130.
+    pub fn interrupted(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            status: 130,
+        }
+    }
+
     /// The exit status.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(self.status)
@@ -73,6 +81,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Engine(error) => error.into(),
             RunError::Explained { .. } => Self::failed(error),
+            RunError::StoppedEarly => Self::interrupted(error),
             _ => Self::refused(error),
         }
     }

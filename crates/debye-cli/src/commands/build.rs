@@ -177,9 +177,9 @@ impl Build {
 
 fn write(path: &Path, format: Format, simulation: &Simulation) -> Result<(), Failure> {
     let system = &simulation.system;
-    let export = Export::new(system, &[], false);
+    let export = Export::new(system, format, &[], false);
     let title = format!("made by debye {}", env!("CARGO_PKG_VERSION"));
-    let mut structure = export.structure(format, &system.particles, &system.cell, 0, 0.0, &title);
+    let mut structure = export.structure(&system.particles, &system.cell, 0, 0.0, &title);
     let at_rest = system.particles.velocities.iter().all(|v| v.norm2() == 0.0);
     if at_rest {
         structure.frame.velocities = None;

@@ -61,6 +61,9 @@ pub enum EngineError {
     /// A particle has no finite position, or flew across the cell in one step.
     #[error("{0}")]
     Exploded(Box<Culprit>),
+    /// A combination that makes no sense.
+    #[error("{0}")]
+    Unsupported(String),
     /// A cell collapsed or a cut-off became absurd.
     #[error("the cell became unusable at step {step}: {why}")]
     Cell {

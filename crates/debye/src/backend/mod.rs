@@ -22,8 +22,8 @@ pub trait Backend: Send {
     fn device(&self) -> String;
     /// Does `steps` steps. With `observe`, the next observation costs nothing.
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError>;
-    /// Moves the particles to an energy minimum.
-    fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError>;
+    /// Moves the particles to an energy minimum, asking after every step whether to go on.
+    fn minimise(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimised, EngineError>;
     /// Energies and pressure now.
     fn observe(&mut self) -> Result<Observation, EngineError>;
     /// The particles now, in the order of the input.

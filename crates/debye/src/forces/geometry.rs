@@ -49,7 +49,10 @@ pub fn dihedral<R: Real>(ji: Vec3<R>, kj: Vec3<R>, kl: Vec3<R>) -> Coordinate<R,
     let (a, b) = (ji.cross(kj), kl.cross(kj));
     let (a2, b2, g) = (a.norm2(), b.norm2(), kj.norm());
     let value = b.cross(a).dot(kj).atan2(a.dot(b) * g);
-    let (per_a2, per_b2, per_g) = (a2.recip(), b2.recip(), g.recip());
+    // Three particles in a line leave the angle undefined: the gradient vanishes there with the normal.
+    let smallest = |u: Vec3<R>| u.norm2() * kj.norm2() * R::lit(SMALLEST_SINE * SMALLEST_SINE);
+    let (per_a2, per_b2) = (a2.max(smallest(ji)).recip(), b2.max(smallest(kl)).recip());
+    let per_g = g.recip();
     let i = a * -(g * per_a2);
     let l = b * (g * per_b2);
     let shared = a * (ji.dot(kj) * per_a2 * per_g) - b * (kl.dot(kj) * per_b2 * per_g);
@@ -110,6 +113,17 @@ mod tests {
             |r| dihedral(r[0] - r[1], r[1] - r[2], r[3] - r[2]),
             |r| dihedral(r[0] - r[1], r[1] - r[2], r[3] - r[2]).value,
         );
+    }
+
+    #[test]
+    fn straight_chains_have_finite_gradients() {
+        let x = |x: f64| Vec3::new(x, 0.0, 0.0);
+        for l in [x(3.0), Vec3::new(3.0, 1.0, 0.0)] {
+            let d = dihedral(x(0.0) - x(1.0), x(1.0) - x(2.0), l - x(2.0));
+            assert!(d.gradient.iter().all(|g| g.norm2().is_finite()));
+            let a = angle(x(0.0) - x(1.0), x(2.0) - x(1.0));
+            assert!(a.gradient.iter().all(|g| g.norm2().is_finite()));
+        }
     }
 
     #[test]

@@ -122,11 +122,18 @@ impl Surroundings<'_, '_> {
             let section = item.section("[[thermostat]]", THERMOSTAT_KEYS)?;
             let kind_item = section.require("kind", "kind = \"bussi\"")?;
             let kind = kind_item.choice("thermostat", THERMOSTATS)?;
-            if kind == ThermostatKind::Langevin && scheme == Scheme::Leapfrog {
+            if scheme == Scheme::Leapfrog && !kind.goes_with_leapfrog() {
+                let name = if kind == ThermostatKind::Langevin {
+                    "langevin"
+                } else {
+                    "nose-hoover"
+                };
                 return Err(kind_item
-                    .error("is \"langevin\", which does not go with kind = \"leapfrog\" of [integrator]")
-                    .expected("bussi, nose-hoover, berendsen")
-                    .help("Langevin dynamics (BAOAB) is a splitting of velocity Verlet: say kind = \"nve\" in [integrator]"));
+                    .error(format!(
+                        "is \"{name}\", which does not go with kind = \"leapfrog\" of [integrator]"
+                    ))
+                    .expected("bussi, berendsen")
+                    .help("this thermostat is a splitting of velocity Verlet: say kind = \"nve\" in [integrator]"));
             }
             let mut thermostat = self.thermostat(&section, kind)?;
             thermostat.species = match section.get("species") {
@@ -187,9 +194,12 @@ impl Surroundings<'_, '_> {
         } else {
             "temperature = 1.0"
         };
-        let temperature = section
-            .require("temperature", example)?
-            .not_negative(units, Dimension::TEMPERATURE)?;
+        let temperature = section.require("temperature", example)?;
+        // The masses of a Nosé–Hoover chain are proportional to its temperature.
+        let temperature = match kind {
+            ThermostatKind::NoseHoover { .. } => temperature.positive(units, Dimension::TEMPERATURE)?,
+            _ => temperature.not_negative(units, Dimension::TEMPERATURE)?,
+        };
         section.not_both("time", "friction")?;
         if let Some(item) = section.get("friction")
             && kind != ThermostatKind::Langevin

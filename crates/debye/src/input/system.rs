@@ -153,7 +153,7 @@ impl<'a> Setting<'_, 'a> {
         }
         Err(item
             .error(format!(
-                "would make {particles} particles; at most {most} are allowed"
+                "would make {particles} particles; the memory that is free, or the limit given, holds {most}"
             ))
             .found(particles.to_string())
             .expected(format!("at most {most} particles")))

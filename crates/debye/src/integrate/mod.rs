@@ -60,6 +60,13 @@ pub enum ThermostatKind {
     Berendsen,
 }
 
+impl ThermostatKind {
+    /// Whether it acts on velocities half a step behind; the others are splittings of velocity Verlet.
+    pub fn goes_with_leapfrog(self) -> bool {
+        matches!(self, Self::Bussi | Self::Berendsen)
+    }
+}
+
 /// A barostat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barostat {

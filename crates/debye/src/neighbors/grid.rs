@@ -43,8 +43,11 @@ impl Grid {
             size = size.map(|s| s * 1.25);
         }
         let dims = dims_for(&size);
-        let edge: [f64; 3] =
-            std::array::from_fn(|k| ((high[k] - low[k]) / dims[k] as f64).max(f64::MIN_POSITIVE));
+        // Flat systems: one cell, as thick as the search is wide, so that its neighbours stay few.
+        let edge: [f64; 3] = std::array::from_fn(|k| {
+            let edge = (high[k] - low[k]) / dims[k] as f64;
+            if dims[k] == 1 { edge.max(side) } else { edge }
+        });
         let per_length = Vec3::new(1.0 / edge[0], 1.0 / edge[1], 1.0 / edge[2]);
         Self {
             low,
@@ -169,6 +172,30 @@ mod tests {
             let b = grid.cell_of(a + d);
             grid.neighbours(grid.cell_of(a), &mut ranges);
             assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&b)));
+        }
+    }
+
+    #[test]
+    fn flat_and_straight_systems_have_neighbours() {
+        let cell = Cell::orthorhombic([4.0; 3]).unwrap().with_periodicity([false; 3]);
+        for thin in [0.0, 1e-9, 1e-6, 1e-3] {
+            for axes in [
+                [1.1, thin, thin],
+                [thin, 1.1, thin],
+                [thin, thin, 1.1],
+                [1.1, 0.7, thin],
+            ] {
+                let places = [Vec3::zero(), Vec3::from(axes)];
+                let grid = Grid::over(&cell, &places, 2.8);
+                let mut ranges = Vec::new();
+                grid.neighbours(grid.cell_of(places[0]), &mut ranges);
+                let other = grid.cell_of(places[1]);
+                assert!(
+                    ranges.iter().any(|&(first, end)| (first..end).contains(&other)),
+                    "{axes:?}"
+                );
+                assert!(ranges.len() <= 25);
+            }
         }
     }
 

@@ -90,7 +90,10 @@ impl Checkpoint {
             .parent()
             .filter(|p| !p.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        let content = self.encode();
+        // The engine's state is the bulk: it is written as it is, without a copy.
+        let (head, tail) = self.encode();
+        let parts = [&head[..], &self.engine[..], &tail[..]];
+        let length: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempfile_in(folder)
@@ -98,9 +101,13 @@ impl Checkpoint {
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
         put(MAGIC)?;
         put(&VERSION.to_le_bytes())?;
-        put(&(content.len() as u64).to_le_bytes())?;
-        put(&content)?;
-        put(&crc32fast::hash(&content).to_le_bytes())?;
+        put(&length.to_le_bytes())?;
+        let mut checksum = crc32fast::Hasher::new();
+        for part in parts {
+            put(part)?;
+            checksum.update(part);
+        }
+        put(&checksum.finalize().to_le_bytes())?;
         file.as_file().sync_all().map_err(io)?;
         for number in (1..keep.max(1)).rev() {
             let older = if number == 1 {
@@ -218,7 +225,8 @@ impl Checkpoint {
         }
     }
 
-    fn encode(&self) -> Vec<u8> {
+    /// What comes before the engine's state, its length included, and what comes after it.
+    fn encode(&self) -> (Vec<u8>, Vec<u8>) {
         let mut w = Writer::new();
         w.u64(self.fingerprint.len() as u64);
         for (name, sum) in &self.fingerprint {
@@ -227,7 +235,9 @@ impl Checkpoint {
         }
         w.u64(self.step);
         w.text(&self.device);
-        w.bytes(&self.engine);
+        w.u64(self.engine.len() as u64);
+        let head = w.finish();
+        let mut w = Writer::new();
         w.u64(self.outputs.len() as u64);
         for written in &self.outputs {
             w.u64(written.bytes);
@@ -236,7 +246,7 @@ impl Checkpoint {
         w.u64(self.analyses.len() as u64);
         self.analyses.iter().for_each(|a| w.bytes(a));
         w.f64(self.seconds);
-        w.finish()
+        (head, w.finish())
     }
 
     fn decode(content: &[u8]) -> Result<Self, CodecError> {

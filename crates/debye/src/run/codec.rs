@@ -24,6 +24,11 @@ impl Writer {
         Self::default()
     }
 
+    /// Nothing yet, with room for so many bytes.
+    pub fn with_room_for(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
     /// The bytes.
     pub fn finish(self) -> Vec<u8> {
         self.0

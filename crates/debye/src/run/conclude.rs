@@ -67,12 +67,9 @@ impl Running<'_> {
         for file in &self.simulation.output.last {
             let path = self.folder.join(file);
             let format = Format::from_path(&path)?;
-            let export = Export::new(&self.simulation.system, &[], false);
+            let export = Export::new(&self.simulation.system, format, &[], false);
             let title = &self.simulation.title;
-            write_structure(
-                &path,
-                &export.structure(format, &particles, &cell, step, time, title),
-            )?;
+            write_structure(&path, &export.structure(&particles, &cell, step, time, title))?;
         }
         Ok(())
     }
@@ -334,15 +331,8 @@ pub(super) fn write_surroundings(
 ) -> Result<(), RunError> {
     let particles = engine.particles();
     let cell = engine.cell();
-    let export = Export::new(&simulation.system, &[], false);
-    let mut whole = export.structure(
-        Format::Xyz,
-        &particles,
-        &cell,
-        culprit.step,
-        0.0,
-        &culprit.to_string(),
-    );
+    let export = Export::new(&simulation.system, Format::Xyz, &[], false);
+    let mut whole = export.structure(&particles, &cell, culprit.step, 0.0, &culprit.to_string());
     let factor = match (simulation.system.units, Format::Xyz.length_unit()) {
         (Units::Md, LengthUnit::Angstrom) => 10.0,
         _ => 1.0,

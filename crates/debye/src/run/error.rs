@@ -97,6 +97,9 @@ pub enum RunError {
         "device `{0}` is not available: this version computes on the CPU. Use --device cpu or --device auto"
     )]
     Device(String),
+    /// It was asked to stop during the minimisation, of which nothing is kept.
+    #[error("stopped during the minimisation: nothing was saved, and --resume begins with it again")]
+    StoppedEarly,
     /// Threads could not be started.
     #[error("cannot start {0} threads")]
     Threads(usize),

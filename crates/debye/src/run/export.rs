@@ -9,19 +9,22 @@ use crate::system::{Cell, Particles, System, Units};
 #[derive(Clone, Debug)]
 pub struct Export {
     atoms: Vec<Atom>,
+    format: Format,
     chosen: Vec<u32>,
     units: Units,
     unwrap: bool,
 }
 
 impl Export {
-    /// All particles of the named species (all where none is named).
-    pub fn new(system: &System, species: &[u32], unwrap: bool) -> Self {
+    /// All particles of the named species (all where none is named), for files of this format.
+    pub fn new(system: &System, format: Format, species: &[u32], unwrap: bool) -> Self {
         let p = &system.particles;
         let chosen: Vec<u32> = (0..p.len() as u32)
             .filter(|&i| species.is_empty() || species.contains(&p.species[i as usize]))
             .collect();
-        let atoms = chosen
+        // Names of a million particles take more memory than their positions.
+        let named = if format.has_atoms() { &chosen[..] } else { &[] };
+        let atoms = named
             .iter()
             .map(|&i| {
                 let i = i as usize;
@@ -41,28 +44,21 @@ impl Export {
             .collect();
         Self {
             atoms,
+            format,
             chosen,
             units: system.units,
             unwrap,
         }
     }
 
-    /// Names of the particles.
+    /// Names of the particles; none where the format has no place for them.
     pub fn atoms(&self) -> &[Atom] {
         &self.atoms
     }
 
-    /// A frame in the unit of a format. In reduced units the numbers are written as they are.
-    pub fn frame(
-        &self,
-        format: Format,
-        particles: &Particles,
-        cell: &Cell,
-        step: u64,
-        time: f64,
-        title: &str,
-    ) -> Frame {
-        let length_unit = format.length_unit();
+    /// A frame in the unit of the format. In reduced units the numbers are written as they are.
+    pub fn frame(&self, particles: &Particles, cell: &Cell, step: u64, time: f64, title: &str) -> Frame {
+        let length_unit = self.format.length_unit();
         let factor = match (self.units, length_unit) {
             (Units::Md, LengthUnit::Angstrom) => 10.0,
             _ => 1.0,
@@ -85,7 +81,7 @@ impl Export {
             length_unit,
             cell: Some(cell.to_arrays().map(|row| row.map(|x| x * factor))),
             positions: self.chosen.iter().map(place).collect(),
-            velocities: matches!(format, Format::Gro | Format::Xyz)
+            velocities: matches!(self.format, Format::Gro | Format::Xyz)
                 .then(|| self.chosen.iter().map(speed).collect()),
             forces: None,
         }
@@ -94,7 +90,6 @@ impl Export {
     /// Names and one frame.
     pub fn structure(
         &self,
-        format: Format,
         particles: &Particles,
         cell: &Cell,
         step: u64,
@@ -103,7 +98,7 @@ impl Export {
     ) -> Structure {
         Structure {
             atoms: self.atoms.clone(),
-            frame: self.frame(format, particles, cell, step, time, title),
+            frame: self.frame(particles, cell, step, time, title),
             ..Structure::default()
         }
     }

@@ -181,7 +181,7 @@ impl<'a> Running<'a> {
                 let mut engine = start::engine(simulation)?;
                 start::prepare_folder(&folder, options.existing, simulation)?;
                 if let Some(m) = &simulation.minimize {
-                    notes.push(start::minimise(engine.as_mut(), m)?);
+                    notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
                 }
                 let example = engine.observe()?;
                 let mut outputs = Outputs::open(simulation, &folder, &example, None)?;

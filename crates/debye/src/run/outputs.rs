@@ -19,7 +19,6 @@ use crate::system::Particles;
 struct TrajectoryFile {
     path: PathBuf,
     plan: TrajectoryPlan,
-    format: Format,
     export: Export,
     writer: Box<dyn WriteFrames>,
 }
@@ -70,11 +69,10 @@ impl Outputs {
                 Some(w) => open_append(&path, format, w.bytes, w.frames)?,
                 None => create_writer(&path, format)?,
             };
-            let export = Export::new(&simulation.system, &plan.species, plan.unwrap);
+            let export = Export::new(&simulation.system, format, &plan.species, plan.unwrap);
             trajectories.push(TrajectoryFile {
                 path,
                 plan: plan.clone(),
-                format,
                 export,
                 writer,
             });
@@ -135,9 +133,7 @@ impl Outputs {
         };
         let (particles, cell) = (engine.particles(), engine.cell());
         for t in self.trajectories.iter_mut().filter(|t| due(t.plan.every)) {
-            let frame = t
-                .export
-                .frame(t.format, &particles, &cell, step, time, &self.title);
+            let frame = t.export.frame(&particles, &cell, step, time, &self.title);
             if let Err(e) = t.writer.write_frame(t.export.atoms(), &frame) {
                 // A full disk leaves whole frames, as far as it lets us.
                 let whole = t.writer.bytes_written();

@@ -1,9 +1,11 @@
 //! How a run begins: threads, folder, engine.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::checkpoint::{UNFINISHED, holds_checkpoint};
-use super::{Existing, RunError};
+use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::{Backend, Precision, Settings};
 use crate::input::{Buffer, DeviceChoice, Minimize, Simulation};
@@ -51,6 +53,63 @@ pub fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(),
     }
 }
 
+/// The list of the files a run writes, kept in its folder, so that only those are ever replaced.
+const FILE_LIST: &str = "files.txt";
+
+/// Names of files a run writes, apart from those every run does.
+#[derive(Default)]
+struct Written(std::collections::BTreeSet<String>);
+
+impl Written {
+    /// What earlier runs in this folder wrote.
+    fn listed(folder: &Path) -> Self {
+        let text = std::fs::read_to_string(folder.join(FILE_LIST)).unwrap_or_default();
+        Self(text.lines().map(str::to_owned).collect())
+    }
+
+    /// And what this one will.
+    fn with(mut self, simulation: &Simulation) -> Self {
+        let o = &simulation.output;
+        let files = (o.table.iter().map(|t| &t.file))
+            .chain(o.trajectories.iter().map(|t| &t.file))
+            .chain(o.checkpoint.iter().map(|c| &c.file))
+            .chain(&o.last)
+            .chain(simulation.analyses.iter().map(|a| &a.file));
+        self.0
+            .extend(files.map(|file| file.to_string_lossy().into_owned()));
+        self
+    }
+
+    fn to_text(&self) -> String {
+        self.0.iter().map(|name| format!("{name}\n")).collect()
+    }
+
+    /// Whether a file is one of them: pictures of analyses and older checkpoints carry their names.
+    fn includes(&self, name: &str) -> bool {
+        let always = [
+            INPUT_COPY,
+            FILE_LIST,
+            "first.png",
+            "last.png",
+            "report.html",
+            "explosion.xyz",
+            "run.checkpoint",
+        ];
+        let named = |file: &str| {
+            let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+            let number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+            let picture = name.strip_suffix(".png").and_then(|n| n.strip_prefix(&*stem));
+            name == file
+                || name
+                    .strip_prefix(file)
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .is_some_and(number)
+                || picture.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(number))
+        };
+        always.iter().any(|file| named(file)) || self.0.iter().any(|file| named(file))
+    }
+}
+
 /// Makes the folder, or takes the files of an earlier run out of it, and puts a copy of the input in.
 pub(super) fn prepare_folder(
     folder: &Path,
@@ -59,14 +118,17 @@ pub(super) fn prepare_folder(
 ) -> Result<(), RunError> {
     let fail = |e| RunError::write(folder, e);
     std::fs::create_dir_all(folder).map_err(fail)?;
+    let written = Written::listed(folder);
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let stale = existing == Existing::Overwrite && !path.is_dir();
+        let stale = existing == Existing::Overwrite && !path.is_dir() && written.includes(&name);
         if stale || name.starts_with(UNFINISHED) {
             std::fs::remove_file(&path).map_err(|e| RunError::write(&path, e))?;
         }
     }
+    let list = folder.join(FILE_LIST);
+    std::fs::write(&list, written.with(simulation).to_text()).map_err(|e| RunError::write(&list, e))?;
     let copy = folder.join(INPUT_COPY);
     if existing == Existing::Resume && copy.exists() {
         return Ok(());
@@ -123,22 +185,46 @@ fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
     })
 }
 
-/// Minimises, and says in a sentence how it went.
-pub(super) fn minimise(engine: &mut dyn Backend, plan: &Minimize) -> Result<String, RunError> {
-    let done = engine.minimise(Fire {
+/// Minimises, and says in a sentence how it went; `None` if it was stopped on the way.
+pub(super) fn minimise(
+    engine: &mut dyn Backend,
+    plan: &Minimize,
+    options: &mut RunOptions,
+) -> Result<Option<String>, RunError> {
+    let fire = Fire {
         force_tolerance: plan.force_tolerance,
         max_steps: plan.max_steps,
         max_displacement: plan.max_displacement,
+    };
+    let (stop, mut glance, mut since, mut stopped) = (options.stop, Instant::now(), 0, false);
+    let done = engine.minimise(fire, &mut |step| {
+        stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let seconds = glance.elapsed().as_secs_f64();
+        if seconds > GLANCE {
+            if let Some(tell) = &mut options.progress {
+                let steps_per_second = (step - since) as f64 / seconds;
+                tell(Progress {
+                    step,
+                    steps: plan.max_steps,
+                    steps_per_second,
+                });
+            }
+            (glance, since) = (Instant::now(), step);
+        }
+        !stopped
     })?;
+    if stopped {
+        return Ok(None);
+    }
     let how = if done.converged {
         "converged"
     } else {
         "stopped without reaching the tolerance"
     };
-    Ok(format!(
+    Ok(Some(format!(
         "minimisation {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
         done.steps, done.energy[0], done.energy[1], done.largest_force
-    ))
+    )))
 }
 
 /// Cells longer than this many cut-offs cost mixed precision more than its own arithmetic does.

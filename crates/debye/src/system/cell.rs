@@ -134,27 +134,33 @@ impl Cell {
 
     /// The shortest image of a difference vector, in any cell.
     pub fn minimum_image(&self, d: Vec3<f64>) -> Vec3<f64> {
-        let s = self.fractional(d);
-        let round = |axis: usize| {
+        let (a, b, c) = (self.vectors.x, self.vectors.y, self.vectors.z);
+        // The last vector first: those before it have no component along its height.
+        let along = |d: Vec3<f64>, axis: usize, v: Vec3<f64>| {
             if self.periodic[axis] {
-                s[axis].round() as i32
+                d - v * (d[axis] / v[axis]).round()
+            } else {
+                d
+            }
+        };
+        let near = along(along(along(d, 2, c), 1, b), 0, a);
+        if self.is_orthorhombic() {
+            return near;
+        }
+        let mut best = near;
+        let reach = |axis: usize, height: f64| {
+            if self.periodic[axis] {
+                (near.norm() / height).ceil() as i32
             } else {
                 0
             }
         };
-        let near = d - self.translation([round(0), round(1), round(2)]);
-        if self.is_orthorhombic() {
-            return near;
-        }
-        let reach = self.periodic.map(i32::from);
-        let mut best = near;
-        for i in -reach[0]..=reach[0] {
-            for j in -reach[1]..=reach[1] {
-                for k in -reach[2]..=reach[2] {
-                    let other = near + self.translation([i, j, k]);
-                    if other.norm2() < best.norm2() {
-                        best = other;
-                    }
+        for k in -reach(2, c.z)..=reach(2, c.z) {
+            let of_c = along(near + c * f64::from(k), 1, b);
+            for j in -reach(1, b.y)..=reach(1, b.y) {
+                let other = along(of_c + b * f64::from(j), 0, a);
+                if other.norm2() < best.norm2() {
+                    best = other;
                 }
             }
         }
@@ -194,6 +200,41 @@ mod tests {
         );
         assert!((inside + cell.translation(n) - r).norm() < 1e-12);
         assert!((cell.volume() - cell.vectors().determinant()).abs() < 1e-10);
+    }
+
+    #[test]
+    fn the_shortest_image_does_not_depend_on_the_basis() {
+        let reduced = Cell::triclinic([[10.0, 0.0, 0.0], [5.0, 10.0, 0.0], [1.0, -4.0, 9.0]]).unwrap();
+        let skewed = Cell::triclinic([[10.0, 0.0, 0.0], [45.0, 10.0, 0.0], [-64.0, 26.0, 9.0]]).unwrap();
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64 * 200.0 - 100.0
+        };
+        for _ in 0..2000 {
+            let d = Vec3::new(next(), next(), next());
+            let (one, other) = (reduced.minimum_image(d).norm(), skewed.minimum_image(d).norm());
+            let mut brute = f64::INFINITY;
+            let s = reduced.fractional(d);
+            for i in -3..=3 {
+                for j in -3..=3 {
+                    for k in -3..=3 {
+                        let n = [
+                            s.x.round() as i32 + i,
+                            s.y.round() as i32 + j,
+                            s.z.round() as i32 + k,
+                        ];
+                        brute = brute.min((d - reduced.translation(n)).norm());
+                    }
+                }
+            }
+            assert!(
+                (one - brute).abs() < 1e-9 && (other - brute).abs() < 1e-9,
+                "{one} {other} {brute}"
+            );
+        }
     }
 
     #[test]

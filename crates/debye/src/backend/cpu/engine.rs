@@ -57,6 +57,9 @@ impl CpuEngine {
         engine.state.wrap();
         engine.rebuild()?;
         engine.evaluate(true)?;
+        if engine.state.forces.iter().any(|f| !f.norm2().is_finite()) {
+            return Err(engine.diagnose());
+        }
         if dynamics.scheme == Scheme::Leapfrog {
             motion::kick(&mut engine.state, -0.5 * dynamics.timestep, engine.rounding);
         }
@@ -85,6 +88,14 @@ impl CpuEngine {
     ) -> Result<Self, EngineError> {
         if system.particles.is_empty() {
             return Err(EngineError::Empty);
+        }
+        let unfit = dynamics.thermostats.iter().find(|t| !t.kind.goes_with_leapfrog());
+        if let (Scheme::Leapfrog, Some(thermostat)) = (dynamics.scheme, unfit) {
+            let why = format!(
+                "{:?} is a splitting of velocity Verlet and does not go with leapfrog",
+                thermostat.kind
+            );
+            return Err(EngineError::Unsupported(why));
         }
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {

@@ -43,13 +43,25 @@ const LONGEST: f64 = 10.0;
 impl CpuEngine {
     /// Moves the particles downhill. Velocities and the step counter are as before.
     pub fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError> {
+        self.minimise_while(fire, &mut |_| true)
+    }
+
+    /// The same, asking after every step with its number whether to go on.
+    pub fn minimise_while(
+        &mut self,
+        fire: Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimised, EngineError> {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
         let first = self.dynamics.timestep;
         let (mut dt, mut alpha, mut downhill, mut steps) = (first, ALPHA, 0, 0);
         let mut largest = self.largest_force();
-        while largest > fire.force_tolerance && steps < fire.max_steps {
+        while largest > fire.force_tolerance && steps < fire.max_steps && go_on(steps) {
+            if largest.is_infinite() {
+                return Err(self.diagnose());
+            }
             let [power, v2, f2] = self.power();
             if power > 0.0 {
                 let mix = if f2 > 0.0 { alpha * (v2 / f2).sqrt() } else { 0.0 };
@@ -96,7 +108,15 @@ impl CpuEngine {
     }
 
     fn largest_force(&self) -> f64 {
-        let of = |f: &Vec3<f64>| f.x.abs().max(f.y.abs()).max(f.z.abs());
+        // A maximum passes over what is not a number; that must not look like convergence.
+        let of = |f: &Vec3<f64>| {
+            let largest = f.x.abs().max(f.y.abs()).max(f.z.abs());
+            if f.norm2().is_nan() {
+                f64::INFINITY
+            } else {
+                largest
+            }
+        };
         let blocks: Vec<f64> = self
             .state
             .forces

@@ -146,8 +146,12 @@ impl Backend for CpuEngine {
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
         self.advance(steps, observe)
     }
-    fn minimise(&mut self, fire: super::Fire) -> Result<super::Minimised, EngineError> {
-        self.minimise(fire)
+    fn minimise(
+        &mut self,
+        fire: super::Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<super::Minimised, EngineError> {
+        self.minimise_while(fire, go_on)
     }
     fn observe(&mut self) -> Result<Observation, EngineError> {
         self.observe()

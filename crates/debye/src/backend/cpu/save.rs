@@ -11,8 +11,8 @@ impl CpuEngine {
     /// Everything that is not in the input: positions, velocities and forces in the order of the
     /// list, what the list was made from, and the memory of thermostats.
     pub fn save(&self) -> Vec<u8> {
-        let mut w = Writer::new();
         let s = &self.state;
+        let mut w = Writer::with_room_for(s.len() * (4 * 24 + 12 + 4) + 4096);
         w.u64(s.step);
         write_cell(&mut w, &s.cell);
         w.u32s(&s.ids);

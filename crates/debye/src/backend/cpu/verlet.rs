@@ -59,7 +59,9 @@ impl CpuEngine {
             // No pairs: particles are only wrapped now and then.
             0.1 * heights.x.min(heights.y).min(heights.z) - first
         };
-        if left < 0.0 && !self.tolerates(&moved, shrink) {
+        // Coordinates and the place out of reach belong to the region the list was made for.
+        let stretched = v.scale.to_array().iter().any(|s| !(0.95..1.05).contains(s));
+        if stretched || left < 0.0 && !self.tolerates(&moved, shrink) {
             self.choose_buffer(first + second);
             self.state.wrap();
             self.rebuild()?;

@@ -172,8 +172,8 @@ impl<'a> PairTermBuilder<'a> {
 
     /// The term, or what is missing or wrong.
     pub fn finish(self) -> Result<PairTerm, TermError> {
-        if self.tail && !matches!(self.truncation, Truncation::Cut | Truncation::Shift) {
-            let reason = "it belongs to the truncations cut and shift, whose forces end at the cut-off";
+        if self.tail && self.truncation != Truncation::Cut {
+            let reason = "it completes a plain cut: with truncation = \"cut\" energy and pressure are those of the whole potential";
             return Err(TermError::NoTail(reason.into()));
         }
         let n = self.species.len();
