@@ -101,7 +101,18 @@ fn an_occupied_folder_is_left_alone() {
         2,
         &["cuda"],
     );
+    // What the user put beside the run's files stays; the run's own are replaced.
+    lab.write("argon.out/notes.txt", "mine");
+    lab.write("argon.out/analysis.png", "mine too");
     lab.succeeds(&["run", "argon.toml", "--overwrite"]);
+    assert_eq!(
+        std::fs::read_to_string(lab.path("argon.out/notes.txt")).unwrap(),
+        "mine"
+    );
+    assert_eq!(
+        std::fs::read_to_string(lab.path("argon.out/analysis.png")).unwrap(),
+        "mine too"
+    );
 }
 
 #[test]

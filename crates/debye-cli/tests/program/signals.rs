@@ -104,3 +104,26 @@ fn a_reader_that_goes_away_is_no_error() {
     let tried = lab.shell("\"$0\" run missing.toml 2>&-; echo $?");
     assert_eq!(tried.out.trim(), "2");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_minimisation_can_be_stopped() {
+    let text = changed(
+        ARGON,
+        "[run]",
+        "[minimize]\nforce_tolerance = 1e-300\nmax_steps = 1_000_000_000\n[run]",
+    );
+    let lab = Lab::with_argon(&text);
+    let child = lab.start(&["run", "argon.toml"]);
+    std::thread::sleep(Duration::from_millis(700));
+    let began = Instant::now();
+    send(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(began.elapsed() < Duration::from_secs(5));
+}

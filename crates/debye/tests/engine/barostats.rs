@@ -2,7 +2,9 @@
 
 use debye::analyse::BlockAverage;
 use debye::backend::cpu::CpuEngine;
+use debye::backend::reference;
 use debye::backend::{Observation, Precision};
+use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Thermostat, ThermostatKind};
 use debye::system::System;
@@ -138,5 +140,39 @@ fn crystals_follow_uneven_pressure() {
         }
         let h = rows[rows.len() - 1].cell.heights();
         assert!(h.z < 0.97 * h.x && h.z < 0.97 * h.y, "{kind:?}: {h:?}");
+    }
+}
+
+#[test]
+fn a_cell_that_is_torn_open_keeps_its_lists_right() {
+    // A crystal at rest under strong tension doubles its cell: nobody moves within it, so only the stretch can call for lists.
+    let mut system = liquid(4, 1.0, 1.0, 3);
+    system
+        .particles
+        .velocities
+        .iter_mut()
+        .for_each(|v| *v = Vec3::zero());
+    let field = lj(&system, 2.2, Truncation::ForceShift, false);
+    let mut pull = dynamics(BarostatKind::Berendsen, Coupling::Isotropic, [-20.0; 3]);
+    pull.thermostats.clear();
+    for settings in crate::precisions() {
+        let mut engine = CpuEngine::new(&system, &field, &pull, &settings).unwrap();
+        let before = system.cell.volume();
+        for _ in 0..40 {
+            engine.advance(20, true).unwrap();
+            let mut now = system.clone();
+            (now.particles, now.cell) = (engine.particles(), engine.cell());
+            let exact = reference::evaluate(&now, &field).potential;
+            let found = engine.observe().unwrap().potential;
+            assert!(
+                (found - exact).abs() <= 1e-4 * exact.abs() + 1e-4,
+                "{settings:?}: {found} for {exact}"
+            );
+        }
+        assert!(
+            engine.cell().volume() > 4.0 * before,
+            "{} of {before}",
+            engine.cell().volume()
+        );
     }
 }

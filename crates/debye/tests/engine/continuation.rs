@@ -5,6 +5,7 @@ use debye::backend::{EngineError, Settings};
 use debye::forces::{ForceField, MixingRule, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
 use debye::system::{System, build};
+use debye::truncation::Truncation;
 
 use super::{double, liquid, lj, nve, precisions};
 
@@ -20,6 +21,7 @@ fn mixture() -> (System, ForceField) {
     let term = PairTerm::build("lennard-jones", &system.species)
         .unwrap()
         .cutoff(2.3)
+        .truncation(Truncation::Cut)
         .tail(true)
         .mixing(MixingRule::LorentzBerthelot)
         .like("A", &[("epsilon", 1.0), ("sigma", 1.0)])

@@ -20,7 +20,7 @@ fn fluid() -> (System, ForceField) {
         .build()
         .unwrap();
     debye::system::velocities::thermalise(&mut system, 1.0, 4).unwrap();
-    let field = lj(&system, 2.5, Truncation::Shift, true);
+    let field = lj(&system, 2.5, Truncation::Cut, true);
     (system, field)
 }
 
@@ -214,7 +214,7 @@ fn buffers_do_not_change_the_motion() {
 #[test]
 fn threads() {
     let system = liquid(12, 0.8442, 1.44, 3);
-    let field = lj(&system, 2.5, Truncation::Shift, true);
+    let field = lj(&system, 2.5, Truncation::Cut, true);
     for settings in precisions() {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new()

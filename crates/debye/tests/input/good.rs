@@ -96,10 +96,7 @@ fn chain() {
     assert_eq!(s.forces.bonds[0].rows[1].unwrap()[0], 5.0);
     assert_eq!(s.dynamics.scheme, Scheme::Leapfrog);
     assert_eq!(s.dynamics.thermostats[1].species, [1]);
-    assert_eq!(
-        s.dynamics.thermostats[1].kind,
-        ThermostatKind::NoseHoover { chain: 3 }
-    );
+    assert_eq!(s.dynamics.thermostats[1].kind, ThermostatKind::Berendsen);
     assert_eq!(s.dynamics.remove_momentum_every, 100);
     let plain = accept(&with(
         CHAIN,

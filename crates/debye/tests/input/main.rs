@@ -87,7 +87,7 @@ species = ["A"]
 temperature = 1.0
 time = 0.5
 [[thermostat]]
-kind = "nose-hoover"
+kind = "berendsen"
 species = ["B"]
 temperature = 1.0
 time = 0.5

@@ -7,10 +7,16 @@ use crate::forces::ForceField;
 use crate::potentials::Pair;
 
 /// Finds the particle that went furthest since the list was made, or nowhere at all, and its nearest
-/// neighbour before the last step, which was `dt` long.
+/// neighbour before the last step, which was `dt` long. Where nobody has moved yet, it is the one whose
+/// force is not finite, or the largest.
 pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f64) -> Culprit {
     let reference = |k: usize| verlet.reference[k].scale(verlet.scale);
+    let still = state.step == verlet.step && state.positions == verlet.reference;
     let moved = |k: usize| {
+        if still {
+            let f2 = state.forces[k].norm2();
+            return if f2.is_nan() { f64::INFINITY } else { f2 };
+        }
         let d2 = (state.positions[k] - reference(k)).norm2();
         let sound = d2.is_finite() && state.velocities[k].norm2().is_finite();
         if sound { d2 } else { f64::INFINITY }
@@ -18,7 +24,9 @@ pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f6
     let slot = (0..state.len()).fold(0, |worst, k| if moved(k) > moved(worst) { k } else { worst });
     // Where a step led astray, the list's positions are the last ones known to be sound.
     let place = |k: usize| {
-        if moved(k) <= verlet.radius * verlet.radius {
+        if still {
+            state.positions[k]
+        } else if moved(k) <= verlet.radius * verlet.radius {
             state.positions[k] - state.velocities[k] * dt
         } else {
             reference(k)
@@ -47,7 +55,9 @@ pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f6
         partner: nearest.map(|(_, k)| state.ids[k]),
         distance: nearest.map(|(d, _)| d),
         neighbourhood,
-        what: if finite {
+        what: if still {
+            "has no finite force"
+        } else if finite {
             "flew across the cell"
         } else {
             "has no finite position"

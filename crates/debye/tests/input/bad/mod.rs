@@ -77,7 +77,7 @@ fn contradictions() {
             ARGON,
             "truncation = \"shift\"",
             "truncation = \"force-shift\"\ntail = «true»",
-            ["no tail correction", "truncations cut and shift"],
+            ["no tail correction", "a plain cut"],
         ),
         (
             ARGON,
@@ -137,6 +137,12 @@ fn contradictions() {
             CHAIN,
             "kind = \"bussi\"",
             "kind = «\"langevin\"»",
+            ["does not go with kind = \"leapfrog\"", "velocity Verlet"],
+        ),
+        (
+            CHAIN,
+            "kind = \"bussi\"",
+            "kind = «\"nose-hoover\"»",
             ["does not go with kind = \"leapfrog\"", "velocity Verlet"],
         ),
         (

@@ -193,7 +193,7 @@ fn numbers_that_make_no_sense() {
             ARGON,
             "cells = [6, 6, 6]",
             "cells = «[60000, 60000, 6]»",
-            ["would make 86400000000 particles", "at most 1000000000"],
+            ["would make 86400000000 particles", "the memory that is free"],
         ),
         (
             CHAIN,
