@@ -38,6 +38,7 @@ impl ListBlock {
 #[derive(Debug, Default)]
 pub struct NeighborList {
     blocks: Vec<ListBlock>,
+    radius: f32,
 }
 
 /// What a list is made from.
@@ -70,6 +71,14 @@ impl NeighborList {
     pub fn build(&mut self, candidates: &Candidates, search: Search, exclusions: Option<&LeaveOut>) {
         self.blocks
             .resize_with(candidates.particles.div_ceil(BLOCK), ListBlock::default);
+        // Longer lists need larger blocks: all memory goes back first, or the old blocks would leave
+        // holes that none of the new ones fits into.
+        if candidates.radius > self.radius {
+            self.blocks
+                .iter_mut()
+                .for_each(|block| block.entries = Vec::new());
+        }
+        self.radius = candidates.radius;
         self.blocks.par_iter_mut().enumerate().for_each_init(
             || (Vec::new(), Vec::new()),
             |(ranges, scratch), (number, block)| {

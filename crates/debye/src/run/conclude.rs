@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use debye_io::{Format, LengthUnit, write_structure};
 
-use super::export::{Export, unwrapped};
+use super::export::Export;
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::read_table;
 use super::{Outcome, RunError, Running, Summary};
@@ -103,7 +103,6 @@ impl Running<'_> {
             return Ok(());
         }
         let (particles, cell) = (self.engine.particles(), self.engine.cell());
-        let unwrapped = unwrapped(&particles, &cell);
         let names: Vec<String> = self
             .simulation
             .system
@@ -117,7 +116,7 @@ impl Running<'_> {
             time: 0.0,
             cell: &cell,
             positions: &particles.positions,
-            unwrapped: &unwrapped,
+            unwrapped: &particles.positions,
             velocities: Some(&particles.velocities),
             species: &particles.species,
         };
