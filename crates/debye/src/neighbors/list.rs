@@ -13,18 +13,31 @@ pub const BLOCK: usize = 256;
 
 /// The neighbours of a run of particles. Rows are padded to whole vectors with a place that is
 /// out of everyone's reach.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ListBlock {
     first: usize,
-    starts: Vec<u32>,
+    count: usize,
+    /// In place, so that nothing small lies between the entries of two blocks in memory.
+    starts: [u32; BLOCK + 1],
     entries: Vec<u32>,
+}
+
+impl Default for ListBlock {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            count: 0,
+            starts: [0; BLOCK + 1],
+            entries: Vec::new(),
+        }
+    }
 }
 
 impl ListBlock {
     /// The particles of this block.
     #[inline(always)]
     pub fn particles(&self) -> Range<usize> {
-        self.first..self.first + self.starts.len() - 1
+        self.first..self.first + self.count
     }
 
     /// The neighbours of the block's particle number `offset`.
@@ -77,8 +90,8 @@ impl NeighborList {
             self.blocks
                 .iter_mut()
                 .for_each(|block| block.entries = Vec::new());
+            self.radius = 1.01 * candidates.radius;
         }
-        self.radius = candidates.radius;
         self.blocks.par_iter_mut().enumerate().for_each_init(
             || (Vec::new(), Vec::new()),
             |(ranges, scratch), (number, block)| {
@@ -111,7 +124,7 @@ impl NeighborList {
     pub fn bytes(&self) -> usize {
         self.blocks
             .iter()
-            .map(|b| 4 * (b.entries.capacity() + b.starts.capacity()))
+            .map(|b| 4 * b.entries.capacity() + size_of::<ListBlock>())
             .sum()
     }
 }
@@ -129,8 +142,8 @@ fn fill(
     let mut cell = u32::MAX;
     let mut runs: Vec<Range<usize>> = Vec::new();
     scratch.clear();
-    block.starts.clear();
-    block.starts.push(0);
+    block.count = particles.len();
+    let first = particles.start;
     for i in particles {
         if c.cells[i] != cell {
             cell = c.cells[i];
@@ -151,11 +164,12 @@ fn fill(
             scratch.truncate(kept);
         }
         scratch.resize(begin + (scratch.len() - begin).next_multiple_of(c.width), far);
-        block.starts.push(scratch.len() as u32);
+        block.starts[i + 1 - first] = scratch.len() as u32;
     }
     block.entries.clear();
     if block.entries.capacity() < scratch.len() {
-        block.entries.reserve_exact(scratch.len() + scratch.len() / 16);
+        // Room for a radius one hundredth longer, and for chance.
+        block.entries = Vec::with_capacity(scratch.len() + scratch.len() / 20);
     }
     block.entries.extend_from_slice(scratch);
 }
