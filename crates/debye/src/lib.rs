@@ -19,6 +19,7 @@
 //! kind = "nve"
 //! timestep = 0.005
 //! [run]
+//! steps = 20
 //! temperature = 1.44
 //! "#;
 //! let simulation = Simulation::parse(text, ".", "melt.toml")?;
