@@ -55,6 +55,24 @@ pub struct Lists {
     pub size: ListSize,
 }
 
+/// What a neighbour list is a list of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// The neighbours of every particle: tests the fewest pairs.
+    Particles,
+    /// The neighbours of clusters as wide as a vector: short lists, nothing gathered.
+    Clusters,
+}
+
+impl ListKind {
+    /// Every kind by its name in input files.
+    pub const NAMES: &'static [(&'static str, Option<Self>)] = &[
+        ("auto", None),
+        ("particles", Some(Self::Particles)),
+        ("clusters", Some(Self::Clusters)),
+    ];
+}
+
 /// In which precision a simulation runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
@@ -96,4 +114,6 @@ pub struct Settings {
     pub drift_tolerance: Option<f64>,
     /// Instruction set; `None` for the best this processor has.
     pub instruction_set: Option<InstructionSet>,
+    /// Kind of neighbour list; `None` for the one that suits the pair terms.
+    pub lists: Option<ListKind>,
 }

@@ -11,7 +11,7 @@ use super::plan::{
     TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
-use crate::backend::Precision;
+use crate::backend::{ListKind, Precision};
 use crate::system::{Dimension, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -24,7 +24,7 @@ pub(super) const RUN_KEYS: &[&str] = &[
     "device",
     "remove_momentum_every",
 ];
-pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance"];
+pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance", "lists"];
 pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "checkpoint", "final", "report"];
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
 pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
@@ -79,6 +79,9 @@ pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOpt
         ..Dimension::ENERGY
     };
     options.drift_tolerance = section.map("drift_tolerance", |i| i.positive(units, power))?;
+    options.lists = section
+        .map("lists", |i| i.choice("kind of list", ListKind::NAMES))?
+        .flatten();
     Ok(options)
 }
 

@@ -3,7 +3,8 @@
 use crate::expr::Vec3;
 use crate::system::Cell;
 
-/// A regular grid of small cells, x fastest, so that neighbouring cells along x are one range.
+/// A regular grid of small cells in serpentine order: rows run along x, every other one backwards, and
+/// planes of rows likewise. Cells that follow each other touch, and neighbouring cells of a row are one range.
 #[derive(Clone, Debug)]
 pub struct Grid {
     low: Vec3<f64>,
@@ -74,27 +75,65 @@ impl Grid {
         let s = (r - self.low).scale(self.per_length);
         let at = |x: f64, n: usize| (x.max(0.0) as usize).min(n - 1);
         let [nx, ny, nz] = self.dims;
-        ((at(s.z, nz) * ny + at(s.y, ny)) * nx + at(s.x, nx)) as u32
+        let row = self.row(at(s.y, ny), at(s.z, nz));
+        (row * nx + turned(at(s.x, nx), nx, row)) as u32
     }
 
-    /// Ranges of cells (first, one past last) in which neighbours of a cell's particles may be.
-    pub fn neighbours(&self, cell: u32, ranges: &mut Vec<(u32, u32)>) {
+    /// Ranges of cells (first, one past last) in which neighbours of the particles of `cells` may be, none
+    /// of them twice. The cells must ascend.
+    pub fn neighbours(&self, cells: &[u32], ranges: &mut Vec<(u32, u32)>) {
         ranges.clear();
         let [nx, ny, nz] = self.dims;
-        let (x, rest) = (cell as usize % nx, cell as usize / nx);
-        let (y, z) = (rest % ny, rest / ny);
-        for row in &self.rows {
-            let (Some(y), Some(z)) = (y.checked_add_signed(row.y), z.checked_add_signed(row.z)) else {
-                continue;
-            };
-            if y >= ny || z >= nz {
-                continue;
+        let row_of = |cell: u32| cell as usize / nx;
+        let mut rows = 0;
+        for run in cells.chunk_by(|&a, &b| row_of(a) == row_of(b)) {
+            rows += 1;
+            let row = row_of(run[0]);
+            let (z, y) = (row / ny, turned(row % ny, ny, row / ny));
+            let ends = [run[0], run[run.len() - 1]].map(|cell| turned(cell as usize % nx, nx, row));
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            for near in &self.rows {
+                let (Some(y), Some(z)) = (y.checked_add_signed(near.y), z.checked_add_signed(near.z)) else {
+                    continue;
+                };
+                if y >= ny || z >= nz {
+                    continue;
+                }
+                let row = self.row(y, z);
+                let ends = [low.saturating_sub(near.reach), (high + near.reach).min(nx - 1)]
+                    .map(|x| row * nx + turned(x, nx, row));
+                let (first, last) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+                ranges.push((first as u32, last as u32 + 1));
             }
-            let base = (z * ny + y) * nx;
-            let (first, last) = (x.saturating_sub(row.reach), (x + row.reach).min(nx - 1));
-            ranges.push(((base + first) as u32, (base + last + 1) as u32));
+        }
+        if rows > 1 {
+            join(ranges);
         }
     }
+
+    /// Which row the cells at these places along y and z belong to.
+    #[inline]
+    fn row(&self, y: usize, z: usize) -> usize {
+        z * self.dims[1] + turned(y, self.dims[1], z)
+    }
+}
+
+/// The place of `at` in a line of `n` that is walked backwards if its number is odd; its own inverse.
+#[inline]
+fn turned(at: usize, n: usize, line: usize) -> usize {
+    if line % 2 == 0 { at } else { n - 1 - at }
+}
+
+/// Sorts ranges and joins those that overlap or touch.
+fn join(ranges: &mut Vec<(u32, u32)>) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let joined = next.0 <= last.1;
+        if joined {
+            last.1 = last.1.max(next.1);
+        }
+        joined
+    });
 }
 
 /// Rows of cells that come within `radius` of the cell in the middle.
@@ -170,8 +209,46 @@ mod tests {
                 continue;
             }
             let b = grid.cell_of(a + d);
-            grid.neighbours(grid.cell_of(a), &mut ranges);
+            grid.neighbours(&[grid.cell_of(a)], &mut ranges);
             assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&b)));
+        }
+    }
+
+    #[test]
+    fn cells_that_follow_each_other_touch() {
+        let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
+        let grid = Grid::over(&cell, &[], 1.0);
+        let [nx, ny, nz] = grid.dims;
+        let mut middles = vec![None; grid.cells()];
+        for (x, y, z) in (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| (x, y, z)))) {
+            let place = |at: usize, k: usize| grid.low[k] + (at as f64 + 0.5) / grid.per_length[k];
+            let r = Vec3::new(place(x, 0), place(y, 1), place(z, 2));
+            assert!(middles[grid.cell_of(r) as usize].replace([x, y, z]).is_none());
+        }
+        for pair in middles.windows(2) {
+            let (a, b) = (pair[0].unwrap(), pair[1].unwrap());
+            assert_eq!(
+                (0..3).map(|k| a[k].abs_diff(b[k])).sum::<usize>(),
+                1,
+                "{a:?} {b:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn runs_of_cells_have_each_neighbour_once() {
+        let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
+        let grid = Grid::over(&cell, &[], 1.0);
+        let (mut one, mut all) = (Vec::new(), Vec::new());
+        for first in (0..grid.cells() as u32 - 40).step_by(17) {
+            let cells = [first, first + 1, first + 11, first + 40];
+            grid.neighbours(&cells, &mut all);
+            assert!(all.is_sorted_by(|a, b| a.1 <= b.0) || all.len() <= grid.rows.len());
+            for cell in cells {
+                grid.neighbours(&[cell], &mut one);
+                let inside = |c: u32| all.iter().filter(|(a, b)| (*a..*b).contains(&c)).count();
+                assert!(one.iter().all(|&(a, b)| (a..b).all(|c| inside(c) == 1)));
+            }
         }
     }
 
@@ -188,7 +265,7 @@ mod tests {
                 let places = [Vec3::zero(), Vec3::from(axes)];
                 let grid = Grid::over(&cell, &places, 2.8);
                 let mut ranges = Vec::new();
-                grid.neighbours(grid.cell_of(places[0]), &mut ranges);
+                grid.neighbours(&[grid.cell_of(places[0])], &mut ranges);
                 let other = grid.cell_of(places[1]);
                 assert!(
                     ranges.iter().any(|&(first, end)| (first..end).contains(&other)),

@@ -182,6 +182,7 @@ fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
         },
         drift_tolerance: simulation.neighbors.drift_tolerance,
         instruction_set: None,
+        lists: simulation.neighbors.lists,
     })
 }
 

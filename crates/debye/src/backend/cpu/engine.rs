@@ -99,8 +99,10 @@ impl CpuEngine {
         }
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
-            Precision::Double => Box::new(Typed::<Double>::new(field, set)),
-            Precision::Single | Precision::Mixed => Box::new(Typed::<Single>::new(field, set)),
+            Precision::Double => Box::new(Typed::<Double>::new(field, set, settings.lists)),
+            Precision::Single | Precision::Mixed => {
+                Box::new(Typed::<Single>::new(field, set, settings.lists))
+            }
         };
         let cutoff = field.cutoff();
         let n = system.particles.len() as f64;
