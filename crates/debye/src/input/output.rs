@@ -159,7 +159,17 @@ impl Outputs<'_, '_> {
 
     fn structure_file(&mut self, section: &Section, default: &str) -> Result<PathBuf> {
         let file = self.file(section, default)?;
-        writable(section.get("file").unwrap_or(&section.item), &file)?;
+        let item = section.get("file").unwrap_or(&section.item);
+        writable(item, &file)?;
+        if !Format::from_path(&file).is_ok_and(Format::holds_frames) {
+            return Err(item
+                .error(format!(
+                    "is to be written as {}, a format that holds one frame only",
+                    file.display()
+                ))
+                .expected("xtc, dcd, gro, pdb, xyz")
+                .help("use one of xtc, dcd, gro, pdb, xyz; or `final` for the last step alone"));
+        }
         Ok(file)
     }
 
