@@ -176,11 +176,12 @@ fn flags_are_checked() {
     lab.refuses(&["run", "argon.toml", "--steps", "-5"], 2, &["-5"]);
     lab.refuses(&["run", "argon.toml", "--steps", "some"], 2, &["some"]);
     lab.refuses(&["run", "argon.toml", "--device", "gpu"], 2, &["gpu", "cuda"]);
-    lab.refuses(
+    let tried = lab.refuses(
         &["run", "argon.toml", "--device", "cuda:1"],
         2,
         &["cuda:1", "not available"],
     );
+    assert_eq!(tried.out, "", "no header before a refusal");
     lab.refuses(
         &["run", "argon.toml", "--resume", "--overwrite"],
         2,

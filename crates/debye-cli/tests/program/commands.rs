@@ -40,6 +40,8 @@ fn a_run_says_what_it_does() {
     ] {
         assert!(lab.path("argon.out").join(name).exists(), "{name}");
     }
+    let one = lab.succeeds(&["run", "argon.toml", "--out", "one", "--threads", "1"]);
+    assert!(one.out.contains("CPU, 1 thread,"), "{}", one.out);
     let quiet = lab.succeeds(&["run", "argon.toml", "--out", "quiet", "--quiet"]);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }

@@ -27,6 +27,7 @@ impl Running<'_> {
             (md && seconds > 0.0).then(|| steps as f64 * timestep * 1e-3 / seconds * 86_400.0);
         if outcome == Outcome::Finished {
             self.write_structures()?;
+            self.outputs.finish()?;
         }
         let analyses = self.write_analyses()?;
         self.picture("last.png", true)?;

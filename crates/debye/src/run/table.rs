@@ -101,7 +101,8 @@ impl TableLayout {
         row
     }
 
-    fn header(&self) -> String {
+    /// The first line of the file.
+    pub(super) fn header(&self) -> String {
         let name = |c: &TableColumn| {
             if c.unit.is_empty() {
                 c.name.clone()
@@ -135,7 +136,7 @@ impl Table {
         Ok(table)
     }
 
-    /// An existing file, cut back to where a checkpoint saw it.
+    /// An existing file that is long enough, cut back to where a checkpoint saw it.
     pub fn resume(path: &Path, written: Written) -> Result<Self, RunError> {
         let fail = |e| RunError::write(path, e);
         let mut file = OpenOptions::new()
@@ -143,14 +144,6 @@ impl Table {
             .write(true)
             .open(path)
             .map_err(fail)?;
-        let length = file.metadata().map_err(fail)?.len();
-        if length < written.bytes {
-            return Err(RunError::Shorter {
-                file: path.to_path_buf(),
-                length,
-                expected: written.bytes,
-            });
-        }
         file.set_len(written.bytes).map_err(fail)?;
         file.seek(SeekFrom::End(0)).map_err(fail)?;
         Ok(Self {

@@ -135,13 +135,15 @@ impl CpuEngine {
     }
 }
 
+/// The processor as a device, in the words of headers and reports.
+pub fn describe(threads: usize, set: InstructionSet) -> String {
+    let plural = if threads == 1 { "" } else { "s" };
+    format!("CPU, {threads} thread{plural}, {}", set.name())
+}
+
 impl Backend for CpuEngine {
     fn device(&self) -> String {
-        format!(
-            "CPU, {} threads, {}",
-            rayon::current_num_threads(),
-            self.set.name()
-        )
+        describe(rayon::current_num_threads(), self.set)
     }
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
         self.advance(steps, observe)
