@@ -4,7 +4,9 @@ use super::error::InputError;
 use super::plan::{Minimize, MinimizeKind};
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use crate::integrate::{
+    Barostat, BarostatKind, Coupling, Dynamics, Scheme, Tally, Thermostat, ThermostatKind,
+};
 use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -346,6 +348,7 @@ fn per_axis<'a>(
 }
 
 pub(super) fn minimize(item: Option<&Item>, units: Units) -> Result<Option<Minimize>> {
+            held: Tally::default(),
     let Some(item) = item else { return Ok(None) };
     let section = item.section("[minimize]", MINIMIZE_KEYS)?;
     let kind = section

@@ -23,6 +23,7 @@ fn dynamics(kind: BarostatKind, coupling: Coupling, pressure: [f64; 3]) -> Dynam
             time: 0.2,
         }],
         barostat: Some(Barostat {
+            held: Default::default(),
             kind,
             coupling,
             pressure,

@@ -183,3 +183,6 @@ impl Backend for CpuEngine {
         self.bytes()
     }
 }
+    fn barostat_held(&self) -> u64 {
+        self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get())
+    }
