@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use debye::backend::{Observation, Precision};
 use debye::expr::Vec3;
-use debye::input::Simulation;
+use debye::input::{InputOptions, Simulation};
 use debye::system::{Dimension, Units};
 use serde::{Serialize, Serializer};
 
@@ -23,7 +23,7 @@ Examples:
   debye energy melt.toml --json
   debye energy melt.toml --forces forces.csv
 
-Nothing moves: no minimisation, no step. The arithmetic is double unless --precision says otherwise.
+Nothing moves: no minimisation, no step; the file needs neither [integrator] nor [run]. The arithmetic is double unless --precision says otherwise.
 Numbers of --json are in the run's own units, as plain numbers in the input file are
 (md: kJ/mol, nm, K, pressure in kJ/mol/nm³, and pressure_bar besides). The pressure tensor is
 xx yy zz xy xz yz. Particles in the file of forces are counted from 1.")]
@@ -75,7 +75,11 @@ fn in_order<S: Serializer>(terms: &[(String, f64)], serializer: S) -> Result<S::
 impl Energy {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let mut simulation = Simulation::read(&self.input)?;
+        let options = InputOptions {
+            moves: false,
+            ..InputOptions::default()
+        };
+        let mut simulation = Simulation::read_with(&self.input, &options)?;
         simulation.run.precision = Precision::Double;
         self.engine.apply(&mut simulation);
         let (seen, forces) = self.engine.threads.install(|| {

@@ -47,6 +47,21 @@ pub(super) struct Surroundings<'s, 'a> {
 }
 
 impl Surroundings<'_, '_> {
+    /// Nothing moves, and nobody says how it would.
+    pub(super) fn at_rest(&self, root: &Section) -> Option<Dynamics> {
+        let silent = ["integrator", "thermostat", "barostat"]
+            .iter()
+            .all(|key| root.get(key).is_none());
+        silent.then(|| Dynamics {
+            timestep: 0.0,
+            scheme: Scheme::VelocityVerlet,
+            thermostats: Vec::new(),
+            barostat: None,
+            remove_momentum_every: 0,
+            seed: self.seed,
+        })
+    }
+
     pub(super) fn dynamics(&self, root: &Section) -> Result<Dynamics> {
         let section = root
             .require(

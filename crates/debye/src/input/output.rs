@@ -38,13 +38,18 @@ pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "specie
 const MOST_STEPS: u64 = 1_000_000_000_000_000;
 const STEPS: &str = "a number of steps of at least 1";
 
-/// `[run]`, and how often the motion of the centre of mass is removed.
-pub(super) fn run(item: Option<&Item>, units: Units) -> Result<(RunPlan, Option<u64>)> {
+/// `[run]`, and how often the motion of the centre of mass is removed. What moves needs a number of steps.
+pub(super) fn run(item: Option<&Item>, units: Units, moves: bool) -> Result<(RunPlan, Option<u64>)> {
     let mut plan = RunPlan::default();
     let Some(item) = item else { return Ok((plan, None)) };
     let section = item.section("[run]", RUN_KEYS)?;
-    let steps = section.require("steps", "steps = 10_000")?;
-    plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+    match section.get("steps") {
+        Some(steps) => {
+            plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+        }
+        None if moves => return Err(section.missing("steps", "steps = 10_000")),
+        None => {}
+    }
     plan.temperature = section.map("temperature", |i| i.not_negative(units, Dimension::TEMPERATURE))?;
     plan.seed = section
         .map("seed", |i| i.whole(.., "a whole number of at least 0"))?
