@@ -116,18 +116,35 @@ impl Surroundings<'_, '_> {
         if let Some(list) = root.get("thermostat") {
             thermostats = self.groups(list, scheme)?;
         }
+        let alone = self.system.particles.len() == 1;
+        let scaling = thermostats.iter().any(|t| t.kind != ThermostatKind::Langevin);
+        if alone && scaling {
+            let at = root.get("thermostat").unwrap_or(kind_item);
+            return Err(at
+                .key_error("this thermostat scales velocities, which never turns a lone particle: it would move along one line for ever")
+                .expected("langevin")
+                .help("use kind = \"langevin\", which thermalises one particle as well as many"));
+        }
+        if let (true, Some(1..)) = (alone, self.remove_momentum_every) {
+            let at = root.get("run").unwrap_or(&root.item);
+            return Err(at
+                .key_error("`remove_momentum_every` would bring the only particle of the system to rest")
+                .expected("remove_momentum_every = 0")
+                .help("leave `remove_momentum_every` out"));
+        }
         let barostat = match root.get("barostat") {
             Some(item) => Some(self.barostat(item, thermostats.first().map(|t| t.temperature))?),
             None => None,
         };
         // Thermostats that scale all velocities alike feed the centre of mass in the long run.
-        let drifts = thermostats.iter().any(|t| t.kind != ThermostatKind::Langevin);
         Ok(Dynamics {
             timestep,
             scheme,
             thermostats,
             barostat,
-            remove_momentum_every: self.remove_momentum_every.unwrap_or(if drifts { 100 } else { 0 }),
+            remove_momentum_every: self
+                .remove_momentum_every
+                .unwrap_or(if scaling { 100 } else { 0 }),
             seed: self.seed,
         })
     }
