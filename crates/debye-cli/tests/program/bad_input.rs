@@ -154,14 +154,14 @@ fn what_is_no_input_file_is_refused() {
     let lab = Lab::new();
     lab.refuses(&["run", "missing.toml"], 2, &["missing.toml", "No such file"]);
     lab.write("folder/x", "");
-    lab.refuses(&["run", "folder"], 2, &["folder", "not a text file"]);
+    lab.refuses(&["run", "folder"], 2, &["folder", "it is a folder"]);
     lab.write("empty.toml", "");
     lab.refuses(&["run", "empty.toml"], 2, &["empty.toml", "units"]);
     lab.write("binary.toml", [0xff, 0xfe, 0, 1, 2, 3]);
     lab.refuses(&["run", "binary.toml"], 2, &["binary.toml", "UTF-8"]);
     lab.write("nul.toml", "units = \"md\"\n\0\0\0");
     lab.refuses(&["run", "nul.toml"], 2, &["nul.toml:2"]);
-    lab.refuses(&["run", "/dev/zero"], 2, &["/dev/zero"]);
+    lab.refuses(&["run", "/dev/null"], 2, &["/dev/null", "not a file"]);
 }
 
 #[test]

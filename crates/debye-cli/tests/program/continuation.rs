@@ -242,7 +242,11 @@ fn outputs_are_found_by_name() {
     // What a file holds cannot change half-way.
     let unwrapped = others.replace("\"argon.dcd\"", "\"argon.dcd\", unwrap = true");
     lab.write("argon.toml", outputs(&unwrapped, rdf));
-    lab.refuses(&resume, 2, &["argon.dcd", "`unwrap` changed", "another `file`"]);
+    lab.refuses(
+        &resume,
+        2,
+        &["argon.dcd", "whether they are wrapped, changed", "another `file`"],
+    );
 }
 
 /// Everybody may read a checkpoint who may read the other files.

@@ -348,6 +348,7 @@ impl Surroundings<'_, '_> {
             i.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
         })?;
         Ok(Barostat {
+            held: Tally::default(),
             kind,
             coupling,
             pressure,
@@ -380,7 +381,6 @@ fn per_axis<'a>(
 }
 
 pub(super) fn minimize(item: Option<&Item>, units: Units) -> Result<Option<Minimize>> {
-            held: Tally::default(),
     let Some(item) = item else { return Ok(None) };
     let section = item.section("[minimize]", MINIMIZE_KEYS)?;
     let kind = section

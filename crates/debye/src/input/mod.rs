@@ -118,7 +118,7 @@ pub struct Simulation {
     pub input_path: PathBuf,
 }
 
-/// Limits of what an input file may ask for.
+/// What an input file is read for, and limits of what it may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputOptions {
     /// Systems with more particles are refused before memory is taken for them.
@@ -160,9 +160,16 @@ impl Simulation {
         let unreadable =
             |reason: String| InputError::of_file(&name, format!("cannot read the input file: {reason}"));
         let size = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
-        if !size.is_file() || size.len() > LARGEST_FILE {
+        if size.is_dir() {
+            return Err(unreadable("it is a folder".into()));
+        }
+        if !size.is_file() {
+            return Err(unreadable("it is a device or a pipe, not a file".into()));
+        }
+        if size.len() > LARGEST_FILE {
             return Err(unreadable(format!(
-                "it is not a text file of at most {} MiB",
+                "it has {} MiB; an input file is a text of at most {}",
+                size.len() >> 20,
                 LARGEST_FILE >> 20
             )));
         }

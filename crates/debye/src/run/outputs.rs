@@ -95,8 +95,12 @@ impl<'a> Known<'a> {
         }
         for plan in &simulation.output.trajectories {
             let content = trajectory_content(plan);
-            all.trajectories
-                .push(find(TRAJECTORY, &plan.file, content, "`species` or `unwrap`")?);
+            all.trajectories.push(find(
+                TRAJECTORY,
+                &plan.file,
+                content,
+                "the `species` written, or whether they are wrapped,",
+            )?);
         }
         for plan in &simulation.analyses {
             let content = analysis_content(plan);

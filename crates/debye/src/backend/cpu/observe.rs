@@ -188,7 +188,7 @@ impl Backend for CpuEngine {
     fn bytes(&self) -> usize {
         self.bytes()
     }
-}
     fn barostat_held(&self) -> u64 {
         self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get())
     }
+}
