@@ -171,7 +171,7 @@ impl<'a> Setting<'_, 'a> {
             ("position", &length, &particles.positions),
             ("velocity", &velocity, &particles.velocities),
         ] {
-            let far = |x: &f64| !(x.abs() <= FARTHEST);
+            let far = |x: &f64| x.is_nan() || x.abs() > FARTHEST;
             let found = rows.iter().enumerate().find_map(|(i, r)| {
                 r.to_array()
                     .into_iter()

@@ -13,7 +13,8 @@ use super::codec::{CodecError, Reader, Writer};
 use crate::input::Simulation;
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
-const VERSION: u64 = 2;
+/// The version of the content that is written and read.
+pub const VERSION: u64 = 2;
 /// How the names of checkpoints begin that are being written; a killed run leaves one behind.
 pub(super) const UNFINISHED: &str = ".unfinished-checkpoint-";
 

@@ -14,7 +14,7 @@ use super::Finding;
 use crate::failure::Failure;
 
 /// Most particles of a system.
-const MOST: usize = 300;
+const MOST: usize = 600;
 
 /// The checks of this section.
 pub fn check() -> Result<Vec<Finding>, Failure> {
