@@ -42,6 +42,8 @@ pub trait Backend: Send {
     fn lists(&self) -> Lists;
     /// Bytes held.
     fn bytes(&self) -> usize;
+    /// How often a barostat was held back from changing the cell by more than a tenth at once.
+    fn barostat_held(&self) -> u64;
 }
 
 /// The neighbour lists of a run so far.

@@ -38,13 +38,18 @@ pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "specie
 const MOST_STEPS: u64 = 1_000_000_000_000_000;
 const STEPS: &str = "a number of steps of at least 1";
 
-/// `[run]`, and how often the motion of the centre of mass is removed.
-pub(super) fn run(item: Option<&Item>, units: Units) -> Result<(RunPlan, Option<u64>)> {
+/// `[run]`, and how often the motion of the centre of mass is removed. What moves needs a number of steps.
+pub(super) fn run(item: Option<&Item>, units: Units, moves: bool) -> Result<(RunPlan, Option<u64>)> {
     let mut plan = RunPlan::default();
     let Some(item) = item else { return Ok((plan, None)) };
     let section = item.section("[run]", RUN_KEYS)?;
-    let steps = section.require("steps", "steps = 10_000")?;
-    plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+    match section.get("steps") {
+        Some(steps) => {
+            plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+        }
+        None if moves => return Err(section.missing("steps", "steps = 10_000")),
+        None => {}
+    }
     plan.temperature = section.map("temperature", |i| i.not_negative(units, Dimension::TEMPERATURE))?;
     plan.seed = section
         .map("seed", |i| i.whole(.., "a whole number of at least 0"))?
@@ -162,7 +167,17 @@ impl Outputs<'_, '_> {
 
     fn structure_file(&mut self, section: &Section, default: &str) -> Result<PathBuf> {
         let file = self.file(section, default)?;
-        writable(section.get("file").unwrap_or(&section.item), &file)?;
+        let item = section.get("file").unwrap_or(&section.item);
+        writable(item, &file)?;
+        if !Format::from_path(&file).is_ok_and(Format::holds_frames) {
+            return Err(item
+                .error(format!(
+                    "is to be written as {}, a format that holds one frame only",
+                    file.display()
+                ))
+                .expected("xtc, dcd, gro, pdb, xyz")
+                .help("use one of xtc, dcd, gro, pdb, xyz; or `final` for the last step alone"));
+        }
         Ok(file)
     }
 

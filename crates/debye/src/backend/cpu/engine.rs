@@ -360,6 +360,8 @@ impl CpuEngine {
         EngineError::Exploded(Box::new(super::diagnosis::culprit(
             &self.state,
             &self.field,
+            &self.exclusions,
+            &self.bonded,
             &self.verlet,
             self.dynamics.timestep,
         )))
