@@ -8,7 +8,7 @@ use crate::system::Cell;
 #[derive(Clone, Debug)]
 pub struct Grid {
     low: Vec3<f64>,
-    high: Vec3<f64>,
+    region: (Vec3<f64>, Vec3<f64>),
     per_length: Vec3<f64>,
     dims: [usize; 3],
     rows: Vec<StencilRow>,
@@ -26,20 +26,34 @@ struct StencilRow {
 /// nine long rows are quicker to search than twenty-five short ones.
 const DIVISION: [f64; 3] = [4.0, 1.0, 1.0];
 
+/// The share of particles, at either end of an open direction, that the grid need not reach.
+const STRAYS: f64 = 0.01;
+
 impl Grid {
     /// A grid over every place within `radius` of a particle's cell. In directions without
     /// periodicity it covers the particles.
     pub fn over(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
-        let (low, high) = region(cell, positions, radius);
+        let everything = region(cell, positions, radius, 0.0);
         let most = (4 * positions.len()).clamp(4096, 1 << 28) as f64;
         // Without a radius nobody has neighbours, and any cells will do.
-        let widest = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        let widest = (0..3)
+            .map(|k| everything.1[k] - everything.0[k])
+            .fold(0.0, f64::max);
         let side = if radius > 0.0 { radius } else { widest.max(1.0) };
         let mut size: [f64; 3] = DIVISION.map(|d| side / d);
-        let dims_for = |size: &[f64; 3]| -> [usize; 3] {
+        let dims_of = |(low, high): (Vec3<f64>, Vec3<f64>), size: &[f64; 3]| -> [usize; 3] {
             std::array::from_fn(|k| (((high[k] - low[k]) / size[k]).floor() as usize).max(1))
         };
         let count = |dims: &[usize; 3]| dims.iter().map(|&d| d as f64).product::<f64>();
+        // A few particles far from all others must not make the cells of the rest large. Those outside belong to
+        // the nearest cell: that brings no two of them farther apart, so no pair is lost.
+        let covered = if count(&dims_of(everything, &size)) > most && cell.periodic() != [true; 3] {
+            region(cell, positions, radius, STRAYS)
+        } else {
+            everything
+        };
+        let dims_for = |size: &[f64; 3]| dims_of(covered, size);
+        let (low, high) = covered;
         while count(&dims_for(&size)) > most {
             size = size.map(|s| s * 1.25);
         }
@@ -52,16 +66,16 @@ impl Grid {
         let per_length = Vec3::new(1.0 / edge[0], 1.0 / edge[1], 1.0 / edge[2]);
         Self {
             low,
-            high,
+            region: everything,
             per_length,
             dims,
             rows: stencil(edge, radius),
         }
     }
 
-    /// The corners of the region.
+    /// The corners of the region that holds every place.
     pub fn region(&self) -> (Vec3<f64>, Vec3<f64>) {
-        (self.low, self.high)
+        self.region
     }
 
     /// How many cells there are.
@@ -156,19 +170,25 @@ fn stencil(edge: [f64; 3], radius: f64) -> Vec<StencilRow> {
     rows
 }
 
-/// A box around the cell and everything within `radius` of it.
-fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> (Vec3<f64>, Vec3<f64>) {
+/// A box around the cell and everything within `radius` of it. In directions without periodicity it covers the particles,
+/// less this share of them at either end.
+fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64, strays: f64) -> (Vec3<f64>, Vec3<f64>) {
     let (periodic, heights) = (cell.periodic(), cell.heights());
     let mut from: [f64; 3] = std::array::from_fn(|k| -radius / heights[k]);
     let mut to: [f64; 3] = std::array::from_fn(|k| 1.0 + radius / heights[k]);
     if periodic != [true; 3] {
-        let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
-        for &r in positions {
-            let s = cell.fractional(r);
-            for (k, (low, high)) in bounds.iter_mut().enumerate() {
-                (*low, *high) = (low.min(s[k]), high.max(s[k]));
+        let bounds = if strays > 0.0 {
+            trimmed(cell, positions, strays)
+        } else {
+            let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+            for &r in positions {
+                let s = cell.fractional(r);
+                for (k, (low, high)) in bounds.iter_mut().enumerate() {
+                    (*low, *high) = (low.min(s[k]), high.max(s[k]));
+                }
             }
-        }
+            bounds
+        };
         for k in 0..3 {
             if !periodic[k] && !positions.is_empty() {
                 (from[k], to[k]) = bounds[k];
@@ -184,6 +204,18 @@ fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> (Vec3<f64>, Vec3
         high = Vec3::new(high.x.max(r.x), high.y.max(r.y), high.z.max(r.z));
     }
     (low, high)
+}
+
+/// Between which fractional coordinates all but a share of the particles lie, at either end.
+fn trimmed(cell: &Cell, positions: &[Vec3<f64>], strays: f64) -> [(f64, f64); 3] {
+    let fractional: Vec<_> = positions.iter().map(|&r| cell.fractional(r)).collect();
+    let left_out = (positions.len() as f64 * strays) as usize;
+    std::array::from_fn(|k| {
+        let mut along: Vec<f64> = fractional.iter().map(|s| s[k]).collect();
+        let mut nth = |n: usize| *along.select_nth_unstable_by(n, f64::total_cmp).1;
+        let last = positions.len() - 1;
+        (nth(left_out.min(last)), nth(last - left_out.min(last)))
+    })
 }
 
 #[cfg(test)]
@@ -274,6 +306,30 @@ mod tests {
                 assert!(ranges.len() <= 25);
             }
         }
+    }
+
+    #[test]
+    fn strays_do_not_coarsen_the_grid() {
+        let cell = Cell::orthorhombic([10.0; 3])
+            .unwrap()
+            .with_periodicity([false; 3]);
+        let mut places: Vec<_> = (0..8000)
+            .map(|i| Vec3::new((i % 20) as f64, (i / 20 % 20) as f64, (i / 400) as f64))
+            .collect();
+        let dense = Grid::over(&cell, &places, 2.0).dims;
+        places.push(Vec3::new(1e5, -3e5, 2e4));
+        places.push(Vec3::new(1e5, -3e5, 2e4 + 1.5));
+        let grid = Grid::over(&cell, &places, 2.0);
+        assert!(
+            (0..3).all(|k| grid.dims[k] + 4 >= dense[k]),
+            "{:?} {dense:?}",
+            grid.dims
+        );
+        assert_eq!(grid.region().1.x, 1e5);
+        let mut ranges = Vec::new();
+        grid.neighbours(&[grid.cell_of(places[8000])], &mut ranges);
+        let other = grid.cell_of(places[8001]);
+        assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&other)));
     }
 
     #[test]

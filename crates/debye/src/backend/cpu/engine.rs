@@ -368,18 +368,17 @@ impl CpuEngine {
     }
 }
 
-/// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too.
+/// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
 fn degrees_of_freedom(n: f64, dynamics: &Dynamics) -> f64 {
     let langevin = dynamics
         .thermostats
         .iter()
         .any(|t| t.kind == ThermostatKind::Langevin);
-    let free = if langevin && dynamics.remove_momentum_every == 0 {
+    if n == 1.0 || langevin && dynamics.remove_momentum_every == 0 {
         3.0 * n
     } else {
         3.0 * n - 3.0
-    };
-    free.max(1.0)
+    }
 }
 
 fn baths(system: &System, dynamics: &Dynamics, degrees_of_freedom: f64) -> Vec<Bath> {

@@ -9,7 +9,6 @@ use super::state::BLOCK;
 use crate::backend::{Backend, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
 use crate::integrate::{Bath, Scheme};
-use crate::system::velocities::degrees_of_freedom;
 use crate::system::{Cell, Particles};
 
 impl CpuEngine {
@@ -29,11 +28,7 @@ impl CpuEngine {
             terms.push(("tail".into(), self.tail.energy(self.state.cell.volume())));
         }
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
-        let freedom = if self.state.len() == 1 {
-            degrees_of_freedom(1)
-        } else {
-            self.degrees_of_freedom
-        };
+        let freedom = self.degrees_of_freedom;
         let kept = !self.is_langevin() && self.dynamics.barostat.is_none();
         Ok(Observation {
             step: self.state.step,
