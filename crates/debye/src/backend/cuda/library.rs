@@ -93,19 +93,27 @@ impl Wanted {
         }
     }
 
-    /// Everywhere it may be, in order.
-    pub fn candidates(self) -> Vec<PathBuf> {
+    /// Everywhere it may be, in order; made as it is walked through, because Python is slow to answer.
+    pub fn candidates(self) -> Box<dyn Iterator<Item = PathBuf>> {
         if let Some(path) = env::var_os(self.variable()) {
-            return vec![path.into()];
+            return Box::new(std::iter::once(path.into()));
         }
-        let mut found: Vec<PathBuf> = self.files().iter().map(PathBuf::from).collect();
+        let names = self.files().iter().map(PathBuf::from);
+        let elsewhere = std::iter::once(self).flat_map(Self::elsewhere);
+        Box::new(names.chain(elsewhere))
+    }
+
+    /// Files of this kind in folders that the system does not search.
+    fn elsewhere(self) -> Vec<PathBuf> {
         let folders = if self == Self::Driver {
             driver_folders()
         } else {
             folders().clone()
         };
-        found.extend(folders.iter().filter_map(|folder| newest_in(folder, self.stem())));
-        found
+        folders
+            .iter()
+            .filter_map(|folder| newest_in(folder, self.stem()))
+            .collect()
     }
 }
 

@@ -115,12 +115,13 @@ impl Stream {
         let done = work(self);
         let kept = self.captured.take().unwrap_or_default();
         let handle = self.driver.end_capture(self.handle);
-        done?;
-        Ok(Graph {
+        let graph = handle.map(|handle| Graph {
             driver: Arc::clone(&self.driver),
-            handle: handle?,
+            handle,
             _kept: kept,
-        })
+        });
+        // What went wrong inside says more than what the driver makes of it.
+        done.and(graph)
     }
 
     /// Queues everything that was recorded.
