@@ -92,7 +92,7 @@ pub fn sorts(device: &Device, elements: usize) -> Result<Vec<Rate>, CudaError> {
     let buckets = elements / 4 + 1;
     let mix = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let keys: Vec<u32> = (0..elements)
-        .map(|i| ((mix(i) >> 32) * buckets as u64 >> 32) as u32)
+        .map(|i| (((mix(i) >> 32) * buckets as u64) >> 32) as u32)
         .collect();
     let from = device.upload(&keys)?;
     let (mut order, mut starts) = (device.zeros::<u32>(elements)?, device.zeros::<u32>(buckets + 1)?);

@@ -12,12 +12,14 @@ pub(super) fn source() -> ModuleSource {
     ModuleSource::new("compact.cu", include_str!("../kernels/compact.cu"))
 }
 
+type In = Const<u32>;
+
 /// Keeps what is marked, in its order.
 #[derive(Debug)]
 pub struct Compact {
     scan: Scan,
-    values: Kernel<(Const<u32>, Const<u32>, Const<u32>, Mut<u32>, u64)>,
-    indices: Kernel<(Const<u32>, Const<u32>, Mut<u32>, u64)>,
+    values: Kernel<(In, In, In, Mut<u32>, u64)>,
+    indices: Kernel<(In, In, Mut<u32>, u64)>,
     places: Buffer<u32>,
 }
 

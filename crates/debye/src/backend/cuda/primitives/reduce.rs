@@ -57,6 +57,7 @@ pub struct Extremes<T> {
     pub most: T,
 }
 
+type SegmentParameters = (Const<i64>, Const<u32>, Mut<i64>, u32);
 type Fixed<T> = Kernel<(Const<T>, Mut<u64>, Mut<u32>, f64, u64)>;
 
 /// Sums and extremes. Results stay on the device unless a method says that it waits.
@@ -66,7 +67,7 @@ pub struct Reduce {
     sum: Kernel<(Const<i64>, Mut<u64>, u64)>,
     fixed_f32: Fixed<f32>,
     fixed_f64: Fixed<f64>,
-    segments: Kernel<(Const<i64>, Const<u32>, Mut<i64>, u32)>,
+    segments: Kernel<SegmentParameters>,
     tree: Kernel<(Const<f64>, Mut<f64>, u64)>,
     levels: [Buffer<f64>; 2],
     keys: Buffer<u64>,
