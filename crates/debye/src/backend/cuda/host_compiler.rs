@@ -142,6 +142,7 @@ impl HostCompiler {
 fn common(instrument: Instrument) -> Vec<&'static str> {
     let mut options = vec![
         "-std=c++17",
+        "-fvisibility=hidden",
         "-fPIC",
         "-O1",
         "-g1",

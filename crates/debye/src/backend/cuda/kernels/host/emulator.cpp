@@ -474,14 +474,14 @@ Races* current_races() { return launch ? &launch->races : nullptr; }
 // The interface to the host program.
 extern "C" {
 
-unsigned debye_emulator_kernels(const Kernel** list)
+DEBYE_VISIBLE unsigned debye_emulator_kernels(const Kernel** list)
 {
     *list = kernels().data();
     return unsigned(kernels().size());
 }
 
 // Returns 0, or 1 with a message.
-int debye_emulator_launch(Call call, void** values, const Shape* shape, char* message, std::size_t room)
+DEBYE_VISIBLE int debye_emulator_launch(Call call, void** values, const Shape* shape, char* message, std::size_t room)
 {
     static std::mutex one_at_a_time;
     const std::lock_guard<std::mutex> guard(one_at_a_time);

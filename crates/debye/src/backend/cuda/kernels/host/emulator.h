@@ -10,6 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+// All else stays inside the library, so that several of them in one process have nothing in common.
+#define DEBYE_VISIBLE __attribute__((visibility("default")))
+
 #define __global__
 #define __device__
 #define __host__
@@ -339,7 +342,7 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
         debye_emulator::static_shared(&debye_key_##name, sizeof(type[count])))
 #define DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(debye_emulator::dynamic_shared())
 #define CONSTANT(type, name, count)                                                               \
-    extern "C" type name[count];                                                                  \
-    extern "C" const std::size_t debye_bytes_of_##name;                                           \
+    extern "C" DEBYE_VISIBLE type name[count];                                                    \
+    extern "C" DEBYE_VISIBLE const std::size_t debye_bytes_of_##name;                                         \
     const std::size_t debye_bytes_of_##name = sizeof(type[count]);                                \
     type name[count];

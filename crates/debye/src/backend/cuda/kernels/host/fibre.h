@@ -63,6 +63,12 @@ constexpr std::size_t STACK = 64 * 1024;
 // Stacks, used again and again; they begin with a page nobody may touch.
 class Stacks {
   public:
+    Stacks() = default;
+    Stacks(const Stacks&) = delete;
+    ~Stacks()
+    {
+        for (unsigned char* slab : slabs_) munmap(slab, SLAB * STACK);
+    }
     unsigned char* take()
     {
         if (free_.empty()) more();
