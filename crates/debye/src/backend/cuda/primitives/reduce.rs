@@ -23,13 +23,13 @@ pub trait Ordered: Element {
 
 impl Ordered for u32 {
     fn from_key(key: u64) -> Self {
-        (key - 1) as Self
+        key.wrapping_sub(1) as Self
     }
 }
 
 impl Ordered for i32 {
     fn from_key(key: u64) -> Self {
-        (((key - 1) as u32) ^ 0x8000_0000).cast_signed()
+        ((key.wrapping_sub(1) as u32) ^ 0x8000_0000).cast_signed()
     }
 }
 

@@ -21,7 +21,7 @@ void __asan_poison_memory_region(void const volatile* address, std::size_t size)
 }
 #endif
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(DEBYE_UCONTEXT)
 #define DEBYE_OWN_SWITCH 1
 // Saves what a call must preserve, stores the stack pointer, and goes on at the other one.
 extern "C" __attribute__((visibility("hidden"))) void debye_fibre_switch(void** save, void* load);
