@@ -7,7 +7,8 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use debye::expr::{CudaReal, Nvrtc, Real, Table, Tape};
+use debye::backend::cuda::Nvrtc;
+use debye::expr::{CudaReal, Real, Table, Tape};
 use debye::potentials::checks::{Rounding, pair_cases, points};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS, PairFamily, Parameters};
 use debye::truncation::TruncationKind;

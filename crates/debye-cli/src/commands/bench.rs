@@ -9,6 +9,7 @@ use debye::input::{DeviceChoice, Simulation};
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
+use super::primitives;
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
@@ -107,12 +108,21 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Cases that measure parts of the engine on a CUDA device.
+const PRIMITIVES: &[(&str, &str)] = &[
+    ("scan", "prefix sums of 2^16 to 2^27 numbers beside a copy (CUDA)"),
+    ("sort", "counting and radix sorts of 2^14 to 2^24 pairs (CUDA)"),
+];
+
 fn after_help() -> String {
     let mut text = String::from(
         "Examples:\n  debye bench\n  debye bench --cases lj32k,lj1m --precision mixed,double --json\n\nCases:\n",
     );
     for case in CASES {
         text += &format!("  {:14} {}\n", case.name, case.what);
+    }
+    for (name, what) in PRIMITIVES {
+        text += &format!("  {name:14} {what}\n");
     }
     text + "\nLJ melts: ρ* 0.8442, started at T* 1.44, cut at 2.5 σ, Δt* 0.005, NVE. The energy of the\n\
             first configuration is compared with a stored value before anything is timed."
@@ -141,10 +151,21 @@ impl Bench {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut chosen = Vec::new();
-        for name in &self.cases {
+        let (primitive, cases): (Vec<_>, Vec<_>) = self
+            .cases
+            .iter()
+            .partition(|name| PRIMITIVES.iter().any(|p| p.0 == name.as_str()));
+        for name in primitive {
+            primitives::bench(self.device, name, self.json)?;
+        }
+        if cases.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        for name in cases {
             let found = CASES.iter().find(|c| c.name == name);
             chosen.push(found.ok_or_else(|| {
-                let known: Vec<&str> = CASES.iter().map(|c| c.name).collect();
+                let known = CASES.iter().map(|c| c.name).chain(PRIMITIVES.iter().map(|p| p.0));
+                let known: Vec<&str> = known.collect();
                 Failure::refused(format!("unknown case `{name}`; known are {}", known.join(", ")))
             })?);
         }

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use debye::backend::cpu::simd::InstructionSet;
-use debye::expr::Nvrtc;
+use debye::backend::cuda::library::{self, Wanted};
+use debye::backend::cuda::{self, Device, Nvrtc};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Kind, PAIRS, Parameter};
 use debye::run::report::processor;
 use debye_io::Format;
 use serde::Serialize;
 
-use super::cores;
+use super::{cores, primitives};
 use crate::console;
 use crate::failure::Failure;
 
@@ -30,10 +31,29 @@ struct Answer {
     threads: usize,
     instruction_sets: Vec<&'static str>,
     memory_bytes: Option<u64>,
-    cuda: bool,
-    nvrtc: Option<String>,
+    driver: Option<String>,
+    devices: Vec<DeviceLine>,
+    libraries: Vec<LibraryLine>,
     formats: Vec<FormatLine>,
     potentials: Vec<Potential>,
+}
+
+#[derive(Serialize)]
+struct DeviceLine {
+    name: String,
+    compute_capability: String,
+    multiprocessors: u32,
+    memory_bytes: usize,
+    #[serde(skip)]
+    text: String,
+}
+
+#[derive(Serialize)]
+struct LibraryLine {
+    name: &'static str,
+    found: Option<String>,
+    #[serde(skip)]
+    help: String,
 }
 
 #[derive(Serialize)]
@@ -64,14 +84,38 @@ impl Info {
     }
 }
 
+impl DeviceLine {
+    fn new(info: &cuda::DeviceInfo) -> Self {
+        Self {
+            name: info.name.clone(),
+            compute_capability: format!("{}.{}", info.capability.0, info.capability.1),
+            multiprocessors: info.multiprocessors,
+            memory_bytes: info.memory,
+            text: primitives::describe(info),
+        }
+    }
+}
+
+impl LibraryLine {
+    fn new(wanted: Wanted) -> Self {
+        let found = library::find(wanted);
+        let path = found.as_ref().map(|found| found.path.display().to_string());
+        let version = if wanted == Wanted::Nvrtc && found.is_ok() {
+            Nvrtc::get().and_then(Nvrtc::version).ok()
+        } else {
+            None
+        };
+        let version = version.map(|(major, minor)| format!(", version {major}.{minor}"));
+        Self {
+            name: wanted.name(),
+            found: path.ok().map(|path| path + &version.unwrap_or_default()),
+            help: found.err().map(|missing| missing.to_string()).unwrap_or_default(),
+        }
+    }
+}
+
 impl Answer {
     fn new() -> Self {
-        let nvrtc = Nvrtc::find().ok().map(|found| {
-            let version = found
-                .version()
-                .map(|(major, minor)| format!(", version {major}.{minor}"));
-            format!("{}{}", found.path().display(), version.unwrap_or_default())
-        });
         let potential = |name, acts_on, parameters| Potential {
             name,
             acts_on,
@@ -99,8 +143,11 @@ impl Answer {
                 .map(InstructionSet::name)
                 .collect(),
             memory_bytes: memory(),
-            cuda: false,
-            nvrtc,
+            driver: cuda::driver_version()
+                .map(|(major, minor)| format!("for CUDA {major}.{minor}"))
+                .ok(),
+            devices: Device::list().iter().map(DeviceLine::new).collect(),
+            libraries: Wanted::ALL.map(LibraryLine::new).into(),
             formats: Format::ALL
                 .iter()
                 .map(|f| FormatLine {
@@ -117,8 +164,7 @@ impl Answer {
         let memory = self.memory_bytes.map_or("unknown".into(), |bytes| {
             format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
         });
-        let missing = "not found (pip install nvidia-cuda-nvrtc-cu12, or set DEBYE_NVRTC to libnvrtc.so)";
-        let rows = [
+        let mut rows = vec![
             ("processor", self.processor.clone()),
             ("threads", self.threads.to_string()),
             (
@@ -128,11 +174,25 @@ impl Answer {
             ("memory", memory),
             (
                 "CUDA",
-                "not in this version: everything runs on the CPU. It will need an NVIDIA driver and NVRTC"
-                    .into(),
+                match (&self.driver, self.devices.len()) {
+                    (None, _) => "no driver: everything runs on the CPU".into(),
+                    (Some(version), 0) => format!("driver {version}, but it sees no device"),
+                    (Some(version), _) => format!(
+                        "driver {version}. Simulations run on the CPU in this version; \
+                         `debye check --device cuda` checks the device"
+                    ),
+                },
             ),
-            ("NVRTC", self.nvrtc.clone().unwrap_or_else(|| missing.into())),
         ];
+        for device in &self.devices {
+            rows.push(("device", device.text.clone()));
+        }
+        for library in &self.libraries {
+            rows.push((
+                library.name,
+                library.found.clone().unwrap_or_else(|| library.help.clone()),
+            ));
+        }
         let mut text = format!("debye {}\n{}\nfiles\n", self.version, console::facts(&rows));
         for f in &self.formats {
             let how = if f.writes { "read and written" } else { "read" };

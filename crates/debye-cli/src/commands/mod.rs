@@ -6,6 +6,7 @@ mod build;
 mod check;
 mod energy;
 mod info;
+mod primitives;
 mod run;
 
 use std::process::ExitCode;

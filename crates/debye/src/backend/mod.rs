@@ -1,6 +1,7 @@
 //! Where a simulation runs, and what every backend answers.
 
 pub mod cpu;
+pub mod cuda;
 mod error;
 mod observation;
 pub mod reference;

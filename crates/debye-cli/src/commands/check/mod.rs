@@ -10,6 +10,7 @@ use clap::Args;
 use debye::input::DeviceChoice;
 use serde::Serialize;
 
+use super::primitives;
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::ThreadFlag;
@@ -17,8 +18,9 @@ use crate::flags::ThreadFlag;
 /// Check every potential, kernel and integrator on this machine
 #[derive(Args)]
 #[command(after_help = "\
-Example:
+Examples:
   debye check
+  debye check --device cuda
 
 Takes less than a minute. Each line is one check with its largest error and what is allowed.
 The exit status is 1 when any of them fails.")]
@@ -78,10 +80,8 @@ const SECTIONS: &[Section] = &[
 impl Check {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        if let DeviceChoice::Cuda(_) = self.device {
-            return Err(Failure::refused(
-                "this version computes on the CPU. Use --device cpu or --device auto",
-            ));
+        if let DeviceChoice::Cuda(number) = self.device {
+            return primitives::check(number, self.json);
         }
         let mut all = Vec::new();
         for (title, section) in SECTIONS {

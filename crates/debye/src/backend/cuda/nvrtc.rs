@@ -5,28 +5,24 @@
 // Loading a library and calling its C functions is unsafe by nature; nothing else here is.
 #![allow(unsafe_code)]
 
-use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::ptr;
 use std::sync::OnceLock;
 
 use libloading::{Library, Symbol};
+
+use super::library::{self, Wanted};
 
 /// Why something was not compiled.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NvrtcError {
     /// No library was found.
-    #[error(
-        "NVRTC was not found (looked for {}); `pip install nvidia-cuda-nvrtc`, install the CUDA toolkit, or set \
-         DEBYE_NVRTC to the path of the library",
-        tried.join(", ")
-    )]
+    #[error("NVRTC was not found; {help}")]
     Missing {
-        /// Where it was looked for.
-        tried: Vec<String>,
+        /// How to get it.
+        help: String,
     },
     /// The library lacks a function, or a call failed for a reason other than the source.
     #[error("NVRTC failed in {call}: {reason}")]
@@ -61,6 +57,15 @@ pub struct Nvrtc {
 
 type Program = *mut c_void;
 
+/// What came out of a compilation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// PTX or machine code.
+    pub code: Vec<u8>,
+    /// Warnings; empty if there are none.
+    pub log: String,
+}
+
 impl Nvrtc {
     /// The compiler of this process; looked for once.
     pub fn get() -> Result<&'static Self, NvrtcError> {
@@ -68,30 +73,19 @@ impl Nvrtc {
         FOUND.get_or_init(Self::find).as_ref().map_err(Clone::clone)
     }
 
-    /// Looks in `DEBYE_NVRTC` (and then nowhere else), the loader's own path, the CUDA toolkit and
-    /// Python's packages, in this order.
+    /// Looks where [`library`] says.
     pub fn find() -> Result<Self, NvrtcError> {
-        let mut tried = Vec::new();
-        for candidate in candidates() {
-            match Self::load(&candidate) {
-                Ok(found) => return Ok(found),
-                Err(_) => tried.push(candidate.display().to_string()),
-            }
-        }
-        Err(NvrtcError::Missing { tried })
-    }
-
-    fn load(path: &Path) -> Result<Self, libloading::Error> {
-        let builtins = path
+        let found =
+            library::find(Wanted::Nvrtc).map_err(|missing| NvrtcError::Missing { help: missing.help() })?;
+        let builtins = found
+            .path
             .parent()
-            .and_then(|folder| library_in(folder, "libnvrtc-builtins.so"));
+            .and_then(|folder| library::newest_in(folder, "libnvrtc-builtins.so"));
         // SAFETY: NVIDIA's libraries run no initialisers that depend on the state of this process.
         let builtins = builtins.and_then(|path| unsafe { Library::new(path) }.ok());
-        // SAFETY: as above.
-        let library = unsafe { Library::new(path) }?;
         Ok(Self {
-            library,
-            path: path.to_owned(),
+            library: found.library,
+            path: found.path,
             _builtins: builtins,
         })
     }
@@ -114,6 +108,27 @@ impl Nvrtc {
         Ok((major, minor))
     }
 
+    /// Architectures it can make machine code for, such as 90 for `sm_90`.
+    pub fn architectures(&self) -> Result<Vec<u32>, NvrtcError> {
+        let mut count: c_int = 0;
+        // SAFETY: the signature is that of nvrtc.h, and the pointer is valid for the call.
+        let status = unsafe {
+            let number: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> =
+                self.symbol("nvrtcGetNumSupportedArchs")?;
+            number(&mut count)
+        };
+        self.accept("nvrtcGetNumSupportedArchs", status)?;
+        let mut list = vec![0 as c_int; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: as above; the list is as long as the library asked for.
+        let status = unsafe {
+            let get: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> =
+                self.symbol("nvrtcGetSupportedArchs")?;
+            get(list.as_mut_ptr())
+        };
+        self.accept("nvrtcGetSupportedArchs", status)?;
+        Ok(list.into_iter().filter_map(|a| u32::try_from(a).ok()).collect())
+    }
+
     /// Compiles a source: to PTX for an architecture like `compute_90`, to a cubin for `sm_90`.
     pub fn compile(
         &self,
@@ -122,7 +137,20 @@ impl Nvrtc {
         architecture: &str,
         options: &[&str],
     ) -> Result<Vec<u8>, NvrtcError> {
-        let program = self.create(name, source)?;
+        let compiled = self.compile_with(name, source, &[], architecture, options)?;
+        Ok(compiled.code)
+    }
+
+    /// The same with headers, by name and text, that the source may include; gives warnings too.
+    pub fn compile_with(
+        &self,
+        name: &str,
+        source: &str,
+        headers: &[(String, String)],
+        architecture: &str,
+        options: &[&str],
+    ) -> Result<Compiled, NvrtcError> {
+        let program = self.create(name, source, headers)?;
         let result = self.compile_program(program, name, architecture, options);
         let mut program = program;
         // SAFETY: the signature is that of nvrtc.h; `program` was made by `create` and is not used again.
@@ -134,7 +162,7 @@ impl Nvrtc {
         result
     }
 
-    fn create(&self, name: &str, source: &str) -> Result<Program, NvrtcError> {
+    fn create(&self, name: &str, source: &str, headers: &[(String, String)]) -> Result<Program, NvrtcError> {
         type Create = unsafe extern "C" fn(
             *mut Program,
             *const c_char,
@@ -144,18 +172,28 @@ impl Nvrtc {
             *const *const c_char,
         ) -> c_int;
         let (name, source) = (text(name)?, text(source)?);
+        let header_names = headers
+            .iter()
+            .map(|(name, _)| text(name))
+            .collect::<Result<Vec<_>, _>>()?;
+        let header_texts = headers
+            .iter()
+            .map(|(_, body)| text(body))
+            .collect::<Result<Vec<_>, _>>()?;
+        let pointers = |list: &[CString]| list.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
+        let (name_pointers, text_pointers) = (pointers(&header_names), pointers(&header_texts));
         let mut program: Program = ptr::null_mut();
-        // SAFETY: the signature is that of nvrtc.h; the strings end in NUL and outlive the call, and
-        // without headers the last two pointers may be null.
+        // SAFETY: the signature is that of nvrtc.h; the strings end in NUL and outlive the call, and there are
+        // as many headers as stated.
         let status = unsafe {
             let create: Symbol<Create> = self.symbol("nvrtcCreateProgram")?;
             create(
                 &mut program,
                 source.as_ptr(),
                 name.as_ptr(),
-                0,
-                ptr::null(),
-                ptr::null(),
+                headers.len() as c_int,
+                text_pointers.as_ptr(),
+                name_pointers.as_ptr(),
             )
         };
         self.accept("nvrtcCreateProgram", status)?;
@@ -168,7 +206,7 @@ impl Nvrtc {
         name: &str,
         architecture: &str,
         options: &[&str],
-    ) -> Result<Vec<u8>, NvrtcError> {
+    ) -> Result<Compiled, NvrtcError> {
         let machine_code = architecture.starts_with("sm_");
         let architecture = format!("--gpu-architecture={architecture}");
         let options = std::iter::once(architecture.as_str()).chain(options.iter().copied());
@@ -181,20 +219,23 @@ impl Nvrtc {
                 self.symbol("nvrtcCompileProgram")?;
             compile(program, pointers.len() as c_int, pointers.as_ptr())
         };
+        let log = self.read(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
+        let log = String::from_utf8_lossy(&log)
+            .trim_end_matches(['\0', '\n'])
+            .to_owned();
         if status != 0 {
-            let log = self.read(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
-            let log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
             let log = if log.is_empty() { self.reason(status) } else { log };
             return Err(NvrtcError::Source {
                 name: name.to_owned(),
                 log,
             });
         }
-        if machine_code {
-            self.read(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN")
+        let code = if machine_code {
+            self.read(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN")?
         } else {
-            self.read(program, "nvrtcGetPTXSize", "nvrtcGetPTX")
-        }
+            self.read(program, "nvrtcGetPTXSize", "nvrtcGetPTX")?
+        };
+        Ok(Compiled { code, log })
     }
 
     /// Reads what the library offers as a pair of functions: its size, then its bytes.
@@ -258,59 +299,6 @@ impl Nvrtc {
 
 fn text(text: &str) -> Result<CString, NvrtcError> {
     CString::new(text).map_err(|_| NvrtcError::NulByte)
-}
-
-/// Where the library may be, in the order of preference.
-fn candidates() -> Vec<PathBuf> {
-    if let Some(path) = env::var_os("DEBYE_NVRTC") {
-        return vec![path.into()];
-    }
-    let names = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"];
-    let mut found: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"]
-        .into_iter()
-        .filter_map(env::var_os)
-        .map(PathBuf::from);
-    for toolkit in toolkits.chain([PathBuf::from("/usr/local/cuda")]) {
-        found.push(newest_or_named(&toolkit.join("lib64")));
-    }
-    for packages in python_packages() {
-        for folder in ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"] {
-            found.push(newest_or_named(&packages.join(folder)));
-        }
-    }
-    found
-}
-
-/// The compiler in this folder, or what it would be called there, to be named in the error.
-fn newest_or_named(folder: &Path) -> PathBuf {
-    library_in(folder, "libnvrtc.so").unwrap_or_else(|| folder.join("libnvrtc.so"))
-}
-
-/// The file of this folder whose name is `stem` or begins with `stem` and a version; the newest.
-fn library_in(folder: &Path, stem: &str) -> Option<PathBuf> {
-    let versioned = format!("{stem}.");
-    let files = folder.read_dir().ok()?.flatten().map(|entry| entry.path());
-    let fits = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name == stem || name.starts_with(&versioned))
-    };
-    files.filter(fits).max()
-}
-
-/// Folders that Python packages are installed in: the active environment's, then those of `python3`.
-fn python_packages() -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    if let Some(environment) = env::var_os("VIRTUAL_ENV") {
-        let lib = Path::new(&environment).join("lib");
-        let versions = lib.read_dir().into_iter().flatten().flatten();
-        folders.extend(versions.map(|version| version.path().join("site-packages")));
-    }
-    let ask = "import site; print('\\n'.join(site.getsitepackages() + [site.getusersitepackages()]))";
-    if let Ok(answer) = Command::new("python3").args(["-c", ask]).output() {
-        folders.extend(String::from_utf8_lossy(&answer.stdout).lines().map(PathBuf::from));
-    }
-    folders
 }
 
 #[cfg(test)]

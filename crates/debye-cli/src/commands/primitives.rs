@@ -1,0 +1,160 @@
+//! The parts of `debye check` and `debye bench` that concern a CUDA device and its primitives.
+
+use std::process::ExitCode;
+
+use debye::backend::cuda::checks::{self, Extent};
+use debye::backend::cuda::{Device, DeviceInfo, speed};
+use debye::input::DeviceChoice;
+use serde::Serialize;
+
+use crate::console;
+use crate::failure::Failure;
+
+/// One check as JSON.
+#[derive(Serialize)]
+struct Line {
+    what: &'static str,
+    passed: bool,
+    cases: usize,
+    seconds: f64,
+    failure: Option<String>,
+}
+
+/// One measurement as JSON.
+#[derive(Serialize)]
+struct Measured {
+    device: String,
+    what: String,
+    elements: usize,
+    microseconds: f64,
+    giga_elements_per_second: f64,
+}
+
+/// A device in a line.
+pub fn describe(info: &DeviceInfo) -> String {
+    let (major, minor) = info.capability;
+    format!(
+        "{}, compute capability {major}.{minor}, {} multiprocessors, {:.1} GiB",
+        info.name,
+        info.multiprocessors,
+        info.memory as f64 / f64::from(1 << 30)
+    )
+}
+
+/// Checks a device: memory, kernels, graphs, primitives.
+pub fn check(number: u32, json: bool) -> Result<ExitCode, Failure> {
+    let device = Device::open(number).map_err(Failure::refused)?;
+    let extent = Extent::Full;
+    let findings = checks::run(&device, extent, 1);
+    let lines: Vec<Line> = findings
+        .into_iter()
+        .map(|found| Line {
+            what: found.what,
+            passed: found.failure.is_none(),
+            cases: found.cases,
+            seconds: found.seconds,
+            failure: found.failure,
+        })
+        .collect();
+    let failed = lines.iter().filter(|line| !line.passed).count();
+    if json {
+        console::print(&console::json(&lines)?)?;
+    } else {
+        let title = format!(
+            "CUDA device {number}: {}\nprimitives against plain loops on the host; every result must be equal\n",
+            describe(device.info())
+        );
+        console::print(&(title + &table(&lines)))?;
+    }
+    if failed > 0 {
+        return Err(Failure::failed(format!(
+            "{failed} of {} checks failed",
+            lines.len()
+        )));
+    }
+    if !json {
+        console::print(&format!(
+            "all {} checks passed. Engines do not run on this device yet; `debye check` checks the CPU\n",
+            lines.len()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(lines: &[Line]) -> String {
+    let row = |line: &Line| {
+        vec![
+            format!("  {}", line.what),
+            if line.passed { "ok" } else { "FAILED" }.into(),
+            format!("{} cases", line.cases),
+            console::duration(line.seconds),
+        ]
+    };
+    let text = console::columns(&lines.iter().map(row).collect::<Vec<_>>());
+    let with_failures = text.lines().zip(lines).map(|(text, line)| {
+        let failure = line.failure.as_ref().map(|failure| format!("    {failure}\n"));
+        format!("{text}\n{}", failure.unwrap_or_default())
+    });
+    with_failures.collect()
+}
+
+/// Measures scans and sorts of several lengths beside a plain copy.
+pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
+    let number = match choice {
+        DeviceChoice::Cuda(number) => number,
+        DeviceChoice::Auto => 0,
+        DeviceChoice::Cpu => {
+            return Err(Failure::refused(format!(
+                "case `{what}` measures primitives of a CUDA device; use --device cuda"
+            )));
+        }
+    };
+    let device = Device::open(number).map_err(Failure::refused)?;
+    let mut all = Vec::new();
+    if !json {
+        let head = format!(
+            "CUDA device {number}: {}\n{:28} {:>12} {:>12} {:>14}\n",
+            describe(device.info()),
+            what,
+            "elements",
+            "µs",
+            "10⁹ elements/s"
+        );
+        console::print(&head)?;
+    }
+    let lengths: &[u32] = if what == "scan" {
+        &[16, 18, 20, 22, 24, 26, 27]
+    } else {
+        &[14, 17, 20, 24]
+    };
+    for &power in lengths {
+        let rates = if what == "scan" {
+            speed::scan(&device, 1 << power).map(Vec::from)
+        } else {
+            speed::sorts(&device, 1 << power)
+        };
+        for rate in rates.map_err(Failure::failed)? {
+            let measured = Measured {
+                device: device.info().name.clone(),
+                elements: rate.elements,
+                microseconds: rate.seconds * 1e6,
+                giga_elements_per_second: rate.giga_per_second(),
+                what: rate.what,
+            };
+            if !json {
+                console::print(&format!(
+                    "{:28} {:>12} {:>12.2} {:>14.1}\n",
+                    measured.what,
+                    format!("2^{power}"),
+                    measured.microseconds,
+                    measured.giga_elements_per_second
+                ))?;
+            }
+            all.push(measured);
+        }
+    }
+    if json {
+        console::print(&console::json(&all)?)?;
+    }
+    Ok(())
+}

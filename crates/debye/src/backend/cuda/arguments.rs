@@ -1,0 +1,139 @@
+//! The types of a kernel's parameters, so that a launch with the wrong ones does not compile.
+
+use std::sync::Arc;
+
+use super::buffer::{Slice, SliceMut};
+use super::driver::{Allocation, Packed};
+use super::element::{Element, Value};
+
+/// A parameter `const T*`; given a [`Slice`].
+#[derive(Debug)]
+pub struct Const<T>(std::marker::PhantomData<T>);
+
+/// A parameter `T*`; given a [`SliceMut`].
+#[derive(Debug)]
+pub struct Mut<T>(std::marker::PhantomData<T>);
+
+/// The type of a kernel's parameter: [`Const`], [`Mut`], or a [`Value`].
+pub trait Parameter {
+    /// What the caller gives.
+    type Given<'a>;
+    /// The type as the emulator spells it.
+    fn name() -> String;
+    /// Its size in bytes.
+    fn size() -> usize;
+    #[doc(hidden)]
+    fn put(given: Self::Given<'_>, call: &mut Call);
+}
+
+/// The values of a launch, and the memory they point to. Made by [`Arguments`] alone.
+#[derive(Debug, Default)]
+pub struct Call {
+    pub(super) packed: Packed,
+    pub(super) memory: Vec<Arc<Allocation>>,
+}
+
+impl<T: Element> Parameter for Const<T> {
+    type Given<'a> = Slice<'a, T>;
+
+    fn name() -> String {
+        format!("*const {}", T::name())
+    }
+
+    fn size() -> usize {
+        8
+    }
+
+    fn put(given: Slice<'_, T>, call: &mut Call) {
+        let address = if given.is_empty() { 0 } else { given.address() };
+        call.packed.push(&address.to_ne_bytes());
+        call.memory.push(Arc::clone(given.allocation));
+    }
+}
+
+impl<T: Element> Parameter for Mut<T> {
+    type Given<'a> = SliceMut<'a, T>;
+
+    fn name() -> String {
+        format!("*mut {}", T::name())
+    }
+
+    fn size() -> usize {
+        8
+    }
+
+    fn put(given: SliceMut<'_, T>, call: &mut Call) {
+        let address = if given.is_empty() { 0 } else { given.address() };
+        call.packed.push(&address.to_ne_bytes());
+        call.memory.push(given.allocation);
+    }
+}
+
+impl<T: Value> Parameter for T {
+    type Given<'a> = T;
+
+    fn name() -> String {
+        <T as Value>::name()
+    }
+
+    fn size() -> usize {
+        size_of::<T>()
+    }
+
+    fn put(given: T, call: &mut Call) {
+        call.packed.push(bytemuck::bytes_of(&given));
+    }
+}
+
+/// The types of all parameters of a kernel, a tuple of [`Parameter`]s.
+pub trait Arguments {
+    /// What the caller gives: a tuple of the same length.
+    type Given<'a>;
+    /// Their names.
+    fn names() -> Vec<String>;
+    /// Their sizes.
+    fn sizes() -> Vec<usize>;
+    #[doc(hidden)]
+    fn pack(given: Self::Given<'_>) -> Call;
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: Parameter),*> Arguments for ($($name,)*) {
+            type Given<'a> = ($($name::Given<'a>,)*);
+
+            fn names() -> Vec<String> {
+                vec![$($name::name()),*]
+            }
+
+            fn sizes() -> Vec<usize> {
+                vec![$($name::size()),*]
+            }
+
+            #[allow(non_snake_case, clippy::redundant_closure_call)]
+            fn pack(given: Self::Given<'_>) -> Call {
+                let ($($name,)*) = given;
+                let mut call = Call::default();
+                $($name::put($name, &mut call);)*
+                call
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+tuples!(A B C D E F G H I);
+tuples!(A B C D E F G H I J);
+tuples!(A B C D E F G H I J K);
+tuples!(A B C D E F G H I J K L);
+tuples!(A B C D E F G H I J K L M);
+tuples!(A B C D E F G H I J K L M N);
+tuples!(A B C D E F G H I J K L M N O);
+tuples!(A B C D E F G H I J K L M N O P);

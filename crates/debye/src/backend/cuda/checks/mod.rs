@@ -1,0 +1,188 @@
+//! One body of tests for the card and its emulation: everything on a device against plain loops on the host.
+//!
+//! `cargo test` runs it on the emulation, `debye check --device cuda` on the user's own card.
+
+mod basics;
+mod orders;
+mod sums;
+
+use std::time::Instant;
+
+use super::{CudaError, Device, ModuleSource, primitives};
+
+/// How much is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent {
+    /// What an emulation that watches memory or races does in seconds.
+    Smallest,
+    /// What the plain emulation does in seconds.
+    Small,
+    /// What a card does in seconds.
+    Full,
+}
+
+/// One check and how it went.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What was checked.
+    pub what: &'static str,
+    /// How many cases.
+    pub cases: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// What went wrong.
+    pub failure: Option<String>,
+}
+
+/// Why a check failed.
+#[derive(Debug, thiserror::Error)]
+enum Wrong {
+    #[error("{0}")]
+    Result(String),
+    #[error(transparent)]
+    Device(#[from] CudaError),
+}
+
+/// Where and how much to check.
+struct Place<'a> {
+    device: &'a Device,
+    extent: Extent,
+    random: Random,
+    cases: usize,
+}
+
+type Check = fn(&mut Place<'_>) -> Result<(), Wrong>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("memory: copies, fills, limits", basics::memory),
+    (
+        "kernels: parameters, constants, types checked",
+        basics::parameters,
+    ),
+    ("kernels: shuffles, votes, matches", basics::collectives),
+    ("kernels: shared memory, atomics", basics::shared),
+    ("kernels: blocks that wait for each other", basics::meeting),
+    ("graphs: captured once, replayed", basics::graphs),
+    ("scan, every tiling", orders::scan_tilings),
+    ("scan, any length", orders::scan_lengths),
+    ("counting sort, stable", orders::counting_sort),
+    ("radix sort, 32-bit keys", orders::radix_sort_u32),
+    ("radix sort, 64-bit keys", orders::radix_sort_u64),
+    ("compaction, stable", orders::compaction),
+    ("sums of whole and fixed-point numbers", sums::sums),
+    ("sums of segments", sums::segments),
+    ("sums of floating-point numbers, fixed order", sums::ordered),
+    ("extremes", sums::extremes),
+];
+
+/// Runs every check on a device.
+pub fn run(device: &Device, extent: Extent, seed: u64) -> Vec<Finding> {
+    CHECKS
+        .iter()
+        .map(|check| run_one(device, extent, seed, *check))
+        .collect()
+}
+
+fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static str, Check)) -> Finding {
+    let mut place = Place {
+        device,
+        extent,
+        random: Random(seed),
+        cases: 0,
+    };
+    let began = Instant::now();
+    let failure = check(&mut place).err().map(|wrong| wrong.to_string());
+    Finding {
+        what,
+        cases: place.cases,
+        seconds: began.elapsed().as_secs_f64(),
+        failure,
+    }
+}
+
+/// Every module that the checks use, in every specialisation.
+pub fn modules() -> Vec<ModuleSource> {
+    let mut all = primitives::modules();
+    all.extend([basics::source(), super::speed::source()]);
+    all
+}
+
+/// Compiles a module with NVRTC for an architecture like `sm_90`; gives the warnings.
+pub fn warnings(
+    nvrtc: &super::Nvrtc,
+    source: &ModuleSource,
+    architecture: &str,
+) -> Result<String, super::NvrtcError> {
+    Ok(super::gpu::compile_for(nvrtc, source, architecture)?.log)
+}
+
+/// Kernels that are wrong on purpose, to test the emulation.
+pub fn faults() -> ModuleSource {
+    ModuleSource::new("faults.cu", include_str!("../kernels/faults.cu"))
+}
+
+impl Place<'_> {
+    /// Counts a case and compares.
+    fn expect<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        what: &str,
+        got: &[T],
+        want: &[T],
+    ) -> Result<(), Wrong> {
+        self.cases += 1;
+        if got.len() != want.len() {
+            return Err(Wrong::Result(format!(
+                "{what}: {} values, expected {}",
+                got.len(),
+                want.len()
+            )));
+        }
+        let wrong = got.iter().zip(want).position(|(got, want)| got != want);
+        wrong.map_or(Ok(()), |at| {
+            Err(Wrong::Result(format!(
+                "{what}: value {at} of {} is {:?}, expected {:?}",
+                got.len(),
+                got[at],
+                want[at]
+            )))
+        })
+    }
+
+    /// Lengths that catch out kernels: nothing, one, around powers of two and tiles, and some at random.
+    fn lengths(&mut self) -> Vec<usize> {
+        let mut all = vec![0, 1, 2, 33, 255, 1025];
+        if self.extent >= Extent::Small {
+            all.extend([3, 31, 32, 256, 257, 1023, 1024, 4095, 4096, 4097, 12_289]);
+            all.extend((0..6).map(|_| self.random.below(20_000)));
+        } else {
+            all.extend([4097, self.random.below(6000)]);
+        }
+        if self.extent == Extent::Full {
+            all.extend([65_537, 1 << 20, (1 << 20) + 1]);
+            all.extend((0..12).map(|_| self.random.below(3_000_000)));
+        }
+        all
+    }
+}
+
+/// A small generator of random numbers: the same everywhere for one seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    /// Between -1 and 1.
+    fn real(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Device`]: a card, or the emulation of one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::buffer::Buffer;
+use super::driver::{Allocation, Driver};
+use super::element::Element;
+use super::emulated::{Emulated, Emulation};
+use super::error::CudaError;
+use super::gpu::Gpu;
+use super::module::{Module, ModuleSource};
+use super::stream::Stream;
+
+/// A place to run kernels; clones are the same device.
+#[derive(Clone)]
+pub struct Device {
+    pub(super) driver: Arc<dyn Driver>,
+}
+
+/// What is known of a device.
+#[derive(Clone, Debug)]
+pub struct DeviceInfo {
+    /// Its name.
+    pub name: String,
+    /// Compute capability, first and second number.
+    pub capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// The most shared memory a block can ask for.
+    pub shared_per_block: u32,
+    /// Bytes of second-level cache.
+    pub l2: u32,
+    /// Whether this is the emulation.
+    pub emulated: bool,
+}
+
+/// Memory of a device in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Free.
+    pub free: usize,
+    /// In all.
+    pub total: usize,
+}
+
+impl Device {
+    /// The card with this number.
+    pub fn open(number: u32) -> Result<Self, CudaError> {
+        Ok(Self {
+            driver: Arc::new(Gpu::open(number)?),
+        })
+    }
+
+    /// An emulated device.
+    pub fn emulated(emulation: Emulation) -> Result<Self, CudaError> {
+        Ok(Self {
+            driver: Arc::new(Emulated::new(emulation)?),
+        })
+    }
+
+    /// All cards of this machine; empty where there is none or no driver.
+    pub fn list() -> Vec<DeviceInfo> {
+        Gpu::list()
+    }
+
+    /// What it is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.driver.info()
+    }
+
+    /// Memory now.
+    pub fn memory(&self) -> Result<Memory, CudaError> {
+        self.driver.memory()
+    }
+
+    /// Memory for this many elements, with anything in it.
+    pub fn allocate<T: Element>(&self, length: usize) -> Result<Buffer<T>, CudaError> {
+        let bytes = length.checked_mul(size_of::<T>());
+        let Some(bytes) = bytes.filter(|&bytes| bytes <= isize::MAX as usize) else {
+            let Memory { free, total } = self.memory()?;
+            let wanted = usize::MAX;
+            return Err(CudaError::OutOfMemory { wanted, free, total });
+        };
+        let address = if bytes == 0 {
+            0
+        } else {
+            self.driver.allocate(bytes)?
+        };
+        let driver = Arc::clone(&self.driver);
+        let allocation = Allocation {
+            driver,
+            address,
+            bytes,
+        };
+        Ok(Buffer::new(allocation, length))
+    }
+
+    /// This many zeros.
+    pub fn zeros<T: Element>(&self, length: usize) -> Result<Buffer<T>, CudaError> {
+        let mut buffer = self.allocate(length)?;
+        let stream = self.stream()?;
+        stream.fill(buffer.all_mut(), 0)?;
+        stream.synchronise()?;
+        Ok(buffer)
+    }
+
+    /// A copy of these values.
+    pub fn upload<T: Element>(&self, values: &[T]) -> Result<Buffer<T>, CudaError> {
+        let mut buffer = self.allocate(values.len())?;
+        let stream = self.stream()?;
+        stream.upload(values, buffer.all_mut())?;
+        stream.synchronise()?;
+        Ok(buffer)
+    }
+
+    /// A new stream.
+    pub fn stream(&self) -> Result<Stream, CudaError> {
+        Stream::new(self)
+    }
+
+    /// Compiles a module, or takes it from the cache on disk, and loads it.
+    pub fn module(&self, source: &ModuleSource) -> Result<Module, CudaError> {
+        Module::load(self, source)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(self.info()).finish()
+    }
+}

@@ -1,0 +1,118 @@
+//! [`Driver`]: what a card and its emulation both do; everything else is built on it.
+
+use std::sync::Arc;
+
+use super::error::CudaError;
+use super::module::{ModuleSource, Shape};
+use super::{DeviceInfo, Memory};
+
+/// A thing of the driver: a stream, a module, a kernel, an event, a graph.
+pub(super) type Handle = u64;
+
+/// What a kernel takes, as far as the device knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// The types, spelled as in [`super::Element::name`].
+    Types(String),
+    /// The sizes in bytes.
+    Sizes(Vec<usize>),
+    /// Nobody says.
+    Unknown,
+}
+
+/// A kernel of a loaded module.
+#[derive(Clone, Debug)]
+pub(super) struct RawKernel {
+    pub(super) handle: Handle,
+    pub(super) takes: Takes,
+    pub(super) max_threads: u32,
+}
+
+/// The values of a launch: 8-byte aligned bytes and where each begins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packed {
+    pub(super) words: Vec<u64>,
+    pub(super) starts: Vec<usize>,
+}
+
+impl Packed {
+    /// Adds a value.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        // Parameters may be aligned to 16 bytes.
+        if self.words.len() % 2 == 1 {
+            self.words.push(0);
+        }
+        self.starts.push(self.words.len());
+        for chunk in bytes.chunks(8) {
+            let mut word = [0_u8; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.words.push(u64::from_ne_bytes(word));
+        }
+    }
+
+    /// Pointers to the values, as launch calls take them.
+    pub(super) fn pointers(&self) -> Vec<*mut std::ffi::c_void> {
+        let one = |&start: &usize| self.words[start..].as_ptr().cast_mut().cast();
+        self.starts.iter().map(one).collect()
+    }
+}
+
+/// What a card and its emulation both do. Handles are those that this driver gave.
+pub(super) trait Driver: Send + Sync {
+    fn info(&self) -> &DeviceInfo;
+    fn memory(&self) -> Result<Memory, CudaError>;
+    fn allocate(&self, bytes: usize) -> Result<u64, CudaError>;
+    fn free(&self, address: u64, bytes: usize);
+    fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError>;
+    fn unload(&self, module: Handle);
+    fn kernel(&self, module: Handle, name: &str) -> Result<RawKernel, CudaError>;
+    /// Address and bytes of a variable of a module.
+    fn variable(&self, module: Handle, name: &str) -> Result<(u64, usize), CudaError>;
+    /// Allows a kernel this much dynamic shared memory, and says how many blocks fit on a multiprocessor.
+    fn occupancy(&self, kernel: &RawKernel, name: &str, threads: u32, shared: u32) -> Result<u32, CudaError>;
+    fn stream(&self) -> Result<Handle, CudaError>;
+    fn end_stream(&self, stream: Handle);
+    fn synchronise(&self, stream: Handle) -> Result<(), CudaError>;
+    fn write(&self, stream: Handle, address: u64, bytes: &[u8]) -> Result<(), CudaError>;
+    /// Waits for the stream.
+    fn read(&self, stream: Handle, address: u64, bytes: &mut [u8]) -> Result<(), CudaError>;
+    fn copy(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError>;
+    fn fill(&self, stream: Handle, address: u64, byte: u8, bytes: usize) -> Result<(), CudaError>;
+    fn launch(
+        &self,
+        stream: Handle,
+        kernel: &RawKernel,
+        name: &str,
+        shape: Shape,
+        values: &Packed,
+    ) -> Result<(), CudaError>;
+    fn event(&self, stream: Handle) -> Result<Handle, CudaError>;
+    fn end_event(&self, event: Handle);
+    /// Seconds between two events; waits for the later.
+    fn seconds(&self, from: Handle, to: Handle) -> Result<f64, CudaError>;
+    fn begin_capture(&self, stream: Handle) -> Result<(), CudaError>;
+    fn end_capture(&self, stream: Handle) -> Result<Handle, CudaError>;
+    fn replay(&self, graph: Handle, stream: Handle) -> Result<(), CudaError>;
+    fn end_graph(&self, graph: Handle);
+}
+
+/// Memory of a device, given back when nobody uses it any more.
+pub(super) struct Allocation {
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.driver.free(self.address, self.bytes);
+        }
+    }
+}
+
+impl std::fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.bytes, self.address)
+    }
+}

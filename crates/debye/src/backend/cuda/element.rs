@@ -1,0 +1,53 @@
+//! [`Element`]: what may lie in device memory; [`Value`]: what may be handed to a kernel.
+
+use bytemuck::{NoUninit, Pod};
+
+/// A type that may lie in device memory, by its name in kernels.
+pub trait Element: Pod + Send + Sync {
+    /// Its name as the emulator spells it.
+    fn name() -> String;
+}
+
+/// A type that may be handed to a kernel by value.
+pub trait Value: NoUninit + Send + Sync {
+    /// Its name as the emulator spells it.
+    fn name() -> String;
+}
+
+macro_rules! plain {
+    ($($type:ident),*) => {
+        $(
+            impl Element for $type {
+                fn name() -> String {
+                    stringify!($type).into()
+                }
+            }
+            impl Value for $type {
+                fn name() -> String {
+                    stringify!($type).into()
+                }
+            }
+        )*
+    };
+}
+
+plain!(u8, u16, u32, u64, i32, i64, f32, f64);
+
+/// Declares structures that kernels share with the host: `#[repr(C)]`, plain data without padding.
+#[macro_export]
+macro_rules! cuda_struct {
+    ($($type:ty),*) => {
+        $(
+            impl $crate::backend::cuda::Element for $type {
+                fn name() -> String {
+                    format!("struct{:04}", std::mem::size_of::<$type>())
+                }
+            }
+            impl $crate::backend::cuda::Value for $type {
+                fn name() -> String {
+                    format!("struct{:04}", std::mem::size_of::<$type>())
+                }
+            }
+        )*
+    };
+}

@@ -1,0 +1,163 @@
+//! Kernel files compiled for the host: the shared library behind an emulated device.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::cache;
+use super::emulated::Instrument;
+use super::error::CudaError;
+use super::module::ModuleSource;
+
+/// The files of the emulator.
+const RUNTIME: &[(&str, &str)] = &[
+    ("emulator.h", include_str!("kernels/host/emulator.h")),
+    ("emulator.cpp", include_str!("kernels/host/emulator.cpp")),
+    ("fibre.h", include_str!("kernels/host/fibre.h")),
+    ("races.h", include_str!("kernels/host/races.h")),
+    ("races.cpp", include_str!("kernels/host/races.cpp")),
+];
+
+/// A C++ compiler of this machine.
+#[derive(Clone, Debug)]
+pub(super) struct HostCompiler {
+    command: String,
+    version: String,
+}
+
+impl HostCompiler {
+    /// The one named by `CXX`, else the first of the usual names.
+    pub(super) fn find() -> Result<Self, CudaError> {
+        let named = env::var("CXX").ok().filter(|name| !name.is_empty());
+        let names: Vec<String> = match named {
+            Some(name) => vec![name],
+            None => ["c++", "g++", "clang++"].map(String::from).into(),
+        };
+        for command in &names {
+            if let Ok(answer) = Command::new(command).arg("--version").output()
+                && answer.status.success()
+            {
+                return Ok(Self {
+                    command: command.clone(),
+                    version: String::from_utf8_lossy(&answer.stdout).into_owned(),
+                });
+            }
+        }
+        Err(CudaError::Missing {
+            what: "a C++ compiler",
+            help: format!(
+                "the emulated device compiles its kernels with one; {} did not answer. Install g++ or clang++, or \
+                 set CXX",
+                names.join(", ")
+            ),
+        })
+    }
+
+    /// Where the compiler keeps a library of its own, such as the address sanitizer's.
+    pub(super) fn own_library(&self, name: &str) -> Option<String> {
+        let ask = Command::new(&self.command)
+            .arg(format!("-print-file-name={name}"))
+            .output();
+        let path = String::from_utf8_lossy(&ask.ok()?.stdout).trim().to_owned();
+        Path::new(&path).is_absolute().then_some(path)
+    }
+
+    /// The bytes of the shared library.
+    pub(super) fn compile(
+        &self,
+        source: &ModuleSource,
+        instrument: Instrument,
+    ) -> Result<Vec<u8>, CudaError> {
+        let common = common(instrument);
+        let mut texts = vec!["host", self.command.as_str(), self.version.as_str()];
+        texts.extend(common.iter().copied());
+        texts.extend(RUNTIME.iter().map(|(_, text)| *text));
+        let runtime_key = cache::key(texts.iter().copied());
+        texts.extend(source.fingerprint());
+        cache::get(&cache::key(texts), || {
+            // The emulator itself is the same for all modules.
+            let runtime = cache::get(&runtime_key, || {
+                let arguments = ["-c", "emulator.cpp", "-o", "out"];
+                self.call("the emulator", &[], [&common[..], &arguments].concat())
+            })?;
+            let kernels = self.kernels(source, instrument)?;
+            let objects = [
+                ("kernels.o", kernels.as_slice()),
+                ("runtime.o", runtime.as_slice()),
+            ];
+            let arguments = ["-shared", "kernels.o", "runtime.o", "-ldl", "-o", "out"];
+            self.call(&source.label(), &objects, [&common[..], &arguments].concat())
+        })
+    }
+
+    /// The object file of the kernels.
+    fn kernels(&self, source: &ModuleSource, instrument: Instrument) -> Result<Vec<u8>, CudaError> {
+        let defines: Vec<String> = source
+            .defines
+            .iter()
+            .map(|(name, value)| format!("-D{name}={value}"))
+            .collect();
+        let file = source.files.first().map_or("", |(name, _)| name.as_str());
+        let mut arguments = common(instrument);
+        arguments.extend(["-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-unused-function"]);
+        arguments.extend(defines.iter().map(String::as_str));
+        if instrument == Instrument::Races {
+            // The calls it makes are answered by races.cpp, not by the sanitizer's own library.
+            arguments.push("-fsanitize=thread");
+        }
+        arguments.extend(["-include", "emulator.h", "-x", "c++", "-c", file, "-o", "out"]);
+        let files: Vec<(&str, &[u8])> = source
+            .files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_bytes()))
+            .collect();
+        self.call(&source.label(), &files, arguments)
+    }
+
+    /// Runs the compiler in a folder with the emulator and these files; gives the file `out`.
+    fn call(&self, what: &str, files: &[(&str, &[u8])], arguments: Vec<&str>) -> Result<Vec<u8>, CudaError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            CudaError::HostCompiler(format!("{} refused {what}: {error}", self.command))
+        };
+        let folder = tempfile::tempdir().map_err(|e| failed(&e))?;
+        let runtime = RUNTIME.iter().map(|(name, text)| (*name, text.as_bytes()));
+        for (name, text) in runtime.chain(files.iter().copied()) {
+            fs::write(folder.path().join(name), text).map_err(|e| failed(&e))?;
+        }
+        let answer = Command::new(&self.command)
+            .args(&arguments)
+            .current_dir(folder.path())
+            .output()
+            .map_err(|e| failed(&e))?;
+        let messages = String::from_utf8_lossy(&answer.stderr);
+        if !answer.status.success() || !messages.trim().is_empty() {
+            return Err(failed(&messages));
+        }
+        fs::read(folder.path().join("out")).map_err(|e| failed(&e))
+    }
+}
+
+/// Options of every call.
+fn common(instrument: Instrument) -> Vec<&'static str> {
+    let mut options = vec![
+        "-std=c++17",
+        "-fvisibility=hidden",
+        "-fPIC",
+        "-O1",
+        "-g1",
+        "-I.",
+        "-ffp-contract=off",
+        "-fno-strict-aliasing",
+    ];
+    match instrument {
+        Instrument::Nothing => {}
+        Instrument::Memory => options.extend([
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            "-fno-omit-frame-pointer",
+        ]),
+        Instrument::Races => options.push("-DDEBYE_RACE_CHECK"),
+    }
+    options
+}

@@ -1,0 +1,40 @@
+//! Scans, sorts, reductions and compaction on a device. All of them give the same bits every time.
+//!
+//! Each holds its compiled kernels and scratch memory for up to a stated length, so that using it allocates nothing
+//! and can be captured in a graph.
+
+mod compact;
+mod counting_sort;
+mod radix_sort;
+mod reduce;
+mod scan;
+
+pub use compact::Compact;
+pub use counting_sort::CountingSort;
+pub use radix_sort::{RadixKey, RadixSort};
+pub use reduce::{Extremes, Ordered, Reduce};
+pub use scan::{Scan, Tiling};
+
+use super::module::ModuleSource;
+
+/// Every module of the primitives, in every specialisation, for tests that compile them all.
+pub fn modules() -> Vec<ModuleSource> {
+    let mut all: Vec<ModuleSource> = Tiling::ALL.iter().map(|tiling| tiling.source()).collect();
+    all.push(counting_sort::source());
+    all.extend([radix_sort::source("u32"), radix_sort::source("u64")]);
+    all.push(reduce::source());
+    all.push(compact::source());
+    all
+}
+
+/// Refuses more elements than there is room for.
+fn check_room(what: &'static str, given: usize, room: usize) -> Result<(), super::CudaError> {
+    if given <= room {
+        return Ok(());
+    }
+    Err(super::CudaError::Length {
+        what,
+        given,
+        needed: room,
+    })
+}

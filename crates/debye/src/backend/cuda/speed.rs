@@ -1,0 +1,132 @@
+//! How fast the primitives are on a device, beside a plain copy; timed by events around replays of a graph.
+
+use super::primitives::{CountingSort, RadixSort, Scan};
+use super::{Const, CudaError, Device, Graph, ModuleSource, Mut, Shape, Stream};
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Rate {
+    /// What ran.
+    pub what: String,
+    /// Elements.
+    pub elements: usize,
+    /// Seconds for all of them: the median.
+    pub seconds: f64,
+}
+
+impl Rate {
+    /// Elements per nanosecond: 10⁹ per second.
+    pub fn giga_per_second(&self) -> f64 {
+        self.elements as f64 / self.seconds * 1e-9
+    }
+}
+
+/// Rounds; the median counts.
+const ROUNDS: usize = 9;
+
+pub(super) fn source() -> ModuleSource {
+    ModuleSource::new("copy.cu", include_str!("kernels/copy.cu"))
+}
+
+/// Repetitions inside a graph, so that gaps between launches do not count.
+fn repetitions(elements: usize) -> usize {
+    if elements >= 1 << 25 { 4 } else { 20 }
+}
+
+fn median(stream: &Stream, graph: &Graph, repetitions: usize) -> Result<f64, CudaError> {
+    stream.time(graph, 2)?;
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        times.push(stream.time(graph, 1)? / repetitions as f64);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[ROUNDS / 2])
+}
+
+/// Measures a copy and a scan of this many elements.
+pub fn scan(device: &Device, elements: usize) -> Result<[Rate; 2], CudaError> {
+    let stream = device.stream()?;
+    let from = device.upload(&vec![1_u32; elements])?;
+    let (mut to, mut total) = (device.zeros::<u32>(elements)?, device.zeros::<u32>(1)?);
+    let kernel = device
+        .module(&source())?
+        .kernel::<(Const<u32>, Mut<u32>, u64)>("debye_copy")?;
+    let repeat = repetitions(elements);
+    let quads = elements / 4;
+    let shape = Shape::new(quads.div_ceil(2048).max(1) as u32, 512);
+    let graph = stream.capture(|stream| {
+        (0..repeat).try_for_each(|_| kernel.launch(stream, shape, (from.all(), to.all_mut(), quads as u64)))
+    })?;
+    let copy = Rate {
+        what: "copy".into(),
+        elements,
+        seconds: median(&stream, &graph, repeat)?,
+    };
+    let mut scan = Scan::new(device, elements)?;
+    let graph = stream.capture(|stream| {
+        (0..repeat).try_for_each(|_| scan.exclusive(stream, from.all(), to.all_mut(), total.all_mut()))
+    })?;
+    let seconds = median(&stream, &graph, repeat)?;
+    // Not timed if wrong.
+    let last = stream.download_part(to.part(elements - 1..elements))?;
+    CudaError::check_length(
+        "the last element of a measured scan",
+        last[0] as usize,
+        elements - 1,
+    )?;
+    let tiling = scan.tiling();
+    let what = format!("scan {}x{}x{}", tiling.threads, tiling.items, tiling.stages);
+    Ok([
+        copy,
+        Rate {
+            what,
+            elements,
+            seconds,
+        },
+    ])
+}
+
+/// Measures a counting sort into buckets of four on average, and radix sorts of all bits of 32-bit and 64-bit keys.
+pub fn sorts(device: &Device, elements: usize) -> Result<Vec<Rate>, CudaError> {
+    let stream = device.stream()?;
+    let buckets = elements / 4 + 1;
+    let mix = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let keys: Vec<u32> = (0..elements)
+        .map(|i| (((mix(i) >> 32) * buckets as u64) >> 32) as u32)
+        .collect();
+    let from = device.upload(&keys)?;
+    let (mut order, mut starts) = (device.zeros::<u32>(elements)?, device.zeros::<u32>(buckets + 1)?);
+    let mut counting = CountingSort::new(device, elements, buckets)?;
+    let repeat = repetitions(elements);
+    let graph = stream.capture(|stream| {
+        (0..repeat).try_for_each(|_| counting.sort(stream, from.all(), order.all_mut(), &mut starts))
+    })?;
+    let mut all = vec![Rate {
+        what: "counting sort".into(),
+        elements,
+        seconds: median(&stream, &graph, repeat)?,
+    }];
+    macro_rules! radix {
+        ($key:ty, $what:literal, $bits:literal) => {{
+            let mixed: Vec<$key> = (0..elements).map(|i| (mix(i) >> (64 - <$key>::BITS)) as $key).collect();
+            let (fresh, mut keys) = (device.upload(&mixed)?, device.upload(&mixed)?);
+            let mut sort = RadixSort::<$key>::new(device, elements)?;
+            // Sorted input would be easier: every sort begins with a copy of the keys, which is timed with it.
+            let graph = stream.capture(|stream| {
+                (0..repeat).try_for_each(|_| {
+                    stream.copy(fresh.all(), keys.all_mut())?;
+                    sort.sort(stream, keys.all_mut(), order.all_mut(), $bits)
+                })
+            })?;
+            all.push(Rate {
+                what: $what.into(),
+                elements,
+                seconds: median(&stream, &graph, repeat)?,
+            });
+        }};
+    }
+    radix!(u32, "radix sort, u32, 32 bits", 32);
+    radix!(u32, "radix sort, u32, 24 bits", 24);
+    radix!(u64, "radix sort, u64, 64 bits", 64);
+    Ok(all)
+}

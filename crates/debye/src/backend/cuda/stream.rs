@@ -1,0 +1,199 @@
+//! [`Stream`]: a queue of work; [`Graph`]: work recorded once and replayed; [`Event`]: a moment in a queue.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use super::buffer::{Buffer, Slice, SliceMut};
+use super::device::Device;
+use super::driver::{Driver, Handle};
+use super::element::Element;
+use super::error::CudaError;
+
+/// A queue of work on a device. What is queued runs in order; the host waits only where it says so.
+pub struct Stream {
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) handle: Handle,
+    /// While a graph is captured: what it uses.
+    captured: RefCell<Option<Vec<Kept>>>,
+}
+
+/// Memory or a module that a graph uses.
+pub(super) type Kept = Arc<dyn Any + Send + Sync>;
+
+/// Work recorded by [`Stream::capture`]. It keeps the memory and the modules it uses.
+pub struct Graph {
+    driver: Arc<dyn Driver>,
+    handle: Handle,
+    _kept: Vec<Kept>,
+}
+
+/// A moment in a stream.
+pub struct Event {
+    driver: Arc<dyn Driver>,
+    handle: Handle,
+}
+
+impl Stream {
+    pub(super) fn new(device: &Device) -> Result<Self, CudaError> {
+        Ok(Self {
+            handle: device.driver.stream()?,
+            driver: Arc::clone(&device.driver),
+            captured: RefCell::new(None),
+        })
+    }
+
+    /// Waits until everything queued is done; reports what failed.
+    pub fn synchronise(&self) -> Result<(), CudaError> {
+        self.refuse_in_capture("waiting")?;
+        self.driver.synchronise(self.handle)
+    }
+
+    /// Copies values to the device.
+    pub fn upload<T: Element>(&self, values: &[T], to: SliceMut<'_, T>) -> Result<(), CudaError> {
+        self.refuse_in_capture("a copy from the host")?;
+        CudaError::check_length("upload", values.len(), to.len())?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.driver
+            .write(self.handle, to.address(), bytemuck::cast_slice(values))
+    }
+
+    /// Waits for the stream and copies values from the device.
+    pub fn download_part<T: Element>(&self, from: Slice<'_, T>) -> Result<Vec<T>, CudaError> {
+        self.refuse_in_capture("a copy to the host")?;
+        let mut values = vec![T::zeroed(); from.len()];
+        if !values.is_empty() {
+            self.driver
+                .read(self.handle, from.address(), bytemuck::cast_slice_mut(&mut values))?;
+        }
+        Ok(values)
+    }
+
+    /// Waits for the stream and copies a whole buffer from the device.
+    pub fn download<T: Element>(&self, from: &Buffer<T>) -> Result<Vec<T>, CudaError> {
+        self.download_part(from.all())
+    }
+
+    /// Copies on the device.
+    pub fn copy<T: Element>(&self, from: Slice<'_, T>, to: SliceMut<'_, T>) -> Result<(), CudaError> {
+        CudaError::check_length("copy", from.len(), to.len())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.keep([from.allocation, &to.allocation]);
+        let bytes = from.len() * size_of::<T>();
+        self.driver.copy(self.handle, to.address(), from.address(), bytes)
+    }
+
+    /// Sets every byte.
+    pub fn fill<T: Element>(&self, to: SliceMut<'_, T>, byte: u8) -> Result<(), CudaError> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        self.keep([&to.allocation]);
+        self.driver
+            .fill(self.handle, to.address(), byte, to.len() * size_of::<T>())
+    }
+
+    /// Marks this moment.
+    pub fn event(&self) -> Result<Event, CudaError> {
+        self.refuse_in_capture("an event")?;
+        Ok(Event {
+            handle: self.driver.event(self.handle)?,
+            driver: Arc::clone(&self.driver),
+        })
+    }
+
+    /// Records what `work` queues on this stream, without doing it.
+    pub fn capture(&self, work: impl FnOnce(&Self) -> Result<(), CudaError>) -> Result<Graph, CudaError> {
+        self.refuse_in_capture("another capture")?;
+        self.driver.begin_capture(self.handle)?;
+        self.captured.replace(Some(Vec::new()));
+        let done = work(self);
+        let kept = self.captured.take().unwrap_or_default();
+        let handle = self.driver.end_capture(self.handle);
+        let graph = handle.map(|handle| Graph {
+            driver: Arc::clone(&self.driver),
+            handle,
+            _kept: kept,
+        });
+        // What went wrong inside says more than what the driver makes of it.
+        done.and(graph)
+    }
+
+    /// Queues everything that was recorded.
+    pub fn replay(&self, graph: &Graph) -> Result<(), CudaError> {
+        self.refuse_in_capture("a graph")?;
+        self.driver.replay(graph.handle, self.handle)
+    }
+
+    /// Seconds on the device that `repetitions` replays take; waits for them.
+    pub fn time(&self, graph: &Graph, repetitions: u32) -> Result<f64, CudaError> {
+        let from = self.event()?;
+        for _ in 0..repetitions {
+            self.replay(graph)?;
+        }
+        let to = self.event()?;
+        from.seconds_until(&to)
+    }
+
+    /// Remembers what a graph in the making uses.
+    pub(super) fn keep<'a, T: Any + Send + Sync>(&self, used: impl IntoIterator<Item = &'a Arc<T>>) {
+        if let Some(kept) = self.captured.borrow_mut().as_mut() {
+            kept.extend(used.into_iter().map(|used| Arc::clone(used) as Kept));
+        }
+    }
+
+    fn refuse_in_capture(&self, what: &'static str) -> Result<(), CudaError> {
+        if self.captured.borrow().is_some() {
+            return Err(CudaError::NotCapturable { what });
+        }
+        Ok(())
+    }
+}
+
+impl Event {
+    /// Seconds from this moment to a later one of the same stream; waits for it.
+    pub fn seconds_until(&self, later: &Self) -> Result<f64, CudaError> {
+        self.driver.seconds(self.handle, later.handle)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.driver.end_stream(self.handle);
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        self.driver.end_graph(self.handle);
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        self.driver.end_event(self.handle);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({:#x})", self.handle)
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({:#x})", self.handle)
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({:#x})", self.handle)
+    }
+}
