@@ -135,7 +135,7 @@ impl Grid {
 /// The place of `at` in a line of `n` that is walked backwards if its number is odd; its own inverse.
 #[inline]
 fn turned(at: usize, n: usize, line: usize) -> usize {
-    if line % 2 == 0 { at } else { n - 1 - at }
+    if line.is_multiple_of(2) { at } else { n - 1 - at }
 }
 
 /// Sorts ranges and joins those that overlap or touch.
