@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use debye::run::checkpoint::Checkpoint;
+use debye::run::checkpoint::{Checkpoint, VERSION};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {
     let mut bytes = b"DEBYECKP".to_vec();
-    bytes.extend_from_slice(&1_u64.to_le_bytes());
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&(content.len() as u64).to_le_bytes());
     bytes.extend_from_slice(content);
     bytes.extend_from_slice(&crc32fast::hash(content).to_le_bytes());

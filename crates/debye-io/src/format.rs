@@ -107,6 +107,11 @@ impl Format {
         !matches!(self, Format::Dcd | Format::Xtc)
     }
 
+    /// Whether a file of this format can hold more than one frame.
+    pub fn holds_frames(self) -> bool {
+        !matches!(self, Format::Pqr | Format::Lammps)
+    }
+
     /// Whether this crate writes the format.
     pub fn is_writable(self) -> bool {
         self != Format::Lammps

@@ -82,7 +82,7 @@ pub fn create_writer(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn W
 ///
 /// # Errors
 /// [`IoError::Truncated`] if the file is shorter than that, [`IoError::NotSupported`] for formats
-/// other than XTC, DCD, XYZ and GRO, [`IoError::Io`].
+/// that hold no more than one frame, [`IoError::Io`].
 pub fn open_append(
     path: impl AsRef<Path>,
     format: Format,
@@ -90,7 +90,7 @@ pub fn open_append(
     frames_written: u64,
 ) -> Result<Box<dyn WriteFrames>, IoError> {
     let label = path.as_ref().display().to_string();
-    if !matches!(format, Format::Xtc | Format::Dcd | Format::Xyz | Format::Gro) {
+    if !(format.is_writable() && format.holds_frames()) {
         return Err(IoError::NotSupported {
             file: label,
             format: format.name(),
@@ -131,6 +131,7 @@ pub fn open_append(
         Format::Xtc => Ok(Box::new(xtc::XtcWriter::resume(out))),
         Format::Dcd => Ok(Box::new(dcd::DcdWriter::resume(out, dcd_header)?)),
         Format::Gro => Ok(Box::new(gro::GroWriter::resume(out))),
+        Format::Pdb => Ok(Box::new(pdb::PdbWriter::resume(out))),
         _ => Ok(Box::new(xyz::XyzWriter::resume(out))),
     }
 }

@@ -5,7 +5,7 @@ mod samples;
 use debye_io::{DcdReader, Format, IoError, ReadFrames, Trajectory, create_writer, open_append};
 use samples::{later, read_all, system};
 
-const APPENDABLE: [Format; 4] = [Format::Xtc, Format::Dcd, Format::Xyz, Format::Gro];
+const APPENDABLE: [Format; 5] = [Format::Xtc, Format::Dcd, Format::Xyz, Format::Gro, Format::Pdb];
 
 #[test]
 fn a_continued_run_leaves_the_file_of_an_uninterrupted_one() {
@@ -112,7 +112,7 @@ fn refusals() {
         "nothing is cut off a file that is refused"
     );
     assert!(matches!(
-        open_append(&path, Format::Pdb, 4, 1),
+        open_append(&path, Format::Pqr, 4, 1),
         Err(IoError::NotSupported { .. })
     ));
     assert!(matches!(

@@ -128,10 +128,10 @@ fn averages(s: &Simulation, rows: &[Observation]) {
     };
     print("temperature", &|o| o.temperature);
     print("U/N", &|o| o.potential / n);
-    print("pressure", &|o| o.pressure());
+    print("pressure", &|o| o.pressure().unwrap_or(f64::NAN));
     match units {
         Units::Md => {
-            print("p / bar", &|o| o.pressure() * units.bar());
+            print("p / bar", &|o| o.pressure().unwrap_or(f64::NAN) * units.bar());
             print("g/cm³", &|o| {
                 mass / o.cell.volume() * units.grams_per_cubic_centimetre()
             });

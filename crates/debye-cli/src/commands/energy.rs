@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use debye::backend::{Observation, Precision};
 use debye::expr::Vec3;
-use debye::input::Simulation;
+use debye::input::{InputOptions, Simulation};
 use debye::system::{Dimension, Units};
 use serde::{Serialize, Serializer};
 
@@ -23,10 +23,10 @@ Examples:
   debye energy melt.toml --json
   debye energy melt.toml --forces forces.csv
 
-Nothing moves: no minimisation, no step. The arithmetic is double unless --precision says otherwise.
+Nothing moves: no minimisation, no step; the file needs neither [integrator] nor [run]. The arithmetic is double unless --precision says otherwise.
 Numbers of --json are in the run's own units, as plain numbers in the input file are
 (md: kJ/mol, nm, K, pressure in kJ/mol/nm³, and pressure_bar besides). The pressure tensor is
-xx yy zz xy xz yz. Particles in the file of forces are counted from 1.")]
+xx yy zz xy xz yz; pressure and volume are null where the cell is open in any direction. Particles in the file of forces are counted from 1.")]
 pub struct Energy {
     /// The input file (docs/input-file.md)
     input: PathBuf,
@@ -51,11 +51,12 @@ struct Answer {
     potential: f64,
     kinetic: f64,
     temperature: f64,
-    volume: f64,
-    pressure: f64,
-    pressure_tensor: [f64; 6],
+    volume: Option<f64>,
+    pressure: Option<f64>,
+    pressure_tensor: Option<[f64; 6]>,
+    /// Left out where the unit means nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pressure_bar: Option<f64>,
+    pressure_bar: Option<Option<f64>>,
     unit_labels: Labels,
 }
 
@@ -75,7 +76,11 @@ fn in_order<S: Serializer>(terms: &[(String, f64)], serializer: S) -> Result<S::
 impl Energy {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let mut simulation = Simulation::read(&self.input)?;
+        let options = InputOptions {
+            moves: false,
+            ..InputOptions::default()
+        };
+        let mut simulation = Simulation::read_with(&self.input, &options)?;
         simulation.run.precision = Precision::Double;
         self.engine.apply(&mut simulation);
         let (seen, forces) = self.engine.threads.install(|| {
@@ -115,10 +120,10 @@ impl Answer {
             potential: seen.potential,
             kinetic: seen.kinetic,
             temperature: seen.temperature,
-            volume: seen.cell.volume(),
+            volume: pressure.map(|_| seen.cell.volume()),
             pressure,
-            pressure_tensor: seen.pressure_tensor,
-            pressure_bar: (units == Units::Md).then(|| pressure * units.bar()),
+            pressure_tensor: pressure.map(|_| seen.pressure_tensor),
+            pressure_bar: (units == Units::Md).then(|| pressure.map(|p| p * units.bar())),
             terms: seen.terms,
             unit_labels: Labels {
                 energy: label(Dimension::ENERGY),
@@ -153,17 +158,18 @@ impl Answer {
             rows.push(vec![name.to_owned(), number(value), unit.to_owned()]);
         };
         plain("temperature", self.temperature, &l.temperature);
-        plain("pressure", self.pressure, &l.pressure);
-        if let Some(bar) = self.pressure_bar {
-            plain("", bar, "bar");
+        if let (Some(pressure), Some(tensor)) = (self.pressure, self.pressure_tensor) {
+            plain("pressure", pressure, &l.pressure);
+            if let Some(bar) = self.pressure_bar.flatten() {
+                plain("", bar, "bar");
+            }
+            for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"].iter().zip(tensor) {
+                plain(&format!("  {name}"), value, &l.pressure);
+            }
         }
-        for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"]
-            .iter()
-            .zip(self.pressure_tensor)
-        {
-            plain(&format!("  {name}"), value, &l.pressure);
+        if let Some(volume) = self.volume {
+            plain("volume", volume, &format!("{}³", l.length));
         }
-        plain("volume", self.volume, &format!("{}³", l.length));
         let largest = forces.iter().map(|f| f.norm2()).fold(0.0, f64::max).sqrt();
         plain("largest force", largest, &l.force);
         let count = console::grouped(self.particles as u64);

@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
-use debye::input::{DeviceChoice, Simulation};
+use debye::input::Simulation;
 use debye::run::{Existing, Outcome, Progress, RunOptions, Summary};
 use debye::system::{Cell, Dimension, Units};
 use debye::truncation::Truncation;
@@ -72,7 +73,7 @@ impl Run {
             (_, true) => Existing::Overwrite,
             _ => Existing::Refuse,
         };
-        debye::run::inspect_folder(&simulation, existing)?;
+        debye::run::inspect(&simulation, existing)?;
         if !self.quiet {
             let text = header(&simulation, self.engine.threads.number());
             console::print(&text)?;
@@ -118,10 +119,7 @@ fn header(simulation: &Simulation, threads: Option<usize>) -> String {
     let s = simulation;
     let unit = |d| s.system.units.label(d);
     let threads = threads.unwrap_or_else(cores);
-    let device = match s.run.device {
-        DeviceChoice::Cuda(number) => format!("CUDA device {number}"),
-        _ => format!("CPU, {threads} threads, {}", InstructionSet::detect().name()),
-    };
+    let device = describe(threads, InstructionSet::detect());
     let particles = s.system.particles.len() as u64;
     let mut rows = vec![
         (

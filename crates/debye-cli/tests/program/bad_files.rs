@@ -229,3 +229,33 @@ fn trajectories_are_judged() {
     lab.write("other.csv", "a,b\n1,2\n");
     lab.refuses(&["analyze", "drift", "other.csv"], 2, &["other.csv", "time"]);
 }
+
+/// Coordinates that no simulation has are named with their particle.
+#[test]
+fn absurd_coordinates_are_refused() {
+    let lab = Lab::new();
+    let text = "units = \"md\"\n[system]\nfile = \"a.xyz\"\nperiodic = false\n[species.Ar]\nmass = 40\n\
+                [[forces]]\nkind = \"lennard-jones\"\ncutoff = 1.0\nepsilon = 1.0\nsigma = 0.3\n\
+                [integrator]\nkind = \"nve\"\ntimestep = \"1 fs\"\n";
+    lab.write("a.toml", text);
+    let cell = "cell = [3, 3, 3]\nperiodic = true\n";
+    for (periodic, y) in [(false, "1e300"), (false, "-4e12"), (true, "1e300")] {
+        lab.write("a.xyz", format!("2\n\nAr 0 0 0\nAr 5 {y} 0\n"));
+        if periodic {
+            lab.write("a.toml", changed(text, "periodic = false\n", cell));
+        }
+        let number = y.parse::<f64>().unwrap() * 0.1;
+        lab.refuses(
+            &["energy", "a.toml"],
+            2,
+            &["a.toml:3", "particle 2", &format!("y = {number:e} nm")],
+        );
+    }
+    lab.write("a.xyz", "2\n\nAr 0 0 0\nAr 5 4e5 0\n");
+    lab.write("a.toml", text);
+    lab.succeeds(&["energy", "a.toml"]);
+    let huge =
+        "build = { kind = \"lattice\", lattice = \"sc\", cells = 3, spacing = 1e200, species = \"Ar\" }\n";
+    lab.write("a.toml", changed(text, "file = \"a.xyz\"\n", huge));
+    lab.refuses(&["energy", "a.toml"], 2, &["a.toml:3"]);
+}

@@ -154,14 +154,14 @@ fn what_is_no_input_file_is_refused() {
     let lab = Lab::new();
     lab.refuses(&["run", "missing.toml"], 2, &["missing.toml", "No such file"]);
     lab.write("folder/x", "");
-    lab.refuses(&["run", "folder"], 2, &["folder", "not a text file"]);
+    lab.refuses(&["run", "folder"], 2, &["folder", "it is a folder"]);
     lab.write("empty.toml", "");
     lab.refuses(&["run", "empty.toml"], 2, &["empty.toml", "units"]);
     lab.write("binary.toml", [0xff, 0xfe, 0, 1, 2, 3]);
     lab.refuses(&["run", "binary.toml"], 2, &["binary.toml", "UTF-8"]);
     lab.write("nul.toml", "units = \"md\"\n\0\0\0");
     lab.refuses(&["run", "nul.toml"], 2, &["nul.toml:2"]);
-    lab.refuses(&["run", "/dev/zero"], 2, &["/dev/zero"]);
+    lab.refuses(&["run", "/dev/null"], 2, &["/dev/null", "not a file"]);
 }
 
 #[test]
@@ -176,11 +176,12 @@ fn flags_are_checked() {
     lab.refuses(&["run", "argon.toml", "--steps", "-5"], 2, &["-5"]);
     lab.refuses(&["run", "argon.toml", "--steps", "some"], 2, &["some"]);
     lab.refuses(&["run", "argon.toml", "--device", "gpu"], 2, &["gpu", "cuda"]);
-    lab.refuses(
+    let tried = lab.refuses(
         &["run", "argon.toml", "--device", "cuda:1"],
         2,
         &["cuda:1", "not available"],
     );
+    assert_eq!(tried.out, "", "no header before a refusal");
     lab.refuses(
         &["run", "argon.toml", "--resume", "--overwrite"],
         2,

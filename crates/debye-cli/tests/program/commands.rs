@@ -40,8 +40,28 @@ fn a_run_says_what_it_does() {
     ] {
         assert!(lab.path("argon.out").join(name).exists(), "{name}");
     }
+    let one = lab.succeeds(&["run", "argon.toml", "--out", "one", "--threads", "1"]);
+    assert!(one.out.contains("CPU, 1 thread,"), "{}", one.out);
     let quiet = lab.succeeds(&["run", "argon.toml", "--out", "quiet", "--quiet"]);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+}
+
+/// A barostat that cannot follow says so, and how often.
+#[test]
+fn a_barostat_held_back_is_noted() {
+    let barostat = "[barostat]\nkind = \"berendsen\"\npressure = \"1 bar\"\ntime = \"0.01 ps\"\n\
+                    compressibility = \"0.1 1/bar\"\nevery = 5\n[run]";
+    let lab = Lab::with_argon(&ARGON.replace("[run]", barostat));
+    let tried = lab.succeeds(&["run", "argon.toml", "--steps", "6"]);
+    assert!(
+        tried.out.contains("note: the barostat was held") && tried.out.contains("10 %"),
+        "{}",
+        tried.out
+    );
+    assert!(tried.out.contains("2 times"), "{}", tried.out);
+    // The count goes through checkpoints.
+    let tried = lab.succeeds(&["run", "argon.toml", "--steps", "7", "--resume"]);
+    assert!(tried.out.contains("2 times"), "{}", tried.out);
 }
 
 #[test]

@@ -9,6 +9,7 @@ const OUTPUTS: &[&str] = &[
     "argon.dcd",
     "argon.gro",
     "argon.xyz",
+    "argon.pdb",
     "final.gro",
     "rdf.csv",
     "msd.csv",
@@ -73,7 +74,8 @@ pub fn input(integrator: &str) -> String {
     let text = changed(ARGON, "kind = \"nve\"\ntimestep = \"2 fs\"\n", &section);
     let text = changed(&text, "steps = 20", "steps = 150");
     let trajectories = "trajectory = [{ every = 10, file = \"argon.xtc\" }, { every = 15, file = \"argon.dcd\" }, \
-                        { every = 20, file = \"argon.gro\" }, { every = 25, file = \"argon.xyz\", unwrap = true }]";
+                        { every = 20, file = \"argon.gro\" }, { every = 25, file = \"argon.xyz\", unwrap = true }, \
+                        { every = 30, file = \"argon.pdb\" }]";
     let text = changed(
         &text,
         "trajectory = { every = 5, file = \"argon.xtc\" }",
@@ -190,9 +192,74 @@ fn a_finished_run_can_be_resumed_and_stays() {
     let lab = Lab::with_argon(ARGON);
     lab.succeeds(&["run", "argon.toml"]);
     let before = lab.read("argon.out/final.gro");
-    lab.succeeds(&["run", "argon.toml", "--resume"]);
-    assert!(before == lab.read("argon.out/final.gro"));
+    for arguments in [&["--resume"][..], &["--resume", "--steps", "10"]] {
+        let tried = lab.succeeds(&[&["run", "argon.toml"], arguments].concat());
+        assert!(tried.out.contains("nothing is left to do"), "{}", tried.out);
+        assert!(tried.out.contains("at step 20"), "{}", tried.out);
+        assert!(before == lab.read("argon.out/final.gro"));
+    }
     // Nothing to resume yet: it begins.
     lab.succeeds(&["run", "argon.toml", "--resume", "--out", "new"]);
     assert!(before == lab.read("new/final.gro"));
+}
+
+/// Outputs may come, go and change places; those that stay are those of one run.
+#[test]
+fn outputs_are_found_by_name() {
+    let outputs = |lines: &str, analyses: &str| {
+        let text = changed(ARGON, "trajectory = { every = 5, file = \"argon.xtc\" }", lines);
+        changed(&text, "steps = 20", "steps = 40") + analyses
+    };
+    let rdf = "[[analyze]]\nkind = \"rdf\"\nevery = 10\n";
+    let msd = "[[analyze]]\nkind = \"msd\"\nevery = 10\n";
+    let both = "trajectory = [{ every = 10, file = \"argon.xtc\" }, { every = 10, file = \"argon.dcd\" }]";
+    let others = "trajectory = [{ every = 5, file = \"new.xyz\" }, { every = 10, file = \"argon.dcd\" }]";
+
+    let lab = Lab::with_argon(&outputs(both, &format!("{rdf}{msd}")));
+    lab.succeeds(&["run", "argon.toml", "--out", "whole"]);
+    lab.succeeds(&["run", "argon.toml", "--steps", "20"]);
+    let left = lab.read("argon.out/argon.xtc");
+
+    // Without the XTC and the MSD, with an XYZ before what was there.
+    lab.write("argon.toml", outputs(others, rdf));
+    lab.succeeds(&["run", "argon.toml", "--resume"]);
+    assert!(lab.read("argon.out/argon.xtc") == left);
+    for name in ["energy.csv", "argon.dcd", "final.gro", "rdf.csv"] {
+        let (whole, parts) = (
+            lab.read(&format!("whole/{name}")),
+            lab.read(&format!("argon.out/{name}")),
+        );
+        assert!(whole == parts, "{name}");
+    }
+    // Steps 20, 25, 30, 35, 40, five hundred atoms each.
+    let frames = String::from_utf8(lab.read("argon.out/new.xyz")).unwrap();
+    assert_eq!(frames.lines().count(), 5 * 502);
+
+    // What was left alone is not overwritten by an output that comes anew.
+    lab.write("argon.toml", outputs(both, rdf));
+    let resume = ["run", "argon.toml", "--resume", "--steps", "60"];
+    lab.refuses(&resume, 2, &["argon.xtc", "there already", "another `file`"]);
+    // What a file holds cannot change half-way.
+    let unwrapped = others.replace("\"argon.dcd\"", "\"argon.dcd\", unwrap = true");
+    lab.write("argon.toml", outputs(&unwrapped, rdf));
+    lab.refuses(
+        &resume,
+        2,
+        &["argon.dcd", "whether they are wrapped, changed", "another `file`"],
+    );
+}
+
+/// Everybody may read a checkpoint who may read the other files.
+#[test]
+#[cfg(unix)]
+fn checkpoints_have_the_usual_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::with_argon(&changed(ARGON, "keep = 1", "keep = 2"));
+    lab.succeeds(&["run", "argon.toml"]);
+    let mode = |name: &str| {
+        let path = lab.path(&format!("argon.out/{name}"));
+        std::fs::metadata(path).unwrap().permissions().mode()
+    };
+    assert_eq!(mode("argon.checkpoint"), mode("energy.csv"));
+    assert_eq!(mode("argon.checkpoint.1"), mode("energy.csv"));
 }

@@ -139,3 +139,104 @@ fn precisions_agree() {
         assert!((potential(precision) / exact - 1.0).abs() < 2e-6, "{precision}");
     }
 }
+
+/// Nothing moves, so nobody need say how or how long.
+#[test]
+fn no_integrator_is_asked_for() {
+    let lab = Lab::with_argon(ARGON);
+    let whole = json(&lab, &["energy", "argon.toml", "--json"]);
+    let text = changed(ARGON, "[integrator]\nkind = \"nve\"\ntimestep = \"2 fs\"\n", "");
+    let text = changed(&text, "steps = 20\n", "");
+    lab.write("argon.toml", &text);
+    assert_eq!(whole, json(&lab, &["energy", "argon.toml", "--json"]));
+    lab.refuses(&["run", "argon.toml"], 2, &["steps"]);
+    lab.write(
+        "argon.toml",
+        changed(&text, "[run]\ntemperature = \"120 K\"\n", ""),
+    );
+    let still = json(&lab, &["energy", "argon.toml", "--json"]);
+    assert_eq!(still["potential"], whole["potential"]);
+    assert_eq!(still["temperature"], 0.0);
+    lab.refuses(&["run", "argon.toml"], 2, &["integrator"]);
+}
+
+/// Where the cell is open in any direction, its volume is nobody's.
+#[test]
+fn open_systems_have_no_pressure() {
+    for periodic in ["false", "[true, true, false]"] {
+        let open = format!("species = \"Ar\" }}\nperiodic = {periodic}");
+        let lab = Lab::with_argon(&changed(ARGON, "species = \"Ar\" }", &open));
+        let answer = json(&lab, &["energy", "argon.toml", "--json"]);
+        for key in ["volume", "pressure", "pressure_tensor", "pressure_bar"] {
+            assert!(
+                answer[key].is_null() && answer.get(key).is_some(),
+                "{key}: {answer}"
+            );
+        }
+        let text = lab.succeeds(&["energy", "argon.toml"]).out;
+        assert!(
+            text.contains("temperature") && !text.contains("pressure") && !text.contains("volume"),
+            "{text}"
+        );
+        lab.succeeds(&["run", "argon.toml"]);
+        let table = String::from_utf8(lab.read("argon.out/energy.csv")).unwrap();
+        assert!(table.contains("temperature (K),term lennard-jones"), "{table}");
+        assert!(
+            !table.contains("pressure") && !table.contains("density"),
+            "{table}"
+        );
+        // And goes on from there.
+        lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "30"]);
+        lab.succeeds(&["analyze", "drift", "argon.out/energy.csv"]);
+    }
+}
+
+/// One particle in reduced units, with an integrator of 0.01.
+fn alone(integrator: &str, run: &str) -> String {
+    format!(
+        "units = \"lj\"\n[system]\nbuild = {{ kind = \"lattice\", lattice = \"sc\", cells = 1, spacing = 10.0 }}\n\
+         [species.A]\n[[forces]]\nkind = \"lennard-jones\"\ncutoff = 2.5\nepsilon = 1.0\nsigma = 1.0\n\
+         [integrator]\n{integrator}\ntimestep = 0.01\n[run]\nsteps = 40000\ntemperature = 0.7\n{run}\
+         [output]\ntable = {{ every = 20 }}\nreport = false\n"
+    )
+}
+
+#[test]
+fn a_lone_particle_has_three_degrees_of_freedom() {
+    let lab = Lab::new();
+    lab.write("one.toml", alone("kind = \"nve\"", ""));
+    let answer = json(&lab, &["energy", "one.toml", "--json"]);
+    assert!((answer["temperature"].as_f64().unwrap() / 0.7 - 1.0).abs() < 1e-12);
+    assert!((answer["kinetic"].as_f64().unwrap() / (1.5 * 0.7) - 1.0).abs() < 1e-12);
+
+    let langevin = "kind = \"langevin\"\ntemperature = 1.5\nfriction = 2.0";
+    lab.write("one.toml", alone(langevin, ""));
+    lab.succeeds(&["run", "one.toml"]);
+    let table = String::from_utf8(lab.read("one.out/energy.csv")).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = names.iter().position(|n| n.starts_with("temperature")).unwrap();
+    let values: Vec<f64> = (table.lines().skip(1))
+        .map(|row| row.split(',').nth(column).unwrap().parse().unwrap())
+        .collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    // About 800 independent values of relative spread √(2/3).
+    assert!((mean / 1.5 - 1.0).abs() < 0.12, "{mean}");
+
+    for kind in ["bussi", "nose-hoover", "berendsen"] {
+        lab.write(
+            "one.toml",
+            alone(&format!("kind = \"{kind}\"\ntemperature = 1.5\ntime = 0.5"), ""),
+        );
+        lab.refuses(
+            &["run", "one.toml"],
+            2,
+            &["one.toml:", "lone particle", "langevin"],
+        );
+    }
+    lab.write("one.toml", alone(langevin, "remove_momentum_every = 10\n"));
+    lab.refuses(
+        &["run", "one.toml"],
+        2,
+        &["one.toml:", "remove_momentum_every", "to rest"],
+    );
+}

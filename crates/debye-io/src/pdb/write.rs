@@ -21,8 +21,12 @@ pub struct PdbWriter<W> {
 impl<W: Write + Send> PdbWriter<W> {
     /// A writer to `sink`, which messages call `label`.
     pub fn new(sink: W, label: impl Into<String>) -> Self {
+        PdbWriter::resume(Output::new(sink, label))
+    }
+
+    pub(crate) fn resume(out: Output<W>) -> Self {
         PdbWriter {
-            out: Output::new(sink, label),
+            out,
             bonds: Vec::new(),
             atoms: 0,
             text: String::new(),

@@ -15,9 +15,11 @@ pub struct Culprit {
     pub force: [f64; 3],
     /// The term that contributes most.
     pub term: Option<String>,
-    /// The nearest other particle.
-    pub partner: Option<u32>,
-    /// How far that one is.
+    /// Whether that is a bonded term.
+    pub bonded: bool,
+    /// The other particles of the bonded link, nearest first; else the nearest other particle.
+    pub partners: Vec<u32>,
+    /// How far the first of them is.
     pub distance: Option<f64>,
     /// Particles around it.
     pub neighbourhood: Vec<u32>,
@@ -40,14 +42,30 @@ impl std::fmt::Display for Culprit {
         if let Some(term) = &self.term {
             write!(f, ", mostly from `{term}`")?;
         }
-        if let (Some(partner), Some(distance)) = (self.partner, self.distance) {
-            write!(
-                f,
-                "; its nearest neighbour is particle {} at a distance of {distance:.4}",
-                partner + 1
-            )?;
+        let others: Vec<String> = self.partners.iter().map(|id| (id + 1).to_string()).collect();
+        match (&others[..], self.distance) {
+            ([other], Some(d)) if self.bonded => write!(f, " with particle {other} at a distance of {d:.4}")?,
+            ([.., last], Some(d)) if self.bonded => {
+                let first = others[..others.len() - 1].join(", ");
+                write!(
+                    f,
+                    " with particles {first} and {last}, the nearest at a distance of {d:.4}"
+                )?;
+            }
+            ([other, ..], Some(d)) => {
+                write!(
+                    f,
+                    "; its nearest neighbour is particle {other} at a distance of {d:.4}"
+                )?;
+            }
+            _ => {}
         }
-        write!(f, ". Try a shorter time step, or minimise the energy first")
+        let undefined = self.bonded && !strength.is_finite();
+        f.write_str(if undefined {
+            ". Is it longer than its potential allows? Check the starting structure and its cell"
+        } else {
+            ". Try a shorter time step, or minimise the energy first"
+        })
     }
 }
 

@@ -43,6 +43,8 @@ pub trait Backend: Send {
     fn lists(&self) -> Lists;
     /// Bytes held.
     fn bytes(&self) -> usize;
+    /// How often a barostat was held back from changing the cell by more than a tenth at once.
+    fn barostat_held(&self) -> u64;
 }
 
 /// The neighbour lists of a run so far.
@@ -54,6 +56,24 @@ pub struct Lists {
     pub radius: f64,
     /// Size of the last.
     pub size: ListSize,
+}
+
+/// What a neighbour list is a list of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// The neighbours of every particle: tests the fewest pairs.
+    Particles,
+    /// The neighbours of clusters as wide as a vector: short lists, nothing gathered.
+    Clusters,
+}
+
+impl ListKind {
+    /// Every kind by its name in input files.
+    pub const NAMES: &'static [(&'static str, Option<Self>)] = &[
+        ("auto", None),
+        ("particles", Some(Self::Particles)),
+        ("clusters", Some(Self::Clusters)),
+    ];
 }
 
 /// In which precision a simulation runs.
@@ -97,4 +117,6 @@ pub struct Settings {
     pub drift_tolerance: Option<f64>,
     /// Instruction set; `None` for the best this processor has.
     pub instruction_set: Option<InstructionSet>,
+    /// Kind of neighbour list; `None` for the one that suits the pair terms.
+    pub lists: Option<ListKind>,
 }

@@ -21,7 +21,8 @@ pub struct Observation {
     pub temperature: f64,
     /// Degrees of freedom behind the temperature.
     pub degrees_of_freedom: f64,
-    /// Pressure tensor: xx yy zz xy xz yz, tail correction included.
+    /// Σ m v⊗v + Σ r⊗F over the volume of the cell, tail correction included: xx yy zz xy xz yz. The pressure
+    /// tensor where the cell [has a volume](Cell::has_volume).
     pub pressure_tensor: [f64; 6],
     /// The cell.
     pub cell: Cell,
@@ -33,8 +34,9 @@ impl Observation {
         self.potential + self.kinetic
     }
 
-    /// The scalar pressure.
-    pub fn pressure(&self) -> f64 {
-        (self.pressure_tensor[0] + self.pressure_tensor[1] + self.pressure_tensor[2]) / 3.0
+    /// The scalar pressure, where the cell has a volume.
+    pub fn pressure(&self) -> Option<f64> {
+        let [xx, yy, zz, ..] = self.pressure_tensor;
+        self.cell.has_volume().then_some((xx + yy + zz) / 3.0)
     }
 }

@@ -4,7 +4,9 @@ use super::error::InputError;
 use super::plan::{Minimize, MinimizeKind};
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use crate::integrate::{
+    Barostat, BarostatKind, Coupling, Dynamics, Scheme, Tally, Thermostat, ThermostatKind,
+};
 use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -45,6 +47,21 @@ pub(super) struct Surroundings<'s, 'a> {
 }
 
 impl Surroundings<'_, '_> {
+    /// Nothing moves, and nobody says how it would.
+    pub(super) fn at_rest(&self, root: &Section) -> Option<Dynamics> {
+        let silent = ["integrator", "thermostat", "barostat"]
+            .iter()
+            .all(|key| root.get(key).is_none());
+        silent.then(|| Dynamics {
+            timestep: 0.0,
+            scheme: Scheme::VelocityVerlet,
+            thermostats: Vec::new(),
+            barostat: None,
+            remove_momentum_every: 0,
+            seed: self.seed,
+        })
+    }
+
     pub(super) fn dynamics(&self, root: &Section) -> Result<Dynamics> {
         let section = root
             .require(
@@ -99,18 +116,35 @@ impl Surroundings<'_, '_> {
         if let Some(list) = root.get("thermostat") {
             thermostats = self.groups(list, scheme)?;
         }
+        let alone = self.system.particles.len() == 1;
+        let scaling = thermostats.iter().any(|t| t.kind != ThermostatKind::Langevin);
+        if alone && scaling {
+            let at = root.get("thermostat").unwrap_or(kind_item);
+            return Err(at
+                .key_error("this thermostat scales velocities, which never turns a lone particle: it would move along one line for ever")
+                .expected("langevin")
+                .help("use kind = \"langevin\", which thermalises one particle as well as many"));
+        }
+        if let (true, Some(1..)) = (alone, self.remove_momentum_every) {
+            let at = root.get("run").unwrap_or(&root.item);
+            return Err(at
+                .key_error("`remove_momentum_every` would bring the only particle of the system to rest")
+                .expected("remove_momentum_every = 0")
+                .help("leave `remove_momentum_every` out"));
+        }
         let barostat = match root.get("barostat") {
             Some(item) => Some(self.barostat(item, thermostats.first().map(|t| t.temperature))?),
             None => None,
         };
         // Thermostats that scale all velocities alike feed the centre of mass in the long run.
-        let drifts = thermostats.iter().any(|t| t.kind != ThermostatKind::Langevin);
         Ok(Dynamics {
             timestep,
             scheme,
             thermostats,
             barostat,
-            remove_momentum_every: self.remove_momentum_every.unwrap_or(if drifts { 100 } else { 0 }),
+            remove_momentum_every: self
+                .remove_momentum_every
+                .unwrap_or(if scaling { 100 } else { 0 }),
             seed: self.seed,
         })
     }
@@ -314,6 +348,7 @@ impl Surroundings<'_, '_> {
             i.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
         })?;
         Ok(Barostat {
+            held: Tally::default(),
             kind,
             coupling,
             pressure,

@@ -118,11 +118,13 @@ pub struct Simulation {
     pub input_path: PathBuf,
 }
 
-/// Limits of what an input file may ask for.
+/// What an input file is read for, and limits of what it may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputOptions {
     /// Systems with more particles are refused before memory is taken for them.
     pub max_particles: usize,
+    /// Whether steps will be made, so that `[integrator]` must say how, and `[run]` how many.
+    pub moves: bool,
 }
 
 impl Default for InputOptions {
@@ -130,6 +132,7 @@ impl Default for InputOptions {
     fn default() -> Self {
         Self {
             max_particles: available_memory().map_or(1_000_000_000, |bytes| bytes / BYTES_PER_PARTICLE),
+            moves: true,
         }
     }
 }
@@ -147,19 +150,32 @@ fn available_memory() -> Option<usize> {
 impl Simulation {
     /// Reads an input file. Paths in it are relative to its folder.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        Self::read_with(path, &InputOptions::default())
+    }
+
+    /// [`Self::read`] for a purpose.
+    pub fn read_with(path: impl AsRef<Path>, options: &InputOptions) -> Result<Self> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let unreadable =
             |reason: String| InputError::of_file(&name, format!("cannot read the input file: {reason}"));
         let size = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
-        if !size.is_file() || size.len() > LARGEST_FILE {
+        if size.is_dir() {
+            return Err(unreadable("it is a folder".into()));
+        }
+        if !size.is_file() {
+            return Err(unreadable("it is a device or a pipe, not a file".into()));
+        }
+        if size.len() > LARGEST_FILE {
             return Err(unreadable(format!(
-                "it is not a text file of at most {} MiB",
+                "it has {} MiB; an input file is a text of at most {}",
+                size.len() >> 20,
                 LARGEST_FILE >> 20
             )));
         }
         let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
-        let mut simulation = Self::parse(&text, path.parent().unwrap_or(Path::new("")), &name)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut simulation = Self::parse_with(&text, folder, &name, options)?;
         simulation.input_path = path.to_owned();
         Ok(simulation)
     }
@@ -204,7 +220,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         .map_or_else(|| stem.clone(), str::to_owned);
 
     // Cheap sections first: nobody wants to wait for a large file to hear of a misspelled key.
-    let (run, remove_momentum_every) = output::run(root.get("run"), units)?;
+    let (run, remove_momentum_every) = output::run(root.get("run"), units, options.moves)?;
     let neighbors = output::neighbors(root.get("neighbors"), units)?;
     let minimize = dynamics::minimize(root.get("minimize"), units)?;
     for (key, heading, keys) in [
@@ -256,7 +272,11 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         seed: run.seed,
         remove_momentum_every,
     };
-    let dynamics = around.dynamics(root)?;
+    let still = if options.moves { None } else { around.at_rest(root) };
+    let dynamics = match still {
+        Some(still) => still,
+        None => around.dynamics(root)?,
+    };
     let mut outputs = output::Outputs {
         around: &around,
         folder,

@@ -11,7 +11,7 @@ use super::plan::{
     TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
-use crate::backend::Precision;
+use crate::backend::{ListKind, Precision};
 use crate::system::{Dimension, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -24,7 +24,7 @@ pub(super) const RUN_KEYS: &[&str] = &[
     "device",
     "remove_momentum_every",
 ];
-pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance"];
+pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance", "lists"];
 pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "checkpoint", "final", "report"];
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
 pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
@@ -38,13 +38,18 @@ pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "specie
 const MOST_STEPS: u64 = 1_000_000_000_000_000;
 const STEPS: &str = "a number of steps of at least 1";
 
-/// `[run]`, and how often the motion of the centre of mass is removed.
-pub(super) fn run(item: Option<&Item>, units: Units) -> Result<(RunPlan, Option<u64>)> {
+/// `[run]`, and how often the motion of the centre of mass is removed. What moves needs a number of steps.
+pub(super) fn run(item: Option<&Item>, units: Units, moves: bool) -> Result<(RunPlan, Option<u64>)> {
     let mut plan = RunPlan::default();
     let Some(item) = item else { return Ok((plan, None)) };
     let section = item.section("[run]", RUN_KEYS)?;
-    let steps = section.require("steps", "steps = 10_000")?;
-    plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+    match section.get("steps") {
+        Some(steps) => {
+            plan.steps = steps.whole(1..=MOST_STEPS, &format!("{STEPS} and at most {MOST_STEPS}"))?;
+        }
+        None if moves => return Err(section.missing("steps", "steps = 10_000")),
+        None => {}
+    }
     plan.temperature = section.map("temperature", |i| i.not_negative(units, Dimension::TEMPERATURE))?;
     plan.seed = section
         .map("seed", |i| i.whole(.., "a whole number of at least 0"))?
@@ -79,6 +84,9 @@ pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOpt
         ..Dimension::ENERGY
     };
     options.drift_tolerance = section.map("drift_tolerance", |i| i.positive(units, power))?;
+    options.lists = section
+        .map("lists", |i| i.choice("kind of list", ListKind::NAMES))?
+        .flatten();
     Ok(options)
 }
 
@@ -159,7 +167,17 @@ impl Outputs<'_, '_> {
 
     fn structure_file(&mut self, section: &Section, default: &str) -> Result<PathBuf> {
         let file = self.file(section, default)?;
-        writable(section.get("file").unwrap_or(&section.item), &file)?;
+        let item = section.get("file").unwrap_or(&section.item);
+        writable(item, &file)?;
+        if !Format::from_path(&file).is_ok_and(Format::holds_frames) {
+            return Err(item
+                .error(format!(
+                    "is to be written as {}, a format that holds one frame only",
+                    file.display()
+                ))
+                .expected("xtc, dcd, gro, pdb, xyz")
+                .help("use one of xtc, dcd, gro, pdb, xyz; or `final` for the last step alone"));
+        }
         Ok(file)
     }
 

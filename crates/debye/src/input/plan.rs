@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::backend::Precision;
+use crate::backend::{ListKind, Precision};
 
 /// Where the run computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub struct NeighborOptions {
     pub buffer: Buffer,
     /// Drift of the energy per particle and time that missed pairs may cause; `None` to miss no pair.
     pub drift_tolerance: Option<f64>,
+    /// Kind of list; `None` for the one that suits the pair terms.
+    pub lists: Option<ListKind>,
 }
 
 /// A table of energies, temperature and pressure.

@@ -29,6 +29,12 @@ pub(super) fn read<'a>(
     let origin = structure.origin.unwrap_or_default();
     let to_position = |r: &[f64; 3]| Vec3::from(std::array::from_fn(|k| (r[k] - origin[k]) * length));
     let positions: Vec<Vec3<f64>> = structure.frame.positions.iter().map(to_position).collect();
+    let read = Particles {
+        positions,
+        ..Particles::default()
+    };
+    setting.refuse_far(file, &read)?;
+    let positions = read.positions;
     let cell = work.cell(&structure, length, &positions, keys)?;
     let (species, kinds) = work.species(&structure)?;
     let mut particles = Particles::default();

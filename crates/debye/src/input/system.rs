@@ -6,7 +6,7 @@ use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use super::{InputOptions, build, structure, topology};
-use crate::system::{Cell, CellError, Dimension, System, Units, build::replicate};
+use crate::system::{Cell, CellError, Dimension, Particles, System, Units, build::replicate};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -21,6 +21,9 @@ pub(super) const KEYS: &[&str] = &[
     "periodic",
     "copies",
 ];
+
+/// Coordinates and velocities beyond this, in the run's own units, are taken for mistakes: 10 cm in nm.
+const FARTHEST: f64 = 1e8;
 
 /// What the sections before `[system]` say.
 pub(super) struct Setting<'s, 'a> {
@@ -74,6 +77,7 @@ impl<'a> Setting<'_, 'a> {
         } else if let Some(periodic) = keys.periodic {
             system.cell = system.cell.with_periodicity(periodic);
         }
+        self.refuse_far(section.get("build").unwrap_or(&section.item), &system.particles)?;
         if system.particles.is_empty() {
             return Err(section
                 .error("the system has no particles")
@@ -157,6 +161,38 @@ impl<'a> Setting<'_, 'a> {
             ))
             .found(particles.to_string())
             .expected(format!("at most {most} particles")))
+    }
+
+    /// Refuses positions and velocities that no simulation has, which come of a wrong unit or column.
+    pub(super) fn refuse_far(&self, item: &Item, particles: &Particles) -> Result<()> {
+        let length = self.units.label(Dimension::LENGTH);
+        let velocity = format!("{length}/{}", self.units.label(Dimension::TIME));
+        for (what, unit, rows) in [
+            ("position", &length, &particles.positions),
+            ("velocity", &velocity, &particles.velocities),
+        ] {
+            let far = |x: &f64| x.is_nan() || x.abs() > FARTHEST;
+            let found = rows.iter().enumerate().find_map(|(i, r)| {
+                r.to_array()
+                    .into_iter()
+                    .zip(["x", "y", "z"])
+                    .find(|(x, _)| far(x))
+                    .map(|f| (i, f))
+            });
+            if let Some((i, (value, axis))) = found {
+                return Err(item
+                    .key_error(format!(
+                        "particle {} has the {what} {axis} = {value:e} {unit}, which no simulation reaches",
+                        i + 1
+                    ))
+                    .found(format!("{value:e}"))
+                    .expected(format!("numbers of at most {FARTHEST:e} {unit}"))
+                    .help(
+                        "check the unit of length and the columns of the file, or the lengths of the builder",
+                    ));
+            }
+        }
+        Ok(())
     }
 
     /// A path of the file, relative to the folder of the input file.

@@ -3,6 +3,8 @@
 mod bath;
 mod pressure;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 pub use bath::Bath;
 
 /// Everything that turns forces into motion.
@@ -84,6 +86,46 @@ pub struct Barostat {
     pub temperature: f64,
     /// Act every so many steps.
     pub every: u64,
+    /// How often it was held back from changing a length by more than a tenth at once.
+    pub held: Tally,
+}
+
+/// A count kept while a barostat is at work. It is no part of what was asked for: all tallies are equal.
+#[derive(Default)]
+pub struct Tally(AtomicU64);
+
+impl Tally {
+    /// The count.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Goes on from a count.
+    pub fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+
+    fn increase(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Clone for Tally {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.get()))
+    }
+}
+
+impl PartialEq for Tally {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl std::fmt::Debug for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tally")
+    }
 }
 
 /// Sorts of barostats.

@@ -26,6 +26,7 @@ impl Barostat {
             Coupling::Anisotropic => &[&[0], &[1], &[2]],
         };
         let mut factors = [1.0; 3];
+        let mut held = false;
         for (number, axes) in groups.iter().enumerate() {
             let n = axes.len() as f64;
             let mean = |values: &[f64; 3]| axes.iter().map(|&k| values[k]).sum::<f64>() / n;
@@ -38,10 +39,15 @@ impl Barostat {
                     ((-n * rate * excess + spread * noise[number]) / n).exp()
                 }
             };
+            // No step may change a length by more than a tenth: the pressure of a bad start is absurd.
+            let gentle = factor.clamp(0.9, 1.1);
+            held |= gentle != factor;
             for &k in *axes {
-                // No step may change a length by more than a tenth: the pressure of a bad start is absurd.
-                factors[k] = factor.clamp(0.9, 1.1);
+                factors[k] = gentle;
             }
+        }
+        if held {
+            self.held.increase();
         }
         factors.into()
     }

@@ -3,11 +3,12 @@
 use crate::expr::Vec3;
 use crate::system::Cell;
 
-/// A regular grid of small cells, x fastest, so that neighbouring cells along x are one range.
+/// A regular grid of small cells in serpentine order: rows run along x, every other one backwards, and
+/// planes of rows likewise. Cells that follow each other touch, and neighbouring cells of a row are one range.
 #[derive(Clone, Debug)]
 pub struct Grid {
     low: Vec3<f64>,
-    high: Vec3<f64>,
+    region: (Vec3<f64>, Vec3<f64>),
     per_length: Vec3<f64>,
     dims: [usize; 3],
     rows: Vec<StencilRow>,
@@ -25,20 +26,34 @@ struct StencilRow {
 /// nine long rows are quicker to search than twenty-five short ones.
 const DIVISION: [f64; 3] = [4.0, 1.0, 1.0];
 
+/// The share of particles, at either end of an open direction, that the grid need not reach.
+const STRAYS: f64 = 0.01;
+
 impl Grid {
     /// A grid over every place within `radius` of a particle's cell. In directions without
     /// periodicity it covers the particles.
     pub fn over(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
-        let (low, high) = region(cell, positions, radius);
+        let everything = region(cell, positions, radius, 0.0);
         let most = (4 * positions.len()).clamp(4096, 1 << 28) as f64;
         // Without a radius nobody has neighbours, and any cells will do.
-        let widest = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        let widest = (0..3)
+            .map(|k| everything.1[k] - everything.0[k])
+            .fold(0.0, f64::max);
         let side = if radius > 0.0 { radius } else { widest.max(1.0) };
         let mut size: [f64; 3] = DIVISION.map(|d| side / d);
-        let dims_for = |size: &[f64; 3]| -> [usize; 3] {
+        let dims_of = |(low, high): (Vec3<f64>, Vec3<f64>), size: &[f64; 3]| -> [usize; 3] {
             std::array::from_fn(|k| (((high[k] - low[k]) / size[k]).floor() as usize).max(1))
         };
         let count = |dims: &[usize; 3]| dims.iter().map(|&d| d as f64).product::<f64>();
+        // A few particles far from all others must not make the cells of the rest large. Those outside belong to
+        // the nearest cell: that brings no two of them farther apart, so no pair is lost.
+        let covered = if count(&dims_of(everything, &size)) > most && cell.periodic() != [true; 3] {
+            region(cell, positions, radius, STRAYS)
+        } else {
+            everything
+        };
+        let dims_for = |size: &[f64; 3]| dims_of(covered, size);
+        let (low, high) = covered;
         while count(&dims_for(&size)) > most {
             size = size.map(|s| s * 1.25);
         }
@@ -51,16 +66,16 @@ impl Grid {
         let per_length = Vec3::new(1.0 / edge[0], 1.0 / edge[1], 1.0 / edge[2]);
         Self {
             low,
-            high,
+            region: everything,
             per_length,
             dims,
             rows: stencil(edge, radius),
         }
     }
 
-    /// The corners of the region.
+    /// The corners of the region that holds every place.
     pub fn region(&self) -> (Vec3<f64>, Vec3<f64>) {
-        (self.low, self.high)
+        self.region
     }
 
     /// How many cells there are.
@@ -74,27 +89,65 @@ impl Grid {
         let s = (r - self.low).scale(self.per_length);
         let at = |x: f64, n: usize| (x.max(0.0) as usize).min(n - 1);
         let [nx, ny, nz] = self.dims;
-        ((at(s.z, nz) * ny + at(s.y, ny)) * nx + at(s.x, nx)) as u32
+        let row = self.row(at(s.y, ny), at(s.z, nz));
+        (row * nx + turned(at(s.x, nx), nx, row)) as u32
     }
 
-    /// Ranges of cells (first, one past last) in which neighbours of a cell's particles may be.
-    pub fn neighbours(&self, cell: u32, ranges: &mut Vec<(u32, u32)>) {
+    /// Ranges of cells (first, one past last) in which neighbours of the particles of `cells` may be, none
+    /// of them twice. The cells must ascend.
+    pub fn neighbours(&self, cells: &[u32], ranges: &mut Vec<(u32, u32)>) {
         ranges.clear();
         let [nx, ny, nz] = self.dims;
-        let (x, rest) = (cell as usize % nx, cell as usize / nx);
-        let (y, z) = (rest % ny, rest / ny);
-        for row in &self.rows {
-            let (Some(y), Some(z)) = (y.checked_add_signed(row.y), z.checked_add_signed(row.z)) else {
-                continue;
-            };
-            if y >= ny || z >= nz {
-                continue;
+        let row_of = |cell: u32| cell as usize / nx;
+        let mut rows = 0;
+        for run in cells.chunk_by(|&a, &b| row_of(a) == row_of(b)) {
+            rows += 1;
+            let row = row_of(run[0]);
+            let (z, y) = (row / ny, turned(row % ny, ny, row / ny));
+            let ends = [run[0], run[run.len() - 1]].map(|cell| turned(cell as usize % nx, nx, row));
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            for near in &self.rows {
+                let (Some(y), Some(z)) = (y.checked_add_signed(near.y), z.checked_add_signed(near.z)) else {
+                    continue;
+                };
+                if y >= ny || z >= nz {
+                    continue;
+                }
+                let row = self.row(y, z);
+                let ends = [low.saturating_sub(near.reach), (high + near.reach).min(nx - 1)]
+                    .map(|x| row * nx + turned(x, nx, row));
+                let (first, last) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+                ranges.push((first as u32, last as u32 + 1));
             }
-            let base = (z * ny + y) * nx;
-            let (first, last) = (x.saturating_sub(row.reach), (x + row.reach).min(nx - 1));
-            ranges.push(((base + first) as u32, (base + last + 1) as u32));
+        }
+        if rows > 1 {
+            join(ranges);
         }
     }
+
+    /// Which row the cells at these places along y and z belong to.
+    #[inline]
+    fn row(&self, y: usize, z: usize) -> usize {
+        z * self.dims[1] + turned(y, self.dims[1], z)
+    }
+}
+
+/// The place of `at` in a line of `n` that is walked backwards if its number is odd; its own inverse.
+#[inline]
+fn turned(at: usize, n: usize, line: usize) -> usize {
+    if line % 2 == 0 { at } else { n - 1 - at }
+}
+
+/// Sorts ranges and joins those that overlap or touch.
+fn join(ranges: &mut Vec<(u32, u32)>) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let joined = next.0 <= last.1;
+        if joined {
+            last.1 = last.1.max(next.1);
+        }
+        joined
+    });
 }
 
 /// Rows of cells that come within `radius` of the cell in the middle.
@@ -117,19 +170,25 @@ fn stencil(edge: [f64; 3], radius: f64) -> Vec<StencilRow> {
     rows
 }
 
-/// A box around the cell and everything within `radius` of it.
-fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> (Vec3<f64>, Vec3<f64>) {
+/// A box around the cell and everything within `radius` of it. In directions without periodicity it covers the particles,
+/// less this share of them at either end.
+fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64, strays: f64) -> (Vec3<f64>, Vec3<f64>) {
     let (periodic, heights) = (cell.periodic(), cell.heights());
     let mut from: [f64; 3] = std::array::from_fn(|k| -radius / heights[k]);
     let mut to: [f64; 3] = std::array::from_fn(|k| 1.0 + radius / heights[k]);
     if periodic != [true; 3] {
-        let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
-        for &r in positions {
-            let s = cell.fractional(r);
-            for (k, (low, high)) in bounds.iter_mut().enumerate() {
-                (*low, *high) = (low.min(s[k]), high.max(s[k]));
+        let bounds = if strays > 0.0 {
+            trimmed(cell, positions, strays)
+        } else {
+            let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+            for &r in positions {
+                let s = cell.fractional(r);
+                for (k, (low, high)) in bounds.iter_mut().enumerate() {
+                    (*low, *high) = (low.min(s[k]), high.max(s[k]));
+                }
             }
-        }
+            bounds
+        };
         for k in 0..3 {
             if !periodic[k] && !positions.is_empty() {
                 (from[k], to[k]) = bounds[k];
@@ -145,6 +204,18 @@ fn region(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> (Vec3<f64>, Vec3
         high = Vec3::new(high.x.max(r.x), high.y.max(r.y), high.z.max(r.z));
     }
     (low, high)
+}
+
+/// Between which fractional coordinates all but a share of the particles lie, at either end.
+fn trimmed(cell: &Cell, positions: &[Vec3<f64>], strays: f64) -> [(f64, f64); 3] {
+    let fractional: Vec<_> = positions.iter().map(|&r| cell.fractional(r)).collect();
+    let left_out = (positions.len() as f64 * strays) as usize;
+    std::array::from_fn(|k| {
+        let mut along: Vec<f64> = fractional.iter().map(|s| s[k]).collect();
+        let mut nth = |n: usize| *along.select_nth_unstable_by(n, f64::total_cmp).1;
+        let last = positions.len() - 1;
+        (nth(left_out.min(last)), nth(last - left_out.min(last)))
+    })
 }
 
 #[cfg(test)]
@@ -170,8 +241,46 @@ mod tests {
                 continue;
             }
             let b = grid.cell_of(a + d);
-            grid.neighbours(grid.cell_of(a), &mut ranges);
+            grid.neighbours(&[grid.cell_of(a)], &mut ranges);
             assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&b)));
+        }
+    }
+
+    #[test]
+    fn cells_that_follow_each_other_touch() {
+        let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
+        let grid = Grid::over(&cell, &[], 1.0);
+        let [nx, ny, nz] = grid.dims;
+        let mut middles = vec![None; grid.cells()];
+        for (x, y, z) in (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| (x, y, z)))) {
+            let place = |at: usize, k: usize| grid.low[k] + (at as f64 + 0.5) / grid.per_length[k];
+            let r = Vec3::new(place(x, 0), place(y, 1), place(z, 2));
+            assert!(middles[grid.cell_of(r) as usize].replace([x, y, z]).is_none());
+        }
+        for pair in middles.windows(2) {
+            let (a, b) = (pair[0].unwrap(), pair[1].unwrap());
+            assert_eq!(
+                (0..3).map(|k| a[k].abs_diff(b[k])).sum::<usize>(),
+                1,
+                "{a:?} {b:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn runs_of_cells_have_each_neighbour_once() {
+        let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
+        let grid = Grid::over(&cell, &[], 1.0);
+        let (mut one, mut all) = (Vec::new(), Vec::new());
+        for first in (0..grid.cells() as u32 - 40).step_by(17) {
+            let cells = [first, first + 1, first + 11, first + 40];
+            grid.neighbours(&cells, &mut all);
+            assert!(all.is_sorted_by(|a, b| a.1 <= b.0) || all.len() <= grid.rows.len());
+            for cell in cells {
+                grid.neighbours(&[cell], &mut one);
+                let inside = |c: u32| all.iter().filter(|(a, b)| (*a..*b).contains(&c)).count();
+                assert!(one.iter().all(|&(a, b)| (a..b).all(|c| inside(c) == 1)));
+            }
         }
     }
 
@@ -188,7 +297,7 @@ mod tests {
                 let places = [Vec3::zero(), Vec3::from(axes)];
                 let grid = Grid::over(&cell, &places, 2.8);
                 let mut ranges = Vec::new();
-                grid.neighbours(grid.cell_of(places[0]), &mut ranges);
+                grid.neighbours(&[grid.cell_of(places[0])], &mut ranges);
                 let other = grid.cell_of(places[1]);
                 assert!(
                     ranges.iter().any(|&(first, end)| (first..end).contains(&other)),
@@ -197,6 +306,30 @@ mod tests {
                 assert!(ranges.len() <= 25);
             }
         }
+    }
+
+    #[test]
+    fn strays_do_not_coarsen_the_grid() {
+        let cell = Cell::orthorhombic([10.0; 3])
+            .unwrap()
+            .with_periodicity([false; 3]);
+        let mut places: Vec<_> = (0..8000)
+            .map(|i| Vec3::new((i % 20) as f64, (i / 20 % 20) as f64, (i / 400) as f64))
+            .collect();
+        let dense = Grid::over(&cell, &places, 2.0).dims;
+        places.push(Vec3::new(1e5, -3e5, 2e4));
+        places.push(Vec3::new(1e5, -3e5, 2e4 + 1.5));
+        let grid = Grid::over(&cell, &places, 2.0);
+        assert!(
+            (0..3).all(|k| grid.dims[k] + 4 >= dense[k]),
+            "{:?} {dense:?}",
+            grid.dims
+        );
+        assert_eq!(grid.region().1.x, 1e5);
+        let mut ranges = Vec::new();
+        grid.neighbours(&[grid.cell_of(places[8000])], &mut ranges);
+        let other = grid.cell_of(places[8001]);
+        assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&other)));
     }
 
     #[test]

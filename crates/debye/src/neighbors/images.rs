@@ -41,10 +41,7 @@ fn push_images(cell: &Cell, margin: [f64; 3], owner: u32, r: Vec3<f64>, found: &
     let s = cell.fractional(r);
     let range = |k: usize| {
         if cell.periodic()[k] {
-            (
-                (-margin[k] - s[k]).ceil() as i16,
-                (1.0 + margin[k] - s[k]).floor() as i16,
-            )
+            (-floor(margin[k] + s[k]), floor(1.0 + margin[k] - s[k]))
         } else {
             (0, 0)
         }
@@ -65,6 +62,13 @@ fn push_images(cell: &Cell, margin: [f64; 3], owner: u32, r: Vec3<f64>, found: &
             }
         }
     }
+}
+
+/// The largest whole number not above `x`; on the baseline instruction set `f64::floor` is a function call.
+#[inline(always)]
+fn floor(x: f64) -> i16 {
+    let towards_zero = x as i16;
+    towards_zero - i16::from(f64::from(towards_zero) > x)
 }
 
 #[cfg(test)]

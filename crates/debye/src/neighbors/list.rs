@@ -5,8 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::grid::Grid;
-use crate::backend::cpu::simd::Search;
-use crate::expr::Vec3;
+use crate::backend::cpu::simd::{Near, Search};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 256;
@@ -75,13 +74,19 @@ pub struct Candidates<'a> {
     pub width: usize,
 }
 
-/// Says whether an entry of particle i's list (a place) is to be left out.
-pub type LeaveOut<'a> = dyn Fn(u32, u32) -> bool + Sync + 'a;
+/// Which pairs a list leaves out.
+pub trait LeaveOut: Sync {
+    /// The number of the particle at a place, its own or its owner's.
+    fn id(&self, place: u32) -> u32;
+    /// The numbers of those that particle `i` does not interact with, ascending.
+    fn partners(&self, i: usize) -> &[u32];
+    /// Whether this place of a partner is the one that particle `i` is bonded to, and not another image of it.
+    fn is_bonded(&self, i: usize, place: u32) -> bool;
+}
 
 impl NeighborList {
-    /// Makes the lists anew, reusing memory. `excluded` names, for particles with exclusions,
-    /// whether a place is an excluded partner.
-    pub fn build(&mut self, candidates: &Candidates, search: Search, exclusions: Option<&LeaveOut>) {
+    /// Makes the lists anew, reusing memory.
+    pub fn build(&mut self, candidates: &Candidates, search: Search, exclusions: Option<&dyn LeaveOut>) {
         self.blocks
             .resize_with(candidates.particles.div_ceil(BLOCK), ListBlock::default);
         // Longer lists need larger blocks: all memory goes back first, or the old blocks would leave
@@ -92,22 +97,14 @@ impl NeighborList {
                 .for_each(|block| block.entries = Vec::new());
             self.radius = 1.01 * candidates.radius;
         }
-        self.blocks.par_iter_mut().enumerate().for_each_init(
-            || (Vec::new(), Vec::new()),
-            |(ranges, scratch), (number, block)| {
+        self.blocks
+            .par_iter_mut()
+            .enumerate()
+            .for_each_init(Scratch::default, |scratch, (number, block)| {
                 block.first = number * BLOCK;
-                let end = (block.first + BLOCK).min(candidates.particles);
-                fill(
-                    block,
-                    block.first..end,
-                    candidates,
-                    search,
-                    exclusions,
-                    ranges,
-                    scratch,
-                );
-            },
-        );
+                block.count = BLOCK.min(candidates.particles - block.first);
+                fill(block, candidates, search, exclusions, scratch);
+            });
     }
 
     /// The blocks, in the order of the particles.
@@ -129,53 +126,78 @@ impl NeighborList {
     }
 }
 
+/// Memory of one thread that fills blocks.
+#[derive(Default)]
+struct Scratch {
+    ranges: Vec<(u32, u32)>,
+    runs: Vec<Range<usize>>,
+    near: Near,
+    entries: Vec<u32>,
+}
+
 fn fill(
     block: &mut ListBlock,
-    particles: Range<usize>,
     c: &Candidates,
     search: Search,
-    exclusions: Option<&LeaveOut>,
-    ranges: &mut Vec<(u32, u32)>,
-    scratch: &mut Vec<u32>,
+    exclusions: Option<&dyn LeaveOut>,
+    scratch: &mut Scratch,
 ) {
+    let Scratch {
+        ranges,
+        runs,
+        near,
+        entries,
+    } = scratch;
     let far = c.places[0].len() as u32;
-    let mut cell = u32::MAX;
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    scratch.clear();
-    block.count = particles.len();
-    let first = particles.start;
-    for i in particles {
-        if c.cells[i] != cell {
-            cell = c.cells[i];
-            c.grid.neighbours(cell, ranges);
-            candidate_runs(ranges, c, &mut runs);
+    entries.clear();
+    let particles = block.particles();
+    // What is near any of a few particles that follow each other is found once for all of them.
+    for start in particles.clone().step_by(search.members()) {
+        let members = start..(start + search.members()).min(particles.end);
+        c.grid.neighbours(&c.cells[members.clone()], ranges);
+        candidate_runs(ranges, c, runs);
+        search.cluster(c.places, runs, members.clone(), c.radius * c.radius, near);
+        // The members are near themselves, and follow each other among the places found.
+        let own = near.places.iter().position(|&place| place as usize == start);
+        for (k, mask) in near.masks[own.unwrap_or(0)..]
+            .iter_mut()
+            .take(members.len())
+            .enumerate()
+        {
+            *mask &= !(1 << k);
         }
-        let begin = scratch.len();
-        let own = Vec3::new(c.places[0][i], c.places[1][i], c.places[2][i]);
-        search.append(c.places, &runs, own, c.radius * c.radius, i as u32, scratch);
-        if let Some(leave_out) = exclusions {
-            let mut kept = begin;
-            for at in begin..scratch.len() {
-                if !leave_out(i as u32, scratch[at]) {
-                    scratch[kept] = scratch[at];
-                    kept += 1;
+        for (k, i) in members.enumerate() {
+            let begin = entries.len();
+            search.of_member(near, k, entries);
+            if let Some(e) = exclusions.filter(|e| !e.partners(i).is_empty()) {
+                let mut kept = begin;
+                for at in begin..entries.len() {
+                    let place = entries[at];
+                    if e.partners(i).binary_search(&e.id(place)).is_err() || !e.is_bonded(i, place) {
+                        entries[kept] = place;
+                        kept += 1;
+                    }
                 }
+                entries.truncate(kept);
             }
-            scratch.truncate(kept);
+            entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
+            block.starts[i + 1 - particles.start] = entries.len() as u32;
         }
-        scratch.resize(begin + (scratch.len() - begin).next_multiple_of(c.width), far);
-        block.starts[i + 1 - first] = scratch.len() as u32;
     }
-    block.entries.clear();
-    if block.entries.capacity() < scratch.len() {
-        // Room for a radius one hundredth longer, and for chance.
-        block.entries = Vec::with_capacity(scratch.len() + scratch.len() / 20);
+    refill(&mut block.entries, entries);
+}
+
+/// Copies, with room for a radius one hundredth longer, and for chance.
+pub(super) fn refill(to: &mut Vec<u32>, from: &[u32]) {
+    to.clear();
+    if to.capacity() < from.len() {
+        *to = Vec::with_capacity(from.len() + from.len() / 20);
     }
-    block.entries.extend_from_slice(scratch);
+    to.extend_from_slice(from);
 }
 
 /// Turns ranges of cells into runs of places, particles first, joining runs that touch.
-fn candidate_runs(ranges: &[(u32, u32)], c: &Candidates, runs: &mut Vec<Range<usize>>) {
+pub(super) fn candidate_runs(ranges: &[(u32, u32)], c: &Candidates, runs: &mut Vec<Range<usize>>) {
     runs.clear();
     for (starts, base) in [(c.particle_starts, 0), (c.image_starts, c.particles)] {
         for &(first, end) in ranges {

@@ -2,7 +2,7 @@
 //!
 //! A [`Chart`] is data; its layout is a list of marks in named inks. As SVG the inks are CSS classes,
 //! so that an inlined chart follows the reader's light or dark scheme ([`STYLE`]); as PNG they are the
-//! light scheme's colours. Letters in a PNG are Noto Sans, embedded (`assets/fonts`, Apache-2.0).
+//! light scheme's colours. Letters in a PNG are DejaVu Sans, embedded (`assets/fonts`, which holds its licence).
 //! [`Scenery`] paints particles as shaded spheres.
 
 mod camera;

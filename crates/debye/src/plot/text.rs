@@ -1,13 +1,13 @@
-//! Text in pictures: Noto Sans, with raised and lowered figures made from the ordinary ones.
+//! Text in pictures: DejaVu Sans, with raised and lowered figures made from the ordinary ones.
 
 use std::sync::LazyLock;
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
 
 static REGULAR: LazyLock<Option<FontRef<'static>>> =
-    LazyLock::new(|| FontRef::try_from_slice(include_bytes!("../../assets/fonts/NotoSans-Regular.ttf")).ok());
+    LazyLock::new(|| FontRef::try_from_slice(include_bytes!("../../assets/fonts/DejaVuSans.ttf")).ok());
 static BOLD: LazyLock<Option<FontRef<'static>>> =
-    LazyLock::new(|| FontRef::try_from_slice(include_bytes!("../../assets/fonts/NotoSans-Bold.ttf")).ok());
+    LazyLock::new(|| FontRef::try_from_slice(include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf")).ok());
 
 fn font(bold: bool) -> Option<&'static FontRef<'static>> {
     if bold { BOLD.as_ref() } else { REGULAR.as_ref() }

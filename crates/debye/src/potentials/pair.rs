@@ -88,8 +88,8 @@ pub trait PairPotential: Send + Sync + 'static {
     /// truncation included, by that product.
     const USES_CHARGES: bool = false;
 
-    /// Whether the CPU gets kernels of its own for steps that need no energies: a third faster
-    /// there, at the price of a longer build of the program.
+    /// Whether the formula is cheap and common enough that the CPU gets kernels of its own for it: over
+    /// lists of clusters, and for steps that need no energies. The price is a longer build of the program.
     const TUNED: bool = false;
 
     /// Refuses parameters that make no sense.
@@ -189,6 +189,8 @@ pub trait PairFamily: PairKernels + Send + Sync {
     fn parameters(&self) -> &'static [Parameter];
     /// Whether charges matter.
     fn uses_charges(&self) -> bool;
+    /// Whether the CPU has kernels of its own for it.
+    fn is_tuned(&self) -> bool;
     /// Refuses parameters that make no sense.
     fn check(&self, p: Parameters) -> Result<(), ParameterError>;
     /// Precomputes coefficients.
@@ -238,6 +240,9 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
     }
     fn uses_charges(&self) -> bool {
         P::USES_CHARGES
+    }
+    fn is_tuned(&self) -> bool {
+        P::TUNED
     }
     fn check(&self, p: Parameters) -> Result<(), ParameterError> {
         p.check_finite(P::PARAMETERS)?;

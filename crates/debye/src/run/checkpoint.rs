@@ -13,7 +13,8 @@ use super::codec::{CodecError, Reader, Writer};
 use crate::input::Simulation;
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
-const VERSION: u64 = 1;
+/// The version of the content that is written and read.
+pub const VERSION: u64 = 2;
 /// How the names of checkpoints begin that are being written; a killed run leaves one behind.
 pub(super) const UNFINISHED: &str = ".unfinished-checkpoint-";
 
@@ -28,12 +29,25 @@ pub struct Checkpoint {
     pub device: String,
     /// The engine's state.
     pub engine: Vec<u8>,
-    /// How far each output file was written: bytes and frames.
-    pub outputs: Vec<Written>,
-    /// The state of each analysis.
-    pub analyses: Vec<Vec<u8>>,
+    /// How far each output had come.
+    pub outputs: Vec<Record>,
     /// Seconds of computing so far.
     pub seconds: f64,
+}
+
+/// How far an output had come; a run that goes on finds it by its file and its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Its file, in the output folder.
+    pub file: String,
+    /// What it is: a table, a trajectory, an analysis.
+    pub kind: String,
+    /// Checksum of what goes into it.
+    pub content: u32,
+    /// How far the file was written.
+    pub written: Written,
+    /// What an analysis has gathered.
+    pub state: Vec<u8>,
 }
 
 /// How far an output file was written.
@@ -94,10 +108,12 @@ impl Checkpoint {
         let (head, tail) = self.encode();
         let parts = [&head[..], &self.engine[..], &tail[..]];
         let length: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        let mut file = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempfile_in(folder)
-            .map_err(io)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(UNFINISHED);
+        // As any other file: temporary ones are for their owner alone unless said.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder).map_err(io)?;
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
         put(MAGIC)?;
         put(&VERSION.to_le_bytes())?;
@@ -239,12 +255,14 @@ impl Checkpoint {
         let head = w.finish();
         let mut w = Writer::new();
         w.u64(self.outputs.len() as u64);
-        for written in &self.outputs {
-            w.u64(written.bytes);
-            w.u64(written.frames);
+        for record in &self.outputs {
+            w.text(&record.file);
+            w.text(&record.kind);
+            w.u64(u64::from(record.content));
+            w.u64(record.written.bytes);
+            w.u64(record.written.frames);
+            w.bytes(&record.state);
         }
-        w.u64(self.analyses.len() as u64);
-        self.analyses.iter().for_each(|a| w.bytes(a));
         w.f64(self.seconds);
         (head, w.finish())
     }
@@ -258,14 +276,16 @@ impl Checkpoint {
         let (step, device, engine) = (r.u64()?, r.text()?, r.bytes()?.to_vec());
         let mut outputs = Vec::new();
         for _ in 0..r.u64()? {
-            outputs.push(Written {
-                bytes: r.u64()?,
-                frames: r.u64()?,
+            outputs.push(Record {
+                file: r.text()?,
+                kind: r.text()?,
+                content: r.u64()? as u32,
+                written: Written {
+                    bytes: r.u64()?,
+                    frames: r.u64()?,
+                },
+                state: r.bytes()?.to_vec(),
             });
-        }
-        let mut analyses = Vec::new();
-        for _ in 0..r.u64()? {
-            analyses.push(r.bytes()?.to_vec());
         }
         Ok(Self {
             fingerprint,
@@ -273,7 +293,6 @@ impl Checkpoint {
             device,
             engine,
             outputs,
-            analyses,
             seconds: r.f64()?,
         })
     }
@@ -317,22 +336,7 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
     masses.f64s(&system.particles.masses);
     masses.f64s(&system.particles.charges);
     masses.u32s(&system.particles.species);
-    let o = &simulation.output;
-    let files = (
-        o.table.as_ref().map(|t| &t.file),
-        o.trajectories
-            .iter()
-            .map(|t| (&t.file, t.unwrap, &t.species))
-            .collect::<Vec<_>>(),
-        simulation
-            .analyses
-            .iter()
-            .map(|a| (&a.kind, &a.file))
-            .collect::<Vec<_>>(),
-    );
-    let parts: [(&str, String); 8] = [
-        // How often is free to change.
-        ("the files of [output] or [[analyze]]", format!("{files:?}")),
+    let parts: [(&str, String); 7] = [
         ("the number of particles", system.particles.len().to_string()),
         (
             "units or species",

@@ -20,6 +20,14 @@ const FEWEST_ROWS: usize = 10;
 impl Running<'_> {
     pub(super) fn conclude(mut self, outcome: Outcome, seconds: f64) -> Result<Summary, RunError> {
         let last_step = self.engine.step_number();
+        let held = self.engine.barostat_held();
+        if held > 0 {
+            self.notes.push(format!(
+                "the barostat was held to 10 % of a length at once, {held} times so far: the pressure is far from its \
+                 target, and meanwhile does not relax in the `time` asked for. Minimise first, begin nearer to the \
+                 target, or give [barostat] a longer `time`"
+            ));
+        }
         let timestep = self.simulation.dynamics.timestep;
         let steps = last_step - self.first_step;
         let md = self.simulation.system.units == Units::Md;
@@ -27,6 +35,7 @@ impl Running<'_> {
             (md && seconds > 0.0).then(|| steps as f64 * timestep * 1e-3 / seconds * 86_400.0);
         if outcome == Outcome::Finished {
             self.write_structures()?;
+            self.outputs.finish()?;
         }
         let analyses = self.write_analyses()?;
         self.picture("last.png", true)?;

@@ -60,6 +60,44 @@ pub enum RunError {
         /// The length it had.
         expected: u64,
     },
+    /// An output file of the run that is to go on is not there any more.
+    #[error(
+        "{} is missing: {written} were in it when the checkpoint of step {step} was made. Put it back; or go on without \
+         it by leaving it out of the input or giving the output another `file`, which then begins at step {step}",
+        file.display()
+    )]
+    Lost {
+        /// The file.
+        file: PathBuf,
+        /// How much was in it.
+        written: String,
+        /// The step of the checkpoint.
+        step: u64,
+    },
+    /// Something else is to be written to a file than was so far.
+    #[error(
+        "{} cannot be continued: {what} changed since the checkpoint of step {step}. Undo the change, or give the output \
+         another `file`, which then begins at step {step}",
+        file.display()
+    )]
+    OtherContent {
+        /// The file.
+        file: PathBuf,
+        /// What is not the same.
+        what: &'static str,
+        /// The step of the checkpoint.
+        step: u64,
+    },
+    /// An output that is new to a run that goes on would replace a file.
+    #[error(
+        "{} is there already, but it is no output of the checkpoint that the run goes on from. Move it away, or give the \
+         output another `file`",
+        file.display()
+    )]
+    Taken {
+        /// The file.
+        file: PathBuf,
+    },
     /// A table that cannot be read.
     #[error("{}:{line}: `{found}` is not a row of {expected} numbers", file.display())]
     Table {

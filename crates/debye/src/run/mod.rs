@@ -15,13 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{engine, inspect_folder, resumed_engine, with_threads};
+pub use start::{engine, inspect, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
 use crate::backend::{Backend, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
 use checkpoint::{Checkpoint, fingerprint};
-use outputs::Outputs;
+use outputs::{Known, Outputs};
+use table::TableLayout;
 
 /// What to do with an output folder that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +135,7 @@ impl<'a> Running<'a> {
             file: "run.checkpoint".into(),
             keep: 2,
         });
-        inspect_folder(simulation, options.existing)?;
+        inspect(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         notes.extend(start::coarse_coordinates(simulation));
         let found = match options.existing {
@@ -150,6 +151,8 @@ impl<'a> Running<'a> {
                         .map(|why| format!("{why}; the one before it was taken")),
                 );
                 let mut engine = start::resumed_engine(simulation, &saved.engine)?;
+                let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+                let known = Known::find(simulation, &folder, &layout, &saved)?;
                 start::prepare_folder(&folder, options.existing, simulation)?;
                 if !start::same_device(&saved.device, &engine.device()) {
                     let (then, here) = (&saved.device, engine.device());
@@ -157,9 +160,14 @@ impl<'a> Running<'a> {
                         "begun on {then}, continued on {here}: the bits may differ from one run"
                     ));
                 }
-                let example = engine.observe()?;
-                let written = (&saved.outputs[..], &saved.analyses[..]);
-                let outputs = Outputs::open(simulation, &folder, &example, Some(written))?;
+                let mut outputs = Outputs::open(simulation, &folder, layout, &known)?;
+                outputs.record_fresh(engine.as_mut())?;
+                if saved.step >= simulation.run.steps {
+                    notes.push(format!(
+                        "nothing is left to do: the run is at step {}, and {} were asked for",
+                        saved.step, simulation.run.steps
+                    ));
+                }
                 let (first_step, seconds_before) = (saved.step, saved.seconds);
                 Self {
                     simulation,
@@ -183,8 +191,8 @@ impl<'a> Running<'a> {
                 if let Some(m) = &simulation.minimize {
                     notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
                 }
-                let example = engine.observe()?;
-                let mut outputs = Outputs::open(simulation, &folder, &example, None)?;
+                let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+                let mut outputs = Outputs::open(simulation, &folder, layout, &Known::default())?;
                 outputs.record(engine.as_mut())?;
                 Self {
                     simulation,
@@ -263,12 +271,6 @@ impl<'a> Running<'a> {
             device: self.engine.device(),
             engine: self.engine.save(),
             outputs,
-            analyses: self
-                .outputs
-                .measurements
-                .iter()
-                .map(|m| m.analysis.save())
-                .collect(),
             seconds: self.seconds_before + self.began.elapsed().as_secs_f64(),
         };
         checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;

@@ -1,4 +1,4 @@
-//! The files a run writes while it goes on, all cut back together when it resumes.
+//! The files a run writes while it goes on; those it has written before are cut back together when it resumes.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use debye_io::{Format, WriteFrames, create_writer, open_append};
 
 use super::RunError;
-use super::checkpoint::Written;
+use super::checkpoint::{Checkpoint, Record, Written};
 use super::export::{Export, unwrapped};
 use super::table::{Table, TableLayout};
 use crate::analyse::{
     Analysis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window,
 };
-use crate::backend::{Backend, Observation};
-use crate::input::{AnalysisKind, AnalysisPlan, Simulation, TrajectoryPlan};
+use crate::backend::Backend;
+use crate::input::{AnalysisKind, AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
 use crate::system::Particles;
 
 struct TrajectoryFile {
@@ -21,6 +21,13 @@ struct TrajectoryFile {
     plan: TrajectoryPlan,
     export: Export,
     writer: Box<dyn WriteFrames>,
+    fresh: bool,
+}
+
+struct TableFile {
+    every: u64,
+    file: Table,
+    fresh: bool,
 }
 
 /// An analysis and when it looks.
@@ -29,43 +36,156 @@ pub struct Measurement {
     pub plan: AnalysisPlan,
     /// The accumulator.
     pub analysis: Box<dyn Analysis>,
+    fresh: bool,
 }
 
 /// Everything that is written or measured on the way.
 pub struct Outputs {
     title: String,
-    table: Option<(u64, Table)>,
+    plan: OutputPlan,
+    table: Option<TableFile>,
     layout: TableLayout,
     trajectories: Vec<TrajectoryFile>,
     /// Analyses.
     pub measurements: Vec<Measurement>,
 }
 
+/// Kinds of outputs, as checkpoints call them.
+const TABLE: &str = "table";
+const TRAJECTORY: &str = "trajectory";
+const ANALYSIS: &str = "analysis";
+
+/// What goes into an output, for a checkpoint: where it changes, a file cannot be continued.
+fn content(text: &str) -> u32 {
+    crc32fast::hash(text.as_bytes())
+}
+
+fn trajectory_content(plan: &TrajectoryPlan) -> u32 {
+    content(&format!("{} {:?}", plan.unwrap, plan.species))
+}
+
+fn analysis_content(plan: &AnalysisPlan) -> u32 {
+    content(&format!("{:?}", plan.kind))
+}
+
+/// The outputs of a plan that a checkpoint knows, in the order of the plan; none where a run begins.
+#[derive(Default)]
+pub struct Known<'a> {
+    table: Option<&'a Record>,
+    trajectories: Vec<Option<&'a Record>>,
+    analyses: Vec<Option<&'a Record>>,
+}
+
+impl<'a> Known<'a> {
+    /// Finds the outputs of a run that goes on, by file and kind. Refuses what cannot be continued before
+    /// anything is changed; an output the checkpoint does not know begins now, and one that is not in the
+    /// plan any more stays as it is.
+    pub fn find(
+        simulation: &Simulation,
+        folder: &Path,
+        layout: &TableLayout,
+        checkpoint: &'a Checkpoint,
+    ) -> Result<Self, RunError> {
+        let find = |kind: &str, file: &Path, content: u32, what: &'static str| {
+            known(checkpoint, folder, kind, file, content, what)
+        };
+        let mut all = Self::default();
+        if let Some(plan) = &simulation.output.table {
+            all.table = find(TABLE, &plan.file, content(&layout.header()), "its columns")?;
+        }
+        for plan in &simulation.output.trajectories {
+            let content = trajectory_content(plan);
+            all.trajectories.push(find(
+                TRAJECTORY,
+                &plan.file,
+                content,
+                "the `species` written, or whether they are wrapped,",
+            )?);
+        }
+        for plan in &simulation.analyses {
+            let content = analysis_content(plan);
+            all.analyses
+                .push(find(ANALYSIS, &plan.file, content, "what is measured")?);
+        }
+        Ok(all)
+    }
+}
+
+fn known<'a>(
+    checkpoint: &'a Checkpoint,
+    folder: &Path,
+    kind: &str,
+    file: &Path,
+    content: u32,
+    what: &'static str,
+) -> Result<Option<&'a Record>, RunError> {
+    let (path, name, step) = (folder.join(file), file.to_string_lossy(), checkpoint.step);
+    let record = checkpoint
+        .outputs
+        .iter()
+        .find(|r| r.kind == kind && r.file == name);
+    let Some(record) = record else {
+        return if path.exists() {
+            Err(RunError::Taken { file: path })
+        } else {
+            Ok(None)
+        };
+    };
+    if record.content != content {
+        return Err(RunError::OtherContent {
+            file: path,
+            what,
+            step,
+        });
+    }
+    // What an analysis has gathered is in the checkpoint itself.
+    if kind == ANALYSIS {
+        return Ok(Some(record));
+    }
+    let Written { bytes, frames } = record.written;
+    match std::fs::metadata(&path) {
+        Ok(found) if found.len() >= bytes => Ok(Some(record)),
+        Ok(found) => Err(RunError::Shorter {
+            file: path,
+            length: found.len(),
+            expected: bytes,
+        }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(RunError::Lost {
+            file: path,
+            written: format!("{frames} {}", if kind == TABLE { "rows" } else { "frames" }),
+            step,
+        }),
+        Err(e) => Err(RunError::read(&path, e)),
+    }
+}
+
 impl Outputs {
-    /// New files in the output folder, or those of a checkpoint cut back to where it saw them.
+    /// New files in the output folder; those a checkpoint knows are cut back to where it saw them.
     pub fn open(
         simulation: &Simulation,
         folder: &Path,
-        example: &Observation,
-        resume: Option<(&[Written], &[Vec<u8>])>,
+        layout: TableLayout,
+        known: &Known,
     ) -> Result<Self, RunError> {
-        let layout = TableLayout::new(&simulation.system, example);
-        let mut written = resume.map(|(w, _)| w.iter().copied());
-        let mut next = || written.as_mut().map(|w| w.next().unwrap_or_default());
         let mut table = None;
         if let Some(plan) = &simulation.output.table {
             let path = folder.join(&plan.file);
-            let file = match next() {
-                Some(w) => Table::resume(&path, w)?,
+            let file = match known.table {
+                Some(record) => Table::resume(&path, record.written)?,
                 None => Table::create(&path, &layout)?,
             };
-            table = Some((plan.every, file));
+            table = Some(TableFile {
+                every: plan.every,
+                file,
+                fresh: known.table.is_none(),
+            });
         }
         let mut trajectories = Vec::new();
-        for plan in &simulation.output.trajectories {
+        for (number, plan) in simulation.output.trajectories.iter().enumerate() {
             let path = folder.join(&plan.file);
             let format = Format::from_path(&path)?;
-            let writer = match next() {
+            let record = known.trajectories.get(number).copied().flatten();
+            let writer = match record.map(|r| r.written) {
                 Some(w) => open_append(&path, format, w.bytes, w.frames)?,
                 None => create_writer(&path, format)?,
             };
@@ -75,21 +195,25 @@ impl Outputs {
                 plan: plan.clone(),
                 export,
                 writer,
+                fresh: record.is_none(),
             });
         }
         let mut measurements = Vec::new();
         for (number, plan) in simulation.analyses.iter().enumerate() {
             let mut analysis = analysis(&plan.kind, simulation)?;
-            if let Some(state) = resume.and_then(|(_, states)| states.get(number)) {
-                analysis.restore(state)?;
+            let record = known.analyses.get(number).copied().flatten();
+            if let Some(record) = record {
+                analysis.restore(&record.state)?;
             }
             measurements.push(Measurement {
                 plan: plan.clone(),
                 analysis,
+                fresh: record.is_none(),
             });
         }
         Ok(Self {
             title: simulation.title.clone(),
+            plan: simulation.output.clone(),
             table,
             layout,
             trajectories,
@@ -104,26 +228,31 @@ impl Outputs {
 
     /// Whether the table wants a row at this step.
     pub fn wants_row(&self, step: u64) -> bool {
-        self.table
-            .as_ref()
-            .is_some_and(|(every, _)| step.is_multiple_of(*every))
+        self.table.as_ref().is_some_and(|t| step.is_multiple_of(t.every))
     }
 
     /// Writes and measures all that is due at the engine's step.
     pub fn record(&mut self, engine: &mut dyn Backend) -> Result<(), RunError> {
+        self.record_of(engine, |_| true)
+    }
+
+    /// The same for outputs that begin at this step: the others have it already.
+    pub fn record_fresh(&mut self, engine: &mut dyn Backend) -> Result<(), RunError> {
+        self.record_of(engine, |fresh| fresh)
+    }
+
+    /// Writes and measures what is due; `wanted` is asked with whether an output has just begun.
+    fn record_of(&mut self, engine: &mut dyn Backend, wanted: fn(bool) -> bool) -> Result<(), RunError> {
         let step = engine.step_number();
-        let due = |every: u64| step.is_multiple_of(every);
-        let time = if self.wants_row(step) {
+        let due = |every: u64, fresh: bool| step.is_multiple_of(every) && wanted(fresh);
+        let mut time = None;
+        if let Some(table) = self.table.as_mut().filter(|t| due(t.every, t.fresh)) {
             let observation = engine.observe()?;
-            if let Some((_, table)) = &mut self.table {
-                table.add(&self.layout.row(&observation))?;
-            }
-            Some(observation.time)
-        } else {
-            None
-        };
-        let frames = self.trajectories.iter().any(|t| due(t.plan.every));
-        let looks = self.measurements.iter().any(|m| due(m.plan.every));
+            table.file.add(&self.layout.row(&observation))?;
+            time = Some(observation.time);
+        }
+        let frames = self.trajectories.iter().any(|t| due(t.plan.every, t.fresh));
+        let looks = self.measurements.iter().any(|m| due(m.plan.every, m.fresh));
         if !frames && !looks {
             return Ok(());
         }
@@ -132,7 +261,11 @@ impl Outputs {
             None => engine.observe()?.time,
         };
         let (particles, cell) = (engine.particles(), engine.cell());
-        for t in self.trajectories.iter_mut().filter(|t| due(t.plan.every)) {
+        for t in self
+            .trajectories
+            .iter_mut()
+            .filter(|t| due(t.plan.every, t.fresh))
+        {
             let frame = t.export.frame(&particles, &cell, step, time, &self.title);
             if let Err(e) = t.writer.write_frame(t.export.atoms(), &frame) {
                 // A full disk leaves whole frames, as far as it lets us.
@@ -155,31 +288,64 @@ impl Outputs {
                 velocities: Some(&particles.velocities),
                 species: &particles.species,
             };
-            for m in self.measurements.iter_mut().filter(|m| due(m.plan.every)) {
+            for m in self
+                .measurements
+                .iter_mut()
+                .filter(|m| due(m.plan.every, m.fresh))
+            {
                 m.analysis.add(&snapshot)?;
             }
         }
         Ok(())
     }
 
-    /// Hands everything to the disk and says how far each file goes.
-    pub fn sync(&mut self) -> Result<Vec<Written>, RunError> {
-        let mut written = Vec::new();
-        if let Some((_, table)) = &mut self.table {
-            written.push(table.sync()?);
+    /// Hands everything to the disk and says how far each output has come.
+    pub fn sync(&mut self) -> Result<Vec<Record>, RunError> {
+        let mut records = Vec::new();
+        let mut put = |kind: &str, file: &Path, content: u32, written: Written, state: Vec<u8>| {
+            records.push(Record {
+                file: file.to_string_lossy().into_owned(),
+                kind: kind.to_owned(),
+                content,
+                written,
+                state,
+            });
+        };
+        if let (Some(table), Some(plan)) = (&mut self.table, &self.plan.table) {
+            let columns = content(&self.layout.header());
+            put(TABLE, &plan.file, columns, table.file.sync()?, Vec::new());
         }
         for t in &mut self.trajectories {
             t.writer.flush()?;
-            written.push(Written {
+            let written = Written {
                 bytes: t.writer.bytes_written(),
                 frames: t.writer.frames_written(),
-            });
+            };
+            put(
+                TRAJECTORY,
+                &t.plan.file,
+                trajectory_content(&t.plan),
+                written,
+                Vec::new(),
+            );
         }
-        Ok(written)
+        for m in &self.measurements {
+            let (content, state) = (analysis_content(&m.plan), m.analysis.save());
+            put(ANALYSIS, &m.plan.file, content, Written::default(), state);
+        }
+        Ok(records)
+    }
+
+    /// Writes what closes the files. A run that goes on cuts it off again.
+    pub fn finish(&mut self) -> Result<(), RunError> {
+        for t in &mut self.trajectories {
+            t.writer.finish()?;
+        }
+        Ok(())
     }
 
     fn periods(&self) -> impl Iterator<Item = u64> + '_ {
-        let table = self.table.iter().map(|(every, _)| *every);
+        let table = self.table.iter().map(|t| t.every);
         let trajectories = self.trajectories.iter().map(|t| t.plan.every);
         table
             .chain(trajectories)

@@ -26,8 +26,10 @@ fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
         .map_err(|_| RunError::Threads(number))
 }
 
-/// Refuses an output folder that is not to be written to; [`run`](super::run) does so too. Nothing is changed.
-pub fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
+/// Refuses a device that is not there and an output folder that is not to be written to; [`run`](super::run)
+/// does so too. Nothing is changed.
+pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
+    settings(simulation)?;
     let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
     if folder.exists() && !folder.is_dir() {
@@ -139,7 +141,9 @@ pub(super) fn prepare_folder(
 /// Whether two descriptions of a device differ at most in the number of threads, which changes nothing.
 pub(super) fn same_device(a: &str, b: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
-        let kept = text.split(", ").filter(|part| !part.ends_with(" threads"));
+        let kept = text
+            .split(", ")
+            .filter(|part| !part.ends_with(" threads") && !part.ends_with(" thread"));
         kept.map(str::to_owned).collect()
     };
     parts(a) == parts(b)
@@ -182,6 +186,7 @@ fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
         },
         drift_tolerance: simulation.neighbors.drift_tolerance,
         instruction_set: None,
+        lists: simulation.neighbors.lists,
     })
 }
 

@@ -42,7 +42,8 @@ const VOLUME: Dimension = Dimension {
 };
 
 impl TableLayout {
-    /// The columns for a system, with the terms of an observation.
+    /// The columns for a system, with the terms of an observation. Pressure, volume and density are those of cells
+    /// that have a volume.
     pub fn new(system: &System, example: &Observation) -> Self {
         let u = system.units;
         let readable = |d: Dimension| u.readable(d).1;
@@ -54,12 +55,16 @@ impl TableLayout {
             ("total".into(), readable(Dimension::ENERGY)),
             ("conserved".into(), readable(Dimension::ENERGY)),
             ("temperature".into(), readable(Dimension::TEMPERATURE)),
-            ("pressure".into(), readable(Dimension::PRESSURE)),
-            ("volume".into(), readable(VOLUME)),
-            ("density".into(), readable(DENSITY)),
         ];
-        for axis in ["xx", "yy", "zz"] {
-            columns.push((format!("pressure {axis}"), readable(Dimension::PRESSURE)));
+        if example.cell.has_volume() {
+            columns.extend([
+                ("pressure".into(), readable(Dimension::PRESSURE)),
+                ("volume".into(), readable(VOLUME)),
+                ("density".into(), readable(DENSITY)),
+            ]);
+            for axis in ["xx", "yy", "zz"] {
+                columns.push((format!("pressure {axis}"), readable(Dimension::PRESSURE)));
+            }
         }
         for (name, _) in &example.terms {
             columns.push((format!("term {name}"), readable(Dimension::ENERGY)));
@@ -82,8 +87,7 @@ impl TableLayout {
 
     /// A row.
     pub fn row(&self, o: &Observation) -> Vec<f64> {
-        let pressure = self.units.readable(Dimension::PRESSURE).0;
-        let volume = o.cell.volume();
+        let unit = self.units.readable(Dimension::PRESSURE).0;
         let mut row = vec![
             o.step as f64,
             o.time,
@@ -92,16 +96,22 @@ impl TableLayout {
             o.total(),
             o.bath.map_or(f64::NAN, |bath| o.total() + bath),
             o.temperature,
-            o.pressure() * pressure,
-            volume,
-            self.mass / volume * self.units.readable(DENSITY).0,
         ];
-        row.extend(o.pressure_tensor[..3].iter().map(|p| p * pressure));
+        if let Some(pressure) = o.pressure() {
+            let volume = o.cell.volume();
+            row.extend([
+                pressure * unit,
+                volume,
+                self.mass / volume * self.units.readable(DENSITY).0,
+            ]);
+            row.extend(o.pressure_tensor[..3].iter().map(|p| p * unit));
+        }
         row.extend(o.terms.iter().map(|(_, energy)| energy));
         row
     }
 
-    fn header(&self) -> String {
+    /// The first line of the file.
+    pub(super) fn header(&self) -> String {
         let name = |c: &TableColumn| {
             if c.unit.is_empty() {
                 c.name.clone()
@@ -135,7 +145,7 @@ impl Table {
         Ok(table)
     }
 
-    /// An existing file, cut back to where a checkpoint saw it.
+    /// An existing file that is long enough, cut back to where a checkpoint saw it.
     pub fn resume(path: &Path, written: Written) -> Result<Self, RunError> {
         let fail = |e| RunError::write(path, e);
         let mut file = OpenOptions::new()
@@ -143,14 +153,6 @@ impl Table {
             .write(true)
             .open(path)
             .map_err(fail)?;
-        let length = file.metadata().map_err(fail)?.len();
-        if length < written.bytes {
-            return Err(RunError::Shorter {
-                file: path.to_path_buf(),
-                length,
-                expected: written.bytes,
-            });
-        }
         file.set_len(written.bytes).map_err(fail)?;
         file.seek(SeekFrom::End(0)).map_err(fail)?;
         Ok(Self {

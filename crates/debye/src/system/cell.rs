@@ -85,6 +85,12 @@ impl Cell {
         self.vectors.x.x * self.vectors.y.y * self.vectors.z.z
     }
 
+    /// Whether its volume is that of what it holds: only where it repeats in all directions. An open direction ends
+    /// wherever somebody put the face, so that pressure and density would be arbitrary.
+    pub fn has_volume(&self) -> bool {
+        self.periodic == [true; 3]
+    }
+
     /// Distances between opposite faces.
     pub fn heights(&self) -> Vec3<f64> {
         let columns = self.inverse.transpose();

@@ -21,16 +21,13 @@ pub enum VelocityError {
     /// A temperature that is none.
     #[error("temperature is {0}; expected zero or a positive number")]
     Temperature(f64),
-    /// No motion is left once the centre of mass rests.
-    #[error("{particles} particle(s) at rest on average cannot have a temperature; at least 2 are needed")]
-    TooFew {
-        /// How many there are.
-        particles: usize,
-    },
+    /// Nobody to move.
+    #[error("there are no particles to give velocities to")]
+    Empty,
 }
 
 /// Gives all particles velocities of the Maxwell–Boltzmann distribution, removes the total momentum and
-/// scales to exactly this temperature for 3N − 3 degrees of freedom.
+/// scales to exactly this temperature for [`degrees_of_freedom`]. A lone particle keeps its momentum.
 ///
 /// The normals are those of step 0 of [`stream::VELOCITIES`] of the seed: a particle's velocity before
 /// removal and scaling depends on its index, its mass and the seed only.
@@ -44,8 +41,8 @@ pub fn thermalise(system: &mut System, temperature: f64, seed: u64) -> Result<()
         return Ok(());
     }
     check_masses(system)?;
-    if n < 2 {
-        return Err(VelocityError::TooFew { particles: n });
+    if n == 0 {
+        return Err(VelocityError::Empty);
     }
     let kt = system.units.boltzmann() * temperature;
     let philox = Philox::new(seed);
@@ -56,13 +53,24 @@ pub fn thermalise(system: &mut System, temperature: f64, seed: u64) -> Result<()
         .enumerate()
         .map(|(i, &mass)| Vec3::from(philox.normals(0, i as u32, stream::VELOCITIES)) * (kt / mass).sqrt())
         .collect();
-    remove_momentum(system)?;
-    let degrees_of_freedom = 3.0 * (n as f64 - 1.0);
-    let factor = (temperature / self::temperature(system, degrees_of_freedom)).sqrt();
+    if n > 1 {
+        remove_momentum(system)?;
+    }
+    let factor = (temperature / self::temperature(system, degrees_of_freedom(n))).sqrt();
     for v in &mut system.particles.velocities {
         *v = *v * factor;
     }
     Ok(())
+}
+
+/// Degrees of freedom of the motion of so many particles whose centre of mass rests: 3N − 3. A lone particle
+/// has its three: relative to itself it could not move at all.
+pub fn degrees_of_freedom(particles: usize) -> f64 {
+    match particles {
+        0 => 0.0,
+        1 => 3.0,
+        n => 3.0 * (n as f64 - 1.0),
+    }
 }
 
 /// Σ m v² / 2, summed in the order of the particles.
@@ -193,6 +201,22 @@ mod tests {
         }
     }
 
+    /// The kinetic energy is 3/2 kT exactly, the direction follows from the seed.
+    #[test]
+    fn a_lone_particle_keeps_its_momentum() {
+        let one = build::lattice(Lattice::Sc, [1, 1, 1])
+            .spacing(1.0)
+            .build()
+            .unwrap();
+        let drawn = |seed| {
+            let mut one = one.clone();
+            thermalise(&mut one, 0.7, seed).unwrap();
+            assert!((kinetic_energy(&one) - 1.5 * 0.7).abs() < 1e-14);
+            momentum(&one)
+        };
+        assert!((drawn(1) - drawn(2)).norm() > 1e-3);
+    }
+
     #[test]
     fn impossible_masses_and_temperatures() {
         for mass in [0.0, -1.0, f64::INFINITY, f64::NAN] {
@@ -209,10 +233,8 @@ mod tests {
             .spacing(1.0)
             .build()
             .unwrap();
-        assert_eq!(
-            thermalise(&mut one, 1.0, 0),
-            Err(VelocityError::TooFew { particles: 1 })
-        );
         assert_eq!(thermalise(&mut one, 0.0, 0), Ok(()));
+        one.particles = Default::default();
+        assert_eq!(thermalise(&mut one, 1.0, 0), Err(VelocityError::Empty));
     }
 }

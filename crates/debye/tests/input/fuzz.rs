@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use crate::{ARGON, CHAIN, SALT};
 
 fn try_parse(text: &str) {
-    let options = InputOptions { max_particles: 5000 };
+    let options = InputOptions {
+        max_particles: 5000,
+        ..InputOptions::default()
+    };
     // A folder without files: nothing of the machine is opened.
     if let Err(error) = Simulation::parse_with(text, "/nonexistent/folder", "fuzz.toml", &options) {
         let shown = error.to_string();

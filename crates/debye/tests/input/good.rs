@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use debye::backend::Precision;
+use debye::backend::{ListKind, Precision};
 use debye::input::{AnalysisKind, Buffer, DeviceChoice, Minimize, MinimizeKind, Simulation};
 use debye::integrate::{BarostatKind, Coupling, Scheme, ThermostatKind};
 use debye::system::{Units, velocities};
@@ -141,6 +141,7 @@ max_displacement = "0.2 Å"
 [neighbors]
 buffer = "1 Å"
 drift_tolerance = 1e-5
+lists = "particles"
 [[analyze]]
 kind = "rdf"
 every = 10
@@ -208,8 +209,8 @@ remove_momentum_every = 50"#,
     };
     assert_eq!(s.minimize, Some(minimize));
     assert_eq!(
-        (s.neighbors.buffer, s.neighbors.drift_tolerance),
-        (Buffer::Length(0.1), Some(1e-5))
+        (s.neighbors.buffer, s.neighbors.drift_tolerance, s.neighbors.lists),
+        (Buffer::Length(0.1), Some(1e-5), Some(ListKind::Particles))
     );
     assert_eq!(
         (s.run.precision, s.run.device),

@@ -1,12 +1,12 @@
-//! The engine against a plain loop over all pairs, for every pair potential, instruction set and precision.
+//! The engine against the reference, for every pair potential, instruction set and precision.
 
 use debye::backend::cpu::CpuEngine;
 use debye::backend::cpu::simd::InstructionSet;
+use debye::backend::reference::{self, Evaluation};
 use debye::backend::{Precision, Settings};
-use debye::expr::Vec3;
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Dynamics, Scheme};
-use debye::potentials::{PAIRS, Pair, PairFamily};
+use debye::potentials::{PAIRS, PairFamily};
 use debye::system::{Cell, System, Units, build};
 use debye::truncation::Truncation;
 
@@ -21,7 +21,7 @@ pub fn check() -> Result<Vec<Finding>, Failure> {
     let mut examples = Vec::new();
     for family in PAIRS {
         let (system, field) = example(*family)?;
-        let reference = all_pairs(&system, &field.pairs[0]);
+        let reference = reference::evaluate(&system, &field);
         examples.push((system, field, reference));
     }
     let mut findings = Vec::new();
@@ -85,46 +85,11 @@ fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failure> {
     Ok((system, field))
 }
 
-/// Energy and forces by a loop over all pairs and nearest images.
-fn all_pairs(system: &System, term: &PairTerm) -> (f64, Vec<Vec3<f64>>) {
-    let p = &system.particles;
-    let (n, kinds) = (p.len(), system.species.len());
-    let mut energy = 0.0;
-    let mut forces = vec![Vec3::new(0.0, 0.0, 0.0); n];
-    for i in 0..n {
-        for j in i + 1..n {
-            let d = system.cell.minimum_image(p.positions[i] - p.positions[j]);
-            let row = &term.rows[p.species[i] as usize * kinds + p.species[j] as usize];
-            let r2 = d.norm2();
-            if r2 >= row.cutoff * row.cutoff {
-                continue;
-            }
-            let factor = if term.family.uses_charges() {
-                system.units.coulomb_constant() * p.charges[i] * p.charges[j]
-            } else {
-                1.0
-            };
-            let pair = Pair {
-                r2,
-                table: &term.table,
-            };
-            let u = term
-                .family
-                .truncated(term.truncation.kind(), pair, &row.coefficients, &row.truncation);
-            energy += factor * u.value;
-            let force = d * (-2.0 * factor * u.derivative);
-            forces[i] += force;
-            forces[j] -= force;
-        }
-    }
-    (energy, forces)
-}
-
 /// The larger of the errors of the energy and of any force.
 fn compare(
     system: &System,
     field: &ForceField,
-    (energy, forces): &(f64, Vec<Vec3<f64>>),
+    reference: &Evaluation,
     set: InstructionSet,
     precision: Precision,
 ) -> Result<f64, Failure> {
@@ -143,6 +108,7 @@ fn compare(
     };
     let mut engine = CpuEngine::new(system, field, &dynamics, &settings)?;
     let found = engine.observe()?.potential;
+    let (energy, forces) = (reference.potential, &reference.forces);
     let largest = forces.iter().map(|f| f.norm2()).fold(0.0, f64::max).sqrt();
     let off = engine
         .forces()

@@ -168,6 +168,34 @@ impl BondedForces {
         sums
     }
 
+    /// The link that pulls hardest at a particle.
+    pub(super) fn strongest(
+        &self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        id: u32,
+    ) -> Option<Pull> {
+        let (from, to) = (
+            self.starts[id as usize] as usize,
+            self.starts[id as usize + 1] as usize,
+        );
+        let pull = |&place: &u32| {
+            let place = place as usize;
+            let bonds = self.bonds.iter().find_map(|s| s.pull(cell, particles, place));
+            bonds
+                .or_else(|| self.angles.iter().find_map(|s| s.pull(cell, particles, place)))
+                .or_else(|| self.dihedrals.iter().find_map(|s| s.pull(cell, particles, place)))
+                .or_else(|| {
+                    self.scaled
+                        .iter()
+                        .find_map(|s| s.pull(cell, field, particles, place))
+                })
+        };
+        let pulls = self.incident[from..to].iter().filter_map(pull);
+        pulls.reduce(|most, next| if next.force > most.force { next } else { most })
+    }
+
     fn index(&mut self, particles: usize) {
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.places.len());
         fn push<const N: usize>(sorts: &[Sort<N>], pairs: &mut Vec<(u32, u32)>) {
@@ -194,6 +222,29 @@ impl BondedForces {
             self.starts[i + 1] += self.starts[i];
         }
         self.incident = pairs.into_iter().map(|(_, place)| place).collect();
+    }
+}
+
+/// What one link does to one of its particles.
+#[derive(Clone, Debug)]
+pub(super) struct Pull {
+    /// The term of the link.
+    pub(super) term: String,
+    /// Size of the force; infinite where it is none at all.
+    pub(super) force: f64,
+    /// The other particles of the link.
+    pub(super) partners: Vec<u32>,
+}
+
+impl Pull {
+    fn new(term: &str, force: Vec3<f64>, atoms: &[u32], own: usize) -> Self {
+        let size = force.norm2().sqrt();
+        let others = atoms.iter().enumerate().filter(|(k, _)| *k != own);
+        Self {
+            term: term.to_owned(),
+            force: if size.is_nan() { f64::INFINITY } else { size },
+            partners: others.map(|(_, &id)| id).collect(),
+        }
     }
 }
 
@@ -247,19 +298,34 @@ impl<const N: usize> Sort<N> {
             .map(|(places, links)| {
                 let mut sums = PairSums::default();
                 for (to, link) in places.chunks_exact_mut(N).zip(links) {
-                    let at = |a: u32| particles.positions[particles.slot_of[a as usize] as usize];
-                    let (coordinate, relative) = (self.geometry)(cell, link.atoms.map(at));
-                    let e = (self.slope)(coordinate.value, &link.row);
-                    sums.energy += e.value;
-                    for ((to, g), d) in to.iter_mut().zip(coordinate.gradient).zip(relative) {
-                        *to = g * -e.derivative;
-                        add_virial(&mut sums.virial, d, *to);
+                    let (energy, forces, relative) = self.act(cell, particles, link);
+                    sums.energy += energy;
+                    for ((to, f), d) in to.iter_mut().zip(forces).zip(relative) {
+                        *to = f;
+                        add_virial(&mut sums.virial, d, f);
                     }
                 }
                 sums
             })
             .collect();
         total(blocks)
+    }
+
+    /// Energy of a link, the forces on its particles, and where these are relative to one of them.
+    #[inline]
+    fn act(&self, cell: &Cell, particles: &Slots, link: &Bonded<N>) -> (f64, [Vec3<f64>; N], [Vec3<f64>; N]) {
+        let at = |a: u32| particles.positions[particles.slot_of[a as usize] as usize];
+        let (coordinate, relative) = (self.geometry)(cell, link.atoms.map(at));
+        let e = (self.slope)(coordinate.value, &link.row);
+        (e.value, coordinate.gradient.map(|g| g * -e.derivative), relative)
+    }
+
+    /// What the link that owns a place does to the particle of that place, if the link is of this sort.
+    fn pull(&self, cell: &Cell, particles: &Slots, place: usize) -> Option<Pull> {
+        let own = place.checked_sub(self.first)?;
+        let link = self.links.get(own / N)?;
+        let (_, forces, _) = self.act(cell, particles, link);
+        Some(Pull::new(&self.name, forces[own % N], &link.atoms, own % N))
     }
 }
 
@@ -273,38 +339,14 @@ impl Scaled {
     ) -> PairSums {
         let (mine, others) = std::mem::take(rest).split_at_mut(self.pairs.len() * 2);
         *rest = others;
-        let term = &field.pairs[self.term];
-        let species = (term.rows.len() as f64).sqrt().round() as u32;
         let blocks: Vec<PairSums> = mine
             .par_chunks_mut(BLOCK * 2)
             .zip(self.pairs.par_chunks(BLOCK))
             .map(|(places, pairs)| {
                 let mut sums = PairSums::default();
-                for (to, &(atoms, factor)) in places.chunks_exact_mut(2).zip(pairs) {
-                    let [i, j] = atoms.map(|a| particles.slot_of[a as usize] as usize);
-                    let d = cell.minimum_image(particles.positions[i] - particles.positions[j]);
-                    let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
-                    let r2 = d.norm2();
-                    let mut e = Dual {
-                        value: 0.0,
-                        derivative: 0.0,
-                    };
-                    if r2 < row.cutoff * row.cutoff {
-                        let bare = term.family.energy_and_slope(
-                            Pair {
-                                r2,
-                                table: &term.table,
-                            },
-                            &row.coefficients,
-                        );
-                        e = term.truncation.apply(bare, r2, &row.truncation);
-                    }
-                    let mut factor = factor;
-                    if term.family.uses_charges() {
-                        factor *= field.coulomb_constant * particles.charges[i] * particles.charges[j];
-                    }
-                    let force = d * (-2.0 * factor * e.derivative);
-                    sums.energy += factor * e.value;
+                for (to, pair) in places.chunks_exact_mut(2).zip(pairs) {
+                    let (energy, force, d) = self.act(cell, field, particles, pair);
+                    sums.energy += energy;
                     add_virial(&mut sums.virial, d, force);
                     (to[0], to[1]) = (force, -force);
                 }
@@ -312,6 +354,46 @@ impl Scaled {
             })
             .collect();
         total(blocks)
+    }
+
+    /// Energy of a pair, the force on its first particle, and the way there from the second.
+    fn act(
+        &self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        &(atoms, mut factor): &([u32; 2], f64),
+    ) -> (f64, Vec3<f64>, Vec3<f64>) {
+        let term = &field.pairs[self.term];
+        let species = (term.rows.len() as f64).sqrt().round() as u32;
+        let [i, j] = atoms.map(|a| particles.slot_of[a as usize] as usize);
+        let d = cell.minimum_image(particles.positions[i] - particles.positions[j]);
+        let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
+        let r2 = d.norm2();
+        let mut e = Dual {
+            value: 0.0,
+            derivative: 0.0,
+        };
+        if r2 < row.cutoff * row.cutoff {
+            let pair = Pair {
+                r2,
+                table: &term.table,
+            };
+            let bare = term.family.energy_and_slope(pair, &row.coefficients);
+            e = term.truncation.apply(bare, r2, &row.truncation);
+        }
+        if term.family.uses_charges() {
+            factor *= field.coulomb_constant * particles.charges[i] * particles.charges[j];
+        }
+        (factor * e.value, d * (-2.0 * factor * e.derivative), d)
+    }
+
+    /// As [`Sort::pull`].
+    fn pull(&self, cell: &Cell, field: &ForceField, particles: &Slots, place: usize) -> Option<Pull> {
+        let own = place.checked_sub(self.first)?;
+        let pair = self.pairs.get(own / 2)?;
+        let (_, force, _) = self.act(cell, field, particles, pair);
+        Some(Pull::new(&self.name, force, &pair.0, own % 2))
     }
 }
 

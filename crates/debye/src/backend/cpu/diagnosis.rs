@@ -1,15 +1,25 @@
 //! Which particle made a simulation explode, and why.
 
+use super::bonded::{BondedForces, Slots};
 use super::state::State;
 use super::verlet::Verlet;
 use crate::backend::Culprit;
-use crate::forces::ForceField;
+use crate::expr::Vec3;
+use crate::forces::{ForceField, PairTerm};
 use crate::potentials::Pair;
+use crate::system::Exclusions;
 
-/// Finds the particle that went furthest since the list was made, or nowhere at all, and its nearest
-/// neighbour before the last step, which was `dt` long. Where nobody has moved yet, it is the one whose
-/// force is not finite, or the largest.
-pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f64) -> Culprit {
+/// Finds the particle that went furthest since the list was made, or nowhere at all, and what acted on it
+/// before the last step, which was `dt` long: its nearest neighbour, or the bonded link that pulled harder.
+/// Where nobody has moved yet, it is the one whose force is not finite, or the largest.
+pub(super) fn culprit(
+    state: &State,
+    field: &ForceField,
+    exclusions: &Exclusions,
+    bonded: &BondedForces,
+    verlet: &Verlet,
+    dt: f64,
+) -> Culprit {
     let reference = |k: usize| verlet.reference[k].scale(verlet.scale);
     let still = state.step == verlet.step && state.positions == verlet.reference;
     let moved = |k: usize| {
@@ -22,38 +32,44 @@ pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f6
         if sound { d2 } else { f64::INFINITY }
     };
     let slot = (0..state.len()).fold(0, |worst, k| if moved(k) > moved(worst) { k } else { worst });
-    // Where a step led astray, the list's positions are the last ones known to be sound.
+    let heights = state.cell.heights();
+    let reach = verlet.radius.max(0.1 * heights.x.min(heights.y).min(heights.z));
+    // Where a step led too far to be undone, the list's positions are the last ones known to be sound.
     let place = |k: usize| {
         if still {
-            state.positions[k]
-        } else if moved(k) <= verlet.radius * verlet.radius {
-            state.positions[k] - state.velocities[k] * dt
+            return state.positions[k];
+        }
+        let before = state.positions[k] - state.velocities[k] * dt;
+        let exact = moved(k) < (1e6 * reach).powi(2);
+        if exact && (before - reference(k)).norm2() <= reach * reach {
+            before
         } else {
             reference(k)
         }
     };
-    let here = place(slot);
-    let separation = |k: usize| state.cell.minimum_image(place(k) - here);
+    let places: Vec<Vec3<f64>> = (0..state.len()).map(place).collect();
+    let here = places[slot];
+    let distance = |k: usize| state.cell.minimum_image(places[k] - here).norm();
     let mut near: Vec<(f64, usize)> = (0..state.len())
         .filter(|&k| k != slot)
-        .map(|k| (separation(k).norm(), k))
+        .map(|k| (distance(k), k))
         .filter(|&(d, _)| d < verlet.radius)
         .collect();
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let nearest = near.first().copied();
     let mut neighbourhood = vec![state.ids[slot]];
     neighbourhood.extend(near.iter().take(200).map(|&(_, k)| state.ids[k]));
     let velocity = state.velocities[slot];
     let finite = state.positions[slot].norm2().is_finite() && velocity.norm2().is_finite();
-    Culprit {
+    let mut found = Culprit {
         step: state.step,
         particle: state.ids[slot],
         species: state.species[slot],
         position: here.to_array(),
         force: state.forces[slot].to_array(),
-        term: nearest.and_then(|(d, k)| strongest_term(state, field, slot, k, d)),
-        partner: nearest.map(|(_, k)| state.ids[k]),
-        distance: nearest.map(|(d, _)| d),
+        term: None,
+        bonded: false,
+        partners: near.first().map(|&(_, k)| state.ids[k]).into_iter().collect(),
+        distance: near.first().map(|&(d, _)| d),
         neighbourhood,
         what: if still {
             "has no finite force"
@@ -62,13 +78,51 @@ pub(super) fn culprit(state: &State, field: &ForceField, verlet: &Verlet, dt: f6
         } else {
             "has no finite position"
         },
+    };
+    let free = |k: usize| !exclusions.contains(state.ids[slot], state.ids[k]);
+    let mut hardest = 0.0;
+    if let Some(&(d, k)) = near.iter().find(|&&(_, k)| free(k)) {
+        found.partners = vec![state.ids[k]];
+        found.distance = Some(d);
+        if let Some((force, name)) = strongest_term(state, field, [slot, k], d) {
+            found.term = Some(name);
+            hardest = force;
+        }
     }
+    if !bonded.is_empty() {
+        let slots = Slots {
+            ids: &state.ids,
+            slot_of: &state.slot_of,
+            positions: &places,
+            species: &state.species,
+            charges: &state.charges,
+        };
+        let pull = bonded.strongest(&state.cell, field, &slots, state.ids[slot]);
+        if let Some(mut pull) = pull.filter(|pull| pull.force > hardest) {
+            let away = |id: &u32| distance(state.slot_of[*id as usize] as usize);
+            pull.partners.sort_by(|a, b| away(a).total_cmp(&away(b)));
+            found.distance = pull.partners.first().map(away);
+            found.partners = pull.partners;
+            found.term = Some(pull.term);
+            found.bonded = true;
+        }
+    }
+    found
 }
 
-fn strongest_term(state: &State, field: &ForceField, i: usize, j: usize, distance: f64) -> Option<String> {
-    let strength = |term: &crate::forces::PairTerm| {
+/// The pair term that acts most between two slots this far apart, and its force.
+fn strongest_term(
+    state: &State,
+    field: &ForceField,
+    [i, j]: [usize; 2],
+    distance: f64,
+) -> Option<(f64, String)> {
+    let strength = |term: &PairTerm| {
         let species = (term.rows.len() as f64).sqrt().round() as u32;
         let row = &term.rows[(state.species[i] * species + state.species[j]) as usize];
+        if distance >= row.cutoff {
+            return 0.0;
+        }
         let pair = Pair {
             r2: distance * distance,
             table: &term.table,
@@ -82,9 +136,9 @@ fn strongest_term(state: &State, field: &ForceField, i: usize, j: usize, distanc
         let force = (slope * charges).abs();
         if force.is_nan() { f64::INFINITY } else { force }
     };
-    field
-        .pairs
-        .iter()
-        .max_by(|a, b| strength(a).total_cmp(&strength(b)))
-        .map(|term| term.name.clone())
+    let strongest = field.pairs.iter().map(|term| (strength(term), &term.name));
+    strongest
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(force, _)| *force > 0.0)
+        .map(|(force, name)| (force, name.clone()))
 }

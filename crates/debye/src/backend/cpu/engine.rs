@@ -99,8 +99,10 @@ impl CpuEngine {
         }
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
-            Precision::Double => Box::new(Typed::<Double>::new(field, set)),
-            Precision::Single | Precision::Mixed => Box::new(Typed::<Single>::new(field, set)),
+            Precision::Double => Box::new(Typed::<Double>::new(field, set, settings.lists)),
+            Precision::Single | Precision::Mixed => {
+                Box::new(Typed::<Single>::new(field, set, settings.lists))
+            }
         };
         let cutoff = field.cutoff();
         let n = system.particles.len() as f64;
@@ -358,24 +360,25 @@ impl CpuEngine {
         EngineError::Exploded(Box::new(super::diagnosis::culprit(
             &self.state,
             &self.field,
+            &self.exclusions,
+            &self.bonded,
             &self.verlet,
             self.dynamics.timestep,
         )))
     }
 }
 
-/// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too.
+/// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
 fn degrees_of_freedom(n: f64, dynamics: &Dynamics) -> f64 {
     let langevin = dynamics
         .thermostats
         .iter()
         .any(|t| t.kind == ThermostatKind::Langevin);
-    let free = if langevin && dynamics.remove_momentum_every == 0 {
+    if n == 1.0 || langevin && dynamics.remove_momentum_every == 0 {
         3.0 * n
     } else {
         3.0 * n - 3.0
-    };
-    free.max(1.0)
+    }
 }
 
 fn baths(system: &System, dynamics: &Dynamics, degrees_of_freedom: f64) -> Vec<Bath> {

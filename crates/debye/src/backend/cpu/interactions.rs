@@ -5,10 +5,11 @@ use rayon::prelude::*;
 
 use super::pair::{PairColumns, PairJob, PairKernel, PairSums};
 use super::simd::InstructionSet;
-use super::space::{Sorted, Space, Store};
+use super::space::{List, Sorted, Space, Store};
+use crate::backend::ListKind;
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::neighbors::BLOCK;
+use crate::neighbors::{BLOCK, ClusterBlock, ListBlock};
 use crate::system::Cell;
 
 /// Pair terms over a list of neighbours.
@@ -21,6 +22,8 @@ pub trait Interactions: Send {
     fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
     /// Entries of the lists, images, and bytes held.
     fn size(&self) -> ListSize;
+    /// What the lists are lists of.
+    fn kind(&self) -> ListKind;
 }
 
 /// How large the lists are.
@@ -28,6 +31,8 @@ pub trait Interactions: Send {
 pub struct ListSize {
     /// Entries of the lists, padding included.
     pub entries: usize,
+    /// Pairs within the radius when the lists were made, each counted twice.
+    pub pairs: usize,
     /// Images of particles.
     pub images: usize,
     /// Bytes held.
@@ -37,8 +42,13 @@ pub struct ListSize {
 struct Term<P: Store> {
     columns: PairColumns<P::Element>,
     table: crate::expr::Table,
-    force: PairKernel<P::Coordinate, P::Element>,
-    energy: PairKernel<P::Coordinate, P::Element>,
+    kernels: Kernels<P>,
+}
+
+/// Kernels without and with energies, for the kind of list there is.
+enum Kernels<P: Store> {
+    Particles([PairKernel<P::Coordinate, P::Element, ListBlock>; 2]),
+    Clusters([PairKernel<P::Coordinate, P::Element, ClusterBlock>; 2]),
 }
 
 /// The pair terms in precision `P`.
@@ -51,28 +61,47 @@ pub struct Typed<P: Store> {
 
 impl<P: Store> Typed<P> {
     /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
-    pub fn new(field: &ForceField, set: InstructionSet) -> Self {
+    pub fn new(field: &ForceField, set: InstructionSet, kind: Option<ListKind>) -> Self {
         let set = if InstructionSet::available().contains(&set) {
             set
         } else {
             InstructionSet::detect()
         };
+        let columns: Vec<_> = field
+            .pairs
+            .iter()
+            .map(|t| PairColumns::new(t, P::round))
+            .collect();
+        // Clusters test three times as many pairs: only for pairs that are cheap, and dear to look up.
+        let cheap = field.pairs.iter().all(|term| term.family.is_tuned());
+        let many = columns.iter().any(|c| !c.is_uniform());
+        let kind = match kind {
+            Some(ListKind::Clusters) if cheap => ListKind::Clusters,
+            None if cheap && many && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
+            _ => ListKind::Particles,
+        };
         let terms = field
             .pairs
             .iter()
-            .map(|term| {
-                let columns = PairColumns::new(term, P::round);
+            .zip(columns)
+            .map(|(term, columns)| {
                 let uniform = columns.is_uniform();
+                let clusters = |energy| P::cluster_kernel(term, set, uniform, energy);
+                let kernels = match (kind, clusters(false), clusters(true)) {
+                    (ListKind::Clusters, Some(force), Some(energy)) => Kernels::Clusters([force, energy]),
+                    _ => {
+                        Kernels::Particles([false, true].map(|energy| P::kernel(term, set, uniform, energy)))
+                    }
+                };
                 Term {
-                    force: P::kernel(term, set, uniform, false),
-                    energy: P::kernel(term, set, uniform, true),
+                    kernels,
                     table: term.table.clone(),
                     columns,
                 }
             })
             .collect();
         Self {
-            space: Space::new(set),
+            space: Space::new(set, kind),
             terms,
             coulomb: field.coulomb_constant,
             set,
@@ -80,7 +109,6 @@ impl<P: Store> Typed<P> {
     }
 
     fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
-        let block = &self.space.list.blocks()[number];
         for (term, sum) in self.terms.iter().zip(sums) {
             let job = PairJob {
                 coordinates: &self.space.coordinates,
@@ -90,10 +118,18 @@ impl<P: Store> Typed<P> {
                 table: &term.table,
                 coulomb: self.coulomb,
             };
-            let kernel = if energy { term.energy } else { term.force };
-            // SAFETY: the set was checked in `new`; the list holds places of this space only, the
-            // last of them being the one out of reach.
-            *sum = unsafe { kernel(&job, block, forces) };
+            // SAFETY: the set was checked in `new`; the list holds places of this space only, and behind the
+            // last of them there are places out of reach for the lanes of an incomplete cluster.
+            *sum = match (&term.kernels, &self.space.list) {
+                (Kernels::Particles(kernels), List::Particles(list)) => unsafe {
+                    kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
+                },
+                (Kernels::Clusters(kernels), List::Clusters(list)) => unsafe {
+                    kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
+                },
+                // Both were made for the same kind.
+                _ => PairSums::default(),
+            };
         }
     }
 }
@@ -128,10 +164,13 @@ impl<P: Store> Interactions for Typed<P> {
     }
 
     fn size(&self) -> ListSize {
-        ListSize {
-            entries: self.space.list.entries(),
-            images: self.space.image_count(),
-            bytes: self.space.bytes(),
+        self.space.size()
+    }
+
+    fn kind(&self) -> ListKind {
+        match self.space.list {
+            List::Particles(_) => ListKind::Particles,
+            List::Clusters(_) => ListKind::Clusters,
         }
     }
 }

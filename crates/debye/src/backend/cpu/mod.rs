@@ -17,3 +17,4 @@ mod verlet;
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
 pub use minimise::{Fire, Minimised};
+pub use observe::describe;

@@ -106,16 +106,20 @@ pub fn ornstein_uhlenbeck(state: &mut State, keep: &[f64], kt: &[f64], philox: P
     } = state;
     let step = *step;
     velocities
-        .par_iter_mut()
-        .zip(&*species)
-        .zip(&*masses)
-        .zip(&*ids)
-        .with_min_len(BLOCK)
-        .for_each(|(((v, &s), &m), &id)| {
-            let (c, kt) = (keep[s as usize], kt[s as usize]);
-            if c < 1.0 {
-                let noise = Vec3::from(philox.normals(step, id, stream::LANGEVIN));
-                *v = rounding.apply(*v * c + noise * ((1.0 - c * c) * kt / m).sqrt());
+        .par_chunks_mut(BLOCK)
+        .zip(species.par_chunks(BLOCK))
+        .zip(masses.par_chunks(BLOCK))
+        .zip(ids.par_chunks(BLOCK))
+        .for_each_init(Vec::new, |noise, (((velocities, species), masses), ids)| {
+            noise.resize(ids.len(), [0.0; 3]);
+            philox.normals_of(step, ids, stream::LANGEVIN, noise);
+            for (k, v) in velocities.iter_mut().enumerate() {
+                let s = species[k] as usize;
+                let (c, kt) = (keep[s], kt[s]);
+                if c < 1.0 {
+                    *v = rounding
+                        .apply(*v * c + Vec3::from(noise[k]) * ((1.0 - c * c) * kt / masses[k]).sqrt());
+                }
             }
         });
 }

@@ -28,6 +28,7 @@ impl CpuEngine {
             terms.push(("tail".into(), self.tail.energy(self.state.cell.volume())));
         }
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
+        let freedom = self.degrees_of_freedom;
         let kept = !self.is_langevin() && self.dynamics.barostat.is_none();
         Ok(Observation {
             step: self.state.step,
@@ -36,8 +37,8 @@ impl CpuEngine {
             terms,
             kinetic: energy,
             bath: kept.then(|| self.baths.iter().map(Bath::energy).sum()),
-            temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
-            degrees_of_freedom: self.degrees_of_freedom,
+            temperature: 2.0 * energy / (freedom * self.units.boltzmann()),
+            degrees_of_freedom: freedom,
             pressure_tensor: self.pressure_tensor(&kinetic),
             cell: self.state.cell,
         })
@@ -135,13 +136,15 @@ impl CpuEngine {
     }
 }
 
+/// The processor as a device, in the words of headers and reports.
+pub fn describe(threads: usize, set: InstructionSet) -> String {
+    let plural = if threads == 1 { "" } else { "s" };
+    format!("CPU, {threads} thread{plural}, {}", set.name())
+}
+
 impl Backend for CpuEngine {
     fn device(&self) -> String {
-        format!(
-            "CPU, {} threads, {}",
-            rayon::current_num_threads(),
-            self.set.name()
-        )
+        describe(rayon::current_num_threads(), self.set)
     }
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
         self.advance(steps, observe)
@@ -179,5 +182,8 @@ impl Backend for CpuEngine {
     }
     fn bytes(&self) -> usize {
         self.bytes()
+    }
+    fn barostat_held(&self) -> u64 {
+        self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get())
     }
 }

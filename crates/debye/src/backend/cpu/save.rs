@@ -32,6 +32,7 @@ impl CpuEngine {
             w.f64(bath.given);
             w.f64s(&bath.chain.iter().flatten().copied().collect::<Vec<_>>());
         }
+        w.u64(self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get()));
         w.u64(self.sums_step.map_or(0, |step| step + 1));
         for sum in &self.sums {
             w.f64(sum.energy);
@@ -112,6 +113,10 @@ impl CpuEngine {
                 return Err(CodecError("another length of the Nosé–Hoover chain".into()));
             }
             bath.chain = chain.chunks_exact(2).map(|c| [c[0], c[1]]).collect();
+        }
+        let held = r.u64()?;
+        if let Some(barostat) = &self.dynamics.barostat {
+            barostat.held.set(held);
         }
         self.sums_step = r.u64()?.checked_sub(1);
         self.sums.clear();

@@ -2,14 +2,35 @@
 
 use rayon::prelude::*;
 
+use super::interactions::ListSize;
 use super::pair::PairPrecision;
 use super::simd::{InstructionSet, Search};
+use crate::backend::ListKind;
 use crate::expr::Vec3;
-use crate::neighbors::{Candidates, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
+use crate::neighbors::{Candidates, ClusterList, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
 use crate::system::{Cell, Exclusions};
 
 /// Particles per block of copying.
 const BLOCK: usize = 4096;
+
+/// Neighbours of every particle, or of every cluster of particles.
+#[derive(Debug)]
+pub enum List {
+    /// Of every particle.
+    Particles(NeighborList),
+    /// Of every cluster.
+    Clusters(ClusterList),
+}
+
+impl List {
+    /// An empty list of a kind.
+    fn new(kind: ListKind) -> Self {
+        match kind {
+            ListKind::Particles => Self::Particles(NeighborList::default()),
+            ListKind::Clusters => Self::Clusters(ClusterList::default()),
+        }
+    }
+}
 
 /// Coordinates, images and lists of one precision.
 #[derive(Debug)]
@@ -20,8 +41,8 @@ pub struct Space<P: PairPrecision> {
     pub species: Vec<u32>,
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Neighbours of every particle.
-    pub list: NeighborList,
+    /// Who is near whom.
+    pub list: List,
     origin: Vec3<f64>,
     images: Vec<Image>,
     /// Which of `shifts` each image has.
@@ -137,12 +158,12 @@ pub struct Sorted<'a> {
 
 impl<P: Store> Space<P> {
     /// An empty space for kernels of this set.
-    pub fn new(set: InstructionSet) -> Self {
+    pub fn new(set: InstructionSet, kind: ListKind) -> Self {
         Self {
             coordinates: Vec::new(),
             species: Vec::new(),
             unit: 1.0,
-            list: NeighborList::default(),
+            list: List::new(kind),
             origin: Vec3::zero(),
             images: Vec::new(),
             image_shift: Vec::new(),
@@ -162,7 +183,8 @@ impl<P: Store> Space<P> {
 
         let (n, total) = (sorted.positions.len(), sorted.positions.len() + self.images.len());
         self.coordinates.clear();
-        self.coordinates.resize(total + 1, P::far(extent));
+        // One place out of reach for the padding of lists, and as many as the last cluster may reach beyond the end.
+        self.coordinates.resize(total + P::width(set), P::far(extent));
         self.species.clear();
         self.species.extend_from_slice(sorted.species);
         self.species.extend(
@@ -170,7 +192,7 @@ impl<P: Store> Space<P> {
                 .iter()
                 .map(|image| sorted.species[image.owner as usize]),
         );
-        self.species.push(0);
+        self.species.resize(self.coordinates.len(), 0);
         self.coordinates[..n]
             .par_iter_mut()
             .zip(sorted.charges)
@@ -191,26 +213,20 @@ impl<P: Store> Space<P> {
             radius: (radius + slack) as f32,
             width: P::width(set),
         };
-        let owners = &self.images;
-        let leave_out = |i: u32, place: u32| {
-            let partners = sorted.exclusions.of(sorted.ids[i as usize]);
-            if partners.is_empty() {
-                return false;
-            }
-            let owner = if (place as usize) < n {
-                place
-            } else {
-                owners[place as usize - n].owner
-            };
-            partners.binary_search(&sorted.ids[owner as usize]).is_ok()
-                && is_nearest_image(cell, sorted.positions, owners, n, i, place)
+        let excluded = Excluded {
+            cell,
+            sorted,
+            images: &self.images,
         };
-        let exclusions: Option<&LeaveOut> = if sorted.exclusions.is_empty() {
+        let exclusions: Option<&dyn LeaveOut> = if sorted.exclusions.is_empty() {
             None
         } else {
-            Some(&leave_out)
+            Some(&excluded)
         };
-        self.list.build(&candidates, self.search, exclusions);
+        match &mut self.list {
+            List::Particles(list) => list.build(&candidates, self.search, exclusions),
+            List::Clusters(list) => list.build(&candidates, self.search, exclusions),
+        }
     }
 
     /// Writes the coordinates of particles and images for positions that moved a little.
@@ -239,15 +255,23 @@ impl<P: Store> Space<P> {
             });
     }
 
-    /// How many images there are.
-    pub fn image_count(&self) -> usize {
-        self.images.len()
+    /// How large the lists are.
+    pub fn size(&self) -> ListSize {
+        let (entries, pairs, bytes) = match &self.list {
+            List::Particles(list) => (list.entries(), list.entries(), list.bytes()),
+            List::Clusters(list) => (list.entries(), list.pairs(), list.bytes()),
+        };
+        ListSize {
+            entries,
+            pairs,
+            images: self.images.len(),
+            bytes: bytes + self.bytes(),
+        }
     }
 
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.list.bytes()
-            + self.coordinates.capacity() * size_of::<[P::Coordinate; 4]>()
+    /// Bytes held besides the lists.
+    fn bytes(&self) -> usize {
+        self.coordinates.capacity() * size_of::<[P::Coordinate; 4]>()
             + self.species.capacity() * 4
             + self.images.capacity() * size_of::<Image>()
             + self.image_shift.capacity() * 2
@@ -307,31 +331,52 @@ impl<P: Store> Space<P> {
             };
             r - self.origin
         };
-        let axis = |pick: fn(Vec3<f64>) -> f64| -> Vec<f32> {
-            (0..n + self.images.len())
-                .into_par_iter()
-                .with_min_len(BLOCK)
-                .map(|k| pick(place(k)) as f32)
-                .collect()
-        };
-        [axis(|r| r.x), axis(|r| r.y), axis(|r| r.z)]
+        let total = n + self.images.len();
+        let mut axes = [(); 3].map(|()| vec![0.0_f32; total]);
+        let [x, y, z] = &mut axes;
+        x.par_iter_mut()
+            .zip(y.par_iter_mut().zip(z))
+            .enumerate()
+            .with_min_len(BLOCK)
+            .for_each(|(k, (x, (y, z)))| {
+                let r = place(k);
+                (*x, *y, *z) = (r.x as f32, r.y as f32, r.z as f32);
+            });
+        axes
     }
 }
 
-/// Whether a place is the image of its owner nearest to particle i: only that one is bonded to it.
-fn is_nearest_image(
-    cell: &Cell,
-    positions: &[Vec3<f64>],
-    images: &[Image],
-    n: usize,
-    i: u32,
-    place: u32,
-) -> bool {
-    let (owner, shift) = match (place as usize).checked_sub(n) {
-        None => (place, [0; 3]),
-        Some(k) => (images[k].owner, images[k].shift.map(i32::from)),
-    };
-    let d = positions[owner as usize] - positions[i as usize];
-    let (here, nearest) = (d + cell.translation(shift), cell.minimum_image(d));
-    here.norm2() <= nearest.norm2() * (1.0 + 1e-9)
+/// The pairs to leave out, for places of one space.
+struct Excluded<'a> {
+    cell: &'a Cell,
+    sorted: &'a Sorted<'a>,
+    images: &'a [Image],
+}
+
+impl Excluded<'_> {
+    /// The particle at a place, or whose image it is, and by how many cells it is shifted.
+    fn owner(&self, place: u32) -> (usize, [i32; 3]) {
+        match (place as usize).checked_sub(self.sorted.positions.len()) {
+            None => (place as usize, [0; 3]),
+            Some(k) => (self.images[k].owner as usize, self.images[k].shift.map(i32::from)),
+        }
+    }
+}
+
+impl LeaveOut for Excluded<'_> {
+    fn id(&self, place: u32) -> u32 {
+        self.sorted.ids[self.owner(place).0]
+    }
+
+    fn partners(&self, i: usize) -> &[u32] {
+        self.sorted.exclusions.of(self.sorted.ids[i])
+    }
+
+    /// Only the nearest image of a partner is bonded.
+    fn is_bonded(&self, i: usize, place: u32) -> bool {
+        let (owner, shift) = self.owner(place);
+        let d = self.sorted.positions[owner] - self.sorted.positions[i];
+        let (here, nearest) = (d + self.cell.translation(shift), self.cell.minimum_image(d));
+        here.norm2() <= nearest.norm2() * (1.0 + 1e-9)
+    }
 }

@@ -8,13 +8,18 @@ use super::engine::CpuEngine;
 use super::motion;
 use super::space::Sorted;
 use super::state::BLOCK;
-use crate::backend::EngineError;
+use crate::backend::{EngineError, ListKind};
 use crate::expr::Vec3;
 use crate::neighbors::{CountingSort, CutoffEnd, Grid};
 use crate::system::Cell;
 
 /// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
-const REBUILD_COST: f64 = 4.0;
+const fn rebuild_cost(kind: ListKind) -> f64 {
+    match kind {
+        ListKind::Particles => 2.5,
+        ListKind::Clusters => 2.0,
+    }
+}
 
 /// What the list of neighbours was made from, and how long it holds.
 #[derive(Clone, Debug)]
@@ -82,7 +87,7 @@ impl CpuEngine {
         if v.cutoff <= 0.0 || moved.largest[0] > 0.1 * v.radius {
             return false;
         }
-        let listed = self.pairs.size().entries as f64 / self.state.len() as f64;
+        let listed = self.pairs.size().pairs as f64 / self.state.len() as f64;
         let density = listed / (4.0 / 3.0 * std::f64::consts::PI * v.radius.powi(3));
         let buffer = v.radius * shrink - v.cutoff;
         // The displacements of two particles add their variances.
@@ -93,10 +98,11 @@ impl CpuEngine {
     /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the
     /// list, lists B times that every b/w steps, w being how fast the two fastest particles moved.
     fn choose_buffer(&mut self, moved: f64) {
+        let cost = rebuild_cost(self.pairs.kind());
         let v = &mut self.verlet;
         let buffer = v.fixed_buffer.unwrap_or_else(|| {
             let steps = (self.state.step - v.step).max(1) as f64;
-            let bw = REBUILD_COST * moved / steps;
+            let bw = cost * moved / steps;
             let best = ((4.0 * bw * bw + 12.0 * bw * v.cutoff).sqrt() - 2.0 * bw) / 6.0;
             best.clamp(0.03 * v.cutoff, 0.5 * v.cutoff)
         });

@@ -1,6 +1,7 @@
 //! Crystals: conventional cells repeated along x, y and z.
 
-use super::{BuildError, Setting, count, positive, push, reserve, thermalised};
+use super::builder::{Builder, Dense, Named, OnLattice, Setting, Shape};
+use super::{BuildError, count, push, reserve};
 use crate::expr::Vec3;
 use crate::system::{Cell, System, Units};
 
@@ -129,56 +130,14 @@ impl Lattice {
     }
 }
 
-/// How large a cell is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Scale {
-    /// Lattice constant a.
-    Spacing(f64),
-    /// Particles per volume.
-    Density(f64),
-}
-
-impl Scale {
-    /// The lattice constant.
-    pub(super) fn spacing(scale: Option<Self>, lattice: Lattice) -> Result<f64, BuildError> {
-        match scale {
-            None => Err(BuildError::MissingScale { what: "lattice" }),
-            Some(Self::Spacing(a)) => positive("spacing", a),
-            Some(Self::Density(density)) => {
-                let [x, y, z] = lattice.sides();
-                let volume = lattice.particles_per_cell() as f64 / positive("density", density)?;
-                positive("spacing", (volume / (x * y * z)).cbrt())
-            }
-        }
-    }
-}
-
-/// Species checked against what the lattice takes.
-pub(super) fn species_of(
-    setting: &Setting,
-    lattice: Lattice,
-) -> Result<Vec<crate::system::Species>, BuildError> {
-    let expected = lattice.species_count();
-    let given = setting.species.len();
-    if given == expected || (given == 0 && expected == 1) {
-        Ok(setting.species_or_default())
-    } else {
-        Err(BuildError::SpeciesCount {
-            lattice,
-            expected,
-            given,
-        })
-    }
-}
-
 /// Makes a crystal; see [`lattice`].
+pub type LatticeBuilder = Builder<Crystal>;
+
+/// A crystal of whole conventional cells.
 #[derive(Clone, Debug)]
-#[must_use]
-pub struct LatticeBuilder {
+pub struct Crystal {
     lattice: Lattice,
     cells: [usize; 3],
-    scale: Option<Scale>,
-    setting: Setting,
 }
 
 /// A periodic crystal of this many conventional cells along x, y and z.
@@ -186,12 +145,7 @@ pub struct LatticeBuilder {
 /// The first particle sits at the origin. Particles of a cell follow one another; cells follow along
 /// x, then y, then z.
 pub fn lattice(lattice: Lattice, cells: [usize; 3]) -> LatticeBuilder {
-    LatticeBuilder {
-        lattice,
-        cells,
-        scale: None,
-        setting: Setting::default(),
-    }
+    Builder::new(Crystal { lattice, cells })
 }
 
 /// The Lennard-Jones melt everyone measures with: fcc at the reduced density 0.8442.
@@ -201,47 +155,20 @@ pub fn lj_melt(cells: [usize; 3]) -> LatticeBuilder {
         .units(Units::LennardJones)
 }
 
-impl LatticeBuilder {
-    /// Lattice constant a. Of this and [`Self::density`] the last call counts.
-    pub fn spacing(mut self, a: f64) -> Self {
-        self.scale = Some(Scale::Spacing(a));
-        self
-    }
+impl Named for Crystal {}
+impl Dense for Crystal {}
+impl OnLattice for Crystal {}
 
-    /// Number density, of all species together.
-    pub fn density(mut self, density: f64) -> Self {
-        self.scale = Some(Scale::Density(density));
-        self
-    }
-
-    /// Unit system of the numbers given and made; Lennard-Jones unless said.
-    pub fn units(mut self, units: Units) -> Self {
-        self.setting.units = units;
-        self
-    }
-
-    /// Adds a species; two for rock salt, CsCl and zinc blende. One of mass 1 and charge 0 unless said.
-    pub fn species(mut self, name: &str, mass: f64, charge: f64) -> Self {
-        self.setting.add_species(name, mass, charge);
-        self
-    }
-
-    /// Along which axes the cell repeats; all unless said.
-    pub fn periodic(mut self, periodic: [bool; 3]) -> Self {
-        self.setting.periodic = periodic;
-        self
-    }
-
-    /// The crystal at rest.
-    pub fn build(self) -> Result<System, BuildError> {
-        let species = species_of(&self.setting, self.lattice)?;
-        let a = Scale::spacing(self.scale, self.lattice)?;
+impl Shape for Crystal {
+    fn fill(&self, setting: &Setting) -> Result<System, BuildError> {
+        let species = setting.species_of(self.lattice)?;
+        let a = setting.spacing_of(self.lattice)?;
         let sites = self.lattice.sites();
         let [nx, ny, nz] = self.cells;
         let total = count(&[nx, ny, nz, sites.len()])?;
         let side: [f64; 3] = std::array::from_fn(|axis| a * self.lattice.sides()[axis]);
         let lengths = std::array::from_fn(|axis| side[axis] * self.cells[axis] as f64);
-        let mut system = self.setting.system(species, Cell::orthorhombic(lengths)?)?;
+        let mut system = setting.system(species, Cell::orthorhombic(lengths)?)?;
         reserve(&mut system, total);
         for k in 0..nz {
             for j in 0..ny {
@@ -256,10 +183,5 @@ impl LatticeBuilder {
             }
         }
         Ok(system)
-    }
-
-    /// The crystal with velocities of this temperature.
-    pub fn thermalise(self, temperature: f64, seed: u64) -> Result<System, BuildError> {
-        thermalised(self.build(), temperature, seed)
     }
 }

@@ -13,6 +13,7 @@
 //! Every builder ends in `build()`, which leaves the particles at rest, or in
 //! `thermalise(temperature, seed)`, which gives them velocities. The same calls give the same bits.
 
+mod builder;
 mod grid;
 mod lattice;
 mod polymers;
@@ -20,14 +21,15 @@ mod random;
 mod replicate;
 mod sphere;
 
+pub use builder::Builder;
 pub use lattice::{Lattice, LatticeBuilder, lattice, lj_melt};
 pub use polymers::{PolymerBuilder, polymers};
 pub use random::{RandomBuilder, random};
 pub use replicate::replicate;
 pub use sphere::{Edge, SphereBuilder, argon_sphere, small_argon_sphere, sphere};
 
-use super::velocities::{self, VelocityError};
-use super::{Cell, CellError, ExclusionError, Exclusions, Particles, Species, System, Topology, Units};
+use super::velocities::VelocityError;
+use super::{CellError, ExclusionError, System};
 use crate::expr::Vec3;
 
 /// Why a system could not be built.
@@ -103,66 +105,6 @@ pub enum BuildError {
     Exclusions(#[from] ExclusionError),
 }
 
-/// What all builders know: units, species, along which axes the cell repeats.
-#[derive(Clone, Debug)]
-struct Setting {
-    units: Units,
-    species: Vec<Species>,
-    periodic: [bool; 3],
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Self {
-            units: Units::LennardJones,
-            species: Vec::new(),
-            periodic: [true; 3],
-        }
-    }
-}
-
-impl Setting {
-    fn add_species(&mut self, name: &str, mass: f64, charge: f64) {
-        self.species.push(Species {
-            name: name.to_owned(),
-            mass,
-            charge,
-        });
-    }
-
-    /// The species given, or, where one is enough and none was, a neutral one of mass 1.
-    fn species_or_default(&self) -> Vec<Species> {
-        if self.species.is_empty() {
-            let (name, mass, charge) = ("A".to_owned(), 1.0, 0.0);
-            vec![Species { name, mass, charge }]
-        } else {
-            self.species.clone()
-        }
-    }
-
-    /// A system of these species without particles.
-    fn system(&self, species: Vec<Species>, cell: Cell) -> Result<System, BuildError> {
-        for s in &species {
-            positive("mass", s.mass)?;
-            if !s.charge.is_finite() {
-                return Err(BuildError::Invalid {
-                    what: "charge",
-                    value: s.charge,
-                    expected: "a finite number",
-                });
-            }
-        }
-        Ok(System {
-            units: self.units,
-            cell: cell.with_periodicity(self.periodic),
-            species,
-            particles: Particles::default(),
-            topology: Topology::default(),
-            exclusions: Exclusions::default(),
-        })
-    }
-}
-
 fn positive(what: &'static str, value: f64) -> Result<f64, BuildError> {
     if value.is_finite() && value > 0.0 {
         Ok(value)
@@ -205,11 +147,4 @@ fn push(system: &mut System, position: Vec3<f64>, species: usize, molecule: u32)
     system
         .particles
         .push(position, species as u32, mass, charge, molecule);
-}
-
-/// Gives a built system velocities.
-fn thermalised(built: Result<System, BuildError>, temperature: f64, seed: u64) -> Result<System, BuildError> {
-    let mut system = built?;
-    velocities::thermalise(&mut system, temperature, seed)?;
-    Ok(system)
 }

@@ -2,11 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use super::builder::{Builder, Dense, Named, Placed, Scale, Setting, Shape};
 use super::grid::Grid;
-use super::{BuildError, Setting, count, positive, push, reserve, thermalised};
+use super::{BuildError, count, positive, push, reserve};
 use crate::expr::Vec3;
 use crate::random::{Philox, stream};
-use crate::system::{Cell, ExclusionRule, Exclusions, Link, System, Units};
+use crate::system::{Cell, ExclusionRule, Exclusions, Link, System};
 
 /// Places tried for a bead.
 const PLACES: u64 = 32;
@@ -17,18 +18,16 @@ const SWEEPS: usize = 10;
 const TOLERANCE: f64 = 1e-6;
 
 /// Makes chains; see [`polymers`].
+pub type PolymerBuilder = Builder<Chains>;
+
+/// Chains of beads.
 #[derive(Clone, Debug)]
-#[must_use]
-pub struct PolymerBuilder {
+pub struct Chains {
     chains: usize,
     beads: usize,
-    density: Option<f64>,
     bond_length: f64,
-    minimum_distance: f64,
     bond_kind: String,
     exclude: u32,
-    seed: u64,
-    setting: Setting,
 }
 
 /// Chains of beads in a cubic cell, made for the melt of Kremer & Grest (J. Chem. Phys. 92, 5057 (1990)):
@@ -41,82 +40,56 @@ pub struct PolymerBuilder {
 /// (too dense), the best reached is returned. Beads of a chain follow one another and share a molecule
 /// number; positions are wrapped into the cell, and images lead back to whole chains.
 pub fn polymers(chains: usize, beads: usize) -> PolymerBuilder {
-    PolymerBuilder {
+    let mut builder = Builder::new(Chains {
         chains,
         beads,
-        density: None,
         bond_length: 0.97,
-        minimum_distance: 0.9,
         bond_kind: "bond".to_owned(),
         exclude: 0,
-        seed: 0,
-        setting: Setting::default(),
-    }
+    });
+    builder.setting.minimum_distance = 0.9;
+    builder
 }
 
-impl PolymerBuilder {
-    /// Number density of beads.
-    pub fn density(mut self, density: f64) -> Self {
-        self.density = Some(density);
-        self
-    }
-
+impl Builder<Chains> {
     /// Length of all bonds; 0.97 unless said.
     pub fn bond_length(mut self, length: f64) -> Self {
-        self.bond_length = length;
-        self
-    }
-
-    /// Beads that are not bonded are no closer than this where possible; 0.9 unless said.
-    pub fn minimum_distance(mut self, distance: f64) -> Self {
-        self.minimum_distance = distance;
+        self.shape.bond_length = length;
         self
     }
 
     /// Name of the kind of all bonds; "bond" unless said.
     pub fn bond_kind(mut self, name: &str) -> Self {
-        self.bond_kind = name.to_owned();
+        self.shape.bond_kind = name.to_owned();
         self
     }
 
     /// Excludes pairs up to this many bonds apart from the pair terms; none unless said.
     pub fn exclude(mut self, bonds: u32) -> Self {
-        self.exclude = bonds;
+        self.shape.exclude = bonds;
         self
     }
+}
 
-    /// Seed of the walks; 0 unless said.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
+impl Named for Chains {}
+impl Dense for Chains {}
+impl Placed for Chains {}
 
-    /// Unit system of the numbers given and made; Lennard-Jones unless said.
-    pub fn units(mut self, units: Units) -> Self {
-        self.setting.units = units;
-        self
-    }
+impl Shape for Chains {
+    const ONE_SPECIES: bool = true;
 
-    /// The species of all beads; mass 1 and charge 0 unless said.
-    pub fn species(mut self, name: &str, mass: f64, charge: f64) -> Self {
-        self.setting.species.clear();
-        self.setting.add_species(name, mass, charge);
-        self
-    }
-
-    /// The chains at rest.
-    pub fn build(self) -> Result<System, BuildError> {
+    fn fill(&self, setting: &Setting) -> Result<System, BuildError> {
         let total = count(&[self.chains, self.beads])?;
-        let density = self
-            .density
-            .ok_or(BuildError::MissingScale { what: "polymers" })?;
+        let Some(Scale::Density(density)) = setting.scale else {
+            return Err(BuildError::MissingScale { what: "polymers" });
+        };
         positive("bond length", self.bond_length)?;
-        positive("minimum distance", self.minimum_distance)?;
+        positive("minimum distance", setting.minimum_distance)?;
         let side = (total as f64 / positive("density", density)?).cbrt();
         let cell = Cell::orthorhombic([side; 3])?;
-        let mut system = self.setting.system(self.setting.species_or_default(), cell)?;
-        let mut points = self.grow(cell);
-        self.push_apart(cell, &mut points);
+        let mut system = setting.system(setting.species_or_default(), cell)?;
+        let mut points = self.grow(setting, cell);
+        self.push_apart(setting.minimum_distance, cell, &mut points);
         reserve(&mut system, total);
         for (i, r) in points.into_iter().enumerate() {
             let (inside, image) = cell.wrap(r);
@@ -129,23 +102,18 @@ impl PolymerBuilder {
             Exclusions::from_bonds(&system.topology, total, &ExclusionRule::through(self.exclude))?;
         Ok(system)
     }
-
-    /// The chains with velocities of this temperature.
-    pub fn thermalise(self, temperature: f64, seed: u64) -> Result<System, BuildError> {
-        thermalised(self.build(), temperature, seed)
-    }
 }
 
-impl PolymerBuilder {
+impl Chains {
     /// Shortest distance allowed between beads two bonds apart.
     fn fold(&self) -> f64 {
         1.02 * self.bond_length
     }
 
     /// The chains as walks, unwrapped.
-    fn grow(&self, cell: Cell) -> Vec<Vec3<f64>> {
-        let philox = Philox::new(self.seed);
-        let reach = self.minimum_distance.max(self.bond_length);
+    fn grow(&self, setting: &Setting, cell: Cell) -> Vec<Vec3<f64>> {
+        let philox = Philox::new(setting.seed);
+        let reach = setting.minimum_distance.max(self.bond_length);
         let mut grid = Grid::new(cell, reach, self.chains * self.beads);
         for i in 0..self.chains * self.beads {
             let grown = i % self.beads;
@@ -165,7 +133,7 @@ impl PolymerBuilder {
                 if nearest > best.1 {
                     best = (r, nearest);
                 }
-                if nearest >= self.minimum_distance * self.minimum_distance {
+                if nearest >= setting.minimum_distance * setting.minimum_distance {
                     break;
                 }
             }
@@ -176,8 +144,8 @@ impl PolymerBuilder {
 
     /// Moves beads until all distances are kept, or patience ends: pairs too close are moved apart by half of
     /// what is missing each, then bonds are set to their length, again and again (Gauss–Seidel, in order).
-    fn push_apart(&self, cell: Cell, points: &mut [Vec3<f64>]) {
-        let (d, fold) = (self.minimum_distance, self.fold());
+    fn push_apart(&self, d: f64, cell: Cell, points: &mut [Vec3<f64>]) {
+        let fold = self.fold();
         // Ask for a little more than needed, so that it is reached in a finite number of sweeps.
         let (ask, ask_fold) = (d * 1.002, fold * 1.002);
         for _ in 0..ROUNDS {

@@ -2,77 +2,57 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+use super::builder::{Builder, Placed, Setting, Shape};
 use super::grid::Grid;
-use super::{BuildError, Setting, count, push, reserve, thermalised};
+use super::{BuildError, count, push, reserve};
 use crate::expr::Vec3;
 use crate::random::{Philox, stream};
-use crate::system::{Cell, System, Units};
+use crate::system::{Cell, System};
 
 /// Makes a random arrangement; see [`random`].
+pub type RandomBuilder = Builder<Scatter>;
+
+/// Particles at random places of a cell.
 #[derive(Clone, Debug)]
-#[must_use]
-pub struct RandomBuilder {
+pub struct Scatter {
     cell: Cell,
     counts: Vec<usize>,
-    minimum_distance: f64,
     attempts: u32,
-    seed: u64,
-    setting: Setting,
 }
 
 /// Particles placed one after another, uniformly in the cell, each at least a minimum distance from all
 /// before it. Particles of a species follow one another, in the order of the calls of
 /// [`RandomBuilder::add`]. The arrangement follows from the seed.
 pub fn random(cell: Cell) -> RandomBuilder {
-    let setting = Setting {
-        periodic: cell.periodic(),
-        ..Setting::default()
-    };
-    RandomBuilder {
+    let mut builder = Builder::new(Scatter {
         cell,
         counts: Vec::new(),
-        minimum_distance: 0.0,
         attempts: 20_000,
-        seed: 0,
-        setting,
-    }
+    });
+    builder.setting.periodic = cell.periodic();
+    builder
 }
 
-impl RandomBuilder {
+impl Builder<Scatter> {
     /// Adds particles of a new species.
     pub fn add(mut self, count: usize, name: &str, mass: f64, charge: f64) -> Self {
-        self.counts.push(count);
+        self.shape.counts.push(count);
         self.setting.add_species(name, mass, charge);
-        self
-    }
-
-    /// No two particles closer than this; zero unless said.
-    pub fn minimum_distance(mut self, distance: f64) -> Self {
-        self.minimum_distance = distance;
         self
     }
 
     /// How many places to try for one particle before giving up; 20 000 unless said.
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
+        self.shape.attempts = attempts;
         self
     }
+}
 
-    /// Seed of the places; 0 unless said.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
+impl Placed for Scatter {}
 
-    /// Unit system of the numbers given and made; Lennard-Jones unless said.
-    pub fn units(mut self, units: Units) -> Self {
-        self.setting.units = units;
-        self
-    }
-
-    /// The particles at rest.
-    pub fn build(self) -> Result<System, BuildError> {
-        let d = self.minimum_distance;
+impl Shape for Scatter {
+    fn fill(&self, setting: &Setting) -> Result<System, BuildError> {
+        let d = setting.minimum_distance;
         if !(d.is_finite() && d >= 0.0) {
             return Err(BuildError::Invalid {
                 what: "minimum distance",
@@ -94,9 +74,9 @@ impl RandomBuilder {
         if self.cell.periodic() == [true; 3] && fraction > PI / 3.0 * FRAC_1_SQRT_2 {
             return Err(does_not_fit(0, 0));
         }
-        let mut system = self.setting.system(self.setting.species.clone(), self.cell)?;
+        let mut system = setting.system(setting.species.clone(), self.cell)?;
         reserve(&mut system, wanted);
-        let philox = Philox::new(self.seed);
+        let philox = Philox::new(setting.seed);
         let mut grid = Grid::new(self.cell, d.max(f64::MIN_POSITIVE), wanted);
         for (kind, &n) in self.counts.iter().enumerate() {
             for _ in 0..n {
@@ -114,10 +94,5 @@ impl RandomBuilder {
             }
         }
         Ok(system)
-    }
-
-    /// The particles with velocities of this temperature.
-    pub fn thermalise(self, temperature: f64, seed: u64) -> Result<System, BuildError> {
-        thermalised(self.build(), temperature, seed)
     }
 }

@@ -1,7 +1,7 @@
 //! Spheres cut from a lattice, with vacuum around them.
 
-use super::lattice::{Scale, species_of};
-use super::{BuildError, Lattice, Setting, count, positive, push, thermalised};
+use super::builder::{Builder, Dense, Named, OnLattice, Setting, Shape};
+use super::{BuildError, Lattice, count, positive, push};
 use crate::expr::Vec3;
 use crate::system::{Cell, System, Units};
 
@@ -24,15 +24,15 @@ pub enum Edge {
 }
 
 /// Makes a sphere; see [`sphere`].
+pub type SphereBuilder = Builder<Ball>;
+
+/// A ball cut from a lattice.
 #[derive(Clone, Debug)]
-#[must_use]
-pub struct SphereBuilder {
+pub struct Ball {
     lattice: Lattice,
     radius: f64,
     side: Option<usize>,
     edge: Edge,
-    scale: Option<Scale>,
-    setting: Setting,
 }
 
 /// The particles of a lattice that are no further than `radius` lattice constants from a lattice point,
@@ -40,14 +40,12 @@ pub struct SphereBuilder {
 ///
 /// Particles follow along x, then y, then z as in [`lattice`](super::lattice()).
 pub fn sphere(lattice: Lattice, radius: f64) -> SphereBuilder {
-    SphereBuilder {
+    Builder::new(Ball {
         lattice,
         radius,
         side: None,
         edge: Edge::Exact,
-        scale: None,
-        setting: Setting::default(),
-    }
+    })
 }
 
 /// The argon sphere of the prefix-sum paper: 1 047 293 atoms on a simple cubic lattice of 5.256 Å,
@@ -69,54 +67,29 @@ fn argon(radius: f64, side: usize) -> SphereBuilder {
         .species("Ar", 39.948, 0.0)
 }
 
-impl SphereBuilder {
-    /// Lattice constant a. Of this and [`Self::density`] the last call counts.
-    pub fn spacing(mut self, a: f64) -> Self {
-        self.scale = Some(Scale::Spacing(a));
-        self
-    }
-
-    /// Number density inside the sphere.
-    pub fn density(mut self, density: f64) -> Self {
-        self.scale = Some(Scale::Density(density));
-        self
-    }
-
+impl Builder<Ball> {
     /// Side of the cubic cell in lattice constants, even; the smallest that leaves one radius of vacuum
     /// between images unless said.
     pub fn side(mut self, spacings: usize) -> Self {
-        self.side = Some(spacings);
+        self.shape.side = Some(spacings);
         self
     }
 
     /// Rule for points on the surface; [`Edge::Exact`] unless said.
     pub fn edge(mut self, edge: Edge) -> Self {
-        self.edge = edge;
+        self.shape.edge = edge;
         self
     }
+}
 
-    /// Unit system of the numbers given and made; Lennard-Jones unless said.
-    pub fn units(mut self, units: Units) -> Self {
-        self.setting.units = units;
-        self
-    }
+impl Named for Ball {}
+impl Dense for Ball {}
+impl OnLattice for Ball {}
 
-    /// Adds a species, as for [`lattice`](super::lattice()).
-    pub fn species(mut self, name: &str, mass: f64, charge: f64) -> Self {
-        self.setting.add_species(name, mass, charge);
-        self
-    }
-
-    /// Along which axes the cell repeats; all unless said.
-    pub fn periodic(mut self, periodic: [bool; 3]) -> Self {
-        self.setting.periodic = periodic;
-        self
-    }
-
-    /// The sphere at rest.
-    pub fn build(self) -> Result<System, BuildError> {
-        let species = species_of(&self.setting, self.lattice)?;
-        let a = Scale::spacing(self.scale, self.lattice)?;
+impl Shape for Ball {
+    fn fill(&self, setting: &Setting) -> Result<System, BuildError> {
+        let species = setting.species_of(self.lattice)?;
+        let a = setting.spacing_of(self.lattice)?;
         let radius = positive("radius", self.radius)?;
         let side = self
             .side
@@ -136,7 +109,7 @@ impl SphereBuilder {
             });
         }
         let cell = Cell::orthorhombic([side as f64 * a; 3])?;
-        let mut system = self.setting.system(species, cell)?;
+        let mut system = setting.system(species, cell)?;
         let centre = (side / 2) as f64;
         let sides = self.lattice.sides();
         let reach = sides.map(|s| (radius / s).ceil() as i64 + 1);
@@ -160,11 +133,6 @@ impl SphereBuilder {
             }
         }
         Ok(system)
-    }
-
-    /// The sphere with velocities of this temperature.
-    pub fn thermalise(self, temperature: f64, seed: u64) -> Result<System, BuildError> {
-        thermalised(self.build(), temperature, seed)
     }
 }
 

@@ -102,6 +102,7 @@ macro_rules! array_lanes {
             type Coordinate = $coordinate;
             type Indices = [u32; $width];
             type Mask = [bool; $width];
+            type Own = [[$coordinate; 4]; $width];
 
             #[inline(always)]
             unsafe fn indices(entries: *const u32) -> [u32; $width] {
@@ -118,6 +119,20 @@ macro_rules! array_lanes {
                 let rows = unsafe { Self::indices(others) }.map(|j| unsafe { *coordinates.add(j as usize) });
                 let axis = |k: usize| Self(rows.map(|row| $difference(own[k], row[k])));
                 Vec3::new(axis(0), axis(1), axis(2))
+            }
+            #[inline(always)]
+            unsafe fn own(coordinates: *const [$coordinate; 4]) -> Self::Own {
+                // SAFETY: the caller promised that many particles.
+                unsafe { coordinates.cast::<Self::Own>().read() }
+            }
+            #[inline(always)]
+            fn away(own: &Self::Own, other: &[$coordinate; 4]) -> Vec3<Self> {
+                let axis = |k: usize| Self(own.map(|row| $difference(row[k], other[k])));
+                Vec3::new(axis(0), axis(1), axis(2))
+            }
+            #[inline(always)]
+            fn own_charges(own: &Self::Own) -> Self {
+                Self(own.map(|row| $charge(row[3])))
             }
             #[inline(always)]
             unsafe fn charges(coordinates: *const [$coordinate; 4], others: [u32; $width]) -> Self {
@@ -139,6 +154,11 @@ macro_rules! array_lanes {
                 Self(indices.map(|j| unsafe { *column.add(j as usize) }))
             }
             #[inline(always)]
+            unsafe fn pick(row: *const $element, indices: [u32; $width], _length: usize) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Self::lookup(row, indices) }
+            }
+            #[inline(always)]
             fn element(x: f64) -> $element {
                 x as $element
             }
@@ -157,6 +177,16 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn keep(mask: [bool; $width], x: Self) -> Self {
                 Self(std::array::from_fn(|i| if mask[i] { x.0[i] } else { 0.0 }))
+            }
+            #[inline(always)]
+            fn only(mask: [bool; $width], bits: u32) -> [bool; $width] {
+                std::array::from_fn(|i| mask[i] && bits >> i & 1 == 1)
+            }
+            #[inline(always)]
+            fn write(self, to: &mut [f64]) {
+                for (to, from) in to.iter_mut().zip(self.0) {
+                    *to = f64::from(from);
+                }
             }
             #[inline(always)]
             fn sum(self) -> f64 {

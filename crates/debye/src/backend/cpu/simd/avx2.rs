@@ -19,13 +19,13 @@ pub struct F32x8(__m256);
 pub struct F64x4(__m256d);
 
 lanes_of_intrinsics! {
-    F32x8(f32, 8): Coordinate = i32, Indices = __m256i, Mask = __m256;
+    F32x8(f32, 8): Coordinate = i32, Indices = __m256i, Mask = __m256, Own = __m256i;
     splat _mm256_set1_ps, add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps,
     sqrt _mm256_sqrt_ps, fma _mm256_fmadd_ps, load _mm256_loadu_ps, store _mm256_storeu_ps
 }
 
 lanes_of_intrinsics! {
-    F64x4(f64, 4): Coordinate = f64, Indices = __m128i, Mask = __m256d;
+    F64x4(f64, 4): Coordinate = f64, Indices = __m128i, Mask = __m256d, Own = __m256d;
     splat _mm256_set1_pd, add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd,
     sqrt _mm256_sqrt_pd, fma _mm256_fmadd_pd, load _mm256_loadu_pd, store _mm256_storeu_pd
 }
@@ -62,30 +62,51 @@ impl F32x8 {
     unsafe fn read_indices(entries: *const u32) -> __m256i {
         unsafe { _mm256_loadu_si256(entries.cast()) }
     }
+    #[inline(always)]
+    fn stored(x: i32) -> __m256i {
+        unsafe { _mm256_set1_epi32(x) }
+    }
+    #[inline(always)]
+    fn minus(a: __m256i, b: __m256i) -> Self {
+        Self(unsafe { _mm256_cvtepi32_ps(_mm256_sub_epi32(a, b)) })
+    }
+    #[inline(always)]
+    fn charges_of(stored: __m256i) -> Self {
+        Self(unsafe { _mm256_castsi256_ps(stored) })
+    }
+    #[inline(always)]
+    fn only_bits(mask: __m256, bits: u32) -> __m256 {
+        unsafe {
+            let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), each), each);
+            _mm256_and_ps(mask, _mm256_castsi256_ps(set))
+        }
+    }
     /// Eight loads of a whole particle and a transposition.
     #[inline(always)]
-    unsafe fn read_differences(
-        coordinates: *const [i32; 4],
-        others: *const u32,
-        own: &[i32; 4],
-    ) -> Vec3<Self> {
+    unsafe fn transposed(row: impl Fn(usize) -> *const [i32; 4]) -> [__m256i; 4] {
         unsafe {
-            let row = |k: usize| _mm_loadu_si128(coordinates.add(*others.add(k) as usize).cast());
-            let halves = |k: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(row(k)), row(k + 4));
+            let load = |k: usize| _mm_loadu_si128(row(k).cast());
+            let halves =
+                |k: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(k)), load(k + 4));
             let (a, b, c, d) = (halves(0), halves(1), halves(2), halves(3));
             let (xy01, xy23) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
             let (zw01, zw23) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
-            let minus = |k: usize, other: __m256i| {
-                Self(_mm256_cvtepi32_ps(_mm256_sub_epi32(
-                    _mm256_set1_epi32(own[k]),
-                    other,
-                )))
-            };
-            Vec3::new(
-                minus(0, _mm256_unpacklo_epi64(xy01, xy23)),
-                minus(1, _mm256_unpackhi_epi64(xy01, xy23)),
-                minus(2, _mm256_unpacklo_epi64(zw01, zw23)),
-            )
+            [
+                _mm256_unpacklo_epi64(xy01, xy23),
+                _mm256_unpackhi_epi64(xy01, xy23),
+                _mm256_unpacklo_epi64(zw01, zw23),
+                _mm256_unpackhi_epi64(zw01, zw23),
+            ]
+        }
+    }
+    /// One permutation where the row fits a register.
+    #[inline(always)]
+    unsafe fn pick_from(row: *const f32, indices: __m256i, length: usize) -> Self {
+        if length <= 8 {
+            Self(unsafe { _mm256_permutevar8x32_ps(_mm256_loadu_ps(row), indices) })
+        } else {
+            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]
@@ -94,10 +115,6 @@ impl F32x8 {
             let at = _mm256_slli_epi32::<2>(others);
             Self(_mm256_i32gather_ps::<4>(coordinates.cast::<f32>().add(3), at))
         }
-    }
-    #[inline(always)]
-    fn charge_of(own: &[i32; 4]) -> Self {
-        Self(unsafe { _mm256_set1_ps(f32::from_bits(own[3] as u32)) })
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m256i, offset: u32) -> __m256i {
@@ -184,23 +201,43 @@ impl F64x4 {
         unsafe { _mm_loadu_si128(entries.cast()) }
     }
     #[inline(always)]
-    unsafe fn read_differences(
-        coordinates: *const [f64; 4],
-        others: *const u32,
-        own: &[f64; 4],
-    ) -> Vec3<Self> {
+    fn stored(x: f64) -> __m256d {
+        unsafe { _mm256_set1_pd(x) }
+    }
+    #[inline(always)]
+    fn minus(a: __m256d, b: __m256d) -> Self {
+        Self(unsafe { _mm256_sub_pd(a, b) })
+    }
+    #[inline(always)]
+    fn charges_of(stored: __m256d) -> Self {
+        Self(stored)
+    }
+    #[inline(always)]
+    fn only_bits(mask: __m256d, bits: u32) -> __m256d {
         unsafe {
-            let row = |k: usize| _mm256_loadu_pd(coordinates.add(*others.add(k) as usize).cast());
-            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            let each = _mm256_setr_epi64x(1, 2, 4, 8);
+            let set = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(bits)), each), each);
+            _mm256_and_pd(mask, _mm256_castsi256_pd(set))
+        }
+    }
+    #[inline(always)]
+    unsafe fn transposed(row: impl Fn(usize) -> *const [f64; 4]) -> [__m256d; 4] {
+        unsafe {
+            let load = |k: usize| _mm256_loadu_pd(row(k).cast());
+            let (a, b, c, d) = (load(0), load(1), load(2), load(3));
             let (xz01, xz23) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
             let (yw01, yw23) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
-            let minus = |k: usize, other: __m256d| Self(_mm256_sub_pd(_mm256_set1_pd(own[k]), other));
-            Vec3::new(
-                minus(0, _mm256_permute2f128_pd::<0x20>(xz01, xz23)),
-                minus(1, _mm256_permute2f128_pd::<0x20>(yw01, yw23)),
-                minus(2, _mm256_permute2f128_pd::<0x31>(xz01, xz23)),
-            )
+            [
+                _mm256_permute2f128_pd::<0x20>(xz01, xz23),
+                _mm256_permute2f128_pd::<0x20>(yw01, yw23),
+                _mm256_permute2f128_pd::<0x31>(xz01, xz23),
+                _mm256_permute2f128_pd::<0x31>(yw01, yw23),
+            ]
         }
+    }
+    #[inline(always)]
+    unsafe fn pick_from(row: *const f64, indices: __m128i, _length: usize) -> Self {
+        unsafe { Self::gather_column(row, indices) }
     }
     #[inline(always)]
     unsafe fn gather_charges(coordinates: *const [f64; 4], others: __m128i) -> Self {
@@ -208,10 +245,6 @@ impl F64x4 {
             let at = _mm_slli_epi32::<2>(others);
             Self(_mm256_i32gather_pd::<8>(coordinates.cast::<f64>().add(3), at))
         }
-    }
-    #[inline(always)]
-    fn charge_of(own: &[f64; 4]) -> Self {
-        Self(unsafe { _mm256_set1_pd(own[3]) })
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m128i, offset: u32) -> __m128i {

@@ -19,13 +19,13 @@ pub struct F32x16(__m512);
 pub struct F64x8(__m512d);
 
 lanes_of_intrinsics! {
-    F32x16(f32, 16): Coordinate = i32, Indices = __m512i, Mask = __mmask16;
+    F32x16(f32, 16): Coordinate = i32, Indices = __m512i, Mask = __mmask16, Own = __m512i;
     splat _mm512_set1_ps, add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps,
     sqrt _mm512_sqrt_ps, fma _mm512_fmadd_ps, load _mm512_loadu_ps, store _mm512_storeu_ps
 }
 
 lanes_of_intrinsics! {
-    F64x8(f64, 8): Coordinate = f64, Indices = __m256i, Mask = __mmask8;
+    F64x8(f64, 8): Coordinate = f64, Indices = __m256i, Mask = __mmask8, Own = __m512d;
     splat _mm512_set1_pd, add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd,
     sqrt _mm512_sqrt_pd, fma _mm512_fmadd_pd, load _mm512_loadu_pd, store _mm512_storeu_pd
 }
@@ -142,37 +142,53 @@ impl F32x16 {
     unsafe fn read_indices(entries: *const u32) -> __m512i {
         unsafe { _mm512_loadu_si512(entries.cast()) }
     }
+    #[inline(always)]
+    fn stored(x: i32) -> __m512i {
+        unsafe { _mm512_set1_epi32(x) }
+    }
+    #[inline(always)]
+    fn minus(a: __m512i, b: __m512i) -> Self {
+        Self(unsafe { _mm512_cvtepi32_ps(_mm512_sub_epi32(a, b)) })
+    }
+    #[inline(always)]
+    fn charges_of(stored: __m512i) -> Self {
+        Self(unsafe { _mm512_castsi512_ps(stored) })
+    }
+    #[inline(always)]
+    fn only_bits(mask: __mmask16, bits: u32) -> __mmask16 {
+        mask & bits as __mmask16
+    }
     /// Sixteen loads of a whole particle and a transposition: fewer memory operations than three
     /// gathers of sixteen.
     #[inline(always)]
-    unsafe fn read_differences(
-        coordinates: *const [i32; 4],
-        others: *const u32,
-        own: &[i32; 4],
-    ) -> Vec3<Self> {
+    unsafe fn transposed(row: impl Fn(usize) -> *const [i32; 4]) -> [__m512i; 4] {
         unsafe {
-            let row = |k: usize| _mm_loadu_si128(coordinates.add(*others.add(k) as usize).cast());
+            let load = |k: usize| _mm_loadu_si128(row(k).cast());
             // Particles k, k + 4, k + 8, k + 12, one in each quarter.
             let quarters = |k: usize| {
-                let a = _mm512_castsi128_si512(row(k));
-                let a = _mm512_inserti32x4::<1>(a, row(k + 4));
-                let a = _mm512_inserti32x4::<2>(a, row(k + 8));
-                _mm512_inserti32x4::<3>(a, row(k + 12))
+                let a = _mm512_castsi128_si512(load(k));
+                let a = _mm512_inserti32x4::<1>(a, load(k + 4));
+                let a = _mm512_inserti32x4::<2>(a, load(k + 8));
+                _mm512_inserti32x4::<3>(a, load(k + 12))
             };
             let (a, b, c, d) = (quarters(0), quarters(1), quarters(2), quarters(3));
             let (xy01, xy23) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
             let (zw01, zw23) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
-            let minus = |k: usize, other: __m512i| {
-                Self(_mm512_cvtepi32_ps(_mm512_sub_epi32(
-                    _mm512_set1_epi32(own[k]),
-                    other,
-                )))
-            };
-            Vec3::new(
-                minus(0, _mm512_unpacklo_epi64(xy01, xy23)),
-                minus(1, _mm512_unpackhi_epi64(xy01, xy23)),
-                minus(2, _mm512_unpacklo_epi64(zw01, zw23)),
-            )
+            [
+                _mm512_unpacklo_epi64(xy01, xy23),
+                _mm512_unpackhi_epi64(xy01, xy23),
+                _mm512_unpacklo_epi64(zw01, zw23),
+                _mm512_unpackhi_epi64(zw01, zw23),
+            ]
+        }
+    }
+    /// One permutation where the row fits a register.
+    #[inline(always)]
+    unsafe fn pick_from(row: *const f32, indices: __m512i, length: usize) -> Self {
+        if length <= 16 {
+            Self(unsafe { _mm512_permutexvar_ps(indices, _mm512_loadu_ps(row)) })
+        } else {
+            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]
@@ -181,10 +197,6 @@ impl F32x16 {
             let at = _mm512_slli_epi32::<2>(others);
             Self(_mm512_i32gather_ps::<4>(at, coordinates.cast::<f32>().add(3)))
         }
-    }
-    #[inline(always)]
-    fn charge_of(own: &[i32; 4]) -> Self {
-        Self(unsafe { _mm512_set1_ps(f32::from_bits(own[3] as u32)) })
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m512i, offset: u32) -> __m512i {
@@ -228,26 +240,47 @@ impl F64x8 {
         unsafe { _mm256_loadu_si256(entries.cast()) }
     }
     #[inline(always)]
-    unsafe fn read_differences(
-        coordinates: *const [f64; 4],
-        others: *const u32,
-        own: &[f64; 4],
-    ) -> Vec3<Self> {
+    fn stored(x: f64) -> __m512d {
+        unsafe { _mm512_set1_pd(x) }
+    }
+    #[inline(always)]
+    fn minus(a: __m512d, b: __m512d) -> Self {
+        Self(unsafe { _mm512_sub_pd(a, b) })
+    }
+    #[inline(always)]
+    fn charges_of(stored: __m512d) -> Self {
+        Self(stored)
+    }
+    #[inline(always)]
+    fn only_bits(mask: __mmask8, bits: u32) -> __mmask8 {
+        mask & bits as __mmask8
+    }
+    #[inline(always)]
+    unsafe fn transposed(row: impl Fn(usize) -> *const [f64; 4]) -> [__m512d; 4] {
         unsafe {
-            let row = |k: usize| _mm256_loadu_pd(coordinates.add(*others.add(k) as usize).cast());
+            let load = |k: usize| _mm256_loadu_pd(row(k).cast());
             // Particles k and k + 4, one in each half.
-            let halves = |k: usize| _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(row(k)), row(k + 4));
+            let halves = |k: usize| _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(load(k)), load(k + 4));
             let (a, b, c, d) = (halves(0), halves(1), halves(2), halves(3));
             let (xz01, xz23) = (_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
             let (yw01, yw23) = (_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
             let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
             let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-            let minus = |k: usize, other: __m512d| Self(_mm512_sub_pd(_mm512_set1_pd(own[k]), other));
-            Vec3::new(
-                minus(0, _mm512_permutex2var_pd(xz01, first, xz23)),
-                minus(1, _mm512_permutex2var_pd(yw01, first, yw23)),
-                minus(2, _mm512_permutex2var_pd(xz01, second, xz23)),
-            )
+            [
+                _mm512_permutex2var_pd(xz01, first, xz23),
+                _mm512_permutex2var_pd(yw01, first, yw23),
+                _mm512_permutex2var_pd(xz01, second, xz23),
+                _mm512_permutex2var_pd(yw01, second, yw23),
+            ]
+        }
+    }
+    /// One permutation where the row fits a register.
+    #[inline(always)]
+    unsafe fn pick_from(row: *const f64, indices: __m256i, length: usize) -> Self {
+        if length <= 8 {
+            Self(unsafe { _mm512_permutexvar_pd(_mm512_cvtepu32_epi64(indices), _mm512_loadu_pd(row)) })
+        } else {
+            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]
@@ -256,10 +289,6 @@ impl F64x8 {
             let at = _mm256_slli_epi32::<2>(others);
             Self(_mm512_i32gather_pd::<8>(at, coordinates.cast::<f64>().add(3)))
         }
-    }
-    #[inline(always)]
-    fn charge_of(own: &[f64; 4]) -> Self {
-        Self(unsafe { _mm512_set1_pd(own[3]) })
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m256i, offset: u32) -> __m256i {

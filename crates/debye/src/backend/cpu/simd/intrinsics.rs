@@ -1,10 +1,11 @@
 //! What every vector of intrinsics has in common, written once.
 
 /// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// bring `less_mask`, `blend`, `kept`, `inverse`, `total`, the gathers and `Exponents` itself.
+/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `total`, `stored`, `transposed`, `minus`,
+/// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
-        $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty;
+        $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty, Own = $own:ty;
         splat $splat:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident,
         sqrt $sqrt:ident, fma $fma:ident, load $load:ident, store $store:ident
     ) => {
@@ -146,6 +147,7 @@ macro_rules! lanes_of_intrinsics {
             type Coordinate = $coordinate;
             type Indices = $indices;
             type Mask = $mask;
+            type Own = [$own; 4];
 
             #[inline(always)]
             unsafe fn indices(entries: *const u32) -> $indices {
@@ -159,7 +161,31 @@ macro_rules! lanes_of_intrinsics {
                 own: &[$coordinate; 4],
             ) -> Vec3<Self> {
                 // SAFETY: the caller's promise.
-                unsafe { Self::read_differences(coordinates, others, own) }
+                unsafe {
+                    let [x, y, z, _] = Self::transposed(|k| coordinates.add(*others.add(k) as usize));
+                    Vec3::new(
+                        Self::minus(Self::stored(own[0]), x),
+                        Self::minus(Self::stored(own[1]), y),
+                        Self::minus(Self::stored(own[2]), z),
+                    )
+                }
+            }
+            #[inline(always)]
+            unsafe fn own(coordinates: *const [$coordinate; 4]) -> Self::Own {
+                // SAFETY: the caller's promise.
+                unsafe { Self::transposed(|k| coordinates.add(k)) }
+            }
+            #[inline(always)]
+            fn away(own: &Self::Own, other: &[$coordinate; 4]) -> Vec3<Self> {
+                Vec3::new(
+                    Self::minus(own[0], Self::stored(other[0])),
+                    Self::minus(own[1], Self::stored(other[1])),
+                    Self::minus(own[2], Self::stored(other[2])),
+                )
+            }
+            #[inline(always)]
+            fn own_charges(own: &Self::Own) -> Self {
+                Self::charges_of(own[3])
             }
             #[inline(always)]
             unsafe fn charges(coordinates: *const [$coordinate; 4], others: $indices) -> Self {
@@ -168,7 +194,7 @@ macro_rules! lanes_of_intrinsics {
             }
             #[inline(always)]
             fn own_charge(own: &[$coordinate; 4]) -> Self {
-                Self::charge_of(own)
+                Self::charges_of(Self::stored(own[3]))
             }
             #[inline(always)]
             unsafe fn species(species: *const u32, others: $indices, offset: u32) -> $indices {
@@ -179,6 +205,21 @@ macro_rules! lanes_of_intrinsics {
             unsafe fn lookup(column: *const $element, indices: $indices) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { Self::gather_column(column, indices) }
+            }
+            #[inline(always)]
+            unsafe fn pick(row: *const $element, indices: $indices, length: usize) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Self::pick_from(row, indices, length) }
+            }
+            #[inline(always)]
+            fn only(mask: $mask, bits: u32) -> $mask {
+                Self::only_bits(mask, bits)
+            }
+            #[inline(always)]
+            fn write(self, to: &mut [f64]) {
+                for (to, from) in to.iter_mut().zip(self.to_array()) {
+                    *to = f64::from(from);
+                }
             }
             #[inline(always)]
             fn element(x: f64) -> $element {

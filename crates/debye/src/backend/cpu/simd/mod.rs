@@ -20,7 +20,7 @@ pub use array::Array;
 pub use avx2::{F32x8, F64x4};
 #[cfg(target_arch = "x86_64")]
 pub use avx512::{F32x16, F64x8};
-pub use search::Search;
+pub use search::{Near, Search};
 
 use crate::expr::{Real, Table, Vec3};
 
@@ -94,6 +94,8 @@ pub trait Lanes: Real {
     type Indices: Copy;
     /// As many truths.
     type Mask: Copy;
+    /// Coordinates and charges of as many particles, as stored.
+    type Own: Copy;
 
     /// Reads `WIDTH` particle numbers.
     ///
@@ -110,6 +112,18 @@ pub trait Lanes: Real {
         others: *const u32,
         own: &[Self::Coordinate; 4],
     ) -> Vec3<Self>;
+
+    /// `WIDTH` particles that follow each other.
+    ///
+    /// # Safety
+    /// `coordinates` must be readable for `WIDTH` particles and the processor must have the instructions.
+    unsafe fn own(coordinates: *const [Self::Coordinate; 4]) -> Self::Own;
+
+    /// `own − other` for one other, in the units of the coordinates.
+    fn away(own: &Self::Own, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
+
+    /// The charges of particles that follow each other.
+    fn own_charges(own: &Self::Own) -> Self;
 
     /// The charges of the others.
     ///
@@ -132,6 +146,13 @@ pub trait Lanes: Real {
     /// Every index must be inside `column` and the processor must have the instructions.
     unsafe fn lookup(column: *const Self::Element, indices: Self::Indices) -> Self;
 
+    /// `row[index]` for every index, in a row of `length` numbers.
+    ///
+    /// # Safety
+    /// Every index must be below `length`, the row must be readable for `length` and for `WIDTH` numbers, and the
+    /// processor must have the instructions.
+    unsafe fn pick(row: *const Self::Element, indices: Self::Indices, length: usize) -> Self;
+
     /// Rounds a number to this precision.
     fn element(x: f64) -> Self::Element;
 
@@ -144,11 +165,24 @@ pub trait Lanes: Real {
     /// Where `a < b`.
     fn less(a: Self, b: Self) -> Self::Mask;
 
+    /// Where the mask holds and the lane's bit is set.
+    fn only(mask: Self::Mask, bits: u32) -> Self::Mask;
+
+    /// The first `count` lanes.
+    #[inline(always)]
+    fn first(count: usize) -> Self::Mask {
+        let all = Self::less(Self::lit(0.0), Self::lit(1.0));
+        Self::only(all, ((1_u64 << count) - 1) as u32)
+    }
+
     /// `x` where the mask holds, zero elsewhere, whatever `x` is there (even NaN).
     fn keep(mask: Self::Mask, x: Self) -> Self;
 
     /// The sum of all lanes, always in the same order.
     fn sum(self) -> f64;
+
+    /// Writes the lanes to the first places of `to`.
+    fn write(self, to: &mut [f64]);
 
     /// The lanes one by one.
     fn to_vec(self) -> Vec<f64>;

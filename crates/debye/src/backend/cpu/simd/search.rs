@@ -1,11 +1,10 @@
-//! The search of a run of places for those within a radius, per instruction set.
+//! The search of runs of places for those within a radius of a few others, per instruction set.
 
 use std::ops::Range;
 
 use super::InstructionSet;
-use crate::expr::Vec3;
 
-/// Appends to a list the places of a run that are close to a point.
+/// Finds the places that are close to a few others.
 #[derive(Clone, Copy, Debug)]
 pub struct Search(InstructionSet);
 
@@ -18,130 +17,276 @@ impl Search {
             InstructionSet::Portable
         })
     }
+}
 
-    /// Appends every place of the runs within √`radius2` of `own`, except the place `skip`.
+/// Places near a few members, and near which of them: bit k of a place's mask for member k.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    /// The places.
+    pub places: Vec<u32>,
+    /// One mask for each.
+    pub masks: Vec<u32>,
+}
+
+impl Near {
+    fn clear(&mut self, room: usize) {
+        self.places.clear();
+        self.masks.clear();
+        self.places.reserve(room);
+        self.masks.reserve(room);
+    }
+
+    fn push(&mut self, place: usize, mask: u32) {
+        self.places.push(place as u32);
+        self.masks.push(mask);
+    }
+}
+
+impl Search {
+    /// How many members a search is best made for.
+    pub fn members(self) -> usize {
+        match self.0 {
+            InstructionSet::Avx512 => 16,
+            InstructionSet::Avx2 | InstructionSet::Portable => 8,
+        }
+    }
+
+    /// Puts into `near` every place of the runs within √`radius2` of a run of at most 32 places, its members.
     #[inline]
-    pub fn append(
+    pub fn cluster(
         self,
         places: [&[f32]; 3],
         runs: &[Range<usize>],
-        own: Vec3<f32>,
+        members: Range<usize>,
         radius2: f32,
-        skip: u32,
-        found: &mut Vec<u32>,
+        near: &mut Near,
     ) {
         let most = places[0].len().min(places[1].len()).min(places[2].len());
-        assert!(runs.iter().all(|run| run.end <= most));
-        found.reserve(runs.iter().map(Range::len).sum::<usize>() + 16);
+        assert!(members.end <= most && runs.iter().all(|run| run.end <= most));
+        near.clear(runs.iter().map(Range::len).sum::<usize>() + 16);
         match self.0 {
-            // SAFETY: `new` checked the instruction set, the lines above the bounds.
+            // SAFETY: `new` checked the instruction set, the lines above the bounds and the room.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => unsafe { avx512(places, runs, own, radius2, skip, found) },
+            InstructionSet::Avx512 if members.len() <= 16 => unsafe {
+                cluster_avx512(places, runs, members, radius2, near)
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => unsafe { avx2(places, runs, own, radius2, skip, found) },
-            _ => runs
-                .iter()
-                .for_each(|run| portable(places, run.clone(), own, radius2, skip, found)),
+            InstructionSet::Avx2 if members.len() <= 8 => unsafe {
+                cluster_avx2(places, runs, members, radius2, near)
+            },
+            _ => cluster_portable(places, runs, members, radius2, near),
+        }
+    }
+
+    /// Appends the places that are near one member.
+    #[inline]
+    pub fn of_member(self, near: &Near, member: usize, found: &mut Vec<u32>) {
+        assert!(near.places.len() == near.masks.len());
+        found.reserve(near.places.len() + 16);
+        match self.0 {
+            // SAFETY: `new` checked the instruction set, the lines above the lengths and the room.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => unsafe { of_member_avx512(near, member, found) },
+            _ => {
+                for (&place, mask) in near.places.iter().zip(&near.masks) {
+                    if mask >> member & 1 == 1 {
+                        found.push(place);
+                    }
+                }
+            }
         }
     }
 }
 
+/// Smallest and largest coordinate of the members along each axis.
 #[inline(always)]
-fn portable(
+fn corners(places: [&[f32]; 3], members: Range<usize>) -> [(f32, f32); 3] {
+    places.map(|axis| {
+        axis[members.clone()]
+            .iter()
+            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| {
+                (low.min(x), high.max(x))
+            })
+    })
+}
+
+fn cluster_portable(
     places: [&[f32]; 3],
-    run: Range<usize>,
-    own: Vec3<f32>,
+    runs: &[Range<usize>],
+    members: Range<usize>,
     radius2: f32,
-    skip: u32,
-    found: &mut Vec<u32>,
+    near: &mut Near,
 ) {
-    for j in run {
-        let d = [own.x - places[0][j], own.y - places[1][j], own.z - places[2][j]];
-        if d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < radius2 && j as u32 != skip {
-            found.push(j as u32);
+    let corners = corners(places, members.clone());
+    for j in runs.iter().cloned().flatten() {
+        let gap = |k: usize| {
+            let (x, (low, high)) = (places[k][j], corners[k]);
+            (low - x).max(x - high).max(0.0)
+        };
+        if gap(0) * gap(0) + gap(1) * gap(1) + gap(2) * gap(2) >= radius2 {
+            continue;
+        }
+        let close = |i: usize| {
+            let d = |k: usize| places[k][i] - places[k][j];
+            u32::from(d(0) * d(0) + d(1) * d(1) + d(2) * d(2) < radius2)
+        };
+        let mask = members
+            .clone()
+            .enumerate()
+            .fold(0, |mask, (k, i)| mask | close(i) << k);
+        if mask != 0 {
+            near.push(j, mask);
         }
     }
 }
 
 /// # Safety
-/// Needs AVX2; the runs inside `places`.
+/// Needs AVX2; the runs and at most 8 members inside `places`.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(
+#[target_feature(enable = "avx2,fma,popcnt")]
+unsafe fn cluster_avx2(
     places: [&[f32]; 3],
     runs: &[Range<usize>],
-    own: Vec3<f32>,
+    members: Range<usize>,
     radius2: f32,
-    skip: u32,
-    found: &mut Vec<u32>,
+    near: &mut Near,
 ) {
     use std::arch::x86_64::*;
-    let axis = |k: usize, j: usize, own: f32| unsafe {
-        _mm256_sub_ps(_mm256_set1_ps(own), _mm256_loadu_ps(places[k].as_ptr().add(j)))
+    let limit = _mm256_set1_ps(radius2);
+    let zero = _mm256_setzero_ps();
+    let corners = corners(places, members.clone());
+    // Lanes without a member are out of everyone's reach.
+    let own = places.map(|axis| {
+        let mut lanes = [f32::INFINITY; 8];
+        lanes[..members.len()].copy_from_slice(&axis[members.clone()]);
+        // SAFETY: eight numbers.
+        unsafe { _mm256_loadu_ps(lanes.as_ptr()) }
+    });
+    let square = |x, y, z| _mm256_fmadd_ps(x, x, _mm256_fmadd_ps(y, y, _mm256_mul_ps(z, z)));
+    let mut test = |j: usize| {
+        let d = |k: usize| _mm256_sub_ps(own[k], _mm256_set1_ps(places[k][j]));
+        let close = _mm256_cmp_ps::<_CMP_LT_OQ>(square(d(0), d(1), d(2)), limit);
+        let mask = _mm256_movemask_ps(close) as u32;
+        if mask != 0 {
+            near.push(j, mask);
+        }
     };
     for run in runs {
         let whole = run.start + run.len() / 8 * 8;
         for j in (run.start..whole).step_by(8) {
-            let (x, y, z) = (axis(0, j, own.x), axis(1, j, own.y), axis(2, j, own.z));
-            let r2 = _mm256_fmadd_ps(x, x, _mm256_fmadd_ps(y, y, _mm256_mul_ps(z, z)));
-            let mut mask =
-                _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(r2, _mm256_set1_ps(radius2))) as u32;
+            let gap = |k: usize| {
+                // SAFETY: the run is inside the places.
+                let x = unsafe { _mm256_loadu_ps(places[k].as_ptr().add(j)) };
+                let (low, high) = (_mm256_set1_ps(corners[k].0), _mm256_set1_ps(corners[k].1));
+                _mm256_max_ps(zero, _mm256_max_ps(_mm256_sub_ps(low, x), _mm256_sub_ps(x, high)))
+            };
+            let close = _mm256_cmp_ps::<_CMP_LT_OQ>(square(gap(0), gap(1), gap(2)), limit);
+            let mut mask = _mm256_movemask_ps(close) as u32;
             while mask != 0 {
-                let place = j as u32 + mask.trailing_zeros();
+                test(j + mask.trailing_zeros() as usize);
                 mask &= mask - 1;
-                if place != skip {
-                    found.push(place);
-                }
             }
         }
-        portable(places, whole..run.end, own, radius2, skip, found);
+        (whole..run.end).for_each(&mut test);
     }
 }
 
 /// # Safety
-/// Needs AVX-512; the runs inside `places`; room for them and a vector more in `found`.
+/// Needs AVX-512; the runs and at most 16 members inside `places`; room for the runs and a vector more in `near`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn avx512(
+unsafe fn cluster_avx512(
     places: [&[f32]; 3],
     runs: &[Range<usize>],
-    own: Vec3<f32>,
+    members: Range<usize>,
     radius2: f32,
-    skip: u32,
-    found: &mut Vec<u32>,
+    near: &mut Near,
 ) {
     use std::arch::x86_64::*;
-    let (x0, y0, z0) = (
-        _mm512_set1_ps(own.x),
-        _mm512_set1_ps(own.y),
-        _mm512_set1_ps(own.z),
-    );
     let limit = _mm512_set1_ps(radius2);
-    let skip = _mm512_set1_epi32(skip as i32);
+    let zero = _mm512_setzero_ps();
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    let out = found.as_mut_ptr();
-    let mut length = found.len();
+    let first = |n: usize| -> __mmask16 { if n >= 16 { 0xffff } else { (1 << n) - 1 } };
+    let present = first(members.len());
+    // Lanes without a member are out of everyone's reach.
+    let own = places.map(|axis| {
+        // SAFETY: lanes beyond the members are masked.
+        unsafe {
+            _mm512_mask_loadu_ps(
+                _mm512_set1_ps(f32::INFINITY),
+                present,
+                axis.as_ptr().add(members.start),
+            )
+        }
+    });
+    let low = own.map(|x| _mm512_set1_ps(_mm512_mask_reduce_min_ps(present, x)));
+    let high = own.map(|x| _mm512_set1_ps(_mm512_mask_reduce_max_ps(present, x)));
+    let square = |x, y, z| _mm512_fmadd_ps(x, x, _mm512_fmadd_ps(y, y, _mm512_mul_ps(z, z)));
+    let (out, masks) = (near.places.as_mut_ptr(), near.masks.as_mut_ptr());
+    let mut length = 0;
     for run in runs {
         let mut j = run.start;
         while j < run.end {
-            let left = run.end - j;
-            let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
-            // SAFETY: lanes beyond the run are masked; `found` has room for all runs.
+            let valid = first(run.end - j);
+            let gap = |k: usize| {
+                // SAFETY: lanes beyond the run are masked.
+                let x = unsafe { _mm512_maskz_loadu_ps(valid, places[k].as_ptr().add(j)) };
+                _mm512_max_ps(
+                    zero,
+                    _mm512_max_ps(_mm512_sub_ps(low[k], x), _mm512_sub_ps(x, high[k])),
+                )
+            };
+            let close = _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(valid, square(gap(0), gap(1), gap(2)), limit);
+            let place = _mm512_add_epi32(_mm512_set1_epi32(j as i32), lanes);
+            // SAFETY: there is room for all runs and a vector.
             unsafe {
-                let axis = |k: usize, own: __m512| {
-                    _mm512_sub_ps(own, _mm512_maskz_loadu_ps(valid, places[k].as_ptr().add(j)))
-                };
-                let (x, y, z) = (axis(0, x0), axis(1, y0), axis(2, z0));
-                let r2 = _mm512_fmadd_ps(x, x, _mm512_fmadd_ps(y, y, _mm512_mul_ps(z, z)));
-                let place = _mm512_add_epi32(_mm512_set1_epi32(j as i32), lanes);
-                let near = _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(valid, r2, limit);
-                let near = _mm512_mask_cmpneq_epi32_mask(near, place, skip);
-                // Compressing in a register and storing a whole vector is quicker than a masked store.
-                _mm512_storeu_si512(out.add(length).cast(), _mm512_maskz_compress_epi32(near, place));
-                length += near.count_ones() as usize;
+                _mm512_storeu_si512(out.add(length).cast(), _mm512_maskz_compress_epi32(close, place));
             }
+            length += close.count_ones() as usize;
             j += 16;
+        }
+    }
+    // What is near the box, one by one against the members.
+    let mut kept = 0;
+    for at in 0..length {
+        // SAFETY: that many were written, all inside the places; what is kept is written behind what is read.
+        unsafe {
+            let j = *out.add(at);
+            let d = |k: usize| _mm512_sub_ps(own[k], _mm512_set1_ps(*places[k].get_unchecked(j as usize)));
+            let close = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(square(d(0), d(1), d(2)), limit);
+            *out.add(kept) = j;
+            *masks.add(kept) = u32::from(close);
+            kept += usize::from(close != 0);
+        }
+    }
+    // SAFETY: that many were written.
+    unsafe {
+        near.places.set_len(kept);
+        near.masks.set_len(kept);
+    }
+}
+
+/// # Safety
+/// Needs AVX-512; as many masks as places; room for them and a vector more in `found`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn of_member_avx512(near: &Near, member: usize, found: &mut Vec<u32>) {
+    use std::arch::x86_64::*;
+    let bit = _mm512_set1_epi32(1 << member);
+    let (places, masks) = (near.places.as_ptr(), near.masks.as_ptr());
+    let out = found.as_mut_ptr();
+    let mut length = found.len();
+    for at in (0..near.places.len()).step_by(16) {
+        let left = near.places.len() - at;
+        let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
+        // SAFETY: lanes beyond the end are masked; there is room for all places and a vector.
+        unsafe {
+            let of = _mm512_maskz_loadu_epi32(valid, masks.add(at).cast());
+            let place = _mm512_maskz_loadu_epi32(valid, places.add(at).cast());
+            let close = _mm512_test_epi32_mask(of, bit);
+            _mm512_storeu_si512(out.add(length).cast(), _mm512_maskz_compress_epi32(close, place));
+            length += close.count_ones() as usize;
         }
     }
     // SAFETY: that many were written.
@@ -152,37 +297,36 @@ unsafe fn avx512(
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_set_finds_the_same() {
-        let n = 1003;
-        let axis = |a: u32| -> Vec<f32> {
-            (0..n)
+    fn some_places() -> [Vec<f32>; 3] {
+        [7919, 104_729, 1_299_709].map(|a: u32| {
+            (0..1003)
                 .map(|i: u32| (i.wrapping_mul(a) % 997) as f32 / 100.0)
                 .collect()
-        };
-        let (x, y, z) = (axis(7919), axis(104_729), axis(1_299_709));
+        })
+    }
+
+    #[test]
+    fn every_set_finds_the_same() {
+        let [x, y, z] = some_places();
         let places = [&x[..], &y[..], &z[..]];
-        for run in [0..1003, 5..21, 17..18, 100..100, 990..1003] {
-            let mut expected = Vec::new();
-            portable(
-                places,
-                run.clone(),
-                Vec3::new(x[10], y[10], z[10]),
-                20.0,
-                10,
-                &mut expected,
-            );
+        let runs = [0..100, 100..100, 107..433, 500..1003];
+        for members in [0..4, 8..10, 13..14, 992..1000, 987..1003] {
+            let close = |i: usize, j: usize| {
+                let d = |k: usize| places[k][i] - places[k][j];
+                d(0) * d(0) + d(1) * d(1) + d(2) * d(2) < 5.0
+            };
+            let all = || runs.iter().cloned().flatten();
             for set in InstructionSet::available() {
-                let mut found = vec![42];
-                Search::new(set).append(
-                    places,
-                    std::slice::from_ref(&run),
-                    Vec3::new(x[10], y[10], z[10]),
-                    20.0,
-                    10,
-                    &mut found,
-                );
-                assert_eq!(found[1..], expected[..], "{set:?} {run:?}");
+                let (search, mut near) = (Search::new(set), Near::default());
+                search.cluster(places, &runs, members.clone(), 5.0, &mut near);
+                let any = |&j: &usize| members.clone().any(|i| close(i, j));
+                assert!(all().filter(any).eq(near.places.iter().map(|&j| j as usize)));
+                for (k, i) in members.clone().enumerate() {
+                    let mut found = vec![42];
+                    search.of_member(&near, k, &mut found);
+                    let expected = all().filter(|&j| close(i, j)).map(|j| j as u32);
+                    assert!(expected.eq(found[1..].iter().copied()), "{set:?} {members:?} {k}");
+                }
             }
         }
     }

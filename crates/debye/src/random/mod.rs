@@ -33,10 +33,12 @@
 //! normals = ρc, ρs
 //! ```
 //!
-//! All up to ln, sin and cos is exact, so a kernel that repeats the integers differs by no more than
-//! its mathematical functions do. The functions here are `libm`'s, equal on every platform.
+//! All up to ln, sin and cos is exact, and those are made of + − × ÷ alone: normals are equal, to the last bit, on
+//! every platform and device that does not fuse multiplications with additions.
 
-use std::f64::consts::FRAC_PI_2;
+mod normals;
+
+use normals::box_muller;
 
 /// Who draws: the second word of the counter. One number per user, so that no two share integers.
 pub mod stream {
@@ -180,24 +182,6 @@ impl Philox {
 #[inline]
 const fn upper53(low: u32, high: u32) -> u64 {
     (low as u64 | ((high as u64) << 32)) >> 11
-}
-
-/// Two normals from a block; see the module.
-#[inline]
-fn box_muller([a, b, c, d]: [u32; 4]) -> [f64; 2] {
-    let radius = (-2.0 * libm::log((upper53(a, b) + 1) as f64 * ULP)).sqrt();
-    let k = upper53(c, d);
-    let quarter = (k + (1 << 50)) >> 51;
-    let rest = k as i64 - (quarter << 51) as i64;
-    let angle = (rest as f64 * (4.0 * ULP)) * FRAC_PI_2;
-    let (sin, cos) = libm::sincos(angle);
-    let (c, s) = match quarter & 3 {
-        0 => (cos, sin),
-        1 => (-sin, cos),
-        2 => (-cos, -sin),
-        _ => (sin, -cos),
-    };
-    [radius * c, radius * s]
 }
 
 #[cfg(test)]
