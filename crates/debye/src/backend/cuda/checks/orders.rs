@@ -170,7 +170,7 @@ fn radix_sort<K: RadixKey + Ord + std::fmt::Debug>(
         let keys: Vec<K> = (0..n)
             .map(|j| match i % 4 {
                 0 | 1 => place.random.below(limit) as u64,
-                2 => (n - j) as u64,
+                2 => ((n - j) % limit) as u64,
                 _ => 5 + place.random.below(3) as u64,
             })
             .map(&widen)
