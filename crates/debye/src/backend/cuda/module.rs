@@ -15,6 +15,8 @@ use super::stream::Stream;
 const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
+    ("engine.cuh", include_str!("kernels/engine.cuh")),
+    ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 
 /// Files and defines that make a module.
