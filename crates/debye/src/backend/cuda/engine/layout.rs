@@ -27,6 +27,8 @@ pub(super) struct Layout {
     pub(super) rows: usize,
     /// Most near blocks.
     pub(super) near: usize,
+    /// Whether differences of places in a stage must be wrapped.
+    pub(super) wrap: bool,
 }
 
 impl Layout {
@@ -38,7 +40,8 @@ impl Layout {
         let side = (BLOCK as f64 / density).cbrt().max(0.5 * radius);
         let along = |length: f64| ((length / side).round() as u32).max(1);
         let (nx, ny) = (along(lengths.x), along(lengths.y));
-        let reach = |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
+        let reach =
+            |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
         let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
         let columns = f64::from(nx) * f64::from(ny);
         let (wx, wy) = (lengths.x / f64::from(nx), lengths.y / f64::from(ny));
@@ -62,12 +65,15 @@ impl Layout {
             groups: (stage / WARP * 7 / 8).max(8),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
             near: 64,
+            wrap: wx + 2.1 * radius > lengths.x
+                || wy + 2.1 * radius > lengths.y
+                || high + 2.1 * radius > lengths.z,
         };
         layout.checked()
     }
 
     /// With room for what a list was found to need.
-    pub(super) fn grown(mut self, needed: [u32; 6]) -> Result<Self, EngineError> {
+    pub(super) fn grown(mut self, needed: [u32; 8]) -> Result<Self, EngineError> {
         let more = |old: usize, needed: u32| {
             let needed = needed as usize;
             if needed > old { needed + needed / 8 } else { old }
@@ -83,6 +89,7 @@ impl Layout {
         self.stage = more(self.stage, needed[3]).next_multiple_of(WARP);
         self.groups = more(self.groups, needed[4]).min(self.stage / WARP);
         self.rows = more(self.rows, needed[5]);
+        self.wrap |= needed[6] > 0;
         self.checked()
     }
 
@@ -123,6 +130,10 @@ fn local_density(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> f6
         (at(2) * cells[1] + at(1)) * cells[0] + at(0)
     };
     positions.iter().for_each(|r| counts[cell_of(r)] += 1);
-    let mean: f64 = positions.iter().map(|r| f64::from(counts[cell_of(r)])).sum::<f64>() / n;
+    let mean: f64 = positions
+        .iter()
+        .map(|r| f64::from(counts[cell_of(r)]))
+        .sum::<f64>()
+        / n;
     (mean * counts.len() as f64 / volume).max(n / volume)
 }

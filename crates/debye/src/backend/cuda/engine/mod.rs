@@ -165,12 +165,14 @@ fn refuse(
         return Err(EngineError::Empty);
     }
     let cell = &system.cell;
-    no(settings.precision != Precision::Mixed, "single or double precision")?;
+    no(
+        settings.precision != Precision::Mixed,
+        "single or double precision",
+    )?;
     no(!cell.is_orthorhombic(), "triclinic cells")?;
     no(cell.periodic() != [true; 3], "open boundaries")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
-    let bonded =
-        field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
+    let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
     no(
         bonded > 0 || !system.exclusions.is_empty(),
         "bonded terms and exclusions",
@@ -232,7 +234,9 @@ impl Backend for CudaEngine {
         }
         let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + virial[k]) / volume);
         if self.tail.present {
-            tensor[..3].iter_mut().for_each(|p| *p += self.tail.pressure(volume));
+            tensor[..3]
+                .iter_mut()
+                .for_each(|p| *p += self.tail.pressure(volume));
         }
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
         Ok(Observation {

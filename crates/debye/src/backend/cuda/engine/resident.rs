@@ -24,6 +24,8 @@ pub(super) struct Setup {
     unit: [f32; 3],
     limit2: f32,
     radius2: f32,
+    radius: f32,
+    length: [f32; 3],
     columns: [u32; 3],
     reach: [u32; 2],
     slots: u32,
@@ -40,15 +42,15 @@ pub(super) struct Control {
     pub(super) parity: u32,
     pub(super) side: u32,
     pub(super) stale: u32,
-    moved: u32,
-    finished: u32,
+    pub(super) moved: u32,
+    pub(super) finished: u32,
     pub(super) blocks: u32,
     pub(super) building: u32,
     pub(super) builds: u32,
     pub(super) lost: u32,
-    overflow: u32,
-    needed: [u32; 6],
-    pairs: [u32; 2],
+    pub(super) overflow: u32,
+    pub(super) needed: [u32; 8],
+    pub(super) pairs: [u32; 2],
 }
 
 /// Numbers of the simulation that the kernels need.
@@ -70,7 +72,7 @@ struct Kernels {
     columns: Kernel<(UM, U, UM, Setup)>,
     #[allow(clippy::type_complexity)]
     place: Kernel<(UM, U, U, U, UM, UM, Mut<f64>, UM, Mut<i32>, UM, UM, Setup)>,
-    boxes: Kernel<(U, U, U, U, UM, UM, Setup)>,
+    boxes: Kernel<(UM, U, U, U, UM, UM, Setup)>,
     #[allow(clippy::type_complexity)]
     lists: Kernel<(UM, U, U, U, U, UM, UM, Mut<u16>, Mut<u16>, Setup)>,
     commit: Kernel<(UM, U, Setup)>,
@@ -120,17 +122,15 @@ impl Kernels {
                 .define("GROUPS", layout.groups)
                 .define("ROWS", layout.rows)
                 .define("NEAR", layout.near)
+                .define("WRAP", u32::from(layout.wrap))
         };
         let rebuild = device.module(&with(ModuleSource::new(
             "rebuild.cu",
             include_str!("../kernels/rebuild.cu"),
         )))?;
-        let step = with(ModuleSource::new(
-            "step.cu",
-            include_str!("../kernels/step.cu"),
-        ))
-        .define("LANGEVIN", u32::from(terms.langevin))
-        .include("pair_terms.cuh", &terms.text);
+        let step = with(ModuleSource::new("step.cu", include_str!("../kernels/step.cu")))
+            .define("LANGEVIN", u32::from(terms.langevin))
+            .include("pair_terms.cuh", &terms.text);
         let step = device.module(&step)?;
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
@@ -143,9 +143,13 @@ impl Kernels {
             evaluate: step.kernel("debye_evaluate")?,
         };
         // Allows the dynamic shared memory they need.
-        kernels.lists.resident_blocks(BLOCK as u32, layout.list_shared())?;
+        kernels
+            .lists
+            .resident_blocks(BLOCK as u32, layout.list_shared())?;
         kernels.step.resident_blocks(BLOCK as u32, layout.step_shared())?;
-        kernels.evaluate.resident_blocks(BLOCK as u32, layout.step_shared())?;
+        kernels
+            .evaluate
+            .resident_blocks(BLOCK as u32, layout.step_shared())?;
         Ok(kernels)
     }
 }
@@ -253,7 +257,7 @@ impl Resident {
         values: Values,
     ) -> Result<Self, EngineError> {
         let stream = device.stream()?;
-        let pair_terms = terms.text.matches("energies[").count().saturating_sub(1).max(1);
+        let pair_terms = terms.count;
         let kernels = Kernels::new(device, &layout, &terms)?;
         let arrays = Arrays::new(device, &layout, pair_terms)?;
         Ok(Self {
@@ -516,7 +520,7 @@ impl Resident {
             s,
             blocks,
             (
-                words(&self.control),
+                words_mut(&mut self.control),
                 a.reference.all(),
                 a.block_column.all(),
                 a.column_blocks.all(),
@@ -680,13 +684,18 @@ impl Resident {
     }
 
     /// Makes the list of another run again.
-    pub(super) fn restore_list(&mut self, [reference, block_column, column_blocks]: &[Vec<u32>; 3]) -> Result<(), CudaError> {
+    pub(super) fn restore_list(
+        &mut self,
+        [reference, block_column, column_blocks]: &[Vec<u32>; 3],
+    ) -> Result<(), CudaError> {
         let a = &mut self.arrays;
         self.stream.upload(reference, a.reference.all_mut())?;
         self.stream.upload(block_column, a.block_column.all_mut())?;
         self.stream.upload(column_blocks, a.column_blocks.all_mut())?;
         // The commit changes sides.
-        let Control { parity, side, builds, .. } = self.last;
+        let Control {
+            parity, side, builds, ..
+        } = self.last;
         self.last.parity = parity ^ 1;
         self.last.side = side ^ 1;
         self.last.building = 1;
@@ -768,6 +777,8 @@ fn setup(layout: &Layout, values: &Values) -> Setup {
         unit: l.map(|x| (x / 2.0_f64.powi(32)) as f32),
         limit2: (half * half * 0.9999) as f32,
         radius2: (values.radius * values.radius) as f32,
+        radius: values.radius as f32,
+        length: l.map(|x| x as f32),
         columns: layout.columns,
         reach: layout.reach,
         slots: layout.slots() as u32,
@@ -779,5 +790,9 @@ fn setup(layout: &Layout, values: &Values) -> Setup {
 fn fraction(s: f64) -> u64 {
     let scaled = (s - s.floor()) * 2.0_f64.powi(64);
     // A fraction that rounds to one is the other face.
-    if scaled >= 2.0_f64.powi(64) { 0 } else { scaled as u64 }
+    if scaled >= 2.0_f64.powi(64) {
+        0
+    } else {
+        scaled as u64
+    }
 }

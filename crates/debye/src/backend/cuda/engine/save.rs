@@ -1,8 +1,8 @@
 //! The state on a device as bytes, and back.
 
+use super::CudaEngine;
 use super::layout::Layout;
 use super::resident::{Control, State};
-use super::CudaEngine;
 use crate::backend::EngineError;
 use crate::run::codec::{CodecError, Reader, Writer};
 
@@ -18,7 +18,7 @@ impl CudaEngine {
         let Control { blocks, builds, .. } = *resident.control_mut();
         w.u32s(&[blocks, builds]);
         let l = resident.layout;
-        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near].map(|x| x as u32);
+        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near, usize::from(l.wrap)].map(|x| x as u32);
         w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..]].concat());
         w.u32s(&state.pos);
         w.u32s(&state.low);
@@ -30,8 +30,7 @@ impl CudaEngine {
     }
 
     pub(super) fn restore(&mut self, saved: &[u8]) -> Result<(), EngineError> {
-        let (step, head, layout, state, source) =
-            read(saved).map_err(|e| EngineError::Restore(e.0))?;
+        let (step, head, layout, state, source) = read(saved).map_err(|e| EngineError::Restore(e.0))?;
         let resident = self.resident.get_mut();
         let slots = layout.slots();
         let fits = state.pos.len() == 4 * slots
@@ -68,7 +67,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
     let step = r.u64()?;
     let head = fixed(&r.u32s()?)?;
-    let l: [u32; 10] = fixed(&r.u32s()?)?;
+    let l: [u32; 11] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
     let layout = Layout {
         columns: [l[0], l[1], l[2]],
@@ -78,6 +77,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         groups: size(7),
         rows: size(8),
         near: size(9),
+        wrap: l[10] != 0,
     };
     let state = State {
         pos: r.u32s()?,

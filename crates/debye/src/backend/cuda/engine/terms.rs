@@ -41,6 +41,8 @@ pub(super) struct Terms {
     pub(super) tables: Vec<f32>,
     /// `pair_terms.cuh`.
     pub(super) text: String,
+    /// How many pair terms there are.
+    pub(super) count: usize,
     /// Whether there is a Langevin thermostat.
     pub(super) langevin: bool,
 }
@@ -95,6 +97,7 @@ impl Terms {
             parameters: Vec::new(),
             tables: Vec::new(),
             text: String::new(),
+            count: field.pairs.len(),
             langevin,
         };
         terms.write(field, &distinct);
@@ -102,7 +105,8 @@ impl Terms {
     }
 
     fn write(&mut self, field: &ForceField, kinds: &[(u32, f64, f64)]) {
-        let rows: Vec<Vec<[f32; COLUMNS]>> = field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
+        let rows: Vec<Vec<[f32; COLUMNS]>> =
+            field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
         let (mut functions, mut body) = (String::new(), String::new());
         for (number, term) in field.pairs.iter().enumerate() {
             let tape = term.family.tape(term.truncation.kind());
@@ -129,7 +133,6 @@ impl Terms {
             let mut arguments: Vec<String> = vec!["r2".into()];
             arguments.extend((2..COLUMNS).map(value));
             if tape.tables() > 0 {
-                let _ = write!(body, "");
                 arguments.push(format!("tables + {}", self.tables.len()));
                 arguments.push(format!("{}", term.table.f32s().len()));
                 self.tables.extend_from_slice(term.table.f32s());
@@ -151,10 +154,7 @@ impl Terms {
                 "        energies[{number}] = inside ? energy * factor : 0.0f;\n        slope += inside ? derivative * factor : 0.0f;\n    }}"
             );
         }
-        let count = field.pairs.len().max(1);
-        if field.pairs.is_empty() {
-            body += "    energies[0] = 0.0f;\n";
-        }
+        let count = self.count;
         self.text = format!(
             "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
 __device__ __forceinline__ void debye_pair(f32 r2, u32 own, u32 other, const f32* parameters, const f32* tables,

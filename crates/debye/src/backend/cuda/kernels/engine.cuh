@@ -10,6 +10,12 @@
 constexpr u32 BLOCK = 256;
 constexpr u32 BLOCK_WARPS = BLOCK / WARP;
 constexpr u32 NOBODY = 0xffffffffu;
+#if WRAP
+// Not a number is near nothing, however it is wrapped.
+#define OUT_OF_REACH __uint_as_float(0x7fffffffu)
+#else
+#define OUT_OF_REACH 1e9f
+#endif
 
 // What does not change while a graph is replayed.
 struct Setup {
@@ -19,6 +25,8 @@ struct Setup {
     f32 unit[3];  // lengths per unit of the upper halves
     f32 limit2;   // a particle that moved farther than the root of this makes the list stale
     f32 radius2;  // of the lists
+    f32 radius;
+    f32 length[3]; // of the cell
     u32 nx, ny;   // columns
     u32 nz;       // layers of a column, for the sort
     u32 reach_x, reach_y;
@@ -40,7 +48,7 @@ struct Control {
     u32 builds;    // lists made
     u32 lost;      // 1 + a particle that is nowhere
     u32 overflow;  // a list did not fit: nothing more happens until the host has made room
-    u32 needed[6]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows
+    u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping
     u32 pairs[2];  // pairs listed, low and high word
 };
 
@@ -55,6 +63,19 @@ struct Box {
 struct Place {
     f32 x, y, z;
 };
+
+// Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
+// two places may be that of another image: WRAP takes the nearest.
+__device__ __forceinline__ f32 nearest(f32 d, u32 axis, const Setup& f)
+{
+#if WRAP
+    return d - f.length[axis] * rintf(d / f.length[axis]);
+#else
+    (void)axis;
+    (void)f;
+    return d;
+#endif
+}
 
 __device__ __forceinline__ f32 apart(u32 a, u32 b, f32 unit) { return f32(i32(a - b)) * unit; }
 

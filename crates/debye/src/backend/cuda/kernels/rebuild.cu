@@ -3,7 +3,7 @@
 // neighbours (16-bit places in the stage, four to a row).
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most groups of 32 of them near one warp; ROWS, the most rows of
-// a particle; NEAR, the most near blocks.
+// a particle; NEAR, the most near blocks; WRAP, see engine.cuh.
 #include "engine.cuh"
 
 // Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
@@ -87,8 +87,16 @@ KERNEL(debye_place, BLOCK, u32* control_words, const u32* order, const u32* star
     }
 }
 
+// Notes that something did not fit.
+__device__ __forceinline__ void too_much(u32* control_words, u32 what, u32 needed)
+{
+    Control* c = reinterpret_cast<Control*>(control_words);
+    atomicMax(&c->needed[what], needed);
+    atomicMax(&c->overflow, 1u);
+}
+
 // The boxes of blocks and of their warps. Positions are those a list is made from.
-KERNEL(debye_boxes, BLOCK, const u32* control_words, const u32* reference, const u32* block_column,
+KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* block_column,
        const u32* column_blocks, u32* boxes, u32* warp_boxes, Setup f)
 {
     SHARED(i32, lowest, 3 * BLOCK_WARPS);
@@ -130,16 +138,13 @@ KERNEL(debye_boxes, BLOCK, const u32* control_words, const u32* reference, const
             high = h > high ? h : high;
         }
         write(reinterpret_cast<Box*>(boxes) + b, axis, low, high);
+#if !WRAP
+        // Particles move a little before the next list; limit2 is the square of how far.
+        const f32 width = f32(u32(high) - u32(low)) * f.unit[axis];
+        if (width + 2.1f * f.radius > f.length[axis]) too_much(control_words, 6, 1);
+#endif
     }
     if (threadIdx.x == 3) (reinterpret_cast<Box*>(boxes) + b)->column = block_column[b];
-}
-
-// Notes that something did not fit.
-__device__ __forceinline__ void too_much(u32* control_words, u32 what, u32 needed)
-{
-    Control* c = reinterpret_cast<Control*>(control_words);
-    atomicMax(&c->needed[what], needed);
-    atomicMax(&c->overflow, 1u);
 }
 
 KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference, const u32* boxes, const u32* warp_boxes,
@@ -292,9 +297,9 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     }
     const u32 padded = (staged + WARP) / WARP * WARP; // at least one place out of reach
     for (u32 k = staged + threadIdx.x; k < smaller(padded, u32(STAGE)); k += BLOCK) {
-        sx[k] = 1e9f;
-        sy[k] = 1e9f;
-        sz[k] = 1e9f;
+        sx[k] = OUT_OF_REACH;
+        sy[k] = OUT_OF_REACH;
+        sz[k] = OUT_OF_REACH;
     }
     if (threadIdx.x == 0) stage_counts[b] = staged;
     __syncthreads();
@@ -310,13 +315,14 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     u32 found = 0, total = 0;
     for (u32 g = 0; g < padded / WARP && warp_box.half[0] >= 0.0f; ++g) {
         const u32 at = g * WARP + lane;
-        const Place d = {sx[at] - middle.x, sy[at] - middle.y, sz[at] - middle.z};
+        const Place d = {nearest(sx[at] - middle.x, 0, f), nearest(sy[at] - middle.y, 1, f),
+                         nearest(sz[at] - middle.z, 2, f)};
         u32 left = __ballot_sync(ALL_LANES, near_box(d, warp_box.half, radius2));
         if (left == 0) continue;
         u32 hits = 0;
         const f32 *gx = sx + g * WARP, *gy = sy + g * WARP, *gz = sz + g * WARP;
         auto test = [&](u32 j, f32 x, f32 y, f32 z) {
-            const f32 dx = me.x - x, dy = me.y - y, dz = me.z - z;
+            const f32 dx = nearest(me.x - x, 0, f), dy = nearest(me.y - y, 1, f), dz = nearest(me.z - z, 2, f);
             if (dx * dx + dy * dy + dz * dz < radius2) hits |= 1u << j;
         };
         if (__popc(left) > 8) {

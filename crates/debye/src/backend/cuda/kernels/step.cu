@@ -5,7 +5,8 @@
 // kicks that meet at a time are one, and a step needs the forces once.
 //
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
-// debye_pair(r2, own, other, rows, tables, energies, slope). Defines: STAGE and ROWS as in rebuild.cu, LANGEVIN (0 or 1).
+// debye_pair(r2, own, other, rows, tables, energies, slope). Defines: STAGE, ROWS and WRAP as in rebuild.cu,
+// LANGEVIN (0 or 1).
 #include "engine.cuh"
 #include "pair_terms.cuh"
 #if LANGEVIN
@@ -43,7 +44,7 @@ __device__ __forceinline__ void read_stage(float4* shared, const uint4* pos, con
             shared[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(p[j].w));
         }
     }
-    if (threadIdx.x == 0) shared[count] = make_float4(1e9f, 1e9f, 1e9f, __uint_as_float(0));
+    if (threadIdx.x == 0) shared[count] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, __uint_as_float(0));
 }
 
 struct Sums {
@@ -54,12 +55,16 @@ struct Sums {
 
 // Sums over the list of a particle. Forces still without their factor −2.
 template <bool ENERGY>
-__device__ __forceinline__ void visit(Sums& s, const float4* shared, const ushort4* list, u32 rows, const Place& me,
-                                      u32 own, const f32* parameters, const f32* tables)
+__device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody, const ushort4* list, u32 rows, const Place& me,
+                                      u32 own, const f32* parameters, const f32* tables, const Setup& f)
 {
     auto meet = [&](u32 at) {
+#if WRAP
+        if (at == nobody) return;
+#endif
         const float4 other = shared[at];
-        const f32 dx = me.x - other.x, dy = me.y - other.y, dz = me.z - other.z;
+        const f32 dx = nearest(me.x - other.x, 0, f), dy = nearest(me.y - other.y, 1, f),
+                  dz = nearest(me.z - other.z, 2, f);
         const f32 r2 = dx * dx + dy * dy + dz * dz;
         f32 energies[TERMS], slope;
         debye_pair(r2, own, __float_as_uint(other.w), parameters, tables, energies, slope);
@@ -77,6 +82,7 @@ __device__ __forceinline__ void visit(Sums& s, const float4* shared, const ushor
             s.virial[5] += slope * dy * dz;
         }
     };
+    (void)nobody;
     if (rows == 0) return;
     ushort4 next = list[0];
 #pragma unroll 2
@@ -120,7 +126,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 3, u32* control_words, u32* pos, u32* low, f6
     __syncthreads();
     Sums sums = {};
     const ushort4* list = reinterpret_cast<const ushort4*>(lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<false>(sums, shared, list, rows, seen_from(box.middle, own, f), own.w, parameters, tables);
+    visit<false>(sums, shared, stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, parameters, tables, f);
 
     if (own.w != NOBODY) {
         const Kind kind = reinterpret_cast<const Kind*>(kinds)[own.w];
@@ -213,7 +219,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, const u32* control_words, const u32* p
     __syncthreads();
     Sums sums = {};
     const ushort4* list = reinterpret_cast<const ushort4*>(lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<true>(sums, shared, list, rows, seen_from(box.middle, own, f), own.w, parameters, tables);
+    visit<true>(sums, shared, stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, parameters, tables, f);
     const bool there = own.w != NOBODY;
     const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
