@@ -57,6 +57,12 @@ impl ModuleSource {
         self
     }
 
+    /// With an option for NVRTC.
+    pub fn option(mut self, option: &str) -> Self {
+        self.options.push(option.to_owned());
+        self
+    }
+
     /// Name and macros, for messages.
     pub fn label(&self) -> String {
         let defines = self

@@ -108,6 +108,7 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
+    all.extend(engine::modules());
     all
 }
 

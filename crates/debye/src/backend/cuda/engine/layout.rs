@@ -53,8 +53,12 @@ impl Layout {
             + pi * (wx + wy + high) * radius * radius
             + 4.0 / 3.0 * pi * radius.powi(3);
         let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
-        let layers = (n / columns / 8.0).ceil().clamp(1.0, 4096.0) as u32;
-        let stage = ((1.25 * density * around) as usize + 64)
+        // Layers for the sort of about eight particles each.
+        let most_layers = (4.0 * n / columns).max(64.0).min(4096.0);
+        let layers = (density * wx * wy * lengths.z / 8.0)
+            .ceil()
+            .clamp(1.0, most_layers) as u32;
+        let stage = ((1.18 * density * around) as usize + 64)
             .min(positions.len() + WARP)
             .next_multiple_of(WARP);
         let layout = Self {
@@ -62,7 +66,7 @@ impl Layout {
             reach,
             blocks: ((n / BLOCK as f64) * 1.02 + columns) as usize + 4,
             stage,
-            groups: (stage / WARP * 7 / 8).max(8),
+            groups: (stage / WARP * 4 / 5).max(8),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
             near: 64,
             wrap: wx + 2.1 * radius > lengths.x

@@ -16,7 +16,7 @@ use layout::Layout;
 use resident::{Resident, Values};
 use terms::Terms;
 
-use super::{CudaError, Device};
+use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
 use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
 use crate::expr::Vec3;
@@ -145,6 +145,18 @@ impl CudaEngine {
             stages: Stages::default(),
         })
     }
+}
+
+/// The modules that a simulation would use.
+pub(super) fn modules(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    radius: f64,
+) -> Result<[ModuleSource; 2], EngineError> {
+    let terms = Terms::new(system, field, dynamics)?;
+    let layout = Layout::new(&system.particles.positions, system.cell.heights(), radius)?;
+    Ok(resident::sources(&layout, &terms))
 }
 
 /// What is not there yet.

@@ -42,13 +42,13 @@ pub(super) struct Control {
     pub(super) parity: u32,
     pub(super) side: u32,
     pub(super) stale: u32,
+    pub(super) overflow: u32,
+    pub(super) lost: u32,
+    pub(super) blocks: u32,
     pub(super) moved: u32,
     pub(super) finished: u32,
-    pub(super) blocks: u32,
     pub(super) building: u32,
     pub(super) builds: u32,
-    pub(super) lost: u32,
-    pub(super) overflow: u32,
     pub(super) needed: [u32; 8],
     pub(super) pairs: [u32; 2],
 }
@@ -114,24 +114,31 @@ struct Kernels {
     )>,
 }
 
+/// The modules of a layout: what makes lists, and what uses them.
+pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
+    let with = |source: ModuleSource| {
+        source
+            .define("STAGE", layout.stage)
+            .define("GROUPS", layout.groups)
+            .define("ROWS", layout.rows)
+            .define("NEAR", layout.near)
+            .define("WRAP", u32::from(layout.wrap))
+    };
+    let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
+    let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));
+    // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
+    let step = with(step)
+        .define("LANGEVIN", u32::from(terms.langevin))
+        .include("pair_terms.cuh", &terms.text)
+        .option("--prec-div=false")
+        .option("--prec-sqrt=false");
+    [with(rebuild), step]
+}
+
 impl Kernels {
     fn new(device: &Device, layout: &Layout, terms: &Terms) -> Result<Self, CudaError> {
-        let with = |source: ModuleSource| {
-            source
-                .define("STAGE", layout.stage)
-                .define("GROUPS", layout.groups)
-                .define("ROWS", layout.rows)
-                .define("NEAR", layout.near)
-                .define("WRAP", u32::from(layout.wrap))
-        };
-        let rebuild = device.module(&with(ModuleSource::new(
-            "rebuild.cu",
-            include_str!("../kernels/rebuild.cu"),
-        )))?;
-        let step = with(ModuleSource::new("step.cu", include_str!("../kernels/step.cu")))
-            .define("LANGEVIN", u32::from(terms.langevin))
-            .include("pair_terms.cuh", &terms.text);
-        let step = device.module(&step)?;
+        let [rebuild, step] = sources(layout, terms);
+        let (rebuild, step) = (device.module(&rebuild)?, device.module(&step)?);
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
             columns: rebuild.kernel("debye_columns")?,
@@ -398,7 +405,10 @@ impl Resident {
             self.graph = Some(graph);
             self.read_control()?;
             let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
-            if lists >= 8 {
+            if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
+                self.steps_of_graph = (2 * self.steps_of_graph).min(64);
+                self.graph = None;
+            } else if lists >= 8 {
                 // One list to a graph: as many steps as a list lasts, and one more.
                 let fitting = (steps / lists + 1).clamp(1, 64) as u32;
                 if fitting.abs_diff(self.steps_of_graph) * 5 > self.steps_of_graph {

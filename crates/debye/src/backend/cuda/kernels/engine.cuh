@@ -41,13 +41,13 @@ struct Control {
     u32 parity;    // which of the two `pos` is now
     u32 side;      // which of the two of everything else is now
     u32 stale;     // the list must be made anew before the next step
+    u32 overflow;  // a list did not fit: nothing more happens until the host has made room
+    u32 lost;      // 1 + a particle that is nowhere
+    u32 blocks;    // blocks in use
     u32 moved;     // someone moved too far in this step
     u32 finished;  // blocks of this step that are done
-    u32 blocks;    // blocks in use
     u32 building;  // a list is being made
     u32 builds;    // lists made
-    u32 lost;      // 1 + a particle that is nowhere
-    u32 overflow;  // a list did not fit: nothing more happens until the host has made room
     u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping
     u32 pairs[2];  // pairs listed, low and high word
 };

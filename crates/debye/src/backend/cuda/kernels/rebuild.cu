@@ -109,23 +109,21 @@ KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* 
     const u32 origin[3] = {first.x, first.y, first.z};
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
     // A margin of two units: conversions round.
-    auto write = [&](Box* box, u32 axis, i32 low, i32 high) {
+    auto write = [&](Box* box, u32 axis, u32 from, f32 unit, i32 low, i32 high) {
         const bool empty = high < low;
         const u32 width = empty ? 0 : u32(high) - u32(low);
-        box->middle[axis] = origin[axis] + (empty ? 0 : u32(low) + width / 2);
-        box->half[axis] = empty ? -1e18f : (0.5f * f32(width) + 2.0f) * f.unit[axis];
+        box->middle[axis] = from + (empty ? 0 : u32(low) + width / 2);
+        box->half[axis] = empty ? -1e18f : (0.5f * f32(width) + 2.0f) * unit;
     };
+#pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-        i32 low = there ? d[axis] : 0x7fffffff, high = there ? d[axis] : -0x7fffffff - 1;
-        for (u32 step = WARP / 2; step > 0; step /= 2) {
-            const i32 l = __shfl_xor_sync(ALL_LANES, low, step), h = __shfl_xor_sync(ALL_LANES, high, step);
-            low = l < low ? l : low;
-            high = h > high ? h : high;
-        }
+        const i32 low = warp_lowest(there ? d[axis] : 0x7fffffff);
+        const i32 high = warp_highest(there ? d[axis] : -0x7fffffff - 1);
         if (lane == 0) {
             lowest[axis * BLOCK_WARPS + warp] = low;
             highest[axis * BLOCK_WARPS + warp] = high;
-            write(reinterpret_cast<Box*>(warp_boxes) + b * BLOCK_WARPS + warp, axis, low, high);
+            Box* box = reinterpret_cast<Box*>(warp_boxes) + b * BLOCK_WARPS + warp;
+            write(box, axis, origin[axis], f.unit[axis], low, high);
         }
     }
     __syncthreads();
@@ -137,11 +135,15 @@ KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* 
             low = l < low ? l : low;
             high = h > high ? h : high;
         }
-        write(reinterpret_cast<Box*>(boxes) + b, axis, low, high);
+        // Indices that are not known here would put the arrays into local memory.
+        const u32 from = axis == 0 ? first.x : axis == 1 ? first.y : first.z;
+        const f32 unit = axis == 0 ? f.unit[0] : axis == 1 ? f.unit[1] : f.unit[2];
+        write(reinterpret_cast<Box*>(boxes) + b, axis, from, unit, low, high);
 #if !WRAP
         // Particles move a little before the next list; limit2 is the square of how far.
-        const f32 width = f32(u32(high) - u32(low)) * f.unit[axis];
-        if (width + 2.1f * f.radius > f.length[axis]) too_much(control_words, 6, 1);
+        const f32 width = f32(u32(high) - u32(low)) * unit;
+        const f32 length = axis == 0 ? f.length[0] : axis == 1 ? f.length[1] : f.length[2];
+        if (width + 2.1f * f.radius > length) too_much(control_words, 6, 1);
 #endif
     }
     if (threadIdx.x == 3) (reinterpret_cast<Box*>(boxes) + b)->column = block_column[b];

@@ -105,17 +105,20 @@ __device__ __forceinline__ u64 moved_by(u64 at, f64 part, i32& image)
     return now;
 }
 
-KERNEL_RESIDENT(debye_step, BLOCK, 3, u32* control_words, u32* pos, u32* low, f64* velocities, const u32* ids, i32* images,
+KERNEL_RESIDENT(debye_step, BLOCK, 4, u32* control_words, u32* pos, u32* low, f64* velocities, const u32* ids, i32* images,
                 const u32* reference, const u32* boxes, const u32* stage_counts, const u32* stages, const u16* lists,
                 const u16* rows_of, const f32* parameters, const f32* tables, const f64* kinds, Setup f)
 {
     DYNAMIC_SHARED(float4, shared);
     Control* c = reinterpret_cast<Control*>(control_words);
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x;
-    const u64 step = c->step;
-    const u32 blocks = c->blocks;
-    if (c->stale || c->overflow || c->lost || step >= c->target || b >= blocks) return;
-    const u32 parity = c->parity, side = c->side, slots = f.slots;
+    // Two words at a time, in the order of Control: the last block to finish writes them for the next step.
+    const u64* words = reinterpret_cast<const u64*>(control_words);
+    const u64 step = load_relaxed(words), halves = load_relaxed(words + 2), held = load_relaxed(words + 3),
+              lost_and_blocks = load_relaxed(words + 4);
+    const u32 blocks = u32(lost_and_blocks >> 32);
+    if (held != 0 || u32(lost_and_blocks) != 0 || step >= load_relaxed(words + 1) || b >= blocks) return;
+    const u32 parity = u32(halves), side = u32(halves >> 32), slots = f.slots;
     const f64 dt = f.dt;
     const Box box = reinterpret_cast<const Box*>(boxes)[b];
     const uint4* now_at = half_of(as_uint4(pos), parity, slots);
@@ -167,7 +170,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 3, u32* control_words, u32* pos, u32* low, f6
         const uint4 then = as_uint4(reference)[slot];
         const f32 x = apart(now[0], then.x, f.unit[0]), y = apart(now[1], then.y, f.unit[1]),
                   z = apart(now[2], then.z, f.unit[2]);
-        if (x * x + y * y + z * z > f.limit2) c->moved = 1;
+        if (x * x + y * y + z * z > f.limit2) atomicExch(&c->moved, 1u);
         if (!sound) atomicMax(&c->lost, 1 + id);
     } else {
         next_at[slot] = own;
@@ -179,10 +182,11 @@ KERNEL_RESIDENT(debye_step, BLOCK, 3, u32* control_words, u32* pos, u32* low, f6
     if (threadIdx.x != 0) return;
     if (atomicAdd(&c->finished, 1u) + 1 == blocks) {
         __threadfence();
-        c->finished = 0;
-        c->step = step + 1;
-        c->parity = parity ^ 1;
-        if (atomicExch(&c->moved, 0u)) c->stale = 1;
+        atomicExch(&c->finished, 0u);
+        u64* to = reinterpret_cast<u64*>(control_words);
+        store_relaxed(to, step + 1);
+        store_relaxed(to + 2, halves ^ 1);
+        if (atomicExch(&c->moved, 0u)) store_relaxed(to + 3, 1);
     }
 }
 
