@@ -36,8 +36,11 @@ impl Layout {
     pub(super) fn new(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> Result<Self, EngineError> {
         let n = positions.len() as f64;
         let density = local_density(positions, lengths, radius);
-        // Blocks as cubes, but columns no narrower than half the radius, so that few are within reach.
-        let side = (BLOCK as f64 / density).cbrt().max(0.5 * radius);
+        // Blocks as cubes, but not too many above each other, and columns no narrower than half the radius, so that
+        // few are within reach.
+        let cube = (BLOCK as f64 / density).cbrt();
+        let slim = (0.75 * MOST as f64 * BLOCK as f64 / (density * lengths.z)).sqrt();
+        let side = cube.min(slim).max(0.5 * radius);
         let along = |length: f64| ((length / side).round() as u32).max(1);
         let (nx, ny) = (along(lengths.x), along(lengths.y));
         let reach =
