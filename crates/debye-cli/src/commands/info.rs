@@ -178,7 +178,7 @@ impl Answer {
                     (None, _) => "no driver: everything runs on the CPU".into(),
                     (Some(version), 0) => format!("driver {version}, but it sees no device"),
                     (Some(version), _) => format!(
-                        "driver {version}. Simulations run on the CPU in this version; \
+                        "driver {version}. Simulations run there with `--device cuda`; \
                          `debye check --device cuda` checks the device"
                     ),
                 },

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
-use debye::input::Simulation;
+use debye::backend::cuda::Device;
+use debye::input::{DeviceChoice, Simulation};
 use debye::run::{Existing, Outcome, Progress, RunOptions, Summary};
 use debye::system::{Cell, Dimension, Units};
 use debye::truncation::Truncation;
@@ -119,7 +120,16 @@ fn header(simulation: &Simulation, threads: Option<usize>) -> String {
     let s = simulation;
     let unit = |d| s.system.units.label(d);
     let threads = threads.unwrap_or_else(cores);
-    let device = describe(threads, InstructionSet::detect());
+    let (device, place) = match s.run.device {
+        DeviceChoice::Cuda(number) => {
+            let name = Device::list()
+                .into_iter()
+                .nth(number as usize)
+                .map(|info| info.name);
+            (format!("CUDA, {}", name.unwrap_or_default()), "the CUDA device")
+        }
+        _ => (describe(threads, InstructionSet::detect()), "the CPU"),
+    };
     let particles = s.system.particles.len() as u64;
     let mut rows = vec![
         (
@@ -138,7 +148,7 @@ fn header(simulation: &Simulation, threads: Option<usize>) -> String {
         } else {
             format!("{name}: {what}")
         };
-        rows.push(("force", format!("{what}, on the CPU")));
+        rows.push(("force", format!("{what}, on {place}")));
     }
     let (cutoff, length) = (s.forces.cutoff(), unit(Dimension::LENGTH));
     if cutoff > 0.0 {

@@ -90,6 +90,17 @@ pub enum EngineError {
         /// What is wrong with it.
         why: String,
     },
+    /// A particle on a device has no finite position, or flew across the cell in one step.
+    #[error("particle {} has no finite position, or flew across the cell, in step {step}; `--device cpu` says why", .particle + 1)]
+    Lost {
+        /// The step.
+        step: u64,
+        /// The particle, counted from 0.
+        particle: u32,
+    },
+    /// A device failed.
+    #[error("{0}")]
+    Device(String),
     /// Saved state that does not belong to this simulation.
     #[error("the saved state does not fit: {0}")]
     Restore(String),

@@ -131,10 +131,8 @@ pub enum RunError {
     #[error("the output folder {} is a file. Name a folder with --out, or in [output] of the input", .0.display())]
     NotAFolder(PathBuf),
     /// The device asked for is not there.
-    #[error(
-        "device `{0}` is not available: this version computes on the CPU. Use --device cpu or --device auto"
-    )]
-    Device(String),
+    #[error("device `{0}` is not available: {1}. Use --device cpu to compute on the processor")]
+    Device(String, String),
     /// It was asked to stop during the minimisation, of which nothing is kept.
     #[error("stopped during the minimisation: nothing was saved, and --resume begins with it again")]
     StoppedEarly,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::checkpoint::{UNFINISHED, holds_checkpoint};
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
+use crate::backend::cuda::{CudaEngine, Device};
 use crate::backend::{Backend, Precision, Settings};
 use crate::input::{Buffer, DeviceChoice, Minimize, Simulation};
 
@@ -29,7 +30,7 @@ fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
 /// Refuses a device that is not there and an output folder that is not to be written to; [`run`](super::run)
 /// does so too. Nothing is changed.
 pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
-    settings(simulation)?;
+    device(simulation)?;
     let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
     if folder.exists() && !folder.is_dir() {
@@ -151,34 +152,55 @@ pub(super) fn same_device(a: &str, b: &str) -> bool {
 
 /// The engine a simulation asks for, at step 0.
 pub fn engine(simulation: &Simulation) -> Result<Box<dyn Backend>, RunError> {
-    let settings = settings(simulation)?;
+    let settings = settings(simulation);
     let s = simulation;
-    Ok(Box::new(CpuEngine::new(
-        &s.system,
-        &s.forces,
-        &s.dynamics,
-        &settings,
-    )?))
+    Ok(match device(simulation)? {
+        Some(device) => Box::new(CudaEngine::new(
+            &device,
+            &s.system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+        )?),
+        None => Box::new(CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings)?),
+    })
+}
+
+/// The CUDA device asked for, or none for the CPU.
+fn device(simulation: &Simulation) -> Result<Option<Device>, RunError> {
+    match simulation.run.device {
+        DeviceChoice::Cuda(number) => Device::open(number)
+            .map(Some)
+            .map_err(|error| RunError::Device(format!("cuda:{number}"), error.to_string())),
+        _ => Ok(None),
+    }
 }
 
 /// The engine a simulation asks for, going on from a saved state.
 pub fn resumed_engine(simulation: &Simulation, saved: &[u8]) -> Result<Box<dyn Backend>, RunError> {
-    let settings = settings(simulation)?;
+    let settings = settings(simulation);
     let s = simulation;
-    Ok(Box::new(CpuEngine::resumed(
-        &s.system,
-        &s.forces,
-        &s.dynamics,
-        &settings,
-        saved,
-    )?))
+    Ok(match device(simulation)? {
+        Some(device) => Box::new(CudaEngine::resumed(
+            &device,
+            &s.system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+            saved,
+        )?),
+        None => Box::new(CpuEngine::resumed(
+            &s.system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+            saved,
+        )?),
+    })
 }
 
-fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
-    if let DeviceChoice::Cuda(number) = simulation.run.device {
-        return Err(RunError::Device(format!("cuda:{number}")));
-    }
-    Ok(Settings {
+fn settings(simulation: &Simulation) -> Settings {
+    Settings {
         precision: simulation.run.precision,
         buffer: match simulation.neighbors.buffer {
             Buffer::Auto => None,
@@ -187,7 +209,7 @@ fn settings(simulation: &Simulation) -> Result<Settings, RunError> {
         drift_tolerance: simulation.neighbors.drift_tolerance,
         instruction_set: None,
         lists: simulation.neighbors.lists,
-    })
+    }
 }
 
 /// Minimises, and says in a sentence how it went; `None` if it was stopped on the way.

@@ -30,6 +30,9 @@ pub struct Check {
     device: DeviceChoice,
     #[command(flatten)]
     threads: ThreadFlag,
+    /// Small sizes only, on a CUDA device: for tools that watch every access to memory
+    #[arg(long)]
+    quick: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +84,7 @@ impl Check {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         if let DeviceChoice::Cuda(number) = self.device {
-            return primitives::check(number, self.json);
+            return primitives::check(number, self.quick, self.json);
         }
         let mut all = Vec::new();
         for (title, section) in SECTIONS {

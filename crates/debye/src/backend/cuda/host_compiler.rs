@@ -100,7 +100,13 @@ impl HostCompiler {
             .collect();
         let file = source.files.first().map_or("", |(name, _)| name.as_str());
         let mut arguments = common(instrument);
-        arguments.extend(["-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-unused-function"]);
+        arguments.extend([
+            "-Wall",
+            "-Wextra",
+            "-Wno-unknown-pragmas",
+            "-Wno-unused-function",
+            "-Wno-unused-parameter",
+        ]);
         arguments.extend(defines.iter().map(String::as_str));
         if instrument == Instrument::Races {
             // The calls it makes are answered by races.cpp, not by the sanitizer's own library.

@@ -15,6 +15,8 @@ use super::stream::Stream;
 const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
+    ("engine.cuh", include_str!("kernels/engine.cuh")),
+    ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 
 /// Files and defines that make a module.
@@ -52,6 +54,12 @@ impl ModuleSource {
     /// With another file that may be included.
     pub fn include(mut self, name: &str, text: &str) -> Self {
         self.files.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
+    /// With an option for NVRTC.
+    pub fn option(mut self, option: &str) -> Self {
+        self.options.push(option.to_owned());
         self
     }
 

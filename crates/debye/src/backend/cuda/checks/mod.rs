@@ -3,6 +3,7 @@
 //! `cargo test` runs it on the emulation, `debye check --device cuda` on the user's own card.
 
 mod basics;
+mod engine;
 mod orders;
 mod sums;
 
@@ -73,6 +74,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("sums of segments", sums::segments),
     ("sums of floating-point numbers, fixed order", sums::ordered),
     ("extremes", sums::extremes),
+    ("engine: energies, pressure, forces", engine::forces),
+    ("engine: motion, lists, images", engine::motion),
+    ("engine: same bits again and resumed", engine::continuation),
 ];
 
 /// Runs every check on a device.
@@ -104,6 +108,7 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
+    all.extend(engine::modules());
     all
 }
 

@@ -70,6 +70,32 @@ __device__ __forceinline__ u32 warp_sum(u32 x)
 #endif
 }
 
+// The lowest and the highest of a warp, given to every lane.
+__device__ __forceinline__ i32 warp_lowest(i32 x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, x);
+#else
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        const i32 other = __shfl_xor_sync(ALL_LANES, x, step);
+        x = other < x ? other : x;
+    }
+    return x;
+#endif
+}
+__device__ __forceinline__ i32 warp_highest(i32 x)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(ALL_LANES, x);
+#else
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        const i32 other = __shfl_xor_sync(ALL_LANES, x, step);
+        x = other > x ? other : x;
+    }
+    return x;
+#endif
+}
+
 // Sum over this lane and those below it.
 __device__ __forceinline__ u32 warp_inclusive(u32 x, u32 lane)
 {

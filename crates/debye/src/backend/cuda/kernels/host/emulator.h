@@ -31,6 +31,9 @@ struct uint3 {
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
+struct alignas(8) ushort4 {
+    unsigned short x, y, z, w;
+};
 struct alignas(8) int2 {
     int x, y;
 };
@@ -327,6 +330,10 @@ inline double __longlong_as_double(long long x) { return debye_emulator::value<d
 inline long long __double2ll_rn(double x) { return std::llrint(x); }
 inline long long __float2ll_rn(float x) { return std::llrint(x); }
 inline int __float2int_rn(float x) { return int(std::lrint(x)); }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsqrt_rn(double x) { return std::sqrt(x); }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 

@@ -1,0 +1,146 @@
+//! [`Layout`]: into how many columns and blocks a cell is cut, and how much room its lists get.
+
+use super::unsupported;
+use crate::backend::EngineError;
+use crate::expr::Vec3;
+
+/// Particles of a block; as in the kernels.
+pub(super) const BLOCK: usize = 256;
+const WARP: usize = 32;
+/// The most blocks of a column, and columns within reach; as in the kernels.
+const MOST: usize = 32;
+
+/// Shape of the sort and room of the lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Columns along x and y, layers along z.
+    pub(super) columns: [u32; 3],
+    /// How many columns away neighbours may be.
+    pub(super) reach: [u32; 2],
+    /// Most blocks.
+    pub(super) blocks: usize,
+    /// Most places of a stage.
+    pub(super) stage: usize,
+    /// Most groups of 32 of them near one warp.
+    pub(super) groups: usize,
+    /// Most rows of four neighbours.
+    pub(super) rows: usize,
+    /// Most near blocks.
+    pub(super) near: usize,
+    /// Whether differences of places in a stage must be wrapped.
+    pub(super) wrap: bool,
+}
+
+impl Layout {
+    /// For particles in a periodic cell of these lengths.
+    pub(super) fn new(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> Result<Self, EngineError> {
+        let n = positions.len() as f64;
+        let density = local_density(positions, lengths, radius);
+        // Blocks as cubes, but not too many above each other, and columns no narrower than half the radius, so that
+        // few are within reach.
+        let cube = (BLOCK as f64 / density).cbrt();
+        let slim = (0.75 * MOST as f64 * BLOCK as f64 / (density * lengths.z)).sqrt();
+        let side = cube.min(slim).max(0.5 * radius);
+        let along = |length: f64| ((length / side).round() as u32).max(1);
+        let (nx, ny) = (along(lengths.x), along(lengths.y));
+        let reach =
+            |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
+        let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
+        let columns = f64::from(nx) * f64::from(ny);
+        let (wx, wy) = (lengths.x / f64::from(nx), lengths.y / f64::from(ny));
+        let high = BLOCK as f64 / (density * wx * wy);
+        // Places within the radius of a box.
+        let pi = std::f64::consts::PI;
+        let around = wx * wy * high
+            + 2.0 * (wx * wy + wy * high + high * wx) * radius
+            + pi * (wx + wy + high) * radius * radius
+            + 4.0 / 3.0 * pi * radius.powi(3);
+        let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
+        // Layers for the sort of about eight particles each.
+        let most_layers = (4.0 * n / columns).max(64.0).min(4096.0);
+        let layers = (density * wx * wy * lengths.z / 8.0)
+            .ceil()
+            .clamp(1.0, most_layers) as u32;
+        let stage = ((1.18 * density * around) as usize + 64)
+            .min(positions.len() + WARP)
+            .next_multiple_of(WARP);
+        let layout = Self {
+            columns: [nx, ny, layers],
+            reach,
+            blocks: ((n / BLOCK as f64) * 1.02 + columns) as usize + 4,
+            stage,
+            groups: (stage / WARP * 4 / 5).max(8),
+            rows: (1.3 * neighbours / 4.0) as usize + 6,
+            near: 64,
+            wrap: wx + 2.1 * radius > lengths.x
+                || wy + 2.1 * radius > lengths.y
+                || high + 2.1 * radius > lengths.z,
+        };
+        layout.checked()
+    }
+
+    /// With room for what a list was found to need.
+    pub(super) fn grown(mut self, needed: [u32; 8]) -> Result<Self, EngineError> {
+        let more = |old: usize, needed: u32| {
+            let needed = needed as usize;
+            if needed > old { needed + needed / 8 } else { old }
+        };
+        if needed[1] as usize > MOST {
+            return Err(unsupported(format!(
+                "{} blocks of particles above each other (at most {MOST})",
+                needed[1]
+            )));
+        }
+        self.blocks = more(self.blocks, needed[0]);
+        self.near = more(self.near, needed[2]).next_multiple_of(WARP);
+        self.stage = more(self.stage, needed[3]).next_multiple_of(WARP);
+        self.groups = more(self.groups, needed[4]).min(self.stage / WARP);
+        self.rows = more(self.rows, needed[5]);
+        self.wrap |= needed[6] > 0;
+        self.checked()
+    }
+
+    fn checked(self) -> Result<Self, EngineError> {
+        if self.stage > 255 * WARP {
+            return Err(unsupported(format!(
+                "{} particles around a block of {BLOCK}; the cut-off is too long for this density",
+                self.stage
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Slots of all blocks.
+    pub(super) fn slots(&self) -> usize {
+        self.blocks * BLOCK
+    }
+
+    /// Shared memory of the kernel that makes lists.
+    pub(super) fn list_shared(&self) -> u32 {
+        (12 * self.stage + BLOCK / WARP * self.groups * WARP * 4) as u32
+    }
+
+    /// Shared memory of the kernels that use them.
+    pub(super) fn step_shared(&self) -> u32 {
+        (16 * self.stage) as u32
+    }
+}
+
+/// The density that particles have around them, which in a droplet is not that of the cell.
+fn local_density(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> f64 {
+    let n = positions.len() as f64;
+    let volume = lengths.x * lengths.y * lengths.z;
+    let cells: [usize; 3] = std::array::from_fn(|k| ((lengths[k] / (2.0 * radius)) as usize).clamp(1, 256));
+    let mut counts = vec![0_u32; cells.iter().product()];
+    let cell_of = |r: &Vec3<f64>| {
+        let at = |k: usize| ((r[k] / lengths[k] * cells[k] as f64).max(0.0) as usize).min(cells[k] - 1);
+        (at(2) * cells[1] + at(1)) * cells[0] + at(0)
+    };
+    positions.iter().for_each(|r| counts[cell_of(r)] += 1);
+    let mean: f64 = positions
+        .iter()
+        .map(|r| f64::from(counts[cell_of(r)]))
+        .sum::<f64>()
+        / n;
+    (mean * counts.len() as f64 / volume).max(n / volume)
+}

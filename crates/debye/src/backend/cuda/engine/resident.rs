@@ -1,0 +1,808 @@
+//! [`Resident`]: everything that lives on the device, and the graphs that work on it.
+
+use crate::backend::EngineError;
+use crate::backend::cuda::primitives::CountingSort;
+use crate::backend::cuda::{
+    Buffer, Const, CudaError, Device, Graph, Kernel, ModuleSource, Mut, Shape, Stream,
+};
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles};
+
+use super::layout::{BLOCK, Layout};
+use super::terms::Terms;
+
+/// A slot without a particle.
+const NOBODY: u32 = u32::MAX;
+
+/// What does not change while a graph is replayed; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Setup {
+    per_length: [f64; 3],
+    dt: f64,
+    seed: u64,
+    unit: [f32; 3],
+    limit2: f32,
+    radius2: f32,
+    radius: f32,
+    length: [f32; 3],
+    columns: [u32; 3],
+    reach: [u32; 2],
+    slots: u32,
+    blocks: u32,
+}
+crate::cuda_struct!(Setup);
+
+/// The words that steer a run; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Control {
+    pub(super) step: u64,
+    pub(super) target: u64,
+    pub(super) parity: u32,
+    pub(super) side: u32,
+    pub(super) stale: u32,
+    pub(super) overflow: u32,
+    pub(super) lost: u32,
+    pub(super) blocks: u32,
+    pub(super) moved: u32,
+    pub(super) finished: u32,
+    pub(super) building: u32,
+    pub(super) builds: u32,
+    pub(super) needed: [u32; 8],
+    pub(super) pairs: [u32; 2],
+}
+
+/// Numbers of the simulation that the kernels need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Values {
+    pub(super) lengths: Vec3<f64>,
+    pub(super) dt: f64,
+    pub(super) seed: u64,
+    pub(super) radius: f64,
+    pub(super) buffer: f64,
+}
+
+type U = Const<u32>;
+type UM = Mut<u32>;
+
+/// The kernels of one layout.
+struct Kernels {
+    keys: Kernel<(U, U, UM, Setup)>,
+    columns: Kernel<(UM, U, UM, Setup)>,
+    #[allow(clippy::type_complexity)]
+    place: Kernel<(UM, U, U, U, UM, UM, Mut<f64>, UM, Mut<i32>, UM, UM, Setup)>,
+    boxes: Kernel<(UM, U, U, U, UM, UM, Setup)>,
+    #[allow(clippy::type_complexity)]
+    lists: Kernel<(UM, U, U, U, U, UM, UM, Mut<u16>, Mut<u16>, Setup)>,
+    commit: Kernel<(UM, U, Setup)>,
+    #[allow(clippy::type_complexity)]
+    step: Kernel<(
+        UM,
+        UM,
+        UM,
+        Mut<f64>,
+        U,
+        Mut<i32>,
+        U,
+        U,
+        U,
+        U,
+        Const<u16>,
+        Const<u16>,
+        Const<f32>,
+        Const<f32>,
+        Const<f64>,
+        Setup,
+    )>,
+    #[allow(clippy::type_complexity)]
+    evaluate: Kernel<(
+        U,
+        U,
+        Const<f64>,
+        U,
+        U,
+        U,
+        Const<u16>,
+        Const<u16>,
+        Const<f32>,
+        Const<f32>,
+        Const<f64>,
+        Mut<f64>,
+        Mut<f64>,
+        Setup,
+    )>,
+}
+
+/// The modules of a layout: what makes lists, and what uses them.
+pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
+    let with = |source: ModuleSource| {
+        source
+            .define("STAGE", layout.stage)
+            .define("GROUPS", layout.groups)
+            .define("ROWS", layout.rows)
+            .define("NEAR", layout.near)
+            .define("WRAP", u32::from(layout.wrap))
+    };
+    let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
+    let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));
+    // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
+    let step = with(step)
+        .define("LANGEVIN", u32::from(terms.langevin))
+        .include("pair_terms.cuh", &terms.text)
+        .option("--prec-div=false")
+        .option("--prec-sqrt=false");
+    [with(rebuild), step]
+}
+
+impl Kernels {
+    fn new(device: &Device, layout: &Layout, terms: &Terms) -> Result<Self, CudaError> {
+        let [rebuild, step] = sources(layout, terms);
+        let (rebuild, step) = (device.module(&rebuild)?, device.module(&step)?);
+        let kernels = Self {
+            keys: rebuild.kernel("debye_keys")?,
+            columns: rebuild.kernel("debye_columns")?,
+            place: rebuild.kernel("debye_place")?,
+            boxes: rebuild.kernel("debye_boxes")?,
+            lists: rebuild.kernel("debye_lists")?,
+            commit: rebuild.kernel("debye_commit")?,
+            step: step.kernel("debye_step")?,
+            evaluate: step.kernel("debye_evaluate")?,
+        };
+        // Allows the dynamic shared memory they need.
+        kernels
+            .lists
+            .resident_blocks(BLOCK as u32, layout.list_shared())?;
+        kernels.step.resident_blocks(BLOCK as u32, layout.step_shared())?;
+        kernels
+            .evaluate
+            .resident_blocks(BLOCK as u32, layout.step_shared())?;
+        Ok(kernels)
+    }
+}
+
+/// Memory that a layout decides.
+struct Arrays {
+    /// Both halves, one after the other.
+    pos: Buffer<u32>,
+    low: Buffer<u32>,
+    velocities: Buffer<f64>,
+    ids: Buffer<u32>,
+    images: Buffer<i32>,
+    reference: Buffer<u32>,
+    block_column: Buffer<u32>,
+    column_blocks: Buffer<u32>,
+    boxes: Buffer<u32>,
+    warp_boxes: Buffer<u32>,
+    stage_counts: Buffer<u32>,
+    stages: Buffer<u32>,
+    lists: Buffer<u16>,
+    rows_of: Buffer<u16>,
+    keys: Buffer<u32>,
+    order: Buffer<u32>,
+    starts: Buffer<u32>,
+    forces: Buffer<f64>,
+    partial: Buffer<f64>,
+    sort: CountingSort,
+}
+
+impl Arrays {
+    fn new(device: &Device, layout: &Layout, terms: usize) -> Result<Self, CudaError> {
+        let (slots, blocks) = (layout.slots(), layout.blocks);
+        let columns = (layout.columns[0] * layout.columns[1]) as usize;
+        let buckets = columns * layout.columns[2] as usize;
+        Ok(Self {
+            pos: device.zeros(8 * slots)?,
+            low: device.zeros(6 * slots)?,
+            velocities: device.zeros(6 * slots)?,
+            ids: device.zeros(2 * slots)?,
+            images: device.zeros(6 * slots)?,
+            reference: device.zeros(4 * slots)?,
+            block_column: device.zeros(blocks)?,
+            column_blocks: device.zeros(columns + 1)?,
+            boxes: device.zeros(8 * blocks)?,
+            warp_boxes: device.zeros(8 * 8 * blocks)?,
+            stage_counts: device.zeros(blocks)?,
+            stages: device.allocate(blocks * layout.stage)?,
+            lists: device.allocate(4 * blocks * layout.rows * BLOCK)?,
+            rows_of: device.zeros(slots)?,
+            keys: device.allocate(slots)?,
+            order: device.allocate(slots)?,
+            starts: device.zeros(buckets + 1)?,
+            forces: device.zeros(3 * slots)?,
+            partial: device.zeros(blocks * (terms + 12))?,
+            sort: CountingSort::new(device, slots, buckets)?,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.pos.bytes()
+            + self.low.bytes()
+            + self.velocities.bytes()
+            + self.ids.bytes()
+            + self.images.bytes()
+            + self.reference.bytes()
+            + self.stages.bytes()
+            + self.lists.bytes()
+            + self.rows_of.bytes()
+            + self.keys.bytes() * 5
+            + self.order.bytes()
+            + self.starts.bytes() * 2
+            + self.forces.bytes()
+            + self.warp_boxes.bytes()
+    }
+}
+
+/// A simulation in device memory.
+pub(super) struct Resident {
+    device: Device,
+    stream: Stream,
+    pub(super) layout: Layout,
+    terms: Terms,
+    values: Values,
+    setup: Setup,
+    kernels: Kernels,
+    arrays: Arrays,
+    control: Buffer<Control>,
+    parameters: Buffer<f32>,
+    tables: Buffer<f32>,
+    kinds: Buffer<f64>,
+    /// A new list if needed, and this many steps.
+    steps_of_graph: u32,
+    graph: Option<Graph>,
+    rebuild: Option<Graph>,
+    last: Control,
+    pair_terms: usize,
+}
+crate::cuda_struct!(Control);
+
+impl Resident {
+    pub(super) fn new(
+        device: &Device,
+        layout: Layout,
+        terms: Terms,
+        values: Values,
+    ) -> Result<Self, EngineError> {
+        let stream = device.stream()?;
+        let pair_terms = terms.count;
+        let kernels = Kernels::new(device, &layout, &terms)?;
+        let arrays = Arrays::new(device, &layout, pair_terms)?;
+        Ok(Self {
+            setup: setup(&layout, &values),
+            parameters: device.upload(&terms.parameters)?,
+            tables: device.upload(&terms.tables)?,
+            kinds: device.upload(&terms.kinds)?,
+            control: device.upload(&[Control::default()])?,
+            device: device.clone(),
+            stream,
+            layout,
+            terms,
+            values,
+            kernels,
+            arrays,
+            steps_of_graph: 8,
+            graph: None,
+            rebuild: None,
+            last: Control::default(),
+            pair_terms,
+        })
+    }
+
+    pub(super) fn builds(&self) -> u32 {
+        self.last.builds
+    }
+
+    pub(super) fn pairs(&self) -> usize {
+        (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.arrays.bytes()
+    }
+
+    /// Puts particles into slots in their own order; the list is stale.
+    pub(super) fn place(&mut self, particles: &Particles, cell: &Cell) -> Result<(), EngineError> {
+        let n = particles.len();
+        let slots = self.layout.slots();
+        let (mut pos, mut low) = (vec![0_u32; 4 * slots], vec![0_u32; 3 * slots]);
+        let (mut velocities, mut images) = (vec![0.0; 3 * slots], vec![0_i32; 3 * slots]);
+        let mut ids = vec![NOBODY; slots];
+        for slot in 0..slots {
+            pos[4 * slot + 3] = NOBODY;
+        }
+        for i in 0..n {
+            let (inside, shift) = cell.wrap(particles.positions[i]);
+            let s = cell.fractional(inside);
+            for k in 0..3 {
+                let at = fraction(s[k]);
+                pos[4 * i + k] = (at >> 32) as u32;
+                low[k * slots + i] = at as u32;
+                velocities[k * slots + i] = particles.velocities[i][k];
+                images[k * slots + i] = particles.images.get(i).map_or(0, |image| image[k]) + shift[k];
+            }
+            pos[4 * i + 3] = self.terms.kind_of[i];
+            ids[i] = i as u32;
+        }
+        self.upload(&State {
+            pos,
+            low,
+            velocities,
+            images,
+            ids,
+        })?;
+        self.last = Control {
+            stale: 1,
+            blocks: n.div_ceil(BLOCK) as u32,
+            ..Control::default()
+        };
+        Ok(self.write_control()?)
+    }
+
+    /// Puts a state into the first half of everything.
+    pub(super) fn upload(&mut self, state: &State) -> Result<(), CudaError> {
+        let slots = self.layout.slots();
+        let (a, s) = (&mut self.arrays, &self.stream);
+        s.upload(&state.pos, a.pos.part_mut(0..4 * slots))?;
+        s.upload(&state.low, a.low.part_mut(0..3 * slots))?;
+        s.upload(&state.velocities, a.velocities.part_mut(0..3 * slots))?;
+        s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
+        s.upload(&state.ids, a.ids.part_mut(0..slots))?;
+        s.synchronise()
+    }
+
+    /// The state as it is now.
+    pub(super) fn download(&mut self) -> Result<State, CudaError> {
+        self.read_control()?;
+        let slots = self.layout.slots();
+        let (a, s) = (&self.arrays, &self.stream);
+        let (p, h) = (self.last.parity as usize, self.last.side as usize);
+        let half = |which: usize, length: usize| which * length..(which + 1) * length;
+        Ok(State {
+            pos: s.download_part(a.pos.part(half(p, 4 * slots)))?,
+            low: s.download_part(a.low.part(half(h, 3 * slots)))?,
+            velocities: s.download_part(a.velocities.part(half(h, 3 * slots)))?,
+            images: s.download_part(a.images.part(half(h, 3 * slots)))?,
+            ids: s.download_part(a.ids.part(half(h, slots)))?,
+        })
+    }
+
+    pub(super) fn write_control(&mut self) -> Result<(), CudaError> {
+        self.stream.upload(&[self.last], self.control.all_mut())?;
+        self.stream.synchronise()
+    }
+
+    pub(super) fn read_control(&mut self) -> Result<(), CudaError> {
+        if let Some(&now) = self.stream.download(&self.control)?.first() {
+            self.last = now;
+        }
+        Ok(())
+    }
+
+    pub(super) fn control_mut(&mut self) -> &mut Control {
+        &mut self.last
+    }
+
+    /// Does steps until the target.
+    pub(super) fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        self.read_control()?;
+        self.last.target = target;
+        self.write_control()?;
+        loop {
+            self.check()?;
+            let left = target.saturating_sub(self.last.step);
+            if left == 0 {
+                return Ok(());
+            }
+            let (step, builds) = (self.last.step, self.last.builds);
+            let replays = left.div_ceil(u64::from(self.steps_of_graph)).min(64);
+            let graph = match self.graph.take() {
+                Some(graph) => graph,
+                None => self.capture(self.steps_of_graph)?,
+            };
+            for _ in 0..replays {
+                self.stream.replay(&graph)?;
+            }
+            self.graph = Some(graph);
+            self.read_control()?;
+            let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
+            if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
+                self.steps_of_graph = (2 * self.steps_of_graph).min(64);
+                self.graph = None;
+            } else if lists >= 8 {
+                // One list to a graph: as many steps as a list lasts, and one more.
+                let fitting = (steps / lists + 1).clamp(1, 64) as u32;
+                if fitting.abs_diff(self.steps_of_graph) * 5 > self.steps_of_graph {
+                    self.steps_of_graph = fitting;
+                    self.graph = None;
+                }
+            }
+        }
+    }
+
+    /// Makes a new list if the old one is stale.
+    pub(super) fn settle(&mut self) -> Result<(), EngineError> {
+        self.read_control()?;
+        while self.last.stale != 0 {
+            let graph = match self.rebuild.take() {
+                Some(graph) => graph,
+                None => self.capture(0)?,
+            };
+            self.stream.replay(&graph)?;
+            self.rebuild = Some(graph);
+            self.read_control()?;
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Reports what went wrong, makes room for what did not fit.
+    fn check(&mut self) -> Result<(), EngineError> {
+        if self.last.lost != 0 {
+            return Err(EngineError::Lost {
+                step: self.last.step,
+                particle: self.last.lost - 1,
+            });
+        }
+        if self.last.overflow != 0 {
+            self.grow()?;
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self) -> Result<(), EngineError> {
+        let state = self.download()?;
+        let layout = self.layout.grown(self.last.needed)?;
+        let old = self.layout.slots();
+        self.graph = None;
+        self.rebuild = None;
+        self.layout = layout;
+        self.setup = setup(&layout, &self.values);
+        self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
+        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        self.upload(&state.moved(old, layout.slots()))?;
+        self.last = Control {
+            step: self.last.step,
+            target: self.last.target,
+            stale: 1,
+            blocks: self.last.blocks,
+            builds: self.last.builds,
+            ..Control::default()
+        };
+        Ok(self.write_control()?)
+    }
+
+    fn capture(&mut self, steps: u32) -> Result<Graph, CudaError> {
+        let stream = self.device.stream()?;
+        let graph = stream.capture(|s| {
+            self.queue_rebuild(s)?;
+            (0..steps).try_for_each(|_| self.queue_step(s))
+        });
+        graph
+    }
+
+    fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let (k, setup, slots) = (&self.kernels, self.setup, self.layout.slots());
+        let a = &mut self.arrays;
+        k.keys.launch(
+            s,
+            Shape::covering(slots, 256),
+            (a.pos.all(), words(&self.control), a.keys.all_mut(), setup),
+        )?;
+        a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)?;
+        k.columns.launch(
+            s,
+            Shape::new(1, 1024),
+            (
+                words_mut(&mut self.control),
+                a.starts.all(),
+                a.column_blocks.all_mut(),
+                setup,
+            ),
+        )?;
+        let blocks = Shape::new(self.layout.blocks as u32, BLOCK as u32);
+        k.place.launch(
+            s,
+            blocks,
+            (
+                words_mut(&mut self.control),
+                a.order.all(),
+                a.starts.all(),
+                a.column_blocks.all(),
+                a.pos.all_mut(),
+                a.low.all_mut(),
+                a.velocities.all_mut(),
+                a.ids.all_mut(),
+                a.images.all_mut(),
+                a.reference.all_mut(),
+                a.block_column.all_mut(),
+                setup,
+            ),
+        )?;
+        self.queue_lists(s)
+    }
+
+    /// Boxes and lists of the reference positions.
+    pub(super) fn queue_lists(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let (k, setup) = (&self.kernels, self.setup);
+        let a = &mut self.arrays;
+        let blocks = Shape::new(self.layout.blocks as u32, BLOCK as u32);
+        k.boxes.launch(
+            s,
+            blocks,
+            (
+                words_mut(&mut self.control),
+                a.reference.all(),
+                a.block_column.all(),
+                a.column_blocks.all(),
+                a.boxes.all_mut(),
+                a.warp_boxes.all_mut(),
+                setup,
+            ),
+        )?;
+        k.lists.launch(
+            s,
+            blocks.shared(self.layout.list_shared()),
+            (
+                words_mut(&mut self.control),
+                a.reference.all(),
+                a.boxes.all(),
+                a.warp_boxes.all(),
+                a.column_blocks.all(),
+                a.stage_counts.all_mut(),
+                a.stages.all_mut(),
+                a.lists.all_mut(),
+                a.rows_of.all_mut(),
+                setup,
+            ),
+        )?;
+        k.commit.launch(
+            s,
+            Shape::new(1, 32),
+            (words_mut(&mut self.control), a.column_blocks.all(), setup),
+        )
+    }
+
+    fn queue_step(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let a = &mut self.arrays;
+        self.kernels.step.launch(
+            s,
+            Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(self.layout.step_shared()),
+            (
+                words_mut(&mut self.control),
+                a.pos.all_mut(),
+                a.low.all_mut(),
+                a.velocities.all_mut(),
+                a.ids.all(),
+                a.images.all_mut(),
+                a.reference.all(),
+                a.boxes.all(),
+                a.stage_counts.all(),
+                a.stages.all(),
+                a.lists.all(),
+                a.rows_of.all(),
+                self.parameters.all(),
+                self.tables.all(),
+                self.kinds.all(),
+                self.setup,
+            ),
+        )
+    }
+
+    /// Forces; energies by term, virial and Σ m v⊗v. The list must be good.
+    pub(super) fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
+        let a = &mut self.arrays;
+        self.kernels.evaluate.launch(
+            &self.stream,
+            Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(self.layout.step_shared()),
+            (
+                words(&self.control),
+                a.pos.all(),
+                a.velocities.all(),
+                a.boxes.all(),
+                a.stage_counts.all(),
+                a.stages.all(),
+                a.lists.all(),
+                a.rows_of.all(),
+                self.parameters.all(),
+                self.tables.all(),
+                self.kinds.all(),
+                a.forces.all_mut(),
+                a.partial.all_mut(),
+                self.setup,
+            ),
+        )?;
+        let width = self.pair_terms + 12;
+        let used = self.last.blocks as usize * width;
+        let parts = self.stream.download_part(a.partial.part(0..used))?;
+        let mut sums = vec![0.0; width];
+        for block in parts.chunks_exact(width) {
+            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        Ok(sums)
+    }
+
+    /// Takes half a kick from the velocities: from those of now to those that are kept.
+    pub(super) fn kick_back(&mut self) -> Result<(), EngineError> {
+        let mut state = self.download()?;
+        let slots = self.layout.slots();
+        let forces = self.stream.download(&self.arrays.forces)?;
+        for slot in 0..slots {
+            let kind = state.pos[4 * slot + 3];
+            if kind == NOBODY || slot >= self.last.blocks as usize * BLOCK {
+                continue;
+            }
+            let inverse_mass = self.terms.kinds[4 * kind as usize];
+            for k in 0..3 {
+                let at = k * slots + slot;
+                state.velocities[at] -= 0.5 * self.values.dt * inverse_mass * forces[at];
+            }
+        }
+        let half = self.last.side as usize * 3 * slots;
+        let to = self.arrays.velocities.part_mut(half..half + 3 * slots);
+        self.stream.upload(&state.velocities, to)?;
+        Ok(self.stream.synchronise()?)
+    }
+
+    /// Particles as they are now, in the order of the input.
+    pub(super) fn particles(&mut self, like: &Particles, cell: &Cell) -> Result<Particles, EngineError> {
+        self.settle()?;
+        self.evaluate()?;
+        let state = self.download()?;
+        let forces = self.stream.download(&self.arrays.forces)?;
+        let slots = self.layout.slots();
+        let mut out = like.clone();
+        out.images.resize(like.len(), [0; 3]);
+        for (slot, &id) in state.used(&self.last) {
+            let i = id as usize;
+            let inverse_mass = self.terms.kinds[4 * state.pos[4 * slot + 3] as usize];
+            let s: [f64; 3] = std::array::from_fn(|k| {
+                let at = u64::from(state.pos[4 * slot + k]) << 32 | u64::from(state.low[k * slots + slot]);
+                at as f64 / 2.0_f64.powi(64)
+            });
+            out.positions[i] = cell.position(Vec3::from(s));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
+                let at = k * slots + slot;
+                state.velocities[at] + 0.5 * self.values.dt * inverse_mass * forces[at]
+            }));
+            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+        }
+        Ok(out)
+    }
+
+    /// Forces in the order of the input.
+    pub(super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        self.settle()?;
+        self.evaluate()?;
+        let state = self.download()?;
+        let forces = self.stream.download(&self.arrays.forces)?;
+        let slots = self.layout.slots();
+        let mut out = vec![Vec3::zero(); self.terms.kind_of.len()];
+        for (slot, &id) in state.used(&self.last) {
+            out[id as usize] = Vec3::from(std::array::from_fn(|k| forces[k * slots + slot]));
+        }
+        Ok(out)
+    }
+
+    /// What the list was made from: positions, the column of each block, and where columns begin.
+    pub(super) fn list_source(&self) -> Result<[Vec<u32>; 3], CudaError> {
+        let a = &self.arrays;
+        Ok([
+            self.stream.download(&a.reference)?,
+            self.stream.download(&a.block_column)?,
+            self.stream.download(&a.column_blocks)?,
+        ])
+    }
+
+    /// Makes the list of another run again.
+    pub(super) fn restore_list(
+        &mut self,
+        [reference, block_column, column_blocks]: &[Vec<u32>; 3],
+    ) -> Result<(), CudaError> {
+        let a = &mut self.arrays;
+        self.stream.upload(reference, a.reference.all_mut())?;
+        self.stream.upload(block_column, a.block_column.all_mut())?;
+        self.stream.upload(column_blocks, a.column_blocks.all_mut())?;
+        // The commit changes sides.
+        let Control {
+            parity, side, builds, ..
+        } = self.last;
+        self.last.parity = parity ^ 1;
+        self.last.side = side ^ 1;
+        self.last.building = 1;
+        self.last.builds = builds.wrapping_sub(1);
+        self.write_control()?;
+        let stream = self.device.stream()?;
+        self.queue_lists(&stream)?;
+        stream.synchronise()?;
+        self.read_control()
+    }
+
+    /// Another layout, with everything anew.
+    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), CudaError> {
+        self.graph = None;
+        self.rebuild = None;
+        self.layout = layout;
+        self.setup = setup(&layout, &self.values);
+        self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
+        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        Ok(())
+    }
+}
+
+/// What moves with the particles, slot by slot.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) pos: Vec<u32>,
+    pub(super) low: Vec<u32>,
+    pub(super) velocities: Vec<f64>,
+    pub(super) images: Vec<i32>,
+    pub(super) ids: Vec<u32>,
+}
+
+impl State {
+    /// Slots with a particle, and which.
+    fn used(&self, control: &Control) -> impl Iterator<Item = (usize, &u32)> {
+        let used = control.blocks as usize * BLOCK;
+        self.ids[..used.min(self.ids.len())]
+            .iter()
+            .enumerate()
+            .filter(|(slot, _)| self.pos[4 * slot + 3] != NOBODY)
+    }
+
+    /// The same in arrays of another number of slots.
+    fn moved(&self, old: usize, new: usize) -> Self {
+        fn each<T: Copy>(from: &[T], parts: usize, old: usize, new: usize, nothing: T) -> Vec<T> {
+            let mut to = vec![nothing; parts * new];
+            let both = old.min(new);
+            for part in 0..parts {
+                to[part * new..part * new + both].copy_from_slice(&from[part * old..part * old + both]);
+            }
+            to
+        }
+        Self {
+            pos: each(&self.pos, 1, 4 * old, 4 * new, NOBODY),
+            low: each(&self.low, 3, old, new, 0),
+            velocities: each(&self.velocities, 3, old, new, 0.0),
+            images: each(&self.images, 3, old, new, 0),
+            ids: each(&self.ids, 1, old, new, NOBODY),
+        }
+    }
+}
+
+fn words(control: &Buffer<Control>) -> crate::backend::cuda::Slice<'_, u32> {
+    control.all().cast()
+}
+
+fn words_mut(control: &mut Buffer<Control>) -> crate::backend::cuda::SliceMut<'_, u32> {
+    control.all_mut().cast()
+}
+
+fn setup(layout: &Layout, values: &Values) -> Setup {
+    let l = values.lengths.to_array();
+    let half = 0.5 * values.buffer;
+    Setup {
+        per_length: l.map(|x| 2.0_f64.powi(64) / x),
+        dt: values.dt,
+        seed: values.seed,
+        unit: l.map(|x| (x / 2.0_f64.powi(32)) as f32),
+        limit2: (half * half * 0.9999) as f32,
+        radius2: (values.radius * values.radius) as f32,
+        radius: values.radius as f32,
+        length: l.map(|x| x as f32),
+        columns: layout.columns,
+        reach: layout.reach,
+        slots: layout.slots() as u32,
+        blocks: layout.blocks as u32,
+    }
+}
+
+/// A fraction of the cell as a 64-bit whole number.
+fn fraction(s: f64) -> u64 {
+    let scaled = (s - s.floor()) * 2.0_f64.powi(64);
+    // A fraction that rounds to one is the other face.
+    if scaled >= 2.0_f64.powi(64) {
+        0
+    } else {
+        scaled as u64
+    }
+}

@@ -1,0 +1,205 @@
+//! [`Terms`]: the pair terms of a simulation as CUDA text and numbers, and the kinds of particles they tell apart.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::unsupported;
+use crate::backend::EngineError;
+use crate::expr::CudaReal;
+use crate::forces::{ForceField, PairRow, PairTerm};
+use crate::integrate::{Dynamics, ThermostatKind};
+use crate::potentials::MAX_COEFFICIENTS;
+use crate::system::System;
+use crate::truncation::TRUNCATION_COEFFICIENTS;
+
+/// Numbers per term and pair of kinds: cut-off², factor, coefficients, truncation.
+const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
+
+/// The most kinds of particles.
+const MOST_KINDS: usize = 128;
+
+/// Numbers of a kind of particle; as in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Kind {
+    inverse_mass: f64,
+    keep: f64,
+    noise: f64,
+    mass: f64,
+}
+
+/// What the kernels need to know of particles and forces.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// The kind of each particle: species, charge and mass.
+    pub(super) kind_of: Vec<u32>,
+    /// Numbers of each kind.
+    pub(super) kinds: Vec<f64>,
+    /// Rows of the pair terms by kinds; empty if they are in the text.
+    pub(super) parameters: Vec<f32>,
+    /// Tables of all terms, one after another.
+    pub(super) tables: Vec<f32>,
+    /// `pair_terms.cuh`.
+    pub(super) text: String,
+    /// How many pair terms there are.
+    pub(super) count: usize,
+    /// Whether there is a Langevin thermostat.
+    pub(super) langevin: bool,
+}
+
+impl Terms {
+    pub(super) fn new(system: &System, field: &ForceField, dynamics: &Dynamics) -> Result<Self, EngineError> {
+        let p = &system.particles;
+        let mut known: HashMap<(u32, u64, u64), u32> = HashMap::new();
+        let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
+        let kind_of: Vec<u32> = (0..p.len())
+            .map(|i| {
+                let key = (p.species[i], p.charges[i].to_bits(), p.masses[i].to_bits());
+                *known.entry(key).or_insert_with(|| {
+                    distinct.push((p.species[i], p.charges[i], p.masses[i]));
+                    distinct.len() as u32 - 1
+                })
+            })
+            .collect();
+        if distinct.len() > MOST_KINDS {
+            return Err(unsupported(format!(
+                "{} different combinations of species, charge and mass (at most {MOST_KINDS})",
+                distinct.len()
+            )));
+        }
+        let langevin = dynamics
+            .thermostats
+            .iter()
+            .any(|t| t.kind == ThermostatKind::Langevin);
+        let kinds: Vec<Kind> = distinct
+            .iter()
+            .map(|&(species, _, mass)| {
+                let bath = dynamics
+                    .thermostats
+                    .iter()
+                    .find(|t| t.species.is_empty() || t.species.contains(&species));
+                let (keep, noise) = bath.map_or((1.0, 0.0), |t| {
+                    let keep = (-dynamics.timestep / t.time).exp();
+                    let kt = system.units.boltzmann() * t.temperature;
+                    (keep, ((1.0 - keep * keep) * kt / mass).sqrt())
+                });
+                Kind {
+                    inverse_mass: 1.0 / mass,
+                    keep,
+                    noise,
+                    mass,
+                }
+            })
+            .collect();
+        let mut terms = Self {
+            kind_of,
+            kinds: bytemuck::cast_slice(&kinds).to_vec(),
+            parameters: Vec::new(),
+            tables: Vec::new(),
+            text: String::new(),
+            count: field.pairs.len(),
+            langevin,
+        };
+        terms.write(field, &distinct);
+        Ok(terms)
+    }
+
+    fn write(&mut self, field: &ForceField, kinds: &[(u32, f64, f64)]) {
+        let rows: Vec<Vec<[f32; COLUMNS]>> =
+            field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
+        let (mut functions, mut body) = (String::new(), String::new());
+        for (number, term) in field.pairs.iter().enumerate() {
+            let tape = term.family.tape(term.truncation.kind());
+            functions += &tape.to_cuda(&format!("term_{number}"), CudaReal::Float);
+            let rows = &rows[number];
+            let uniform = rows.iter().all(|row| row == &rows[0]);
+            let value = |k: usize| {
+                if uniform {
+                    format!("__uint_as_float(0x{:08x}u)", rows[0][k].to_bits())
+                } else {
+                    format!("row[{k}]")
+                }
+            };
+            let _ = writeln!(body, "    {{");
+            if !uniform {
+                let begin = self.parameters.len();
+                let _ = writeln!(
+                    body,
+                    "        const f32* row = parameters + {begin} + (own * {}u + other) * {COLUMNS}u;",
+                    kinds.len()
+                );
+                self.parameters.extend(rows.iter().flatten());
+            }
+            let mut arguments: Vec<String> = vec!["r2".into()];
+            arguments.extend((2..COLUMNS).map(value));
+            if tape.tables() > 0 {
+                arguments.push(format!("tables + {}", self.tables.len()));
+                arguments.push(format!("{}", term.table.f32s().len()));
+                self.tables.extend_from_slice(term.table.f32s());
+            }
+            arguments.extend(["energy".into(), "derivative".into()]);
+            let _ = writeln!(
+                body,
+                "        f32 energy, derivative;\n        term_{number}({});",
+                arguments.join(", ")
+            );
+            let _ = writeln!(
+                body,
+                "        const bool inside = r2 < {};\n        const f32 factor = {};",
+                value(0),
+                value(1)
+            );
+            let _ = writeln!(
+                body,
+                "        energies[{number}] = inside ? energy * factor : 0.0f;\n        slope += inside ? derivative * factor : 0.0f;\n    }}"
+            );
+        }
+        let count = self.count;
+        self.text = format!(
+            "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
+__device__ __forceinline__ void debye_pair(f32 r2, u32 own, u32 other, const f32* parameters, const f32* tables,
+                                           f32 (&energies)[TERMS], f32& slope)
+{{
+    (void)own;
+    (void)other;
+    (void)parameters;
+    (void)tables;
+    slope = 0.0f;
+{body}}}
+"
+        );
+        // Kernels take no empty arrays.
+        if self.parameters.is_empty() {
+            self.parameters.push(0.0);
+        }
+        if self.tables.is_empty() {
+            self.tables.push(0.0);
+        }
+    }
+}
+
+fn rows(term: &PairTerm, field: &ForceField, kinds: &[(u32, f64, f64)]) -> Vec<[f32; COLUMNS]> {
+    let species = (term.rows.len() as f64).sqrt().round() as u32;
+    let row = |a: &(u32, f64, f64), b: &(u32, f64, f64)| {
+        let PairRow {
+            cutoff,
+            truncation,
+            coefficients,
+            ..
+        } = &term.rows[(a.0 * species + b.0) as usize];
+        let factor = if term.family.uses_charges() {
+            field.coulomb_constant * a.1 * b.1
+        } else {
+            1.0
+        };
+        let mut numbers = [cutoff * cutoff, factor]
+            .into_iter()
+            .chain(coefficients.iter().copied())
+            .chain(truncation.iter().copied());
+        std::array::from_fn(|_| numbers.next().unwrap_or(0.0) as f32)
+    };
+    kinds
+        .iter()
+        .flat_map(|a| kinds.iter().map(move |b| row(a, b)))
+        .collect()
+}
