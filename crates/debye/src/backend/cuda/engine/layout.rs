@@ -57,7 +57,7 @@ impl Layout {
             + 4.0 / 3.0 * pi * radius.powi(3);
         let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
         // Layers for the sort of about eight particles each.
-        let most_layers = (4.0 * n / columns).max(64.0).min(4096.0);
+        let most_layers = (4.0 * n / columns).clamp(64.0, 4096.0);
         let layers = (density * wx * wy * lengths.z / 8.0)
             .ceil()
             .clamp(1.0, most_layers) as u32;

@@ -453,12 +453,7 @@ impl Resident {
         let state = self.download()?;
         let layout = self.layout.grown(self.last.needed)?;
         let old = self.layout.slots();
-        self.graph = None;
-        self.rebuild = None;
-        self.layout = layout;
-        self.setup = setup(&layout, &self.values);
-        self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
-        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
         self.last = Control {
             step: self.last.step,
@@ -473,11 +468,10 @@ impl Resident {
 
     fn capture(&mut self, steps: u32) -> Result<Graph, CudaError> {
         let stream = self.device.stream()?;
-        let graph = stream.capture(|s| {
+        stream.capture(|s| {
             self.queue_rebuild(s)?;
             (0..steps).try_for_each(|_| self.queue_step(s))
-        });
-        graph
+        })
     }
 
     fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
