@@ -34,6 +34,9 @@ pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "file", "species"];
 pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "file", "bins", "axis", "species"];
 pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "species"];
 
+/// Files that every run may write.
+const ALWAYS: [&str; 5] = ["input.toml", "files.txt", "report.html", "first.png", "last.png"];
+
 /// More steps than any machine will do.
 const MOST_STEPS: u64 = 1_000_000_000_000_000;
 const STEPS: &str = "a number of steps of at least 1";
@@ -103,6 +106,16 @@ pub(super) struct Outputs<'s, 'a> {
 impl Outputs<'_, '_> {
     pub(super) fn output(&mut self, item: Option<&Item>) -> Result<OutputPlan> {
         let mut plan = OutputPlan::new(self.folder.join(format!("{}.out", self.stem)));
+        self.files.extend(ALWAYS.map(PathBuf::from));
+        let checkpoint = format!("{}.checkpoint", self.stem);
+        let planned = |item: &Item| {
+            item.entries()
+                .is_ok_and(|e| e.iter().any(|(key, _)| *key == "checkpoint"))
+        };
+        if !item.is_some_and(planned) {
+            // A run without a plan writes this one when it ends.
+            self.files.push(checkpoint.clone().into());
+        }
         let Some(item) = item else { return Ok(plan) };
         let section = item.section("[output]", OUTPUT_KEYS)?;
         if let Some(item) = section.get("folder") {
@@ -131,7 +144,7 @@ impl Outputs<'_, '_> {
             let keep = section.map("keep", |i| i.count(1..=1000, "a whole number from 1 to 1000"))?;
             plan.checkpoint = Some(CheckpointPlan {
                 every: every(&section)?,
-                file: self.file(&section, &format!("{}.checkpoint", self.stem.clone()))?,
+                file: self.file(&section, &checkpoint)?,
                 keep: keep.unwrap_or(2),
             });
         }
@@ -183,6 +196,12 @@ impl Outputs<'_, '_> {
 
     fn claim(&mut self, item: &Item, name: &str) -> Result<PathBuf> {
         let file = PathBuf::from(name);
+        if file.file_name() != Some(file.as_os_str()) {
+            return Err(item
+                .error(format!("writes \"{name}\", which names a folder besides a file"))
+                .expected("the name of a file in the output folder")
+                .help("name the file alone: all files of a run go to `folder` of [output]"));
+        }
         if self.files.contains(&file) {
             return Err(item
                 .error(format!("writes \"{name}\", which another output writes already"))
