@@ -6,13 +6,14 @@ use debye_io::Format;
 
 use super::dynamics::Surroundings;
 use super::error::InputError;
+use super::forces::{MOST_IMAGES, number, shortest_period};
 use super::plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, RunPlan,
     TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
 use crate::backend::{ListKind, Precision};
-use crate::system::{Dimension, Units};
+use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -91,6 +92,40 @@ pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOpt
         .map("lists", |i| i.choice("kind of list", ListKind::NAMES))?
         .flatten();
     Ok(options)
+}
+
+/// Refuses a buffer that lists everything many times over: a misplaced unit.
+pub(super) fn refuse_absurd_buffer(root: &Section, system: &System, cutoff: f64) -> Result<()> {
+    let section = root.map("neighbors", |i| i.section("[neighbors]", NEIGHBORS_KEYS))?;
+    let item = section.as_ref().and_then(|s| s.get("buffer"));
+    let Some(item) = item.filter(|i| i.text().ok() != Some("auto")) else {
+        return Ok(());
+    };
+    let buffer = item.not_negative(system.units, Dimension::LENGTH)?;
+    let unit = system.units.label(Dimension::LENGTH);
+    let shortest = shortest_period(&system.cell);
+    if cutoff > 0.0 && buffer > MOST_IMAGES * cutoff {
+        let most = number(MOST_IMAGES * cutoff);
+        return Err(item
+            .error(format!(
+                "is {} {unit}, more than {MOST_IMAGES} times the longest cut-off ({} {unit})",
+                number(buffer),
+                number(cutoff)
+            ))
+            .expected(format!("at most {most} {unit}"))
+            .help("leave it out: the buffer then follows the speed of the particles"));
+    }
+    if cutoff + buffer > MOST_IMAGES * shortest {
+        return Err(item
+            .error(format!(
+                "makes lists of {} {unit}, more than {MOST_IMAGES} times the shortest height of the cell ({} {unit})",
+                number(cutoff + buffer),
+                number(shortest)
+            ))
+            .expected(format!("at most {} {unit}", number(MOST_IMAGES * shortest - cutoff)))
+            .help("leave it out: the buffer then follows the speed of the particles"));
+    }
+    Ok(())
 }
 
 /// What output is read against.
