@@ -358,3 +358,16 @@ fn outputs_stay_in_their_folder() {
     ));
     lab.refuses(&["run", "argon.toml"], 2, &["input.toml", "another output"]);
 }
+
+/// A radial distribution of a large system does not look through half of it.
+#[test]
+fn the_default_of_r_max_is_bounded() {
+    let text = changed(ARGON, "cutoff = \"10 Å\"", "cutoff = \"3 Å\"");
+    let lab = Lab::with_argon(&(text + "[[analyze]]\nkind = \"rdf\"\nevery = 10\nbins = 12\n"));
+    lab.succeeds(&["run", "argon.toml"]);
+    let table = String::from_utf8(lab.read("argon.out/rdf.csv")).unwrap();
+    let last = table.lines().last().unwrap();
+    let r: f64 = last.split(',').next().unwrap().parse().unwrap();
+    // Four cut-offs are 1.2 nm, half the cell is 1.375 nm.
+    assert!((r - 1.15).abs() < 1e-6, "{last}");
+}

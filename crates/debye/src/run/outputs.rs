@@ -372,10 +372,18 @@ pub fn check(simulation: &Simulation) -> Result<(), RunError> {
 /// How many time origins a correlation keeps.
 const ORIGINS: usize = 16;
 
+/// A radial distribution looks no farther than so many cut-offs unless said: time grows with the volume.
+const CUTOFFS_SEEN: f64 = 4.0;
+
 /// How far a radial distribution looks unless said.
 fn default_r_max(simulation: &Simulation) -> f64 {
-    let h = simulation.system.cell.heights();
-    0.5 * h.x.min(h.y).min(h.z)
+    let (h, cutoff) = (simulation.system.cell.heights(), simulation.forces.cutoff());
+    let half = 0.5 * h.x.min(h.y).min(h.z);
+    if cutoff > 0.0 {
+        half.min(CUTOFFS_SEEN * cutoff)
+    } else {
+        half
+    }
 }
 
 fn analysis(kind: &AnalysisKind, simulation: &Simulation) -> Result<Box<dyn Analysis>, RunError> {
