@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{engine, inspect, resumed_engine, with_threads};
+pub use start::{coarse_coordinates, engine, inspect, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
 use crate::backend::{Backend, EngineError};
@@ -133,7 +133,7 @@ impl<'a> Running<'a> {
         let plan = start::checkpoint_plan(simulation);
         inspect(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
-        notes.extend(start::coarse_coordinates(simulation));
+        notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
             Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
             _ => None,

@@ -10,6 +10,7 @@ use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::{Backend, Precision, Settings};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
+use crate::neighbors::Grid;
 
 /// The input file as it was read, in the output folder.
 const INPUT_COPY: &str = "input.toml";
@@ -328,20 +329,28 @@ pub(super) fn minimise(
     )))
 }
 
-/// Cells longer than this many cut-offs cost mixed precision more than its own arithmetic does.
-const LARGEST_CELL: f64 = 500.0;
+/// Systems longer than this many cut-offs cost mixed precision more than its own arithmetic does.
+const LONGEST: f64 = 500.0;
 
-/// A warning for cells so large that coordinates of 32 bits are too coarse.
-pub(super) fn coarse_coordinates(simulation: &Simulation) -> Option<String> {
-    let h = simulation.system.cell.heights();
-    let (longest, cutoff) = (h.x.max(h.y).max(h.z), simulation.forces.cutoff());
-    let coarse =
-        simulation.run.precision != Precision::Double && longest > LARGEST_CELL * cutoff && cutoff > 0.0;
-    coarse.then(|| {
+/// A warning for systems so large that coordinates of 32 bits are too coarse: the cell where it is periodic, and the
+/// particles where it is open.
+pub fn coarse_coordinates(simulation: &Simulation) -> Option<String> {
+    let (system, cutoff) = (&simulation.system, simulation.forces.cutoff());
+    if simulation.run.precision == Precision::Double || cutoff <= 0.0 {
+        return None;
+    }
+    let (low, high) = Grid::over(&system.cell, &system.particles.positions, cutoff).region();
+    let size = (high - low).to_array().into_iter().fold(0.0, f64::max);
+    (size > LONGEST * cutoff).then(|| {
+        let cutoffs = size / cutoff;
+        let cutoffs = if cutoffs < 1e6 {
+            format!("{cutoffs:.0}")
+        } else {
+            format!("{cutoffs:.1e}")
+        };
         format!(
-            "the cell is {:.0} cut-offs long: {} precision resolves a billionth of that; use precision = \"double\" \
-             where forces must be better than 1e-4",
-            longest / cutoff,
+            "the particles and their cell are {cutoffs} cut-offs across: {} precision resolves a billionth of that; use \
+             precision = \"double\" where forces must be better than 1e-4",
             simulation.run.precision.name()
         )
     })
