@@ -98,7 +98,8 @@ impl Energy {
             answer.table(&forces)
         };
         console::print(&text)?;
-        for warning in &simulation.warnings {
+        let coarse = debye::run::coarse_coordinates(&simulation);
+        for warning in simulation.warnings.iter().chain(&coarse) {
             console::tell(&format!("warning: {warning}"));
         }
         Ok(ExitCode::SUCCESS)

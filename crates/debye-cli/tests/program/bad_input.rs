@@ -135,6 +135,20 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["argon.toml", "time"],
     ),
     ("[species.Ar]", "[species.Ar", &["argon.toml:4"]),
+    (
+        "cutoff = \"10 Å\"",
+        "cutoff = 1e300",
+        &["argon.toml:8", "reaches 1e300 nm, more than 10 times"],
+    ),
+    (
+        "[run]",
+        "[neighbors]\nbuffer = 1e12\n[run]",
+        &[
+            "argon.toml:15",
+            "is 1e12 nm",
+            "10 times the longest cut-off (1 nm)",
+        ],
+    ),
     ("report = false", "report = \"no\"", &["argon.toml:22", "report"]),
 ];
 
@@ -205,4 +219,21 @@ fn a_run_that_explodes_says_who_and_fails() {
     assert!(lab.path("argon.out/explosion.xyz").exists());
     // What was written before is there, and readable.
     lab.succeeds(&["analyze", "info", "argon.out/argon.xtc"]);
+}
+
+/// Lists of neighbours that no memory holds are refused before they are made.
+#[test]
+fn lists_fit_into_the_memory() {
+    let cells = "cells = [5, 5, 5]";
+    let many = changed(ARGON, cells, "cells = [40, 40, 40]");
+    let lab = Lab::with_argon(&changed(&many, "cutoff = \"10 Å\"", "cutoff = 200"));
+    for command in ["run", "energy"] {
+        lab.refuses(&[command, "argon.toml"], 2, &["GiB", "neighbours", "`cutoff`"]);
+    }
+    assert!(!lab.path("argon.out").exists());
+    // Ten heights of a small cell are too much for the buffer as for the cut-off.
+    let few = changed(ARGON, cells, "cells = [1, 1, 1]");
+    let lab = Lab::with_argon(&changed(&few, "[run]", "[neighbors]\nbuffer = 5\n[run]"));
+    let why = ["argon.toml:15", "lists of 6 nm", "10 times the shortest height"];
+    lab.refuses(&["run", "argon.toml"], 2, &why);
 }

@@ -263,3 +263,111 @@ fn checkpoints_have_the_usual_mode() {
     assert_eq!(mode("argon.checkpoint"), mode("energy.csv"));
     assert_eq!(mode("argon.checkpoint.1"), mode("energy.csv"));
 }
+
+/// The newest checkpoint of the folder is taken whatever it is called.
+#[test]
+fn a_renamed_checkpoint_is_found() {
+    let planned = "checkpoint = { every = 10, keep = 1 }\n";
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml", "--out", "whole", "--steps", "60"]);
+    lab.write("argon.toml", changed(ARGON, planned, ""));
+    lab.succeeds(&["run", "argon.toml"]);
+    assert!(lab.path("argon.out/argon.checkpoint").exists());
+    // As runs without a plan called it once.
+    std::fs::rename(
+        lab.path("argon.out/argon.checkpoint"),
+        lab.path("argon.out/run.checkpoint"),
+    )
+    .unwrap();
+    lab.write("argon.toml", ARGON);
+    let tried = lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "40"]);
+    assert!(tried.out.contains("from step 20"), "{}", tried.out);
+    assert!(tried.out.contains("went on from run.checkpoint"), "{}", tried.out);
+    let named = planned.replace("keep", "file = \"foo.cpt\", keep");
+    lab.write("argon.toml", changed(ARGON, planned, &named));
+    let tried = lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "60"]);
+    assert!(tried.out.contains("from step 40"), "{}", tried.out);
+    same_outputs(&lab, "whole", "argon.out", "renamed");
+    // Nor is the name a reason to take an older one.
+    lab.write("argon.toml", ARGON);
+    let tried = lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "61"]);
+    assert!(tried.out.contains("from step 60"), "{}", tried.out);
+}
+
+/// Results without a checkpoint are not overwritten by a run that was to go on.
+#[test]
+fn lost_checkpoints_lose_nothing() {
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml"]);
+    std::fs::remove_file(lab.path("argon.out/argon.checkpoint")).unwrap();
+    let why = ["argon.out", "no checkpoint", "--overwrite"];
+    lab.refuses(&["run", "argon.toml", "--resume"], 2, &why);
+    // Another input does not change that.
+    lab.write("argon.toml", changed(ARGON, "steps = 20", "steps = 30"));
+    lab.refuses(&["run", "argon.toml", "--resume"], 2, &why);
+    lab.succeeds(&["run", "argon.toml", "--overwrite"]);
+    std::fs::create_dir(lab.path("empty")).unwrap();
+    lab.succeeds(&["run", "argon.toml", "--resume", "--out", "empty"]);
+}
+
+/// A start that fails takes nothing away and leaves a folder that can be used.
+#[test]
+fn failed_starts_leave_the_folder_usable() {
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml"]);
+    // The file of the trajectory is a folder.
+    std::fs::create_dir(lab.path("argon.out/new.xtc")).unwrap();
+    lab.write("argon.toml", changed(ARGON, "argon.xtc", "new.xtc"));
+    lab.refuses(&["run", "argon.toml", "--overwrite"], 2, &["new.xtc"]);
+    // An analysis that cannot be.
+    let absurd = "[[analyze]]\nkind = \"rdf\"\nevery = 10\nr_max = \"1e9 nm\"\n";
+    lab.write("argon.toml", ARGON.to_owned() + absurd);
+    lab.refuses(&["run", "argon.toml", "--overwrite"], 2, &["r_max"]);
+    // Killed before the first checkpoint: only a list and a beginning are there.
+    lab.write("argon.toml", ARGON);
+    lab.succeeds(&["run", "argon.toml", "--out", "begun"]);
+    std::fs::remove_file(lab.path("begun/argon.checkpoint")).unwrap();
+    lab.write("begun/.unfinished-start", "");
+    lab.succeeds(&["run", "argon.toml", "--out", "begun", "--resume"]);
+    assert!(!lab.path("begun/.unfinished-start").exists());
+    // A list that this program wrote makes the folder its own.
+    for name in ["begun/argon.checkpoint", "begun/input.toml"] {
+        std::fs::remove_file(lab.path(name)).unwrap();
+    }
+    lab.succeeds(&["run", "argon.toml", "--out", "begun", "--overwrite"]);
+    lab.write("other/files.txt", "energy.csv\n");
+    lab.refuses(
+        &["run", "argon.toml", "--out", "other", "--overwrite"],
+        2,
+        &["no run"],
+    );
+}
+
+#[test]
+fn outputs_stay_in_their_folder() {
+    for file in ["sub/a.xtc", "../a.xtc", "/tmp/a.xtc"] {
+        let lab = Lab::with_argon(&changed(ARGON, "argon.xtc", file));
+        let why = ["argon.toml:19", file, "name the file alone"];
+        lab.refuses(&["run", "argon.toml"], 2, &why);
+        assert!(!lab.path("argon.out").exists());
+    }
+    let lab = Lab::with_argon(&changed(
+        ARGON,
+        "table = { every = 5 }",
+        "table = { every = 5, file = \"input.toml\" }",
+    ));
+    lab.refuses(&["run", "argon.toml"], 2, &["input.toml", "another output"]);
+}
+
+/// A radial distribution of a large system does not look through half of it.
+#[test]
+fn the_default_of_r_max_is_bounded() {
+    let text = changed(ARGON, "cutoff = \"10 Å\"", "cutoff = \"3 Å\"");
+    let lab = Lab::with_argon(&(text + "[[analyze]]\nkind = \"rdf\"\nevery = 10\nbins = 12\n"));
+    lab.succeeds(&["run", "argon.toml"]);
+    let table = String::from_utf8(lab.read("argon.out/rdf.csv")).unwrap();
+    let last = table.lines().last().unwrap();
+    let r: f64 = last.split(',').next().unwrap().parse().unwrap();
+    // Four cut-offs are 1.2 nm, half the cell is 1.375 nm.
+    assert!((r - 1.15).abs() < 1e-6, "{last}");
+}

@@ -240,3 +240,43 @@ fn a_lone_particle_has_three_degrees_of_freedom() {
         &["one.toml:", "remove_momentum_every", "to rest"],
     );
 }
+
+/// A particle far from all others makes the coordinates of all coarse, and that is said.
+#[test]
+fn coarse_coordinates_are_said() {
+    let lab = Lab::with_argon(&changed(
+        ARGON,
+        "build = { kind = \"lattice\", lattice = \"fcc\", cells = [5, 5, 5], spacing = \"5.5 Å\", species = \"Ar\" }",
+        "file = \"far.xyz\"\ncell = [\"5 nm\", \"5 nm\", \"5 nm\"]\nperiodic = false",
+    ));
+    for (place, coarse) in [("30.0", false), ("10000.0", true)] {
+        lab.write(
+            "far.xyz",
+            format!("3\n\nAr 0.0 0.0 0.0\nAr 4.0 0.0 0.0\nAr {place} 0.0 0.0\n"),
+        );
+        let said = |arguments: &[&str]| lab.succeeds(&[&["energy", "argon.toml"], arguments].concat()).err;
+        assert_eq!(
+            said(&["--precision", "mixed"]).contains("cut-offs across"),
+            coarse
+        );
+        assert!(!said(&[]).contains("cut-offs across"));
+        let tried = lab.succeeds(&["run", "argon.toml", "--overwrite"]);
+        assert_eq!(tried.out.contains("cut-offs across"), coarse, "{}", tried.out);
+    }
+}
+
+/// Where nothing is conserved there is no column that says so.
+#[test]
+fn langevin_tables_have_no_conserved_energy() {
+    let langevin = "kind = \"langevin\"\ntemperature = \"120 K\"\ntime = \"0.1 ps\"";
+    let lab = Lab::with_argon(&changed(ARGON, "kind = \"nve\"", langevin));
+    lab.succeeds(&["run", "argon.toml"]);
+    let table = String::from_utf8(lab.read("argon.out/energy.csv")).unwrap();
+    assert!(!table.contains("conserved") && !table.contains("nan"), "{table}");
+    lab.refuses(
+        &["analyze", "drift", "argon.out/energy.csv"],
+        2,
+        &["no column `conserved`"],
+    );
+    lab.succeeds(&["run", "argon.toml", "--resume", "--steps", "30"]);
+}

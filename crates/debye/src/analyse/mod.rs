@@ -28,6 +28,7 @@ pub use density::{Axis, Density};
 pub use drift::{Drift, drift};
 pub use fit::{Line, fit_line};
 pub use msd::{Msd, MsdOptions};
+pub(crate) use pairs::check_reach;
 pub use rdf::{Rdf, RdfOptions};
 pub use vacf::Vacf;
 

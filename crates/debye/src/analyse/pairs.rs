@@ -32,6 +32,40 @@ pub(crate) struct Grid<'a> {
     reach: f64,
 }
 
+/// Refuses a reach of so many images that counting pairs would never end.
+pub(crate) fn check_reach(cell: &Cell, particles: usize, reach: f64) -> Result<(), AnalyseError> {
+    divide(cell, particles, reach).map(drop)
+}
+
+/// How many boxes a cell of so many particles has along its vectors, and how many of them a search reaches; an absurd
+/// reach is refused.
+fn divide(cell: &Cell, particles: usize, reach: f64) -> Result<([usize; 3], [f64; 3]), AnalyseError> {
+    let heights = cell.heights().to_array();
+    let periodic = cell.periodic();
+    // Two boxes per reach, but not many more boxes than particles.
+    let ideal = heights.map(|h| (2.0 * h / reach).max(1.0));
+    let crowd = ideal.iter().product::<f64>() / (particles as f64 + 1.0);
+    let shrink = if crowd > 1.0 { crowd.cbrt() } else { 1.0 };
+    let boxes = ideal.map(|n| ((n / shrink).floor() as usize).clamp(1, 2000));
+    let far: [f64; 3] = std::array::from_fn(|k| {
+        let far = (reach * boxes[k] as f64 / heights[k] + 1e-9).ceil();
+        if periodic[k] {
+            far
+        } else {
+            far.min(boxes[k] as f64 - 1.0)
+        }
+    });
+    if far.iter().map(|f| 2.0 * f + 1.0).product::<f64>() > MOST_OFFSETS {
+        return Err(AnalyseError::Setting {
+            analysis: "rdf",
+            setting: "r_max",
+            value: reach.to_string(),
+            expected: format!("not many times the cell's smallest height, {:?}", heights),
+        });
+    }
+    Ok((boxes, far))
+}
+
 impl<'a> Grid<'a> {
     /// Sorts particles for a search up to distance `reach`.
     pub(crate) fn new(
@@ -39,29 +73,9 @@ impl<'a> Grid<'a> {
         particles: &[(Vec3<f64>, u8)],
         reach: f64,
     ) -> Result<Self, AnalyseError> {
-        let heights = cell.heights().to_array();
         let periodic = cell.periodic();
-        // Two boxes per reach, but not many more boxes than particles.
-        let ideal = heights.map(|h| (2.0 * h / reach).max(1.0));
-        let crowd = ideal.iter().product::<f64>() / (particles.len() as f64 + 1.0);
-        let shrink = if crowd > 1.0 { crowd.cbrt() } else { 1.0 };
-        let boxes = ideal.map(|n| ((n / shrink).floor() as usize).clamp(1, 2000));
-        let far: [f64; 3] = std::array::from_fn(|k| {
-            let far = (reach * boxes[k] as f64 / heights[k] + 1e-9).ceil();
-            if periodic[k] {
-                far
-            } else {
-                far.min(boxes[k] as f64 - 1.0)
-            }
-        });
-        if far.iter().map(|f| 2.0 * f + 1.0).product::<f64>() > MOST_OFFSETS {
-            return Err(AnalyseError::Setting {
-                analysis: "rdf",
-                setting: "r_max",
-                value: reach.to_string(),
-                expected: format!("not many times the cell's smallest height, {:?}", heights),
-            });
-        }
+        let heights = cell.heights().to_array();
+        let (boxes, far) = divide(cell, particles.len(), reach)?;
         let place = |r: Vec3<f64>| {
             let s = cell.fractional(r);
             let mut index = 0;

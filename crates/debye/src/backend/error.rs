@@ -69,6 +69,8 @@ impl std::fmt::Display for Culprit {
     }
 }
 
+const GIB: f64 = (1_u64 << 30) as f64;
+
 /// Why an engine stopped.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -101,6 +103,26 @@ pub enum EngineError {
     /// A device failed.
     #[error("{0}")]
     Device(String),
+    /// Lists of neighbours that do not fit into the memory.
+    #[error(
+        "lists of all neighbours within {radius:.4} would take about {:.3} GiB ({neighbors:.0} neighbours of each \
+         particle, {images:.0} images), and {:.3} GiB of memory are free. Use a shorter `cutoff`, a smaller `buffer` in \
+         [neighbors] or fewer particles",
+        needed / GIB,
+        available / GIB
+    )]
+    Memory {
+        /// Cut-off and buffer.
+        radius: f64,
+        /// Neighbours of each particle.
+        neighbors: f64,
+        /// Images of particles.
+        images: f64,
+        /// Bytes needed.
+        needed: f64,
+        /// Bytes there.
+        available: f64,
+    },
     /// Saved state that does not belong to this simulation.
     #[error("the saved state does not fit: {0}")]
     Restore(String),

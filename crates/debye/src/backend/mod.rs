@@ -3,6 +3,7 @@
 pub mod cpu;
 pub mod cuda;
 mod error;
+pub(crate) mod memory;
 mod observation;
 pub mod reference;
 mod stages;

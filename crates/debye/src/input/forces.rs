@@ -11,7 +11,7 @@ use crate::forces::{ForceField, MixingRule, PairTerm, TermError};
 use crate::potentials::{
     ANGLES, AngleFamily, BONDS, BondFamily, DIHEDRALS, Kind, PAIRS, Parameter, Parameters, Value,
 };
-use crate::system::{Dimension, System, Units};
+use crate::system::{Cell, Dimension, System, Units};
 use crate::truncation::Truncation;
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -29,7 +29,7 @@ pub(super) const PAIR_KEYS: &[&str] = &[
 ];
 /// The longest cut-off that makes sense, in heights of the cell: the images of a small cell are
 /// summed, but thousands of them are a misplaced unit.
-const MOST_IMAGES: f64 = 10.0;
+pub(super) const MOST_IMAGES: f64 = 10.0;
 
 /// What the terms are read against.
 pub(super) struct Terms<'s, 'a> {
@@ -333,12 +333,7 @@ impl<'a> Terms<'_, 'a> {
     }
 
     fn refuse_absurd_cutoff(&self, term: &PairTerm, section: &Section) -> Result<()> {
-        let cell = &self.system.cell;
-        let heights = cell.heights().to_array();
-        let shortest = (0..3)
-            .filter(|&k| cell.periodic()[k])
-            .map(|k| heights[k])
-            .fold(f64::INFINITY, f64::min);
+        let shortest = shortest_period(&self.system.cell);
         let longest = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
         if longest <= MOST_IMAGES * shortest {
             return Ok(());
@@ -347,10 +342,30 @@ impl<'a> Terms<'_, 'a> {
         let item = section.get("cutoff").unwrap_or(&section.item);
         Err(item
             .error(format!(
-                "reaches {longest} {unit}, more than {MOST_IMAGES} times the shortest height of the cell ({shortest} {unit})"
+                "reaches {} {unit}, more than {MOST_IMAGES} times the shortest height of the cell ({} {unit})",
+                number(longest),
+                number(shortest)
             ))
-            .expected(format!("at most {} {unit}", MOST_IMAGES * shortest))
+            .expected(format!("at most {} {unit}", number(MOST_IMAGES * shortest)))
             .help("check the unit of the cut-off and of the cell"))
+    }
+}
+
+/// The shortest height of a cell along which it is periodic; infinite where it is open.
+pub(super) fn shortest_period(cell: &Cell) -> f64 {
+    let heights = cell.heights().to_array();
+    (0..3)
+        .filter(|&k| cell.periodic()[k])
+        .map(|k| heights[k])
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// A number for a message: absurd ones without their hundreds of digits.
+pub(super) fn number(x: f64) -> String {
+    if x == 0.0 || (1e-6..1e9).contains(&x.abs()) {
+        x.to_string()
+    } else {
+        format!("{x:e}")
     }
 }
 

@@ -58,6 +58,7 @@ use error::Source;
 use reader::{Item, Node, Section};
 use species::SpeciesList;
 
+use crate::backend::memory;
 use crate::forces::ForceField;
 use crate::integrate::Dynamics;
 use crate::system::velocities;
@@ -131,7 +132,7 @@ impl Default for InputOptions {
     /// As many as fit into the memory that is free now, with the lists of a dense liquid.
     fn default() -> Self {
         Self {
-            max_particles: available_memory().map_or(1_000_000_000, |bytes| bytes / BYTES_PER_PARTICLE),
+            max_particles: memory::available().map_or(1_000_000_000, |bytes| bytes / BYTES_PER_PARTICLE),
             moves: true,
         }
     }
@@ -139,13 +140,6 @@ impl Default for InputOptions {
 
 /// What a particle takes in a run: 560 bytes in the engine, 90 in the system, 130 in a checkpoint.
 const BYTES_PER_PARTICLE: usize = 800;
-
-/// Bytes of memory that are free, where the operating system says so.
-fn available_memory() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
-}
 
 impl Simulation {
     /// Reads an input file. Paths in it are relative to its folder.
@@ -252,6 +246,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         smallest_length: None,
     };
     let forces = terms.read(root)?;
+    output::refuse_absurd_buffer(root, &system, forces.cutoff())?;
     let (mut warnings, smallest) = (terms.warnings, terms.smallest_length);
     let unused = declared
         .all

@@ -6,13 +6,14 @@ use debye_io::Format;
 
 use super::dynamics::Surroundings;
 use super::error::InputError;
+use super::forces::{MOST_IMAGES, number, shortest_period};
 use super::plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, RunPlan,
     TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
 use crate::backend::{ListKind, Precision};
-use crate::system::{Dimension, Units};
+use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -33,6 +34,9 @@ pub(super) const RDF_KEYS: &[&str] = &["kind", "every", "file", "bins", "r_max",
 pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "file", "species"];
 pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "file", "bins", "axis", "species"];
 pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "species"];
+
+/// Files that every run may write.
+const ALWAYS: [&str; 5] = ["input.toml", "files.txt", "report.html", "first.png", "last.png"];
 
 /// More steps than any machine will do.
 const MOST_STEPS: u64 = 1_000_000_000_000_000;
@@ -90,6 +94,40 @@ pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOpt
     Ok(options)
 }
 
+/// Refuses a buffer that lists everything many times over: a misplaced unit.
+pub(super) fn refuse_absurd_buffer(root: &Section, system: &System, cutoff: f64) -> Result<()> {
+    let section = root.map("neighbors", |i| i.section("[neighbors]", NEIGHBORS_KEYS))?;
+    let item = section.as_ref().and_then(|s| s.get("buffer"));
+    let Some(item) = item.filter(|i| i.text().ok() != Some("auto")) else {
+        return Ok(());
+    };
+    let buffer = item.not_negative(system.units, Dimension::LENGTH)?;
+    let unit = system.units.label(Dimension::LENGTH);
+    let shortest = shortest_period(&system.cell);
+    if cutoff > 0.0 && buffer > MOST_IMAGES * cutoff {
+        let most = number(MOST_IMAGES * cutoff);
+        return Err(item
+            .error(format!(
+                "is {} {unit}, more than {MOST_IMAGES} times the longest cut-off ({} {unit})",
+                number(buffer),
+                number(cutoff)
+            ))
+            .expected(format!("at most {most} {unit}"))
+            .help("leave it out: the buffer then follows the speed of the particles"));
+    }
+    if cutoff + buffer > MOST_IMAGES * shortest {
+        return Err(item
+            .error(format!(
+                "makes lists of {} {unit}, more than {MOST_IMAGES} times the shortest height of the cell ({} {unit})",
+                number(cutoff + buffer),
+                number(shortest)
+            ))
+            .expected(format!("at most {} {unit}", number(MOST_IMAGES * shortest - cutoff)))
+            .help("leave it out: the buffer then follows the speed of the particles"));
+    }
+    Ok(())
+}
+
 /// What output is read against.
 pub(super) struct Outputs<'s, 'a> {
     pub(super) around: &'s Surroundings<'s, 'a>,
@@ -103,6 +141,16 @@ pub(super) struct Outputs<'s, 'a> {
 impl Outputs<'_, '_> {
     pub(super) fn output(&mut self, item: Option<&Item>) -> Result<OutputPlan> {
         let mut plan = OutputPlan::new(self.folder.join(format!("{}.out", self.stem)));
+        self.files.extend(ALWAYS.map(PathBuf::from));
+        let checkpoint = format!("{}.checkpoint", self.stem);
+        let planned = |item: &Item| {
+            item.entries()
+                .is_ok_and(|e| e.iter().any(|(key, _)| *key == "checkpoint"))
+        };
+        if !item.is_some_and(planned) {
+            // A run without a plan writes this one when it ends.
+            self.files.push(checkpoint.clone().into());
+        }
         let Some(item) = item else { return Ok(plan) };
         let section = item.section("[output]", OUTPUT_KEYS)?;
         if let Some(item) = section.get("folder") {
@@ -131,7 +179,7 @@ impl Outputs<'_, '_> {
             let keep = section.map("keep", |i| i.count(1..=1000, "a whole number from 1 to 1000"))?;
             plan.checkpoint = Some(CheckpointPlan {
                 every: every(&section)?,
-                file: self.file(&section, &format!("{}.checkpoint", self.stem.clone()))?,
+                file: self.file(&section, &checkpoint)?,
                 keep: keep.unwrap_or(2),
             });
         }
@@ -183,6 +231,12 @@ impl Outputs<'_, '_> {
 
     fn claim(&mut self, item: &Item, name: &str) -> Result<PathBuf> {
         let file = PathBuf::from(name);
+        if file.file_name() != Some(file.as_os_str()) {
+            return Err(item
+                .error(format!("writes \"{name}\", which names a folder besides a file"))
+                .expected("the name of a file in the output folder")
+                .help("name the file alone: all files of a run go to `folder` of [output]"));
+        }
         if self.files.contains(&file) {
             return Err(item
                 .error(format!("writes \"{name}\", which another output writes already"))

@@ -173,7 +173,7 @@ pub enum AnalysisKind {
     Rdf {
         /// Bins.
         bins: usize,
-        /// Largest distance; `None` for half the shortest height of the cell.
+        /// Largest distance; `None` for half the shortest height of the cell, and at most four cut-offs.
         r_max: Option<f64>,
         /// Two species; `None` for all particles.
         pair: Option<[u32; 2]>,

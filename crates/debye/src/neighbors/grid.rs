@@ -78,6 +78,11 @@ impl Grid {
         self.region
     }
 
+    /// The volume of a cell.
+    pub fn cell_volume(&self) -> f64 {
+        1.0 / (self.per_length.x * self.per_length.y * self.per_length.z)
+    }
+
     /// How many cells there are.
     pub fn cells(&self) -> usize {
         self.dims.iter().product()

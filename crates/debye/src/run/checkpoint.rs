@@ -189,38 +189,46 @@ impl Checkpoint {
         Self::decode(content).map_err(|e| damaged(e.0))
     }
 
-    /// Reads the newest sound checkpoint of a name that belongs to this simulation; a damaged one is passed over
-    /// for the one before, and named in the second value. `None` where there is none at all.
-    pub fn newest(
-        path: &Path,
-        simulation: &Simulation,
-    ) -> Result<Option<(Self, Vec<String>)>, CheckpointError> {
-        let mut passed = Vec::new();
-        let mut first = None;
-        for number in 0.. {
-            let file = if number == 0 {
-                path.to_path_buf()
-            } else {
-                numbered(path, number)
-            };
-            if !file.exists() {
-                if number > 0 {
-                    break;
-                }
-                continue;
-            }
+    /// Reads the newest sound checkpoint of this simulation in the folder of `path`, whatever its name; damaged ones
+    /// are passed over. `None` where there is none at all.
+    pub fn newest(path: &Path, simulation: &Simulation) -> Result<Option<Found>, CheckpointError> {
+        let mut files: Vec<_> = files_like(path)
+            .into_iter()
+            .map(|file| (age(&file), file))
+            .collect();
+        files.sort_by(|a, b| b.cmp(a));
+        let (mut passed, mut damaged, mut foreign) = (Vec::new(), None, None);
+        for (_, file) in files {
             match Self::read(&file) {
-                Ok(checkpoint) => {
-                    checkpoint.belongs_to(&file, simulation)?;
-                    return Ok(Some((checkpoint, passed)));
-                }
+                Ok(checkpoint) => match checkpoint.belongs_to(&file, simulation) {
+                    Ok(()) => {
+                        return Ok(Some(Found {
+                            checkpoint,
+                            file,
+                            passed,
+                        }));
+                    }
+                    Err(error) => foreign = foreign.or(Some(error)),
+                },
                 Err(error) => {
                     passed.push(error.to_string());
-                    first.get_or_insert(error);
+                    damaged = damaged.or(Some(error));
                 }
             }
         }
-        first.map_or(Ok(None), Err)
+        foreign.or(damaged).map_or(Ok(None), Err)
+    }
+
+    /// The step a file claims to be of, from its first bytes; the rest is not looked at.
+    fn claimed_step(path: &Path) -> Option<u64> {
+        let mut start = Vec::new();
+        File::open(path).ok()?.take(4096).read_to_end(&mut start).ok()?;
+        let mut r = Reader::new(start.strip_prefix(MAGIC)?.get(16..)?);
+        for _ in 0..r.u64().ok()? {
+            r.text().ok()?;
+            r.u64().ok()?;
+        }
+        r.u64().ok()
     }
 
     /// Refuses a checkpoint of another simulation.
@@ -298,15 +306,53 @@ impl Checkpoint {
     }
 }
 
-/// Whether a folder has a file that begins as a checkpoint does.
-pub(super) fn holds_checkpoint(folder: &Path) -> bool {
-    let begins = |path: PathBuf| {
+/// A checkpoint to go on from.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it holds.
+    pub checkpoint: Checkpoint,
+    /// Its file.
+    pub file: PathBuf,
+    /// What is wrong with the files that were passed over.
+    pub passed: Vec<String>,
+}
+
+/// Orders checkpoints by age: by the step they claim, then before copies of the older, then by the clock. Files that do
+/// not even say a step come last, to be looked at first.
+fn age(file: &Path) -> (u64, bool, Option<std::time::SystemTime>) {
+    let copy = file
+        .extension()
+        .is_some_and(|e| e.to_string_lossy().bytes().all(|b| b.is_ascii_digit()));
+    let changed = fs::metadata(file).and_then(|m| m.modified()).ok();
+    (Checkpoint::claimed_step(file).unwrap_or(u64::MAX), !copy, changed)
+}
+
+/// Files in the folder of `path` that begin as checkpoints do, or that have its name, numbered or not.
+pub(super) fn files_like(path: &Path) -> Vec<PathBuf> {
+    let begins = |file: &Path| {
         let mut start = [0; 8];
-        File::open(path)
+        File::open(file)
             .and_then(|mut file| file.read_exact(&mut start))
             .is_ok_and(|()| &start == MAGIC)
     };
-    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| begins(entry.path())))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let wanted = |file: &PathBuf| {
+        let this = file.file_name().unwrap_or_default().to_string_lossy();
+        let named = this.strip_prefix(&*name).is_some_and(|rest| {
+            let number = rest.strip_prefix('.');
+            rest.is_empty() || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        });
+        file.is_file() && !this.starts_with(UNFINISHED) && (named || begins(file))
+    };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")))
+        .into_iter()
+        .flatten();
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(wanted)
+        .collect()
 }
 
 fn numbered(path: &Path, number: usize) -> PathBuf {

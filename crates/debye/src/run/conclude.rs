@@ -145,14 +145,18 @@ impl Running<'_> {
 
     /// The drift of the conserved energy, from the table.
     fn drift(&mut self, table: &[Vec<f64>]) -> Result<Option<DriftFacts>, RunError> {
-        let (Some(times), Some(conserved)) = (table.get(1), table.get(5)) else {
+        let observation = self.engine.observe()?;
+        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let column = |name: &str| layout.place(name).and_then(|k| table.get(k));
+        let (Some(times), Some(conserved), Some(temperatures)) =
+            (column("time"), column("conserved"), column("temperature"))
+        else {
             return Ok(None);
         };
         if times.len() < FEWEST_ROWS || conserved.iter().any(|e| !e.is_finite()) {
             return Ok(None);
         }
-        let observation = self.engine.observe()?;
-        let mean = table[6].iter().sum::<f64>() / table[6].len() as f64;
+        let mean = temperatures.iter().sum::<f64>() / temperatures.len() as f64;
         let kt = self.simulation.system.units.boltzmann() * mean;
         Ok(Some(DriftFacts {
             drift: drift(times, conserved, kt, observation.degrees_of_freedom),
@@ -187,7 +191,7 @@ impl Running<'_> {
             _ => None,
         };
         // Where nothing is conserved, the total energy is what there is to show.
-        let conserved = table.get(5).is_some_and(|c| c.iter().all(|e| e.is_finite()));
+        let conserved = layout.place("conserved").is_some();
         let quantities = (0..layout.columns().len())
             .filter_map(|k| {
                 let name = layout.columns()[k].name.as_str();
@@ -196,9 +200,6 @@ impl Running<'_> {
                 } else {
                     kind(name)
                 };
-                if !conserved && name == "conserved" {
-                    return None;
-                }
                 Some(Quantity {
                     kind: kind?,
                     column: column(k),

@@ -51,7 +51,9 @@ pub enum RunError {
         source: std::io::Error,
     },
     /// An output file is shorter than the checkpoint knows.
-    #[error("{} has {length} bytes, but {expected} were written when the checkpoint was made: was it replaced?", file.display())]
+    #[error("{} has {length} bytes, but {expected} were written when the checkpoint was made: was it replaced? \
+         Put it back as it was; or move it away and go on without it, by leaving it out of the input or giving the output \
+         another `file`, or begin again with --overwrite", file.display())]
     Shorter {
         /// The file.
         file: PathBuf,
@@ -119,6 +121,18 @@ pub enum RunError {
         /// The folder.
         folder: PathBuf,
     },
+    /// There is nothing to go on from, but something to lose.
+    #[error(
+        "the output folder {} holds {file} of an earlier run, but no checkpoint to go on from: nothing is changed. \
+         Put the checkpoint back, begin again with --overwrite, which replaces the files, or name another folder with --out",
+        folder.display()
+    )]
+    NoCheckpoint {
+        /// The folder.
+        folder: PathBuf,
+        /// A file it holds.
+        file: String,
+    },
     /// The output folder holds what no run left there.
     #[error("the output folder {} is not touched: {why}. Name another with --out", folder.display())]
     Occupied {
@@ -134,7 +148,7 @@ pub enum RunError {
     #[error("device `{0}` is not available: {1}. Use --device cpu to compute on the processor")]
     Device(String, String),
     /// It was asked to stop during the minimisation, of which nothing is kept.
-    #[error("stopped during the minimisation: nothing was saved, and --resume begins with it again")]
+    #[error("stopped during the minimisation: nothing was written. Start it again as before")]
     StoppedEarly,
     /// Threads could not be started.
     #[error("cannot start {0} threads")]

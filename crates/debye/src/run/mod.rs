@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{engine, inspect, resumed_engine, with_threads};
+pub use start::{coarse_coordinates, engine, inspect, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
 use crate::backend::{Backend, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
-use checkpoint::{Checkpoint, fingerprint};
+use checkpoint::{Checkpoint, Found, fingerprint};
 use outputs::{Known, Outputs};
 use table::TableLayout;
 
@@ -130,30 +130,39 @@ struct Running<'a> {
 impl<'a> Running<'a> {
     fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
         let folder = simulation.output.folder.clone();
-        let plan = simulation.output.checkpoint.clone().unwrap_or(CheckpointPlan {
-            every: u64::MAX,
-            file: "run.checkpoint".into(),
-            keep: 2,
-        });
+        let plan = start::checkpoint_plan(simulation);
         inspect(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
-        notes.extend(start::coarse_coordinates(simulation));
+        notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
             Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
             _ => None,
         };
         let now = Instant::now();
         let mut running = match found {
-            Some((saved, passed)) => {
+            Some(Found {
+                checkpoint: saved,
+                file,
+                passed,
+            }) => {
                 notes.extend(
                     passed
                         .into_iter()
                         .map(|why| format!("{why}; the one before it was taken")),
                 );
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                let planned = plan.file.to_string_lossy();
+                if !name.starts_with(&*planned) {
+                    notes.push(format!(
+                        "went on from {name} of step {}; checkpoints now go to {planned}",
+                        saved.step
+                    ));
+                }
                 let mut engine = start::resumed_engine(simulation, &saved.engine)?;
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 let known = Known::find(simulation, &folder, &layout, &saved)?;
-                start::prepare_folder(&folder, options.existing, simulation)?;
+                start::try_outputs(&folder, options.existing, simulation)?;
+                start::prepare_folder(&folder, options.existing, false, simulation)?;
                 if !start::same_device(&saved.device, &engine.device()) {
                     let (then, here) = (&saved.device, engine.device());
                     notes.push(format!(
@@ -186,12 +195,14 @@ impl<'a> Running<'a> {
                 if options.existing == Existing::Resume {
                     notes.push("no checkpoint found: the run begins at step 0".into());
                 }
+                // Nothing of an earlier run goes before this one stands on its feet.
+                start::try_outputs(&folder, options.existing, simulation)?;
                 let mut engine = start::engine(simulation)?;
-                start::prepare_folder(&folder, options.existing, simulation)?;
                 if let Some(m) = &simulation.minimize {
                     notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
                 }
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+                start::prepare_folder(&folder, options.existing, true, simulation)?;
                 let mut outputs = Outputs::open(simulation, &folder, layout, &Known::default())?;
                 outputs.record(engine.as_mut())?;
                 Self {
@@ -210,6 +221,7 @@ impl<'a> Running<'a> {
         };
         running.picture("first.png", running.first_step == 0)?;
         running.save()?;
+        start::has_begun(&running.folder);
         // What came before the first step is not part of the speed.
         running.began = Instant::now();
         Ok(running)

@@ -10,7 +10,7 @@ use super::checkpoint::{Checkpoint, Record, Written};
 use super::export::{Export, unwrapped};
 use super::table::{Table, TableLayout};
 use crate::analyse::{
-    Analysis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window,
+    Analysis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window, check_reach,
 };
 use crate::backend::Backend;
 use crate::input::{AnalysisKind, AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
@@ -353,8 +353,38 @@ impl Outputs {
     }
 }
 
+/// Refuses outputs of formats and analyses of settings that cannot be.
+pub fn check(simulation: &Simulation) -> Result<(), RunError> {
+    for plan in &simulation.output.trajectories {
+        Format::from_path(&plan.file)?;
+    }
+    for plan in &simulation.analyses {
+        analysis(&plan.kind, simulation)?;
+        if let AnalysisKind::Rdf { r_max, .. } = plan.kind {
+            let system = &simulation.system;
+            let r_max = r_max.unwrap_or_else(|| default_r_max(simulation));
+            check_reach(&system.cell, system.particles.len(), r_max)?;
+        }
+    }
+    Ok(())
+}
+
 /// How many time origins a correlation keeps.
 const ORIGINS: usize = 16;
+
+/// A radial distribution looks no farther than so many cut-offs unless said: time grows with the volume.
+const CUTOFFS_SEEN: f64 = 4.0;
+
+/// How far a radial distribution looks unless said.
+fn default_r_max(simulation: &Simulation) -> f64 {
+    let (h, cutoff) = (simulation.system.cell.heights(), simulation.forces.cutoff());
+    let half = 0.5 * h.x.min(h.y).min(h.z);
+    if cutoff > 0.0 {
+        half.min(CUTOFFS_SEEN * cutoff)
+    } else {
+        half
+    }
+}
 
 fn analysis(kind: &AnalysisKind, simulation: &Simulation) -> Result<Box<dyn Analysis>, RunError> {
     let system = &simulation.system;
@@ -362,8 +392,7 @@ fn analysis(kind: &AnalysisKind, simulation: &Simulation) -> Result<Box<dyn Anal
     let labels = Labels::new(system.units, &system.species);
     Ok(match kind {
         AnalysisKind::Rdf { bins, r_max, pair } => {
-            let h = system.cell.heights();
-            let r_max = r_max.unwrap_or(0.5 * h.x.min(h.y).min(h.z));
+            let r_max = r_max.unwrap_or_else(|| default_r_max(simulation));
             Box::new(Rdf::new(
                 RdfOptions {
                     pair: *pair,

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::checkpoint::{UNFINISHED, holds_checkpoint};
+use super::checkpoint::{UNFINISHED, files_like};
+use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, Device};
 use crate::backend::{Backend, Precision, Settings};
-use crate::input::{Buffer, DeviceChoice, Minimize, Simulation};
+use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
+use crate::neighbors::Grid;
 
 /// The input file as it was read, in the output folder.
 const INPUT_COPY: &str = "input.toml";
@@ -42,22 +44,52 @@ pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunErr
     if existing == Existing::Refuse {
         return Err(RunError::Exists { folder: owned });
     }
-    let refused = |why: String| Err(RunError::Occupied { folder: owned, why });
+    let refused = |why: String| {
+        Err(RunError::Occupied {
+            folder: owned.clone(),
+            why,
+        })
+    };
     let copy = folder.join(INPUT_COPY);
     let place = |path: &Path| path.canonicalize().ok();
     if place(&copy).is_some() && place(&copy) == place(&simulation.input_path) {
         return refused(format!("its {INPUT_COPY} is the input of this run"));
     }
     let begun_alike = std::fs::read(&copy).is_ok_and(|text| text == simulation.input_text.as_bytes());
-    if begun_alike || holds_checkpoint(folder) {
-        Ok(())
-    } else {
-        refused("it holds files, but no run of this program".into())
+    let none_saved = files_like(&folder.join(checkpoint_plan(simulation).file)).is_empty();
+    let only_begun = folder.join(BEGINNING).exists();
+    if none_saved && !only_begun && !begun_alike && !Written::is_list(folder) {
+        return refused("it holds files, but no run of this program".into());
     }
+    // What nobody can go on from is not lost by beginning again.
+    if existing == Existing::Resume && none_saved && !only_begun {
+        let written = Written::listed(folder).with(simulation);
+        if let Some(file) = written.output_in(folder) {
+            return Err(RunError::NoCheckpoint { folder: owned, file });
+        }
+    }
+    Ok(())
+}
+
+/// Where checkpoints go: without a plan, one is written when the run ends and every few minutes.
+pub(super) fn checkpoint_plan(simulation: &Simulation) -> CheckpointPlan {
+    simulation.output.checkpoint.clone().unwrap_or_else(|| {
+        let stem = simulation.input_path.file_stem();
+        let stem = stem.map_or_else(|| "run".into(), std::ffi::OsStr::to_string_lossy);
+        CheckpointPlan {
+            every: u64::MAX,
+            file: format!("{stem}.checkpoint").into(),
+            keep: 2,
+        }
+    })
 }
 
 /// The list of the files a run writes, kept in its folder, so that only those are ever replaced.
 const FILE_LIST: &str = "files.txt";
+/// Its first line, which tells it from other files of that name.
+const LIST_TITLE: &str = "# Files that debye wrote here, and replaces with --overwrite";
+/// There from the first file of a run to its first checkpoint: what else is in the folder is no more than a beginning.
+const BEGINNING: &str = ".unfinished-start";
 
 /// Names of files a run writes, apart from those every run does.
 #[derive(Default)]
@@ -67,7 +99,20 @@ impl Written {
     /// What earlier runs in this folder wrote.
     fn listed(folder: &Path) -> Self {
         let text = std::fs::read_to_string(folder.join(FILE_LIST)).unwrap_or_default();
-        Self(text.lines().map(str::to_owned).collect())
+        let names = text.lines().filter(|line| !line.starts_with('#'));
+        Self(names.map(str::to_owned).collect())
+    }
+
+    /// Whether this program wrote the list in a folder.
+    fn is_list(folder: &Path) -> bool {
+        std::fs::read_to_string(folder.join(FILE_LIST)).is_ok_and(|text| text.starts_with(LIST_TITLE))
+    }
+
+    /// A file of results that is there.
+    fn output_in(&self, folder: &Path) -> Option<String> {
+        let always = ["report.html", "first.png", "last.png"];
+        let mut names = self.0.iter().map(String::as_str).chain(always);
+        names.find(|name| folder.join(name).is_file()).map(str::to_owned)
     }
 
     /// And what this one will.
@@ -75,16 +120,18 @@ impl Written {
         let o = &simulation.output;
         let files = (o.table.iter().map(|t| &t.file))
             .chain(o.trajectories.iter().map(|t| &t.file))
-            .chain(o.checkpoint.iter().map(|c| &c.file))
             .chain(&o.last)
-            .chain(simulation.analyses.iter().map(|a| &a.file));
+            .chain(simulation.analyses.iter().map(|a| &a.file))
+            .cloned()
+            .chain([checkpoint_plan(simulation).file]);
         self.0
             .extend(files.map(|file| file.to_string_lossy().into_owned()));
         self
     }
 
     fn to_text(&self) -> String {
-        self.0.iter().map(|name| format!("{name}\n")).collect()
+        let names: String = self.0.iter().map(|name| format!("{name}\n")).collect();
+        format!("{LIST_TITLE}\n{names}")
     }
 
     /// Whether a file is one of them: pictures of analyses and older checkpoints carry their names.
@@ -113,14 +160,64 @@ impl Written {
     }
 }
 
-/// Makes the folder, or takes the files of an earlier run out of it, and puts a copy of the input in.
-pub(super) fn prepare_folder(
+/// Refuses outputs that cannot be written or measured, before anything is changed.
+pub(super) fn try_outputs(
     folder: &Path,
     existing: Existing,
     simulation: &Simulation,
 ) -> Result<(), RunError> {
+    outputs::check(simulation)?;
+    let planned = Written::default().with(simulation);
+    for name in planned
+        .0
+        .iter()
+        .map(String::as_str)
+        .chain([INPUT_COPY, FILE_LIST])
+    {
+        let path = folder.join(name);
+        let fail = |e| RunError::write(&path, e);
+        let parent = path.parent().filter(|parent| *parent != folder);
+        if parent.is_some_and(|parent| !parent.is_dir()) {
+            return Err(fail(std::io::ErrorKind::NotFound.into()));
+        }
+        if path.is_dir() {
+            return Err(fail(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if path.is_file() && existing != Existing::Overwrite {
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).open(&path).map_err(fail)?;
+        }
+    }
+    if folder.is_dir() {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(UNFINISHED);
+        builder
+            .tempfile_in(folder)
+            .map_err(|e| RunError::write(folder, e))?;
+    }
+    Ok(())
+}
+
+/// The run has a checkpoint: it is more than a beginning.
+pub(super) fn has_begun(folder: &Path) {
+    // Left behind, it does no harm: the next checkpoint tries again.
+    let _ = std::fs::remove_file(folder.join(BEGINNING));
+}
+
+/// Makes the folder, or takes the files of an earlier run out of it, and puts a copy of the input in. A run that
+/// `begins` has no checkpoint to go on from.
+pub(super) fn prepare_folder(
+    folder: &Path,
+    existing: Existing,
+    begins: bool,
+    simulation: &Simulation,
+) -> Result<(), RunError> {
     let fail = |e| RunError::write(folder, e);
     std::fs::create_dir_all(folder).map_err(fail)?;
+    if begins {
+        let mark = folder.join(BEGINNING);
+        std::fs::write(&mark, []).map_err(|e| RunError::write(&mark, e))?;
+    }
     let written = Written::listed(folder);
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
@@ -133,7 +230,7 @@ pub(super) fn prepare_folder(
     let list = folder.join(FILE_LIST);
     std::fs::write(&list, written.with(simulation).to_text()).map_err(|e| RunError::write(&list, e))?;
     let copy = folder.join(INPUT_COPY);
-    if existing == Existing::Resume && copy.exists() {
+    if !begins && copy.exists() {
         return Ok(());
     }
     std::fs::write(&copy, &simulation.input_text).map_err(|e| RunError::write(&copy, e))
@@ -254,20 +351,28 @@ pub(super) fn minimise(
     )))
 }
 
-/// Cells longer than this many cut-offs cost mixed precision more than its own arithmetic does.
-const LARGEST_CELL: f64 = 500.0;
+/// Systems longer than this many cut-offs cost mixed precision more than its own arithmetic does.
+const LONGEST: f64 = 500.0;
 
-/// A warning for cells so large that coordinates of 32 bits are too coarse.
-pub(super) fn coarse_coordinates(simulation: &Simulation) -> Option<String> {
-    let h = simulation.system.cell.heights();
-    let (longest, cutoff) = (h.x.max(h.y).max(h.z), simulation.forces.cutoff());
-    let coarse =
-        simulation.run.precision != Precision::Double && longest > LARGEST_CELL * cutoff && cutoff > 0.0;
-    coarse.then(|| {
+/// A warning for systems so large that coordinates of 32 bits are too coarse: the cell where it is periodic, and the
+/// particles where it is open.
+pub fn coarse_coordinates(simulation: &Simulation) -> Option<String> {
+    let (system, cutoff) = (&simulation.system, simulation.forces.cutoff());
+    if simulation.run.precision == Precision::Double || cutoff <= 0.0 {
+        return None;
+    }
+    let (low, high) = Grid::over(&system.cell, &system.particles.positions, cutoff).region();
+    let size = (high - low).to_array().into_iter().fold(0.0, f64::max);
+    (size > LONGEST * cutoff).then(|| {
+        let cutoffs = size / cutoff;
+        let cutoffs = if cutoffs < 1e6 {
+            format!("{cutoffs:.0}")
+        } else {
+            format!("{cutoffs:.1e}")
+        };
         format!(
-            "the cell is {:.0} cut-offs long: {} precision resolves a billionth of that; use precision = \"double\" \
-             where forces must be better than 1e-4",
-            longest / cutoff,
+            "the particles and their cell are {cutoffs} cut-offs across: {} precision resolves a billionth of that; use \
+             precision = \"double\" where forces must be better than 1e-4",
             simulation.run.precision.name()
         )
     })

@@ -42,7 +42,7 @@ const VOLUME: Dimension = Dimension {
 };
 
 impl TableLayout {
-    /// The columns for a system, with the terms of an observation. Pressure, volume and density are those of cells
+    /// The columns for a system, with the terms of an observation, and `conserved` where it keeps account of the bath. Pressure, volume and density are those of cells
     /// that have a volume.
     pub fn new(system: &System, example: &Observation) -> Self {
         let u = system.units;
@@ -53,9 +53,11 @@ impl TableLayout {
             ("potential".into(), readable(Dimension::ENERGY)),
             ("kinetic".into(), readable(Dimension::ENERGY)),
             ("total".into(), readable(Dimension::ENERGY)),
-            ("conserved".into(), readable(Dimension::ENERGY)),
-            ("temperature".into(), readable(Dimension::TEMPERATURE)),
         ];
+        if example.bath.is_some() {
+            columns.push(("conserved".into(), readable(Dimension::ENERGY)));
+        }
+        columns.push(("temperature".into(), readable(Dimension::TEMPERATURE)));
         if example.cell.has_volume() {
             columns.extend([
                 ("pressure".into(), readable(Dimension::PRESSURE)),
@@ -80,6 +82,11 @@ impl TableLayout {
         }
     }
 
+    /// Where a column is.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[TableColumn] {
         &self.columns
@@ -88,15 +95,9 @@ impl TableLayout {
     /// A row.
     pub fn row(&self, o: &Observation) -> Vec<f64> {
         let unit = self.units.readable(Dimension::PRESSURE).0;
-        let mut row = vec![
-            o.step as f64,
-            o.time,
-            o.potential,
-            o.kinetic,
-            o.total(),
-            o.bath.map_or(f64::NAN, |bath| o.total() + bath),
-            o.temperature,
-        ];
+        let mut row = vec![o.step as f64, o.time, o.potential, o.kinetic, o.total()];
+        row.extend(o.bath.map(|bath| o.total() + bath));
+        row.push(o.temperature);
         if let Some(pressure) = o.pressure() {
             let volume = o.cell.volume();
             row.extend([

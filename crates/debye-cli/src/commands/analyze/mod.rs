@@ -43,7 +43,7 @@ enum What {
         /// Two species, such as Na-Cl [default: all particles]
         #[arg(long)]
         pair: Option<String>,
-        /// Largest distance [default: half the shortest height of the cell]
+        /// Largest distance [default: half the shortest height of the cell, and at most the radius of a ball of 5000 particles]
         #[arg(long)]
         r_max: Option<String>,
         /// Bins
@@ -113,6 +113,8 @@ enum AxisName {
 
 /// Time origins that correlations keep.
 const ORIGINS: usize = 16;
+/// Particles that each particle sees in a radial distribution unless said: time grows with their number.
+const MOST_SEEN: f64 = 5000.0;
 
 impl Analyze {
     /// Does it.
@@ -131,8 +133,11 @@ impl Analyze {
                         .quantity(text, Dimension::LENGTH)
                         .map_err(|e| Failure::refused(format!("--r-max {text}: {e}")))?,
                     None => {
-                        let h = frames.cell()?.heights();
-                        0.5 * h.x.min(h.y).min(h.z)
+                        let cell = frames.cell()?;
+                        let h = cell.heights();
+                        let volume = cell.volume() * MOST_SEEN / frames.masses().len().max(1) as f64;
+                        let ball = (0.75 * volume / std::f64::consts::PI).cbrt();
+                        ball.min(0.5 * h.x.min(h.y).min(h.z))
                     }
                 };
                 let pair = pair.as_deref().map(|text| frames.pair(text)).transpose()?;

@@ -8,6 +8,7 @@ use super::engine::CpuEngine;
 use super::motion;
 use super::space::Sorted;
 use super::state::BLOCK;
+use crate::backend::memory::refuse_large_lists;
 use crate::backend::{EngineError, ListKind};
 use crate::expr::Vec3;
 use crate::neighbors::{CountingSort, CutoffEnd, Grid};
@@ -115,6 +116,16 @@ impl CpuEngine {
         let radius = self.verlet.radius;
         let grid = Grid::over(&self.state.cell, &self.state.positions, radius);
         let sort = sort_into(&grid, &self.state.positions);
+        if self.verlet.builds == 0 {
+            refuse_large_lists(
+                &self.state.cell,
+                &self.state.positions,
+                radius,
+                self.pairs.kind(),
+                &grid,
+                sort.starts(),
+            )?;
+        }
         self.state.sort(sort.order());
         self.verlet.reference = self.state.positions.clone();
         self.verlet.reference_cell = self.state.cell;
