@@ -37,7 +37,7 @@ pub trait Backend: Send {
     /// The cell now.
     fn cell(&self) -> Cell;
     /// Everything needed to go on bit for bit.
-    fn save(&self) -> Vec<u8>;
+    fn save(&self) -> Result<Vec<u8>, EngineError>;
     /// Time per stage.
     fn stages(&self) -> &Stages;
     /// Lists made so far, the radius of the last, and its size.

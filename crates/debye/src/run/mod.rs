@@ -281,7 +281,7 @@ impl<'a> Running<'a> {
             fingerprint: fingerprint(self.simulation),
             step: self.engine.step_number(),
             device: self.engine.device(),
-            engine: self.engine.save(),
+            engine: self.engine.save()?,
             outputs,
             seconds: self.seconds_before + self.began.elapsed().as_secs_f64(),
         };

@@ -112,7 +112,7 @@ fn wandering(simulation: &Simulation) -> Result<f64, Failure> {
 fn continues(simulation: &Simulation) -> Result<bool, Failure> {
     let mut whole = debye::run::engine(simulation)?;
     whole.advance(STEPS / 4, false)?;
-    let mut half = debye::run::resumed_engine(simulation, &whole.save())?;
+    let mut half = debye::run::resumed_engine(simulation, &whole.save()?)?;
     whole.advance(STEPS / 4, false)?;
     half.advance(STEPS / 4, false)?;
     Ok(whole.particles() == half.particles()

@@ -171,8 +171,8 @@ impl Backend for CpuEngine {
     fn cell(&self) -> Cell {
         self.cell()
     }
-    fn save(&self) -> Vec<u8> {
-        self.save()
+    fn save(&self) -> Result<Vec<u8>, EngineError> {
+        Ok(self.save())
     }
     fn stages(&self) -> &Stages {
         self.stages()

@@ -223,7 +223,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
         let mut parts = fresh()?;
         Backend::advance(&mut parts, odd, true)?;
         Backend::advance(&mut parts, half - odd, false)?;
-        let saved = Backend::save(&parts);
+        let saved = Backend::save(&parts)?;
         let mut resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
         for engine in [&mut parts, &mut resumed] {
             Backend::advance(engine, half, false)?;

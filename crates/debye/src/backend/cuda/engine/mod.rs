@@ -285,8 +285,8 @@ impl Backend for CudaEngine {
         self.cell
     }
 
-    fn save(&self) -> Vec<u8> {
-        self.saved().unwrap_or_default()
+    fn save(&self) -> Result<Vec<u8>, EngineError> {
+        self.saved()
     }
 
     fn stages(&self) -> &Stages {
