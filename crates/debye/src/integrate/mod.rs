@@ -24,6 +24,22 @@ pub struct Dynamics {
     pub seed: u64,
 }
 
+impl Dynamics {
+    /// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
+    pub fn degrees_of_freedom(&self, particles: usize) -> f64 {
+        let langevin = self
+            .thermostats
+            .iter()
+            .any(|t| t.kind == ThermostatKind::Langevin);
+        let all = 3.0 * particles as f64;
+        if particles == 1 || langevin && self.remove_momentum_every == 0 {
+            all
+        } else {
+            all - 3.0
+        }
+    }
+}
+
 /// Order of kicks and drifts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {

@@ -105,9 +105,8 @@ impl CpuEngine {
             }
         };
         let cutoff = field.cutoff();
-        let n = system.particles.len() as f64;
         let bonded = BondedForces::new(system, field);
-        let degrees_of_freedom = degrees_of_freedom(n, dynamics);
+        let degrees_of_freedom = dynamics.degrees_of_freedom(system.particles.len());
         let names = field
             .pairs
             .iter()
@@ -365,19 +364,6 @@ impl CpuEngine {
             &self.verlet,
             self.dynamics.timestep,
         )))
-    }
-}
-
-/// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
-fn degrees_of_freedom(n: f64, dynamics: &Dynamics) -> f64 {
-    let langevin = dynamics
-        .thermostats
-        .iter()
-        .any(|t| t.kind == ThermostatKind::Langevin);
-    if n == 1.0 || langevin && dynamics.remove_momentum_every == 0 {
-        3.0 * n
-    } else {
-        3.0 * n - 3.0
     }
 }
 

@@ -4,16 +4,20 @@
 //! made the list stale, when the target is reached or when something did not fit, so that the host looks only now and
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
+mod arrays;
+mod kernels;
 mod layout;
 mod resident;
 mod save;
+mod state;
 mod terms;
 
 use std::cell::RefCell;
 use std::time::Instant;
 
+use kernels::Values;
 use layout::Layout;
-use resident::{Resident, Values};
+use resident::Resident;
 use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
@@ -115,7 +119,6 @@ impl CudaEngine {
             .map(|&r| system.cell.wrap(r).0)
             .collect();
         let layout = Layout::new(&wrapped, lengths, radius)?;
-        let n = system.particles.len() as f64;
         let langevin = terms.langevin;
         let values = Values {
             lengths,
@@ -132,11 +135,7 @@ impl CudaEngine {
             units: system.units,
             timestep: dynamics.timestep,
             langevin,
-            degrees_of_freedom: if n == 1.0 || langevin && dynamics.remove_momentum_every == 0 {
-                3.0 * n
-            } else {
-                3.0 * n - 3.0
-            },
+            degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
             names: field.pairs.iter().map(|t| t.name.clone()).collect(),
             tail: field.tail_correction(system),
             particles: system.particles.clone(),
@@ -156,7 +155,7 @@ pub(super) fn modules(
 ) -> Result<[ModuleSource; 2], EngineError> {
     let terms = Terms::new(system, field, dynamics)?;
     let layout = Layout::new(&system.particles.positions, system.cell.heights(), radius)?;
-    Ok(resident::sources(&layout, &terms))
+    Ok(kernels::sources(&layout, &terms))
 }
 
 /// What is not there yet.

@@ -1,237 +1,15 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
 use crate::backend::EngineError;
-use crate::backend::cuda::primitives::CountingSort;
-use crate::backend::cuda::{
-    Buffer, Const, CudaError, Device, Graph, Kernel, ModuleSource, Mut, Shape, Stream,
-};
+use crate::backend::cuda::{Buffer, CudaError, Device, Graph, Shape, Slice, SliceMut, Stream};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
+use super::arrays::Arrays;
+use super::kernels::{Control, Kernels, Setup, Values, setup};
 use super::layout::{BLOCK, Layout};
+use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
-
-/// A slot without a particle.
-const NOBODY: u32 = u32::MAX;
-
-/// What does not change while a graph is replayed; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Setup {
-    per_length: [f64; 3],
-    dt: f64,
-    seed: u64,
-    unit: [f32; 3],
-    limit2: f32,
-    radius2: f32,
-    radius: f32,
-    length: [f32; 3],
-    columns: [u32; 3],
-    reach: [u32; 2],
-    slots: u32,
-    blocks: u32,
-}
-crate::cuda_struct!(Setup);
-
-/// The words that steer a run; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Control {
-    pub(super) step: u64,
-    pub(super) target: u64,
-    pub(super) parity: u32,
-    pub(super) side: u32,
-    pub(super) stale: u32,
-    pub(super) overflow: u32,
-    pub(super) lost: u32,
-    pub(super) blocks: u32,
-    pub(super) moved: u32,
-    pub(super) finished: u32,
-    pub(super) building: u32,
-    pub(super) builds: u32,
-    pub(super) needed: [u32; 8],
-    pub(super) pairs: [u32; 2],
-}
-
-/// Numbers of the simulation that the kernels need.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Values {
-    pub(super) lengths: Vec3<f64>,
-    pub(super) dt: f64,
-    pub(super) seed: u64,
-    pub(super) radius: f64,
-    pub(super) buffer: f64,
-}
-
-type U = Const<u32>;
-type UM = Mut<u32>;
-
-/// The kernels of one layout.
-struct Kernels {
-    keys: Kernel<(U, U, UM, Setup)>,
-    columns: Kernel<(UM, U, UM, Setup)>,
-    #[allow(clippy::type_complexity)]
-    place: Kernel<(UM, U, U, U, UM, UM, Mut<f64>, UM, Mut<i32>, UM, UM, Setup)>,
-    boxes: Kernel<(UM, U, U, U, UM, UM, Setup)>,
-    #[allow(clippy::type_complexity)]
-    lists: Kernel<(UM, U, U, U, U, UM, UM, Mut<u16>, Mut<u16>, Setup)>,
-    commit: Kernel<(UM, U, Setup)>,
-    #[allow(clippy::type_complexity)]
-    step: Kernel<(
-        UM,
-        UM,
-        UM,
-        Mut<f64>,
-        U,
-        Mut<i32>,
-        U,
-        U,
-        U,
-        U,
-        Const<u16>,
-        Const<u16>,
-        Const<f32>,
-        Const<f32>,
-        Const<f64>,
-        Setup,
-    )>,
-    #[allow(clippy::type_complexity)]
-    evaluate: Kernel<(
-        U,
-        U,
-        Const<f64>,
-        U,
-        U,
-        U,
-        Const<u16>,
-        Const<u16>,
-        Const<f32>,
-        Const<f32>,
-        Const<f64>,
-        Mut<f64>,
-        Mut<f64>,
-        Setup,
-    )>,
-}
-
-/// The modules of a layout: what makes lists, and what uses them.
-pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
-    let with = |source: ModuleSource| {
-        source
-            .define("STAGE", layout.stage)
-            .define("GROUPS", layout.groups)
-            .define("ROWS", layout.rows)
-            .define("NEAR", layout.near)
-            .define("WRAP", u32::from(layout.wrap))
-    };
-    let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
-    let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));
-    // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
-    let step = with(step)
-        .define("LANGEVIN", u32::from(terms.langevin))
-        .include("pair_terms.cuh", &terms.text)
-        .option("--prec-div=false")
-        .option("--prec-sqrt=false");
-    [with(rebuild), step]
-}
-
-impl Kernels {
-    fn new(device: &Device, layout: &Layout, terms: &Terms) -> Result<Self, CudaError> {
-        let [rebuild, step] = sources(layout, terms);
-        let (rebuild, step) = (device.module(&rebuild)?, device.module(&step)?);
-        let kernels = Self {
-            keys: rebuild.kernel("debye_keys")?,
-            columns: rebuild.kernel("debye_columns")?,
-            place: rebuild.kernel("debye_place")?,
-            boxes: rebuild.kernel("debye_boxes")?,
-            lists: rebuild.kernel("debye_lists")?,
-            commit: rebuild.kernel("debye_commit")?,
-            step: step.kernel("debye_step")?,
-            evaluate: step.kernel("debye_evaluate")?,
-        };
-        // Allows the dynamic shared memory they need.
-        kernels
-            .lists
-            .resident_blocks(BLOCK as u32, layout.list_shared())?;
-        kernels.step.resident_blocks(BLOCK as u32, layout.step_shared())?;
-        kernels
-            .evaluate
-            .resident_blocks(BLOCK as u32, layout.step_shared())?;
-        Ok(kernels)
-    }
-}
-
-/// Memory that a layout decides.
-struct Arrays {
-    /// Both halves, one after the other.
-    pos: Buffer<u32>,
-    low: Buffer<u32>,
-    velocities: Buffer<f64>,
-    ids: Buffer<u32>,
-    images: Buffer<i32>,
-    reference: Buffer<u32>,
-    block_column: Buffer<u32>,
-    column_blocks: Buffer<u32>,
-    boxes: Buffer<u32>,
-    warp_boxes: Buffer<u32>,
-    stage_counts: Buffer<u32>,
-    stages: Buffer<u32>,
-    lists: Buffer<u16>,
-    rows_of: Buffer<u16>,
-    keys: Buffer<u32>,
-    order: Buffer<u32>,
-    starts: Buffer<u32>,
-    forces: Buffer<f64>,
-    partial: Buffer<f64>,
-    sort: CountingSort,
-}
-
-impl Arrays {
-    fn new(device: &Device, layout: &Layout, terms: usize) -> Result<Self, CudaError> {
-        let (slots, blocks) = (layout.slots(), layout.blocks);
-        let columns = (layout.columns[0] * layout.columns[1]) as usize;
-        let buckets = columns * layout.columns[2] as usize;
-        Ok(Self {
-            pos: device.zeros(8 * slots)?,
-            low: device.zeros(6 * slots)?,
-            velocities: device.zeros(6 * slots)?,
-            ids: device.zeros(2 * slots)?,
-            images: device.zeros(6 * slots)?,
-            reference: device.zeros(4 * slots)?,
-            block_column: device.zeros(blocks)?,
-            column_blocks: device.zeros(columns + 1)?,
-            boxes: device.zeros(8 * blocks)?,
-            warp_boxes: device.zeros(8 * 8 * blocks)?,
-            stage_counts: device.zeros(blocks)?,
-            stages: device.allocate(blocks * layout.stage)?,
-            lists: device.allocate(4 * blocks * layout.rows * BLOCK)?,
-            rows_of: device.zeros(slots)?,
-            keys: device.allocate(slots)?,
-            order: device.allocate(slots)?,
-            starts: device.zeros(buckets + 1)?,
-            forces: device.zeros(3 * slots)?,
-            partial: device.zeros(blocks * (terms + 12))?,
-            sort: CountingSort::new(device, slots, buckets)?,
-        })
-    }
-
-    fn bytes(&self) -> usize {
-        self.pos.bytes()
-            + self.low.bytes()
-            + self.velocities.bytes()
-            + self.ids.bytes()
-            + self.images.bytes()
-            + self.reference.bytes()
-            + self.stages.bytes()
-            + self.lists.bytes()
-            + self.rows_of.bytes()
-            + self.keys.bytes() * 5
-            + self.order.bytes()
-            + self.starts.bytes() * 2
-            + self.forces.bytes()
-            + self.warp_boxes.bytes()
-    }
-}
 
 /// A simulation in device memory.
 pub(super) struct Resident {
@@ -254,7 +32,6 @@ pub(super) struct Resident {
     last: Control,
     pair_terms: usize,
 }
-crate::cuda_struct!(Control);
 
 impl Resident {
     pub(super) fn new(
@@ -723,80 +500,10 @@ impl Resident {
     }
 }
 
-/// What moves with the particles, slot by slot.
-#[derive(Clone, Debug, Default)]
-pub(super) struct State {
-    pub(super) pos: Vec<u32>,
-    pub(super) low: Vec<u32>,
-    pub(super) velocities: Vec<f64>,
-    pub(super) images: Vec<i32>,
-    pub(super) ids: Vec<u32>,
-}
-
-impl State {
-    /// Slots with a particle, and which.
-    fn used(&self, control: &Control) -> impl Iterator<Item = (usize, &u32)> {
-        let used = control.blocks as usize * BLOCK;
-        self.ids[..used.min(self.ids.len())]
-            .iter()
-            .enumerate()
-            .filter(|(slot, _)| self.pos[4 * slot + 3] != NOBODY)
-    }
-
-    /// The same in arrays of another number of slots.
-    fn moved(&self, old: usize, new: usize) -> Self {
-        fn each<T: Copy>(from: &[T], parts: usize, old: usize, new: usize, nothing: T) -> Vec<T> {
-            let mut to = vec![nothing; parts * new];
-            let both = old.min(new);
-            for part in 0..parts {
-                to[part * new..part * new + both].copy_from_slice(&from[part * old..part * old + both]);
-            }
-            to
-        }
-        Self {
-            pos: each(&self.pos, 1, 4 * old, 4 * new, NOBODY),
-            low: each(&self.low, 3, old, new, 0),
-            velocities: each(&self.velocities, 3, old, new, 0.0),
-            images: each(&self.images, 3, old, new, 0),
-            ids: each(&self.ids, 1, old, new, NOBODY),
-        }
-    }
-}
-
-fn words(control: &Buffer<Control>) -> crate::backend::cuda::Slice<'_, u32> {
+fn words(control: &Buffer<Control>) -> Slice<'_, u32> {
     control.all().cast()
 }
 
-fn words_mut(control: &mut Buffer<Control>) -> crate::backend::cuda::SliceMut<'_, u32> {
+fn words_mut(control: &mut Buffer<Control>) -> SliceMut<'_, u32> {
     control.all_mut().cast()
-}
-
-fn setup(layout: &Layout, values: &Values) -> Setup {
-    let l = values.lengths.to_array();
-    let half = 0.5 * values.buffer;
-    Setup {
-        per_length: l.map(|x| 2.0_f64.powi(64) / x),
-        dt: values.dt,
-        seed: values.seed,
-        unit: l.map(|x| (x / 2.0_f64.powi(32)) as f32),
-        limit2: (half * half * 0.9999) as f32,
-        radius2: (values.radius * values.radius) as f32,
-        radius: values.radius as f32,
-        length: l.map(|x| x as f32),
-        columns: layout.columns,
-        reach: layout.reach,
-        slots: layout.slots() as u32,
-        blocks: layout.blocks as u32,
-    }
-}
-
-/// A fraction of the cell as a 64-bit whole number.
-fn fraction(s: f64) -> u64 {
-    let scaled = (s - s.floor()) * 2.0_f64.powi(64);
-    // A fraction that rounds to one is the other face.
-    if scaled >= 2.0_f64.powi(64) {
-        0
-    } else {
-        scaled as u64
-    }
 }

@@ -1,8 +1,9 @@
 //! The state on a device as bytes, and back.
 
 use super::CudaEngine;
+use super::kernels::Control;
 use super::layout::Layout;
-use super::resident::{Control, State};
+use super::state::State;
 use crate::backend::EngineError;
 use crate::run::codec::{CodecError, Reader, Writer};
 

@@ -1,0 +1,58 @@
+//! [`State`]: what moves with the particles, as the host sees it.
+
+use super::kernels::Control;
+use super::layout::BLOCK;
+
+/// A slot without a particle.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// What moves with the particles, slot by slot.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) pos: Vec<u32>,
+    pub(super) low: Vec<u32>,
+    pub(super) velocities: Vec<f64>,
+    pub(super) images: Vec<i32>,
+    pub(super) ids: Vec<u32>,
+}
+
+impl State {
+    /// Slots with a particle, and which.
+    pub(super) fn used(&self, control: &Control) -> impl Iterator<Item = (usize, &u32)> {
+        let used = control.blocks as usize * BLOCK;
+        self.ids[..used.min(self.ids.len())]
+            .iter()
+            .enumerate()
+            .filter(|(slot, _)| self.pos[4 * slot + 3] != NOBODY)
+    }
+
+    /// The same in arrays of another number of slots.
+    pub(super) fn moved(&self, old: usize, new: usize) -> Self {
+        fn each<T: Copy>(from: &[T], parts: usize, old: usize, new: usize, nothing: T) -> Vec<T> {
+            let mut to = vec![nothing; parts * new];
+            let both = old.min(new);
+            for part in 0..parts {
+                to[part * new..part * new + both].copy_from_slice(&from[part * old..part * old + both]);
+            }
+            to
+        }
+        Self {
+            pos: each(&self.pos, 1, 4 * old, 4 * new, NOBODY),
+            low: each(&self.low, 3, old, new, 0),
+            velocities: each(&self.velocities, 3, old, new, 0.0),
+            images: each(&self.images, 3, old, new, 0),
+            ids: each(&self.ids, 1, old, new, NOBODY),
+        }
+    }
+}
+
+/// A fraction of the cell as a 64-bit whole number.
+pub(super) fn fraction(s: f64) -> u64 {
+    let scaled = (s - s.floor()) * 2.0_f64.powi(64);
+    // A fraction that rounds to one is the other face.
+    if scaled >= 2.0_f64.powi(64) {
+        0
+    } else {
+        scaled as u64
+    }
+}
