@@ -76,7 +76,7 @@ fn validate(file: &str, skip: f64, precision: Option<Precision>, print: bool) {
             );
         }
         if small && rows.len().is_multiple_of(2) {
-            let (p, cell) = (engine.particles(), engine.cell());
+            let (p, cell) = (engine.particles().unwrap(), engine.cell());
             let unwrapped: Vec<Vec3<f64>> = p
                 .positions
                 .iter()

@@ -86,7 +86,7 @@ impl Energy {
         let (seen, forces) = self.engine.threads.install(|| {
             let mut engine = debye::run::engine(&simulation)?;
             let seen = engine.observe()?;
-            Ok((seen, engine.forces()))
+            Ok((seen, engine.forces()?))
         })?;
         if let Some(file) = &self.forces {
             write_forces(file, &forces)?;

@@ -29,9 +29,9 @@ pub trait Backend: Send {
     /// Energies and pressure now.
     fn observe(&mut self) -> Result<Observation, EngineError>;
     /// The particles now, in the order of the input.
-    fn particles(&self) -> Particles;
+    fn particles(&self) -> Result<Particles, EngineError>;
     /// Forces on them.
-    fn forces(&self) -> Vec<Vec3<f64>>;
+    fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// The step it is at.
     fn step_number(&self) -> u64;
     /// The cell now.

@@ -71,7 +71,7 @@ impl Running<'_> {
     }
 
     fn write_structures(&mut self) -> Result<(), RunError> {
-        let (particles, cell) = (self.engine.particles(), self.engine.cell());
+        let (particles, cell) = (self.engine.particles()?, self.engine.cell());
         let (step, time) = (self.engine.step_number(), self.engine.observe()?.time);
         for file in &self.simulation.output.last {
             let path = self.folder.join(file);
@@ -111,7 +111,7 @@ impl Running<'_> {
         if !self.simulation.output.report || (path.exists() && !fresh) {
             return Ok(());
         }
-        let (particles, cell) = (self.engine.particles(), self.engine.cell());
+        let (particles, cell) = (self.engine.particles()?, self.engine.cell());
         let names: Vec<String> = self
             .simulation
             .system
@@ -338,7 +338,7 @@ pub(super) fn write_surroundings(
     simulation: &Simulation,
     engine: &dyn Backend,
 ) -> Result<(), RunError> {
-    let particles = engine.particles();
+    let particles = engine.particles()?;
     let cell = engine.cell();
     let export = Export::new(&simulation.system, Format::Xyz, &[], false);
     let mut whole = export.structure(&particles, &cell, culprit.step, 0.0, &culprit.to_string());

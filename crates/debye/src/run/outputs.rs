@@ -260,7 +260,7 @@ impl Outputs {
             Some(time) => time,
             None => engine.observe()?.time,
         };
-        let (particles, cell) = (engine.particles(), engine.cell());
+        let (particles, cell) = (engine.particles()?, engine.cell());
         for t in self
             .trajectories
             .iter_mut()

@@ -115,7 +115,7 @@ fn continues(simulation: &Simulation) -> Result<bool, Failure> {
     let mut half = debye::run::resumed_engine(simulation, &whole.save()?)?;
     whole.advance(STEPS / 4, false)?;
     half.advance(STEPS / 4, false)?;
-    Ok(whole.particles() == half.particles()
-        && whole.forces() == half.forces()
+    Ok(whole.particles()? == half.particles()?
+        && whole.forces()? == half.forces()?
         && whole.cell() == half.cell())
 }

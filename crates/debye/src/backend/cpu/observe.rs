@@ -159,11 +159,11 @@ impl Backend for CpuEngine {
     fn observe(&mut self) -> Result<Observation, EngineError> {
         self.observe()
     }
-    fn particles(&self) -> Particles {
-        self.particles()
+    fn particles(&self) -> Result<Particles, EngineError> {
+        Ok(self.particles())
     }
-    fn forces(&self) -> Vec<Vec3<f64>> {
-        self.forces()
+    fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Ok(self.forces())
     }
     fn step_number(&self) -> u64 {
         self.step_number()

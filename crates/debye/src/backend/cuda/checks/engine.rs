@@ -168,9 +168,12 @@ pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
             let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
             within(place, "pressure", a, b, 1e-5)?;
         }
-        let off = difference(&Backend::forces(&cuda), &cpu.forces());
+        let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
         within(place, "forces", off, 0.0, 5e-6)?;
-        let off = difference(&Backend::particles(&cuda).velocities, &cpu.particles().velocities);
+        let off = difference(
+            &Backend::particles(&cuda)?.velocities,
+            &cpu.particles().velocities,
+        );
         within(place, "velocities", off, 0.0, 1e-6)?;
     }
     Ok(())
@@ -184,7 +187,7 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         let (mut cuda, mut cpu) = engines(place, &system, &field, langevin)?;
         Backend::advance(&mut cuda, steps, false)?;
         cpu.advance(steps, false)?;
-        let (a, b) = (Backend::particles(&cuda), cpu.particles());
+        let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
         let cell = system.cell;
         let furthest = a
             .positions
@@ -218,7 +221,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
         let fresh = || CudaEngine::new(place.device, &system, &field, &d, &s);
         let mut whole = fresh()?;
         Backend::advance(&mut whole, 2 * half, false)?;
-        let expected = Backend::particles(&whole);
+        let expected = Backend::particles(&whole)?;
         // The same steps in other portions, looked at in between.
         let mut parts = fresh()?;
         Backend::advance(&mut parts, odd, true)?;
@@ -227,7 +230,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
         let mut resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
         for engine in [&mut parts, &mut resumed] {
             Backend::advance(engine, half, false)?;
-            let found = Backend::particles(engine);
+            let found = Backend::particles(engine)?;
             place.expect("positions", &found.positions, &expected.positions)?;
             place.expect("velocities", &found.velocities, &expected.velocities)?;
             place.expect("images", &found.images, &expected.images)?;

@@ -264,16 +264,12 @@ impl Backend for CudaEngine {
         })
     }
 
-    fn particles(&self) -> Particles {
-        // A device that was lost is reported by the next step.
-        self.resident
-            .borrow_mut()
-            .particles(&self.particles, &self.cell)
-            .unwrap_or_else(|_| self.particles.clone())
+    fn particles(&self) -> Result<Particles, EngineError> {
+        self.resident.borrow_mut().particles(&self.particles, &self.cell)
     }
 
-    fn forces(&self) -> Vec<Vec3<f64>> {
-        self.resident.borrow_mut().forces().unwrap_or_default()
+    fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        self.resident.borrow_mut().forces()
     }
 
     fn step_number(&self) -> u64 {
