@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffer::{Slice, SliceMut};
+use super::buffer::{Buffer, Slice, SliceMut};
 use super::driver::{Allocation, Packed};
 use super::element::{Element, Value};
 
@@ -66,6 +66,58 @@ impl<T: Element> Parameter for Mut<T> {
         let address = if given.is_empty() { 0 } else { given.address() };
         call.packed.push(&address.to_ne_bytes());
         call.memory.push(given.allocation);
+    }
+}
+
+/// A parameter that is a structure of addresses; given a [`Bundle`].
+#[derive(Debug)]
+pub struct Addresses<T>(std::marker::PhantomData<T>);
+
+/// A structure of addresses in device memory, which it keeps from being freed.
+#[derive(Clone, Debug)]
+pub struct Bundle<T> {
+    addresses: T,
+    memory: Vec<Arc<Allocation>>,
+}
+
+/// Takes the addresses of arrays, and remembers the arrays.
+#[derive(Debug, Default)]
+pub struct Binder(Vec<Arc<Allocation>>);
+
+impl Binder {
+    /// The address of an array.
+    pub fn address<T: Element>(&mut self, buffer: &Buffer<T>) -> u64 {
+        self.0.push(Arc::clone(&buffer.allocation));
+        if buffer.is_empty() {
+            0
+        } else {
+            buffer.all().address()
+        }
+    }
+
+    /// A structure of addresses taken here.
+    pub fn bundle<T>(self, addresses: T) -> Bundle<T> {
+        Bundle {
+            addresses,
+            memory: self.0,
+        }
+    }
+}
+
+impl<T: Value> Parameter for Addresses<T> {
+    type Given<'a> = &'a Bundle<T>;
+
+    fn name() -> String {
+        T::name()
+    }
+
+    fn size() -> usize {
+        size_of::<T>()
+    }
+
+    fn put(given: &Bundle<T>, call: &mut Call) {
+        call.packed.push(bytemuck::bytes_of(&given.addresses));
+        call.memory.extend(given.memory.iter().cloned());
     }
 }
 

@@ -121,34 +121,6 @@ impl<T: Element> Slice<'_, T> {
     }
 }
 
-impl<'a, T: Element> Slice<'a, T> {
-    /// The same memory as elements of another type, which must fit into it evenly.
-    pub(super) fn cast<U: Element>(self) -> Slice<'a, U> {
-        const { assert!(size_of::<T>().is_multiple_of(size_of::<U>())) };
-        let each = size_of::<T>() / size_of::<U>();
-        Slice {
-            allocation: self.allocation,
-            start: self.start * each,
-            length: self.length * each,
-            kind: PhantomData,
-        }
-    }
-}
-
-impl<'a, T: Element> SliceMut<'a, T> {
-    /// The same memory as elements of another type, which must fit into it evenly.
-    pub(super) fn cast<U: Element>(self) -> SliceMut<'a, U> {
-        const { assert!(size_of::<T>().is_multiple_of(size_of::<U>())) };
-        let each = size_of::<T>() / size_of::<U>();
-        SliceMut {
-            allocation: self.allocation,
-            start: self.start * each,
-            length: self.length * each,
-            kind: PhantomData,
-        }
-    }
-}
-
 impl<T: Element> Clone for Slice<'_, T> {
     fn clone(&self) -> Self {
         *self

@@ -36,7 +36,7 @@ pub mod primitives;
 pub mod speed;
 mod stream;
 
-pub use arguments::{Arguments, Const, Mut, Parameter};
+pub use arguments::{Addresses, Arguments, Binder, Bundle, Const, Mut, Parameter};
 pub use buffer::{Buffer, Slice, SliceMut};
 pub use device::{Device, DeviceInfo, Memory};
 pub use element::{Element, Value};

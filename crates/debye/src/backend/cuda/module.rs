@@ -16,6 +16,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
+    ("visit.cuh", include_str!("kernels/visit.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 

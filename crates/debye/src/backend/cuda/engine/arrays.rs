@@ -1,9 +1,59 @@
 //! [`Arrays`]: the memory of a simulation on its device.
 
 use crate::backend::cuda::primitives::CountingSort;
-use crate::backend::cuda::{Buffer, CudaError, Device};
+use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Device};
 
+use super::kernels::{Control, World};
 use super::layout::{BLOCK, Layout};
+use super::terms::Terms;
+
+/// Numbers of the terms and of the kinds of particles.
+pub(super) struct Numbers {
+    parameters: Buffer<f32>,
+    tables: Buffer<f32>,
+    kinds: Buffer<f64>,
+}
+
+impl Numbers {
+    pub(super) fn new(device: &Device, terms: &Terms) -> Result<Self, CudaError> {
+        Ok(Self {
+            parameters: device.upload(&terms.parameters)?,
+            tables: device.upload(&terms.tables)?,
+            kinds: device.upload(&terms.kinds)?,
+        })
+    }
+}
+
+/// Where everything lies.
+pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) -> Bundle<World> {
+    let mut at = Binder::default();
+    let world = World {
+        control: at.address(control),
+        pos: at.address(&a.pos),
+        low: at.address(&a.low),
+        velocities: at.address(&a.velocities),
+        ids: at.address(&a.ids),
+        images: at.address(&a.images),
+        reference: at.address(&a.reference),
+        block_column: at.address(&a.block_column),
+        column_blocks: at.address(&a.column_blocks),
+        boxes: at.address(&a.boxes),
+        warp_boxes: at.address(&a.warp_boxes),
+        stage_counts: at.address(&a.stage_counts),
+        stages: at.address(&a.stages),
+        lists: at.address(&a.lists),
+        rows_of: at.address(&a.rows_of),
+        keys: at.address(&a.keys),
+        order: at.address(&a.order),
+        starts: at.address(&a.starts),
+        forces: at.address(&a.forces),
+        partial: at.address(&a.partial),
+        parameters: at.address(&numbers.parameters),
+        tables: at.address(&numbers.tables),
+        kinds: at.address(&numbers.kinds),
+    };
+    at.bundle(world)
+}
 
 /// Memory that a layout decides.
 pub(super) struct Arrays {

@@ -1,6 +1,6 @@
 //! The kernels of a simulation, and what they share with the host.
 
-use crate::backend::cuda::{Const, CudaError, Device, Kernel, ModuleSource, Mut};
+use crate::backend::cuda::{Addresses, CudaError, Device, Kernel, ModuleSource};
 use crate::expr::Vec3;
 
 use super::layout::{BLOCK, Layout};
@@ -23,7 +23,7 @@ pub(super) struct Setup {
     slots: u32,
     blocks: u32,
 }
-crate::cuda_struct!(Setup, Control);
+crate::cuda_struct!(Setup, Control, World);
 
 /// The words that steer a run; as in the kernels.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -55,55 +55,48 @@ pub(super) struct Values {
     pub(super) buffer: f64,
 }
 
-type U = Const<u32>;
-type UM = Mut<u32>;
+/// Where everything lies in device memory; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct World {
+    pub(super) control: u64,
+    pub(super) pos: u64,
+    pub(super) low: u64,
+    pub(super) velocities: u64,
+    pub(super) ids: u64,
+    pub(super) images: u64,
+    pub(super) reference: u64,
+    pub(super) block_column: u64,
+    pub(super) column_blocks: u64,
+    pub(super) boxes: u64,
+    pub(super) warp_boxes: u64,
+    pub(super) stage_counts: u64,
+    pub(super) stages: u64,
+    pub(super) lists: u64,
+    pub(super) rows_of: u64,
+    pub(super) keys: u64,
+    pub(super) order: u64,
+    pub(super) starts: u64,
+    pub(super) forces: u64,
+    pub(super) partial: u64,
+    pub(super) parameters: u64,
+    pub(super) tables: u64,
+    pub(super) kinds: u64,
+}
+
+/// A kernel that works on everything.
+type OnWorld = Kernel<(Addresses<World>, Setup)>;
 
 /// The kernels of one layout.
 pub(super) struct Kernels {
-    pub(super) keys: Kernel<(U, U, UM, Setup)>,
-    pub(super) columns: Kernel<(UM, U, UM, Setup)>,
-    #[allow(clippy::type_complexity)]
-    pub(super) place: Kernel<(UM, U, U, U, UM, UM, Mut<f64>, UM, Mut<i32>, UM, UM, Setup)>,
-    pub(super) boxes: Kernel<(UM, U, U, U, UM, UM, Setup)>,
-    #[allow(clippy::type_complexity)]
-    pub(super) lists: Kernel<(UM, U, U, U, U, UM, UM, Mut<u16>, Mut<u16>, Setup)>,
-    pub(super) commit: Kernel<(UM, U, Setup)>,
-    #[allow(clippy::type_complexity)]
-    pub(super) step: Kernel<(
-        UM,
-        UM,
-        UM,
-        Mut<f64>,
-        U,
-        Mut<i32>,
-        U,
-        U,
-        U,
-        U,
-        Const<u16>,
-        Const<u16>,
-        Const<f32>,
-        Const<f32>,
-        Const<f64>,
-        Setup,
-    )>,
-    #[allow(clippy::type_complexity)]
-    pub(super) evaluate: Kernel<(
-        U,
-        U,
-        Const<f64>,
-        U,
-        U,
-        U,
-        Const<u16>,
-        Const<u16>,
-        Const<f32>,
-        Const<f32>,
-        Const<f64>,
-        Mut<f64>,
-        Mut<f64>,
-        Setup,
-    )>,
+    pub(super) keys: OnWorld,
+    pub(super) columns: OnWorld,
+    pub(super) place: OnWorld,
+    pub(super) boxes: OnWorld,
+    pub(super) lists: OnWorld,
+    pub(super) commit: OnWorld,
+    pub(super) step: OnWorld,
+    pub(super) evaluate: OnWorld,
 }
 
 /// The modules of a layout: what makes lists, and what uses them.

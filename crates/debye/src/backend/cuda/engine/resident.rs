@@ -1,12 +1,12 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
 use crate::backend::EngineError;
-use crate::backend::cuda::{Buffer, CudaError, Device, Graph, Shape, Slice, SliceMut, Stream};
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Graph, Shape, Stream};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
-use super::arrays::Arrays;
-use super::kernels::{Control, Kernels, Setup, Values, setup};
+use super::arrays::{Arrays, Numbers, world};
+use super::kernels::{Control, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
@@ -21,10 +21,9 @@ pub(super) struct Resident {
     setup: Setup,
     kernels: Kernels,
     arrays: Arrays,
+    world: Bundle<World>,
     control: Buffer<Control>,
-    parameters: Buffer<f32>,
-    tables: Buffer<f32>,
-    kinds: Buffer<f64>,
+    numbers: Numbers,
     /// A new list if needed, and this many steps.
     steps_of_graph: u32,
     graph: Option<Graph>,
@@ -44,12 +43,13 @@ impl Resident {
         let pair_terms = terms.count;
         let kernels = Kernels::new(device, &layout, &terms)?;
         let arrays = Arrays::new(device, &layout, pair_terms)?;
+        let numbers = Numbers::new(device, &terms)?;
+        let control = device.upload(&[Control::default()])?;
         Ok(Self {
             setup: setup(&layout, &values),
-            parameters: device.upload(&terms.parameters)?,
-            tables: device.upload(&terms.tables)?,
-            kinds: device.upload(&terms.kinds)?,
-            control: device.upload(&[Control::default()])?,
+            world: world(&control, &arrays, &numbers),
+            control,
+            numbers,
             device: device.clone(),
             stream,
             layout,
@@ -252,139 +252,45 @@ impl Resident {
     }
 
     fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let (k, setup, slots) = (&self.kernels, self.setup, self.layout.slots());
+        let given = || (&self.world, self.setup);
+        let k = &self.kernels;
+        k.keys
+            .launch(s, Shape::covering(self.layout.slots(), 256), given())?;
         let a = &mut self.arrays;
-        k.keys.launch(
-            s,
-            Shape::covering(slots, 256),
-            (a.pos.all(), words(&self.control), a.keys.all_mut(), setup),
-        )?;
         a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)?;
-        k.columns.launch(
-            s,
-            Shape::new(1, 1024),
-            (
-                words_mut(&mut self.control),
-                a.starts.all(),
-                a.column_blocks.all_mut(),
-                setup,
-            ),
-        )?;
-        let blocks = Shape::new(self.layout.blocks as u32, BLOCK as u32);
-        k.place.launch(
-            s,
-            blocks,
-            (
-                words_mut(&mut self.control),
-                a.order.all(),
-                a.starts.all(),
-                a.column_blocks.all(),
-                a.pos.all_mut(),
-                a.low.all_mut(),
-                a.velocities.all_mut(),
-                a.ids.all_mut(),
-                a.images.all_mut(),
-                a.reference.all_mut(),
-                a.block_column.all_mut(),
-                setup,
-            ),
-        )?;
+        k.columns.launch(s, Shape::new(1, 1024), given())?;
+        k.place.launch(s, self.blocks(0), given())?;
         self.queue_lists(s)
     }
 
     /// Boxes and lists of the reference positions.
-    pub(super) fn queue_lists(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let (k, setup) = (&self.kernels, self.setup);
-        let a = &mut self.arrays;
-        let blocks = Shape::new(self.layout.blocks as u32, BLOCK as u32);
-        k.boxes.launch(
-            s,
-            blocks,
-            (
-                words_mut(&mut self.control),
-                a.reference.all(),
-                a.block_column.all(),
-                a.column_blocks.all(),
-                a.boxes.all_mut(),
-                a.warp_boxes.all_mut(),
-                setup,
-            ),
-        )?;
-        k.lists.launch(
-            s,
-            blocks.shared(self.layout.list_shared()),
-            (
-                words_mut(&mut self.control),
-                a.reference.all(),
-                a.boxes.all(),
-                a.warp_boxes.all(),
-                a.column_blocks.all(),
-                a.stage_counts.all_mut(),
-                a.stages.all_mut(),
-                a.lists.all_mut(),
-                a.rows_of.all_mut(),
-                setup,
-            ),
-        )?;
-        k.commit.launch(
-            s,
-            Shape::new(1, 32),
-            (words_mut(&mut self.control), a.column_blocks.all(), setup),
-        )
+    pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
+        let given = || (&self.world, self.setup);
+        let k = &self.kernels;
+        k.boxes.launch(s, self.blocks(0), given())?;
+        k.lists
+            .launch(s, self.blocks(self.layout.list_shared()), given())?;
+        k.commit.launch(s, Shape::new(1, 32), given())
     }
 
-    fn queue_step(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let a = &mut self.arrays;
-        self.kernels.step.launch(
-            s,
-            Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(self.layout.step_shared()),
-            (
-                words_mut(&mut self.control),
-                a.pos.all_mut(),
-                a.low.all_mut(),
-                a.velocities.all_mut(),
-                a.ids.all(),
-                a.images.all_mut(),
-                a.reference.all(),
-                a.boxes.all(),
-                a.stage_counts.all(),
-                a.stages.all(),
-                a.lists.all(),
-                a.rows_of.all(),
-                self.parameters.all(),
-                self.tables.all(),
-                self.kinds.all(),
-                self.setup,
-            ),
-        )
+    fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
+        let shape = self.blocks(self.layout.step_shared());
+        self.kernels.step.launch(s, shape, (&self.world, self.setup))
+    }
+
+    /// A thread for every slot, with so much shared memory.
+    fn blocks(&self, shared: u32) -> Shape {
+        Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(shared)
     }
 
     /// Forces; energies by term, virial and Σ m v⊗v. The list must be good.
     pub(super) fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
-        let a = &mut self.arrays;
-        self.kernels.evaluate.launch(
-            &self.stream,
-            Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(self.layout.step_shared()),
-            (
-                words(&self.control),
-                a.pos.all(),
-                a.velocities.all(),
-                a.boxes.all(),
-                a.stage_counts.all(),
-                a.stages.all(),
-                a.lists.all(),
-                a.rows_of.all(),
-                self.parameters.all(),
-                self.tables.all(),
-                self.kinds.all(),
-                a.forces.all_mut(),
-                a.partial.all_mut(),
-                self.setup,
-            ),
-        )?;
+        let shape = self.blocks(self.layout.step_shared());
+        let given = (&self.world, self.setup);
+        self.kernels.evaluate.launch(&self.stream, shape, given)?;
         let width = self.pair_terms + 12;
         let used = self.last.blocks as usize * width;
-        let parts = self.stream.download_part(a.partial.part(0..used))?;
+        let parts = self.stream.download_part(self.arrays.partial.part(0..used))?;
         let mut sums = vec![0.0; width];
         for block in parts.chunks_exact(width) {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
@@ -496,14 +402,7 @@ impl Resident {
         self.setup = setup(&layout, &self.values);
         self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
         self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
     }
-}
-
-fn words(control: &Buffer<Control>) -> Slice<'_, u32> {
-    control.all().cast()
-}
-
-fn words_mut(control: &mut Buffer<Control>) -> SliceMut<'_, u32> {
-    control.all_mut().cast()
 }

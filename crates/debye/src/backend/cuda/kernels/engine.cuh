@@ -64,6 +64,41 @@ struct Place {
     f32 x, y, z;
 };
 
+// What belongs to a kind of particle: inverse mass, and for Langevin dynamics what is kept and what is added.
+struct Kind {
+    f64 inverse_mass;
+    f64 keep;
+    f64 noise;
+    f64 mass;
+};
+
+// Everything in device memory. Arrays marked * are there twice, one half after the other: `half_of` picks one.
+struct World {
+    Control* control;
+    uint4* pos;        // * upper halves and kinds, by Control::parity
+    u32* low;          // * lower halves, axis by axis, by Control::side like all that follow
+    f64* velocities;   // * axis by axis
+    u32* ids;          // *
+    i32* images;       // * axis by axis
+    uint4* reference;  // positions the list was made from
+    u32* block_column; // the column of each block
+    u32* column_blocks; // the first block of each column, and their number
+    Box* boxes;
+    Box* warp_boxes;
+    u32* stage_counts;
+    u32* stages;
+    u16* lists;
+    u16* rows_of;
+    u32* keys;
+    u32* order;
+    u32* starts;
+    f64* forces;
+    f64* partial;
+    const f32* parameters;
+    const f32* tables;
+    const Kind* kinds;
+};
+
 // Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
 // two places may be that of another image: WRAP takes the nearest.
 __device__ __forceinline__ f32 nearest(f32 d, u32 axis, const Setup& f)
@@ -101,10 +136,6 @@ __device__ __forceinline__ bool near_box(const Place& d, const f32 (&half)[3], f
     return x * x + y * y + z * z < radius2;
 }
 
-__device__ __forceinline__ const uint4* as_uint4(const u32* p) { return reinterpret_cast<const uint4*>(p); }
-__device__ __forceinline__ uint4* as_uint4(u32* p) { return reinterpret_cast<uint4*>(p); }
-
-// Everything that moves with a particle is there twice, one half after the other.
 template <class T> __device__ __forceinline__ T* half_of(T* both, u32 which, u32 length)
 {
     return both + u64(which) * length;

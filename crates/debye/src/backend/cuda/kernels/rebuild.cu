@@ -7,22 +7,22 @@
 #include "engine.cuh"
 
 // Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
-KERNEL(debye_keys, 256, const u32* pos, const u32* control_words, u32* keys, Setup f)
+KERNEL(debye_keys, 256, World w, Setup f)
 {
-    const Control* c = reinterpret_cast<const Control*>(control_words);
+    const Control* c = w.control;
     const u32 slot = blockIdx.x * 256 + threadIdx.x;
     if (slot >= f.slots) return;
     const bool used = slot < c->blocks * BLOCK;
-    const uint4 p = half_of(as_uint4(pos), c->parity, f.slots)[used ? slot : 0];
+    const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? slot : 0];
     const u32 column = __umulhi(p.y, f.ny) * f.nx + __umulhi(p.x, f.nx);
-    keys[slot] = used && p.w != NOBODY ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
+    w.keys[slot] = used && p.w != NOBODY ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
 }
 
 // How many blocks every column needs, and where they begin. One block.
-KERNEL(debye_columns, 1024, u32* control_words, const u32* starts, u32* column_blocks, Setup f)
+KERNEL(debye_columns, 1024, World w, Setup f)
 {
     SHARED(u32, sums, WARP);
-    Control* c = reinterpret_cast<Control*>(control_words);
+    Control* c = w.control;
     const u32 lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), columns = f.nx * f.ny;
     const bool wanted = c->stale && !c->overflow && !c->lost;
     __syncthreads();
@@ -32,18 +32,18 @@ KERNEL(debye_columns, 1024, u32* control_words, const u32* starts, u32* column_b
     for (u32 base = 0; base < columns; base += 1024) {
         const u32 column = base + threadIdx.x;
         u32 own = 0;
-        if (column < columns) own = (starts[(column + 1) * f.nz] - starts[column * f.nz] + BLOCK - 1) / BLOCK;
+        if (column < columns) own = (w.starts[(column + 1) * f.nz] - w.starts[column * f.nz] + BLOCK - 1) / BLOCK;
         const u32 inclusive = warp_inclusive(own, lane);
         if (lane == WARP - 1) sums[warp] = inclusive;
         __syncthreads();
         const u32 of_warps = sums[lane];
         const u32 before = warp_sum(lane < warp ? of_warps : 0);
-        if (column < columns) column_blocks[column] = carried + before + inclusive - own;
+        if (column < columns) w.column_blocks[column] = carried + before + inclusive - own;
         carried += warp_sum(of_warps);
         __syncthreads();
     }
     if (threadIdx.x == 0) {
-        column_blocks[columns] = carried;
+        w.column_blocks[columns] = carried;
         c->pairs[0] = 0;
         c->pairs[1] = 0;
         if (carried > f.blocks) {
@@ -55,56 +55,53 @@ KERNEL(debye_columns, 1024, u32* control_words, const u32* starts, u32* column_b
 }
 
 // Moves every particle to its new slot, into the other half of everything.
-KERNEL(debye_place, BLOCK, u32* control_words, const u32* order, const u32* starts, const u32* column_blocks, u32* pos,
-       u32* low, f64* velocities, u32* ids, i32* images, u32* reference, u32* block_column, Setup f)
+KERNEL(debye_place, BLOCK, World w, Setup f)
 {
-    const Control* c = reinterpret_cast<const Control*>(control_words);
+    const Control* c = w.control;
     const u32 b = blockIdx.x, columns = f.nx * f.ny;
-    if (!c->building || b >= column_blocks[columns]) return;
+    if (!c->building || b >= w.column_blocks[columns]) return;
     // The column of this block. Columns without a block begin where the next one does; the last of those has it.
     u32 first = 0, last = columns;
     while (last - first > 1) {
         const u32 middle = (first + last) / 2;
-        if (column_blocks[middle] <= b) first = middle;
+        if (w.column_blocks[middle] <= b) first = middle;
         else last = middle;
     }
-    const u32 begin = starts[first * f.nz], count = starts[(first + 1) * f.nz] - begin;
-    const u32 k = (b - column_blocks[first]) * BLOCK + threadIdx.x, to = b * BLOCK + threadIdx.x;
+    const u32 begin = w.starts[first * f.nz], count = w.starts[(first + 1) * f.nz] - begin;
+    const u32 k = (b - w.column_blocks[first]) * BLOCK + threadIdx.x, to = b * BLOCK + threadIdx.x;
     const bool there = k < count;
-    const u32 from = order[there ? begin + k : begin];
-    uint4 at = half_of(as_uint4(pos), c->parity, f.slots)[from];
+    const u32 from = w.order[there ? begin + k : begin];
+    uint4 at = half_of(w.pos, c->parity, f.slots)[from];
     if (!there) at.w = NOBODY;
-    half_of(as_uint4(pos), c->parity ^ 1, f.slots)[to] = at;
-    as_uint4(reference)[to] = at;
-    if (threadIdx.x == 0) block_column[b] = first;
+    half_of(w.pos, c->parity ^ 1, f.slots)[to] = at;
+    w.reference[to] = at;
+    if (threadIdx.x == 0) w.block_column[b] = first;
     const u32 now = c->side, next = now ^ 1;
-    half_of(ids, next, f.slots)[to] = there ? half_of(ids, now, f.slots)[from] : NOBODY;
+    half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
     for (u32 axis = 0; axis < 3; ++axis) {
         const u32 source = axis * f.slots + from, target = axis * f.slots + to;
-        half_of(low, next, 3 * f.slots)[target] = half_of(low, now, 3 * f.slots)[source];
-        half_of(velocities, next, 3 * f.slots)[target] = half_of(velocities, now, 3 * f.slots)[source];
-        half_of(images, next, 3 * f.slots)[target] = half_of(images, now, 3 * f.slots)[source];
+        half_of(w.low, next, 3 * f.slots)[target] = half_of(w.low, now, 3 * f.slots)[source];
+        half_of(w.velocities, next, 3 * f.slots)[target] = half_of(w.velocities, now, 3 * f.slots)[source];
+        half_of(w.images, next, 3 * f.slots)[target] = half_of(w.images, now, 3 * f.slots)[source];
     }
 }
 
 // Notes that something did not fit.
-__device__ __forceinline__ void too_much(u32* control_words, u32 what, u32 needed)
+__device__ __forceinline__ void too_much(Control* c, u32 what, u32 needed)
 {
-    Control* c = reinterpret_cast<Control*>(control_words);
     atomicMax(&c->needed[what], needed);
     atomicMax(&c->overflow, 1u);
 }
 
 // The boxes of blocks and of their warps. Positions are those a list is made from.
-KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* block_column,
-       const u32* column_blocks, u32* boxes, u32* warp_boxes, Setup f)
+KERNEL(debye_boxes, BLOCK, World w, Setup f)
 {
     SHARED(i32, lowest, 3 * BLOCK_WARPS);
     SHARED(i32, highest, 3 * BLOCK_WARPS);
-    const Control* c = reinterpret_cast<const Control*>(control_words);
+    const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
-    if (!c->building || b >= column_blocks[f.nx * f.ny]) return;
-    const uint4 first = as_uint4(reference)[b * BLOCK], p = as_uint4(reference)[b * BLOCK + threadIdx.x];
+    if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
+    const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x];
     const bool there = p.w != NOBODY;
     const u32 origin[3] = {first.x, first.y, first.z};
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
@@ -122,7 +119,7 @@ KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* 
         if (lane == 0) {
             lowest[axis * BLOCK_WARPS + warp] = low;
             highest[axis * BLOCK_WARPS + warp] = high;
-            Box* box = reinterpret_cast<Box*>(warp_boxes) + b * BLOCK_WARPS + warp;
+            Box* box = w.warp_boxes + b * BLOCK_WARPS + warp;
             write(box, axis, origin[axis], f.unit[axis], low, high);
         }
     }
@@ -130,27 +127,26 @@ KERNEL(debye_boxes, BLOCK, u32* control_words, const u32* reference, const u32* 
     if (threadIdx.x < 3) {
         const u32 axis = threadIdx.x;
         i32 low = lowest[axis * BLOCK_WARPS], high = highest[axis * BLOCK_WARPS];
-        for (u32 w = 1; w < BLOCK_WARPS; ++w) {
-            const i32 l = lowest[axis * BLOCK_WARPS + w], h = highest[axis * BLOCK_WARPS + w];
+        for (u32 k = 1; k < BLOCK_WARPS; ++k) {
+            const i32 l = lowest[axis * BLOCK_WARPS + k], h = highest[axis * BLOCK_WARPS + k];
             low = l < low ? l : low;
             high = h > high ? h : high;
         }
         // Indices that are not known here would put the arrays into local memory.
         const u32 from = axis == 0 ? first.x : axis == 1 ? first.y : first.z;
         const f32 unit = axis == 0 ? f.unit[0] : axis == 1 ? f.unit[1] : f.unit[2];
-        write(reinterpret_cast<Box*>(boxes) + b, axis, from, unit, low, high);
+        write(w.boxes + b, axis, from, unit, low, high);
 #if !WRAP
         // Particles move a little before the next list; limit2 is the square of how far.
         const f32 width = f32(u32(high) - u32(low)) * unit;
         const f32 length = axis == 0 ? f.length[0] : axis == 1 ? f.length[1] : f.length[2];
-        if (width + 2.1f * f.radius > length) too_much(control_words, 6, 1);
+        if (width + 2.1f * f.radius > length) too_much(w.control, 6, 1);
 #endif
     }
-    if (threadIdx.x == 3) (reinterpret_cast<Box*>(boxes) + b)->column = block_column[b];
+    if (threadIdx.x == 3) w.boxes[b].column = w.block_column[b];
 }
 
-KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference, const u32* boxes, const u32* warp_boxes,
-                const u32* column_blocks, u32* stage_counts, u32* stages, u16* lists, u16* rows_of, Setup f)
+KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
 {
     const u32 nx = f.nx, ny = f.ny, reach_x = f.reach_x, reach_y = f.reach_y;
     const f32 radius2 = f.radius2;
@@ -168,13 +164,13 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     DYNAMIC_SHARED(f32, dynamic);
     f32 *sx = dynamic, *sy = dynamic + STAGE, *sz = dynamic + 2 * STAGE;
     u32* masks = reinterpret_cast<u32*>(dynamic + 3 * STAGE); // BLOCK_WARPS x GROUPS x WARP
-    const Control* c = reinterpret_cast<const Control*>(control_words);
+    const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
-    if (!c->building || b >= column_blocks[nx * ny]) return;
-    const Box* all_boxes = reinterpret_cast<const Box*>(boxes);
-    const Box* all_warp_boxes = reinterpret_cast<const Box*>(warp_boxes);
+    if (!c->building || b >= w.column_blocks[nx * ny]) return;
+    const Box* all_boxes = w.boxes;
+    const Box* all_warp_boxes = w.warp_boxes;
     const Box own_box = all_boxes[b];
-    const uint4* places = as_uint4(reference);
+    const uint4* places = w.reference;
     const u32 slot = b * BLOCK + threadIdx.x;
     const uint4 own = places[slot];
 
@@ -185,12 +181,12 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     __syncthreads();
     for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
         const u32 column = (y0 + q / wide) % ny * nx + (x0 + q % wide) % nx;
-        const u32 begin = column_blocks[column], end = column_blocks[column + 1], k = begin + lane;
+        const u32 begin = w.column_blocks[column], end = w.column_blocks[column + 1], k = begin + lane;
         const u32 mask = __ballot_sync(ALL_LANES, k < end && boxes_close(own_box, all_boxes[k < end ? k : b], f, radius2));
         if (lane == 0) {
             column_mask[q] = mask;
             column_first[q] = begin;
-            if (end - begin > WARP) too_much(control_words, 1, end - begin);
+            if (end - begin > WARP) too_much(w.control, 1, end - begin);
         }
     }
     __syncthreads();
@@ -202,7 +198,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     __syncthreads();
     u32 near = column_before[WARP];
     if (near > NEAR) {
-        if (threadIdx.x == 0) too_much(control_words, 2, near);
+        if (threadIdx.x == 0) too_much(w.control, 2, near);
         near = NEAR;
     }
     for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
@@ -264,7 +260,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     if (lane == WARP - 1) sums[warp] = inclusive;
     __syncthreads();
     u32 before = inclusive - own_sum;
-    for (u32 w = 0; w < warp; ++w) before += sums[w];
+    for (u32 k = 0; k < warp; ++k) before += sums[k];
 #pragma unroll
     for (u32 k = 0; k < EACH; ++k) {
         group_before[threadIdx.x * EACH + k] = u16(before);
@@ -274,10 +270,10 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
     __syncthreads();
     u32 staged = totals[1];
     if (staged >= STAGE) { // one place is kept for nobody
-        if (threadIdx.x == 0) too_much(control_words, 3, staged + 1);
+        if (threadIdx.x == 0) too_much(w.control, 3, staged + 1);
         staged = STAGE - 1;
     }
-    u32* stage = stages + u64(b) * STAGE;
+    u32* stage = w.stages + u64(b) * STAGE;
     for (u32 k = warp; k < groups; k += BLOCK_WARPS * AT_ONCE) {
         uint4 p[AT_ONCE];
 #pragma unroll
@@ -303,7 +299,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
         sy[k] = OUT_OF_REACH;
         sz[k] = OUT_OF_REACH;
     }
-    if (threadIdx.x == 0) stage_counts[b] = staged;
+    if (threadIdx.x == 0) w.stage_counts[b] = staged;
     __syncthreads();
 
     // Every warp looks at the groups near its own box; a bit for every neighbour.
@@ -352,18 +348,18 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
         total += u32(__popc(hits));
     }
     if (found > GROUPS) {
-        if (lane == 0) too_much(control_words, 4, found);
+        if (lane == 0) too_much(w.control, 4, found);
         found = GROUPS;
         total = 0;
     }
     if (there && total > 0) total -= 1; // a particle is near itself
     u32 rows = (total + 3) / 4;
     if (rows > ROWS) {
-        too_much(control_words, 5, rows);
+        too_much(w.control, 5, rows);
         rows = 0;
     }
     const u32 of_warp = warp_sum(total);
-    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(reinterpret_cast<Control*>(control_words)->pairs), u64(of_warp));
+    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
     __syncwarp();
     u32 g = 0, mask = rows > 0 ? own_masks[lane] : 0;
     auto next = [&]() {
@@ -374,7 +370,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
             if (stage[at] != slot) return at;
         }
     };
-    ushort4* list = reinterpret_cast<ushort4*>(lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
     for (u32 r = 0; r < rows; ++r) {
         const u32 left = total - 4 * r;
         ushort4 row;
@@ -384,19 +380,19 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, u32* control_words, const u32* reference,
         row.w = u16(left > 3 ? next() : staged);
         list[u64(r) * BLOCK] = row;
     }
-    rows_of[slot] = u16(rows);
+    w.rows_of[slot] = u16(rows);
 }
 
 // The list is good, or it did not fit and everything is as before. One thread.
-KERNEL(debye_commit, 32, u32* control_words, const u32* column_blocks, Setup f)
+KERNEL(debye_commit, 32, World w, Setup f)
 {
-    Control* c = reinterpret_cast<Control*>(control_words);
+    Control* c = w.control;
     if (threadIdx.x != 0 || !c->building) return;
     c->building = 0;
     if (c->overflow) return;
     c->parity ^= 1;
     c->side ^= 1;
-    c->blocks = column_blocks[f.nx * f.ny];
+    c->blocks = w.column_blocks[f.nx * f.ny];
     c->stale = 0;
     c->builds += 1;
 }

@@ -1,0 +1,82 @@
+// Pairs: the stage of a block, and the visit of every particle to its neighbours in it.
+//
+// Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
+// debye_pair(r2, own, other, rows, tables, energies, slope).
+#pragma once
+#include "engine.cuh"
+#include "pair_terms.cuh"
+
+// Reads the places of a stage into shared memory; one more is out of everyone's reach.
+__device__ __forceinline__ void read_stage(float4* shared, const uint4* pos, const u32* stage, u32 count,
+                                           const Box& box, const Setup& f)
+{
+    constexpr u32 AT_ONCE = 4;
+    for (u32 k = threadIdx.x; k < count; k += BLOCK * AT_ONCE) {
+        u32 slot[AT_ONCE];
+        uint4 p[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK < count) slot[j] = stage[k + j * BLOCK];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK < count) p[j] = pos[slot[j]];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK >= count) continue;
+            const Place d = seen_from(box.middle, p[j], f);
+            shared[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(p[j].w));
+        }
+    }
+    if (threadIdx.x == 0) shared[count] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, __uint_as_float(0));
+}
+
+struct Sums {
+    f32 fx, fy, fz;
+    f32 energy[TERMS];
+    f32 virial[6];
+};
+
+// Sums over the list of a particle. Forces still without their factor −2.
+template <bool ENERGY>
+__device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody, const ushort4* list, u32 rows, const Place& me,
+                                      u32 own, const f32* parameters, const f32* tables, const Setup& f)
+{
+    auto meet = [&](u32 at) {
+#if WRAP
+        if (at == nobody) return;
+#endif
+        const float4 other = shared[at];
+        const f32 dx = nearest(me.x - other.x, 0, f), dy = nearest(me.y - other.y, 1, f),
+                  dz = nearest(me.z - other.z, 2, f);
+        const f32 r2 = dx * dx + dy * dy + dz * dz;
+        f32 energies[TERMS], slope;
+        debye_pair(r2, own, __float_as_uint(other.w), parameters, tables, energies, slope);
+        s.fx += slope * dx;
+        s.fy += slope * dy;
+        s.fz += slope * dz;
+        if (ENERGY) {
+#pragma unroll
+            for (u32 t = 0; t < TERMS; ++t) s.energy[t] += energies[t];
+            s.virial[0] += slope * dx * dx;
+            s.virial[1] += slope * dy * dy;
+            s.virial[2] += slope * dz * dz;
+            s.virial[3] += slope * dx * dy;
+            s.virial[4] += slope * dx * dz;
+            s.virial[5] += slope * dy * dz;
+        }
+    };
+    (void)nobody;
+    if (rows == 0) return;
+    ushort4 next = list[0];
+#pragma unroll 2
+    for (u32 k = 0; k < rows; ++k) {
+        const ushort4 row = next;
+        if (k + 1 < rows) next = list[u64(k + 1) * BLOCK];
+        meet(row.x);
+        meet(row.y);
+        meet(row.z);
+        meet(row.w);
+    }
+}
