@@ -1,7 +1,8 @@
 //! [`Bath`]: a thermostat at work, with the numbers it must remember.
 
-use super::{Thermostat, ThermostatKind};
+use super::{Dynamics, Thermostat, ThermostatKind};
 use crate::random::{Philox, stream};
+use crate::system::System;
 
 /// A thermostat, its particles and its memory.
 #[derive(Clone, Debug)]
@@ -22,6 +23,25 @@ pub struct Bath {
 }
 
 impl Bath {
+    /// Every thermostat of a simulation, which has done nothing yet.
+    pub fn all(system: &System, dynamics: &Dynamics) -> Vec<Self> {
+        let p = &system.particles;
+        let freedom = dynamics.degrees_of_freedom(p.len());
+        let bath = |(number, t): (usize, &Thermostat)| {
+            let belongs = |s: u32| t.species.is_empty() || t.species.contains(&s);
+            let count = p.species.iter().filter(|&&s| belongs(s)).count() as f64;
+            let share = freedom * count / p.len() as f64;
+            Self::new(
+                t,
+                number as u32,
+                system.species.len(),
+                share,
+                system.units.boltzmann(),
+            )
+        };
+        dynamics.thermostats.iter().enumerate().map(bath).collect()
+    }
+
     /// A bath that has done nothing yet.
     pub fn new(
         thermostat: &Thermostat,

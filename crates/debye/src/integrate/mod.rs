@@ -25,6 +25,18 @@ pub struct Dynamics {
 }
 
 impl Dynamics {
+    /// Refuses what does not go together, with the reason.
+    pub fn check(&self) -> Result<(), String> {
+        let unfit = self.thermostats.iter().find(|t| !t.kind.goes_with_leapfrog());
+        match (self.scheme, unfit) {
+            (Scheme::Leapfrog, Some(thermostat)) => Err(format!(
+                "{:?} is a splitting of velocity Verlet and does not go with leapfrog",
+                thermostat.kind
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
     pub fn degrees_of_freedom(&self, particles: usize) -> f64 {
         let langevin = self

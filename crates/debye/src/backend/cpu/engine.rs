@@ -89,14 +89,7 @@ impl CpuEngine {
         if system.particles.is_empty() {
             return Err(EngineError::Empty);
         }
-        let unfit = dynamics.thermostats.iter().find(|t| !t.kind.goes_with_leapfrog());
-        if let (Scheme::Leapfrog, Some(thermostat)) = (dynamics.scheme, unfit) {
-            let why = format!(
-                "{:?} is a splitting of velocity Verlet and does not go with leapfrog",
-                thermostat.kind
-            );
-            return Err(EngineError::Unsupported(why));
-        }
+        dynamics.check().map_err(EngineError::Unsupported)?;
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
             Precision::Double => Box::new(Typed::<Double>::new(field, set, settings.lists)),
@@ -133,7 +126,7 @@ impl CpuEngine {
                     (rate * dynamics.timestep, CutoffEnd::of(field, charge))
                 }),
             },
-            baths: baths(system, dynamics, degrees_of_freedom),
+            baths: Bath::all(system, dynamics),
             tail: field.tail_correction(system),
             exclusions: system.exclusions.clone(),
             units: system.units,
@@ -365,25 +358,4 @@ impl CpuEngine {
             self.dynamics.timestep,
         )))
     }
-}
-
-fn baths(system: &System, dynamics: &Dynamics, degrees_of_freedom: f64) -> Vec<Bath> {
-    let p = &system.particles;
-    dynamics
-        .thermostats
-        .iter()
-        .enumerate()
-        .map(|(number, t)| {
-            let belongs = |s: u32| t.species.is_empty() || t.species.contains(&s);
-            let count = p.species.iter().filter(|&&s| belongs(s)).count() as f64;
-            let share = degrees_of_freedom * count / p.len() as f64;
-            Bath::new(
-                t,
-                number as u32,
-                system.species.len(),
-                share,
-                system.units.boltzmann(),
-            )
-        })
-        .collect()
 }

@@ -16,7 +16,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
+    ("motion.cuh", include_str!("kernels/motion.cuh")),
+    ("sums.cuh", include_str!("kernels/sums.cuh")),
     ("visit.cuh", include_str!("kernels/visit.cuh")),
+    ("pull.cuh", include_str!("kernels/pull.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 

@@ -1,13 +1,13 @@
 //! Whole simulations on the device against the CPU.
 
 use super::{Extent, Place, Wrong};
-use crate::backend::cpu::CpuEngine;
+use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::CudaEngine;
 use crate::backend::{Backend, EngineError, Precision, Settings};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
-use crate::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
-use crate::system::{System, build};
+use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use crate::system::{Cell, System, build};
 use crate::truncation::Truncation;
 
 impl From<EngineError> for Wrong {
@@ -20,25 +20,120 @@ fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
-fn dynamics(langevin: bool) -> Dynamics {
-    let bath = Thermostat {
-        kind: ThermostatKind::Langevin,
-        species: vec![],
-        temperature: 1.0,
-        time: 0.5,
-    };
+/// Plain velocity Verlet.
+fn plain() -> Dynamics {
     Dynamics {
         timestep: 0.004,
         scheme: Scheme::VelocityVerlet,
-        thermostats: if langevin { vec![bath] } else { vec![] },
+        thermostats: vec![],
         barostat: None,
         remove_momentum_every: 0,
         seed: 5,
     }
 }
 
+fn with_bath(kind: ThermostatKind) -> Dynamics {
+    Dynamics {
+        thermostats: vec![Thermostat {
+            kind,
+            species: vec![],
+            temperature: 1.0,
+            time: 0.5,
+        }],
+        ..plain()
+    }
+}
+
+fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> Dynamics {
+    Dynamics {
+        barostat: Some(Barostat {
+            kind,
+            coupling,
+            pressure: [2.0, 3.0, 4.0],
+            time: 0.1,
+            compressibility: [0.1, 0.1, 0.05],
+            temperature: 1.0,
+            every: 3,
+            held: Default::default(),
+        }),
+        ..dynamics
+    }
+}
+
+/// Every way to move, by its name.
+fn integrators() -> Vec<(&'static str, Dynamics)> {
+    use ThermostatKind::{Berendsen, Bussi, Langevin, NoseHoover};
+    let leapfrog = |dynamics| Dynamics {
+        scheme: Scheme::Leapfrog,
+        ..dynamics
+    };
+    let still = |dynamics| Dynamics {
+        remove_momentum_every: 5,
+        ..dynamics
+    };
+    let chain = NoseHoover { chain: 3 };
+    let weak = BarostatKind::Berendsen;
+    let rescale = BarostatKind::CellRescale;
+    vec![
+        ("velocity Verlet", plain()),
+        ("Langevin", with_bath(Langevin)),
+        ("leapfrog", leapfrog(plain())),
+        ("Bussi", with_bath(Bussi)),
+        ("Nosé–Hoover", still(with_bath(chain))),
+        (
+            "Langevin, cell rescaling",
+            with_barostat(rescale, Coupling::SemiIsotropic, with_bath(Langevin)),
+        ),
+        (
+            "Bussi, cell rescaling",
+            with_barostat(rescale, Coupling::Isotropic, with_bath(Bussi)),
+        ),
+        ("Berendsen", with_bath(Berendsen)),
+        (
+            "Berendsen twice",
+            with_barostat(weak, Coupling::Anisotropic, with_bath(Berendsen)),
+        ),
+        ("leapfrog, Bussi", still(leapfrog(with_bath(Bussi)))),
+        ("Langevin, momentum removed", still(with_bath(Langevin))),
+        (
+            "leapfrog, cell rescaling",
+            with_barostat(rescale, Coupling::Anisotropic, leapfrog(plain())),
+        ),
+    ]
+}
+
+/// Shapes of cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Space {
+    Box,
+    Triclinic,
+    Open,
+    Slab,
+}
+
+impl Space {
+    /// The same particles in a cell of this shape.
+    fn shape(self, system: &mut System) -> Result<(), Wrong> {
+        let cell = system.cell;
+        match self {
+            Self::Box => {}
+            Self::Open => system.cell = cell.with_periodicity([false; 3]),
+            Self::Slab => system.cell = cell.with_periodicity([true, true, false]),
+            Self::Triclinic => {
+                let [a, b, c] = cell.to_arrays();
+                let skewed = [a, [0.17 * a[0], b[1], 0.0], [-0.21 * a[0], 0.13 * b[1], c[2]]];
+                system.cell = Cell::triclinic(skewed).map_err(wrong)?;
+                for r in &mut system.particles.positions {
+                    *r = system.cell.position(cell.fractional(*r));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A melt of atoms that are alike, or of three species with charges, far enough from a crystal.
-fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
+fn melt(extent: Extent, mixed: bool, space: Space, steps: u64) -> Result<(System, ForceField), Wrong> {
     let cells = match extent {
         Extent::Smallest => [4, 4, 5],
         Extent::Small => [5, 6, 7],
@@ -89,29 +184,35 @@ fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField),
         coulomb_constant: 1.0,
         ..ForceField::default()
     };
+    space.shape(&mut system)?;
     // Away from the lattice, where forces vanish.
-    let mut engine = CpuEngine::new(&system, &field, &dynamics(false), &settings(Precision::Double))?;
+    let mut engine = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
     engine.advance(steps, false)?;
     system.particles = engine.particles();
     Ok((system, field))
 }
 
-/// The kernels of simulations: particles alike or not, with and without Langevin's noise, in small cells and large ones.
+/// The kernels of simulations: particles alike or not, every way to move, precision and shape of cells.
 pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
     let mut all = Vec::new();
-    for (extent, mixed, langevin) in [
-        (Extent::Smallest, false, true),
-        (Extent::Small, true, false),
-        (Extent::Full, false, false),
-        (Extent::Full, true, true),
-    ] {
+    let mut add = |extent, mixed, space, dynamics: &Dynamics, precision| {
         // The melt is one that the other checks use: it can be built.
-        if let Ok((system, field)) = melt(extent, mixed, 0) {
-            let radius = 1.16 * field.cutoff();
-            let made = super::super::engine::modules(&system, &field, &dynamics(langevin), radius);
+        if let Ok((system, field)) = melt(extent, mixed, space, 0) {
+            let made = super::super::engine::modules(&system, &field, dynamics, &settings(precision));
             all.extend(made.into_iter().flatten());
         }
+    };
+    for (_, dynamics) in integrators() {
+        add(Extent::Full, false, Space::Box, &dynamics, Precision::Mixed);
     }
+    for space in [Space::Box, Space::Triclinic, Space::Slab] {
+        for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+            add(Extent::Smallest, true, space, &plain(), precision);
+            add(Extent::Full, true, space, &plain(), precision);
+        }
+    }
+    all.sort_by(|a, b| format!("{a:?}").cmp(&format!("{b:?}")));
+    all.dedup();
     all
 }
 
@@ -120,19 +221,6 @@ fn settings(precision: Precision) -> Settings {
         precision,
         ..Settings::default()
     }
-}
-
-fn engines(
-    place: &Place<'_>,
-    system: &System,
-    field: &ForceField,
-    langevin: bool,
-) -> Result<(CudaEngine, CpuEngine), Wrong> {
-    let d = dynamics(langevin);
-    Ok((
-        CudaEngine::new(place.device, system, field, &d, &settings(Precision::Mixed))?,
-        CpuEngine::new(system, field, &d, &settings(Precision::Double))?,
-    ))
 }
 
 fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
@@ -152,89 +240,247 @@ fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
     (off / sum(&mut b.iter().map(|b| b.norm2())).max(1e-300)).sqrt()
 }
 
+/// What a precision must hold: forces, energies, pressures (physics/validation.md, G).
+fn tolerances(precision: Precision) -> [f64; 3] {
+    match precision {
+        Precision::Single => [1e-5, 1e-5, 1e-4],
+        Precision::Mixed => [5e-6, 1e-6, 1e-5],
+        Precision::Double => [1e-11, 1e-11, 1e-11],
+    }
+}
+
 /// Energies by term, virial and forces.
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for mixed in [false, true] {
-        let (system, field) = melt(place.extent, mixed, 40)?;
-        let (mut cuda, mut cpu) = engines(place, &system, &field, false)?;
-        let (found, expected) = (cuda.observe()?, cpu.observe()?);
-        for (a, b) in found.terms.iter().zip(&expected.terms) {
-            // Charges cancel: an energy is as exact as what it is the sum of.
-            let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
-            within(place, &a.0, a.1, b.1, 1e-6 * scale)?;
-        }
-        within(place, "kinetic energy", found.kinetic, expected.kinetic, 1e-6)?;
-        for k in 0..6 {
-            let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
-            within(place, "pressure", a, b, 1e-5)?;
-        }
-        let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
-        within(place, "forces", off, 0.0, 5e-6)?;
-        let off = difference(
-            &Backend::particles(&cuda)?.velocities,
-            &cpu.particles().velocities,
-        );
-        within(place, "velocities", off, 0.0, 1e-6)?;
+    let all = [
+        (false, Space::Box, Precision::Mixed),
+        (true, Space::Box, Precision::Mixed),
+        (true, Space::Triclinic, Precision::Double),
+        (true, Space::Slab, Precision::Single),
+        (true, Space::Triclinic, Precision::Mixed),
+        (true, Space::Box, Precision::Double),
+        (false, Space::Open, Precision::Mixed),
+        (true, Space::Box, Precision::Single),
+        (false, Space::Open, Precision::Double),
+    ];
+    let few = if place.extent == Extent::Smallest {
+        4
+    } else {
+        all.len()
+    };
+    for &(mixed, space, precision) in &all[..few] {
+        forces_of(place, mixed, space, precision)
+            .map_err(|e| wrong(format!("{space:?}, {}: {e}", precision.name())))?;
     }
     Ok(())
 }
 
+fn forces_of(place: &mut Place<'_>, mixed: bool, space: Space, precision: Precision) -> Result<(), Wrong> {
+    let (system, field) = melt(place.extent, mixed, space, 40)?;
+    let mut cuda = CudaEngine::new(place.device, &system, &field, &plain(), &settings(precision))?;
+    let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
+    let (found, expected) = (cuda.observe()?, cpu.observe()?);
+    let [force, energy, pressure] = tolerances(precision);
+    for (a, b) in found.terms.iter().zip(&expected.terms) {
+        // Charges cancel: an energy is as exact as what it is the sum of.
+        let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
+        within(place, &a.0, a.1, b.1, energy * scale)?;
+    }
+    within(place, "kinetic energy", found.kinetic, expected.kinetic, energy)?;
+    for k in 0..6 {
+        let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
+        within(place, "pressure", a, b, pressure)?;
+    }
+    let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
+    within(place, "forces", off, 0.0, force)?;
+    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let off = difference(&a.velocities, &b.velocities);
+    within(place, "velocities", off, 0.0, 1e-6)?;
+    let off = difference(&a.positions, &b.positions);
+    within(
+        place,
+        "positions",
+        off,
+        0.0,
+        if precision == Precision::Single {
+            1e-8
+        } else {
+            1e-14
+        },
+    )
+}
+
 /// A short run stays with the CPU's, through several lists.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let steps = if place.extent == Extent::Smallest { 12 } else { 40 };
-    for (mixed, langevin) in [(false, false), (true, false), (false, true)] {
-        let (system, field) = melt(place.extent, mixed, 40)?;
-        let (mut cuda, mut cpu) = engines(place, &system, &field, langevin)?;
-        Backend::advance(&mut cuda, steps, false)?;
-        cpu.advance(steps, false)?;
-        let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
-        let cell = system.cell;
-        let furthest = a
-            .positions
-            .iter()
-            .zip(&b.positions)
-            .map(|(a, b)| cell.minimum_image(*a - *b).norm())
-            .fold(0.0, f64::max);
-        within(place, "positions", furthest, 0.0, 1e-4)?;
-        // Where a particle crossed a face, both must have counted it.
-        let unwrapped =
-            |p: &crate::system::Particles, i: usize| p.positions[i] + cell.translation(p.images[i]);
-        let torn = (0..a.len())
-            .map(|i| (unwrapped(&a, i) - unwrapped(&b, i)).norm())
-            .fold(0.0, f64::max);
-        within(place, "images", torn, 0.0, 1e-4)?;
+    let smallest = place.extent == Extent::Smallest;
+    let steps = if smallest { 12 } else { 40 };
+    let few = if smallest { 6 } else { usize::MAX };
+    let all: Vec<_> = integrators().into_iter().take(few).collect();
+    for (number, (name, dynamics)) in all.iter().enumerate() {
+        let mixed = number % 3 == 1;
+        motion_of(place, dynamics, mixed, Space::Box, Precision::Mixed, steps)
+            .map_err(|e| wrong(format!("{name}: {e}")))?;
+    }
+    if smallest {
+        return Ok(());
+    }
+    for (space, precision) in [
+        (Space::Triclinic, Precision::Double),
+        (Space::Open, Precision::Mixed),
+        (Space::Box, Precision::Single),
+        (Space::Slab, Precision::Double),
+    ] {
+        motion_of(place, &plain(), false, space, precision, steps)
+            .map_err(|e| wrong(format!("{space:?}, {}: {e}", precision.name())))?;
+    }
+    let (_, rescaled) = &integrators()[6];
+    motion_of(place, rescaled, true, Space::Triclinic, Precision::Double, steps)
+}
+
+fn motion_of(
+    place: &mut Place<'_>,
+    dynamics: &Dynamics,
+    mixed: bool,
+    space: Space,
+    precision: Precision,
+    steps: u64,
+) -> Result<(), Wrong> {
+    let (system, field) = melt(place.extent, mixed, space, 40)?;
+    let mut cuda = CudaEngine::new(place.device, &system, &field, dynamics, &settings(precision))?;
+    let mut cpu = CpuEngine::new(&system, &field, dynamics, &settings(Precision::Double))?;
+    Backend::advance(&mut cuda, steps, false)?;
+    cpu.advance(steps, true)?;
+    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let close = if precision == Precision::Double {
+        1e-9
+    } else {
+        1e-4
+    };
+    let (cell, cell_of_cpu) = (Backend::cell(&cuda), cpu.cell());
+    for (a, b) in cell
+        .to_arrays()
+        .concat()
+        .iter()
+        .zip(cell_of_cpu.to_arrays().concat())
+    {
+        within(place, "cell", *a, b, close)?;
+    }
+    let furthest = a
+        .positions
+        .iter()
+        .zip(&b.positions)
+        .map(|(a, b)| cell.minimum_image(*a - *b).norm())
+        .fold(0.0, f64::max);
+    within(place, "positions", furthest, 0.0, close)?;
+    // Where a particle crossed a face, both must have counted it.
+    let unwrapped =
+        |p: &crate::system::Particles, cell: &Cell, i: usize| p.positions[i] + cell.translation(p.images[i]);
+    let torn = (0..a.len())
+        .map(|i| (unwrapped(&a, &cell, i) - unwrapped(&b, &cell_of_cpu, i)).norm())
+        .fold(0.0, f64::max);
+    within(place, "images", torn, 0.0, 2.0 * close)?;
+    let off = difference(&a.velocities, &b.velocities);
+    within(place, "velocities", off, 0.0, close)?;
+    let (a, b) = (cuda.observe()?, cpu.observe()?);
+    within(place, "temperature", a.temperature, b.temperature, close)?;
+    if let (Some(a), Some(b)) = (a.bath, b.bath) {
+        within(place, "energy of the thermostats", a, b, 10.0 * close)?;
+    }
+    place.cases += 1;
+    if a.bath.is_some() != b.bath.is_some() {
+        return Err(wrong("whether the energy of thermostats is kept"));
     }
     Ok(())
 }
 
 /// Twice the same, and the same after saving and going on: to the last bit.
 pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (half, odd) = if place.extent == Extent::Smallest {
-        (6, 1)
-    } else {
-        (24, 7)
-    };
-    for langevin in [false, true] {
-        let (system, field) = melt(place.extent, true, 40)?;
-        let d = dynamics(langevin);
-        let s = settings(Precision::Mixed);
-        let fresh = || CudaEngine::new(place.device, &system, &field, &d, &s);
-        let mut whole = fresh()?;
-        Backend::advance(&mut whole, 2 * half, false)?;
-        let expected = Backend::particles(&whole)?;
-        // The same steps in other portions, looked at in between.
-        let mut parts = fresh()?;
-        Backend::advance(&mut parts, odd, true)?;
-        Backend::advance(&mut parts, half - odd, false)?;
-        let saved = Backend::save(&parts)?;
-        let mut resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
-        for engine in [&mut parts, &mut resumed] {
-            Backend::advance(engine, half, false)?;
-            let found = Backend::particles(engine)?;
-            place.expect("positions", &found.positions, &expected.positions)?;
-            place.expect("velocities", &found.velocities, &expected.velocities)?;
-            place.expect("images", &found.images, &expected.images)?;
-        }
+    let smallest = place.extent == Extent::Smallest;
+    let (half, odd) = if smallest { (6, 1) } else { (24, 7) };
+    let few = if smallest { 2 } else { usize::MAX };
+    for (name, dynamics) in integrators().into_iter().take(few) {
+        continuation_of(place, &dynamics, Space::Box, Precision::Mixed, half, odd)
+            .map_err(|e| wrong(format!("{name}: {e}")))?;
+    }
+    let cases = [
+        (Space::Triclinic, Precision::Double),
+        (Space::Open, Precision::Single),
+    ];
+    for (space, precision) in cases.into_iter().take(few - 2 * usize::from(smallest)) {
+        continuation_of(place, &plain(), space, precision, half, odd)
+            .map_err(|e| wrong(format!("{space:?}, {}: {e}", precision.name())))?;
     }
     Ok(())
+}
+
+fn continuation_of(
+    place: &mut Place<'_>,
+    d: &Dynamics,
+    space: Space,
+    precision: Precision,
+    half: u64,
+    odd: u64,
+) -> Result<(), Wrong> {
+    let (system, field) = melt(place.extent, true, space, 40)?;
+    let s = settings(precision);
+    let fresh = || CudaEngine::new(place.device, &system, &field, d, &s);
+    let mut whole = fresh()?;
+    Backend::advance(&mut whole, 2 * half, false)?;
+    let expected = Backend::particles(&whole)?;
+    let observed = whole.observe()?;
+    // The same steps in other portions, looked at in between.
+    let mut parts = fresh()?;
+    Backend::advance(&mut parts, odd, true)?;
+    Backend::advance(&mut parts, half - odd, false)?;
+    let saved = Backend::save(&parts)?;
+    let mut resumed = CudaEngine::resumed(place.device, &system, &field, d, &s, &saved)?;
+    for engine in [&mut parts, &mut resumed] {
+        Backend::advance(engine, half, false)?;
+        let found = Backend::particles(engine)?;
+        place.expect("positions", &found.positions, &expected.positions)?;
+        place.expect("velocities", &found.velocities, &expected.velocities)?;
+        place.expect("images", &found.images, &expected.images)?;
+        place.expect(
+            "observation",
+            &[engine.observe()?],
+            std::slice::from_ref(&observed),
+        )?;
+    }
+    Ok(())
+}
+
+/// Downhill, to the minimum the CPU finds.
+pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, field) = melt(place.extent, false, Space::Box, 40)?;
+    let most = if place.extent == Extent::Smallest { 30 } else { 400 };
+    let fire = Fire {
+        force_tolerance: 1e-3,
+        max_steps: most,
+        max_displacement: 0.1,
+    };
+    let mut cuda = CudaEngine::new(
+        place.device,
+        &system,
+        &field,
+        &plain(),
+        &settings(Precision::Double),
+    )?;
+    let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
+    let found = Backend::minimise(&mut cuda, fire, &mut |_| true)?;
+    let expected = cpu.minimise(fire)?;
+    within(place, "energy before", found.energy[0], expected.energy[0], 1e-10)?;
+    // Paths part after many steps, and each ends in a minimum of its own; the beginning is the same.
+    let close = if most > 100 { 2e-2 } else { 1e-6 };
+    within(place, "energy after", found.energy[1], expected.energy[1], close)?;
+    within(
+        place,
+        "converged",
+        f64::from(u8::from(found.converged)),
+        f64::from(u8::from(expected.converged)),
+        0.0,
+    )?;
+    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let off = difference(&a.velocities, &b.velocities);
+    within(place, "velocities are as before", off, 0.0, 1e-9)?;
+    Backend::advance(&mut cuda, 3, false)?;
+    place.expect("step", &[Backend::step_number(&cuda)], &[3])
 }

@@ -77,6 +77,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
+    ("engine: minimisation", engine::minimisation),
 ];
 
 /// Runs every check on a device.

@@ -3,24 +3,67 @@
 use crate::backend::cuda::primitives::CountingSort;
 use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Device};
 
-use super::kernels::{Control, World};
-use super::layout::{BLOCK, Layout};
-use super::terms::Terms;
+use crate::backend::Precision;
+
+use super::frame::Frame;
+use super::kernels::{Case, Control, World};
+use super::layout::BLOCK;
+use super::rules::{self, DeviceBath, Fire, Group, Rules};
+use super::terms::{Kind, Terms};
 
 /// Numbers of the terms and of the kinds of particles.
 pub(super) struct Numbers {
-    parameters: Buffer<f32>,
-    tables: Buffer<f32>,
-    kinds: Buffer<f64>,
+    parameters: Buffer<u32>,
+    tables: Buffer<u32>,
+    kinds: Buffer<Kind>,
+    pub(super) frame: Buffer<Frame>,
+    pub(super) baths: Buffer<DeviceBath>,
+    groups: Buffer<Group>,
+    rules: Buffer<rules::Numbers>,
+    pub(super) fire: Buffer<Fire>,
 }
 
 impl Numbers {
-    pub(super) fn new(device: &Device, terms: &Terms) -> Result<Self, CudaError> {
+    pub(super) fn new(
+        device: &Device,
+        terms: &Terms,
+        rules: &Rules,
+        frame: Frame,
+    ) -> Result<Self, CudaError> {
+        let double = terms.precision == Precision::Double;
+        // Kernels take no empty arrays.
+        let baths = [&rules.baths[..], &[DeviceBath::default()]].concat();
         Ok(Self {
-            parameters: device.upload(&terms.parameters)?,
-            tables: device.upload(&terms.tables)?,
+            parameters: device.upload(&words(&terms.parameters, double))?,
+            tables: device.upload(&words(&terms.tables, double))?,
             kinds: device.upload(&terms.kinds)?,
+            frame: device.upload(&[frame])?,
+            baths: device.upload(&baths)?,
+            groups: device.upload(&vec![Group::default(); rules.groups()])?,
+            rules: device.upload(&[rules.numbers])?,
+            fire: device.upload(&[Fire::default()])?,
         })
+    }
+}
+
+/// Numbers in double or single precision, as words.
+pub(super) fn words(values: &[f64], double: bool) -> Vec<u32> {
+    if double {
+        bytemuck::cast_slice(values).to_vec()
+    } else {
+        values.iter().map(|&x| (x as f32).to_bits()).collect()
+    }
+}
+
+/// And back.
+pub(super) fn numbers(words: &[u32], double: bool) -> Vec<f64> {
+    if double {
+        words
+            .chunks_exact(2)
+            .map(|w| f64::from_bits(u64::from(w[0]) | u64::from(w[1]) << 32))
+            .collect()
+    } else {
+        words.iter().map(|&x| f64::from(f32::from_bits(x))).collect()
     }
 }
 
@@ -51,6 +94,11 @@ pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) ->
         parameters: at.address(&numbers.parameters),
         tables: at.address(&numbers.tables),
         kinds: at.address(&numbers.kinds),
+        frame: at.address(&numbers.frame),
+        baths: at.address(&numbers.baths),
+        groups: at.address(&numbers.groups),
+        rules: at.address(&numbers.rules),
+        fire: at.address(&numbers.fire),
     };
     at.bundle(world)
 }
@@ -60,7 +108,7 @@ pub(super) struct Arrays {
     /// Both halves, one after the other.
     pub(super) pos: Buffer<u32>,
     pub(super) low: Buffer<u32>,
-    pub(super) velocities: Buffer<f64>,
+    pub(super) velocities: Buffer<u32>,
     pub(super) ids: Buffer<u32>,
     pub(super) images: Buffer<i32>,
     pub(super) reference: Buffer<u32>,
@@ -81,21 +129,26 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
-    pub(super) fn new(device: &Device, layout: &Layout, terms: usize) -> Result<Self, CudaError> {
+    pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
+        let (layout, groups) = (case.layout, case.rules.groups());
         let (slots, blocks) = (layout.slots(), layout.blocks);
+        let single = case.terms.precision == Precision::Single;
+        let triclinic = !case.region.cell.is_orthorhombic();
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
         let buckets = columns * layout.columns[2] as usize;
+        let box_words = if triclinic { 12 } else { 8 };
+        let sums = case.terms.count + 6 + 9 * groups;
         Ok(Self {
             pos: device.zeros(8 * slots)?,
-            low: device.zeros(6 * slots)?,
-            velocities: device.zeros(6 * slots)?,
+            low: device.zeros(if single { 0 } else { 6 * slots })?,
+            velocities: device.zeros(if single { 6 } else { 12 } * slots)?,
             ids: device.zeros(2 * slots)?,
             images: device.zeros(6 * slots)?,
             reference: device.zeros(4 * slots)?,
             block_column: device.zeros(blocks)?,
             column_blocks: device.zeros(columns + 1)?,
-            boxes: device.zeros(8 * blocks)?,
-            warp_boxes: device.zeros(8 * 8 * blocks)?,
+            boxes: device.zeros(box_words * blocks)?,
+            warp_boxes: device.zeros(8 * box_words * blocks)?,
             stage_counts: device.zeros(blocks)?,
             stages: device.allocate(blocks * layout.stage)?,
             lists: device.allocate(4 * blocks * layout.rows * BLOCK)?,
@@ -104,7 +157,7 @@ impl Arrays {
             order: device.allocate(slots)?,
             starts: device.zeros(buckets + 1)?,
             forces: device.zeros(3 * slots)?,
-            partial: device.zeros(blocks * (terms + 12))?,
+            partial: device.zeros(blocks * sums)?,
             sort: CountingSort::new(device, slots, buckets)?,
         })
     }

@@ -1,27 +1,32 @@
 //! The kernels of a simulation, and what they share with the host.
 
+use crate::backend::Precision;
 use crate::backend::cuda::{Addresses, CudaError, Device, Kernel, ModuleSource};
-use crate::expr::Vec3;
 
+use super::frame::{Frame, Region};
 use super::layout::{BLOCK, Layout};
+use super::rules::Rules;
 use super::terms::Terms;
 
 /// What does not change while a graph is replayed; as in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Setup {
-    per_length: [f64; 3],
+    frame: Frame,
     dt: f64,
+    cutoff: f64,
     seed: u64,
-    unit: [f32; 3],
-    limit2: f32,
     radius2: f32,
     radius: f32,
-    length: [f32; 3],
     columns: [u32; 3],
     reach: [u32; 2],
     slots: u32,
     blocks: u32,
+    open: u32,
+    remove_every: u32,
+    scale_every: u32,
+    baths: u32,
+    unused: u32,
 }
 crate::cuda_struct!(Setup, Control, World);
 
@@ -37,22 +42,27 @@ pub(super) struct Control {
     pub(super) overflow: u32,
     pub(super) lost: u32,
     pub(super) blocks: u32,
+    pub(super) split: u32,
+    pub(super) torn: u32,
     pub(super) moved: u32,
     pub(super) finished: u32,
     pub(super) building: u32,
     pub(super) builds: u32,
     pub(super) needed: [u32; 8],
     pub(super) pairs: [u32; 2],
+    pub(super) farthest: u32,
+    pub(super) held: u32,
+    pub(super) virial: [f64; 3],
 }
 
 /// Numbers of the simulation that the kernels need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Values {
-    pub(super) lengths: Vec3<f64>,
+    pub(super) region: Region,
     pub(super) dt: f64,
     pub(super) seed: u64,
     pub(super) radius: f64,
-    pub(super) buffer: f64,
+    pub(super) cutoff: f64,
 }
 
 /// Where everything lies in device memory; as in the kernels.
@@ -82,10 +92,15 @@ pub(super) struct World {
     pub(super) parameters: u64,
     pub(super) tables: u64,
     pub(super) kinds: u64,
+    pub(super) frame: u64,
+    pub(super) baths: u64,
+    pub(super) groups: u64,
+    pub(super) rules: u64,
+    pub(super) fire: u64,
 }
 
 /// A kernel that works on everything.
-type OnWorld = Kernel<(Addresses<World>, Setup)>;
+pub(super) type OnWorld = Kernel<(Addresses<World>, Setup)>;
 
 /// The kernels of one layout.
 pub(super) struct Kernels {
@@ -96,34 +111,88 @@ pub(super) struct Kernels {
     pub(super) lists: OnWorld,
     pub(super) commit: OnWorld,
     pub(super) step: OnWorld,
+    /// Forces and sums, then motion: steps that need sums.
+    pub(super) split: Option<[OnWorld; 2]>,
     pub(super) evaluate: OnWorld,
 }
 
-/// The modules of a layout: what makes lists, and what uses them.
-pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
-    let with = |source: ModuleSource| {
-        source
+/// What kernels are compiled for.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) terms: &'a Terms,
+    pub(super) rules: &'a Rules,
+    pub(super) region: &'a Region,
+}
+
+impl Case<'_> {
+    fn module(self, name: &str, text: &str) -> ModuleSource {
+        let (layout, terms, rules) = (self.layout, self.terms, self.rules);
+        let flag = u32::from;
+        let double = terms.precision == Precision::Double;
+        ModuleSource::new(name, text)
             .define("STAGE", layout.stage)
             .define("GROUPS", layout.groups)
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
-            .define("WRAP", u32::from(layout.wrap))
-    };
-    let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
-    let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));
+            .define("WRAP", flag(layout.wrap))
+            .define("PRECISION", terms.precision as u32)
+            .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
+            .define("MOVING", flag(rules.scale_every > 0))
+            .define("LANGEVIN", flag(terms.langevin))
+            .define("SPLIT", flag(rules.split()))
+            .define("GROUPS_OF", rules.groups())
+            .define("RESIDENT", if double { 2 } else { 4 })
+    }
+
+    /// The module that makes lists.
+    pub(super) fn rebuild(self) -> ModuleSource {
+        self.module("rebuild.cu", include_str!("../kernels/rebuild.cu"))
+    }
+
+    /// The module that uses them.
+    pub(super) fn step(self) -> ModuleSource {
+        self.with_pairs(self.module("step.cu", include_str!("../kernels/step.cu")))
+    }
+
+    /// The module that goes downhill.
+    pub(super) fn minimise(self) -> ModuleSource {
+        self.with_pairs(self.module("minimise.cu", include_str!("../kernels/minimise.cu")))
+    }
+
     // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
-    let step = with(step)
-        .define("LANGEVIN", u32::from(terms.langevin))
-        .include("pair_terms.cuh", &terms.text)
-        .option("--prec-div=false")
-        .option("--prec-sqrt=false");
-    [with(rebuild), step]
+    fn with_pairs(self, module: ModuleSource) -> ModuleSource {
+        module
+            .include("pair_terms.cuh", &self.terms.text)
+            .option("--prec-div=false")
+            .option("--prec-sqrt=false")
+    }
+
+    /// The kernels of a descent: forces and sums, then motion.
+    pub(super) fn downhill(self, device: &Device) -> Result<[OnWorld; 2], CudaError> {
+        let module = device.module(&self.minimise())?;
+        let kernels = [
+            module.kernel("debye_downhill_pull")?,
+            module.kernel("debye_downhill_move")?,
+        ];
+        kernels[0].resident_blocks(BLOCK as u32, self.step_shared())?;
+        Ok(kernels)
+    }
+
+    /// Shared memory of the kernels that use lists.
+    pub(super) fn step_shared(self) -> u32 {
+        self.layout.step_shared(self.terms.precision)
+    }
 }
 
 impl Kernels {
-    pub(super) fn new(device: &Device, layout: &Layout, terms: &Terms) -> Result<Self, CudaError> {
-        let [rebuild, step] = sources(layout, terms);
-        let (rebuild, step) = (device.module(&rebuild)?, device.module(&step)?);
+    pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
+        let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
+        let split = if case.rules.split() {
+            Some([step.kernel("debye_pull")?, step.kernel("debye_move")?])
+        } else {
+            None
+        };
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
             columns: rebuild.kernel("debye_columns")?,
@@ -132,36 +201,39 @@ impl Kernels {
             lists: rebuild.kernel("debye_lists")?,
             commit: rebuild.kernel("debye_commit")?,
             step: step.kernel("debye_step")?,
+            split,
             evaluate: step.kernel("debye_evaluate")?,
         };
         // Allows the dynamic shared memory they need.
+        let threads = BLOCK as u32;
         kernels
             .lists
-            .resident_blocks(BLOCK as u32, layout.list_shared())?;
-        kernels.step.resident_blocks(BLOCK as u32, layout.step_shared())?;
-        kernels
-            .evaluate
-            .resident_blocks(BLOCK as u32, layout.step_shared())?;
+            .resident_blocks(threads, case.layout.list_shared())?;
+        let pulls = kernels.split.as_ref().map(|[pull, _]| pull);
+        for kernel in [&kernels.step, &kernels.evaluate].into_iter().chain(pulls) {
+            kernel.resident_blocks(threads, case.step_shared())?;
+        }
         Ok(kernels)
     }
 }
 
 /// The numbers of a layout.
-pub(super) fn setup(layout: &Layout, values: &Values) -> Setup {
-    let l = values.lengths.to_array();
-    let half = 0.5 * values.buffer;
+pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
     Setup {
-        per_length: l.map(|x| 2.0_f64.powi(64) / x),
+        frame: values.region.frame(values.radius, values.cutoff),
         dt: values.dt,
+        cutoff: values.cutoff,
         seed: values.seed,
-        unit: l.map(|x| (x / 2.0_f64.powi(32)) as f32),
-        limit2: (half * half * 0.9999) as f32,
         radius2: (values.radius * values.radius) as f32,
         radius: values.radius as f32,
-        length: l.map(|x| x as f32),
         columns: layout.columns,
         reach: layout.reach,
         slots: layout.slots() as u32,
         blocks: layout.blocks as u32,
+        open: values.region.open(),
+        remove_every: rules.remove_every,
+        scale_every: rules.scale_every,
+        baths: rules.baths.len() as u32,
+        unused: 0,
     }
 }

@@ -1,8 +1,8 @@
 //! [`Layout`]: into how many columns and blocks a cell is cut, and how much room its lists get.
 
+use super::frame::Region;
 use super::unsupported;
-use crate::backend::EngineError;
-use crate::expr::Vec3;
+use crate::backend::{EngineError, Precision};
 
 /// Particles of a block; as in the kernels.
 pub(super) const BLOCK: usize = 256;
@@ -32,10 +32,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// For particles in a periodic cell of these lengths.
-    pub(super) fn new(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> Result<Self, EngineError> {
-        let n = positions.len() as f64;
-        let density = local_density(positions, lengths, radius);
+    /// For particles at these fractions of a region.
+    pub(super) fn new(fractions: &[[f64; 3]], region: &Region, radius: f64) -> Result<Self, EngineError> {
+        let (n, lengths) = (fractions.len() as f64, region.heights());
+        let density = local_density(fractions, region, radius);
         // Blocks as cubes, but not too many above each other, and columns no narrower than half the radius, so that
         // few are within reach.
         let cube = (BLOCK as f64 / density).cbrt();
@@ -62,7 +62,7 @@ impl Layout {
             .ceil()
             .clamp(1.0, most_layers) as u32;
         let stage = ((1.18 * density * around) as usize + 64)
-            .min(positions.len() + WARP)
+            .min(fractions.len() + WARP)
             .next_multiple_of(WARP);
         let layout = Self {
             columns: [nx, ny, layers],
@@ -121,25 +121,25 @@ impl Layout {
     }
 
     /// Shared memory of the kernels that use them.
-    pub(super) fn step_shared(&self) -> u32 {
-        (16 * self.stage) as u32
+    pub(super) fn step_shared(&self, precision: Precision) -> u32 {
+        let spot = if precision == Precision::Double { 32 } else { 16 };
+        (spot * self.stage) as u32
     }
 }
 
 /// The density that particles have around them, which in a droplet is not that of the cell.
-fn local_density(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> f64 {
-    let n = positions.len() as f64;
-    let volume = lengths.x * lengths.y * lengths.z;
+fn local_density(fractions: &[[f64; 3]], region: &Region, radius: f64) -> f64 {
+    let (n, lengths, volume) = (fractions.len() as f64, region.heights(), region.volume());
     let cells: [usize; 3] = std::array::from_fn(|k| ((lengths[k] / (2.0 * radius)) as usize).clamp(1, 256));
     let mut counts = vec![0_u32; cells.iter().product()];
-    let cell_of = |r: &Vec3<f64>| {
-        let at = |k: usize| ((r[k] / lengths[k] * cells[k] as f64).max(0.0) as usize).min(cells[k] - 1);
+    let cell_of = |s: &[f64; 3]| {
+        let at = |k: usize| ((s[k] * cells[k] as f64).max(0.0) as usize).min(cells[k] - 1);
         (at(2) * cells[1] + at(1)) * cells[0] + at(0)
     };
-    positions.iter().for_each(|r| counts[cell_of(r)] += 1);
-    let mean: f64 = positions
+    fractions.iter().for_each(|s| counts[cell_of(s)] += 1);
+    let mean: f64 = fractions
         .iter()
-        .map(|r| f64::from(counts[cell_of(r)]))
+        .map(|s| f64::from(counts[cell_of(s)]))
         .sum::<f64>()
         / n;
     (mean * counts.len() as f64 / volume).max(n / volume)

@@ -5,9 +5,12 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod frame;
 mod kernels;
 mod layout;
+mod minimise;
 mod resident;
+mod rules;
 mod save;
 mod state;
 mod terms;
@@ -15,17 +18,20 @@ mod terms;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use kernels::Values;
+use frame::Region;
+use kernels::{Case, Values};
 use layout::Layout;
-use resident::Resident;
+use resident::{Change, Resident, Sums};
+use rules::Rules;
 use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
-use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
+use crate::backend::{Backend, EngineError, Lists, Observation, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{Dynamics, Scheme, ThermostatKind};
+use crate::integrate::{Bath, Dynamics, Scheme};
+use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
 
 fn unsupported(what: String) -> EngineError {
@@ -45,9 +51,11 @@ pub struct CudaEngine {
     resident: RefCell<Resident>,
     cell: Cell,
     units: Units,
-    timestep: f64,
+    dynamics: Dynamics,
     langevin: bool,
     degrees_of_freedom: f64,
+    /// Thermostats; those that scale velocities work on the device.
+    baths: Vec<Bath>,
     names: Vec<String>,
     tail: TailCorrection,
     /// Species, masses, charges and molecules never change.
@@ -67,17 +75,21 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        let engine = Self::unevaluated(device, system, field, dynamics, settings)?;
-        {
-            let mut resident = engine.resident.borrow_mut();
-            resident.place(&system.particles, &engine.cell)?;
-            // Velocities are kept half a kick behind.
-            resident.settle()?;
-            resident.evaluate()?;
-            resident.kick_back()?;
-            resident.evaluate()?;
-        }
+        let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
+        engine.begin(&system.particles)?;
         Ok(engine)
+    }
+
+    /// Puts particles on the device, with the velocities of now.
+    fn begin(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        let resident = self.resident.get_mut();
+        resident.place(particles)?;
+        // Velocities are kept half a kick behind.
+        resident.settle()?;
+        resident.evaluate()?;
+        resident.kick_back()?;
+        resident.evaluate()?;
+        Ok(())
     }
 
     /// An engine that goes on from a saved state.
@@ -104,44 +116,116 @@ impl CudaEngine {
         refuse(system, field, dynamics, settings)?;
         let cutoff = field.cutoff();
         let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
-        let lengths = system.cell.heights();
-        if 2.0 * radius > lengths.x.min(lengths.y).min(lengths.z) {
-            let shortest = lengths.x.min(lengths.y).min(lengths.z);
-            return Err(unsupported(format!(
-                "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
-            )));
-        }
-        let terms = Terms::new(system, field, dynamics)?;
-        let wrapped: Vec<_> = system
-            .particles
-            .positions
-            .iter()
-            .map(|&r| system.cell.wrap(r).0)
-            .collect();
-        let layout = Layout::new(&wrapped, lengths, radius)?;
+        let Parts {
+            layout,
+            terms,
+            rules,
+            region,
+        } = Parts::new(system, field, dynamics, settings, radius)?;
         let langevin = terms.langevin;
         let values = Values {
-            lengths,
+            region,
             dt: dynamics.timestep,
             seed: dynamics.seed,
             radius,
-            buffer: radius - cutoff,
+            cutoff,
         };
         let info = device.info();
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
-            resident: RefCell::new(Resident::new(device, layout, terms, values)?),
+            resident: RefCell::new(Resident::new(device, layout, terms, rules, values)?),
             cell: system.cell,
             units: system.units,
-            timestep: dynamics.timestep,
+            dynamics: dynamics.clone(),
             langevin,
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
+            baths: Bath::all(system, dynamics),
             names: field.pairs.iter().map(|t| t.name.clone()).collect(),
             tail: field.tail_correction(system),
             particles: system.particles.clone(),
             radius,
             step: 0,
             stages: Stages::default(),
+        })
+    }
+
+    /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
+    /// removal of momentum. The changes of every group, and the thermostats after them.
+    fn ending(&self, resident: &Resident, sums: &Sums) -> Result<(Vec<Change>, Vec<Bath>), EngineError> {
+        let mut baths = self.baths.clone();
+        let states = resident.baths()?;
+        let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
+        let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
+        let scaling = baths.iter_mut().filter(|b| rules::scales(b.thermostat.kind));
+        for (g, (bath, state)) in scaling.zip(&states).enumerate() {
+            bath.given = state.given;
+            let links = state.links;
+            bath.chain.iter_mut().zip(links).for_each(|(to, from)| *to = from);
+            if self.step == 0 || self.dynamics.scheme == Scheme::Leapfrog {
+                continue;
+            }
+            let [xx, yy, zz, ..] = sums.groups[g].0;
+            let kinetic = 0.5 * (xx + yy + zz);
+            change[g].0 = if bath.chain.is_empty() {
+                bath.rescale(kinetic, dt, self.step, philox)
+            } else {
+                bath.nose_hoover_half(kinetic, dt)
+            };
+        }
+        let every = self.dynamics.remove_momentum_every;
+        if every > 0 && self.step != 0 && self.step.is_multiple_of(every) {
+            let mass: f64 = self.particles.masses.iter().sum();
+            for k in 0..3 {
+                let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
+                change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
+            }
+        }
+        Ok((change, baths))
+    }
+}
+
+/// Σ m v⊗v after a change of velocities.
+fn kinetic_tensor(sums: &Sums, change: &[Change]) -> [f64; 6] {
+    const AXES: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+    // A common velocity u is taken from all: the tensor loses P⊗u, where P is the momentum of all.
+    let momentum: [f64; 3] =
+        std::array::from_fn(|k| change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum());
+    std::array::from_fn(|k| {
+        let scaled: f64 = change
+            .iter()
+            .zip(&sums.groups)
+            .map(|(c, g)| c.0 * c.0 * g.0[k])
+            .sum();
+        let [a, b] = AXES[k];
+        scaled - change.first().map_or(0.0, |c| momentum[a] * c.1[b])
+    })
+}
+
+/// What an engine is made from.
+struct Parts {
+    layout: Layout,
+    terms: Terms,
+    rules: Rules,
+    region: Region,
+}
+
+impl Parts {
+    fn new(
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        radius: f64,
+    ) -> Result<Self, EngineError> {
+        let region = Region::around(&system.cell, &system.particles.positions, radius);
+        refuse_short(&region, radius)?;
+        let rules = Rules::new(system, dynamics, &field.tail_correction(system))?;
+        let terms = Terms::new(system, field, dynamics, &rules.group_of, settings.precision)?;
+        Ok(Self {
+            layout: Layout::new(&region.fractions(&system.particles), &region, radius)?,
+            terms,
+            rules,
+            region,
         })
     }
 }
@@ -151,11 +235,28 @@ pub(super) fn modules(
     system: &System,
     field: &ForceField,
     dynamics: &Dynamics,
-    radius: f64,
-) -> Result<[ModuleSource; 2], EngineError> {
-    let terms = Terms::new(system, field, dynamics)?;
-    let layout = Layout::new(&system.particles.positions, system.cell.heights(), radius)?;
-    Ok(kernels::sources(&layout, &terms))
+    settings: &Settings,
+) -> Result<Vec<ModuleSource>, EngineError> {
+    let parts = Parts::new(system, field, dynamics, settings, 1.16 * field.cutoff())?;
+    let case = Case {
+        layout: &parts.layout,
+        terms: &parts.terms,
+        rules: &parts.rules,
+        region: &parts.region,
+    };
+    Ok(vec![case.rebuild(), case.step(), case.minimise()])
+}
+
+/// Cells in which a pair may be within reach twice.
+fn refuse_short(region: &Region, radius: f64) -> Result<(), EngineError> {
+    let heights = region.heights();
+    let shortest = heights.x.min(heights.y).min(heights.z);
+    if 2.0 * radius > shortest {
+        return Err(unsupported(format!(
+            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
+        )));
+    }
+    Ok(())
 }
 
 /// What is not there yet.
@@ -175,36 +276,17 @@ fn refuse(
     if system.particles.is_empty() {
         return Err(EngineError::Empty);
     }
-    let cell = &system.cell;
-    no(
-        settings.precision != Precision::Mixed,
-        "single or double precision",
-    )?;
-    no(!cell.is_orthorhombic(), "triclinic cells")?;
-    no(cell.periodic() != [true; 3], "open boundaries")?;
+    dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
     no(
         bonded > 0 || !system.exclusions.is_empty(),
         "bonded terms and exclusions",
     )?;
-    no(dynamics.barostat.is_some(), "barostats")?;
-    no(
-        dynamics
-            .thermostats
-            .iter()
-            .any(|t| t.kind != ThermostatKind::Langevin),
-        "thermostats other than Langevin's",
-    )?;
-    no(
-        dynamics.remove_momentum_every > 0,
-        "the removal of momentum while running",
-    )?;
     no(
         settings.drift_tolerance.is_some(),
         "lists that may miss pairs (`drift_tolerance`)",
-    )?;
-    no(dynamics.scheme == Scheme::Leapfrog, "leapfrog")
+    )
 }
 
 impl Backend for CudaEngine {
@@ -219,6 +301,9 @@ impl Backend for CudaEngine {
         self.stages.add("steps", began);
         done?;
         self.step += steps;
+        if self.dynamics.barostat.is_some() {
+            self.cell = resident.region(&resident.frame()?).cell;
+        }
         if observe {
             let began = Instant::now();
             resident.settle()?;
@@ -228,35 +313,36 @@ impl Backend for CudaEngine {
         Ok(())
     }
 
-    fn minimise(&mut self, _: Fire, _: &mut dyn FnMut(u64) -> bool) -> Result<Minimised, EngineError> {
-        Err(unsupported("minimisation".into()))
+    fn minimise(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimised, EngineError> {
+        self.descend(fire, go_on)
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let resident = self.resident.get_mut();
+        let mut resident = self.resident.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
-        let (energies, rest) = sums.split_at(self.names.len());
-        let (virial, kinetic) = rest.split_at(6);
-        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies.iter().copied()).collect();
+        let (change, baths) = self.ending(&resident, &sums)?;
+        let kinetic = kinetic_tensor(&sums, &change);
+        let mut terms: Vec<_> = self.names.iter().cloned().zip(sums.energies).collect();
         let volume = self.cell.volume();
         if self.tail.present {
             terms.push(("tail".into(), self.tail.energy(volume)));
         }
-        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + virial[k]) / volume);
+        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + sums.virial[k]) / volume);
         if self.tail.present {
             tensor[..3]
                 .iter_mut()
                 .for_each(|p| *p += self.tail.pressure(volume));
         }
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
+        let kept = !self.langevin && self.dynamics.barostat.is_none();
         Ok(Observation {
             step: self.step,
-            time: self.step as f64 * self.timestep,
+            time: self.step as f64 * self.dynamics.timestep,
             potential: terms.iter().map(|t| t.1).sum(),
             terms,
             kinetic: energy,
-            bath: (!self.langevin).then_some(0.0),
+            bath: kept.then(|| baths.iter().map(Bath::energy).sum()),
             temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
             degrees_of_freedom: self.degrees_of_freedom,
             pressure_tensor: tensor,
@@ -265,7 +351,11 @@ impl Backend for CudaEngine {
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
-        self.resident.borrow_mut().particles(&self.particles, &self.cell)
+        let mut resident = self.resident.borrow_mut();
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        let (change, _) = self.ending(&resident, &sums)?;
+        resident.particles(&self.particles, &change)
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
@@ -307,6 +397,6 @@ impl Backend for CudaEngine {
     }
 
     fn barostat_held(&self) -> u64 {
-        0
+        u64::from(self.resident.borrow().held())
     }
 }

@@ -1,13 +1,15 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
-use crate::backend::EngineError;
 use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Graph, Shape, Stream};
+use crate::backend::{EngineError, Precision};
 use crate::expr::Vec3;
-use crate::system::{Cell, Particles};
+use crate::system::Particles;
 
-use super::arrays::{Arrays, Numbers, world};
-use super::kernels::{Control, Kernels, Setup, Values, World, setup};
+use super::arrays::{self, Arrays, Numbers, world};
+use super::frame::{Frame, Region};
+use super::kernels::{Case, Control, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
+use super::rules::{DeviceBath, Fire, Rules};
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
 
@@ -16,44 +18,63 @@ pub(super) struct Resident {
     device: Device,
     stream: Stream,
     pub(super) layout: Layout,
-    terms: Terms,
-    values: Values,
+    pub(super) terms: Terms,
+    pub(super) rules: Rules,
+    pub(super) values: Values,
     setup: Setup,
     kernels: Kernels,
     arrays: Arrays,
     world: Bundle<World>,
     control: Buffer<Control>,
-    numbers: Numbers,
+    pub(super) numbers: Numbers,
     /// A new list if needed, and this many steps.
     steps_of_graph: u32,
     graph: Option<Graph>,
     rebuild: Option<Graph>,
     last: Control,
-    pair_terms: usize,
 }
+
+/// Sums over all particles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) energies: Vec<f64>,
+    pub(super) virial: [f64; 6],
+    /// Σ m v⊗v and Σ m v of every group.
+    pub(super) groups: Vec<([f64; 6], [f64; 3])>,
+}
+
+/// What happens to the velocities of a group: v becomes v × factor − shift.
+pub(super) type Change = (f64, [f64; 3]);
 
 impl Resident {
     pub(super) fn new(
         device: &Device,
         layout: Layout,
         terms: Terms,
+        rules: Rules,
         values: Values,
     ) -> Result<Self, EngineError> {
-        let stream = device.stream()?;
-        let pair_terms = terms.count;
-        let kernels = Kernels::new(device, &layout, &terms)?;
-        let arrays = Arrays::new(device, &layout, pair_terms)?;
-        let numbers = Numbers::new(device, &terms)?;
+        let case = Case {
+            layout: &layout,
+            terms: &terms,
+            rules: &rules,
+            region: &values.region,
+        };
+        let kernels = Kernels::new(device, case)?;
+        let arrays = Arrays::new(device, case)?;
+        let frame = values.region.frame(values.radius, values.cutoff);
+        let numbers = Numbers::new(device, &terms, &rules, frame)?;
         let control = device.upload(&[Control::default()])?;
         Ok(Self {
-            setup: setup(&layout, &values),
+            setup: setup(&layout, &values, &rules),
             world: world(&control, &arrays, &numbers),
             control,
             numbers,
+            stream: device.stream()?,
             device: device.clone(),
-            stream,
             layout,
             terms,
+            rules,
             values,
             kernels,
             arrays,
@@ -61,12 +82,24 @@ impl Resident {
             graph: None,
             rebuild: None,
             last: Control::default(),
-            pair_terms,
         })
+    }
+
+    fn case(&self) -> Case<'_> {
+        Case {
+            layout: &self.layout,
+            terms: &self.terms,
+            rules: &self.rules,
+            region: &self.values.region,
+        }
     }
 
     pub(super) fn builds(&self) -> u32 {
         self.last.builds
+    }
+
+    pub(super) fn held(&self) -> u32 {
+        self.last.held
     }
 
     pub(super) fn pairs(&self) -> usize {
@@ -78,8 +111,8 @@ impl Resident {
     }
 
     /// Puts particles into slots in their own order; the list is stale.
-    pub(super) fn place(&mut self, particles: &Particles, cell: &Cell) -> Result<(), EngineError> {
-        let n = particles.len();
+    pub(super) fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        let (n, region) = (particles.len(), self.values.region);
         let slots = self.layout.slots();
         let (mut pos, mut low) = (vec![0_u32; 4 * slots], vec![0_u32; 3 * slots]);
         let (mut velocities, mut images) = (vec![0.0; 3 * slots], vec![0_i32; 3 * slots]);
@@ -88,8 +121,8 @@ impl Resident {
             pos[4 * slot + 3] = NOBODY;
         }
         for i in 0..n {
-            let (inside, shift) = cell.wrap(particles.positions[i]);
-            let s = cell.fractional(inside);
+            let (inside, shift) = region.cell.wrap(particles.positions[i]);
+            let s = region.fractional(inside);
             for k in 0..3 {
                 let at = fraction(s[k]);
                 pos[4 * i + k] = (at >> 32) as u32;
@@ -110,18 +143,26 @@ impl Resident {
         self.last = Control {
             stale: 1,
             blocks: n.div_ceil(BLOCK) as u32,
+            split: u32::from(self.rules.needs_sums(0)),
             ..Control::default()
         };
         Ok(self.write_control()?)
     }
 
+    fn is(&self, precision: Precision) -> bool {
+        self.terms.precision == precision
+    }
+
     /// Puts a state into the first half of everything.
     pub(super) fn upload(&mut self, state: &State) -> Result<(), CudaError> {
-        let slots = self.layout.slots();
+        let (slots, single) = (self.layout.slots(), self.is(Precision::Single));
         let (a, s) = (&mut self.arrays, &self.stream);
         s.upload(&state.pos, a.pos.part_mut(0..4 * slots))?;
-        s.upload(&state.low, a.low.part_mut(0..3 * slots))?;
-        s.upload(&state.velocities, a.velocities.part_mut(0..3 * slots))?;
+        if !single {
+            s.upload(&state.low, a.low.part_mut(0..3 * slots))?;
+        }
+        let velocities = arrays::words(&state.velocities, !single);
+        s.upload(&velocities, a.velocities.part_mut(0..velocities.len()))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
         s.synchronise()
@@ -130,17 +171,49 @@ impl Resident {
     /// The state as it is now.
     pub(super) fn download(&mut self) -> Result<State, CudaError> {
         self.read_control()?;
-        let slots = self.layout.slots();
+        let (slots, single) = (self.layout.slots(), self.is(Precision::Single));
         let (a, s) = (&self.arrays, &self.stream);
         let (p, h) = (self.last.parity as usize, self.last.side as usize);
         let half = |which: usize, length: usize| which * length..(which + 1) * length;
+        let of_low = if self.is(Precision::Double) { p } else { h };
+        let words = if single { 3 } else { 6 } * slots;
         Ok(State {
             pos: s.download_part(a.pos.part(half(p, 4 * slots)))?,
-            low: s.download_part(a.low.part(half(h, 3 * slots)))?,
-            velocities: s.download_part(a.velocities.part(half(h, 3 * slots)))?,
+            low: if single {
+                vec![0; 3 * slots]
+            } else {
+                s.download_part(a.low.part(half(of_low, 3 * slots)))?
+            },
+            velocities: arrays::numbers(&s.download_part(a.velocities.part(half(h, words)))?, !single),
             images: s.download_part(a.images.part(half(h, 3 * slots)))?,
             ids: s.download_part(a.ids.part(half(h, slots)))?,
         })
+    }
+
+    /// The cell as a barostat left it, and what velocities are yet to be multiplied with.
+    pub(super) fn frame(&self) -> Result<Frame, CudaError> {
+        let frames = self.stream.download(&self.numbers.frame)?;
+        Ok(frames
+            .first()
+            .copied()
+            .unwrap_or_else(|| self.values.region.frame(1.0, 1.0)))
+    }
+
+    /// Thermostats as they are now.
+    pub(super) fn baths(&self) -> Result<Vec<DeviceBath>, CudaError> {
+        let mut baths = self.stream.download(&self.numbers.baths)?;
+        baths.truncate(self.rules.baths.len());
+        Ok(baths)
+    }
+
+    /// Sets the cell and the thermostats, after a restart or because the region grew.
+    pub(super) fn set_frame(&mut self, frame: Frame) -> Result<(), CudaError> {
+        self.stream.upload(&[frame], self.numbers.frame.all_mut())
+    }
+
+    pub(super) fn set_baths(&mut self, baths: &[DeviceBath]) -> Result<(), CudaError> {
+        let part = self.numbers.baths.part_mut(0..baths.len());
+        self.stream.upload(baths, part)
     }
 
     pub(super) fn write_control(&mut self) -> Result<(), CudaError> {
@@ -220,6 +293,12 @@ impl Resident {
                 particle: self.last.lost - 1,
             });
         }
+        if self.last.torn != 0 {
+            return Err(EngineError::Cell {
+                step: self.last.step,
+                why: "its pressure cannot be followed".into(),
+            });
+        }
         if self.last.overflow != 0 {
             self.grow()?;
         }
@@ -227,9 +306,13 @@ impl Resident {
     }
 
     fn grow(&mut self) -> Result<(), EngineError> {
-        let state = self.download()?;
-        let layout = self.layout.grown(self.last.needed)?;
+        let mut state = self.download()?;
         let old = self.layout.slots();
+        let layout = if self.last.needed[7] > 0 {
+            self.other_region(&mut state)?
+        } else {
+            self.layout.grown(self.last.needed)?
+        };
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
         self.last = Control {
@@ -237,10 +320,40 @@ impl Resident {
             target: self.last.target,
             stale: 1,
             blocks: self.last.blocks,
+            split: self.last.split,
             builds: self.last.builds,
+            held: self.last.held,
             ..Control::default()
         };
         Ok(self.write_control()?)
+    }
+
+    /// A layout for a cell that changed too much, or for particles that left the region: then theirs is a larger one.
+    fn other_region(&mut self, state: &mut State) -> Result<Layout, EngineError> {
+        let (old, radius) = (self.values.region, self.values.radius);
+        let slots = self.layout.slots();
+        let used: Vec<usize> = state.used(&self.last).map(|(slot, _)| slot).collect();
+        if old.open() == 0 {
+            let mut frame = self.frame()?;
+            self.values.region = old.followed(&frame);
+            super::refuse_short(&self.values.region, radius)?;
+            let half = 0.5 * (radius - self.values.cutoff);
+            frame.limit2 = (half * half * 0.9999) as f32;
+            self.set_frame(frame)?;
+        } else {
+            let positions: Vec<_> = used
+                .iter()
+                .map(|&slot| old.position(state.fractions(slot, slots)))
+                .collect();
+            let region = Region::around(&old.cell, &positions, radius);
+            for (&slot, &r) in used.iter().zip(&positions) {
+                state.put(slot, slots, region.fractional(r));
+            }
+            self.values.region = region;
+            self.set_frame(region.frame(radius, self.values.cutoff))?;
+        }
+        let fractions: Vec<_> = used.iter().map(|&slot| state.fractions(slot, slots)).collect();
+        Layout::new(&fractions, &self.values.region, radius)
     }
 
     fn capture(&mut self, steps: u32) -> Result<Graph, CudaError> {
@@ -274,8 +387,16 @@ impl Resident {
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
-        let shape = self.blocks(self.layout.step_shared());
-        self.kernels.step.launch(s, shape, (&self.world, self.setup))
+        let shape = self.blocks(self.case().step_shared());
+        let given = || (&self.world, self.setup);
+        if self.rules.baths.is_empty() {
+            self.kernels.step.launch(s, shape, given())?;
+        }
+        if let Some([pull, moves]) = &self.kernels.split {
+            pull.launch(s, shape, given())?;
+            moves.launch(s, self.blocks(0), given())?;
+        }
+        Ok(())
     }
 
     /// A thread for every slot, with so much shared memory.
@@ -283,19 +404,29 @@ impl Resident {
         Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(shared)
     }
 
-    /// Forces; energies by term, virial and Σ m v⊗v. The list must be good.
-    pub(super) fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
-        let shape = self.blocks(self.layout.step_shared());
+    /// Forces, energies by term, virial and what velocities sum to. The list must be good.
+    pub(super) fn evaluate(&mut self) -> Result<Sums, EngineError> {
+        let shape = self.blocks(self.case().step_shared());
         let given = (&self.world, self.setup);
         self.kernels.evaluate.launch(&self.stream, shape, given)?;
-        let width = self.pair_terms + 12;
+        let (terms, groups) = (self.terms.count, self.rules.groups());
+        let width = terms + 6 + 9 * groups;
         let used = self.last.blocks as usize * width;
         let parts = self.stream.download_part(self.arrays.partial.part(0..used))?;
-        let mut sums = vec![0.0; width];
+        let mut all = vec![0.0; width];
         for block in parts.chunks_exact(width) {
-            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+            all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
-        Ok(sums)
+        let of_group = |g: usize| {
+            let first = terms + 6 + 9 * g;
+            let tensor = std::array::from_fn(|k| all[first + k]);
+            (tensor, std::array::from_fn(|k| all[first + 6 + k]))
+        };
+        Ok(Sums {
+            energies: all[..terms].to_vec(),
+            virial: std::array::from_fn(|k| all[terms + k]),
+            groups: (0..groups).map(of_group).collect(),
+        })
     }
 
     /// Takes half a kick from the velocities: from those of now to those that are kept.
@@ -308,42 +439,54 @@ impl Resident {
             if kind == NOBODY || slot >= self.last.blocks as usize * BLOCK {
                 continue;
             }
-            let inverse_mass = self.terms.kinds[4 * kind as usize];
+            let inverse_mass = self.terms.kinds[kind as usize].inverse_mass;
             for k in 0..3 {
                 let at = k * slots + slot;
                 state.velocities[at] -= 0.5 * self.values.dt * inverse_mass * forces[at];
             }
         }
-        let half = self.last.side as usize * 3 * slots;
-        let to = self.arrays.velocities.part_mut(half..half + 3 * slots);
-        self.stream.upload(&state.velocities, to)?;
+        let words = arrays::words(&state.velocities, !self.is(Precision::Single));
+        let half = self.last.side as usize * words.len();
+        let to = self.arrays.velocities.part_mut(half..half + words.len());
+        self.stream.upload(&words, to)?;
         Ok(self.stream.synchronise()?)
     }
 
-    /// Particles as they are now, in the order of the input.
-    pub(super) fn particles(&mut self, like: &Particles, cell: &Cell) -> Result<Particles, EngineError> {
-        self.settle()?;
-        self.evaluate()?;
-        let state = self.download()?;
+    /// Particles as they are now, in the order of the input. `change` is what has yet to happen to the velocities of
+    /// every group.
+    pub(super) fn particles(
+        &mut self,
+        like: &Particles,
+        change: &[Change],
+    ) -> Result<Particles, EngineError> {
+        let (state, frame) = (self.download()?, self.frame()?);
         let forces = self.stream.download(&self.arrays.forces)?;
         let slots = self.layout.slots();
+        let region = self.region(&frame);
         let mut out = like.clone();
         out.images.resize(like.len(), [0; 3]);
         for (slot, &id) in state.used(&self.last) {
             let i = id as usize;
-            let inverse_mass = self.terms.kinds[4 * state.pos[4 * slot + 3] as usize];
-            let s: [f64; 3] = std::array::from_fn(|k| {
-                let at = u64::from(state.pos[4 * slot + k]) << 32 | u64::from(state.low[k * slots + slot]);
-                at as f64 / 2.0_f64.powi(64)
-            });
-            out.positions[i] = cell.position(Vec3::from(s));
+            let kind = &self.terms.kinds[state.pos[4 * slot + 3] as usize];
+            let (factor, shift) = change[kind.group as usize];
+            out.positions[i] = region.position(state.fractions(slot, slots));
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * slots + slot;
-                state.velocities[at] + 0.5 * self.values.dt * inverse_mass * forces[at]
+                let kept = state.velocities[at] * frame.pending[k];
+                (kept + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
             out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
         }
         Ok(out)
+    }
+
+    /// The region as a barostat left it.
+    pub(super) fn region(&self, frame: &Frame) -> Region {
+        if self.rules.scale_every > 0 {
+            self.values.region.followed(frame)
+        } else {
+            self.values.region
+        }
     }
 
     /// Forces in the order of the input.
@@ -358,6 +501,44 @@ impl Resident {
             out[id as usize] = Vec3::from(std::array::from_fn(|k| forces[k * slots + slot]));
         }
         Ok(out)
+    }
+
+    /// How a descent begins.
+    pub(super) fn set_fire(&mut self, fire: Fire) -> Result<(), CudaError> {
+        self.stream.upload(&[fire], self.numbers.fire.all_mut())
+    }
+
+    /// The number of the step, which a descent has used for itself.
+    pub(super) fn set_step(&mut self, step: u64) -> Result<(), CudaError> {
+        self.read_control()?;
+        (self.last.step, self.last.target) = (step, step);
+        self.last.split = u32::from(self.rules.needs_sums(step));
+        self.write_control()
+    }
+
+    /// Steps downhill until a target, or until they reach the tolerance.
+    pub(super) fn descend(&mut self, target: u64) -> Result<(), EngineError> {
+        self.read_control()?;
+        self.last.target = target;
+        self.write_control()?;
+        while self.last.step < target {
+            let before = self.last.step;
+            self.settle()?;
+            // Kept by the device once they are compiled; growing changes them.
+            let kernels = self.case().downhill(&self.device)?;
+            let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
+            for _ in before..target {
+                kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
+                kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
+            }
+            stream.synchronise()?;
+            self.read_control()?;
+            self.check()?;
+            if self.last.target == self.last.step {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What the list was made from: positions, the column of each block, and where columns begin.
@@ -399,9 +580,10 @@ impl Resident {
         self.graph = None;
         self.rebuild = None;
         self.layout = layout;
-        self.setup = setup(&layout, &self.values);
-        self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
-        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        self.setup = setup(&layout, &self.values, &self.rules);
+        self.kernels = Kernels::new(&self.device, self.case())?;
+        // The old arrays go first: both need not fit.
+        self.arrays = Arrays::new(&self.device, self.case())?;
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! The state on a device as bytes, and back.
 
 use super::CudaEngine;
-use super::kernels::Control;
+use super::frame::{Frame, Region};
+use super::kernels::{Control, Values};
 use super::layout::Layout;
+use super::rules::DeviceBath;
 use super::state::State;
 use crate::backend::EngineError;
 use crate::run::codec::{CodecError, Reader, Writer};
@@ -16,8 +18,14 @@ impl CudaEngine {
         let source = resident.list_source()?;
         let mut w = Writer::new();
         w.u64(self.step);
-        let Control { blocks, builds, .. } = *resident.control_mut();
-        w.u32s(&[blocks, builds]);
+        let Control {
+            blocks, builds, held, ..
+        } = *resident.control_mut();
+        w.u32s(&[blocks, builds, held]);
+        let region = resident.values.region;
+        w.f64s(&[region.begin, region.length].concat());
+        w.u32s(bytemuck::cast_slice(&[resident.frame()?]));
+        w.u32s(bytemuck::cast_slice(&resident.baths()?));
         let l = resident.layout;
         let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near, usize::from(l.wrap)].map(|x| x as u32);
         w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..]].concat());
@@ -31,8 +39,9 @@ impl CudaEngine {
     }
 
     pub(super) fn restore(&mut self, saved: &[u8]) -> Result<(), EngineError> {
-        let (step, head, layout, state, source) = read(saved).map_err(|e| EngineError::Restore(e.0))?;
+        let read = read(saved).map_err(|e| EngineError::Restore(e.0))?;
         let resident = self.resident.get_mut();
+        let (state, source, layout) = (&read.state, &read.source, read.layout);
         let slots = layout.slots();
         let fits = state.pos.len() == 4 * slots
             && state.low.len() == 3 * slots
@@ -42,32 +51,73 @@ impl CudaEngine {
             && source[0].len() == 4 * slots
             && source[1].len() == layout.blocks
             && source[2].len() == (layout.columns[0] * layout.columns[1]) as usize + 1
-            && head[0] as usize <= layout.blocks;
+            && read.baths.len() == resident.rules.baths.len()
+            && read.head[0] as usize <= layout.blocks;
         if !fits {
             return Err(EngineError::Restore("its arrays are of different lengths".into()));
         }
+        resident.values.region.begin = read.region[0];
+        resident.values.region.length = read.region[1];
+        let region = resident.region(&read.frame);
+        resident.values.region = region;
+        self.cell = region.cell;
         resident.relayout(layout)?;
-        resident.upload(&state)?;
+        resident.upload(state)?;
+        resident.set_baths(&read.baths)?;
         *resident.control_mut() = Control {
-            step,
-            target: step,
-            blocks: head[0],
-            builds: head[1],
+            step: read.step,
+            target: read.step,
+            blocks: read.head[0],
+            builds: read.head[1],
+            held: read.head[2],
+            split: u32::from(resident.rules.needs_sums(read.step)),
             ..Control::default()
         };
-        resident.restore_list(&source)?;
+        // The list is that of the cell it was made in.
+        resident.set_frame(made_in(&region, &read.frame, &resident.values))?;
+        resident.restore_list(source)?;
+        resident.set_frame(read.frame)?;
         resident.evaluate()?;
-        self.step = step;
+        self.step = read.step;
         Ok(())
     }
 }
 
-type Saved = (u64, [u32; 2], Layout, State, [Vec<u32>; 3]);
+/// The frame of the list: that before the changes since.
+fn made_in(region: &Region, now: &Frame, values: &Values) -> Frame {
+    let [x, y, z] = now.scale;
+    let mut then = *now;
+    for (length, scale) in then.cell.iter_mut().zip([x, y, z, x, x, y]) {
+        *length /= scale;
+    }
+    let region = if region.open() == 0 {
+        region.followed(&then)
+    } else {
+        *region
+    };
+    region.frame(values.radius, values.cutoff)
+}
+
+/// What was saved.
+struct Saved {
+    step: u64,
+    head: [u32; 3],
+    region: [[f64; 3]; 2],
+    frame: Frame,
+    baths: Vec<DeviceBath>,
+    layout: Layout,
+    state: State,
+    source: [Vec<u32>; 3],
+}
 
 fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
     let step = r.u64()?;
     let head = fixed(&r.u32s()?)?;
+    let [a, b, c, d, e, f] = fixed(&r.f64s()?)?;
+    let frame = words(&r.u32s()?)?;
+    let frame = fixed::<_, 1>(&frame)?[0];
+    let baths = words(&r.u32s()?)?;
     let l: [u32; 11] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
     let layout = Layout {
@@ -87,11 +137,32 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
         ids: r.u32s()?,
     };
-    Ok((step, head, layout, state, [r.u32s()?, r.u32s()?, r.u32s()?]))
+    Ok(Saved {
+        step,
+        head,
+        region: [[a, b, c], [d, e, f]],
+        frame,
+        baths,
+        layout,
+        state,
+        source: [r.u32s()?, r.u32s()?, r.u32s()?],
+    })
 }
 
-fn fixed<const N: usize>(values: &[u32]) -> Result<[u32; N], CodecError> {
+fn fixed<T: Copy, const N: usize>(values: &[T]) -> Result<[T; N], CodecError> {
     values
         .try_into()
         .map_err(|_| CodecError(format!("{} numbers where {N} were expected", values.len())))
+}
+
+/// Structures from their words.
+fn words<T: bytemuck::Pod>(values: &[u32]) -> Result<Vec<T>, CodecError> {
+    if !size_of_val(values).is_multiple_of(size_of::<T>()) {
+        return Err(CodecError(format!("{} words of a structure", values.len())));
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    Ok(bytes
+        .chunks_exact(size_of::<T>())
+        .map(bytemuck::pod_read_unaligned)
+        .collect())
 }

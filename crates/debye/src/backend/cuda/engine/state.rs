@@ -26,6 +26,23 @@ impl State {
             .filter(|(slot, _)| self.pos[4 * slot + 3] != NOBODY)
     }
 
+    /// Where the particle of a slot is, as fractions of the region.
+    pub(super) fn fractions(&self, slot: usize, slots: usize) -> [f64; 3] {
+        std::array::from_fn(|k| {
+            let at = u64::from(self.pos[4 * slot + k]) << 32 | u64::from(self.low[k * slots + slot]);
+            at as f64 / 2.0_f64.powi(64)
+        })
+    }
+
+    /// Puts it there.
+    pub(super) fn put(&mut self, slot: usize, slots: usize, fractions: [f64; 3]) {
+        for (k, s) in fractions.into_iter().enumerate() {
+            let at = fraction(s);
+            self.pos[4 * slot + k] = (at >> 32) as u32;
+            self.low[k * slots + slot] = at as u32;
+        }
+    }
+
     /// The same in arrays of another number of slots.
     pub(super) fn moved(&self, old: usize, new: usize) -> Self {
         fn each<T: Copy>(from: &[T], parts: usize, old: usize, new: usize, nothing: T) -> Vec<T> {

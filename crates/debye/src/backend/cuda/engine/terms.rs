@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::unsupported;
-use crate::backend::EngineError;
+use crate::backend::{EngineError, Precision};
 use crate::expr::CudaReal;
 use crate::forces::{ForceField, PairRow, PairTerm};
 use crate::integrate::{Dynamics, ThermostatKind};
@@ -21,12 +21,15 @@ const MOST_KINDS: usize = 128;
 /// Numbers of a kind of particle; as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Kind {
-    inverse_mass: f64,
+pub(super) struct Kind {
+    pub(super) inverse_mass: f64,
     keep: f64,
     noise: f64,
     mass: f64,
+    pub(super) group: u32,
+    unused: u32,
 }
+crate::cuda_struct!(Kind);
 
 /// What the kernels need to know of particles and forces.
 #[derive(Debug)]
@@ -34,21 +37,28 @@ pub(super) struct Terms {
     /// The kind of each particle: species, charge and mass.
     pub(super) kind_of: Vec<u32>,
     /// Numbers of each kind.
-    pub(super) kinds: Vec<f64>,
+    pub(super) kinds: Vec<Kind>,
     /// Rows of the pair terms by kinds; empty if they are in the text.
-    pub(super) parameters: Vec<f32>,
+    pub(super) parameters: Vec<f64>,
     /// Tables of all terms, one after another.
-    pub(super) tables: Vec<f32>,
+    pub(super) tables: Vec<f64>,
     /// `pair_terms.cuh`.
     pub(super) text: String,
     /// How many pair terms there are.
     pub(super) count: usize,
     /// Whether there is a Langevin thermostat.
     pub(super) langevin: bool,
+    pub(super) precision: Precision,
 }
 
 impl Terms {
-    pub(super) fn new(system: &System, field: &ForceField, dynamics: &Dynamics) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        group_of: &[u32],
+        precision: Precision,
+    ) -> Result<Self, EngineError> {
         let p = &system.particles;
         let mut known: HashMap<(u32, u64, u64), u32> = HashMap::new();
         let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
@@ -77,6 +87,7 @@ impl Terms {
                 let bath = dynamics
                     .thermostats
                     .iter()
+                    .filter(|t| t.kind == ThermostatKind::Langevin)
                     .find(|t| t.species.is_empty() || t.species.contains(&species));
                 let (keep, noise) = bath.map_or((1.0, 0.0), |t| {
                     let keep = (-dynamics.timestep / t.time).exp();
@@ -88,34 +99,49 @@ impl Terms {
                     keep,
                     noise,
                     mass,
+                    group: group_of[species as usize],
+                    unused: 0,
                 }
             })
             .collect();
         let mut terms = Self {
             kind_of,
-            kinds: bytemuck::cast_slice(&kinds).to_vec(),
+            kinds,
             parameters: Vec::new(),
             tables: Vec::new(),
             text: String::new(),
             count: field.pairs.len(),
             langevin,
+            precision,
         };
         terms.write(field, &distinct);
         Ok(terms)
     }
 
     fn write(&mut self, field: &ForceField, kinds: &[(u32, f64, f64)]) {
-        let rows: Vec<Vec<[f32; COLUMNS]>> =
+        let real = if self.precision == Precision::Double {
+            CudaReal::Double
+        } else {
+            CudaReal::Float
+        };
+        let rows: Vec<Vec<[f64; COLUMNS]>> =
             field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
         let (mut functions, mut body) = (String::new(), String::new());
         for (number, term) in field.pairs.iter().enumerate() {
             let tape = term.family.tape(term.truncation.kind());
-            functions += &tape.to_cuda(&format!("term_{number}"), CudaReal::Float);
+            functions += &tape.to_cuda(&format!("term_{number}"), real);
             let rows = &rows[number];
             let uniform = rows.iter().all(|row| row == &rows[0]);
             let value = |k: usize| {
                 if uniform {
-                    format!("__uint_as_float(0x{:08x}u)", rows[0][k].to_bits())
+                    match real {
+                        CudaReal::Float => {
+                            format!("__uint_as_float(0x{:08x}u)", (rows[0][k] as f32).to_bits())
+                        }
+                        CudaReal::Double => {
+                            format!("__longlong_as_double(0x{:016x}ll)", rows[0][k].to_bits())
+                        }
+                    }
                 } else {
                     format!("row[{k}]")
                 }
@@ -125,7 +151,7 @@ impl Terms {
                 let begin = self.parameters.len();
                 let _ = writeln!(
                     body,
-                    "        const f32* row = parameters + {begin} + (own * {}u + other) * {COLUMNS}u;",
+                    "        const real* row = parameters + {begin} + (own * {}u + other) * {COLUMNS}u;",
                     kinds.len()
                 );
                 self.parameters.extend(rows.iter().flatten());
@@ -134,37 +160,37 @@ impl Terms {
             arguments.extend((2..COLUMNS).map(value));
             if tape.tables() > 0 {
                 arguments.push(format!("tables + {}", self.tables.len()));
-                arguments.push(format!("{}", term.table.f32s().len()));
-                self.tables.extend_from_slice(term.table.f32s());
+                arguments.push(format!("{}", term.table.f64s().len()));
+                self.tables.extend_from_slice(term.table.f64s());
             }
             arguments.extend(["energy".into(), "derivative".into()]);
             let _ = writeln!(
                 body,
-                "        f32 energy, derivative;\n        term_{number}({});",
+                "        real energy, derivative;\n        term_{number}({});",
                 arguments.join(", ")
             );
             let _ = writeln!(
                 body,
-                "        const bool inside = r2 < {};\n        const f32 factor = {};",
+                "        const bool inside = r2 < {};\n        const real factor = {};",
                 value(0),
                 value(1)
             );
             let _ = writeln!(
                 body,
-                "        energies[{number}] = inside ? energy * factor : 0.0f;\n        slope += inside ? derivative * factor : 0.0f;\n    }}"
+                "        energies[{number}] = inside ? energy * factor : real(0);\n        slope += inside ? derivative * factor : real(0);\n    }}"
             );
         }
         let count = self.count;
         self.text = format!(
-            "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
-__device__ __forceinline__ void debye_pair(f32 r2, u32 own, u32 other, const f32* parameters, const f32* tables,
-                                           f32 (&energies)[TERMS], f32& slope)
+            "#pragma once\n#include \"engine.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
+__device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const real* parameters, const real* tables,
+                                           real (&energies)[TERMS], real& slope)
 {{
     (void)own;
     (void)other;
     (void)parameters;
     (void)tables;
-    slope = 0.0f;
+    slope = real(0);
 {body}}}
 "
         );
@@ -178,7 +204,7 @@ __device__ __forceinline__ void debye_pair(f32 r2, u32 own, u32 other, const f32
     }
 }
 
-fn rows(term: &PairTerm, field: &ForceField, kinds: &[(u32, f64, f64)]) -> Vec<[f32; COLUMNS]> {
+fn rows(term: &PairTerm, field: &ForceField, kinds: &[(u32, f64, f64)]) -> Vec<[f64; COLUMNS]> {
     let species = (term.rows.len() as f64).sqrt().round() as u32;
     let row = |a: &(u32, f64, f64), b: &(u32, f64, f64)| {
         let PairRow {
@@ -196,7 +222,7 @@ fn rows(term: &PairTerm, field: &ForceField, kinds: &[(u32, f64, f64)]) -> Vec<[
             .into_iter()
             .chain(coefficients.iter().copied())
             .chain(truncation.iter().copied());
-        std::array::from_fn(|_| numbers.next().unwrap_or(0.0) as f32)
+        std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
     };
     kinds
         .iter()

@@ -1,9 +1,12 @@
 // What the kernels of a simulation share: how positions are kept, and the few words that steer a run.
 //
-// A coordinate is a fraction of the cell as a 64-bit whole number; its upper half is in `pos` (x, y, z and the kind of
+// A coordinate is a fraction of the frame as a 64-bit whole number; its upper half is in `pos` (x, y, z and the kind of
 // particle), its lower half in `low`. Differences wrap around as the cell does, so that the nearest image needs no
 // branch, and they are exact wherever in the cell they are taken. Particles stand in slots, 256 to a block, blocks in
 // columns of the cell; a slot without a particle has the kind NOBODY.
+//
+// Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
+// because a barostat changes it).
 #pragma once
 #include "prelude.cuh"
 
@@ -17,21 +20,48 @@ constexpr u32 NOBODY = 0xffffffffu;
 #define OUT_OF_REACH 1e9f
 #endif
 
+// Pairs are computed with `real`, motion with `speed`, on coordinates of type `whole`.
+#if PRECISION == 2
+using real = f64;
+#else
+using real = f32;
+#endif
+#if PRECISION == 0
+using speed = f32;
+using whole = u32;
+#else
+using speed = f64;
+using whole = u64;
+#endif
+
+// The cell, or where that is open a box around all particles. Matrices are triangular: ax by cz bx cx cy.
+struct Frame {
+    f64 cell[6];
+    f64 per_length[6]; // its inverse, in whole coordinates of 64 bits
+    f64 pending[3];    // factors that velocities are yet to be multiplied with
+    f64 scale[3];      // by how much it has changed since the list
+    f32 unit[6];       // lengths per unit of the upper halves
+    f32 height[3];     // between opposite faces
+    f32 limit2;        // a particle that moved farther than the root of this makes the list stale
+};
+
 // What does not change while a graph is replayed.
 struct Setup {
-    f64 per_length[3]; // whole coordinates per length
+    Frame frame;
     f64 dt;
+    f64 cutoff;
     u64 seed;
-    f32 unit[3];  // lengths per unit of the upper halves
-    f32 limit2;   // a particle that moved farther than the root of this makes the list stale
-    f32 radius2;  // of the lists
+    f32 radius2; // of the lists
     f32 radius;
-    f32 length[3]; // of the cell
     u32 nx, ny;   // columns
     u32 nz;       // layers of a column, for the sort
     u32 reach_x, reach_y;
     u32 slots;    // of all blocks there is room for
     u32 blocks;
+    u32 open;     // a bit for every axis that ends
+    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
+    u32 baths;    // thermostats that scale velocities
+    u32 unused;
 };
 
 // Words in device memory that steer a run. Kernels read them first and may return at once.
@@ -44,12 +74,17 @@ struct Control {
     u32 overflow;  // a list did not fit: nothing more happens until the host has made room
     u32 lost;      // 1 + a particle that is nowhere
     u32 blocks;    // blocks in use
+    u32 split;     // the next step needs sums over all particles
+    u32 torn;      // the cell cannot be followed
     u32 moved;     // someone moved too far in this step
     u32 finished;  // blocks of this step that are done
     u32 building;  // a list is being made
     u32 builds;    // lists made
-    u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping
+    u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping, frame
     u32 pairs[2];  // pairs listed, low and high word
+    u32 farthest;  // square of the longest way since the list, as bits
+    u32 held;      // how often a barostat was held back
+    f64 virial[3]; // of the beginning of a step that changes the cell
 };
 
 // The box of a block or of a warp's share of it: middle (upper halves) and half sizes, negative if nobody is in it.
@@ -58,26 +93,42 @@ struct Box {
     u32 column;
     f32 half[3];
     u32 unused;
+#if TRICLINIC
+    f32 slab[4]; // half sizes between faces along a, b, c
+#endif
 };
 
 struct Place {
     f32 x, y, z;
 };
 
-// What belongs to a kind of particle: inverse mass, and for Langevin dynamics what is kept and what is added.
+// A staged particle.
+struct alignas(4 * sizeof(real)) Spot {
+    real x, y, z;
+    u32 kind;
+};
+
+// What belongs to a kind of particle: inverse mass, what Langevin dynamics keeps and adds, and its group.
 struct Kind {
     f64 inverse_mass;
     f64 keep;
     f64 noise;
     f64 mass;
+    u32 group;
+    u32 unused;
 };
+
+struct Bath;
+struct Rules;
+struct Group;
+struct Fire;
 
 // Everything in device memory. Arrays marked * are there twice, one half after the other: `half_of` picks one.
 struct World {
     Control* control;
     uint4* pos;        // * upper halves and kinds, by Control::parity
-    u32* low;          // * lower halves, axis by axis, by Control::side like all that follow
-    f64* velocities;   // * axis by axis
+    u32* low;          // * lower halves, axis by axis, by `low_half`
+    speed* velocities; // * axis by axis, by Control::side like all that follow
     u32* ids;          // *
     i32* images;       // * axis by axis
     uint4* reference;  // positions the list was made from
@@ -94,49 +145,144 @@ struct World {
     u32* starts;
     f64* forces;
     f64* partial;
-    const f32* parameters;
-    const f32* tables;
+    const real* parameters;
+    const real* tables;
     const Kind* kinds;
+    Frame* frame;
+    Bath* baths;
+    Group* groups;
+    const Rules* rules;
+    Fire* fire;
 };
 
-// Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
-// two places may be that of another image: WRAP takes the nearest.
-__device__ __forceinline__ f32 nearest(f32 d, u32 axis, const Setup& f)
+// Everything that moves with a particle is there twice, one half after the other.
+template <class T> __device__ __forceinline__ T* half_of(T* both, u32 which, u32 length)
 {
-#if WRAP
-    return d - f.length[axis] * rintf(d / f.length[axis]);
+    return both + u64(which) * length;
+}
+
+// Lower halves move with positions where others read them, else with the particle.
+__device__ __forceinline__ u32 low_half(u32 parity, u32 side)
+{
+#if PRECISION == 2
+    (void)side;
+    return parity;
 #else
-    (void)axis;
-    (void)f;
-    return d;
+    (void)parity;
+    return side;
 #endif
 }
 
-__device__ __forceinline__ f32 apart(u32 a, u32 b, f32 unit) { return f32(i32(a - b)) * unit; }
+// What the last block of a kernel writes after all others have read it. The race check does not know that it comes last.
+#ifdef DEBYE_EMULATED
+#define STEERING(p) load_relaxed(p)
+#else
+#define STEERING(p) (*(p))
+#endif
+
+// The frame as it is now.
+__device__ __forceinline__ void follow(const World& w, Setup& f)
+{
+#if MOVING
+    static_assert(sizeof(Frame) % 8 == 0, "whole words");
+    const u64* from = reinterpret_cast<const u64*>(w.frame);
+    u64 words[sizeof(Frame) / 8];
+#pragma unroll
+    for (u32 k = 0; k < sizeof(Frame) / 8; ++k) words[k] = STEERING(from + k);
+    memcpy(&f.frame, words, sizeof(Frame));
+#else
+    (void)w;
+    (void)f;
+#endif
+}
+
+__device__ __forceinline__ f32 rounded(f32 x) { return rintf(x); }
+__device__ __forceinline__ f64 rounded(f64 x) { return rint(x); }
+__device__ __forceinline__ f32 absolute(f32 x) { return fabsf(x); }
+__device__ __forceinline__ f64 absolute(f64 x) { return fabs(x); }
+
+// Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
+// two places may be that of another image: WRAP takes the nearest of those that can be within reach.
+template <class R> __device__ __forceinline__ void nearest(R& x, R& y, R& z, const Setup& f)
+{
+#if WRAP
+    const f64* cell = f.frame.cell;
+    const R c = rounded(z / R(cell[2]));
+    z -= R(cell[2]) * c;
+#if TRICLINIC
+    y -= R(cell[5]) * c;
+    x -= R(cell[4]) * c;
+#endif
+    const R b = rounded(y / R(cell[1]));
+    y -= R(cell[1]) * b;
+#if TRICLINIC
+    x -= R(cell[3]) * b;
+#endif
+    x -= R(cell[0]) * rounded(x / R(cell[0]));
+#else
+    (void)x;
+    (void)y;
+    (void)z;
+    (void)f;
+#endif
+}
+
+// A difference in units of the upper halves as a length.
+__device__ __forceinline__ Place length_of(i32 x, i32 y, i32 z, const Setup& f)
+{
+    const f32* unit = f.frame.unit;
+#if TRICLINIC
+    const f32 a = f32(x), b = f32(y), c = f32(z);
+    return {a * unit[0] + b * unit[3] + c * unit[4], b * unit[1] + c * unit[5], c * unit[2]};
+#else
+    return {f32(x) * unit[0], f32(y) * unit[1], f32(z) * unit[2]};
+#endif
+}
 
 // Where a particle is, seen from the middle of a box.
 __device__ __forceinline__ Place seen_from(const u32 (&middle)[3], uint4 p, const Setup& f)
 {
-    return {apart(p.x, middle[0], f.unit[0]), apart(p.y, middle[1], f.unit[1]), apart(p.z, middle[2], f.unit[2])};
+    return length_of(i32(p.x - middle[0]), i32(p.y - middle[1]), i32(p.z - middle[2]), f);
+}
+
+// The middle of one box seen from that of another.
+__device__ __forceinline__ Place between(const Box& from, const Box& to, const Setup& f)
+{
+    return length_of(i32(to.middle[0] - from.middle[0]), i32(to.middle[1] - from.middle[1]),
+                     i32(to.middle[2] - from.middle[2]), f);
 }
 
 __device__ __forceinline__ f32 beyond(f32 d, f32 half) { return fmaxf(0.0f, fabsf(d) - half); }
 
+// Whether anything in two boxes can be within the radius, whichever images they are.
 __device__ __forceinline__ bool boxes_close(const Box& a, const Box& b, const Setup& f, f32 radius2)
 {
-    const f32 x = beyond(apart(b.middle[0], a.middle[0], f.unit[0]), a.half[0] + b.half[0]);
-    const f32 y = beyond(apart(b.middle[1], a.middle[1], f.unit[1]), a.half[1] + b.half[1]);
-    const f32 z = beyond(apart(b.middle[2], a.middle[2], f.unit[2]), a.half[2] + b.half[2]);
+#if TRICLINIC
+    bool close = b.half[0] >= 0.0f;
+    for (u32 k = 0; k < 3; ++k) {
+        const f32 apart = f32(i32(b.middle[k] - a.middle[k])) * (f.frame.height[k] * (1.0f / 4294967296.0f));
+        close = close && beyond(apart, a.slab[k] + b.slab[k]) < f.radius;
+    }
+    (void)radius2;
+    return close;
+#else
+    const Place d = between(a, b, f);
+    const f32 x = beyond(d.x, a.half[0] + b.half[0]), y = beyond(d.y, a.half[1] + b.half[1]),
+              z = beyond(d.z, a.half[2] + b.half[2]);
     return b.half[0] >= 0.0f && x * x + y * y + z * z < radius2;
+#endif
 }
 
+// Whether a place can be within the radius of a box.
 __device__ __forceinline__ bool near_box(const Place& d, const f32 (&half)[3], f32 radius2)
 {
+#if TRICLINIC && WRAP
+    // The nearest image to the middle need not be the nearest to the box.
+    (void)d;
+    (void)radius2;
+    return half[0] >= 0.0f;
+#else
     const f32 x = beyond(d.x, half[0]), y = beyond(d.y, half[1]), z = beyond(d.z, half[2]);
     return x * x + y * y + z * z < radius2;
-}
-
-template <class T> __device__ __forceinline__ T* half_of(T* both, u32 which, u32 length)
-{
-    return both + u64(which) * length;
+#endif
 }

@@ -66,11 +66,41 @@ __device__ __forceinline__ void box_muller(uint4 w, f64& x, f64& y)
     y = times(radius, quarter >> 1 & 1 ? -b : b);
 }
 
-// Three normals of a particle in a step: stream 0, blocks 0 and 1.
+// The four words at an address: see random/mod.rs.
+__device__ __forceinline__ uint4 philox_words(u64 seed, u64 step, u32 particle, u32 stream, u32 block)
+{
+    return philox(seed, particle, stream, u32(step), (u32(step >> 32) & 0x00ffffffu) | block << 24);
+}
+
+// Three normals of a particle in a step.
+__device__ __forceinline__ void debye_normals(u64 seed, u64 step, u32 particle, u32 stream, f64 (&out)[3])
+{
+    f64 unused;
+    box_muller(philox_words(seed, step, particle, stream, 0), out[0], out[1]);
+    box_muller(philox_words(seed, step, particle, stream, 1), out[2], unused);
+}
+
+// Those of Langevin dynamics: stream 0.
 __device__ __forceinline__ void debye_normals(u64 seed, u64 step, u32 particle, f64 (&out)[3])
 {
-    const u32 high = u32(step >> 32) & 0x00ffffffu;
-    f64 unused;
-    box_muller(philox(seed, particle, 0, u32(step), high), out[0], out[1]);
-    box_muller(philox(seed, particle, 0, u32(step), high | 1u << 24), out[2], unused);
+    debye_normals(seed, step, particle, 0, out);
+}
+
+// A gamma variate of this shape and unit scale, as Philox::gamma.
+__device__ inline f64 debye_gamma(f64 shape, u64 seed, u64 step, u32 stream)
+{
+    if (!(shape > 0.0)) return 0.0;
+    const f64 ulp = 1.0 / 9007199254740992.0;
+    const f64 d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
+    for (u32 attempt = 0;; ++attempt) {
+        f64 x, unused;
+        box_muller(philox_words(seed, step, attempt, stream, 4), x, unused);
+        const uint4 words = philox_words(seed, step, attempt, stream, 5);
+        const f64 root = 1.0 + c * x, u = f64(upper53(words.x, words.y) + 1) * ulp;
+        if (root <= 0.0) continue;
+        const f64 v = root * root * root;
+        if (log(u) < 0.5 * x * x + d * (1.0 - v + log(v))) {
+            return d * v * (shape < 1.0 ? pow(f64(upper53(words.z, words.w) + 1) * ulp, 1.0 / shape) : 1.0);
+        }
+    }
 }

@@ -6,16 +6,33 @@
 // a particle; NEAR, the most near blocks; WRAP, see engine.cuh.
 #include "engine.cuh"
 
+// Notes that something did not fit.
+__device__ __forceinline__ void too_much(Control* c, u32 what, u32 needed)
+{
+    atomicMax(&c->needed[what], needed);
+    atomicMax(&c->overflow, 1u);
+}
+
 // Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
 KERNEL(debye_keys, 256, World w, Setup f)
 {
     const Control* c = w.control;
+    follow(w, f);
     const u32 slot = blockIdx.x * 256 + threadIdx.x;
     if (slot >= f.slots) return;
     const bool used = slot < c->blocks * BLOCK;
     const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? slot : 0];
     const u32 column = __umulhi(p.y, f.ny) * f.nx + __umulhi(p.x, f.nx);
-    w.keys[slot] = used && p.w != NOBODY ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
+    const bool there = used && p.w != NOBODY;
+    w.keys[slot] = there ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
+    if (f.open != 0 && there && c->stale) {
+        // Where the cell is open, nobody may come so near a face of the frame that it meets who is near the other.
+        const u32 at[3] = {p.x, p.y, p.z};
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const u32 margin = u32(1.5f * f.radius / f.frame.height[axis] * 4294967040.0f);
+            if ((f.open >> axis & 1) && (at[axis] < margin || at[axis] > ~margin)) too_much(w.control, 7, 1);
+        }
+    }
 }
 
 // How many blocks every column needs, and where they begin. One block.
@@ -23,7 +40,16 @@ KERNEL(debye_columns, 1024, World w, Setup f)
 {
     SHARED(u32, sums, WARP);
     Control* c = w.control;
+    follow(w, f);
     const u32 lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), columns = f.nx * f.ny;
+#if MOVING
+    // A cell that shrank: neighbours may be farther columns away, or more than one image near.
+    const bool narrow_x = 2 * f.reach_x + 1 < f.nx && f32(f.reach_x) * f.frame.height[0] < f.radius * f32(f.nx);
+    const bool narrow_y = 2 * f.reach_y + 1 < f.ny && f32(f.reach_y) * f.frame.height[1] < f.radius * f32(f.ny);
+    const f32 shortest = fminf(f.frame.height[0], fminf(f.frame.height[1], f.frame.height[2]));
+    if (threadIdx.x == 0 && c->stale && (narrow_x || narrow_y || 2.0f * f.radius > shortest)) too_much(c, 7, 1);
+    __syncthreads();
+#endif
     const bool wanted = c->stale && !c->overflow && !c->lost;
     __syncthreads();
     if (threadIdx.x == 0) c->building = wanted;
@@ -80,17 +106,13 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
     for (u32 axis = 0; axis < 3; ++axis) {
         const u32 source = axis * f.slots + from, target = axis * f.slots + to;
-        half_of(w.low, next, 3 * f.slots)[target] = half_of(w.low, now, 3 * f.slots)[source];
+#if PRECISION != 0
+        half_of(w.low, low_half(c->parity ^ 1, next), 3 * f.slots)[target] =
+            half_of(w.low, low_half(c->parity, now), 3 * f.slots)[source];
+#endif
         half_of(w.velocities, next, 3 * f.slots)[target] = half_of(w.velocities, now, 3 * f.slots)[source];
         half_of(w.images, next, 3 * f.slots)[target] = half_of(w.images, now, 3 * f.slots)[source];
     }
-}
-
-// Notes that something did not fit.
-__device__ __forceinline__ void too_much(Control* c, u32 what, u32 needed)
-{
-    atomicMax(&c->needed[what], needed);
-    atomicMax(&c->overflow, 1u);
 }
 
 // The boxes of blocks and of their warps. Positions are those a list is made from.
@@ -101,49 +123,62 @@ KERNEL(debye_boxes, BLOCK, World w, Setup f)
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
+    follow(w, f);
     const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x];
     const bool there = p.w != NOBODY;
-    const u32 origin[3] = {first.x, first.y, first.z};
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
-    // A margin of two units: conversions round.
-    auto write = [&](Box* box, u32 axis, u32 from, f32 unit, i32 low, i32 high) {
-        const bool empty = high < low;
-        const u32 width = empty ? 0 : u32(high) - u32(low);
-        box->middle[axis] = from + (empty ? 0 : u32(low) + width / 2);
-        box->half[axis] = empty ? -1e18f : (0.5f * f32(width) + 2.0f) * unit;
+    auto write = [&](Box& box, const i32 (&low)[3], const i32 (&high)[3]) {
+        const u32 from[3] = {first.x, first.y, first.z};
+        f32 half[3];
+#pragma unroll
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const u32 width = high[axis] < low[axis] ? 0 : u32(high[axis]) - u32(low[axis]);
+            box.middle[axis] = from[axis] + (high[axis] < low[axis] ? 0 : u32(low[axis]) + width / 2);
+            // A margin of two units: conversions round.
+            half[axis] = high[axis] < low[axis] ? -1e18f : 0.5f * f32(width) + 2.0f;
+        }
+        const f32* unit = f.frame.unit;
+        box.half[0] = half[0] * unit[0];
+        box.half[1] = half[1] * unit[1];
+        box.half[2] = half[2] * unit[2];
+#if TRICLINIC
+        if (high[0] >= low[0]) {
+            box.half[0] += half[1] * fabsf(unit[3]) + half[2] * fabsf(unit[4]);
+            box.half[1] += half[2] * fabsf(unit[5]);
+        }
+        for (u32 axis = 0; axis < 3; ++axis) {
+            box.slab[axis] = half[axis] * (f.frame.height[axis] * (1.0f / 4294967296.0f));
+        }
+#endif
     };
+    i32 low[3], high[3];
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-        const i32 low = warp_lowest(there ? d[axis] : 0x7fffffff);
-        const i32 high = warp_highest(there ? d[axis] : -0x7fffffff - 1);
+        low[axis] = warp_lowest(there ? d[axis] : 0x7fffffff);
+        high[axis] = warp_highest(there ? d[axis] : -0x7fffffff - 1);
         if (lane == 0) {
-            lowest[axis * BLOCK_WARPS + warp] = low;
-            highest[axis * BLOCK_WARPS + warp] = high;
-            Box* box = w.warp_boxes + b * BLOCK_WARPS + warp;
-            write(box, axis, origin[axis], f.unit[axis], low, high);
+            lowest[axis * BLOCK_WARPS + warp] = low[axis];
+            highest[axis * BLOCK_WARPS + warp] = high[axis];
         }
     }
+    if (lane == 0) write(w.warp_boxes[b * BLOCK_WARPS + warp], low, high);
     __syncthreads();
-    if (threadIdx.x < 3) {
-        const u32 axis = threadIdx.x;
-        i32 low = lowest[axis * BLOCK_WARPS], high = highest[axis * BLOCK_WARPS];
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
         for (u32 k = 1; k < BLOCK_WARPS; ++k) {
             const i32 l = lowest[axis * BLOCK_WARPS + k], h = highest[axis * BLOCK_WARPS + k];
-            low = l < low ? l : low;
-            high = h > high ? h : high;
+            low[axis] = l < low[axis] ? l : low[axis];
+            high[axis] = h > high[axis] ? h : high[axis];
         }
-        // Indices that are not known here would put the arrays into local memory.
-        const u32 from = axis == 0 ? first.x : axis == 1 ? first.y : first.z;
-        const f32 unit = axis == 0 ? f.unit[0] : axis == 1 ? f.unit[1] : f.unit[2];
-        write(w.boxes + b, axis, from, unit, low, high);
 #if !WRAP
         // Particles move a little before the next list; limit2 is the square of how far.
-        const f32 width = f32(u32(high) - u32(low)) * unit;
-        const f32 length = axis == 0 ? f.length[0] : axis == 1 ? f.length[1] : f.length[2];
-        if (width + 2.1f * f.radius > length) too_much(w.control, 6, 1);
+        const f32 width = f32(u32(high[axis]) - u32(low[axis])) * (1.0f / 4294967296.0f);
+        if (width + 2.1f * f.radius / f.frame.height[axis] > 1.0f) too_much(w.control, 6, 1);
 #endif
     }
-    if (threadIdx.x == 3) w.boxes[b].column = w.block_column[b];
+    write(w.boxes[b], low, high);
+    w.boxes[b].column = w.block_column[b];
 }
 
 KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
@@ -167,6 +202,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[nx * ny]) return;
+    follow(w, f);
     const Box* all_boxes = w.boxes;
     const Box* all_warp_boxes = w.warp_boxes;
     const Box own_box = all_boxes[b];
@@ -306,21 +342,20 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     const bool there = own.w != NOBODY;
     const Place me = seen_from(own_box.middle, own, f);
     const Box warp_box = all_warp_boxes[b * BLOCK_WARPS + warp];
-    const Place middle = {apart(warp_box.middle[0], own_box.middle[0], f.unit[0]),
-                          apart(warp_box.middle[1], own_box.middle[1], f.unit[1]),
-                          apart(warp_box.middle[2], own_box.middle[2], f.unit[2])};
+    const Place middle = between(own_box, warp_box, f);
     u32* own_masks = masks + warp * GROUPS * WARP;
     u32 found = 0, total = 0;
     for (u32 g = 0; g < padded / WARP && warp_box.half[0] >= 0.0f; ++g) {
         const u32 at = g * WARP + lane;
-        const Place d = {nearest(sx[at] - middle.x, 0, f), nearest(sy[at] - middle.y, 1, f),
-                         nearest(sz[at] - middle.z, 2, f)};
+        Place d = {sx[at] - middle.x, sy[at] - middle.y, sz[at] - middle.z};
+        nearest(d.x, d.y, d.z, f);
         u32 left = __ballot_sync(ALL_LANES, near_box(d, warp_box.half, radius2));
         if (left == 0) continue;
         u32 hits = 0;
         const f32 *gx = sx + g * WARP, *gy = sy + g * WARP, *gz = sz + g * WARP;
         auto test = [&](u32 j, f32 x, f32 y, f32 z) {
-            const f32 dx = nearest(me.x - x, 0, f), dy = nearest(me.y - y, 1, f), dz = nearest(me.z - z, 2, f);
+            f32 dx = me.x - x, dy = me.y - y, dz = me.z - z;
+            nearest(dx, dy, dz, f);
             if (dx * dx + dy * dy + dz * dz < radius2) hits |= 1u << j;
         };
         if (__popc(left) > 8) {
@@ -395,4 +430,9 @@ KERNEL(debye_commit, 32, World w, Setup f)
     c->blocks = w.column_blocks[f.nx * f.ny];
     c->stale = 0;
     c->builds += 1;
+#if MOVING
+    const f32 half = 0.5f * (f.radius - f32(f.cutoff));
+    w.frame->limit2 = half * half * 0.9999f;
+    for (u32 k = 0; k < 3; ++k) w.frame->scale[k] = 1.0;
+#endif
 }

@@ -1,171 +1,204 @@
-// A step: forces on every particle from its block's stage and its own list, then its motion, in one kernel. Each
-// thread owns a particle, so there are no atomics and one order of every sum.
+// A step: forces on every particle from its block's stage and its own list, then its motion. Each thread owns a
+// particle, so there are no atomics and one order of every sum.
 //
-// The velocities kept are those before the second half kick of the last step: v(t) = v + ½ Δt F(t)/m. So the two half
-// kicks that meet at a time are one, and a step needs the forces once.
+// Mostly this is one kernel. A step that needs sums over all particles (thermostats that scale velocities, the removal of
+// momentum, barostats) is two: forces and sums, then motion; the last block of each does what follows from the sums.
 //
-// Defines: STAGE, ROWS and WRAP as in rebuild.cu, LANGEVIN (0 or 1).
-#include "engine.cuh"
-#include "visit.cuh"
+// Defines: STAGE, ROWS and WRAP as in rebuild.cu; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
+// RESIDENT, the blocks that should fit on a multiprocessor.
+#include "pull.cuh"
 
-// The race check does not know that the last block comes after all others.
-#ifdef DEBYE_EMULATED
-#define STEERING(p) load_relaxed(p)
-#else
-#define STEERING(p) (*(p))
-#endif
-#if LANGEVIN
-#include "random.cuh"
-#endif
-
-// Moves one coordinate; counts the cells it has left behind.
-__device__ __forceinline__ u64 moved_by(u64 at, f64 part, i32& image)
+KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
 {
-    const u64 now = at + u64(__double2ll_rn(part));
-    if (part > 0.0 && now < at) ++image;
-    if (part < 0.0 && now > at) --image;
-    return now;
-}
-
-KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
-{
-    DYNAMIC_SHARED(float4, shared);
-    Control* c = w.control;
-    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x;
-    // Two words at a time, in the order of Control. The last block to finish writes them for the next step, when all
-    // have read them: plain loads will do, and are kept in the first cache.
-    const u64* words = reinterpret_cast<const u64*>(w.control);
-    const u64 step = STEERING(words), halves = STEERING(words + 2), held = STEERING(words + 3),
-              lost_and_blocks = STEERING(words + 4);
-    const u32 blocks = u32(lost_and_blocks >> 32);
-    if (held != 0 || u32(lost_and_blocks) != 0 || step >= STEERING(words + 1) || b >= blocks) return;
-    const u32 parity = u32(halves), side = u32(halves >> 32), slots = f.slots;
-    const f64 dt = f.dt;
-    const Box box = w.boxes[b];
-    const uint4* now_at = half_of(w.pos, parity, slots);
-    uint4* next_at = half_of(w.pos, parity ^ 1, slots);
-    const uint4 own = now_at[slot];
-    const u32 rows = w.rows_of[slot];
-    read_stage(shared, now_at, w.stages + u64(b) * STAGE, w.stage_counts[b], box, f);
-    __syncthreads();
-    Sums sums = {};
-    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<false>(sums, shared, w.stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
-
-    if (own.w != NOBODY) {
-        const Kind kind = w.kinds[own.w];
-        const f32 pull[3] = {sums.fx, sums.fy, sums.fz};
-        const u32 upper[3] = {own.x, own.y, own.z};
-        f64* own_velocities = half_of(w.velocities, side, 3 * slots);
-        u32* own_low = half_of(w.low, side, 3 * slots);
-        const u32 id = half_of(w.ids, side, slots)[slot];
-        f64 v[3];
-        for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = own_velocities[axis * slots + slot] - 2.0 * dt * kind.inverse_mass * f64(pull[axis]);
-        }
-#if LANGEVIN
-        f64 normals[3];
-        debye_normals(f.seed, step, id, normals);
-#endif
-        u32 now[3];
-        bool sound = true;
-        for (u32 axis = 0; axis < 3; ++axis) {
-            const u64 at = u64(upper[axis]) << 32 | own_low[axis * slots + slot];
-            i32 image = 0;
-#if LANGEVIN
-            const f64 half = 0.5 * dt * f.per_length[axis];
-            const u64 between = moved_by(at, half * v[axis], image);
-            v[axis] = v[axis] * kind.keep + normals[axis] * kind.noise;
-            const u64 there = moved_by(between, half * v[axis], image);
-#else
-            const u64 there = moved_by(at, dt * f.per_length[axis] * v[axis], image);
-#endif
-            // A quarter of the cell in one step is nowhere; neither is what is not a number.
-            sound = sound && fabs(dt * f.per_length[axis] * v[axis]) < 4.6e18;
-            own_velocities[axis * slots + slot] = v[axis];
-            own_low[axis * slots + slot] = u32(there);
-            if (image != 0) half_of(w.images, side, 3 * slots)[axis * slots + slot] += image;
-            now[axis] = u32(there >> 32);
-        }
-        next_at[slot] = make_uint4(now[0], now[1], now[2], own.w);
-        const uint4 then = w.reference[slot];
-        const f32 x = apart(now[0], then.x, f.unit[0]), y = apart(now[1], then.y, f.unit[1]),
-                  z = apart(now[2], then.z, f.unit[2]);
-        if (x * x + y * y + z * z > f.limit2) atomicExch(&c->moved, 1u);
-        if (!sound) atomicMax(&c->lost, 1 + id);
+    DYNAMIC_SHARED(Spot, shared);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split)) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
+    Pull p;
+    pull<false>(p, shared, w, f, now.parity, now.side);
+    if (p.own.w != NOBODY) {
+        const Kind kind = w.kinds[p.own.w];
+        speed v[3];
+        read_velocity(v, w, f, now.side, slot);
+        kick(v, p.force, f.dt, kind);
+        const f32 way2 = move(w, f, now, slot, p.own, kind, v);
+        if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
-        next_at[slot] = own;
+        half_of(w.pos, now.parity ^ 1, f.slots)[slot] = p.own;
     }
-
-    // The last block to finish makes it the next step.
     __threadfence();
     __syncthreads();
-    if (threadIdx.x != 0) return;
-    if (atomicAdd(&c->finished, 1u) + 1 == blocks) {
-        __threadfence();
-        atomicExch(&c->finished, 0u);
-        u64* to = reinterpret_cast<u64*>(w.control);
-        store_relaxed(to, step + 1);
-        store_relaxed(to + 2, halves ^ 1);
-        if (atomicExch(&c->moved, 0u)) store_relaxed(to + 3, 1);
+    if (threadIdx.x == 0 && is_last_block(w.control, now.blocks)) {
+#if MOVING
+        for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
+#endif
+        next_step(w, f, now);
     }
 }
 
-// Sum over a block in one order, to thread 0. `shared` has room for BLOCK_WARPS.
-__device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
-{
-    for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
-    __syncthreads();
-    if (lane_of(threadIdx.x) == 0) shared[warp_of(threadIdx.x)] = x;
-    __syncthreads();
-    f64 sum = 0.0;
-    if (threadIdx.x == 0) {
-        for (u32 w = 0; w < BLOCK_WARPS; ++w) sum += shared[w];
-    }
-    return sum;
-}
+#if SPLIT
+// Numbers of a block for the sums of `debye_pull`: for every group Σ m v² and Σ m v, then the virial.
+constexpr u32 PULL_WIDTH = 4 * GROUPS_OF + 3;
 
-// Forces, and for every block: energies by term, virial and Σ m v⊗v (xx yy zz xy xz yz). Moves nothing.
-KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
+// Forces, and the sums that decide what happens to the velocities.
+KERNEL_RESIDENT(debye_pull, BLOCK, 2, World w, Setup f)
 {
-    DYNAMIC_SHARED(float4, shared);
+    DYNAMIC_SHARED(Spot, shared);
     SHARED(f64, warps, BLOCK_WARPS);
-    const Control* c = w.control;
-    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x;
-    if (b >= c->blocks) return;
-    const Box box = w.boxes[b];
-    const u32 slots = f.slots;
-    const uint4* now_at = half_of(w.pos, c->parity, slots);
-    const uint4 own = now_at[slot];
-    const u32 rows = w.rows_of[slot];
-    read_stage(shared, now_at, w.stages + u64(b) * STAGE, w.stage_counts[b], box, f);
-    __syncthreads();
-    Sums sums = {};
-    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<true>(sums, shared, w.stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
-    const bool there = own.w != NOBODY;
-    const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
+    SHARED(u32, last, 1);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || !now.split) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
+    const bool scales = f.scale_every != 0 && now.step % f.scale_every == 0;
+    Pull p;
+    if (MOVING && scales) pull<true>(p, shared, w, f, now.parity, now.side);
+    else pull<false>(p, shared, w, f, now.parity, now.side);
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
-    if (there) {
-        const Kind kind = w.kinds[own.w];
-        const f64* own_velocities = half_of(w.velocities, c->side, 3 * slots);
+    u32 group = 0;
+    if (p.own.w != NOBODY) {
+        const Kind kind = w.kinds[p.own.w];
+        speed kept[3];
+        read_velocity(kept, w, f, now.side, slot);
+        kick(kept, p.force, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
         mass = kind.mass;
+        group = kind.group;
         for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = own_velocities[axis * slots + slot] + 0.5 * f.dt * kind.inverse_mass * force[axis];
-            w.forces[axis * slots + slot] = force[axis];
+            v[axis] = kept[axis];
+            w.forces[axis * slots + slot] = p.force[axis];
         }
     }
-    f64* to = w.partial + u64(b) * (TERMS + 12);
+    f64* to = w.partial + u64(blockIdx.x) * PULL_WIDTH;
+    auto write = [&](u32 k, f64 x) {
+        const f64 sum = block_sum(x, warps);
+        if (threadIdx.x == 0) publish(to + k, sum);
+    };
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        const f64 m = group == g ? mass : 0.0;
+        write(4 * g, m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+        for (u32 k = 0; k < 3; ++k) write(4 * g + 1 + k, m * v[k]);
+    }
+    if (scales) {
+        for (u32 k = 0; k < 3; ++k) write(4 * GROUPS_OF + k, p.own.w != NOBODY ? -f64(p.sums.virial[k]) : 0.0);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
+    __syncthreads();
+    if (!last[0]) return;
+    f64 sums[4 * GROUPS_OF], virial[3];
+    add_blocks(sums, w.partial, PULL_WIDTH, now.blocks, warps);
+    if (scales) add_blocks(virial, w.partial + 4 * GROUPS_OF, PULL_WIDTH, now.blocks, warps);
+    if (threadIdx.x != 0) return;
+    for (u32 k = 0; k < 3 && scales; ++k) w.control->virial[k] = virial[k];
+    w.control->farthest = 0;
+    change_velocities(w, f, now.step, sums);
+}
+
+// Motion after `debye_pull`, and what changes the cell.
+KERNEL(debye_move, BLOCK, World w, Setup f)
+{
+    SHARED(f64, warps, BLOCK_WARPS);
+    SHARED(u32, last, 1);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || !now.split) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
+    const bool scales = f.scale_every != 0 && now.step % f.scale_every == 0;
+    const uint4 own = half_of(w.pos, now.parity, slots)[slot];
+    f64 kinetic[3] = {0.0, 0.0, 0.0};
+    f32 way2 = 0.0f;
+    if (own.w != NOBODY) {
+        const Kind kind = w.kinds[own.w];
+        const Group group = w.groups[kind.group];
+        const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
+        const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+        speed v[3];
+        read_velocity(v, w, f, now.side, slot);
+        kick(v, force, first, kind);
+        for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
+        kick(v, force, f.dt - first, kind);
+        way2 = move(w, f, now, slot, own, kind, v);
+        for (u32 k = 0; k < 3; ++k) kinetic[k] = kind.mass * f64(v[k]) * f64(v[k]);
+        if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+    } else {
+        half_of(w.pos, now.parity ^ 1, slots)[slot] = own;
+    }
+#if MOVING
+    f64* to = w.partial + u64(blockIdx.x) * 3;
+    if (scales) {
+        atomicMax(&w.control->farthest, __float_as_uint(way2));
+        for (u32 k = 0; k < 3; ++k) {
+            const f64 sum = block_sum(kinetic[k], warps);
+            if (threadIdx.x == 0) publish(to + k, sum);
+        }
+    }
+#else
+    (void)kinetic;
+    (void)scales;
+    (void)warps;
+#endif
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
+    __syncthreads();
+    if (!last[0]) return;
+#if MOVING
+    f64 sums[3];
+    if (scales) add_blocks(sums, w.partial, 3, now.blocks, warps);
+    if (threadIdx.x == 0) {
+        for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
+        if (scales) change_cell(w, f, now.step, sums);
+    }
+#endif
+    if (threadIdx.x == 0) next_step(w, f, now);
+}
+#endif
+
+// Forces, and for every block: energies by term, virial, and for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v. Moves
+// nothing.
+KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
+{
+    constexpr u32 WIDTH = TERMS + 6 + 9 * GROUPS_OF;
+    DYNAMIC_SHARED(Spot, shared);
+    SHARED(f64, warps, BLOCK_WARPS);
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
+    if (b >= c->blocks) return;
+    follow(w, f);
+    Pull p;
+    pull<true>(p, shared, w, f, c->parity, c->side);
+    const bool there = p.own.w != NOBODY;
+    f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
+    u32 group = 0;
+    if (there) {
+        const Kind kind = w.kinds[p.own.w];
+        speed kept[3];
+        read_velocity(kept, w, f, c->side, slot);
+        mass = kind.mass;
+        group = kind.group;
+        for (u32 axis = 0; axis < 3; ++axis) {
+            v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * p.force[axis];
+            w.forces[axis * slots + slot] = p.force[axis];
+        }
+    }
+    f64* to = w.partial + u64(b) * WIDTH;
     auto write = [&](u32 k, f64 x) {
         const f64 sum = block_sum(there ? x : 0.0, warps);
         if (threadIdx.x == 0) to[k] = sum;
     };
-    for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(sums.energy[t]));
-    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(sums.virial[k]));
-    write(TERMS + 6, mass * v[0] * v[0]);
-    write(TERMS + 7, mass * v[1] * v[1]);
-    write(TERMS + 8, mass * v[2] * v[2]);
-    write(TERMS + 9, mass * v[0] * v[1]);
-    write(TERMS + 10, mass * v[0] * v[2]);
-    write(TERMS + 11, mass * v[1] * v[2]);
+    for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(p.sums.energy[t]));
+    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(p.sums.virial[k]));
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        const f64 m = group == g ? mass : 0.0;
+        const u32 first = TERMS + 6 + 9 * g;
+        write(first, m * v[0] * v[0]);
+        write(first + 1, m * v[1] * v[1]);
+        write(first + 2, m * v[2] * v[2]);
+        write(first + 3, m * v[0] * v[1]);
+        write(first + 4, m * v[0] * v[2]);
+        write(first + 5, m * v[1] * v[2]);
+        for (u32 k = 0; k < 3; ++k) write(first + 6 + k, m * v[k]);
+    }
 }

@@ -6,8 +6,32 @@
 #include "engine.cuh"
 #include "pair_terms.cuh"
 
+// A particle seen from the middle of a block, with all the digits that pairs are computed with.
+__device__ __forceinline__ Spot spot_of(const Box& box, uint4 p, const u32* low, u32 slot, const Setup& f)
+{
+#if PRECISION == 2
+    const f64* cell = f.frame.cell;
+    const f64 part = 1.0 / 18446744073709551616.0;
+    const u32 upper[3] = {p.x, p.y, p.z};
+    f64 s[3];
+    for (u32 k = 0; k < 3; ++k) {
+        s[k] = part * f64(i64((u64(upper[k] - box.middle[k]) << 32) | low[u64(k) * f.slots + slot]));
+    }
+#if TRICLINIC
+    return {s[0] * cell[0] + s[1] * cell[3] + s[2] * cell[4], s[1] * cell[1] + s[2] * cell[5], s[2] * cell[2], p.w};
+#else
+    return {s[0] * cell[0], s[1] * cell[1], s[2] * cell[2], p.w};
+#endif
+#else
+    (void)low;
+    (void)slot;
+    const Place d = seen_from(box.middle, p, f);
+    return {d.x, d.y, d.z, p.w};
+#endif
+}
+
 // Reads the places of a stage into shared memory; one more is out of everyone's reach.
-__device__ __forceinline__ void read_stage(float4* shared, const uint4* pos, const u32* stage, u32 count,
+__device__ __forceinline__ void read_stage(Spot* shared, const uint4* pos, const u32* low, const u32* stage, u32 count,
                                            const Box& box, const Setup& f)
 {
     constexpr u32 AT_ONCE = 4;
@@ -25,34 +49,33 @@ __device__ __forceinline__ void read_stage(float4* shared, const uint4* pos, con
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (k + j * BLOCK >= count) continue;
-            const Place d = seen_from(box.middle, p[j], f);
-            shared[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(p[j].w));
+            shared[k + j * BLOCK] = spot_of(box, p[j], low, slot[j], f);
         }
     }
-    if (threadIdx.x == 0) shared[count] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, __uint_as_float(0));
+    if (threadIdx.x == 0) shared[count] = {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0};
 }
 
 struct Sums {
-    f32 fx, fy, fz;
-    f32 energy[TERMS];
-    f32 virial[6];
+    real fx, fy, fz;
+    real energy[TERMS];
+    real virial[6];
 };
 
 // Sums over the list of a particle. Forces still without their factor −2.
 template <bool ENERGY>
-__device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody, const ushort4* list, u32 rows, const Place& me,
-                                      u32 own, const f32* parameters, const f32* tables, const Setup& f)
+__device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, const ushort4* list, u32 rows, const Spot& me,
+                                      const World& w, const Setup& f)
 {
     auto meet = [&](u32 at) {
 #if WRAP
         if (at == nobody) return;
 #endif
-        const float4 other = shared[at];
-        const f32 dx = nearest(me.x - other.x, 0, f), dy = nearest(me.y - other.y, 1, f),
-                  dz = nearest(me.z - other.z, 2, f);
-        const f32 r2 = dx * dx + dy * dy + dz * dz;
-        f32 energies[TERMS], slope;
-        debye_pair(r2, own, __float_as_uint(other.w), parameters, tables, energies, slope);
+        const Spot other = shared[at];
+        real dx = me.x - other.x, dy = me.y - other.y, dz = me.z - other.z;
+        nearest(dx, dy, dz, f);
+        const real r2 = dx * dx + dy * dy + dz * dz;
+        real energies[TERMS], slope;
+        debye_pair(r2, me.kind, other.kind, w.parameters, w.tables, energies, slope);
         s.fx += slope * dx;
         s.fy += slope * dy;
         s.fz += slope * dz;

@@ -1,0 +1,121 @@
+//! [`Region`]: the box that coordinates are fractions of, and [`Frame`], the same for the kernels.
+
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles};
+
+/// The cell, or a box around the particles where that is open; as in the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Frame {
+    pub(super) cell: [f64; 6],
+    per_length: [f64; 6],
+    pub(super) pending: [f64; 3],
+    pub(super) scale: [f64; 3],
+    unit: [f32; 6],
+    height: [f32; 3],
+    pub(super) limit2: f32,
+}
+crate::cuda_struct!(Frame);
+
+/// A box whose faces are those of the cell, or, along vectors that do not repeat, farther out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Region {
+    pub(super) cell: Cell,
+    /// Where it begins along each vector of the cell, and how long it is.
+    pub(super) begin: [f64; 3],
+    pub(super) length: [f64; 3],
+}
+
+impl Region {
+    /// Around all particles, with room where the cell is open.
+    pub(super) fn around(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
+        let (mut begin, mut length) = ([0.0; 3], [1.0; 3]);
+        let heights = cell.heights();
+        for axis in 0..3 {
+            if cell.periodic()[axis] {
+                continue;
+            }
+            let along = positions.iter().map(|&r| cell.fractional(r)[axis]);
+            let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), s| {
+                (low.min(s), high.max(s))
+            });
+            // As much again as there is, and what lists and near faces need.
+            let room = 0.5 * (high - low) + 4.0 * radius / heights[axis];
+            begin[axis] = low - room;
+            length[axis] = high - low + 2.0 * room;
+        }
+        Self {
+            cell: *cell,
+            begin,
+            length,
+        }
+    }
+
+    /// A position as fractions of the box.
+    pub(super) fn fractional(&self, r: Vec3<f64>) -> [f64; 3] {
+        let s = self.cell.fractional(r);
+        std::array::from_fn(|k| (s[k] - self.begin[k]) / self.length[k])
+    }
+
+    /// The position of fractions of the box.
+    pub(super) fn position(&self, s: [f64; 3]) -> Vec3<f64> {
+        self.cell
+            .position(std::array::from_fn(|k| self.begin[k] + s[k] * self.length[k]).into())
+    }
+
+    /// A bit for every vector along which it ends.
+    pub(super) fn open(&self) -> u32 {
+        (0..3).filter(|&k| !self.cell.periodic()[k]).map(|k| 1 << k).sum()
+    }
+
+    /// Distances between opposite faces.
+    pub(super) fn heights(&self) -> Vec3<f64> {
+        self.cell.heights().scale(self.length.into())
+    }
+
+    pub(super) fn volume(&self) -> f64 {
+        self.cell.volume() * self.length.iter().product::<f64>()
+    }
+
+    /// The wrapped fractions of every particle.
+    pub(super) fn fractions(&self, particles: &Particles) -> Vec<[f64; 3]> {
+        let wrapped = |&r: &Vec3<f64>| self.fractional(self.cell.wrap(r).0);
+        particles.positions.iter().map(wrapped).collect()
+    }
+
+    /// What kernels know of it, for lists of this radius.
+    pub(super) fn frame(&self, radius: f64, cutoff: f64) -> Frame {
+        let [a, b, c] = self.cell.to_arrays();
+        let [la, lb, lc] = self.length;
+        let [ax, by, cz] = [a[0] * la, b[1] * lb, c[2] * lc];
+        let [bx, cx, cy] = [b[0] * lb, c[0] * lc, c[1] * lc];
+        let cell = [ax, by, cz, bx, cx, cy];
+        let inverse = [
+            1.0 / ax,
+            1.0 / by,
+            1.0 / cz,
+            -bx / (ax * by),
+            (bx * cy - cx * by) / (ax * by * cz),
+            -cy / (by * cz),
+        ];
+        let half = 0.5 * (radius - cutoff);
+        Frame {
+            cell,
+            per_length: inverse.map(|x| x * 2.0_f64.powi(64)),
+            pending: [1.0; 3],
+            scale: [1.0; 3],
+            unit: cell.map(|x| (x / 2.0_f64.powi(32)) as f32),
+            height: self.heights().to_array().map(|x| x as f32),
+            limit2: (half * half * 0.9999) as f32,
+        }
+    }
+
+    /// With the cell as a barostat left it.
+    pub(super) fn followed(&self, frame: &Frame) -> Self {
+        let [ax, by, cz, bx, cx, cy] = frame.cell;
+        let vectors = [[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]];
+        // A cell that spans nothing was caught on the device.
+        let cell = Cell::triclinic(vectors).map_or(self.cell, |c| c.with_periodicity(self.cell.periodic()));
+        Self { cell, ..*self }
+    }
+}

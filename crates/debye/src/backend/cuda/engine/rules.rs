@@ -1,0 +1,185 @@
+//! [`Rules`]: thermostats that scale velocities, the removal of momentum and barostats, as the kernels know them.
+
+use super::unsupported;
+use crate::backend::EngineError;
+use crate::forces::TailCorrection;
+use crate::integrate::{BarostatKind, Bath, Coupling, Dynamics, Scheme, ThermostatKind};
+use crate::system::System;
+
+/// The most links of a chain, and groups of particles; as in the kernels.
+const MOST_LINKS: usize = 16;
+const MOST_GROUPS: usize = 8;
+
+/// A thermostat and its memory; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct DeviceBath {
+    freedom: f64,
+    kt: f64,
+    time: f64,
+    pub(super) given: f64,
+    pub(super) links: [[f64; 2]; MOST_LINKS],
+    kind: u32,
+    chain: u32,
+    number: u32,
+    unused: u32,
+}
+
+/// What happens to the velocities of a group; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Group {
+    factor: f64,
+    shift: [f64; 3],
+}
+
+/// Numbers that do not change; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Numbers {
+    mass: [f64; MOST_GROUPS],
+    boltzmann: f64,
+    tail: f64,
+    pressure: [f64; 3],
+    compressibility: [f64; 3],
+    time: f64,
+    temperature: f64,
+    rescales: u32,
+    coupling: u32,
+    baths: u32,
+    leapfrog: u32,
+}
+
+/// The state of a descent; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Fire {
+    pub(super) tolerance: f64,
+    pub(super) longest: f64,
+    pub(super) first: f64,
+    pub(super) dt: f64,
+    pub(super) alpha: f64,
+    pub(super) keep: f64,
+    pub(super) mix: f64,
+    pub(super) downhill: u64,
+    pub(super) largest: u64,
+}
+crate::cuda_struct!(DeviceBath, Group, Numbers, Fire);
+
+/// Whether a thermostat scales velocities.
+pub(super) fn scales(kind: ThermostatKind) -> bool {
+    kind != ThermostatKind::Langevin
+}
+
+/// What needs sums over all particles.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) numbers: Numbers,
+    /// Thermostats that scale velocities, each with a group of particles; one more group is for the rest.
+    pub(super) baths: Vec<DeviceBath>,
+    /// The group of each species.
+    pub(super) group_of: Vec<u32>,
+    pub(super) remove_every: u32,
+    pub(super) scale_every: u32,
+}
+
+impl Rules {
+    pub(super) fn new(
+        system: &System,
+        dynamics: &Dynamics,
+        tail: &TailCorrection,
+    ) -> Result<Self, EngineError> {
+        let number_of = |kind: ThermostatKind| match kind {
+            ThermostatKind::Langevin => 0,
+            ThermostatKind::Bussi => 1,
+            ThermostatKind::Berendsen => 2,
+            ThermostatKind::NoseHoover { .. } => 3,
+        };
+        let mut baths = Vec::new();
+        let all = Bath::all(system, dynamics);
+        let mut group_of = vec![u32::MAX; system.species.len()];
+        for (number, bath) in all.iter().enumerate().filter(|(_, b)| scales(b.thermostat.kind)) {
+            if bath.chain.len() > MOST_LINKS {
+                return Err(unsupported(format!(
+                    "Nosé–Hoover chains of {} links (at most {MOST_LINKS})",
+                    bath.chain.len()
+                )));
+            }
+            for (group, _) in group_of
+                .iter_mut()
+                .zip(&bath.marked)
+                .filter(|(_, marked)| **marked)
+            {
+                *group = baths.len() as u32;
+            }
+            baths.push(DeviceBath {
+                freedom: bath.degrees_of_freedom,
+                kt: bath.kt,
+                time: bath.thermostat.time,
+                kind: number_of(bath.thermostat.kind),
+                chain: bath.chain.len() as u32,
+                number: number as u32,
+                ..DeviceBath::default()
+            });
+        }
+        if baths.len() >= MOST_GROUPS {
+            return Err(unsupported(format!(
+                "{} thermostats that scale velocities",
+                baths.len()
+            )));
+        }
+        group_of
+            .iter_mut()
+            .for_each(|group| *group = (*group).min(baths.len() as u32));
+        let mut numbers = Numbers {
+            boltzmann: system.units.boltzmann(),
+            tail: tail.pressure(1.0),
+            baths: baths.len() as u32,
+            leapfrog: u32::from(dynamics.scheme == Scheme::Leapfrog),
+            ..Numbers::default()
+        };
+        let p = &system.particles;
+        for (&species, mass) in p.species.iter().zip(&p.masses) {
+            numbers.mass[group_of[species as usize] as usize] += mass;
+        }
+        let every = |steps: u64| u32::try_from(steps).unwrap_or(u32::MAX);
+        let mut rules = Self {
+            numbers,
+            baths,
+            group_of,
+            remove_every: every(dynamics.remove_momentum_every),
+            scale_every: 0,
+        };
+        if let Some(barostat) = &dynamics.barostat {
+            rules.scale_every = every(barostat.every.max(1));
+            let n = &mut rules.numbers;
+            n.pressure = barostat.pressure;
+            n.compressibility = barostat.compressibility;
+            n.time = barostat.time;
+            n.temperature = barostat.temperature;
+            n.rescales = u32::from(barostat.kind == BarostatKind::CellRescale);
+            n.coupling = match barostat.coupling {
+                Coupling::Isotropic => 0,
+                Coupling::SemiIsotropic => 1,
+                Coupling::Anisotropic => 2,
+            };
+        }
+        Ok(rules)
+    }
+
+    /// Groups of particles: one for every thermostat that scales, and one for the rest.
+    pub(super) fn groups(&self) -> usize {
+        self.baths.len() + 1
+    }
+
+    /// Whether any step needs sums over all particles.
+    pub(super) fn split(&self) -> bool {
+        !self.baths.is_empty() || self.remove_every > 0 || self.scale_every > 0
+    }
+
+    /// Whether a step does.
+    pub(super) fn needs_sums(&self, step: u64) -> bool {
+        let every = |steps: u32| steps > 0 && step.is_multiple_of(u64::from(steps));
+        !self.baths.is_empty() || every(self.remove_every) && step != 0 || every(self.scale_every)
+    }
+}

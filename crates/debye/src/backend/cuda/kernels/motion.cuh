@@ -1,0 +1,173 @@
+// How a particle moves: kicks, drifts, Langevin's noise, and the words that make it the next step.
+//
+// The velocities kept are those before the second half kick of the last step: v(t) = v + ½ Δt F(t)/m. So the two half
+// kicks that meet at a time are one, and a step needs the forces once. They are at the same time those of leapfrog.
+//
+// Defines: LANGEVIN, BONDED (0 or 1).
+#pragma once
+#include "engine.cuh"
+#if LANGEVIN
+#include "random.cuh"
+#endif
+
+// What a step reads before anything else. The last block to finish writes it for the next step, when all have read it:
+// plain loads will do, and are kept in the first cache. Two words at a time, in the order of Control.
+struct Steering {
+    u64 step;
+    u32 parity, side, blocks;
+    bool split, idle;
+};
+
+__device__ __forceinline__ Steering steering(const World& w)
+{
+    const u64* words = reinterpret_cast<const u64*>(w.control);
+    const u64 step = STEERING(words), halves = STEERING(words + 2), held = STEERING(words + 3),
+              lost_and_blocks = STEERING(words + 4), split_and_torn = STEERING(words + 5);
+    return {step,
+            u32(halves),
+            u32(halves >> 32),
+            u32(lost_and_blocks >> 32),
+            u32(split_and_torn) != 0,
+            held != 0 || u32(lost_and_blocks) != 0 || split_and_torn >> 32 != 0 || step >= STEERING(words + 1)};
+}
+
+// Whether a step needs sums over all particles before it can move them, or after.
+__device__ __forceinline__ bool needs_sums(u64 step, const Setup& f)
+{
+    const bool removes = f.remove_every != 0 && step != 0 && step % f.remove_every == 0;
+    const bool scales = f.scale_every != 0 && step % f.scale_every == 0;
+    return f.baths != 0 || removes || scales;
+}
+
+// Whether this is the last block of the kernel to arrive here: then it sees what all others wrote. One thread calls it,
+// after all of the block are done.
+__device__ __forceinline__ bool is_last_block(Control* c, u32 blocks)
+{
+    if (atomicAdd(&c->finished, 1u) + 1 != blocks) return false;
+    __threadfence();
+    atomicExch(&c->finished, 0u);
+    return true;
+}
+
+// A whole coordinate of slot: the upper half is known.
+__device__ __forceinline__ whole coordinate(u32 upper, const u32* low, u64 at)
+{
+#if PRECISION == 0
+    (void)low;
+    (void)at;
+    return upper;
+#else
+    return whole(upper) << 32 | low[at];
+#endif
+}
+
+// Moves one coordinate by a part of the frame; counts the frames it has left behind.
+__device__ __forceinline__ whole moved_by(whole at, speed part, i32& image)
+{
+#if PRECISION == 0
+    const whole now = at + whole(__float2int_rn(part));
+#else
+    const whole now = at + whole(__double2ll_rn(part));
+#endif
+    if (part > speed(0) && now < at) ++image;
+    if (part < speed(0) && now > at) --image;
+    return now;
+}
+
+// The largest part of the frame that anyone may cross in a step: a quarter, in whole coordinates.
+constexpr speed QUARTER = speed(PRECISION == 0 ? 1.0e9 : 4.6e18);
+constexpr f64 COARSE = PRECISION == 0 ? 1.0 / 4294967296.0 : 1.0;
+
+// Moves a particle for a time; false if that takes it nowhere.
+__device__ __forceinline__ bool drift(whole (&at)[3], const speed (&v)[3], f64 time, i32 (&image)[3], const Setup& f)
+{
+    const f64* per = f.frame.per_length;
+#if TRICLINIC
+    const speed d[3] = {speed(time * COARSE * per[0]) * v[0] + speed(time * COARSE * per[3]) * v[1] +
+                            speed(time * COARSE * per[4]) * v[2],
+                        speed(time * COARSE * per[1]) * v[1] + speed(time * COARSE * per[5]) * v[2],
+                        speed(time * COARSE * per[2]) * v[2]};
+#else
+    const speed d[3] = {speed(time * COARSE * per[0]) * v[0], speed(time * COARSE * per[1]) * v[1],
+                        speed(time * COARSE * per[2]) * v[2]};
+#endif
+    bool sound = true;
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        sound = sound && absolute(d[axis]) < QUARTER;
+        at[axis] = moved_by(at[axis], d[axis], image[axis]);
+    }
+    return sound;
+}
+
+// Where a particle is, with all digits.
+__device__ __forceinline__ void read_place(whole (&at)[3], const World& w, const Setup& f, const Steering& now, u32 slot, uint4 own)
+{
+    const u32* low = half_of(w.low, low_half(now.parity, now.side), 3 * f.slots);
+    at[0] = coordinate(own.x, low, slot);
+    at[1] = coordinate(own.y, low, u64(f.slots) + slot);
+    at[2] = coordinate(own.z, low, 2 * u64(f.slots) + slot);
+}
+
+// Writes a particle's new place and velocity; gives the square of its way since the list.
+__device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const Steering& now, u32 slot, u32 kind,
+                                           const whole (&at)[3], const speed (&v)[3], const i32 (&image)[3])
+{
+    const u32 slots = f.slots;
+    speed* velocities = half_of(w.velocities, now.side, 3 * slots);
+    u32* low = half_of(w.low, low_half(now.parity ^ 1, now.side), 3 * slots);
+    u32 upper[3];
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        velocities[axis * slots + slot] = v[axis];
+#if PRECISION == 0
+        upper[axis] = at[axis];
+        (void)low;
+#else
+        upper[axis] = u32(at[axis] >> 32);
+        low[axis * slots + slot] = u32(at[axis]);
+#endif
+        if (image[axis] != 0) half_of(w.images, now.side, 3 * slots)[axis * slots + slot] += image[axis];
+    }
+    half_of(w.pos, now.parity ^ 1, slots)[slot] = make_uint4(upper[0], upper[1], upper[2], kind);
+    const uint4 then = w.reference[slot];
+    const Place way = length_of(i32(upper[0] - then.x), i32(upper[1] - then.y), i32(upper[2] - then.z), f);
+    return way.x * way.x + way.y * way.y + way.z * way.z;
+}
+
+// Takes a particle through a step, with noise in the middle for Langevin dynamics; gives the square of its way since the
+// list.
+__device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steering& now, u32 slot, uint4 own, const Kind& kind,
+                                    speed (&v)[3])
+{
+    const u32 id = half_of(w.ids, now.side, f.slots)[slot];
+    whole at[3];
+    read_place(at, w, f, now, slot, own);
+    i32 image[3] = {0, 0, 0};
+#if LANGEVIN
+    f64 normals[3];
+    debye_normals(f.seed, now.step, id, normals);
+    bool sound = drift(at, v, 0.5 * f.dt, image, f);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + normals[axis] * kind.noise);
+    sound = drift(at, v, 0.5 * f.dt, image, f) && sound;
+#else
+    (void)kind;
+    const bool sound = drift(at, v, f.dt, image, f);
+#endif
+    if (!sound) atomicMax(&w.control->lost, 1 + id);
+    return write_place(w, f, now, slot, own.w, at, v, image);
+}
+
+// The next step; one thread of the last block.
+__device__ __forceinline__ void next_step(const World& w, const Setup& f, const Steering& now)
+{
+    u64* words = reinterpret_cast<u64*>(w.control);
+    store_relaxed(words, now.step + 1);
+    store_relaxed(words + 2, u64(now.side) << 32 | (now.parity ^ 1));
+    if (atomicExch(&w.control->moved, 0u)) store_relaxed(words + 3, 1);
+    if (f.baths == 0 && (f.remove_every != 0 || f.scale_every != 0)) {
+        const u32 torn = w.control->torn;
+        store_relaxed(words + 5, u64(torn) << 32 | u64(needs_sums(now.step + 1, f)));
+    }
+}

@@ -1,0 +1,50 @@
+// The force on a particle, and what it does to its velocity.
+#pragma once
+#include "sums.cuh"
+#include "visit.cuh"
+
+// Reads the stage and visits the neighbours. Forces come with their factor.
+struct Pull {
+    uint4 own;
+    Sums sums;
+    f64 force[3];
+};
+
+template <bool ENERGY>
+__device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+{
+    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, count = w.stage_counts[b];
+    const Box box = w.boxes[b];
+    const uint4* now_at = half_of(w.pos, parity, f.slots);
+    const u32* low = half_of(w.low, low_half(parity, side), 3 * f.slots);
+    p.own = now_at[slot];
+    const u32 rows = w.rows_of[slot];
+    read_stage(shared, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+    __syncthreads();
+    p.sums = {};
+    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+    visit<ENERGY>(p.sums, shared, count, list, rows, spot_of(box, p.own, low, slot, f), w, f);
+    p.force[0] = -2.0 * f64(p.sums.fx);
+    p.force[1] = -2.0 * f64(p.sums.fy);
+    p.force[2] = -2.0 * f64(p.sums.fz);
+}
+
+// The velocity that is kept, as it is now.
+__device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, const Setup& f, u32 side, u32 slot)
+{
+    const speed* velocities = half_of(w.velocities, side, 3 * f.slots);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        v[axis] = velocities[axis * f.slots + slot];
+#if MOVING
+        v[axis] = speed(v[axis] * f.frame.pending[axis]);
+#endif
+    }
+}
+
+__device__ __forceinline__ void kick(speed (&v)[3], const f64 (&force)[3], f64 time, const Kind& kind)
+{
+    const speed each = speed(time * kind.inverse_mass);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) v[axis] += each * speed(force[axis]);
+}
