@@ -7,7 +7,7 @@ use crate::backend::{Backend, EngineError, Precision, Settings};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
 use crate::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
-use crate::system::{System, build};
+use crate::system::{ExclusionRule, Exclusions, System, Topology, build};
 use crate::truncation::Truncation;
 
 impl From<EngineError> for Wrong {
@@ -44,6 +44,11 @@ fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField),
         Extent::Small => [5, 6, 7],
         Extent::Full => [14, 15, 16],
     };
+    melt_of(cells, mixed, steps)
+}
+
+/// The same with so many cells of its crystal.
+fn melt_of(cells: [usize; 3], mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
     let builder = build::lj_melt(cells);
     let mut system = builder.thermalise(1.4, 3).map_err(wrong)?;
     if mixed {
@@ -106,7 +111,13 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
         (Extent::Full, true, true),
     ] {
         // The melt is one that the other checks use: it can be built.
-        if let Ok((system, field)) = melt(extent, mixed, 0) {
+        if let Ok((mut system, field)) = melt(extent, mixed, 0) {
+            if mixed {
+                let rule = ExclusionRule::default().extra([[0, 1], [2, 50]]);
+                system.exclusions =
+                    Exclusions::from_bonds(&Topology::default(), system.particles.len(), &rule)
+                        .unwrap_or_default();
+            }
             let radius = 1.16 * field.cutoff();
             let made = super::super::engine::modules(&system, &field, &dynamics(langevin), radius);
             all.extend(made.into_iter().flatten());
@@ -156,27 +167,77 @@ fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
     for mixed in [false, true] {
         let (system, field) = melt(place.extent, mixed, 40)?;
-        let (mut cuda, mut cpu) = engines(place, &system, &field, false)?;
-        let (found, expected) = (cuda.observe()?, cpu.observe()?);
-        for (a, b) in found.terms.iter().zip(&expected.terms) {
-            // Charges cancel: an energy is as exact as what it is the sum of.
-            let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
-            within(place, &a.0, a.1, b.1, 1e-6 * scale)?;
-        }
-        within(place, "kinetic energy", found.kinetic, expected.kinetic, 1e-6)?;
-        for k in 0..6 {
-            let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
-            within(place, "pressure", a, b, 1e-5)?;
-        }
-        let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
-        within(place, "forces", off, 0.0, 5e-6)?;
-        let off = difference(
-            &Backend::particles(&cuda)?.velocities,
-            &cpu.particles().velocities,
-        );
-        within(place, "velocities", off, 0.0, 1e-6)?;
+        alike(place, &system, &field)?;
     }
     Ok(())
+}
+
+/// What both engines say of a system at its start.
+fn alike(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(), Wrong> {
+    let (mut cuda, mut cpu) = engines(place, system, field, false)?;
+    let (found, expected) = (cuda.observe()?, cpu.observe()?);
+    for (a, b) in found.terms.iter().zip(&expected.terms) {
+        // Charges cancel: an energy is as exact as what it is the sum of.
+        let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
+        within(place, &a.0, a.1, b.1, 1e-6 * scale)?;
+    }
+    within(place, "kinetic energy", found.kinetic, expected.kinetic, 1e-6)?;
+    for k in 0..6 {
+        let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
+        within(place, "pressure", a, b, 1e-5)?;
+    }
+    let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
+    within(place, "forces", off, 0.0, 5e-6)?;
+    let off = difference(
+        &Backend::particles(&cuda)?.velocities,
+        &cpu.particles().velocities,
+    );
+    within(place, "velocities", off, 0.0, 1e-6)
+}
+
+/// Leaves out some pairs that are close, some at random, and hundreds of one particle.
+fn leave_out(system: &mut System, place: &mut Place<'_>) -> Result<(), Wrong> {
+    let n = system.particles.len();
+    let mut rule = ExclusionRule::default();
+    for i in 0..n {
+        for j in i + 1..n {
+            let d = system.particles.positions[i] - system.particles.positions[j];
+            let close = system.cell.minimum_image(d).norm2() < 2.0;
+            let chosen = if i == 7 {
+                close || place.random.below(3) == 0
+            } else {
+                place.random.below(if close { 4 } else { 5000 }) == 0
+            };
+            if chosen {
+                rule.extra.push([i as u32, j as u32]);
+            }
+        }
+    }
+    system.exclusions = Exclusions::from_bonds(&Topology::default(), n, &rule).map_err(wrong)?;
+    Ok(())
+}
+
+/// Pairs that are left out, in a small cell and in one where no difference needs wrapping; also when a run is resumed.
+pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let large = match place.extent {
+        Extent::Smallest => None,
+        Extent::Small => Some([8, 8, 8]),
+        Extent::Full => Some([14, 15, 16]),
+    };
+    for cells in [Some([4, 4, 5]), large].into_iter().flatten() {
+        let (mut system, field) = melt_of(cells, true, 40)?;
+        leave_out(&mut system, place)?;
+        alike(place, &system, &field)?;
+    }
+    let (mut system, field) = melt_of([4, 4, 5], false, 40)?;
+    leave_out(&mut system, place)?;
+    let (d, s) = (dynamics(false), settings(Precision::Mixed));
+    let mut whole = CudaEngine::new(place.device, &system, &field, &d, &s)?;
+    Backend::advance(&mut whole, 4, false)?;
+    let saved = Backend::save(&whole)?;
+    let resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
+    let (found, expected) = (Backend::forces(&resumed)?, Backend::forces(&whole)?);
+    place.expect("forces", &found, &expected)
 }
 
 /// A short run stays with the CPU's, through several lists.

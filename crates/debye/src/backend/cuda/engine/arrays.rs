@@ -12,6 +12,9 @@ pub(super) struct Numbers {
     parameters: Buffer<f32>,
     tables: Buffer<f32>,
     kinds: Buffer<f64>,
+    excluded_near: Buffer<u64>,
+    excluded_starts: Buffer<u32>,
+    excluded_far: Buffer<u32>,
 }
 
 impl Numbers {
@@ -20,6 +23,9 @@ impl Numbers {
             parameters: device.upload(&terms.parameters)?,
             tables: device.upload(&terms.tables)?,
             kinds: device.upload(&terms.kinds)?,
+            excluded_near: device.upload(&terms.excluded.near)?,
+            excluded_starts: device.upload(&terms.excluded.starts)?,
+            excluded_far: device.upload(&terms.excluded.far)?,
         })
     }
 }
@@ -51,6 +57,9 @@ pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) ->
         parameters: at.address(&numbers.parameters),
         tables: at.address(&numbers.tables),
         kinds: at.address(&numbers.kinds),
+        excluded_near: at.address(&numbers.excluded_near),
+        excluded_starts: at.address(&numbers.excluded_starts),
+        excluded_far: at.address(&numbers.excluded_far),
     };
     at.bundle(world)
 }

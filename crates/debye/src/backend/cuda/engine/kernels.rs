@@ -82,6 +82,9 @@ pub(super) struct World {
     pub(super) parameters: u64,
     pub(super) tables: u64,
     pub(super) kinds: u64,
+    pub(super) excluded_near: u64,
+    pub(super) excluded_starts: u64,
+    pub(super) excluded_far: u64,
 }
 
 /// A kernel that works on everything.
@@ -118,7 +121,8 @@ pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
         .include("pair_terms.cuh", &terms.text)
         .option("--prec-div=false")
         .option("--prec-sqrt=false");
-    [with(rebuild), step]
+    let rebuild = with(rebuild).define("EXCLUSIONS", u32::from(terms.excluded.any));
+    [rebuild, step]
 }
 
 impl Kernels {

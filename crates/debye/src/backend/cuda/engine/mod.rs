@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod exclusions;
 mod kernels;
 mod layout;
 mod resident;
@@ -184,10 +185,8 @@ fn refuse(
     no(cell.periodic() != [true; 3], "open boundaries")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    no(
-        bonded > 0 || !system.exclusions.is_empty(),
-        "bonded terms and exclusions",
-    )?;
+    no(bonded > 0, "bonded terms")?;
+    no(!system.exclusions.scaled.is_empty(), "scaled pairs")?;
     no(dynamics.barostat.is_some(), "barostats")?;
     no(
         dynamics

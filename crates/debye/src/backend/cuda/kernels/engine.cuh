@@ -97,6 +97,9 @@ struct World {
     const f32* parameters;
     const f32* tables;
     const Kind* kinds;
+    const u64* excluded_near;   // by number: bit k, the particle with number + k - 32 is left out
+    const u32* excluded_starts; // where the others begin
+    const u32* excluded_far;    // their numbers, ascending
 };
 
 // Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of

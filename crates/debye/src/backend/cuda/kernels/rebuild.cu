@@ -3,7 +3,7 @@
 // neighbours (16-bit places in the stage, four to a row).
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
-// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh.
+// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out (0 or 1).
 #include "engine.cuh"
 
 // Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
@@ -300,6 +300,36 @@ __device__ __forceinline__ u32 transposed(u32 x, u32 lane)
     return x;
 }
 
+// Pairs that a particle is not in.
+struct LeftOut {
+    u64 near; // bit k: with the particle of number own + k - 32
+    u32 own, begin, end; // the others in `World::excluded_far`
+
+    __device__ __forceinline__ bool has(u32 number, const u32* far) const
+    {
+        const u32 bit = number - own + 32;
+        if (bit < 64) return near >> bit & 1;
+        u32 from = begin, to = end;
+        while (from < to) {
+            const u32 middle = (from + to) / 2, there = far[middle];
+            if (there == number) return true;
+            if (there < number) from = middle + 1;
+            else to = middle;
+        }
+        return false;
+    }
+};
+
+__device__ __forceinline__ ushort4 four(u64 row)
+{
+    ushort4 to;
+    to.x = u16(row);
+    to.y = u16(row >> 16);
+    to.z = u16(row >> 32);
+    to.w = u16(row >> 48);
+    return to;
+}
+
 // Whether two places are within the radius. Without wrapping this is the sign of |a−b|²/2 − r²/2, where `a` holds −a and
 // (r²−|a|²)/2, and `b` holds b and |b|²/2: three products.
 //
@@ -316,10 +346,10 @@ __device__ __forceinline__ bool within(const float4& a, const float4& b, const S
 #endif
 }
 
-// A place of the stage, and a particle of the block, as `within` wants them.
-__device__ __forceinline__ float4 staged_place(const Place& d)
+// A place of the stage and a particle of the block, as `within` wants them.
+__device__ __forceinline__ float4 found_at(const float4& p)
 {
-    return make_float4(d.x, d.y, d.z, 0.5f * (d.x * d.x + d.y * d.y + d.z * d.z));
+    return make_float4(p.x, p.y, p.z, 0.5f * (p.x * p.x + p.y * p.y + p.z * p.z));
 }
 __device__ __forceinline__ float4 searching(const Place& d, bool there, const Box& box, const Setup& f)
 {
@@ -377,9 +407,10 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     if (staged == 0) return; // there was no room
     const Box own_box = w.boxes[b];
     const u32* stage = w.stages + u64(b) * STAGE;
+    const u32* ids = half_of(w.ids, c->side ^ 1, f.slots); // particles are in their new slots
     constexpr u32 AT_ONCE = 4;
     for (u32 k = threadIdx.x; k < staged; k += BLOCK * AT_ONCE) {
-        u32 from[AT_ONCE];
+        u32 from[AT_ONCE], number[AT_ONCE] = {};
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
@@ -387,16 +418,19 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK < staged) p[j] = w.reference[from[j]];
+            if (k + j * BLOCK >= staged) continue;
+            p[j] = w.reference[from[j]];
+            if (EXCLUSIONS) number[j] = ids[from[j]];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (k + j * BLOCK >= staged) continue;
-            places[k + j * BLOCK] = staged_place(seen_from(own_box.middle, p[j], f));
+            const Place d = seen_from(own_box.middle, p[j], f);
+            places[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(number[j]));
             if (from[j] / BLOCK == b) own_places[from[j] % BLOCK] = u16(k + j * BLOCK);
         }
     }
-    if (threadIdx.x == 0) places[staged] = staged_place({OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH});
+    if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
     const uint4 own = w.reference[slot];
     const bool there = own.w != NOBODY;
     particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
@@ -456,13 +490,13 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         float4 p[4];
         u32 hits[4];
 #pragma unroll
-        for (u32 k = 0; k < 4; ++k) p[k] = places[candidates[(g + k) * WARP + lane]];
+        for (u32 k = 0; k < 4; ++k) p[k] = found_at(places[candidates[(g + k) * WARP + lane]]);
         search(hits, p, warp_particles, f);
 #pragma unroll
         for (u32 k = 0; k < 4; ++k) keep(g + k, hits[k]);
     }
     for (; g < groups; ++g) {
-        const float4 p[1] = {places[candidates[g * WARP + lane]]};
+        const float4 p[1] = {found_at(places[candidates[g * WARP + lane]])};
         u32 hits[1];
         search(hits, p, warp_particles, f);
         keep(g, hits[0]);
@@ -472,9 +506,6 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         too_much(w.control, 5, rows);
         rows = total = 0;
     }
-    const u32 of_warp = warp_sum(total);
-    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
-
     // The lists, four to a row.
     u32 word = 0, first = 0, super = 0;
     if (SUPERS > 1 && groups > 0) any = present[0];
@@ -490,25 +521,43 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         }
         const u32 at = u32(__clz(int(word)));
         word ^= HIGHEST >> at;
-        return candidates[first + at];
+        return u32(candidates[first + at]);
     };
     ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    for (u32 r = 0; r < total / 4; ++r) {
-        ushort4 row;
-        row.x = next();
-        row.y = next();
-        row.z = next();
-        row.w = next();
-        list[u64(r) * BLOCK] = row;
+#if EXCLUSIONS
+    LeftOut left_out = {};
+    if (there) {
+        const u32 id = ids[slot];
+        left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
     }
-    if (total % 4 != 0) {
-        ushort4 row;
-        row.x = next();
-        row.y = total % 4 > 1 ? next() : u16(staged);
-        row.z = total % 4 > 2 ? next() : u16(staged);
-        row.w = u16(staged);
-        list[u64(rows - 1) * BLOCK] = row;
+    u64 row = 0;
+    u32 kept = 0;
+    for (u32 k = 0; k < total; ++k) {
+        const u32 at = next();
+        if (left_out.has(__float_as_uint(places[at].w), w.excluded_far)) continue;
+        row = row >> 16 | u64(at) << 48;
+        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BLOCK] = four(row);
     }
+    total = kept;
+    rows = (kept + 3) / 4;
+    for (; kept % 4 != 0; ++kept) {
+        row = row >> 16 | u64(staged) << 48;
+        if (kept % 4 == 3) list[u64(rows - 1) * BLOCK] = four(row);
+    }
+#else
+    auto four_of = [&](u32 count) {
+        ushort4 row;
+        row.x = u16(next());
+        row.y = u16(count > 1 ? next() : staged);
+        row.z = u16(count > 2 ? next() : staged);
+        row.w = u16(count > 3 ? next() : staged);
+        return row;
+    };
+    for (u32 r = 0; r < total / 4; ++r) list[u64(r) * BLOCK] = four_of(4);
+    if (total % 4 != 0) list[u64(rows - 1) * BLOCK] = four_of(total % 4);
+#endif
+    const u32 of_warp = warp_sum(total);
+    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
     w.rows_of[slot] = u16(rows);
 }
 
