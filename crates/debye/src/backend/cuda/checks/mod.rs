@@ -75,6 +75,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("sums of floating-point numbers, fixed order", sums::ordered),
     ("extremes", sums::extremes),
     ("engine: energies, pressure, forces", engine::forces),
+    ("engine: pairs left out", engine::exclusions),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
     ("engine: minimisation", engine::minimisation),

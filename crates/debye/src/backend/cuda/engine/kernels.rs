@@ -92,6 +92,9 @@ pub(super) struct World {
     pub(super) parameters: u64,
     pub(super) tables: u64,
     pub(super) kinds: u64,
+    pub(super) excluded_near: u64,
+    pub(super) excluded_starts: u64,
+    pub(super) excluded_far: u64,
     pub(super) frame: u64,
     pub(super) baths: u64,
     pub(super) groups: u64,
@@ -108,6 +111,7 @@ pub(super) struct Kernels {
     pub(super) columns: OnWorld,
     pub(super) place: OnWorld,
     pub(super) boxes: OnWorld,
+    pub(super) stages: OnWorld,
     pub(super) lists: OnWorld,
     pub(super) commit: OnWorld,
     pub(super) step: OnWorld,
@@ -142,6 +146,7 @@ impl Case<'_> {
             .define("LANGEVIN", flag(terms.langevin))
             .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
+            .define("EXCLUSIONS", flag(terms.excluded.any))
             .define("RESIDENT", if double { 2 } else { 4 })
     }
 
@@ -198,6 +203,7 @@ impl Kernels {
             columns: rebuild.kernel("debye_columns")?,
             place: rebuild.kernel("debye_place")?,
             boxes: rebuild.kernel("debye_boxes")?,
+            stages: rebuild.kernel("debye_stages")?,
             lists: rebuild.kernel("debye_lists")?,
             commit: rebuild.kernel("debye_commit")?,
             step: step.kernel("debye_step")?,

@@ -9,6 +9,8 @@ pub(super) const BLOCK: usize = 256;
 const WARP: usize = 32;
 /// The most blocks of a column, and columns within reach; as in the kernels.
 const MOST: usize = 32;
+/// Particles of a layer, about.
+const LAYER: f64 = 8.0;
 
 /// Shape of the sort and room of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub(super) struct Layout {
     pub(super) blocks: usize,
     /// Most places of a stage.
     pub(super) stage: usize,
-    /// Most groups of 32 of them near one warp.
+    /// Most candidates of a warp, in groups of 32.
     pub(super) groups: usize,
     /// Most rows of four neighbours.
     pub(super) rows: usize,
@@ -51,17 +53,21 @@ impl Layout {
         let high = BLOCK as f64 / (density * wx * wy);
         // Places within the radius of a box.
         let pi = std::f64::consts::PI;
-        let around = wx * wy * high
-            + 2.0 * (wx * wy + wy * high + high * wx) * radius
-            + pi * (wx + wy + high) * radius * radius
-            + 4.0 / 3.0 * pi * radius.powi(3);
+        let around = |high: f64| {
+            wx * wy * high
+                + 2.0 * (wx * wy + wy * high + high * wx) * radius
+                + pi * (wx + wy + high) * radius * radius
+                + 4.0 / 3.0 * pi * radius.powi(3)
+        };
+        // A warp has an eighth of a block, and no particles are sorted within a layer.
+        let candidates = density * around((BLOCK as f64 / 8.0 + LAYER) / (density * wx * wy));
         let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
-        // Layers for the sort of about eight particles each.
+        // Layers for the sort.
         let most_layers = (4.0 * n / columns).clamp(64.0, 4096.0);
-        let layers = (density * wx * wy * lengths.z / 8.0)
+        let layers = (density * wx * wy * lengths.z / LAYER)
             .ceil()
             .clamp(1.0, most_layers) as u32;
-        let stage = ((1.18 * density * around) as usize + 64)
+        let stage = ((1.18 * density * around(high)) as usize + 64)
             .min(fractions.len() + WARP)
             .next_multiple_of(WARP);
         let layout = Self {
@@ -69,7 +75,7 @@ impl Layout {
             reach,
             blocks: ((n / BLOCK as f64) * 1.02 + columns) as usize + 4,
             stage,
-            groups: (stage / WARP * 4 / 5).max(8),
+            groups: ((1.08 * candidates) as usize / WARP + 2).min(stage / WARP),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
             near: 64,
             wrap: wx + 2.1 * radius > lengths.x
@@ -117,7 +123,9 @@ impl Layout {
 
     /// Shared memory of the kernel that makes lists.
     pub(super) fn list_shared(&self) -> u32 {
-        (12 * self.stage + BLOCK / WARP * self.groups * WARP * 4) as u32
+        // Places; for each particle its place, words and the groups they are of; candidates.
+        let words = self.groups + self.groups.div_ceil(WARP);
+        (16 * self.stage + BLOCK * (16 + 4 * words) + BLOCK * self.groups * 2) as u32
     }
 
     /// Shared memory of the kernels that use them.

@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod exclusions;
 mod frame;
 mod kernels;
 mod layout;
@@ -279,10 +280,8 @@ fn refuse(
     dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    no(
-        bonded > 0 || !system.exclusions.is_empty(),
-        "bonded terms and exclusions",
-    )?;
+    no(bonded > 0, "bonded terms")?;
+    no(!system.exclusions.scaled.is_empty(), "scaled pairs")?;
     no(
         settings.drift_tolerance.is_some(),
         "lists that may miss pairs (`drift_tolerance`)",

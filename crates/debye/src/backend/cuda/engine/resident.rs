@@ -381,6 +381,7 @@ impl Resident {
         let given = || (&self.world, self.setup);
         let k = &self.kernels;
         k.boxes.launch(s, self.blocks(0), given())?;
+        k.stages.launch(s, self.blocks(0), given())?;
         k.lists
             .launch(s, self.blocks(self.layout.list_shared()), given())?;
         k.commit.launch(s, Shape::new(1, 32), given())

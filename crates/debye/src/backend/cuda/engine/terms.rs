@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::exclusions::Excluded;
 use super::unsupported;
 use crate::backend::{EngineError, Precision};
 use crate::expr::CudaReal;
@@ -44,6 +45,8 @@ pub(super) struct Terms {
     pub(super) tables: Vec<f64>,
     /// `pair_terms.cuh`.
     pub(super) text: String,
+    /// Pairs that are left out.
+    pub(super) excluded: Excluded,
     /// How many pair terms there are.
     pub(super) count: usize,
     /// Whether there is a Langevin thermostat.
@@ -110,6 +113,7 @@ impl Terms {
             parameters: Vec::new(),
             tables: Vec::new(),
             text: String::new(),
+            excluded: Excluded::new(&system.exclusions, p.len()),
             count: field.pairs.len(),
             langevin,
             precision,

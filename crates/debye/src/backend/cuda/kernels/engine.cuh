@@ -148,6 +148,9 @@ struct World {
     const real* parameters;
     const real* tables;
     const Kind* kinds;
+    const u64* excluded_near;   // by number: bit k, the particle with number + k - 32 is left out
+    const u32* excluded_starts; // where the others begin
+    const u32* excluded_far;    // their numbers, ascending
     Frame* frame;
     Bath* baths;
     Group* groups;

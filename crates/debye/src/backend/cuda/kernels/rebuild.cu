@@ -2,8 +2,8 @@
 // (the stage, read together into shared memory in every step) and for every particle which of those are its
 // neighbours (16-bit places in the stage, four to a row).
 //
-// Defines: STAGE, the most places of a stage; GROUPS, the most groups of 32 of them near one warp; ROWS, the most rows of
-// a particle; NEAR, the most near blocks; WRAP, see engine.cuh.
+// Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
+// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out (0 or 1).
 #include "engine.cuh"
 
 // Notes that something did not fit.
@@ -181,34 +181,30 @@ KERNEL(debye_boxes, BLOCK, World w, Setup f)
     w.boxes[b].column = w.block_column[b];
 }
 
-KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
+// The stage of every block: all places near its box, in the order of their slots' blocks. If there is no room for them,
+// the count is zero. Latencies rule here, so that many blocks share a multiprocessor.
+KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
 {
-    const u32 nx = f.nx, ny = f.ny, reach_x = f.reach_x, reach_y = f.reach_y;
-    const f32 radius2 = f.radius2;
-    constexpr u32 NEAR_GROUPS = NEAR * BLOCK_WARPS;
+    constexpr u32 NEAR_GROUPS = NEAR * BLOCK_WARPS, NEAR_WORDS = NEAR_GROUPS / WARP;
     SHARED(u32, column_mask, WARP);
     SHARED(u32, column_first, WARP);
     SHARED(u32, column_before, WARP + 1);
     SHARED(u32, near_blocks, NEAR);
+    SHARED(u32, near_words, NEAR_WORDS);
     SHARED(u16, near_groups, NEAR_GROUPS);
     SHARED(u32, group_masks, NEAR_GROUPS);
     SHARED(u16, group_before, NEAR_GROUPS);
     SHARED(u32, sums, BLOCK_WARPS);
-    SHARED(u32, totals, 2); // near groups, staged places
-    SHARED(u8, warp_groups, BLOCK_WARPS * GROUPS);
-    DYNAMIC_SHARED(f32, dynamic);
-    f32 *sx = dynamic, *sy = dynamic + STAGE, *sz = dynamic + 2 * STAGE;
-    u32* masks = reinterpret_cast<u32*>(dynamic + 3 * STAGE); // BLOCK_WARPS x GROUPS x WARP
+    SHARED(u32, total, 1);
+    const u32 nx = f.nx, ny = f.ny, reach_x = f.reach_x, reach_y = f.reach_y;
+    const f32 radius2 = f.radius2;
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[nx * ny]) return;
     follow(w, f);
     const Box* all_boxes = w.boxes;
-    const Box* all_warp_boxes = w.warp_boxes;
     const Box own_box = all_boxes[b];
-    const uint4* places = w.reference;
-    const u32 slot = b * BLOCK + threadIdx.x;
-    const uint4 own = places[slot];
+    bool fits = b - w.column_blocks[own_box.column] < WARP; // so that it finds itself
 
     // Near blocks: a warp takes a column, a lane a block of it. At most 32 columns of at most 32 blocks.
     const u32 wide = smaller(2 * reach_x + 1, nx), columns = wide * smaller(2 * reach_y + 1, ny);
@@ -235,6 +231,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     u32 near = column_before[WARP];
     if (near > NEAR) {
         if (threadIdx.x == 0) too_much(w.control, 2, near);
+        fits = false;
         near = NEAR;
     }
     for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
@@ -243,24 +240,30 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     }
     __syncthreads();
 
-    // Near groups of 32 places, by the boxes of the warps.
-    if (warp == 0) {
-        u32 count = 0;
-        for (u32 base = 0; base < near * BLOCK_WARPS; base += WARP) {
-            const u32 g = base + lane;
-            bool hit = false;
-            if (g < near * BLOCK_WARPS) {
-                const u32 of = near_blocks[g / BLOCK_WARPS] * BLOCK_WARPS + g % BLOCK_WARPS;
-                hit = boxes_close(own_box, all_warp_boxes[of], f, radius2);
-            }
-            const u32 mask = __ballot_sync(ALL_LANES, hit);
-            if (hit) near_groups[count + u32(__popc(mask & lanes_below(lane)))] = u16(g);
-            count += u32(__popc(mask));
+    // Near groups of 32 places, by the boxes of the warps: a word for 32 of them.
+    const u32 words = (near * BLOCK_WARPS + WARP - 1) / WARP;
+    for (u32 q = warp; q < words; q += BLOCK_WARPS) {
+        const u32 g = q * WARP + lane;
+        bool hit = false;
+        if (g < near * BLOCK_WARPS) {
+            const u32 of = near_blocks[g / BLOCK_WARPS] * BLOCK_WARPS + g % BLOCK_WARPS;
+            hit = boxes_close(own_box, w.warp_boxes[of], f, radius2);
         }
-        if (lane == 0) totals[0] = count;
+        const u32 mask = __ballot_sync(ALL_LANES, hit);
+        if (lane == 0) near_words[q] = mask;
     }
     __syncthreads();
-    const u32 groups = totals[0];
+    auto bits_before = [&](u32 q) {
+        u32 count = 0;
+        for (u32 k = lane; k < q; k += WARP) count += u32(__popc(near_words[k]));
+        return warp_sum(count);
+    };
+    for (u32 q = warp; q < words; q += BLOCK_WARPS) {
+        const u32 mask = near_words[q], before = bits_before(q);
+        if (mask >> lane & 1) near_groups[before + u32(__popc(mask & lanes_below(lane)))] = u16(q * WARP + lane);
+    }
+    const u32 groups = bits_before(words);
+    __syncthreads();
     auto slot_of = [&](u32 k) {
         const u32 g = near_groups[k];
         return near_blocks[g / BLOCK_WARPS] * BLOCK + g % BLOCK_WARPS * WARP + lane;
@@ -271,7 +274,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK_WARPS < groups) p[j] = places[slot_of(k + j * BLOCK_WARPS)];
+            if (k + j * BLOCK_WARPS < groups) p[j] = w.reference[slot_of(k + j * BLOCK_WARPS)];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
@@ -302,119 +305,295 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         group_before[threadIdx.x * EACH + k] = u16(before);
         before += counts[k];
     }
-    if (threadIdx.x == BLOCK - 1) totals[1] = before;
+    if (threadIdx.x == BLOCK - 1) total[0] = before;
     __syncthreads();
-    u32 staged = totals[1];
-    if (staged >= STAGE) { // one place is kept for nobody
-        if (threadIdx.x == 0) too_much(w.control, 3, staged + 1);
-        staged = STAGE - 1;
+    const u32 staged = total[0];
+    fits = fits && staged < STAGE; // one place is kept for nobody
+    if (threadIdx.x == 0) {
+        if (staged >= STAGE) too_much(w.control, 3, staged + 1);
+        w.stage_counts[b] = fits ? staged : 0;
     }
+    if (!fits) return;
     u32* stage = w.stages + u64(b) * STAGE;
-    for (u32 k = warp; k < groups; k += BLOCK_WARPS * AT_ONCE) {
+    for (u32 k = warp; k < groups; k += BLOCK_WARPS) {
+        const u32 mask = group_masks[k];
+        if (mask >> lane & 1) stage[group_before[k] + u32(__popc(mask & lanes_below(lane)))] = slot_of(k);
+    }
+}
+
+// Bit j of lane i becomes bit i of lane j.
+__device__ __forceinline__ u32 transposed(u32 x, u32 lane)
+{
+    u32 low = 0xffffu; // the bits that stay with a lower lane
+#pragma unroll
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        const u32 other = __shfl_xor_sync(ALL_LANES, x, step);
+        const bool upper = lane & step;
+        const u32 turn = upper ? WARP - step : step, kept = upper ? ~low : low;
+        x = (x & kept) | ((other << turn | other >> (WARP - turn)) & ~kept);
+        low ^= low << step / 2;
+    }
+    return x;
+}
+
+// Pairs that a particle is not in.
+struct LeftOut {
+    u64 near; // bit k: with the particle of number own + k - 32
+    u32 own, begin, end; // the others in `World::excluded_far`
+
+    __device__ __forceinline__ bool has(u32 number, const u32* far) const
+    {
+        const u32 bit = number - own + 32;
+        if (bit < 64) return near >> bit & 1;
+        u32 from = begin, to = end;
+        while (from < to) {
+            const u32 middle = (from + to) / 2, there = far[middle];
+            if (there == number) return true;
+            if (there < number) from = middle + 1;
+            else to = middle;
+        }
+        return false;
+    }
+};
+
+__device__ __forceinline__ ushort4 four(u64 row)
+{
+    ushort4 to;
+    to.x = u16(row);
+    to.y = u16(row >> 16);
+    to.z = u16(row >> 32);
+    to.w = u16(row >> 48);
+    return to;
+}
+
+// Whether two places are within the radius. Without wrapping this is the sign of |a−b|²/2 − r²/2, where `a` holds −a and
+// (r²−|a|²)/2, and `b` holds b and |b|²/2: three products.
+//
+// Its rounding: with u = 2⁻²⁴ and both places at most R from the middle of the block, |b|²/2 is off by 1.5 u R², the other
+// constant by 2 u R² (r < R), and each of three sums by 1.5 u R². A margin of 16 u R² misses no pair.
+__device__ __forceinline__ bool within(const float4& a, const float4& b, const Setup& f)
+{
+#if WRAP
+    f32 x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
+    nearest(x, y, z, f);
+    return x * x + y * y + z * z < a.w;
+#else
+    (void)f;
+    return a.x * b.x + (a.y * b.y + (a.z * b.z + b.w)) < a.w;
+#endif
+}
+
+// A place of the stage and a particle of the block, as `within` wants them.
+__device__ __forceinline__ float4 found_at(const float4& p)
+{
+    return make_float4(p.x, p.y, p.z, 0.5f * (p.x * p.x + p.y * p.y + p.z * p.z));
+}
+__device__ __forceinline__ float4 searching(const Place& d, bool there, const Box& box, const Setup& f)
+{
+#if WRAP
+    (void)box;
+    return make_float4(d.x, d.y, d.z, there ? f.radius2 : -1.0f);
+#else
+    const f32 x = box.half[0] + f.radius, y = box.half[1] + f.radius, z = box.half[2] + f.radius;
+    const f32 margin = (x * x + y * y + z * z) * 9.5367431640625e-7f;
+    const f32 limit = 0.5f * (f.radius2 - (d.x * d.x + d.y * d.y + d.z * d.z)) + margin;
+    return make_float4(-d.x, -d.y, -d.z, there ? limit : -1e18f);
+#endif
+}
+
+// Which of a warp's 32 particles are within the radius of this lane's candidates: a bit for every particle. A place that
+// is read by all lanes costs as much as 32 places that are read by one each, so every particle is read for several
+// candidates at once.
+template <u32 COUNT>
+__device__ __forceinline__ void search(u32 (&hits)[COUNT], const float4 (&candidate)[COUNT], const float4* particles, const Setup& f)
+{
+    constexpr u32 AT_ONCE = 8;
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) hits[k] = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < WARP; first += AT_ONCE) {
+#pragma unroll
+        for (u32 k = 0; k < COUNT; ++k) hits[k] >>= AT_ONCE;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            const float4 a = particles[first + j];
+#pragma unroll
+            for (u32 k = 0; k < COUNT; ++k) {
+                if (within(a, candidate[k], f)) hits[k] |= 1u << (WARP - AT_ONCE + j);
+            }
+        }
+    }
+}
+
+// The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates; its lanes
+// take 32 of those at a time and test all the warp's particles. A word for every particle and 32 candidates says which
+// are neighbours, the first in its highest bit; from these the lists are written, in the order of the stage.
+KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
+{
+    constexpr u32 SUPERS = (GROUPS + WARP - 1) / WARP, HIGHEST = 0x80000000u;
+    SHARED(u16, own_places, BLOCK);
+    DYNAMIC_SHARED(float4, places);
+    float4* particles = places + STAGE;
+    u32* all_words = reinterpret_cast<u32*>(particles + BLOCK);
+    u32* all_present = all_words + GROUPS * BLOCK;
+    u16* all_candidates = reinterpret_cast<u16*>(all_present + SUPERS * BLOCK);
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), slot = b * BLOCK + threadIdx.x;
+    if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
+    follow(w, f);
+    const u32 staged = w.stage_counts[b];
+    if (staged == 0) return; // there was no room
+    const Box own_box = w.boxes[b];
+    const u32* stage = w.stages + u64(b) * STAGE;
+    const u32* ids = half_of(w.ids, c->side ^ 1, f.slots); // particles are in their new slots
+    constexpr u32 AT_ONCE = 4;
+    for (u32 k = threadIdx.x; k < staged; k += BLOCK * AT_ONCE) {
+        u32 from[AT_ONCE], number[AT_ONCE] = {};
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK_WARPS < groups) p[j] = places[slot_of(k + j * BLOCK_WARPS)];
+            if (k + j * BLOCK < staged) from[j] = stage[k + j * BLOCK];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            const u32 g = k + j * BLOCK_WARPS;
-            if (g >= groups) continue;
-            const u32 mask = group_masks[g], at = group_before[g] + u32(__popc(mask & lanes_below(lane)));
-            if (!(mask >> lane & 1) || at >= staged) continue;
+            if (k + j * BLOCK >= staged) continue;
+            p[j] = w.reference[from[j]];
+            if (EXCLUSIONS) number[j] = ids[from[j]];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK >= staged) continue;
             const Place d = seen_from(own_box.middle, p[j], f);
-            sx[at] = d.x;
-            sy[at] = d.y;
-            sz[at] = d.z;
-            stage[at] = slot_of(g);
+            places[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(number[j]));
+            if (from[j] / BLOCK == b) own_places[from[j] % BLOCK] = u16(k + j * BLOCK);
         }
     }
-    const u32 padded = (staged + WARP) / WARP * WARP; // at least one place out of reach
-    for (u32 k = staged + threadIdx.x; k < smaller(padded, u32(STAGE)); k += BLOCK) {
-        sx[k] = OUT_OF_REACH;
-        sy[k] = OUT_OF_REACH;
-        sz[k] = OUT_OF_REACH;
-    }
-    if (threadIdx.x == 0) w.stage_counts[b] = staged;
+    if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
+    const uint4 own = w.reference[slot];
+    const bool there = own.w != NOBODY;
+    particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
     __syncthreads();
 
-    // Every warp looks at the groups near its own box; a bit for every neighbour.
-    const bool there = own.w != NOBODY;
-    const Place me = seen_from(own_box.middle, own, f);
-    const Box warp_box = all_warp_boxes[b * BLOCK_WARPS + warp];
+    const Box warp_box = w.warp_boxes[b * BLOCK_WARPS + warp];
+    if (warp_box.half[0] < 0.0f) {
+        w.rows_of[slot] = 0;
+        return;
+    }
+    // Candidates.
+    u16* candidates = all_candidates + warp * GROUPS * WARP;
     const Place middle = between(own_box, warp_box, f);
-    u32* own_masks = masks + warp * GROUPS * WARP;
-    u32 found = 0, total = 0;
-    for (u32 g = 0; g < padded / WARP && warp_box.half[0] >= 0.0f; ++g) {
-        const u32 at = g * WARP + lane;
-        Place d = {sx[at] - middle.x, sy[at] - middle.y, sz[at] - middle.z};
-        nearest(d.x, d.y, d.z, f);
-        u32 left = __ballot_sync(ALL_LANES, near_box(d, warp_box.half, radius2));
-        if (left == 0) continue;
-        u32 hits = 0;
-        const f32 *gx = sx + g * WARP, *gy = sy + g * WARP, *gz = sz + g * WARP;
-        auto test = [&](u32 j, f32 x, f32 y, f32 z) {
-            f32 dx = me.x - x, dy = me.y - y, dz = me.z - z;
-            nearest(dx, dy, dz, f);
-            if (dx * dx + dy * dy + dz * dz < radius2) hits |= 1u << j;
-        };
-        if (__popc(left) > 8) {
+    const u32 own_place = there ? own_places[threadIdx.x] : NOBODY;
+    u32 found = 0, own_candidate = NOBODY;
+    for (u32 base = 0; base < staged; base += WARP * AT_ONCE) {
+        float4 p[AT_ONCE];
 #pragma unroll
-            for (u32 j = 0; j < WARP; j += 4) {
-                const float4 x = *reinterpret_cast<const float4*>(gx + j), y = *reinterpret_cast<const float4*>(gy + j),
-                             z = *reinterpret_cast<const float4*>(gz + j);
-                test(j, x.x, y.x, z.x);
-                test(j + 1, x.y, y.y, z.y);
-                test(j + 2, x.z, y.z, z.z);
-                test(j + 3, x.w, y.w, z.w);
-            }
-        } else {
-            for (; left != 0; left &= left - 1) {
-                const u32 j = u32(__ffs(int(left))) - 1;
-                test(j, gx[j], gy[j], gz[j]);
-            }
+        for (u32 j = 0; j < AT_ONCE; ++j) p[j] = places[smaller(base + j * WARP + lane, staged)];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            Place d = {p[j].x - middle.x, p[j].y - middle.y, p[j].z - middle.z};
+            nearest(d.x, d.y, d.z, f);
+            const u32 first = base + j * WARP;
+            const bool hit = first + lane < staged && near_box(d, warp_box.half, f.radius2);
+            const u32 mask = __ballot_sync(ALL_LANES, hit), at = found + u32(__popc(mask & lanes_below(lane)));
+            if (hit && at < GROUPS * WARP) candidates[at] = u16(first + lane);
+            if (own_place - first < WARP) own_candidate = found + u32(__popc(mask & lanes_below(own_place - first)));
+            found += u32(__popc(mask));
         }
-        if (!there) hits = 0;
-        if (found < GROUPS) {
-            own_masks[found * WARP + lane] = hits;
-            if (lane == 0) warp_groups[warp * GROUPS + found] = u8(g);
-        }
-        ++found;
-        total += u32(__popc(hits));
     }
-    if (found > GROUPS) {
-        if (lane == 0) too_much(w.control, 4, found);
-        found = GROUPS;
-        total = 0;
+    u32 groups = (found + WARP - 1) / WARP;
+    if (groups > GROUPS) {
+        if (lane == 0) too_much(w.control, 4, groups);
+        groups = 0;
     }
-    if (there && total > 0) total -= 1; // a particle is near itself
+    if (found + lane < groups * WARP) candidates[found + lane] = u16(staged);
+    __syncwarp();
+
+    // Neighbours among them; for every 32 groups also a word that says which have any.
+    u32 *words = all_words + warp * GROUPS * WARP + lane, *present = all_present + warp * SUPERS * WARP + lane;
+    const float4* warp_particles = particles + warp * WARP;
+    u32 total = 0, any = 0;
+    auto keep = [&](u32 g, u32 hits) {
+        u32 word = __brev(transposed(hits, lane));
+        if (own_candidate / WARP == g) word &= ~(HIGHEST >> own_candidate % WARP);
+        words[g * WARP] = word;
+        total += u32(__popc(word));
+        if (SUPERS > 1 && g % WARP == 0) any = 0;
+        if (word != 0) any |= HIGHEST >> g % WARP;
+        if (SUPERS > 1) present[g / WARP * WARP] = any;
+    };
+    u32 g = 0;
+    for (; g + 4 <= groups; g += 4) {
+        float4 p[4];
+        u32 hits[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) p[k] = found_at(places[candidates[(g + k) * WARP + lane]]);
+        search(hits, p, warp_particles, f);
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) keep(g + k, hits[k]);
+    }
+    for (; g < groups; ++g) {
+        const float4 p[1] = {found_at(places[candidates[g * WARP + lane]])};
+        u32 hits[1];
+        search(hits, p, warp_particles, f);
+        keep(g, hits[0]);
+    }
     u32 rows = (total + 3) / 4;
     if (rows > ROWS) {
         too_much(w.control, 5, rows);
-        rows = 0;
+        rows = total = 0;
     }
-    const u32 of_warp = warp_sum(total);
-    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
-    __syncwarp();
-    u32 g = 0, mask = rows > 0 ? own_masks[lane] : 0;
+    // The lists, four to a row.
+    u32 word = 0, first = 0, super = 0;
+    if (SUPERS > 1 && groups > 0) any = present[0];
     auto next = [&]() {
-        for (;;) {
-            while (mask == 0) mask = own_masks[++g * WARP + lane];
-            const u32 j = u32(__ffs(int(mask))) - 1, at = warp_groups[warp * GROUPS + g] * WARP + j;
-            mask &= mask - 1;
-            if (stage[at] != slot) return at;
+        if (word == 0) {
+            if (SUPERS > 1) {
+                while (any == 0) any = present[++super * WARP];
+            }
+            const u32 group = u32(__clz(int(any)));
+            any ^= HIGHEST >> group;
+            first = (super * WARP + group) * WARP;
+            word = words[first];
         }
+        const u32 at = u32(__clz(int(word)));
+        word ^= HIGHEST >> at;
+        return u32(candidates[first + at]);
     };
     ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    for (u32 r = 0; r < rows; ++r) {
-        const u32 left = total - 4 * r;
+#if EXCLUSIONS
+    LeftOut left_out = {};
+    if (there) {
+        const u32 id = ids[slot];
+        left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
+    }
+    u64 row = 0;
+    u32 kept = 0;
+    for (u32 k = 0; k < total; ++k) {
+        const u32 at = next();
+        if (left_out.has(__float_as_uint(places[at].w), w.excluded_far)) continue;
+        row = row >> 16 | u64(at) << 48;
+        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BLOCK] = four(row);
+    }
+    total = kept;
+    rows = (kept + 3) / 4;
+    for (; kept % 4 != 0; ++kept) {
+        row = row >> 16 | u64(staged) << 48;
+        if (kept % 4 == 3) list[u64(rows - 1) * BLOCK] = four(row);
+    }
+#else
+    auto four_of = [&](u32 count) {
         ushort4 row;
         row.x = u16(next());
-        row.y = u16(left > 1 ? next() : staged);
-        row.z = u16(left > 2 ? next() : staged);
-        row.w = u16(left > 3 ? next() : staged);
-        list[u64(r) * BLOCK] = row;
-    }
+        row.y = u16(count > 1 ? next() : staged);
+        row.z = u16(count > 2 ? next() : staged);
+        row.w = u16(count > 3 ? next() : staged);
+        return row;
+    };
+    for (u32 r = 0; r < total / 4; ++r) list[u64(r) * BLOCK] = four_of(4);
+    if (total % 4 != 0) list[u64(rows - 1) * BLOCK] = four_of(total % 4);
+#endif
+    const u32 of_warp = warp_sum(total);
+    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
     w.rows_of[slot] = u16(rows);
 }
 
