@@ -17,6 +17,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("digits.cuh", include_str!("kernels/digits.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
     ("visit.cuh", include_str!("kernels/visit.cuh")),
+    ("exact.cuh", include_str!("kernels/exact.cuh")),
+    ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 

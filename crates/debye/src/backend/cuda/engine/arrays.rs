@@ -51,6 +51,8 @@ pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) ->
         parameters: at.address(&numbers.parameters),
         tables: at.address(&numbers.tables),
         kinds: at.address(&numbers.kinds),
+        slot_of: at.address(&a.slot_of),
+        bonded: at.address(&a.bonded),
     };
     at.bundle(world)
 }
@@ -78,10 +80,18 @@ pub(super) struct Arrays {
     pub(super) forces: Buffer<f64>,
     pub(super) partial: Buffer<f64>,
     pub(super) sort: CountingSort,
+    /// Slots of particles (both halves) and forces of bonded terms; empty where there are none.
+    pub(super) slot_of: Buffer<u32>,
+    pub(super) bonded: Buffer<f64>,
 }
 
 impl Arrays {
-    pub(super) fn new(device: &Device, layout: &Layout, terms: usize) -> Result<Self, CudaError> {
+    pub(super) fn new(
+        device: &Device,
+        layout: &Layout,
+        terms: usize,
+        bonded: bool,
+    ) -> Result<Self, CudaError> {
         let (slots, blocks) = (layout.slots(), layout.blocks);
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
         let buckets = columns * layout.columns[2] as usize;
@@ -106,6 +116,8 @@ impl Arrays {
             forces: device.zeros(3 * slots)?,
             partial: device.zeros(blocks * (terms + 12))?,
             sort: CountingSort::new(device, slots, buckets)?,
+            slot_of: device.zeros(if bonded { 2 * slots } else { 0 })?,
+            bonded: device.zeros(if bonded { 3 * slots } else { 0 })?,
         })
     }
 
@@ -124,5 +136,7 @@ impl Arrays {
             + self.starts.bytes() * 2
             + self.forces.bytes()
             + self.warp_boxes.bytes()
+            + self.slot_of.bytes()
+            + self.bonded.bytes()
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Setup {
     reach: [u32; 2],
     slots: u32,
     blocks: u32,
+    cell: [f64; 6],
 }
 crate::cuda_struct!(Setup, Control, World);
 
@@ -82,6 +83,8 @@ pub(super) struct World {
     pub(super) parameters: u64,
     pub(super) tables: u64,
     pub(super) kinds: u64,
+    pub(super) slot_of: u64,
+    pub(super) bonded: u64,
 }
 
 /// A kernel that works on everything.
@@ -100,7 +103,7 @@ pub(super) struct Kernels {
 }
 
 /// The modules of a layout: what makes lists, and what uses them.
-pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
+pub(super) fn sources(layout: &Layout, terms: &Terms, bonded: bool) -> [ModuleSource; 2] {
     let with = |source: ModuleSource| {
         source
             .define("STAGE", layout.stage)
@@ -108,6 +111,7 @@ pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
             .define("WRAP", u32::from(layout.wrap))
+            .define("BONDED", u32::from(bonded))
     };
     let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
     let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));
@@ -121,8 +125,13 @@ pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
 }
 
 impl Kernels {
-    pub(super) fn new(device: &Device, layout: &Layout, terms: &Terms) -> Result<Self, CudaError> {
-        let [rebuild, step] = sources(layout, terms);
+    pub(super) fn new(
+        device: &Device,
+        layout: &Layout,
+        terms: &Terms,
+        bonded: bool,
+    ) -> Result<Self, CudaError> {
+        let [rebuild, step] = sources(layout, terms, bonded);
         let (rebuild, step) = (device.module(&rebuild)?, device.module(&step)?);
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
@@ -163,5 +172,6 @@ pub(super) fn setup(layout: &Layout, values: &Values) -> Setup {
         reach: layout.reach,
         slots: layout.slots() as u32,
         blocks: layout.blocks as u32,
+        cell: [l[0], l[1], l[2], 0.0, 0.0, 0.0],
     }
 }

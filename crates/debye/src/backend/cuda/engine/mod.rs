@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod bonded;
 mod kernels;
 mod layout;
 mod resident;
@@ -15,6 +16,7 @@ mod terms;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use bonded::LinkTables;
 use kernels::Values;
 use layout::Layout;
 use resident::Resident;
@@ -112,6 +114,7 @@ impl CudaEngine {
             )));
         }
         let terms = Terms::new(system, field, dynamics)?;
+        let links = LinkTables::new(system, field)?;
         let wrapped: Vec<_> = system
             .particles
             .positions
@@ -130,13 +133,13 @@ impl CudaEngine {
         let info = device.info();
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
-            resident: RefCell::new(Resident::new(device, layout, terms, values)?),
+            resident: RefCell::new(Resident::new(device, layout, terms, links.as_ref(), values)?),
             cell: system.cell,
             units: system.units,
             timestep: dynamics.timestep,
             langevin,
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
-            names: field.pairs.iter().map(|t| t.name.clone()).collect(),
+            names: names(field, links.as_ref()),
             tail: field.tail_correction(system),
             particles: system.particles.clone(),
             radius,
@@ -152,10 +155,22 @@ pub(super) fn modules(
     field: &ForceField,
     dynamics: &Dynamics,
     radius: f64,
-) -> Result<[ModuleSource; 2], EngineError> {
+) -> Result<Vec<ModuleSource>, EngineError> {
     let terms = Terms::new(system, field, dynamics)?;
+    let links = LinkTables::new(system, field)?;
     let layout = Layout::new(&system.particles.positions, system.cell.heights(), radius)?;
-    Ok(kernels::sources(&layout, &terms))
+    let mut sources = kernels::sources(&layout, &terms, links.is_some()).to_vec();
+    sources.extend(links.map(|links| links.source()));
+    Ok(sources)
+}
+
+/// Names of the terms in the order of their energies: pairs, then bonded terms.
+fn names(field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
+    let pairs = field.pairs.iter().map(|t| &t.name);
+    pairs
+        .chain(links.into_iter().flat_map(|links| &links.names))
+        .cloned()
+        .collect()
 }
 
 /// What is not there yet.
@@ -183,11 +198,7 @@ fn refuse(
     no(!cell.is_orthorhombic(), "triclinic cells")?;
     no(cell.periodic() != [true; 3], "open boundaries")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
-    let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    no(
-        bonded > 0 || !system.exclusions.is_empty(),
-        "bonded terms and exclusions",
-    )?;
+    no(!system.exclusions.is_empty(), "exclusions")?;
     no(dynamics.barostat.is_some(), "barostats")?;
     no(
         dynamics

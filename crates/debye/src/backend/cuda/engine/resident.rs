@@ -6,6 +6,7 @@ use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
 use super::arrays::{Arrays, Numbers, world};
+use super::bonded::{Bonded, LinkSums, LinkTables};
 use super::kernels::{Control, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
 use super::state::{NOBODY, State, fraction};
@@ -30,6 +31,7 @@ pub(super) struct Resident {
     rebuild: Option<Graph>,
     last: Control,
     pair_terms: usize,
+    bonded: Option<Bonded>,
 }
 
 impl Resident {
@@ -37,12 +39,14 @@ impl Resident {
         device: &Device,
         layout: Layout,
         terms: Terms,
+        links: Option<&LinkTables>,
         values: Values,
     ) -> Result<Self, EngineError> {
         let stream = device.stream()?;
         let pair_terms = terms.count;
-        let kernels = Kernels::new(device, &layout, &terms)?;
-        let arrays = Arrays::new(device, &layout, pair_terms)?;
+        let kernels = Kernels::new(device, &layout, &terms, links.is_some())?;
+        let arrays = Arrays::new(device, &layout, pair_terms, links.is_some())?;
+        let bonded = links.map(|links| Bonded::new(device, links, layout.blocks));
         let numbers = Numbers::new(device, &terms)?;
         let control = device.upload(&[Control::default()])?;
         Ok(Self {
@@ -62,6 +66,7 @@ impl Resident {
             rebuild: None,
             last: Control::default(),
             pair_terms,
+            bonded: bonded.transpose()?,
         })
     }
 
@@ -74,7 +79,7 @@ impl Resident {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.arrays.bytes()
+        self.arrays.bytes() + self.bonded.as_ref().map_or(0, Bonded::bytes)
     }
 
     /// Puts particles into slots in their own order; the list is stale.
@@ -124,6 +129,9 @@ impl Resident {
         s.upload(&state.velocities, a.velocities.part_mut(0..3 * slots))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
+        if self.bonded.is_some() {
+            s.upload(&state.slot_of(), a.slot_of.part_mut(0..slots))?;
+        }
         s.synchronise()
     }
 
@@ -274,6 +282,9 @@ impl Resident {
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
+        if let Some(bonded) = &self.bonded {
+            bonded.queue(s, &self.world, self.setup)?;
+        }
         let shape = self.blocks(self.layout.step_shared());
         self.kernels.step.launch(s, shape, (&self.world, self.setup))
     }
@@ -285,6 +296,7 @@ impl Resident {
 
     /// Forces; energies by term, virial and Σ m v⊗v. The list must be good.
     pub(super) fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
+        let links = self.bonded_sums()?;
         let shape = self.blocks(self.layout.step_shared());
         let given = (&self.world, self.setup);
         self.kernels.evaluate.launch(&self.stream, shape, given)?;
@@ -295,7 +307,22 @@ impl Resident {
         for block in parts.chunks_exact(width) {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
+        if let Some((energies, virial)) = links {
+            let of_pairs = &mut sums[self.pair_terms..];
+            of_pairs.iter_mut().zip(virial).for_each(|(sum, x)| *sum += x);
+            sums.splice(self.pair_terms..self.pair_terms, energies);
+        }
         Ok(sums)
+    }
+
+    /// Forces of the bonded terms, and their sums, where there are any.
+    pub(super) fn bonded_sums(&self) -> Result<Option<LinkSums>, CudaError> {
+        let Some(bonded) = &self.bonded else {
+            return Ok(None);
+        };
+        bonded.queue_sums(&self.stream, &self.world, self.setup)?;
+        let sums = bonded.read_sums(&self.stream, self.last.blocks as usize)?;
+        Ok(Some(sums))
     }
 
     /// Takes half a kick from the velocities: from those of now to those that are kept.
@@ -350,8 +377,18 @@ impl Resident {
     pub(super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
         self.settle()?;
         self.evaluate()?;
-        let state = self.download()?;
         let forces = self.stream.download(&self.arrays.forces)?;
+        self.by_particle(&forces)
+    }
+
+    /// Forces of the bonded terms alone, as they were last evaluated, in the order of the input.
+    pub(super) fn bonded_forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        let forces = self.stream.download(&self.arrays.bonded)?;
+        self.by_particle(&forces)
+    }
+
+    fn by_particle(&mut self, forces: &[f64]) -> Result<Vec<Vec3<f64>>, EngineError> {
+        let state = self.download()?;
         let slots = self.layout.slots();
         let mut out = vec![Vec3::zero(); self.terms.kind_of.len()];
         for (slot, &id) in state.used(&self.last) {
@@ -400,8 +437,12 @@ impl Resident {
         self.rebuild = None;
         self.layout = layout;
         self.setup = setup(&layout, &self.values);
-        self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;
-        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
+        let bonded = self.bonded.is_some();
+        self.kernels = Kernels::new(&self.device, &layout, &self.terms, bonded)?;
+        self.arrays = Arrays::new(&self.device, &layout, self.pair_terms, bonded)?;
+        if let Some(bonded) = &mut self.bonded {
+            bonded.resize(&self.device, layout.blocks)?;
+        }
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
     }

@@ -32,6 +32,7 @@ struct Setup {
     u32 reach_x, reach_y;
     u32 slots;    // of all blocks there is room for
     u32 blocks;
+    f64 cell[6];  // vectors a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz) as ax by cz bx cx cy
 };
 
 // Words in device memory that steer a run. Kernels read them first and may return at once.
@@ -97,6 +98,8 @@ struct World {
     const f32* parameters;
     const f32* tables;
     const Kind* kinds;
+    u32* slot_of;      // * the slot of each particle; only there with bonded terms
+    f64* bonded;       // forces of bonded terms, axis by axis; only there with them
 };
 
 // Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of

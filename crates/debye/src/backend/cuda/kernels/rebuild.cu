@@ -3,7 +3,7 @@
 // neighbours (16-bit places in the stage, four to a row).
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most groups of 32 of them near one warp; ROWS, the most rows of
-// a particle; NEAR, the most near blocks; WRAP, see engine.cuh.
+// a particle; NEAR, the most near blocks; WRAP, see engine.cuh; BONDED (0 or 1).
 #include "engine.cuh"
 
 // Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
@@ -78,6 +78,9 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     if (threadIdx.x == 0) w.block_column[b] = first;
     const u32 now = c->side, next = now ^ 1;
     half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
+#if BONDED
+    if (there) half_of(w.slot_of, next, f.slots)[half_of(w.ids, now, f.slots)[from]] = to;
+#endif
     for (u32 axis = 0; axis < 3; ++axis) {
         const u32 source = axis * f.slots + from, target = axis * f.slots + to;
         half_of(w.low, next, 3 * f.slots)[target] = half_of(w.low, now, 3 * f.slots)[source];

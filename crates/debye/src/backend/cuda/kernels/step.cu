@@ -4,9 +4,10 @@
 // The velocities kept are those before the second half kick of the last step: v(t) = v + ½ Δt F(t)/m. So the two half
 // kicks that meet at a time are one, and a step needs the forces once.
 //
-// Defines: STAGE, ROWS and WRAP as in rebuild.cu, LANGEVIN (0 or 1).
+// Defines: STAGE, ROWS and WRAP as in rebuild.cu, LANGEVIN and BONDED (0 or 1).
 #include "engine.cuh"
 #include "visit.cuh"
+#include "block_sum.cuh"
 
 // The race check does not know that the last block comes after all others.
 #ifdef DEBYE_EMULATED
@@ -61,7 +62,11 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
         const u32 id = half_of(w.ids, side, slots)[slot];
         f64 v[3];
         for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = own_velocities[axis * slots + slot] - 2.0 * dt * kind.inverse_mass * f64(pull[axis]);
+            f64 force = -2.0 * f64(pull[axis]);
+#if BONDED
+            force += w.bonded[axis * slots + slot];
+#endif
+            v[axis] = own_velocities[axis * slots + slot] + dt * kind.inverse_mass * force;
         }
 #if LANGEVIN
         f64 normals[3];
@@ -111,20 +116,6 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
     }
 }
 
-// Sum over a block in one order, to thread 0. `shared` has room for BLOCK_WARPS.
-__device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
-{
-    for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
-    __syncthreads();
-    if (lane_of(threadIdx.x) == 0) shared[warp_of(threadIdx.x)] = x;
-    __syncthreads();
-    f64 sum = 0.0;
-    if (threadIdx.x == 0) {
-        for (u32 w = 0; w < BLOCK_WARPS; ++w) sum += shared[w];
-    }
-    return sum;
-}
-
 // Forces, and for every block: energies by term, virial and Σ m v⊗v (xx yy zz xy xz yz). Moves nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
 {
@@ -144,13 +135,16 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
     visit<true>(sums, shared, w.stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
     const bool there = own.w != NOBODY;
-    const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
+    f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     if (there) {
         const Kind kind = w.kinds[own.w];
         const f64* own_velocities = half_of(w.velocities, c->side, 3 * slots);
         mass = kind.mass;
         for (u32 axis = 0; axis < 3; ++axis) {
+#if BONDED
+            force[axis] += w.bonded[axis * slots + slot];
+#endif
             v[axis] = own_velocities[axis * slots + slot] + 0.5 * f.dt * kind.inverse_mass * force[axis];
             w.forces[axis * slots + slot] = force[axis];
         }
