@@ -16,11 +16,11 @@ impl From<EngineError> for Wrong {
     }
 }
 
-fn wrong(error: impl std::fmt::Display) -> Wrong {
+pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
-fn dynamics(langevin: bool) -> Dynamics {
+pub(super) fn dynamics(langevin: bool) -> Dynamics {
     let bath = Thermostat {
         kind: ThermostatKind::Langevin,
         species: vec![],
@@ -38,7 +38,7 @@ fn dynamics(langevin: bool) -> Dynamics {
 }
 
 /// A melt of atoms that are alike, or of three species with charges, far enough from a crystal.
-fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
+pub(super) fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
     let cells = match extent {
         Extent::Smallest => [4, 4, 5],
         Extent::Small => [5, 6, 7],
@@ -115,14 +115,14 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
     all
 }
 
-fn settings(precision: Precision) -> Settings {
+pub(super) fn settings(precision: Precision) -> Settings {
     Settings {
         precision,
         ..Settings::default()
     }
 }
 
-fn engines(
+pub(super) fn engines(
     place: &Place<'_>,
     system: &System,
     field: &ForceField,
@@ -135,7 +135,7 @@ fn engines(
     ))
 }
 
-fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
+pub(super) fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
     place.cases += 1;
     let allowed = relative * expected.abs().max(1.0);
     if (found - expected).abs() <= allowed {
@@ -146,7 +146,7 @@ fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative
     )))
 }
 
-fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
+pub(super) fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
     let sum = |v: &mut dyn Iterator<Item = f64>| -> f64 { v.sum() };
     let off = sum(&mut a.iter().zip(b).map(|(a, b)| (*a - *b).norm2()));
     (off / sum(&mut b.iter().map(|b| b.norm2())).max(1e-300)).sqrt()

@@ -3,6 +3,7 @@
 //! `cargo test` runs it on the emulation, `debye check --device cuda` on the user's own card.
 
 mod basics;
+mod bonded;
 mod engine;
 mod orders;
 mod sums;
@@ -77,6 +78,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
+    ("bonded: every potential, chains, hubs", bonded::potentials),
+    ("bonded: particles in a line", bonded::straight),
+    ("bonded: motion, same bits resumed", bonded::motion),
 ];
 
 /// Runs every check on a device.
@@ -109,6 +113,7 @@ pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
     all.extend(engine::modules());
+    all.extend(bonded::modules());
     all
 }
 

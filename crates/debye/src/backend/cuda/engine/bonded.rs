@@ -233,7 +233,7 @@ crate::cuda_struct!(Links);
 type OnLinks = Kernel<(Addresses<World>, Addresses<Links>, Setup)>;
 
 /// Energies by term, and the virial.
-pub(super) type LinkSums = (Vec<f64>, [f64; 6]);
+pub(in crate::backend::cuda) type LinkSums = (Vec<f64>, [f64; 6]);
 
 /// The bonded terms of a simulation on its device.
 pub(super) struct Bonded {

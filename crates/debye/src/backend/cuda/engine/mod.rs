@@ -69,6 +69,7 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
+        refuse(system, field, dynamics, settings)?;
         let engine = Self::unevaluated(device, system, field, dynamics, settings)?;
         {
             let mut resident = engine.resident.borrow_mut();
@@ -91,6 +92,7 @@ impl CudaEngine {
         settings: &Settings,
         saved: &[u8],
     ) -> Result<Self, EngineError> {
+        refuse(system, field, dynamics, settings)?;
         let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
         engine.restore(saved)?;
         Ok(engine)
@@ -103,7 +105,6 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        refuse(system, field, dynamics, settings)?;
         let cutoff = field.cutoff();
         let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
         let lengths = system.cell.heights();
@@ -162,6 +163,22 @@ pub(super) fn modules(
     let mut sources = kernels::sources(&layout, &terms, links.is_some()).to_vec();
     sources.extend(links.map(|links| links.source()));
     Ok(sources)
+}
+
+/// Forces, energies by term and virial of the bonded terms alone: without the pairs, which are of single precision, they
+/// can be checked to the last digits.
+pub(super) fn bonded_alone(
+    device: &Device,
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+) -> Result<(Vec<Vec3<f64>>, bonded::LinkSums), EngineError> {
+    let mut engine = CudaEngine::unevaluated(device, system, field, dynamics, &Settings::default())?;
+    let resident = engine.resident.get_mut();
+    resident.place(&system.particles, &system.cell)?;
+    resident.settle()?;
+    let sums = resident.bonded_sums()?.unwrap_or_default();
+    Ok((resident.bonded_forces()?, sums))
 }
 
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
