@@ -192,7 +192,11 @@ fn every_potential(random: &mut Random, copies: usize) -> Result<(System, ForceF
             // Some of them beyond the cut-off.
             let r = bag.between(s.from, 1.1 * s.to);
             let atoms = bag.two(species, r);
-            let (pair, charge) = if copy % 2 == 0 { (0.5, 5.0 / 6.0) } else { (0.25, 1.0) };
+            let (pair, charge) = if copy % 2 == 0 {
+                (0.5, 5.0 / 6.0)
+            } else {
+                (0.25, 1.0)
+            };
             let scaled = ScaledPair { atoms, pair, charge };
             bag.system.exclusions.scaled.push(scaled);
         }
@@ -213,7 +217,7 @@ fn chains(random: &mut Random, count: usize) -> Result<(System, ForceField), Wro
     let (mut system, mut field) = every_potential(random, 1)?;
     let mut bag = Bag::new(random)?;
     std::mem::swap(&mut bag.system, &mut system);
-    // Potentials that allow any length.
+    // Bonds of kind 0 are harmonic and may have any length.
     let (angle_kinds, dihedral_kinds) = (field.angles[0].rows.len(), field.dihedrals[0].rows.len());
     for _ in 0..count {
         let mut at = bag.anywhere();
@@ -270,7 +274,7 @@ fn chains(random: &mut Random, count: usize) -> Result<(System, ForceField), Wro
     Ok((bag.system, field))
 }
 
-/// Links, pairs and exclusions that a list would have to leave out are none here: only the bonded part is asked for.
+/// Compares the bonded part alone; the pairs of the list, from which nothing is left out, do not matter.
 fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(), Wrong> {
     let alone = super::super::engine::bonded_alone;
     let (found, (energies, virial)) = alone(place.device, system, field, &dynamics(false))?;
@@ -393,6 +397,9 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         .map(|(a, b)| system.cell.minimum_image(*a - *b).norm())
         .fold(0.0, f64::max);
     within(place, "positions", furthest, 0.0, 1e-4)?;
+    if place.extent > Extent::Smallest {
+        place.expect("several lists", &[cuda.lists().builds > 1], &[true])?;
+    }
 
     let (d, s) = (dynamics(false), settings(Precision::Mixed));
     let mut parts = CudaEngine::new(place.device, &system, &field, &d, &s)?;

@@ -135,7 +135,13 @@ pub(super) fn engines(
     ))
 }
 
-pub(super) fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
+pub(super) fn within(
+    place: &mut Place<'_>,
+    what: &str,
+    found: f64,
+    expected: f64,
+    relative: f64,
+) -> Result<(), Wrong> {
     place.cases += 1;
     let allowed = relative * expected.abs().max(1.0);
     if (found - expected).abs() <= allowed {

@@ -211,7 +211,7 @@ impl Maker {
         let visits: String = (0..count).map(|t| format!("    visit(Link{t}());\n")).collect();
         made.text = format!(
             "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 LINK_TERMS = {count};\n{}
-template <class Visit> __device__ __forceinline__ void each_link_term(Visit&& visit)\n{{\n{visits}}}\n",
+template <class Visit> __device__ __forceinline__ void each_link_term(Visit& visit)\n{{\n{visits}}}\n",
             self.terms
         );
         made
@@ -273,7 +273,11 @@ impl Bonded {
     /// Room for another number of blocks.
     pub(super) fn resize(&mut self, device: &Device, blocks: usize) -> Result<(), CudaError> {
         self.partial = device.zeros(blocks * (self.terms + 6))?;
-        self.bundle = bundle(&self.starts, &self.links, [&self.rows, &self.tables, &self.partial]);
+        self.bundle = bundle(
+            &self.starts,
+            &self.links,
+            [&self.rows, &self.tables, &self.partial],
+        );
         Ok(())
     }
 

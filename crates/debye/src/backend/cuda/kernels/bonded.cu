@@ -143,6 +143,34 @@ __device__ __forceinline__ void link(Share& s, const Term&, const uint4& packed,
     }
 }
 
+// A particle on its way through its links, term by term.
+template <bool ENERGY> struct Walk {
+    const Links& l;
+    const Positions& p;
+    const f64 (&cell)[6];
+    const Exact me;
+    u32 at;
+    const u32 end;
+    f64* sums;  // of this block
+    f64* warps; // room for a sum over the block
+    uint4 next;
+    Share s;
+
+    template <class Term> __device__ __forceinline__ void operator()(const Term& term)
+    {
+        s.energy = 0.0;
+        while (at < end && next.w >> 24 == Term::TERM) {
+            const uint4 now = next;
+            if (++at < end) next = l.links[at];
+            link<ENERGY>(s, term, now, me, p, l, cell);
+        }
+        if (ENERGY) {
+            const f64 sum = block_sum(s.energy, warps);
+            if (threadIdx.x == 0) sums[Term::TERM] = sum;
+        }
+    }
+};
+
 // Forces of all links on the particle of this slot. With energies, all threads of a block must be here.
 template <bool ENERGY>
 __device__ __forceinline__ void all_links(const World& w, const Links& l, const Setup& f, u32 parity, u32 side, f64* warps)
@@ -152,25 +180,12 @@ __device__ __forceinline__ void all_links(const World& w, const Links& l, const 
                          slots};
     const bool there = p.pos[slot].w != NOBODY;
     const u32 id = there ? half_of(w.ids, side, slots)[slot] : 0;
-    u32 at = there ? l.starts[id] : 0;
-    const u32 end = there ? l.starts[id + 1] : 0;
-    const Exact me = p.at(slot);
-    Share s = {};
-    uint4 next = {};
-    if (at < end) next = l.links[at];
+    const u32 begin = there ? l.starts[id] : 0, end = there ? l.starts[id + 1] : 0;
     f64* sums = l.partial + u64(blockIdx.x) * (LINK_TERMS + 6);
-    each_link_term([&](auto term) {
-        s.energy = 0.0;
-        while (at < end && next.w >> 24 == decltype(term)::TERM) {
-            const uint4 now = next;
-            if (++at < end) next = l.links[at];
-            link<ENERGY>(s, term, now, me, p, l, f.cell);
-        }
-        if (ENERGY) {
-            const f64 sum = block_sum(s.energy, warps);
-            if (threadIdx.x == 0) sums[decltype(term)::TERM] = sum;
-        }
-    });
+    Walk<ENERGY> walk = {l, p, f.cell, p.at(slot), begin, end, sums, warps, {}, {}};
+    if (begin < end) walk.next = l.links[begin];
+    each_link_term(walk);
+    const Share& s = walk.s;
     if (there) {
         w.bonded[slot] = s.force.x;
         w.bonded[slots + slot] = s.force.y;
