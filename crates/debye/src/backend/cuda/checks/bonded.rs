@@ -74,7 +74,11 @@ impl<'a> Bag<'a> {
             p.velocities.push(Vec3::zero());
             p.species.push(species as u32);
             p.masses.push(1.0);
-            p.charges.push(if p.charges.len() % 2 == 0 { 0.4 } else { -0.7 });
+            p.charges.push(if p.charges.len().is_multiple_of(2) {
+                0.4
+            } else {
+                -0.7
+            });
             p.molecules.push(0);
             p.images.push([0; 3]);
             p.charges.len() as u32 - 1
@@ -160,7 +164,7 @@ fn pair_terms(species: &[Species]) -> Result<Vec<PairTerm>, Wrong> {
 }
 
 /// Links of every bonded potential and scaled pairs of every pair potential, each between particles of its own.
-fn every_potential(random: &mut Random, copies: usize) -> Result<(System, ForceField), Wrong> {
+fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>, ForceField), Wrong> {
     let mut bag = Bag::new(random)?;
     let (bonds, of_bonds) = terms::<dyn crate::potentials::BondFamily>(|f| f.samples())?;
     let (angles, of_angles) = terms::<dyn crate::potentials::AngleFamily>(|f| f.samples())?;
@@ -209,14 +213,11 @@ fn every_potential(random: &mut Random, copies: usize) -> Result<(System, ForceF
         dihedrals,
         coulomb_constant: 1.7,
     };
-    Ok((bag.system, field))
+    Ok((bag, field))
 }
 
 /// Chains whose particles have links of all sorts, and a particle with sixty of them.
-fn chains(random: &mut Random, count: usize) -> Result<(System, ForceField), Wrong> {
-    let (mut system, mut field) = every_potential(random, 1)?;
-    let mut bag = Bag::new(random)?;
-    std::mem::swap(&mut bag.system, &mut system);
+fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
     // Bonds of kind 0 are harmonic and may have any length.
     let (angle_kinds, dihedral_kinds) = (field.angles[0].rows.len(), field.dihedrals[0].rows.len());
     for _ in 0..count {
@@ -270,8 +271,6 @@ fn chains(random: &mut Random, count: usize) -> Result<(System, ForceField), Wro
         }
         last = Some(spoke);
     }
-    field.impropers.truncate(2);
-    Ok((bag.system, field))
 }
 
 /// Compares the bonded part alone; the pairs of the list, from which nothing is left out, do not matter.
@@ -313,17 +312,19 @@ pub(super) fn potentials(place: &mut Place<'_>) -> Result<(), Wrong> {
         Extent::Small => 6,
         Extent::Full => 16,
     };
-    let (system, field) = every_potential(&mut place.random, copies)?;
-    agree(place, &system, &field)?;
-    let (system, field) = chains(&mut place.random, copies)?;
+    let (mut bag, mut field) = every_potential(&mut place.random, copies)?;
+    add_chains(&mut bag, &field, copies);
+    // Some impropers are of kinds that no term knows.
+    field.impropers.truncate(2);
+    let system = bag.system;
     agree(place, &system, &field)
 }
 
 /// Particles in a line have forces that are numbers.
 pub(super) fn straight(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (mut system, field) = every_potential(&mut place.random, 1)?;
-    let mut bag = Bag::new(&mut place.random)?;
-    std::mem::swap(&mut bag.system, &mut system);
+    let (mut bag, mut field) = every_potential(&mut place.random, 1)?;
+    field.pairs.truncate(1);
+    bag.system.exclusions.scaled.clear();
     let first = bag.system.particles.len();
     for axis in 0..4 {
         let at = Vec3::new(15.5, 0.25, 8.0);
@@ -344,8 +345,9 @@ pub(super) fn straight(place: &mut Place<'_>) -> Result<(), Wrong> {
             t.impropers.push(Link { kind, atoms });
         }
     }
+    let system = bag.system;
     let alone = super::super::engine::bonded_alone;
-    let (forces, (energies, _)) = alone(place.device, &bag.system, &field, &dynamics(false))?;
+    let (forces, (energies, _)) = alone(place.device, &system, &field, &dynamics(false))?;
     let finite = forces[first..].iter().all(|f| f.norm2() < 1e20) && energies.iter().all(|e| e.is_finite());
     place.expect("forces along a line are finite", &[finite], &[true])
 }
@@ -433,7 +435,8 @@ fn compare(place: &mut Place<'_>, cuda: &mut dyn Backend, cpu: &mut dyn Backend)
 
 /// The kernels of the systems above.
 pub(super) fn modules() -> Vec<ModuleSource> {
-    let potentials = every_potential(&mut Random(1), 1);
+    let mut random = Random(1);
+    let potentials = every_potential(&mut random, 1).map(|(bag, field)| (bag.system, field));
     let systems = [potentials, molecules(Extent::Smallest)].into_iter().flatten();
     systems
         .flat_map(|(system, field)| {

@@ -17,8 +17,8 @@ use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
 use crate::system::{Link, Particles, ScaledPair, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
 
-/// Numbers of a scaled pair: cut-off², factor, coefficients, truncation.
-const SCALED_COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
+/// Numbers of a row. Those of a scaled pair are cut-off², factor, coefficients, truncation; links need fewer.
+const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
 
 /// Bits of the row of a link and of the place of a particle in it; the term has the rest. As in the kernel.
 const ROW_BITS: u32 = 22;
@@ -36,8 +36,8 @@ pub(super) struct LinkTables {
     starts: Vec<u32>,
     /// Links: three other particles, and a word of term, place and row.
     links: Vec<[u32; 4]>,
-    /// Numbers of all terms, row by row.
-    rows: Vec<f64>,
+    /// Numbers of all terms.
+    rows: Vec<[f64; COLUMNS]>,
     /// Tables of all terms, one after another.
     tables: Vec<f64>,
 }
@@ -91,14 +91,17 @@ impl Maker {
         tape: &Tape,
         links: &[Link<N>],
     ) -> Result<(), EngineError> {
-        let row = |l: &Link<N>| (*term.rows.get(l.kind as usize)?).map(|row| (l.atoms, row));
-        let begin = self.add(term.name.clone(), links.iter().filter_map(row))?;
+        let row = |l: &Link<N>| {
+            let given = (*term.rows.get(l.kind as usize)?)?;
+            Some((l.atoms, padded(given)))
+        };
+        self.add(term.name.clone(), links.iter().filter_map(row))?;
         let c: Vec<String> = (0..MAX_BONDED).map(|k| format!("c[{k}]")).collect();
         let body = format!(
             "        link_TERM(x, {}, energy, slope);\n        (void)tables;\n",
             c.join(", ")
         );
-        self.print(tape, [N, MAX_BONDED], begin, false, &body);
+        self.print(tape, N, false, &body);
         Ok(())
     }
 
@@ -120,16 +123,15 @@ impl Maker {
             } else {
                 pair.pair
             };
-            let mut numbers = [row.cutoff * row.cutoff, factor]
-                .into_iter()
-                .chain(row.coefficients)
-                .chain(row.truncation);
-            let row: [f64; SCALED_COLUMNS] = std::array::from_fn(|_| numbers.next().unwrap_or(0.0));
-            (pair.atoms, row)
+            let numbers = [row.cutoff * row.cutoff, factor].into_iter();
+            (
+                pair.atoms,
+                padded(numbers.chain(row.coefficients).chain(row.truncation)),
+            )
         };
-        let begin = self.add(format!("{} 1-4", term.name), pairs.iter().map(row))?;
+        self.add(format!("{} 1-4", term.name), pairs.iter().map(row))?;
         let tape = term.family.tape(term.truncation.kind());
-        let mut given: Vec<String> = (2..SCALED_COLUMNS).map(|k| format!("c[{k}]")).collect();
+        let mut given: Vec<String> = (2..COLUMNS).map(|k| format!("c[{k}]")).collect();
         if tape.tables() > 0 {
             let table = term.table.f64s();
             given.push(format!("tables + {}, {}", self.made.tables.len(), table.len()));
@@ -139,22 +141,22 @@ impl Maker {
             "        energy = slope = 0.0;\n        (void)tables;\n        if (x < c[0]) link_TERM(x, {}, energy, slope);\n        energy *= c[1];\n        slope *= c[1];\n",
             given.join(", ")
         );
-        self.print(&tape, [2, SCALED_COLUMNS], begin, true, &body);
+        self.print(&tape, 2, true, &body);
         Ok(())
     }
 
-    /// Takes the links of one term; gives where its rows begin. Rows that are alike are kept once.
-    fn add<const N: usize, const W: usize>(
+    /// Takes the links of one term. Its rows that are alike are kept once.
+    fn add<const N: usize>(
         &mut self,
         name: String,
-        links: impl Iterator<Item = ([u32; N], [f64; W])>,
-    ) -> Result<usize, EngineError> {
-        let (term, begin) = (self.made.names.len(), self.made.rows.len());
-        let mut known: HashMap<[u64; W], u32> = HashMap::new();
+        links: impl Iterator<Item = ([u32; N], [f64; COLUMNS])>,
+    ) -> Result<(), EngineError> {
+        let term = self.made.names.len();
+        let mut known: HashMap<[u64; COLUMNS], u32> = HashMap::new();
         for (atoms, numbers) in links {
-            let next = known.len() as u32;
+            let next = self.made.rows.len() as u32;
             let row = *known.entry(numbers.map(f64::to_bits)).or_insert_with(|| {
-                self.made.rows.extend(numbers);
+                self.made.rows.push(numbers);
                 next
             });
             for (place, &own) in atoms.iter().enumerate() {
@@ -164,18 +166,18 @@ impl Maker {
                 self.links.push((own, [other(), other(), other(), packed]));
             }
         }
-        if known.len() > 1 << ROW_BITS || term >= MOST_TERMS {
+        if self.made.rows.len() > 1 << ROW_BITS || term >= MOST_TERMS {
             return Err(unsupported(format!(
-                "more than {MOST_TERMS} bonded terms, or {} sets of parameters of one (`{name}`)",
+                "more than {MOST_TERMS} bonded terms, or {} sets of their parameters (at `{name}`)",
                 1 << ROW_BITS
             )));
         }
         self.made.names.push(name);
-        Ok(begin)
+        Ok(())
     }
 
     /// Prints the term that was added last; `link_TERM` in its body is the function of the tape.
-    fn print(&mut self, tape: &Tape, [particles, width]: [usize; 2], begin: usize, scaled: bool, body: &str) {
+    fn print(&mut self, tape: &Tape, particles: usize, scaled: bool, body: &str) {
         let term = self.made.names.len() - 1;
         let function = format!("link_{term}");
         self.terms += &tape.to_cuda(&function, CudaReal::Double);
@@ -187,7 +189,7 @@ impl Maker {
     static constexpr bool SCALED = {scaled};
     static __device__ __forceinline__ void act(f64 x, u32 row, const f64* rows, const f64* tables, f64& energy, f64& slope)
     {{
-        const f64* c = rows + {begin}u + row * {width}u;
+        const f64* c = rows + row * {COLUMNS}u;
 {body}    }}
 }};
 "
@@ -216,6 +218,11 @@ template <class Visit> __device__ __forceinline__ void each_link_term(Visit& vis
         );
         made
     }
+}
+
+fn padded(numbers: impl IntoIterator<Item = f64>) -> [f64; COLUMNS] {
+    let mut numbers = numbers.into_iter();
+    std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
 }
 
 /// Where the tables lie in device memory; as in the kernels.
@@ -254,7 +261,7 @@ impl Bonded {
         let module = device.module(&tables.source())?;
         let starts = device.upload(&tables.starts)?;
         let links = device.upload(tables.links.as_flattened())?;
-        let rows = device.upload(&tables.rows)?;
+        let rows = device.upload(tables.rows.as_flattened())?;
         let lookup = device.upload(&tables.tables)?;
         let partial = device.zeros(blocks * (tables.names.len() + 6))?;
         Ok(Self {

@@ -16,7 +16,7 @@
 struct Links {
     const u32* starts;  // links[starts[id]] is the first of a particle
     const uint4* links; // the other particles in order, and packed: term, place of this particle among them, row
-    const f64* rows;    // numbers of the terms
+    const f64* rows;    // numbers of the terms, row by row
     const f64* tables;
     f64* partial;       // block by block: energies by term, virial
 };
