@@ -14,6 +14,7 @@ mod space;
 mod state;
 mod verlet;
 
+pub(crate) use bonded::{BondedForces, Slots};
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
 pub use minimise::{Fire, Minimised};

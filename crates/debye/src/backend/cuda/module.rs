@@ -20,6 +20,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("sums.cuh", include_str!("kernels/sums.cuh")),
     ("visit.cuh", include_str!("kernels/visit.cuh")),
     ("pull.cuh", include_str!("kernels/pull.cuh")),
+    ("exact.cuh", include_str!("kernels/exact.cuh")),
+    ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
 ];
 

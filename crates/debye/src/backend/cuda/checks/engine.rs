@@ -16,12 +16,12 @@ impl From<EngineError> for Wrong {
     }
 }
 
-fn wrong(error: impl std::fmt::Display) -> Wrong {
+pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
 /// Plain velocity Verlet.
-fn plain() -> Dynamics {
+pub(super) fn plain() -> Dynamics {
     Dynamics {
         timestep: 0.004,
         scheme: Scheme::VelocityVerlet,
@@ -61,7 +61,7 @@ fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> 
 }
 
 /// Every way to move, by its name.
-fn integrators() -> Vec<(&'static str, Dynamics)> {
+pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
     use ThermostatKind::{Berendsen, Bussi, Langevin, NoseHoover};
     let leapfrog = |dynamics| Dynamics {
         scheme: Scheme::Leapfrog,
@@ -104,7 +104,7 @@ fn integrators() -> Vec<(&'static str, Dynamics)> {
 
 /// Shapes of cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Space {
+pub(super) enum Space {
     Box,
     Triclinic,
     Open,
@@ -133,7 +133,12 @@ impl Space {
 }
 
 /// A melt of atoms that are alike, or of three species with charges, far enough from a crystal.
-fn melt(extent: Extent, mixed: bool, space: Space, steps: u64) -> Result<(System, ForceField), Wrong> {
+pub(super) fn melt(
+    extent: Extent,
+    mixed: bool,
+    space: Space,
+    steps: u64,
+) -> Result<(System, ForceField), Wrong> {
     let cells = match extent {
         Extent::Smallest => [4, 4, 5],
         Extent::Small => [5, 6, 7],
@@ -227,14 +232,20 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
     all
 }
 
-fn settings(precision: Precision) -> Settings {
+pub(super) fn settings(precision: Precision) -> Settings {
     Settings {
         precision,
         ..Settings::default()
     }
 }
 
-fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
+pub(super) fn within(
+    place: &mut Place<'_>,
+    what: &str,
+    found: f64,
+    expected: f64,
+    relative: f64,
+) -> Result<(), Wrong> {
     place.cases += 1;
     let allowed = relative * expected.abs().max(1.0);
     if (found - expected).abs() <= allowed {
@@ -245,7 +256,7 @@ fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative
     )))
 }
 
-fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
+pub(super) fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
     let sum = |v: &mut dyn Iterator<Item = f64>| -> f64 { v.sum() };
     let off = sum(&mut a.iter().zip(b).map(|(a, b)| (*a - *b).norm2()));
     (off / sum(&mut b.iter().map(|b| b.norm2())).max(1e-300)).sqrt()

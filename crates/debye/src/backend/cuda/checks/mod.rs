@@ -3,6 +3,7 @@
 //! `cargo test` runs it on the emulation, `debye check --device cuda` on the user's own card.
 
 mod basics;
+mod bonded;
 mod engine;
 mod orders;
 mod sums;
@@ -79,6 +80,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
     ("engine: minimisation", engine::minimisation),
+    ("bonded: every potential, chains, hubs", bonded::potentials),
+    ("bonded: particles in a line", bonded::straight),
+    ("bonded: motion, same bits resumed", bonded::motion),
 ];
 
 /// Runs every check on a device.
@@ -111,6 +115,7 @@ pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
     all.extend(engine::modules());
+    all.extend(bonded::modules());
     all
 }
 

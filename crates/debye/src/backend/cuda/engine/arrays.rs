@@ -108,6 +108,8 @@ pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) ->
         groups: at.address(&numbers.groups),
         rules: at.address(&numbers.rules),
         fire: at.address(&numbers.fire),
+        slot_of: at.address(&a.slot_of),
+        bonded: at.address(&a.bonded),
     };
     at.bundle(world)
 }
@@ -135,6 +137,9 @@ pub(super) struct Arrays {
     pub(super) forces: Buffer<f64>,
     pub(super) partial: Buffer<f64>,
     pub(super) sort: CountingSort,
+    /// Slots of particles (both halves) and forces of bonded terms; empty where there are none.
+    pub(super) slot_of: Buffer<u32>,
+    pub(super) bonded: Buffer<f64>,
 }
 
 impl Arrays {
@@ -146,6 +151,8 @@ impl Arrays {
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
         let buckets = columns * layout.columns[2] as usize;
         let box_words = if triclinic { 12 } else { 8 };
+        // Forces, and with a barostat the virial.
+        let of_links = if case.rules.scale_every > 0 { 6 } else { 3 };
         let sums = case.terms.count + 6 + 9 * groups;
         Ok(Self {
             pos: device.zeros(8 * slots)?,
@@ -168,6 +175,8 @@ impl Arrays {
             forces: device.zeros(3 * slots)?,
             partial: device.zeros(blocks * sums)?,
             sort: CountingSort::new(device, slots, buckets)?,
+            slot_of: device.zeros(if case.bonded { 2 * slots } else { 0 })?,
+            bonded: device.zeros(if case.bonded { of_links * slots } else { 0 })?,
         })
     }
 
@@ -186,5 +195,7 @@ impl Arrays {
             + self.starts.bytes() * 2
             + self.forces.bytes()
             + self.warp_boxes.bytes()
+            + self.slot_of.bytes()
+            + self.bonded.bytes()
     }
 }

@@ -100,6 +100,8 @@ pub(super) struct World {
     pub(super) groups: u64,
     pub(super) rules: u64,
     pub(super) fire: u64,
+    pub(super) slot_of: u64,
+    pub(super) bonded: u64,
 }
 
 /// A kernel that works on everything.
@@ -127,42 +129,52 @@ pub(super) struct Case<'a> {
     pub(super) terms: &'a Terms,
     pub(super) rules: &'a Rules,
     pub(super) region: &'a Region,
+    /// Whether there are bonded terms.
+    pub(super) bonded: bool,
 }
 
 impl Case<'_> {
-    fn module(self, name: &str, text: &str) -> ModuleSource {
+    /// A module that knows how particles are kept and how they move.
+    pub(super) fn module(self, name: &str, text: &str) -> ModuleSource {
+        let flag = u32::from;
+        ModuleSource::new(name, text)
+            .define("WRAP", flag(self.layout.wrap))
+            .define("PRECISION", self.terms.precision as u32)
+            .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
+            .define("MOVING", flag(self.rules.scale_every > 0))
+            .define("LANGEVIN", flag(self.terms.langevin))
+    }
+
+    /// A module that also knows the lists and what acts.
+    fn with_lists(self, name: &str, text: &str) -> ModuleSource {
         let (layout, terms, rules) = (self.layout, self.terms, self.rules);
         let flag = u32::from;
         let double = terms.precision == Precision::Double;
-        ModuleSource::new(name, text)
+        self.module(name, text)
             .define("STAGE", layout.stage)
             .define("GROUPS", layout.groups)
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
-            .define("WRAP", flag(layout.wrap))
-            .define("PRECISION", terms.precision as u32)
-            .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
-            .define("MOVING", flag(rules.scale_every > 0))
-            .define("LANGEVIN", flag(terms.langevin))
             .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
+            .define("BONDED", flag(self.bonded))
             .define("RESIDENT", if double { 2 } else { 4 })
     }
 
     /// The module that makes lists.
     pub(super) fn rebuild(self) -> ModuleSource {
-        self.module("rebuild.cu", include_str!("../kernels/rebuild.cu"))
+        self.with_lists("rebuild.cu", include_str!("../kernels/rebuild.cu"))
     }
 
     /// The module that uses them.
     pub(super) fn step(self) -> ModuleSource {
-        self.with_pairs(self.module("step.cu", include_str!("../kernels/step.cu")))
+        self.with_pairs(self.with_lists("step.cu", include_str!("../kernels/step.cu")))
     }
 
     /// The module that goes downhill.
     pub(super) fn minimise(self) -> ModuleSource {
-        self.with_pairs(self.module("minimise.cu", include_str!("../kernels/minimise.cu")))
+        self.with_pairs(self.with_lists("minimise.cu", include_str!("../kernels/minimise.cu")))
     }
 
     // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.

@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod bonded;
 mod exclusions;
 mod frame;
 mod kernels;
@@ -19,6 +20,7 @@ mod terms;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use bonded::LinkTables;
 use frame::Region;
 use kernels::{Case, Values};
 use layout::Layout;
@@ -121,6 +123,7 @@ impl CudaEngine {
             layout,
             terms,
             rules,
+            links,
             region,
         } = Parts::new(system, field, dynamics, settings, radius)?;
         let langevin = terms.langevin;
@@ -134,14 +137,21 @@ impl CudaEngine {
         let info = device.info();
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
-            resident: RefCell::new(Resident::new(device, layout, terms, rules, values)?),
+            resident: RefCell::new(Resident::new(
+                device,
+                layout,
+                terms,
+                rules,
+                links.as_ref(),
+                values,
+            )?),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
             langevin,
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
             baths: Bath::all(system, dynamics),
-            names: field.pairs.iter().map(|t| t.name.clone()).collect(),
+            names: names(field, links.as_ref()),
             tail: field.tail_correction(system),
             particles: system.particles.clone(),
             radius,
@@ -207,6 +217,7 @@ struct Parts {
     layout: Layout,
     terms: Terms,
     rules: Rules,
+    links: Option<LinkTables>,
     region: Region,
 }
 
@@ -226,9 +237,35 @@ impl Parts {
             layout: Layout::new(&region.fractions(&system.particles), &region, radius)?,
             terms,
             rules,
+            links: LinkTables::new(system, field)?,
             region,
         })
     }
+}
+
+/// Names of the terms in the order of their energies: pairs, then bonded terms.
+fn names(field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
+    let pairs = field.pairs.iter().map(|t| &t.name);
+    pairs
+        .chain(links.into_iter().flat_map(|links| &links.names))
+        .cloned()
+        .collect()
+}
+
+/// Forces, energies by term and virial of the bonded terms alone: without the pairs, which are of single precision, they
+/// can be checked to the last digits.
+pub(super) fn bonded_alone(
+    device: &Device,
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+) -> Result<(Vec<Vec3<f64>>, bonded::LinkSums), EngineError> {
+    let mut engine = CudaEngine::unevaluated(device, system, field, dynamics, &Settings::default())?;
+    let resident = engine.resident.get_mut();
+    resident.place(&system.particles)?;
+    resident.settle()?;
+    let sums = resident.bonded_sums()?.unwrap_or_default();
+    Ok((resident.bonded_forces()?, sums))
 }
 
 /// The modules that a simulation would use.
@@ -244,8 +281,11 @@ pub(super) fn modules(
         terms: &parts.terms,
         rules: &parts.rules,
         region: &parts.region,
+        bonded: parts.links.is_some(),
     };
-    Ok(vec![case.rebuild(), case.step(), case.minimise()])
+    let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
+    sources.extend(parts.links.map(|links| links.source(case)));
+    Ok(sources)
 }
 
 /// Cells in which a pair may be within reach twice.
@@ -279,9 +319,6 @@ fn refuse(
     }
     dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
-    let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    no(bonded > 0, "bonded terms")?;
-    no(!system.exclusions.scaled.is_empty(), "scaled pairs")?;
     no(
         settings.drift_tolerance.is_some(),
         "lists that may miss pairs (`drift_tolerance`)",

@@ -6,6 +6,7 @@ use crate::expr::Vec3;
 use crate::system::Particles;
 
 use super::arrays::{self, Arrays, Numbers, world};
+use super::bonded::{Bonded, LinkSums, LinkTables};
 use super::frame::{Frame, Region};
 use super::kernels::{Case, Control, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
@@ -32,6 +33,7 @@ pub(super) struct Resident {
     graph: Option<Graph>,
     rebuild: Option<Graph>,
     last: Control,
+    bonded: Option<Bonded>,
 }
 
 /// Sums over all particles.
@@ -52,6 +54,7 @@ impl Resident {
         layout: Layout,
         terms: Terms,
         rules: Rules,
+        links: Option<&LinkTables>,
         values: Values,
     ) -> Result<Self, EngineError> {
         let case = Case {
@@ -59,7 +62,9 @@ impl Resident {
             terms: &terms,
             rules: &rules,
             region: &values.region,
+            bonded: links.is_some(),
         };
+        let bonded = links.map(|links| Bonded::new(device, links, case)).transpose()?;
         let kernels = Kernels::new(device, case)?;
         let arrays = Arrays::new(device, case)?;
         let frame = values.region.frame(values.radius, values.cutoff);
@@ -82,6 +87,7 @@ impl Resident {
             graph: None,
             rebuild: None,
             last: Control::default(),
+            bonded,
         })
     }
 
@@ -91,6 +97,7 @@ impl Resident {
             terms: &self.terms,
             rules: &self.rules,
             region: &self.values.region,
+            bonded: self.bonded.is_some(),
         }
     }
 
@@ -107,7 +114,7 @@ impl Resident {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.arrays.bytes()
+        self.arrays.bytes() + self.bonded.as_ref().map_or(0, Bonded::bytes)
     }
 
     /// Puts particles into slots in their own order; the list is stale.
@@ -165,6 +172,9 @@ impl Resident {
         s.upload(&velocities, a.velocities.part_mut(0..velocities.len()))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
+        if self.bonded.is_some() {
+            s.upload(&state.slot_of(), a.slot_of.part_mut(0..slots))?;
+        }
         s.synchronise()
     }
 
@@ -388,6 +398,9 @@ impl Resident {
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
+        if let Some(bonded) = &self.bonded {
+            bonded.queue(s, &self.world, self.setup)?;
+        }
         let shape = self.blocks(self.case().step_shared());
         let given = || (&self.world, self.setup);
         if self.rules.baths.is_empty() {
@@ -407,6 +420,7 @@ impl Resident {
 
     /// Forces, energies by term, virial and what velocities sum to. The list must be good.
     pub(super) fn evaluate(&mut self) -> Result<Sums, EngineError> {
+        let links = self.bonded_sums()?;
         let shape = self.blocks(self.case().step_shared());
         let given = (&self.world, self.setup);
         self.kernels.evaluate.launch(&self.stream, shape, given)?;
@@ -423,11 +437,26 @@ impl Resident {
             let tensor = std::array::from_fn(|k| all[first + k]);
             (tensor, std::array::from_fn(|k| all[first + 6 + k]))
         };
-        Ok(Sums {
+        let mut sums = Sums {
             energies: all[..terms].to_vec(),
             virial: std::array::from_fn(|k| all[terms + k]),
             groups: (0..groups).map(of_group).collect(),
-        })
+        };
+        if let Some((energies, virial)) = links {
+            sums.energies.extend(energies);
+            sums.virial.iter_mut().zip(virial).for_each(|(sum, x)| *sum += x);
+        }
+        Ok(sums)
+    }
+
+    /// Forces of the bonded terms, and their sums, where there are any.
+    pub(super) fn bonded_sums(&self) -> Result<Option<LinkSums>, CudaError> {
+        let Some(bonded) = &self.bonded else {
+            return Ok(None);
+        };
+        bonded.queue_sums(&self.stream, &self.world, self.setup)?;
+        let sums = bonded.read_sums(&self.stream, self.last.blocks as usize)?;
+        Ok(Some(sums))
     }
 
     /// Takes half a kick from the velocities: from those of now to those that are kept.
@@ -494,8 +523,18 @@ impl Resident {
     pub(super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
         self.settle()?;
         self.evaluate()?;
-        let state = self.download()?;
         let forces = self.stream.download(&self.arrays.forces)?;
+        self.by_particle(&forces)
+    }
+
+    /// Forces of the bonded terms alone, as they were last evaluated, in the order of the input.
+    pub(super) fn bonded_forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        let forces = self.stream.download(&self.arrays.bonded)?;
+        self.by_particle(&forces)
+    }
+
+    fn by_particle(&mut self, forces: &[f64]) -> Result<Vec<Vec3<f64>>, EngineError> {
+        let state = self.download()?;
         let slots = self.layout.slots();
         let mut out = vec![Vec3::zero(); self.terms.kind_of.len()];
         for (slot, &id) in state.used(&self.last) {
@@ -529,6 +568,9 @@ impl Resident {
             let kernels = self.case().downhill(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
+                if let Some(bonded) = &self.bonded {
+                    bonded.queue(&stream, &self.world, self.setup)?;
+                }
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
             }
@@ -585,6 +627,9 @@ impl Resident {
         self.kernels = Kernels::new(&self.device, self.case())?;
         // The old arrays go first: both need not fit.
         self.arrays = Arrays::new(&self.device, self.case())?;
+        if let Some(bonded) = &mut self.bonded {
+            bonded.resize(&self.device, layout.blocks)?;
+        }
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
     }

@@ -43,6 +43,18 @@ impl State {
         }
     }
 
+    /// The slot of every particle, in as many places as there are slots.
+    pub(super) fn slot_of(&self) -> Vec<u32> {
+        let mut slot_of = vec![0; self.ids.len()];
+        // Slots behind those in use may hold what was there before: the first slot of a particle is where it is.
+        for (slot, &id) in self.ids.iter().enumerate().rev() {
+            if let Some(to) = slot_of.get_mut(id as usize) {
+                *to = slot as u32;
+            }
+        }
+        slot_of
+    }
+
     /// The same in arrays of another number of slots.
     pub(super) fn moved(&self, old: usize, new: usize) -> Self {
         fn each<T: Copy>(from: &[T], parts: usize, old: usize, new: usize, nothing: T) -> Vec<T> {

@@ -156,6 +156,8 @@ struct World {
     Group* groups;
     const Rules* rules;
     Fire* fire;
+    u32* slot_of;      // * the slot of each particle; only there with bonded terms
+    f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
 };
 
 // Everything that moves with a particle is there twice, one half after the other.

@@ -3,7 +3,7 @@
 // The velocities kept are those before the second half kick of the last step: v(t) = v + ½ Δt F(t)/m. So the two half
 // kicks that meet at a time are one, and a step needs the forces once. They are at the same time those of leapfrog.
 //
-// Defines: LANGEVIN, BONDED (0 or 1).
+// Defines: LANGEVIN (0 or 1).
 #pragma once
 #include "engine.cuh"
 #if LANGEVIN

@@ -1,4 +1,6 @@
 // The force on a particle, and what it does to its velocity.
+//
+// Defines: BONDED (0 or 1), whether there are forces of bonded terms to add.
 #pragma once
 #include "sums.cuh"
 #include "visit.cuh"
@@ -27,6 +29,11 @@ __device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, cons
     p.force[0] = -2.0 * f64(p.sums.fx);
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);
+#if BONDED
+    if (p.own.w != NOBODY) {
+        for (u32 axis = 0; axis < 3; ++axis) p.force[axis] += w.bonded[u64(axis) * f.slots + slot];
+    }
+#endif
 }
 
 // The velocity that is kept, as it is now.

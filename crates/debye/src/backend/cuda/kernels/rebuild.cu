@@ -3,7 +3,8 @@
 // neighbours (16-bit places in the stage, four to a row).
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
-// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out (0 or 1).
+// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
+// whether there are bonded terms (0 or 1).
 #include "engine.cuh"
 
 // Notes that something did not fit.
@@ -104,6 +105,9 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     if (threadIdx.x == 0) w.block_column[b] = first;
     const u32 now = c->side, next = now ^ 1;
     half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
+#if BONDED
+    if (there) half_of(w.slot_of, next, f.slots)[half_of(w.ids, now, f.slots)[from]] = to;
+#endif
     for (u32 axis = 0; axis < 3; ++axis) {
         const u32 source = axis * f.slots + from, target = axis * f.slots + to;
 #if PRECISION != 0

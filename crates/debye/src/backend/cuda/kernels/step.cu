@@ -79,8 +79,12 @@ KERNEL_RESIDENT(debye_pull, BLOCK, 2, World w, Setup f)
         write(4 * g, m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
         for (u32 k = 0; k < 3; ++k) write(4 * g + 1 + k, m * v[k]);
     }
-    if (scales) {
-        for (u32 k = 0; k < 3; ++k) write(4 * GROUPS_OF + k, p.own.w != NOBODY ? -f64(p.sums.virial[k]) : 0.0);
+    for (u32 k = 0; k < 3 && scales; ++k) {
+        f64 virial = p.own.w != NOBODY ? -f64(p.sums.virial[k]) : 0.0;
+#if BONDED && MOVING
+        if (p.own.w != NOBODY) virial += w.bonded[u64(3 + k) * slots + slot];
+#endif
+        write(4 * GROUPS_OF + k, virial);
     }
     __threadfence();
     __syncthreads();

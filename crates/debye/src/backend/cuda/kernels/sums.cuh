@@ -3,6 +3,7 @@
 //
 // Defines: GROUPS_OF, the number of groups of particles (one for every such thermostat, and one for the rest).
 #pragma once
+#include "block_sum.cuh"
 #include "motion.cuh"
 #include "random.cuh"
 
@@ -34,20 +35,6 @@ struct Rules {
     u32 baths;
     u32 leapfrog;
 };
-
-// Sum over a block in one order, to thread 0. `shared` has room for BLOCK_WARPS.
-__device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
-{
-    for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
-    __syncthreads();
-    if (lane_of(threadIdx.x) == 0) shared[warp_of(threadIdx.x)] = x;
-    __syncthreads();
-    f64 sum = 0.0;
-    if (threadIdx.x == 0) {
-        for (u32 k = 0; k < BLOCK_WARPS; ++k) sum += shared[k];
-    }
-    return sum;
-}
 
 // Numbers through which the blocks of a kernel talk.
 __device__ __forceinline__ void publish(f64* to, f64 x)
