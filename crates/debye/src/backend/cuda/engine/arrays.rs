@@ -4,7 +4,7 @@ use crate::backend::cuda::primitives::CountingSort;
 use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Device};
 
 use super::kernels::{Control, World};
-use super::layout::{BLOCK, Layout};
+use super::layout::Layout;
 use super::terms::Terms;
 
 /// Numbers of the terms and of the kinds of particles.
@@ -107,7 +107,7 @@ impl Arrays {
             warp_boxes: device.zeros(8 * 8 * blocks)?,
             stage_counts: device.zeros(blocks)?,
             stages: device.allocate(blocks * layout.stage)?,
-            lists: device.allocate(4 * blocks * layout.rows * BLOCK)?,
+            lists: device.allocate(layout.list_entries())?,
             rows_of: device.zeros(slots)?,
             keys: device.allocate(slots)?,
             order: device.allocate(slots)?,

@@ -112,6 +112,7 @@ pub(super) fn sources(layout: &Layout, terms: &Terms) -> [ModuleSource; 2] {
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
             .define("WRAP", u32::from(layout.wrap))
+            .define("TILES", u32::from(layout.tiles))
     };
     let rebuild = ModuleSource::new("rebuild.cu", include_str!("../kernels/rebuild.cu"));
     let step = ModuleSource::new("step.cu", include_str!("../kernels/step.cu"));

@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod choose;
 mod exclusions;
 mod kernels;
 mod layout;
@@ -23,7 +24,7 @@ use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
-use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
+use crate::backend::{Backend, EngineError, ListKind, Lists, Observation, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Dynamics, Scheme, ThermostatKind};
@@ -68,10 +69,28 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
+        // On the emulation a clock says nothing.
+        let measure = settings.lists.is_none() && !device.info().emulated;
+        Self::started(device, system, field, dynamics, settings, measure)
+    }
+
+    /// The same; with `measure`, the kind of lists is chosen by their speed.
+    pub(super) fn started(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        measure: bool,
+    ) -> Result<Self, EngineError> {
         let engine = Self::unevaluated(device, system, field, dynamics, settings)?;
         {
             let mut resident = engine.resident.borrow_mut();
             resident.place(&system.particles, &engine.cell)?;
+            // Lists of warps leave nothing out.
+            if measure && system.exclusions.is_empty() {
+                choose::choose(&mut resident)?;
+            }
             // Velocities are kept half a kick behind.
             resident.settle()?;
             resident.evaluate()?;
@@ -119,7 +138,10 @@ impl CudaEngine {
             .iter()
             .map(|&r| system.cell.wrap(r).0)
             .collect();
-        let layout = Layout::new(&wrapped, lengths, radius)?;
+        let layout = Layout {
+            tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
+            ..Layout::new(&wrapped, lengths, radius)?
+        };
         let langevin = terms.langevin;
         let values = Values {
             lengths,
@@ -153,9 +175,13 @@ pub(super) fn modules(
     field: &ForceField,
     dynamics: &Dynamics,
     radius: f64,
+    tiles: bool,
 ) -> Result<[ModuleSource; 2], EngineError> {
     let terms = Terms::new(system, field, dynamics)?;
-    let layout = Layout::new(&system.particles.positions, system.cell.heights(), radius)?;
+    let layout = Layout {
+        tiles,
+        ..Layout::new(&system.particles.positions, system.cell.heights(), radius)?
+    };
     Ok(kernels::sources(&layout, &terms))
 }
 

@@ -19,8 +19,9 @@ impl CudaEngine {
         let Control { blocks, builds, .. } = *resident.control_mut();
         w.u32s(&[blocks, builds]);
         let l = resident.layout;
-        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near, usize::from(l.wrap)].map(|x| x as u32);
-        w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..]].concat());
+        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near].map(|x| x as u32);
+        let flags = [u32::from(l.wrap), u32::from(l.tiles)];
+        w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..], &flags[..]].concat());
         w.u32s(&state.pos);
         w.u32s(&state.low);
         w.f64s(&state.velocities);
@@ -68,7 +69,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
     let step = r.u64()?;
     let head = fixed(&r.u32s()?)?;
-    let l: [u32; 11] = fixed(&r.u32s()?)?;
+    let l: [u32; 12] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
     let layout = Layout {
         columns: [l[0], l[1], l[2]],
@@ -79,6 +80,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         rows: size(8),
         near: size(9),
         wrap: l[10] != 0,
+        tiles: l[11] != 0,
     };
     let state = State {
         pos: r.u32s()?,

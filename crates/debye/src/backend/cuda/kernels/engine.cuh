@@ -88,7 +88,7 @@ struct World {
     u32* stage_counts;
     u32* stages;
     u16* lists;
-    u16* rows_of;
+    u16* rows_of; // how long each particle's list is; where lists are those of warps, its own place in the stage
     u32* keys;
     u32* order;
     u32* starts;
@@ -101,6 +101,12 @@ struct World {
     const u32* excluded_starts; // where the others begin
     const u32* excluded_far;    // their numbers, ascending
 };
+
+// The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
+__device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp)
+{
+    return reinterpret_cast<uint4*>(w.lists) + (u64(block) * BLOCK_WARPS + warp) * (GROUPS * 4 + 2);
+}
 
 // Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
 // two places may be that of another image: WRAP takes the nearest.

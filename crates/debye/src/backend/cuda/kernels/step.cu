@@ -49,8 +49,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
     read_stage(shared, now_at, w.stages + u64(b) * STAGE, w.stage_counts[b], box, f);
     __syncthreads();
     Sums sums = {};
-    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<false>(sums, shared, w.stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
+    visit<false>(sums, shared, w.stage_counts[b], list_of(w, b), rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
 
     if (own.w != NOBODY) {
         const Kind kind = w.kinds[own.w];
@@ -141,8 +140,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     read_stage(shared, now_at, w.stages + u64(b) * STAGE, w.stage_counts[b], box, f);
     __syncthreads();
     Sums sums = {};
-    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<true>(sums, shared, w.stage_counts[b], list, rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
+    visit<true>(sums, shared, w.stage_counts[b], list_of(w, b), rows, seen_from(box.middle, own, f), own.w, w.parameters, w.tables, f);
     const bool there = own.w != NOBODY;
     const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;

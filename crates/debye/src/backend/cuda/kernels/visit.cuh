@@ -1,5 +1,9 @@
 // Pairs: the stage of a block, and the visit of every particle to its neighbours in it.
 //
+// Defines: TILES, whether a list belongs to a warp instead of a particle (0 or 1), and GROUPS, see rebuild.cu. A warp's list
+// has all that is near any of its particles, in the same order as theirs would be; what is beyond a cut-off adds exactly
+// nothing. So the sums are the same to the last bit.
+//
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
 // debye_pair(r2, own, other, rows, tables, energies, slope).
 #pragma once
@@ -32,27 +36,51 @@ __device__ __forceinline__ void read_stage(float4* shared, const uint4* pos, con
     if (threadIdx.x == 0) shared[count] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, __uint_as_float(0));
 }
 
+// The list of this thread's particle, or of its warp.
+__device__ __forceinline__ const ushort4* list_of(const World& w, u32 b)
+{
+#if TILES
+    return reinterpret_cast<const ushort4*>(tile_of(w, b, warp_of(threadIdx.x)));
+#else
+    return reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+#endif
+}
+
 struct Sums {
     f32 fx, fy, fz;
     f32 energy[TERMS];
     f32 virial[6];
 };
 
-// Sums over the list of a particle. Forces still without their factor −2.
+// Sums over the list of a particle. Forces still without their factor −2. `rows` is what World::rows_of says: the rows of the
+// list, or with tiles the particle's own place in the stage.
 template <bool ENERGY>
 __device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody, const ushort4* list, u32 rows, const Place& me,
                                       u32 own, const f32* parameters, const f32* tables, const Setup& f)
 {
+#if TILES
+    // Nobody is out of everyone's reach too, on the other side.
+    const bool there = own != NOBODY;
+    const f32 away = -OUT_OF_REACH;
+    const Place from = {there ? me.x : away, there ? me.y : away, there ? me.z : away};
+    const u32 kind = there ? own : 0;
+#else
+    const Place from = me;
+    const u32 kind = own;
+#endif
     auto meet = [&](u32 at) {
 #if WRAP
         if (at == nobody) return;
 #endif
         const float4 other = shared[at];
-        const f32 dx = nearest(me.x - other.x, 0, f), dy = nearest(me.y - other.y, 1, f),
-                  dz = nearest(me.z - other.z, 2, f);
-        const f32 r2 = dx * dx + dy * dy + dz * dz;
+        const f32 dx = nearest(from.x - other.x, 0, f), dy = nearest(from.y - other.y, 1, f),
+                  dz = nearest(from.z - other.z, 2, f);
+        f32 r2 = dx * dx + dy * dy + dz * dz;
+#if TILES
+        if (at == rows) r2 = 3e18f; // itself
+#endif
         f32 energies[TERMS], slope;
-        debye_pair(r2, own, __float_as_uint(other.w), parameters, tables, energies, slope);
+        debye_pair(r2, kind, __float_as_uint(other.w), parameters, tables, energies, slope);
         s.fx += slope * dx;
         s.fy += slope * dy;
         s.fz += slope * dz;
@@ -68,6 +96,23 @@ __device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody,
         }
     };
     (void)nobody;
+#if TILES
+    const uint4* tile = reinterpret_cast<const uint4*>(list);
+    const u32 eights = tile[0].x;
+    uint4 next = tile[1];
+    for (u32 k = 0; k < eights; ++k) {
+        const uint4 row = next;
+        next = tile[k + 2]; // there is room for one more
+        meet(row.x & 0xffffu);
+        meet(row.x >> 16);
+        meet(row.y & 0xffffu);
+        meet(row.y >> 16);
+        meet(row.z & 0xffffu);
+        meet(row.z >> 16);
+        meet(row.w & 0xffffu);
+        meet(row.w >> 16);
+    }
+#else
     if (rows == 0) return;
     ushort4 next = list[0];
 #pragma unroll 2
@@ -79,4 +124,5 @@ __device__ __forceinline__ void visit(Sums& s, const float4* shared, u32 nobody,
         meet(row.z);
         meet(row.w);
     }
+#endif
 }
