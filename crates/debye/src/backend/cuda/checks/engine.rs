@@ -3,7 +3,7 @@
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::CudaEngine;
-use crate::backend::{Backend, EngineError, Precision, Settings};
+use crate::backend::{Backend, EngineError, ListKind, Precision, Settings};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
 use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
@@ -379,6 +379,52 @@ pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
     let resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
     let (found, expected) = (Backend::forces(&resumed)?, Backend::forces(&whole)?);
     place.expect("forces", &found, &expected)
+}
+
+/// Lists of particles and of warps give the same bits, and so does the faster of them.
+pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (cells, steps) = match place.extent {
+        Extent::Smallest => ([4, 4, 5], 6),
+        Extent::Small => ([8, 8, 8], 12),
+        Extent::Full => ([14, 15, 16], 100),
+    };
+    for mixed in [false, true] {
+        let (system, field) = melt_of(cells, mixed, Space::Box, 40)?;
+        let d = if mixed {
+            integrators()[6].1.clone()
+        } else {
+            plain()
+        };
+        let [particles, warps] = [ListKind::Particles, ListKind::Clusters].map(|lists| Settings {
+            lists: Some(lists),
+            ..settings(Precision::Mixed)
+        });
+        let mut expected = CudaEngine::new(place.device, &system, &field, &d, &particles)?;
+        let mut others = vec![CudaEngine::new(place.device, &system, &field, &d, &warps)?];
+        if !mixed && place.extent != Extent::Small {
+            others.push(CudaEngine::started(
+                place.device,
+                &system,
+                &field,
+                &d,
+                &particles,
+                true,
+            )?);
+        }
+        Backend::advance(&mut expected, steps, false)?;
+        let (wanted, energies) = (Backend::particles(&expected)?, expected.observe()?.terms);
+        for mut engine in others {
+            Backend::advance(&mut engine, steps, false)?;
+            let found = Backend::particles(&engine)?;
+            place.expect("positions", &found.positions, &wanted.positions)?;
+            place.expect("velocities", &found.velocities, &wanted.velocities)?;
+            place.expect("energies", &engine.observe()?.terms, &energies)?;
+            let saved = Backend::save(&engine)?;
+            let resumed = CudaEngine::resumed(place.device, &system, &field, &d, &particles, &saved)?;
+            place.expect("forces", &Backend::forces(&resumed)?, &Backend::forces(&engine)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// A short run stays with the CPU's, through several lists.

@@ -77,6 +77,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("extremes", sums::extremes),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
+    ("engine: lists of particles and of warps", engine::tiles),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
     ("engine: minimisation", engine::minimisation),

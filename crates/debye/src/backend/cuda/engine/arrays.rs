@@ -7,7 +7,6 @@ use crate::backend::Precision;
 
 use super::frame::Frame;
 use super::kernels::{Case, Control, World};
-use super::layout::BLOCK;
 use super::rules::{self, DeviceBath, Fire, Group, Rules};
 use super::terms::{Kind, Terms};
 
@@ -167,7 +166,7 @@ impl Arrays {
             warp_boxes: device.zeros(8 * box_words * blocks)?,
             stage_counts: device.zeros(blocks)?,
             stages: device.allocate(blocks * layout.stage)?,
-            lists: device.allocate(4 * blocks * layout.rows * BLOCK)?,
+            lists: device.allocate(layout.list_entries())?,
             rows_of: device.zeros(slots)?,
             keys: device.allocate(slots)?,
             order: device.allocate(slots)?,

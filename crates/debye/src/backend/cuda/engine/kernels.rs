@@ -155,6 +155,7 @@ impl Case<'_> {
             .define("GROUPS", layout.groups)
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
+            .define("TILES", flag(layout.tiles))
             .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))

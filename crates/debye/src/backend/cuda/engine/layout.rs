@@ -31,6 +31,8 @@ pub(super) struct Layout {
     pub(super) near: usize,
     /// Whether differences of places in a stage must be wrapped.
     pub(super) wrap: bool,
+    /// Whether lists are those of warps instead of particles.
+    pub(super) tiles: bool,
 }
 
 impl Layout {
@@ -81,6 +83,7 @@ impl Layout {
             wrap: wx + 2.1 * radius > lengths.x
                 || wy + 2.1 * radius > lengths.y
                 || high + 2.1 * radius > lengths.z,
+            tiles: false,
         };
         layout.checked()
     }
@@ -123,9 +126,19 @@ impl Layout {
 
     /// Shared memory of the kernel that makes lists.
     pub(super) fn list_shared(&self) -> u32 {
-        // Places; for each particle its place, words and the groups they are of; candidates.
+        // Places and candidates; for each particle its place, words and the groups they are of.
         let words = self.groups + self.groups.div_ceil(WARP);
-        (16 * self.stage + BLOCK * (16 + 4 * words) + BLOCK * self.groups * 2) as u32
+        let particle = if self.tiles { 0 } else { 16 + 4 * words };
+        (16 * self.stage + BLOCK * (2 * self.groups + particle)) as u32
+    }
+
+    /// Numbers of all lists together.
+    pub(super) fn list_entries(&self) -> usize {
+        if self.tiles {
+            self.blocks * (BLOCK / WARP) * (self.groups * WARP + 16)
+        } else {
+            4 * self.blocks * self.rows * BLOCK
+        }
     }
 
     /// Shared memory of the kernels that use them.

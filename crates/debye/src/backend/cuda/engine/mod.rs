@@ -6,6 +6,7 @@
 
 mod arrays;
 mod bonded;
+mod choose;
 mod exclusions;
 mod frame;
 mod kernels;
@@ -30,7 +31,7 @@ use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
-use crate::backend::{Backend, EngineError, Lists, Observation, Settings, Stages};
+use crate::backend::{Backend, EngineError, ListKind, Lists, Observation, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme};
@@ -78,7 +79,27 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
+        // On the emulation a clock says nothing.
+        let measure = settings.lists.is_none() && !device.info().emulated;
+        Self::started(device, system, field, dynamics, settings, measure)
+    }
+
+    /// The same; with `measure`, the kind of lists is chosen by their speed.
+    pub(super) fn started(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        measure: bool,
+    ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
+        // Lists of warps leave nothing out.
+        if measure && system.exclusions.is_empty() {
+            let resident = engine.resident.get_mut();
+            resident.place(&system.particles)?;
+            choose::choose(resident)?;
+        }
         engine.begin(&system.particles)?;
         Ok(engine)
     }
@@ -233,8 +254,12 @@ impl Parts {
         refuse_short(&region, radius)?;
         let rules = Rules::new(system, dynamics, &field.tail_correction(system))?;
         let terms = Terms::new(system, field, dynamics, &rules.group_of, settings.precision)?;
+        let layout = Layout {
+            tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
+            ..Layout::new(&region.fractions(&system.particles), &region, radius)?
+        };
         Ok(Self {
-            layout: Layout::new(&region.fractions(&system.particles), &region, radius)?,
+            layout,
             terms,
             rules,
             links: LinkTables::new(system, field)?,

@@ -27,8 +27,9 @@ impl CudaEngine {
         w.u32s(bytemuck::cast_slice(&[resident.frame()?]));
         w.u32s(bytemuck::cast_slice(&resident.baths()?));
         let l = resident.layout;
-        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near, usize::from(l.wrap)].map(|x| x as u32);
-        w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..]].concat());
+        let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near].map(|x| x as u32);
+        let flags = [u32::from(l.wrap), u32::from(l.tiles)];
+        w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..], &flags[..]].concat());
         w.u32s(&state.pos);
         w.u32s(&state.low);
         w.f64s(&state.velocities);
@@ -118,7 +119,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let frame = words(&r.u32s()?)?;
     let frame = fixed::<_, 1>(&frame)?[0];
     let baths = words(&r.u32s()?)?;
-    let l: [u32; 11] = fixed(&r.u32s()?)?;
+    let l: [u32; 12] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
     let layout = Layout {
         columns: [l[0], l[1], l[2]],
@@ -129,6 +130,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         rows: size(8),
         near: size(9),
         wrap: l[10] != 0,
+        tiles: l[11] != 0,
     };
     let state = State {
         pos: r.u32s()?,

@@ -139,7 +139,7 @@ struct World {
     u32* stage_counts;
     u32* stages;
     u16* lists;
-    u16* rows_of;
+    u16* rows_of; // how long each particle's list is; where lists are those of warps, its own place in the stage
     u32* keys;
     u32* order;
     u32* starts;
@@ -159,6 +159,14 @@ struct World {
     u32* slot_of;      // * the slot of each particle; only there with bonded terms
     f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
 };
+
+#ifdef GROUPS
+// The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
+__device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp)
+{
+    return reinterpret_cast<uint4*>(w.lists) + (u64(block) * BLOCK_WARPS + warp) * (GROUPS * 4 + 2);
+}
+#endif
 
 // Everything that moves with a particle is there twice, one half after the other.
 template <class T> __device__ __forceinline__ T* half_of(T* both, u32 which, u32 length)

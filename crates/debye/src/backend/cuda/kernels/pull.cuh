@@ -24,8 +24,7 @@ __device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, cons
     read_stage(shared, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
     __syncthreads();
     p.sums = {};
-    const ushort4* list = reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
-    visit<ENERGY>(p.sums, shared, count, list, rows, spot_of(box, p.own, low, slot, f), w, f);
+    visit<ENERGY>(p.sums, shared, count, list_of(w, b), rows, spot_of(box, p.own, low, slot, f), w, f);
     p.force[0] = -2.0 * f64(p.sums.fx);
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);

@@ -4,7 +4,7 @@
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
 // of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
-// whether there are bonded terms (0 or 1).
+// whether there are bonded terms (0 or 1); TILES, see visit.cuh.
 #include "engine.cuh"
 
 // Notes that something did not fit.
@@ -374,7 +374,7 @@ __device__ __forceinline__ ushort4 four(u64 row)
 // (r²−|a|²)/2, and `b` holds b and |b|²/2: three products.
 //
 // Its rounding: with u = 2⁻²⁴ and both places at most R from the middle of the block, |b|²/2 is off by 1.5 u R², the other
-// constant by 2 u R² (r < R), and each of three sums by 1.5 u R². A margin of 16 u R² misses no pair.
+// constant by 2.5 u R² (r < R), and each of three sums by 1.5 u R²: together 8.5 u R². A margin of 16 u R² misses no pair.
 __device__ __forceinline__ bool within(const float4& a, const float4& b, const Setup& f)
 {
 #if WRAP
@@ -429,18 +429,151 @@ __device__ __forceinline__ void search(u32 (&hits)[COUNT], const float4 (&candid
     }
 }
 
-// The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates; its lanes
-// take 32 of those at a time and test all the warp's particles. A word for every particle and 32 candidates says which
-// are neighbours, the first in its highest bit; from these the lists are written, in the order of the stage.
+// Which of a warp's candidates are neighbours of this lane's particle: a word for 32 of them, the first in its highest
+// bit, and for 32 words one that says which of those are not empty.
+struct Neighbours {
+    static constexpr u32 SUPERS = (GROUPS + WARP - 1) / WARP, HIGHEST = 0x80000000u;
+    u32 *words, *present; // of this lane, every 32nd
+    const u16* candidates;
+    u32 own;                       // the particle itself among the candidates
+    u32 total;                     // how many there are
+    u32 any, word, first, super;   // where `next` is
+
+    // Takes the bits of 32 particles for this lane's candidate.
+    __device__ __forceinline__ void keep(u32 g, u32 hits, u32 lane)
+    {
+        u32 bits = __brev(transposed(hits, lane));
+        if (own / WARP == g) bits &= ~(HIGHEST >> own % WARP);
+        words[g * WARP] = bits;
+        total += u32(__popc(bits));
+        if (SUPERS > 1 && g % WARP == 0) any = 0;
+        if (bits != 0) any |= HIGHEST >> g % WARP;
+        if (SUPERS > 1) present[g / WARP * WARP] = any;
+    }
+    __device__ __forceinline__ void rewind(u32 groups)
+    {
+        word = first = super = 0;
+        if (SUPERS > 1 && groups > 0) any = present[0];
+    }
+    // The next one's place in the stage; to be called `total` times.
+    __device__ __forceinline__ u32 next()
+    {
+        if (word == 0) {
+            if (SUPERS > 1) {
+                while (any == 0) any = present[++super * WARP];
+            }
+            const u32 group = u32(__clz(int(any)));
+            any ^= HIGHEST >> group;
+            first = (super * WARP + group) * WARP;
+            word = words[first];
+        }
+        const u32 at = u32(__clz(int(word)));
+        word ^= HIGHEST >> at;
+        return candidates[first + at];
+    }
+};
+
+// Tests all candidates of a warp.
+__device__ __forceinline__ void test_all(Neighbours& n, u32 groups, const float4* places, const float4* particles, u32 lane,
+                                         const Setup& f)
+{
+    constexpr u32 AT_ONCE = 4;
+    auto place = [&](u32 g) { return found_at(places[n.candidates[g * WARP + lane]]); };
+    u32 g = 0;
+    for (; g + AT_ONCE <= groups; g += AT_ONCE) {
+        float4 p[AT_ONCE];
+        u32 hits[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) p[k] = place(g + k);
+        search(hits, p, particles, f);
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) n.keep(g + k, hits[k], lane);
+    }
+    for (; g < groups; ++g) {
+        const float4 p[1] = {place(g)};
+        u32 hits[1];
+        search(hits, p, particles, f);
+        n.keep(g, hits[0], lane);
+    }
+}
+
+// Writes the list of a particle, four to a row; the last row is filled up with nobody.
+__device__ __forceinline__ void write_list(ushort4* list, Neighbours& n, u32 nobody)
+{
+    auto row_of = [&](u32 count) {
+        ushort4 row;
+        row.x = u16(n.next());
+        row.y = u16(count > 1 ? n.next() : nobody);
+        row.z = u16(count > 2 ? n.next() : nobody);
+        row.w = u16(count > 3 ? n.next() : nobody);
+        return row;
+    };
+    const u32 full = n.total / 4, rest = n.total % 4;
+    for (u32 r = 0; r < full; ++r) list[u64(r) * BLOCK] = row_of(4);
+    if (rest != 0) list[u64(full) * BLOCK] = row_of(rest);
+}
+
+// The same without those that are left out; gives how many remain.
+__device__ __forceinline__ u32 write_list(ushort4* list, Neighbours& n, u32 nobody, const LeftOut& left_out, const u32* far,
+                                          const float4* places)
+{
+    u64 row = 0;
+    u32 kept = 0;
+    auto add = [&](u32 at) {
+        row = row >> 16 | u64(at) << 48;
+        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BLOCK] = four(row);
+    };
+    for (u32 k = 0; k < n.total; ++k) {
+        const u32 at = n.next();
+        if (!left_out.has(__float_as_uint(places[at].w), far)) add(at);
+    }
+    const u32 remaining = kept;
+    while (kept % 4 != 0) add(nobody);
+    return remaining;
+}
+
+// Candidates of a warp: how many, and which is the lane's own particle.
+struct Picked {
+    u32 count, own;
+};
+
+// Picks from the stage what is near the box of a warp, in order, as far as there is room.
+__device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u32 staged, u32 own_place, const Box& box,
+                                       const Place& middle, u32 lane, const Setup& f)
+{
+    constexpr u32 AT_ONCE = 4;
+    Picked picked = {0, NOBODY};
+    for (u32 base = 0; base < staged; base += WARP * AT_ONCE) {
+        float4 p[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) p[j] = places[smaller(base + j * WARP + lane, staged)];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            Place d = {p[j].x - middle.x, p[j].y - middle.y, p[j].z - middle.z};
+            nearest(d.x, d.y, d.z, f);
+            const u32 first = base + j * WARP;
+            const bool hit = first + lane < staged && near_box(d, box.half, f.radius2);
+            const u32 mask = __ballot_sync(ALL_LANES, hit), at = picked.count + u32(__popc(mask & lanes_below(lane)));
+            if (hit && at < GROUPS * WARP) candidates[at] = u16(first + lane);
+            if (own_place - first < WARP) picked.own = picked.count + u32(__popc(mask & lanes_below(own_place - first)));
+            picked.count += u32(__popc(mask));
+        }
+    }
+    return picked;
+}
+
+// The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates. Where lists
+// are those of warps, that is all. Else its lanes take 32 candidates at a time and test all the warp's particles, and
+// the lists are written in the order of the stage.
 KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
 {
-    constexpr u32 SUPERS = (GROUPS + WARP - 1) / WARP, HIGHEST = 0x80000000u;
     SHARED(u16, own_places, BLOCK);
     DYNAMIC_SHARED(float4, places);
-    float4* particles = places + STAGE;
-    u32* all_words = reinterpret_cast<u32*>(particles + BLOCK);
-    u32* all_present = all_words + GROUPS * BLOCK;
-    u16* all_candidates = reinterpret_cast<u16*>(all_present + SUPERS * BLOCK);
+    u16* all_candidates = reinterpret_cast<u16*>(places + STAGE);
+#if !TILES
+    float4* particles = reinterpret_cast<float4*>(all_candidates + GROUPS * BLOCK);
+    u32* words = reinterpret_cast<u32*>(particles + BLOCK);
+#endif
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), slot = b * BLOCK + threadIdx.x;
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
@@ -475,130 +608,63 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
     const uint4 own = w.reference[slot];
     const bool there = own.w != NOBODY;
+#if !TILES
     particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
+#endif
     __syncthreads();
 
     const Box warp_box = w.warp_boxes[b * BLOCK_WARPS + warp];
     if (warp_box.half[0] < 0.0f) {
         w.rows_of[slot] = 0;
+        if (TILES && lane == 0) tile_of(w, b, warp)[0] = make_uint4(0, 0, 0, 0);
         return;
     }
-    // Candidates.
     u16* candidates = all_candidates + warp * GROUPS * WARP;
     const Place middle = between(own_box, warp_box, f);
     const u32 own_place = there ? own_places[threadIdx.x] : NOBODY;
-    u32 found = 0, own_candidate = NOBODY;
-    for (u32 base = 0; base < staged; base += WARP * AT_ONCE) {
-        float4 p[AT_ONCE];
-#pragma unroll
-        for (u32 j = 0; j < AT_ONCE; ++j) p[j] = places[smaller(base + j * WARP + lane, staged)];
-#pragma unroll
-        for (u32 j = 0; j < AT_ONCE; ++j) {
-            Place d = {p[j].x - middle.x, p[j].y - middle.y, p[j].z - middle.z};
-            nearest(d.x, d.y, d.z, f);
-            const u32 first = base + j * WARP;
-            const bool hit = first + lane < staged && near_box(d, warp_box.half, f.radius2);
-            const u32 mask = __ballot_sync(ALL_LANES, hit), at = found + u32(__popc(mask & lanes_below(lane)));
-            if (hit && at < GROUPS * WARP) candidates[at] = u16(first + lane);
-            if (own_place - first < WARP) own_candidate = found + u32(__popc(mask & lanes_below(own_place - first)));
-            found += u32(__popc(mask));
-        }
-    }
-    u32 groups = (found + WARP - 1) / WARP;
+    const Picked picked = pick(candidates, places, staged, own_place, warp_box, middle, lane, f);
+    u32 groups = (picked.count + WARP - 1) / WARP;
     if (groups > GROUPS) {
         if (lane == 0) too_much(w.control, 4, groups);
         groups = 0;
     }
-    if (found + lane < groups * WARP) candidates[found + lane] = u16(staged);
+    if (picked.count + lane < groups * WARP) candidates[picked.count + lane] = u16(staged);
     __syncwarp();
-
-    // Neighbours among them; for every 32 groups also a word that says which have any.
-    u32 *words = all_words + warp * GROUPS * WARP + lane, *present = all_present + warp * SUPERS * WARP + lane;
-    const float4* warp_particles = particles + warp * WARP;
-    u32 total = 0, any = 0;
-    auto keep = [&](u32 g, u32 hits) {
-        u32 word = __brev(transposed(hits, lane));
-        if (own_candidate / WARP == g) word &= ~(HIGHEST >> own_candidate % WARP);
-        words[g * WARP] = word;
-        total += u32(__popc(word));
-        if (SUPERS > 1 && g % WARP == 0) any = 0;
-        if (word != 0) any |= HIGHEST >> g % WARP;
-        if (SUPERS > 1) present[g / WARP * WARP] = any;
-    };
-    u32 g = 0;
-    for (; g + 4 <= groups; g += 4) {
-        float4 p[4];
-        u32 hits[4];
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k) p[k] = found_at(places[candidates[(g + k) * WARP + lane]]);
-        search(hits, p, warp_particles, f);
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k) keep(g + k, hits[k]);
+    u64* pairs = reinterpret_cast<u64*>(w.control->pairs);
+#if TILES
+    uint4* tile = tile_of(w, b, warp);
+    const uint4* from = reinterpret_cast<const uint4*>(candidates);
+    const u32 eights = groups > 0 ? (picked.count + 7) / 8 : 0, crew = u32(__popc(__ballot_sync(ALL_LANES, there)));
+    for (u32 k = lane; k < eights; k += WARP) tile[k + 1] = from[k];
+    if (lane == 0) tile[0] = make_uint4(eights, 0, 0, 0);
+    if (lane == 0) atomicAdd(pairs, u64(picked.count) * crew);
+    w.rows_of[slot] = u16(own_place);
+#else
+    u32* present = words + GROUPS * BLOCK + warp * Neighbours::SUPERS * WARP + lane;
+    Neighbours neighbours = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
+    test_all(neighbours, groups, places, particles + warp * WARP, lane, f);
+    if (neighbours.total > 4 * ROWS) {
+        too_much(w.control, 5, (neighbours.total + 3) / 4);
+        neighbours.total = 0;
     }
-    for (; g < groups; ++g) {
-        const float4 p[1] = {found_at(places[candidates[g * WARP + lane]])};
-        u32 hits[1];
-        search(hits, p, warp_particles, f);
-        keep(g, hits[0]);
-    }
-    u32 rows = (total + 3) / 4;
-    if (rows > ROWS) {
-        too_much(w.control, 5, rows);
-        rows = total = 0;
-    }
-    // The lists, four to a row.
-    u32 word = 0, first = 0, super = 0;
-    if (SUPERS > 1 && groups > 0) any = present[0];
-    auto next = [&]() {
-        if (word == 0) {
-            if (SUPERS > 1) {
-                while (any == 0) any = present[++super * WARP];
-            }
-            const u32 group = u32(__clz(int(any)));
-            any ^= HIGHEST >> group;
-            first = (super * WARP + group) * WARP;
-            word = words[first];
-        }
-        const u32 at = u32(__clz(int(word)));
-        word ^= HIGHEST >> at;
-        return u32(candidates[first + at]);
-    };
+    neighbours.rewind(groups);
     ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+    u32 kept = neighbours.total;
 #if EXCLUSIONS
     LeftOut left_out = {};
     if (there) {
         const u32 id = ids[slot];
         left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
     }
-    u64 row = 0;
-    u32 kept = 0;
-    for (u32 k = 0; k < total; ++k) {
-        const u32 at = next();
-        if (left_out.has(__float_as_uint(places[at].w), w.excluded_far)) continue;
-        row = row >> 16 | u64(at) << 48;
-        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BLOCK] = four(row);
-    }
-    total = kept;
-    rows = (kept + 3) / 4;
-    for (; kept % 4 != 0; ++kept) {
-        row = row >> 16 | u64(staged) << 48;
-        if (kept % 4 == 3) list[u64(rows - 1) * BLOCK] = four(row);
-    }
+    kept = write_list(list, neighbours, staged, left_out, w.excluded_far, places);
 #else
-    auto four_of = [&](u32 count) {
-        ushort4 row;
-        row.x = u16(next());
-        row.y = u16(count > 1 ? next() : staged);
-        row.z = u16(count > 2 ? next() : staged);
-        row.w = u16(count > 3 ? next() : staged);
-        return row;
-    };
-    for (u32 r = 0; r < total / 4; ++r) list[u64(r) * BLOCK] = four_of(4);
-    if (total % 4 != 0) list[u64(rows - 1) * BLOCK] = four_of(total % 4);
+    write_list(list, neighbours, staged);
 #endif
-    const u32 of_warp = warp_sum(total);
-    if (lane == 0) atomicAdd(reinterpret_cast<u64*>(w.control->pairs), u64(of_warp));
-    w.rows_of[slot] = u16(rows);
+    __syncwarp();
+    const u32 of_warp = warp_sum(kept);
+    if (lane == 0) atomicAdd(pairs, u64(of_warp));
+    w.rows_of[slot] = u16((kept + 3) / 4);
+#endif
 }
 
 // The list is good, or it did not fit and everything is as before. One thread.

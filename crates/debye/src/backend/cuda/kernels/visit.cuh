@@ -1,5 +1,9 @@
 // Pairs: the stage of a block, and the visit of every particle to its neighbours in it.
 //
+// Defines: TILES, whether a list belongs to a warp instead of a particle (0 or 1), and GROUPS, see rebuild.cu. A warp's list
+// has all that is near any of its particles, in the same order as theirs would be; what is beyond a cut-off adds exactly
+// nothing. So the sums are the same to the last bit.
+//
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
 // debye_pair(r2, own, other, rows, tables, energies, slope).
 #pragma once
@@ -55,27 +59,48 @@ __device__ __forceinline__ void read_stage(Spot* shared, const uint4* pos, const
     if (threadIdx.x == 0) shared[count] = {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0};
 }
 
+// The list of this thread's particle, or of its warp.
+__device__ __forceinline__ const ushort4* list_of(const World& w, u32 b)
+{
+#if TILES
+    return reinterpret_cast<const ushort4*>(tile_of(w, b, warp_of(threadIdx.x)));
+#else
+    return reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+#endif
+}
+
 struct Sums {
     real fx, fy, fz;
     real energy[TERMS];
     real virial[6];
 };
 
-// Sums over the list of a particle. Forces still without their factor −2.
+// Sums over the list of a particle. Forces still without their factor −2. `rows` is what World::rows_of says: the rows of the
+// list, or with tiles the particle's own place in the stage.
 template <bool ENERGY>
 __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, const ushort4* list, u32 rows, const Spot& me,
                                       const World& w, const Setup& f)
 {
+#if TILES
+    // Nobody is out of everyone's reach too, on the other side.
+    const Spot away = {-OUT_OF_REACH, -OUT_OF_REACH, -OUT_OF_REACH, 0};
+    const Spot from = me.kind != NOBODY ? me : away;
+#else
+    const Spot& from = me;
+#endif
     auto meet = [&](u32 at) {
 #if WRAP
         if (at == nobody) return;
 #endif
         const Spot other = shared[at];
-        real dx = me.x - other.x, dy = me.y - other.y, dz = me.z - other.z;
+        real dx = from.x - other.x, dy = from.y - other.y, dz = from.z - other.z;
         nearest(dx, dy, dz, f);
-        const real r2 = dx * dx + dy * dy + dz * dz;
+        real r2 = dx * dx + dy * dy + dz * dz;
+#if TILES
+        if (at == rows) r2 = real(3e18); // itself
+#endif
         real energies[TERMS], slope;
-        debye_pair(r2, me.kind, other.kind, w.parameters, w.tables, energies, slope);
+        debye_pair(r2, from.kind, other.kind, w.parameters, w.tables, energies, slope);
         s.fx += slope * dx;
         s.fy += slope * dy;
         s.fz += slope * dz;
@@ -91,6 +116,23 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
         }
     };
     (void)nobody;
+#if TILES
+    const uint4* tile = reinterpret_cast<const uint4*>(list);
+    const u32 eights = tile[0].x;
+    uint4 next = tile[1];
+    for (u32 k = 0; k < eights; ++k) {
+        const uint4 row = next;
+        next = tile[k + 2]; // there is room for one more
+        meet(row.x & 0xffffu);
+        meet(row.x >> 16);
+        meet(row.y & 0xffffu);
+        meet(row.y >> 16);
+        meet(row.z & 0xffffu);
+        meet(row.z >> 16);
+        meet(row.w & 0xffffu);
+        meet(row.w >> 16);
+    }
+#else
     if (rows == 0) return;
     ushort4 next = list[0];
 #pragma unroll 2
@@ -102,4 +144,5 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
         meet(row.z);
         meet(row.w);
     }
+#endif
 }
