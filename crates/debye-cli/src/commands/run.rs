@@ -84,6 +84,7 @@ impl Run {
         let options = RunOptions {
             threads: self.engine.threads.number(),
             existing,
+            device: None,
             stop: Some(&stop),
             progress: Some(&mut progress),
         };

@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{coarse_coordinates, engine, inspect, resumed_engine, with_threads};
+pub use start::{coarse_coordinates, engine, engine_on, inspect, resumed_engine, with_threads};
 
 use crate::analyse::Drift;
+use crate::backend::cuda::Device;
 use crate::backend::{Backend, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
 use checkpoint::{Checkpoint, Found, fingerprint};
@@ -43,6 +44,8 @@ pub struct RunOptions<'a> {
     pub threads: Option<usize>,
     /// What to do with an output folder that is there already.
     pub existing: Existing,
+    /// A CUDA device that is open already, in place of the one that the simulation names.
+    pub device: Option<&'a Device>,
     /// Set from outside to stop soon, with everything written.
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
@@ -123,6 +126,8 @@ struct Running<'a> {
     first_step: u64,
     began: Instant,
     saved: Instant,
+    /// The step of the last checkpoint.
+    saved_step: u64,
     seconds_before: f64,
     notes: Vec<String>,
 }
@@ -131,7 +136,11 @@ impl<'a> Running<'a> {
     fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
         let folder = simulation.output.folder.clone();
         let plan = start::checkpoint_plan(simulation);
-        inspect(simulation, options.existing)?;
+        let device = match options.device {
+            Some(device) => Some(device.clone()),
+            None => start::device(simulation)?,
+        };
+        start::inspect_folder(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
@@ -158,7 +167,7 @@ impl<'a> Running<'a> {
                         saved.step
                     ));
                 }
-                let mut engine = start::resumed_engine(simulation, &saved.engine)?;
+                let mut engine = start::resumed_engine_on(simulation, &saved.engine, device.as_ref())?;
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 let known = Known::find(simulation, &folder, &layout, &saved)?;
                 start::try_outputs(&folder, options.existing, simulation)?;
@@ -187,6 +196,7 @@ impl<'a> Running<'a> {
                     first_step,
                     began: now,
                     saved: now,
+                    saved_step: 0,
                     seconds_before,
                     notes,
                 }
@@ -197,7 +207,7 @@ impl<'a> Running<'a> {
                 }
                 // Nothing of an earlier run goes before this one stands on its feet.
                 start::try_outputs(&folder, options.existing, simulation)?;
-                let mut engine = start::engine(simulation)?;
+                let mut engine = start::engine_on(simulation, device.as_ref())?;
                 if let Some(m) = &simulation.minimize {
                     notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
                 }
@@ -214,6 +224,7 @@ impl<'a> Running<'a> {
                     first_step: 0,
                     began: now,
                     saved: now,
+                    saved_step: 0,
                     seconds_before: 0.0,
                     notes,
                 }
@@ -228,6 +239,17 @@ impl<'a> Running<'a> {
     }
 
     fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {
+        let done = self.advance(options);
+        let (step, file) = (self.saved_step, self.folder.join(&self.checkpoint.file));
+        let summary = done.and_then(|(outcome, seconds)| self.conclude(outcome, seconds));
+        summary.map_err(|error| match error {
+            RunError::Engine(error @ EngineError::Device(_)) => RunError::Broken { error, step, file },
+            other => other,
+        })
+    }
+
+    /// Does the steps, with everything that is due on the way; gives the seconds they took.
+    fn advance(&mut self, options: &mut RunOptions) -> Result<(Outcome, f64), RunError> {
         let steps = self.simulation.run.steps;
         let (mut rate, mut glance) = (100.0, Instant::now());
         let mut since = self.engine.step_number();
@@ -271,7 +293,7 @@ impl<'a> Running<'a> {
         } else {
             Outcome::Interrupted
         };
-        self.conclude(outcome, seconds)
+        Ok((outcome, seconds))
     }
 
     /// A checkpoint, after everything it refers to is on the disk.
@@ -287,6 +309,7 @@ impl<'a> Running<'a> {
         };
         checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;
         self.saved = Instant::now();
+        self.saved_step = checkpoint.step;
         Ok(())
     }
 

@@ -16,11 +16,11 @@ impl From<EngineError> for Wrong {
     }
 }
 
-fn wrong(error: impl std::fmt::Display) -> Wrong {
+pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
-fn dynamics(langevin: bool) -> Dynamics {
+pub(super) fn dynamics(langevin: bool) -> Dynamics {
     let bath = Thermostat {
         kind: ThermostatKind::Langevin,
         species: vec![],
@@ -38,7 +38,7 @@ fn dynamics(langevin: bool) -> Dynamics {
 }
 
 /// A melt of atoms that are alike, or of three species with charges, far enough from a crystal.
-fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
+pub(super) fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField), Wrong> {
     let cells = match extent {
         Extent::Smallest => [4, 4, 5],
         Extent::Small => [5, 6, 7],
@@ -115,7 +115,7 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
     all
 }
 
-fn settings(precision: Precision) -> Settings {
+pub(super) fn settings(precision: Precision) -> Settings {
     Settings {
         precision,
         ..Settings::default()

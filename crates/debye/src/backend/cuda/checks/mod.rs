@@ -6,6 +6,7 @@ mod basics;
 mod engine;
 mod orders;
 mod sums;
+mod watch;
 
 use std::time::Instant;
 
@@ -77,6 +78,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
+    ("engine: explosions explained", watch::explosions),
 ];
 
 /// Runs every check on a device.

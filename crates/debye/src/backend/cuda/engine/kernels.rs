@@ -41,7 +41,8 @@ pub(super) struct Control {
     pub(super) finished: u32,
     pub(super) building: u32,
     pub(super) builds: u32,
-    pub(super) needed: [u32; 8],
+    pub(super) needed: [u32; 7],
+    pub(super) nowhere: u32,
     pub(super) pairs: [u32; 2],
 }
 

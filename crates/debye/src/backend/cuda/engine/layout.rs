@@ -80,7 +80,7 @@ impl Layout {
     }
 
     /// With room for what a list was found to need.
-    pub(super) fn grown(mut self, needed: [u32; 8]) -> Result<Self, EngineError> {
+    pub(super) fn grown(mut self, needed: [u32; 7]) -> Result<Self, EngineError> {
         let more = |old: usize, needed: u32| {
             let needed = needed as usize;
             if needed > old { needed + needed / 8 } else { old }

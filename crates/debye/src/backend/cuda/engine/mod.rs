@@ -5,6 +5,7 @@
 //! then. What is computed does not depend on how the steps are cut into graphs.
 
 mod arrays;
+mod diagnosis;
 mod kernels;
 mod layout;
 mod resident;
@@ -15,6 +16,7 @@ mod terms;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use diagnosis::Witness;
 use kernels::Values;
 use layout::Layout;
 use resident::Resident;
@@ -50,8 +52,10 @@ pub struct CudaEngine {
     degrees_of_freedom: f64,
     names: Vec<String>,
     tail: TailCorrection,
-    /// Species, masses, charges and molecules never change.
-    particles: Particles,
+    /// What does not change, and what is needed to say why a step went wrong.
+    witness: Witness,
+    /// Particles before a step that went wrong.
+    wreck: Option<Particles>,
     radius: f64,
     step: u64,
     stages: Stages,
@@ -73,7 +77,10 @@ impl CudaEngine {
             resident.place(&system.particles, &engine.cell)?;
             // Velocities are kept half a kick behind.
             resident.settle()?;
-            resident.evaluate()?;
+            let sums = resident.evaluate()?;
+            engine
+                .witness
+                .check_start(&sums[..engine.names.len() + 6], settings)?;
             resident.kick_back()?;
             resident.evaluate()?;
         }
@@ -102,6 +109,7 @@ impl CudaEngine {
         settings: &Settings,
     ) -> Result<Self, EngineError> {
         refuse(system, field, dynamics, settings)?;
+        let witness = Witness::new(system, field, dynamics, settings)?;
         let cutoff = field.cutoff();
         let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
         let lengths = system.cell.heights();
@@ -138,7 +146,8 @@ impl CudaEngine {
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
             names: field.pairs.iter().map(|t| t.name.clone()).collect(),
             tail: field.tail_correction(system),
-            particles: system.particles.clone(),
+            witness,
+            wreck: None,
             radius,
             step: 0,
             stages: Stages::default(),
@@ -217,10 +226,13 @@ impl Backend for CudaEngine {
         let resident = self.resident.get_mut();
         let done = resident.advance(self.step + steps);
         self.stages.add("steps", began);
-        done?;
+        if let Err(error) = done {
+            return Err(self.explained(error));
+        }
         self.step += steps;
         if observe {
             let began = Instant::now();
+            let resident = self.resident.get_mut();
             resident.settle()?;
             resident.evaluate()?;
             self.stages.add("observe", began);
@@ -265,7 +277,11 @@ impl Backend for CudaEngine {
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
-        self.resident.borrow_mut().particles(&self.particles, &self.cell)
+        if let Some(particles) = &self.wreck {
+            return Ok(particles.clone());
+        }
+        let like = &self.witness.system.particles;
+        self.resident.borrow_mut().particles(like, &self.cell)
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {

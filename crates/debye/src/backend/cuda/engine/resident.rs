@@ -130,9 +130,15 @@ impl Resident {
     /// The state as it is now.
     pub(super) fn download(&mut self) -> Result<State, CudaError> {
         self.read_control()?;
+        self.download_with(self.last.parity)
+    }
+
+    /// The same with the upper halves of `parity`; those that are not of now are of the step before, unless a list
+    /// was made since.
+    pub(super) fn download_with(&self, parity: u32) -> Result<State, CudaError> {
         let slots = self.layout.slots();
         let (a, s) = (&self.arrays, &self.stream);
-        let (p, h) = (self.last.parity as usize, self.last.side as usize);
+        let (p, h) = (parity as usize, self.last.side as usize);
         let half = |which: usize, length: usize| which * length..(which + 1) * length;
         Ok(State {
             pos: s.download_part(a.pos.part(half(p, 4 * slots)))?,

@@ -48,7 +48,8 @@ struct Control {
     u32 finished;  // blocks of this step that are done
     u32 building;  // a list is being made
     u32 builds;    // lists made
-    u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping
+    u32 needed[7]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping
+    u32 nowhere;   // 1 + a particle that this step led nowhere
     u32 pairs[2];  // pairs listed, low and high word
 };
 

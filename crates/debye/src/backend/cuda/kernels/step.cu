@@ -92,7 +92,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
         const f32 x = apart(now[0], then.x, f.unit[0]), y = apart(now[1], then.y, f.unit[1]),
                   z = apart(now[2], then.z, f.unit[2]);
         if (x * x + y * y + z * z > f.limit2) atomicExch(&c->moved, 1u);
-        if (!sound) atomicMax(&c->lost, 1 + id);
+        if (!sound) atomicMax(&c->nowhere, 1 + id);
     } else {
         next_at[slot] = own;
     }
@@ -108,6 +108,9 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
         store_relaxed(to, step + 1);
         store_relaxed(to + 2, halves ^ 1);
         if (atomicExch(&c->moved, 0u)) store_relaxed(to + 3, 1);
+        // Only now, so that every block has done this step and the positions before it are all in the other half.
+        const u32 nowhere = atomicExch(&c->nowhere, 0u);
+        if (nowhere != 0) store_relaxed(to + 4, u64(blocks) << 32 | nowhere);
     }
 }
 
