@@ -64,6 +64,7 @@ impl Running<'_> {
             nanoseconds_per_day,
             drift: drift.map(|d| d.drift),
             device: self.engine.device(),
+            device_use: self.engine.device_use(),
             report,
             notes: self.notes,
             folder: self.folder,
@@ -252,15 +253,31 @@ impl Running<'_> {
                 })
                 .collect(),
             speed,
+            device_use: self.engine.device_use(),
             rebuild_interval: (lists.builds > 1).then(|| observation.step as f64 / lists.builds as f64),
-            memory: vec![
-                ("engine".into(), self.engine.bytes() as u64),
-                ("of that, neighbour lists".into(), lists.size.bytes as u64),
-            ],
+            memory: self.memory(),
             pictures: self.shots(),
             analyses,
             warnings: self.notes.clone(),
         })
+    }
+
+    fn memory(&self) -> Vec<(String, u64)> {
+        let Some(device) = self.engine.device_use() else {
+            return vec![
+                ("engine".into(), self.engine.bytes() as u64),
+                (
+                    "of that, neighbour lists".into(),
+                    self.engine.lists().size.bytes as u64,
+                ),
+            ];
+        };
+        let parts = device.memory.0.iter();
+        let parts = parts.map(|(name, bytes)| (format!("of that, {name}"), *bytes as u64));
+        [("of the device".to_owned(), device.memory.total() as u64)]
+            .into_iter()
+            .chain(parts)
+            .collect()
     }
 
     fn facts(&self) -> SystemFacts {

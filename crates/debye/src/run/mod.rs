@@ -15,11 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{coarse_coordinates, engine, engine_on, inspect, resumed_engine, with_threads};
+pub use start::{
+    coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine, with_threads,
+};
 
 use crate::analyse::Drift;
 use crate::backend::cuda::Device;
-use crate::backend::{Backend, EngineError};
+use crate::backend::{Backend, DeviceUse, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
 use checkpoint::{Checkpoint, Found, fingerprint};
 use outputs::{Known, Outputs};
@@ -46,6 +48,8 @@ pub struct RunOptions<'a> {
     pub existing: Existing,
     /// A CUDA device that is open already, in place of the one that the simulation names.
     pub device: Option<&'a Device>,
+    /// Steps to time every kernel of, where the run computes on a CUDA device.
+    pub profile: Option<u64>,
     /// Set from outside to stop soon, with everything written.
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
@@ -91,6 +95,8 @@ pub struct Summary {
     pub drift: Option<Drift>,
     /// Where it ran.
     pub device: String,
+    /// What a CUDA device did for it.
+    pub device_use: Option<DeviceUse>,
     /// The report, if one was written.
     pub report: Option<PathBuf>,
     /// What the user should know.
@@ -108,6 +114,9 @@ impl Summary {
 const GLANCE: f64 = 0.2;
 /// Seconds between checkpoints whatever the plan says.
 const LONGEST_UNSAVED: f64 = 300.0;
+
+/// Steps before a profile begins, where there are enough.
+const PROFILE_AFTER: u64 = 200;
 
 /// Runs a simulation and writes what its plan asks for.
 pub fn run(simulation: &Simulation, mut options: RunOptions) -> Result<Summary, RunError> {
@@ -230,12 +239,25 @@ impl<'a> Running<'a> {
                 }
             }
         };
+        if let Some(steps) = options.profile {
+            running.profile(steps);
+        }
         running.picture("first.png", running.first_step == 0)?;
         running.save()?;
         start::has_begun(&running.folder);
         // What came before the first step is not part of the speed.
         running.began = Instant::now();
         Ok(running)
+    }
+
+    /// Asks for the times of kernels, after some steps that find the length of the graphs.
+    fn profile(&mut self, steps: u64) {
+        let left = self.simulation.run.steps.saturating_sub(self.first_step);
+        let after = PROFILE_AFTER.min(left / 4);
+        if !self.engine.profile(after, steps) {
+            let why = "a profile is of the kernels of a CUDA device; the report says where the time went on the CPU";
+            self.notes.push(why.into());
+        }
     }
 
     fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {

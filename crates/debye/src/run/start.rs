@@ -9,7 +9,7 @@ use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, Device};
-use crate::backend::{Backend, Precision, Settings};
+use crate::backend::{Backend, Needs, Precision, Settings};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
 use crate::neighbors::Grid;
 
@@ -271,6 +271,13 @@ pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box
         )?),
         None => Box::new(CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings)?),
     })
+}
+
+/// The device memory that a simulation will take, refused where it is not free; `None` on the CPU.
+pub fn device_memory(simulation: &Simulation) -> Result<Option<Needs>, RunError> {
+    let s = simulation;
+    let needs = |device: Device| CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &settings(s));
+    Ok(device(simulation)?.map(needs).transpose()?)
 }
 
 /// The CUDA device asked for, or none for the CPU.

@@ -161,6 +161,7 @@ impl Emulated {
                 memory: emulation.memory,
                 shared_per_block: 227 * 1024,
                 l2: 0,
+                bandwidth: None,
                 emulated: true,
             },
             launches: AtomicU64::new(0),

@@ -86,7 +86,7 @@ pub(super) struct World {
 }
 
 /// A kernel that works on everything.
-type OnWorld = Kernel<(Addresses<World>, Setup)>;
+pub(super) type OnWorld = Kernel<(Addresses<World>, Setup)>;
 
 /// The kernels of one layout.
 pub(super) struct Kernels {

@@ -32,6 +32,20 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The smallest there is, for arrays that only keep a place.
+    pub(super) fn smallest() -> Self {
+        Self {
+            columns: [1; 3],
+            reach: [1; 2],
+            blocks: 1,
+            stage: WARP,
+            groups: 1,
+            rows: 1,
+            near: WARP,
+            wrap: false,
+        }
+    }
+
     /// For particles in a periodic cell of these lengths.
     pub(super) fn new(positions: &[Vec3<f64>], lengths: Vec3<f64>, radius: f64) -> Result<Self, EngineError> {
         let n = positions.len() as f64;

@@ -8,10 +8,12 @@ mod arrays;
 mod diagnosis;
 mod kernels;
 mod layout;
+mod needs;
 mod resident;
 mod save;
 mod state;
 mod terms;
+mod watch;
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -24,7 +26,9 @@ use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
-use crate::backend::{Backend, EngineError, Lists, Observation, Precision, Settings, Stages};
+use crate::backend::{
+    Backend, DeviceUse, EngineError, Lists, Needs, Observation, Precision, Settings, Stages,
+};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Dynamics, Scheme, ThermostatKind};
@@ -58,6 +62,8 @@ pub struct CudaEngine {
     wreck: Option<Particles>,
     radius: f64,
     step: u64,
+    /// Step and lists it began or went on from.
+    began: (u64, u64),
     stages: Stages,
     device: String,
 }
@@ -101,6 +107,19 @@ impl CudaEngine {
         Ok(engine)
     }
 
+    /// The device memory that a simulation will take; refused where it is not free.
+    pub fn needs(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Result<Needs, EngineError> {
+        refuse(system, field, dynamics, settings)?;
+        let (terms, layout, radius) = planned(system, field, dynamics, settings)?;
+        needs::check(device, &layout, &terms, radius)
+    }
+
     fn unevaluated(
         device: &Device,
         system: &System,
@@ -111,22 +130,8 @@ impl CudaEngine {
         refuse(system, field, dynamics, settings)?;
         let witness = Witness::new(system, field, dynamics, settings)?;
         let cutoff = field.cutoff();
-        let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
+        let (terms, layout, radius) = planned(system, field, dynamics, settings)?;
         let lengths = system.cell.heights();
-        if 2.0 * radius > lengths.x.min(lengths.y).min(lengths.z) {
-            let shortest = lengths.x.min(lengths.y).min(lengths.z);
-            return Err(unsupported(format!(
-                "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
-            )));
-        }
-        let terms = Terms::new(system, field, dynamics)?;
-        let wrapped: Vec<_> = system
-            .particles
-            .positions
-            .iter()
-            .map(|&r| system.cell.wrap(r).0)
-            .collect();
-        let layout = Layout::new(&wrapped, lengths, radius)?;
         let langevin = terms.langevin;
         let values = Values {
             lengths,
@@ -150,9 +155,36 @@ impl CudaEngine {
             wreck: None,
             radius,
             step: 0,
+            began: (0, 0),
             stages: Stages::default(),
         })
     }
+}
+
+/// Terms and layout of a simulation, and the radius of its lists.
+fn planned(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    settings: &Settings,
+) -> Result<(Terms, Layout, f64), EngineError> {
+    let cutoff = field.cutoff();
+    let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
+    let lengths = system.cell.heights();
+    if 2.0 * radius > lengths.x.min(lengths.y).min(lengths.z) {
+        let shortest = lengths.x.min(lengths.y).min(lengths.z);
+        return Err(unsupported(format!(
+            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
+        )));
+    }
+    let terms = Terms::new(system, field, dynamics)?;
+    let wrapped: Vec<_> = system
+        .particles
+        .positions
+        .iter()
+        .map(|&r| system.cell.wrap(r).0)
+        .collect();
+    Ok((terms, Layout::new(&wrapped, lengths, radius)?, radius))
 }
 
 /// The modules that a simulation would use.
@@ -313,16 +345,27 @@ impl Backend for CudaEngine {
                 entries: resident.pairs(),
                 pairs: resident.pairs(),
                 images: 0,
-                bytes: resident.bytes(),
+                bytes: resident.needs().of("lists") + resident.needs().of("stages"),
             },
         }
     }
 
     fn bytes(&self) -> usize {
-        self.resident.borrow().bytes()
+        self.resident.borrow().needs().total()
     }
 
     fn barostat_held(&self) -> u64 {
         0
+    }
+
+    fn device_use(&self) -> Option<DeviceUse> {
+        let mut all = self.resident.borrow().device_use(self.step - self.began.0);
+        all.lists -= self.began.1;
+        Some(all)
+    }
+
+    fn profile(&mut self, after: u64, steps: u64) -> bool {
+        self.resident.get_mut().profile(self.step + after, steps);
+        true
     }
 }

@@ -1,15 +1,20 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
-use crate::backend::EngineError;
-use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Graph, Shape, Stream};
+use std::time::Instant;
+
+use crate::backend::cuda::primitives::CountingSort;
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Shape, Stream};
+use crate::backend::{DeviceUse, EngineError, Needs};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
 use super::arrays::{Arrays, Numbers, world};
-use super::kernels::{Control, Kernels, Setup, Values, World, setup};
+use super::kernels::{Control, Kernels, OnWorld, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
+use super::needs;
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
+use super::watch::{AT_ONCE, Bytes, Counted, Sizes, Watch};
 
 /// A simulation in device memory.
 pub(super) struct Resident {
@@ -26,10 +31,12 @@ pub(super) struct Resident {
     numbers: Numbers,
     /// A new list if needed, and this many steps.
     steps_of_graph: u32,
-    graph: Option<Graph>,
-    rebuild: Option<Graph>,
+    graph: Option<Counted>,
+    rebuild: Option<Counted>,
     last: Control,
     pair_terms: usize,
+    needs: Needs,
+    watch: Watch,
 }
 
 impl Resident {
@@ -39,6 +46,7 @@ impl Resident {
         terms: Terms,
         values: Values,
     ) -> Result<Self, EngineError> {
+        let needs = needs::check(device, &layout, &terms, values.radius)?;
         let stream = device.stream()?;
         let pair_terms = terms.count;
         let kernels = Kernels::new(device, &layout, &terms)?;
@@ -62,6 +70,8 @@ impl Resident {
             rebuild: None,
             last: Control::default(),
             pair_terms,
+            needs,
+            watch: Watch::default(),
         })
     }
 
@@ -73,8 +83,28 @@ impl Resident {
         (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.arrays.bytes()
+    /// Bytes of device memory, by what they are for.
+    pub(super) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// What the device did for `steps` steps.
+    pub(super) fn device_use(&self, steps: u64) -> DeviceUse {
+        DeviceUse {
+            memory: self.needs.clone(),
+            steps,
+            launches: self.watch.launches(),
+            replays: self.watch.replays,
+            lists: u64::from(self.last.builds),
+            host_seconds: self.watch.host_seconds,
+            waited_seconds: self.watch.waited_seconds,
+            profile: self.watch.profile.clone(),
+        }
+    }
+
+    /// Asks for the times of the kernels of some steps.
+    pub(super) fn profile(&mut self, from: u64, steps: u64) {
+        self.watch.ask(from, steps, self.device.info().bandwidth);
     }
 
     /// Puts particles into slots in their own order; the list is stale.
@@ -167,6 +197,67 @@ impl Resident {
 
     /// Does steps until the target.
     pub(super) fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        let (began, waited) = (Instant::now(), self.watch.waited_seconds);
+        let (first, last) = self.watch.span();
+        if first <= target && self.last.step < last {
+            self.replay_until(first)?;
+            self.time_until(target.min(last))?;
+        }
+        let done = self.replay_until(target);
+        self.watch.host_seconds += began.elapsed().as_secs_f64() - (self.watch.waited_seconds - waited);
+        done
+    }
+
+    /// Does steps without graphs, with the time of every kernel.
+    fn time_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.read_control()?;
+        self.last.target = target;
+        self.write_control()?;
+        loop {
+            self.check()?;
+            let left = target.saturating_sub(self.last.step);
+            if left == 0 {
+                return Ok(());
+            }
+            let (step, builds) = (self.last.step, self.last.builds);
+            let stream = self.device.stream()?;
+            self.watch.begin();
+            if self.last.stale != 0 {
+                self.queue_rebuild(&stream)?;
+            }
+            for _ in 0..left.min(AT_ONCE) {
+                self.watch.step();
+                self.queue_step(&stream)?;
+            }
+            let began = Instant::now();
+            stream.synchronise()?;
+            self.read_control()?;
+            self.watch.waited(began);
+            let sizes = self.sizes()?;
+            self.watch
+                .end(self.last.step - step, self.last.builds != builds, &sizes)?;
+        }
+    }
+
+    /// Sizes of what the kernels work on now.
+    fn sizes(&self) -> Result<Sizes, CudaError> {
+        let (a, blocks) = (&self.arrays, self.last.blocks as usize);
+        let staged = self.stream.download_part(a.stage_counts.part(0..blocks))?;
+        let rows = self.stream.download_part(a.rows_of.part(0..blocks * BLOCK))?;
+        let columns = f64::from(self.layout.columns[0] * self.layout.columns[1]);
+        Ok(Sizes {
+            slots: (blocks * BLOCK) as f64,
+            blocks: blocks as f64,
+            room: self.layout.slots() as f64,
+            staged: staged.into_iter().map(f64::from).sum(),
+            rows: rows.into_iter().map(f64::from).sum(),
+            columns,
+            buckets: columns * f64::from(self.layout.columns[2]),
+        })
+    }
+
+    /// Does steps until the target by replaying graphs.
+    fn replay_until(&mut self, target: u64) -> Result<(), EngineError> {
         self.read_control()?;
         self.last.target = target;
         self.write_control()?;
@@ -183,10 +274,12 @@ impl Resident {
                 None => self.capture(self.steps_of_graph)?,
             };
             for _ in 0..replays {
-                self.stream.replay(&graph)?;
+                self.watch.replay(&self.stream, &graph)?;
             }
             self.graph = Some(graph);
+            let began = Instant::now();
             self.read_control()?;
+            self.watch.waited(began);
             let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
             if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
                 self.steps_of_graph = (2 * self.steps_of_graph).min(64);
@@ -210,7 +303,7 @@ impl Resident {
                 Some(graph) => graph,
                 None => self.capture(0)?,
             };
-            self.stream.replay(&graph)?;
+            self.watch.replay(&self.stream, &graph)?;
             self.rebuild = Some(graph);
             self.read_control()?;
             self.check()?;
@@ -249,39 +342,59 @@ impl Resident {
         Ok(self.write_control()?)
     }
 
-    fn capture(&mut self, steps: u32) -> Result<Graph, CudaError> {
+    fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
         let stream = self.device.stream()?;
-        stream.capture(|s| {
+        let before = self.watch.recording();
+        let graph = stream.capture(|s| {
             self.queue_rebuild(s)?;
             (0..steps).try_for_each(|_| self.queue_step(s))
-        })
+        })?;
+        let launches = self.watch.recorded(before);
+        Ok(Counted { graph, launches })
+    }
+
+    /// Queues a kernel; `bytes` is what it must move at least.
+    fn launch(&self, s: &Stream, kernel: &OnWorld, shape: Shape, bytes: Bytes) -> Result<(), CudaError> {
+        let queue = || kernel.launch(s, shape, (&self.world, self.setup));
+        self.watch.around(s, kernel.name(), 1, bytes, queue)
     }
 
     fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let given = || (&self.world, self.setup);
-        let k = &self.kernels;
-        k.keys
-            .launch(s, Shape::covering(self.layout.slots(), 256), given())?;
+        let every = Shape::covering(self.layout.slots(), 256);
+        self.launch(s, &self.kernels.keys, every, |n| 16.0 * n.slots + 4.0 * n.room)?;
         let a = &mut self.arrays;
-        a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)?;
-        k.columns.launch(s, Shape::new(1, 1024), given())?;
-        k.place.launch(s, self.blocks(0), given())?;
+        let traffic: Bytes = |n| CountingSort::traffic(n.room, n.buckets);
+        self.watch
+            .around(s, "sort", CountingSort::LAUNCHES, traffic, || {
+                a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)
+            })?;
+        let k = &self.kernels;
+        self.launch(s, &k.columns, Shape::new(1, 1024), |n| 8.0 * n.columns)?;
+        // Order and id, upper halves to two places, lower halves, velocities and images from half to half.
+        let moved: Bytes = |n| n.slots * (4.0 + 8.0 + 3.0 * 16.0 + 2.0 * (12.0 + 24.0 + 12.0));
+        self.launch(s, &k.place, self.blocks(0), moved)?;
         self.queue_lists(s)
     }
 
     /// Boxes and lists of the reference positions.
     pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
-        let given = || (&self.world, self.setup);
         let k = &self.kernels;
-        k.boxes.launch(s, self.blocks(0), given())?;
-        k.lists
-            .launch(s, self.blocks(self.layout.list_shared()), given())?;
-        k.commit.launch(s, Shape::new(1, 32), given())
+        self.launch(s, &k.boxes, self.blocks(0), |n| {
+            16.0 * n.slots + 9.0 * 32.0 * n.blocks
+        })?;
+        // Positions and boxes; stages, rows of four neighbours, and how many.
+        let written: Bytes = |n| 18.0 * n.slots + 9.0 * 32.0 * n.blocks + 4.0 * n.staged + 8.0 * n.rows;
+        self.launch(s, &k.lists, self.blocks(self.layout.list_shared()), written)?;
+        self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
         let shape = self.blocks(self.layout.step_shared());
-        self.kernels.step.launch(s, shape, (&self.world, self.setup))
+        // Upper halves read and written, the list's positions, lower halves and velocities both ways, id and rows;
+        // stages and rows of four neighbours.
+        let bytes: Bytes =
+            |n| n.slots * (3.0 * 16.0 + 2.0 * (12.0 + 24.0) + 4.0 + 2.0) + 4.0 * n.staged + 8.0 * n.rows;
+        self.launch(s, &self.kernels.step, shape, bytes)
     }
 
     /// A thread for every slot, with so much shared memory.
@@ -292,8 +405,9 @@ impl Resident {
     /// Forces; energies by term, virial and Σ m v⊗v. The list must be good.
     pub(super) fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
         let shape = self.blocks(self.layout.step_shared());
-        let given = (&self.world, self.setup);
-        self.kernels.evaluate.launch(&self.stream, shape, given)?;
+        // Upper halves, velocities, forces and how many rows; stages and rows.
+        let bytes: Bytes = |n| n.slots * (16.0 + 24.0 + 24.0 + 2.0) + 4.0 * n.staged + 8.0 * n.rows;
+        self.launch(&self.stream, &self.kernels.evaluate, shape, bytes)?;
         let width = self.pair_terms + 12;
         let used = self.last.blocks as usize * width;
         let parts = self.stream.download_part(self.arrays.partial.part(0..used))?;
@@ -401,9 +515,13 @@ impl Resident {
     }
 
     /// Another layout, with everything anew.
-    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), CudaError> {
+    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
         self.graph = None;
         self.rebuild = None;
+        // The old arrays go before the new ones come.
+        self.arrays = Arrays::new(&self.device, &Layout::smallest(), self.pair_terms)?;
+        self.world = world(&self.control, &self.arrays, &self.numbers);
+        self.needs = needs::check(&self.device, &layout, &self.terms, self.values.radius)?;
         self.layout = layout;
         self.setup = setup(&layout, &self.values);
         self.kernels = Kernels::new(&self.device, &layout, &self.terms)?;

@@ -58,6 +58,7 @@ impl CudaEngine {
         resident.restore_list(&source)?;
         resident.evaluate()?;
         self.step = step;
+        self.began = (step, u64::from(head[1]));
         Ok(())
     }
 }
