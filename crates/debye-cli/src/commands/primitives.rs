@@ -34,8 +34,11 @@ struct Measured {
 /// A device in a line.
 pub fn describe(info: &DeviceInfo) -> String {
     let (major, minor) = info.capability;
+    let rate = info
+        .bandwidth
+        .map_or(String::new(), |rate| format!(" at {:.0} GB/s", 1e-9 * rate));
     format!(
-        "{}, compute capability {major}.{minor}, {} multiprocessors, {:.1} GiB",
+        "{}, compute capability {major}.{minor}, {} multiprocessors, {:.1} GiB{rate}",
         info.name,
         info.multiprocessors,
         info.memory as f64 / f64::from(1 << 30)

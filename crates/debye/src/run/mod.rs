@@ -12,6 +12,7 @@ pub mod table;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 pub use error::RunError;
@@ -138,6 +139,8 @@ struct Running<'a> {
     /// The step of the last checkpoint.
     saved_step: u64,
     seconds_before: f64,
+    /// The first picture, while it is drawn.
+    drawing: Option<JoinHandle<Result<(), RunError>>>,
     notes: Vec<String>,
 }
 
@@ -207,6 +210,7 @@ impl<'a> Running<'a> {
                     saved: now,
                     saved_step: 0,
                     seconds_before,
+                    drawing: None,
                     notes,
                 }
             }
@@ -235,6 +239,7 @@ impl<'a> Running<'a> {
                     saved: now,
                     saved_step: 0,
                     seconds_before: 0.0,
+                    drawing: None,
                     notes,
                 }
             }
@@ -242,12 +247,34 @@ impl<'a> Running<'a> {
         if let Some(steps) = options.profile {
             running.profile(steps);
         }
-        running.picture("first.png", running.first_step == 0)?;
+        running.draw_first()?;
         running.save()?;
         start::has_begun(&running.folder);
         // What came before the first step is not part of the speed.
         running.began = Instant::now();
         Ok(running)
+    }
+
+    /// Draws the first picture; beside the steps where a device does those.
+    fn draw_first(&mut self) -> Result<(), RunError> {
+        let Some(picture) = self.picture("first.png", self.first_step == 0)? else {
+            return Ok(());
+        };
+        if self.engine.device_use().is_none() {
+            return picture.draw();
+        }
+        self.drawing = Some(std::thread::spawn(|| picture.draw()));
+        Ok(())
+    }
+
+    /// Waits for the first picture.
+    fn drawn(&mut self) -> Result<(), RunError> {
+        match self.drawing.take().map(JoinHandle::join) {
+            // A panic goes on where it began.
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            Some(Ok(drawn)) => drawn,
+            None => Ok(()),
+        }
     }
 
     /// Asks for the times of kernels, after some steps that find the length of the graphs.
@@ -262,6 +289,8 @@ impl<'a> Running<'a> {
 
     fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {
         let done = self.advance(options);
+        let drawn = self.drawn();
+        let done = done.and_then(|done| drawn.map(|()| done));
         let (step, file) = (self.saved_step, self.folder.join(&self.checkpoint.file));
         let summary = done.and_then(|(outcome, seconds)| self.conclude(outcome, seconds));
         summary.map_err(|error| match error {
