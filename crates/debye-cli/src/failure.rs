@@ -70,7 +70,9 @@ refused!(InputError, IoError, AnalyseError, PlotError, BuildError);
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Exploded(_) | EngineError::Cell { .. } => Self::failed(error),
+            EngineError::Exploded(_) | EngineError::Lost { .. } | EngineError::Cell { .. } => {
+                Self::failed(error)
+            }
             _ => Self::refused(error),
         }
     }
@@ -80,7 +82,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Engine(error) => error.into(),
-            RunError::Explained { .. } => Self::failed(error),
+            RunError::Explained { .. } | RunError::Broken { .. } => Self::failed(error),
             RunError::StoppedEarly => Self::interrupted(error),
             _ => Self::refused(error),
         }

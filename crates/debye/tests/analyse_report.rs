@@ -153,6 +153,7 @@ fn full() -> Report {
             calls,
         })
         .into(),
+        device_use: None,
         speed: Speed {
             steps: 500_000,
             seconds: 80.3,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use debye::backend::{Backend, Precision};
+use debye::backend::{Backend, DeviceUse, Precision};
 use debye::input::{DeviceChoice, Simulation};
 use debye::system::{Dimension, Units};
 use serde::Serialize;
@@ -37,6 +37,9 @@ pub struct Bench {
     /// Seconds to measure each for, after the warm-up
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
     seconds: f64,
+    /// Time every kernel of so many further steps on a CUDA device
+    #[arg(long, value_name = "STEPS", num_args = 0..=1, require_equals = true, default_missing_value = "200", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    profile: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -145,6 +148,62 @@ struct Measured {
     /// The fastest stretch, for machines that others use too.
     best_steps_per_second: f64,
     energy_error: f64,
+    /// What a CUDA device did for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_use: Option<DeviceLine>,
+}
+
+/// What a CUDA device did, and the kernels of a profile.
+#[derive(Serialize)]
+struct DeviceLine {
+    kernels_per_step: f64,
+    graph_replays: u64,
+    host_microseconds_per_step: f64,
+    steps_per_list: f64,
+    memory_bytes: usize,
+    kernels: Vec<KernelLine>,
+    #[serde(skip)]
+    text: String,
+}
+
+/// A kernel in a profile.
+#[derive(Serialize)]
+struct KernelLine {
+    name: String,
+    launches: u64,
+    microseconds: f64,
+    share: f64,
+    bytes: f64,
+    share_of_bandwidth: Option<f64>,
+}
+
+impl DeviceLine {
+    fn new(found: &DeviceUse) -> Self {
+        let steps = found.steps.max(1) as f64;
+        let mut text = String::new();
+        let mut kernels = Vec::new();
+        if let Some(profile) = &found.profile {
+            let facts: Vec<(&str, String)> = found.facts();
+            text = console::facts(&facts) + &primitives::profile(profile);
+            kernels.extend(profile.kernels.iter().map(|k| KernelLine {
+                name: k.name.clone(),
+                launches: k.launches,
+                microseconds: 1e6 * k.seconds / k.launches.max(1) as f64,
+                share: k.seconds / profile.seconds(),
+                bytes: k.bytes / k.launches.max(1) as f64,
+                share_of_bandwidth: profile.bandwidth.map(|limit| k.bytes / k.seconds / limit),
+            }));
+        }
+        Self {
+            kernels_per_step: found.launches as f64 / steps,
+            graph_replays: found.replays,
+            host_microseconds_per_step: 1e6 * found.host_seconds / steps,
+            steps_per_list: steps / found.lists.max(1) as f64,
+            memory_bytes: found.memory.total(),
+            kernels,
+            text,
+        }
+    }
 }
 
 impl Bench {
@@ -187,6 +246,9 @@ impl Bench {
                 let measured = self.threads.install(|| self.measure(case, precision))?;
                 if !self.json {
                     console::print(&line(&measured.cells()))?;
+                    if let Some(device) = &measured.device_use {
+                        console::print(&device.text)?;
+                    }
                 }
                 all.push(measured);
             }
@@ -232,6 +294,16 @@ impl Bench {
         }
         let seconds = began.elapsed().as_secs_f64();
         let rate = steps as f64 / seconds;
+        let before = engine.device_use();
+        let profiled = self.profile.filter(|&steps| engine.profile(0, steps));
+        if let Some(steps) = profiled {
+            engine.advance(steps, false)?;
+        }
+        // Counts of the steps that were timed, and the kernels of those that came after.
+        let device_use = before.map(|before| {
+            let profile = engine.device_use().and_then(|after| after.profile);
+            DeviceLine::new(&DeviceUse { profile, ..before })
+        });
         let md = simulation.system.units == Units::Md;
         Ok(Measured {
             case: case.name,
@@ -247,6 +319,7 @@ impl Bench {
             seconds,
             best_steps_per_second: best.max(rate),
             energy_error,
+            device_use,
         })
     }
 }

@@ -46,6 +46,9 @@ struct Answer {
     units: &'static str,
     particles: usize,
     precision: &'static str,
+    /// Left out on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_memory_bytes: Option<usize>,
     #[serde(serialize_with = "in_order")]
     terms: Vec<(String, f64)>,
     potential: f64,
@@ -83,19 +86,21 @@ impl Energy {
         let mut simulation = Simulation::read_with(&self.input, &options)?;
         simulation.run.precision = Precision::Double;
         self.engine.apply(&mut simulation);
-        let (seen, forces) = self.engine.threads.install(|| {
+        let (seen, forces, device) = self.engine.threads.install(|| {
             let mut engine = debye::run::engine(&simulation)?;
             let seen = engine.observe()?;
-            Ok((seen, engine.forces()?))
+            Ok((seen, engine.forces()?, engine.device_use()))
         })?;
         if let Some(file) = &self.forces {
             write_forces(file, &forces)?;
         }
-        let answer = Answer::new(&simulation, seen);
+        let mut answer = Answer::new(&simulation, seen);
+        answer.device_memory_bytes = device.as_ref().map(|device| device.memory.total());
         let text = if self.json {
             console::json(&answer)?
         } else {
-            answer.table(&forces)
+            let memory = device.map(|device| format!("device memory: {}\n", device.memory));
+            memory.unwrap_or_default() + &answer.table(&forces)
         };
         console::print(&text)?;
         let coarse = debye::run::coarse_coordinates(&simulation);
@@ -118,6 +123,7 @@ impl Answer {
             },
             particles: simulation.system.particles.len(),
             precision: simulation.run.precision.name(),
+            device_memory_bytes: None,
             potential: seen.potential,
             kinetic: seen.kinetic,
             temperature: seen.temperature,

@@ -44,6 +44,7 @@ struct DeviceLine {
     compute_capability: String,
     multiprocessors: u32,
     memory_bytes: usize,
+    memory_bytes_per_second: Option<f64>,
     #[serde(skip)]
     text: String,
 }
@@ -91,6 +92,7 @@ impl DeviceLine {
             compute_capability: format!("{}.{}", info.capability.0, info.capability.1),
             multiprocessors: info.multiprocessors,
             memory_bytes: info.memory,
+            memory_bytes_per_second: info.bandwidth,
             text: primitives::describe(info),
         }
     }
@@ -178,7 +180,7 @@ impl Answer {
                     (None, _) => "no driver: everything runs on the CPU".into(),
                     (Some(version), 0) => format!("driver {version}, but it sees no device"),
                     (Some(version), _) => format!(
-                        "driver {version}. Simulations run there with `--device cuda`; \
+                        "driver {version}. Simulations run there with `--device cuda`, the same bits every time; \
                          `debye check --device cuda` checks the device"
                     ),
                 },

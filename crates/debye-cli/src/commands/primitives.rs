@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use debye::backend::Profile;
 use debye::backend::cuda::checks::{self, Extent};
-use debye::backend::cuda::{Device, DeviceInfo, speed};
+use debye::backend::cuda::{Device, DeviceInfo, driver_version, speed};
 use debye::input::DeviceChoice;
 use serde::Serialize;
 
@@ -33,12 +34,36 @@ struct Measured {
 /// A device in a line.
 pub fn describe(info: &DeviceInfo) -> String {
     let (major, minor) = info.capability;
+    let rate = info
+        .bandwidth
+        .map_or(String::new(), |rate| format!(" at {:.0} GB/s", 1e-9 * rate));
     format!(
-        "{}, compute capability {major}.{minor}, {} multiprocessors, {:.1} GiB",
+        "{}, compute capability {major}.{minor}, {} multiprocessors, {:.1} GiB{rate}",
         info.name,
         info.multiprocessors,
         info.memory as f64 / f64::from(1 << 30)
     )
+}
+
+/// A device in the header of a run, with its driver.
+pub fn on_device(info: &DeviceInfo) -> String {
+    let driver = driver_version().map_or(String::new(), |(major, minor)| {
+        format!(", driver for CUDA {major}.{minor}")
+    });
+    let (major, minor) = info.capability;
+    format!(
+        "{} ({:.1} GiB, compute capability {major}.{minor}{driver})",
+        info.name,
+        info.memory as f64 / f64::from(1 << 30)
+    )
+}
+
+/// The kernels of a profile as a table.
+pub fn profile(profile: &Profile) -> String {
+    let rows: Vec<Vec<String>> = profile.table();
+    let table = console::columns(&rows);
+    let table: String = table.lines().map(|line| format!("  {line}\n")).collect();
+    format!("{table}  {}\n", profile.note())
 }
 
 /// Checks a device: memory, kernels, graphs, primitives, simulations.

@@ -11,6 +11,7 @@ use clap::Args;
 use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::cuda::Device;
+use debye::backend::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, Simulation};
 use debye::run::{Existing, Outcome, Progress, RunOptions, Summary};
 use debye::system::{Cell, Dimension, Units};
@@ -18,7 +19,7 @@ use debye::truncation::Truncation;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::cores;
+use super::{cores, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::EngineFlags;
@@ -52,6 +53,9 @@ pub struct Run {
     /// Replace an output folder that an earlier run left
     #[arg(long)]
     overwrite: bool,
+    /// Time every kernel of so many steps on a CUDA device; results stay the same
+    #[arg(long, value_name = "STEPS", num_args = 0..=1, require_equals = true, default_missing_value = "200", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    profile: Option<u64>,
     /// Say nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -76,7 +80,8 @@ impl Run {
         };
         debye::run::inspect(&simulation, existing)?;
         if !self.quiet {
-            let text = header(&simulation, self.engine.threads.number());
+            let memory = debye::run::device_memory(&simulation)?;
+            let text = header(&simulation, self.engine.threads.number(), memory);
             console::print(&text)?;
         }
         let mut meter = Meter::new(self.quiet);
@@ -84,6 +89,8 @@ impl Run {
         let options = RunOptions {
             threads: self.engine.threads.number(),
             existing,
+            device: None,
+            profile: self.profile,
             stop: Some(&stop),
             progress: Some(&mut progress),
         };
@@ -116,32 +123,31 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-fn header(simulation: &Simulation, threads: Option<usize>) -> String {
+fn header(simulation: &Simulation, threads: Option<usize>, memory: Option<Needs>) -> String {
     let s = simulation;
     let unit = |d| s.system.units.label(d);
     let threads = threads.unwrap_or_else(cores);
     let (device, place) = match s.run.device {
         DeviceChoice::Cuda(number) => {
-            let name = Device::list()
-                .into_iter()
-                .nth(number as usize)
-                .map(|info| info.name);
-            (format!("CUDA, {}", name.unwrap_or_default()), "the CUDA device")
+            let device =
+                Device::open(number).map_or_else(|_| String::new(), |d| primitives::on_device(d.info()));
+            (format!("CUDA, {device}, deterministic"), "the CUDA device")
         }
         _ => (describe(threads, InstructionSet::detect()), "the CPU"),
     };
     let particles = s.system.particles.len() as u64;
-    let mut rows = vec![
-        (
-            "device",
-            format!("{device}, {} precision", s.run.precision.name()),
-        ),
+    let mut rows = vec![(
+        "device",
+        format!("{device}, {} precision", s.run.precision.name()),
+    )];
+    rows.extend(memory.map(|needs| ("memory", format!("{needs} on the device"))));
+    rows.extend([
         (
             "particles",
             format!("{} ({})", console::grouped(particles), species(s)),
         ),
         ("cell", describe_cell(&s.system.cell, s.system.units)),
-    ];
+    ]);
     for (name, what) in terms(s) {
         let what = if what.starts_with(&name) {
             what
@@ -280,9 +286,15 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
         };
         rows.push(("drift", format!("{rate:.2e} ± {error:.1e} {unit}{caution}")));
     }
+    for (name, value) in s.device_use.iter().flat_map(DeviceUse::facts) {
+        rows.push((name, value));
+    }
     let place = s.report.as_ref().unwrap_or(&s.folder);
     rows.push(("see", place.display().to_string()));
     let mut text = console::facts(&rows);
+    if let Some(profile) = s.device_use.as_ref().and_then(|d| d.profile.as_ref()) {
+        text += &primitives::profile(profile);
+    }
     for note in s.notes.iter().filter(|n| !simulation.warnings.contains(n)) {
         text += &format!("  note: {note}\n");
     }

@@ -237,3 +237,35 @@ fn lists_fit_into_the_memory() {
     let why = ["argon.toml:15", "lists of 6 nm", "10 times the shortest height"];
     lab.refuses(&["run", "argon.toml"], 2, &why);
 }
+
+/// A device that is not there is an error that says what is missing, never a reason to take the processor.
+#[test]
+fn a_missing_device_is_not_replaced() {
+    let lab = Lab::with_argon(ARGON);
+    for command in [
+        "run argon.toml",
+        "energy argon.toml",
+        "bench --cases lj4k",
+        "run argon.toml --profile",
+    ] {
+        let tried = lab.shell(&format!(
+            "DEBYE_CUDA_DRIVER=/no/such/libcuda.so exec \"$0\" {command} --device cuda"
+        ));
+        tried.is_refusal(
+            command,
+            2,
+            &["cuda:0", "driver", "DEBYE_CUDA_DRIVER", "/no/such/libcuda.so"],
+        );
+        assert!(!tried.out.contains("CPU"), "{command}: {}", tried.out);
+    }
+    assert!(!lab.path("argon.out").exists());
+}
+
+/// On the processor there are no kernels to time, which is said.
+#[test]
+fn a_profile_is_of_a_device() {
+    let lab = Lab::with_argon(ARGON);
+    let tried = lab.succeeds(&["run", "argon.toml", "--profile=5", "--device", "cpu"]);
+    assert!(tried.out.contains("kernels of a CUDA device"), "{}", tried.out);
+    lab.refuses(&["run", "argon.toml", "--profile=0"], 2, &["profile"]);
+}

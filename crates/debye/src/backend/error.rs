@@ -100,6 +100,9 @@ pub enum EngineError {
         /// The particle, counted from 0.
         particle: u32,
     },
+    /// A simulation that does not fit into the memory of its device.
+    #[error("{0}")]
+    DeviceMemory(Box<super::Shortage>),
     /// A device failed.
     #[error("{0}")]
     Device(String),

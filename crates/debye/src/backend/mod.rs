@@ -2,12 +2,14 @@
 
 pub mod cpu;
 pub mod cuda;
+mod device_use;
 mod error;
 pub(crate) mod memory;
 mod observation;
 pub mod reference;
 mod stages;
 
+pub use device_use::{DeviceUse, KernelUse, Needs, Profile, Shortage};
 pub use error::{Culprit, EngineError};
 pub use observation::Observation;
 pub use stages::{Stage, Stages};
@@ -46,6 +48,14 @@ pub trait Backend: Send {
     fn bytes(&self) -> usize;
     /// How often a barostat was held back from changing the cell by more than a tenth at once.
     fn barostat_held(&self) -> u64;
+    /// What a device did for it so far; `None` where there is none.
+    fn device_use(&self) -> Option<DeviceUse> {
+        None
+    }
+    /// Times every kernel of so many steps, after so many others; results stay the same. Says whether it can.
+    fn profile(&mut self, _after: u64, _steps: u64) -> bool {
+        false
+    }
 }
 
 /// The neighbour lists of a run so far.

@@ -12,7 +12,7 @@ use crate::analyse::{Column, Snapshot, drift};
 use crate::backend::{Backend, Culprit};
 use crate::input::Simulation;
 use crate::plot::{Paint, Scenery, data_uri};
-use crate::system::{Dimension, Units};
+use crate::system::{Cell, Dimension, Particles, Units};
 
 /// Rows a drift needs before it means anything.
 const FEWEST_ROWS: usize = 10;
@@ -38,7 +38,9 @@ impl Running<'_> {
             self.outputs.finish()?;
         }
         let analyses = self.write_analyses()?;
-        self.picture("last.png", true)?;
+        if let Some(picture) = self.picture("last.png", true)? {
+            picture.draw()?;
+        }
         let table = match &self.simulation.output.table {
             Some(plan) => read_table(&self.folder.join(&plan.file))?.1,
             None => Vec::new(),
@@ -64,6 +66,7 @@ impl Running<'_> {
             nanoseconds_per_day,
             drift: drift.map(|d| d.drift),
             device: self.engine.device(),
+            device_use: self.engine.device_use(),
             report,
             notes: self.notes,
             folder: self.folder,
@@ -105,42 +108,20 @@ impl Running<'_> {
         Ok(all)
     }
 
-    /// Renders the particles now; `fresh` replaces a picture that is there already.
-    pub(super) fn picture(&self, name: &str, fresh: bool) -> Result<(), RunError> {
+    /// A picture of the particles now; `fresh` replaces one that is there already.
+    pub(super) fn picture(&self, name: &str, fresh: bool) -> Result<Option<Picture>, RunError> {
         let path = self.folder.join(name);
         if !self.simulation.output.report || (path.exists() && !fresh) {
-            return Ok(());
+            return Ok(None);
         }
-        let (particles, cell) = (self.engine.particles()?, self.engine.cell());
-        let names: Vec<String> = self
-            .simulation
-            .system
-            .species
-            .iter()
-            .map(|s| s.name.clone())
-            .collect();
-        let moving = particles.velocities.iter().any(|v| v.norm2() > 0.0);
-        let snapshot = Snapshot {
+        let species = self.simulation.system.species.iter();
+        Ok(Some(Picture {
+            path,
             step: self.engine.step_number(),
-            time: 0.0,
-            cell: &cell,
-            positions: &particles.positions,
-            unwrapped: &particles.positions,
-            velocities: Some(&particles.velocities),
-            species: &particles.species,
-        };
-        let paint = if names.len() == 1 && moving {
-            Paint::Speed
-        } else {
-            Paint::Species
-        };
-        let scenery = Scenery {
-            paint,
-            names: &names,
-            ..Scenery::default()
-        };
-        let png = scenery.render(&snapshot)?.to_png()?;
-        std::fs::write(&path, png).map_err(|e| RunError::write(&path, e))
+            particles: self.engine.particles()?,
+            cell: self.engine.cell(),
+            names: species.map(|s| s.name.clone()).collect(),
+        }))
     }
 
     /// The drift of the conserved energy, from the table.
@@ -252,15 +233,31 @@ impl Running<'_> {
                 })
                 .collect(),
             speed,
+            device_use: self.engine.device_use(),
             rebuild_interval: (lists.builds > 1).then(|| observation.step as f64 / lists.builds as f64),
-            memory: vec![
-                ("engine".into(), self.engine.bytes() as u64),
-                ("of that, neighbour lists".into(), lists.size.bytes as u64),
-            ],
+            memory: self.memory(),
             pictures: self.shots(),
             analyses,
             warnings: self.notes.clone(),
         })
+    }
+
+    fn memory(&self) -> Vec<(String, u64)> {
+        let Some(device) = self.engine.device_use() else {
+            return vec![
+                ("engine".into(), self.engine.bytes() as u64),
+                (
+                    "of that, neighbour lists".into(),
+                    self.engine.lists().size.bytes as u64,
+                ),
+            ];
+        };
+        let parts = device.memory.0.iter();
+        let parts = parts.map(|(name, bytes)| (format!("of that, {name}"), *bytes as u64));
+        [("of the device".to_owned(), device.memory.total() as u64)]
+            .into_iter()
+            .chain(parts)
+            .collect()
     }
 
     fn facts(&self) -> SystemFacts {
@@ -328,6 +325,44 @@ impl Running<'_> {
             .into_iter()
             .flatten()
             .collect()
+    }
+}
+
+/// A picture that is to be drawn.
+pub(super) struct Picture {
+    path: PathBuf,
+    step: u64,
+    particles: Particles,
+    cell: Cell,
+    names: Vec<String>,
+}
+
+impl Picture {
+    /// Draws it into its file.
+    pub(super) fn draw(self) -> Result<(), RunError> {
+        let p = &self.particles;
+        let moving = p.velocities.iter().any(|v| v.norm2() > 0.0);
+        let snapshot = Snapshot {
+            step: self.step,
+            time: 0.0,
+            cell: &self.cell,
+            positions: &p.positions,
+            unwrapped: &p.positions,
+            velocities: Some(&p.velocities),
+            species: &p.species,
+        };
+        let paint = if self.names.len() == 1 && moving {
+            Paint::Speed
+        } else {
+            Paint::Species
+        };
+        let scenery = Scenery {
+            paint,
+            names: &self.names,
+            ..Scenery::default()
+        };
+        let png = scenery.render(&snapshot)?.to_png()?;
+        std::fs::write(&self.path, png).map_err(|e| RunError::write(&self.path, e))
     }
 }
 

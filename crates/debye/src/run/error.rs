@@ -22,6 +22,16 @@ pub enum RunError {
         /// The structure file.
         file: PathBuf,
     },
+    /// The device failed on the way.
+    #[error("{error}. The last checkpoint, of step {step}, is {}: `--resume` goes on from there", file.display())]
+    Broken {
+        /// Why.
+        error: EngineError,
+        /// The step of the checkpoint.
+        step: u64,
+        /// The checkpoint.
+        file: PathBuf,
+    },
     /// A checkpoint was refused or could not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

@@ -12,13 +12,17 @@ pub mod table;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 pub use error::RunError;
-pub use start::{coarse_coordinates, engine, inspect, resumed_engine, with_threads};
+pub use start::{
+    coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine, with_threads,
+};
 
 use crate::analyse::Drift;
-use crate::backend::{Backend, EngineError};
+use crate::backend::cuda::Device;
+use crate::backend::{Backend, DeviceUse, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
 use checkpoint::{Checkpoint, Found, fingerprint};
 use outputs::{Known, Outputs};
@@ -43,6 +47,10 @@ pub struct RunOptions<'a> {
     pub threads: Option<usize>,
     /// What to do with an output folder that is there already.
     pub existing: Existing,
+    /// A CUDA device that is open already, in place of the one that the simulation names.
+    pub device: Option<&'a Device>,
+    /// Steps to time every kernel of, where the run computes on a CUDA device.
+    pub profile: Option<u64>,
     /// Set from outside to stop soon, with everything written.
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
@@ -88,6 +96,8 @@ pub struct Summary {
     pub drift: Option<Drift>,
     /// Where it ran.
     pub device: String,
+    /// What a CUDA device did for it.
+    pub device_use: Option<DeviceUse>,
     /// The report, if one was written.
     pub report: Option<PathBuf>,
     /// What the user should know.
@@ -106,6 +116,9 @@ const GLANCE: f64 = 0.2;
 /// Seconds between checkpoints whatever the plan says.
 const LONGEST_UNSAVED: f64 = 300.0;
 
+/// Steps before a profile begins, where there are enough.
+const PROFILE_AFTER: u64 = 200;
+
 /// Runs a simulation and writes what its plan asks for.
 pub fn run(simulation: &Simulation, mut options: RunOptions) -> Result<Summary, RunError> {
     with_threads(options.threads, || {
@@ -123,7 +136,11 @@ struct Running<'a> {
     first_step: u64,
     began: Instant,
     saved: Instant,
+    /// The step of the last checkpoint.
+    saved_step: u64,
     seconds_before: f64,
+    /// The first picture, while it is drawn.
+    drawing: Option<JoinHandle<Result<(), RunError>>>,
     notes: Vec<String>,
 }
 
@@ -131,7 +148,11 @@ impl<'a> Running<'a> {
     fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
         let folder = simulation.output.folder.clone();
         let plan = start::checkpoint_plan(simulation);
-        inspect(simulation, options.existing)?;
+        let device = match options.device {
+            Some(device) => Some(device.clone()),
+            None => start::device(simulation)?,
+        };
+        start::inspect_folder(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
@@ -158,7 +179,7 @@ impl<'a> Running<'a> {
                         saved.step
                     ));
                 }
-                let mut engine = start::resumed_engine(simulation, &saved.engine)?;
+                let mut engine = start::resumed_engine_on(simulation, &saved.engine, device.as_ref())?;
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 let known = Known::find(simulation, &folder, &layout, &saved)?;
                 start::try_outputs(&folder, options.existing, simulation)?;
@@ -187,7 +208,9 @@ impl<'a> Running<'a> {
                     first_step,
                     began: now,
                     saved: now,
+                    saved_step: 0,
                     seconds_before,
+                    drawing: None,
                     notes,
                 }
             }
@@ -197,7 +220,7 @@ impl<'a> Running<'a> {
                 }
                 // Nothing of an earlier run goes before this one stands on its feet.
                 start::try_outputs(&folder, options.existing, simulation)?;
-                let mut engine = start::engine(simulation)?;
+                let mut engine = start::engine_on(simulation, device.as_ref())?;
                 if let Some(m) = &simulation.minimize {
                     notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
                 }
@@ -214,12 +237,17 @@ impl<'a> Running<'a> {
                     first_step: 0,
                     began: now,
                     saved: now,
+                    saved_step: 0,
                     seconds_before: 0.0,
+                    drawing: None,
                     notes,
                 }
             }
         };
-        running.picture("first.png", running.first_step == 0)?;
+        if let Some(steps) = options.profile {
+            running.profile(steps);
+        }
+        running.draw_first()?;
         running.save()?;
         start::has_begun(&running.folder);
         // What came before the first step is not part of the speed.
@@ -227,7 +255,52 @@ impl<'a> Running<'a> {
         Ok(running)
     }
 
+    /// Draws the first picture; beside the steps where a device does those.
+    fn draw_first(&mut self) -> Result<(), RunError> {
+        let Some(picture) = self.picture("first.png", self.first_step == 0)? else {
+            return Ok(());
+        };
+        if self.engine.device_use().is_none() {
+            return picture.draw();
+        }
+        self.drawing = Some(std::thread::spawn(|| picture.draw()));
+        Ok(())
+    }
+
+    /// Waits for the first picture.
+    fn drawn(&mut self) -> Result<(), RunError> {
+        match self.drawing.take().map(JoinHandle::join) {
+            // A panic goes on where it began.
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            Some(Ok(drawn)) => drawn,
+            None => Ok(()),
+        }
+    }
+
+    /// Asks for the times of kernels, after some steps that find the length of the graphs.
+    fn profile(&mut self, steps: u64) {
+        let left = self.simulation.run.steps.saturating_sub(self.first_step);
+        let after = PROFILE_AFTER.min(left / 4);
+        if !self.engine.profile(after, steps) {
+            let why = "a profile is of the kernels of a CUDA device; the report says where the time went on the CPU";
+            self.notes.push(why.into());
+        }
+    }
+
     fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {
+        let done = self.advance(options);
+        let drawn = self.drawn();
+        let done = done.and_then(|done| drawn.map(|()| done));
+        let (step, file) = (self.saved_step, self.folder.join(&self.checkpoint.file));
+        let summary = done.and_then(|(outcome, seconds)| self.conclude(outcome, seconds));
+        summary.map_err(|error| match error {
+            RunError::Engine(error @ EngineError::Device(_)) => RunError::Broken { error, step, file },
+            other => other,
+        })
+    }
+
+    /// Does the steps, with everything that is due on the way; gives the seconds they took.
+    fn advance(&mut self, options: &mut RunOptions) -> Result<(Outcome, f64), RunError> {
         let steps = self.simulation.run.steps;
         let (mut rate, mut glance) = (100.0, Instant::now());
         let mut since = self.engine.step_number();
@@ -271,7 +344,7 @@ impl<'a> Running<'a> {
         } else {
             Outcome::Interrupted
         };
-        self.conclude(outcome, seconds)
+        Ok((outcome, seconds))
     }
 
     /// A checkpoint, after everything it refers to is on the disk.
@@ -287,6 +360,7 @@ impl<'a> Running<'a> {
         };
         checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;
         self.saved = Instant::now();
+        self.saved_step = checkpoint.step;
         Ok(())
     }
 

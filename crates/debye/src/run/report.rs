@@ -8,6 +8,7 @@ mod charts;
 mod html;
 
 use crate::analyse::{Analysed, Column, Drift};
+use crate::backend::DeviceUse;
 
 /// Everything the page says. Plain data: fill in what is known, leave the rest empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Report {
     pub drift: Option<DriftFacts>,
     /// Where the time went.
     pub stages: Vec<Stage>,
+    /// What a CUDA device did.
+    pub device_use: Option<DeviceUse>,
     /// How fast it was.
     pub speed: Speed,
     /// Steps between rebuilds of the neighbour list, on average.

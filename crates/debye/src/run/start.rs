@@ -9,7 +9,7 @@ use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, Device};
-use crate::backend::{Backend, Precision, Settings};
+use crate::backend::{Backend, Needs, Precision, Settings};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
 use crate::neighbors::Grid;
 
@@ -33,6 +33,11 @@ fn threads(number: Option<usize>) -> Result<rayon::ThreadPool, RunError> {
 /// does so too. Nothing is changed.
 pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     device(simulation)?;
+    inspect_folder(simulation, existing)
+}
+
+/// Refuses an output folder that is not to be written to.
+pub(super) fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
     if folder.exists() && !folder.is_dir() {
@@ -249,11 +254,16 @@ pub(super) fn same_device(a: &str, b: &str) -> bool {
 
 /// The engine a simulation asks for, at step 0.
 pub fn engine(simulation: &Simulation) -> Result<Box<dyn Backend>, RunError> {
+    engine_on(simulation, device(simulation)?.as_ref())
+}
+
+/// The same on a CUDA device that is open already, or on the CPU.
+pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box<dyn Backend>, RunError> {
     let settings = settings(simulation);
     let s = simulation;
-    Ok(match device(simulation)? {
+    Ok(match device {
         Some(device) => Box::new(CudaEngine::new(
-            &device,
+            device,
             &s.system,
             &s.forces,
             &s.dynamics,
@@ -263,8 +273,15 @@ pub fn engine(simulation: &Simulation) -> Result<Box<dyn Backend>, RunError> {
     })
 }
 
+/// The device memory that a simulation will take, refused where it is not free; `None` on the CPU.
+pub fn device_memory(simulation: &Simulation) -> Result<Option<Needs>, RunError> {
+    let s = simulation;
+    let needs = |device: Device| CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &settings(s));
+    Ok(device(simulation)?.map(needs).transpose()?)
+}
+
 /// The CUDA device asked for, or none for the CPU.
-fn device(simulation: &Simulation) -> Result<Option<Device>, RunError> {
+pub(super) fn device(simulation: &Simulation) -> Result<Option<Device>, RunError> {
     match simulation.run.device {
         DeviceChoice::Cuda(number) => Device::open(number)
             .map(Some)
@@ -275,11 +292,19 @@ fn device(simulation: &Simulation) -> Result<Option<Device>, RunError> {
 
 /// The engine a simulation asks for, going on from a saved state.
 pub fn resumed_engine(simulation: &Simulation, saved: &[u8]) -> Result<Box<dyn Backend>, RunError> {
+    resumed_engine_on(simulation, saved, device(simulation)?.as_ref())
+}
+
+pub(super) fn resumed_engine_on(
+    simulation: &Simulation,
+    saved: &[u8],
+    device: Option<&Device>,
+) -> Result<Box<dyn Backend>, RunError> {
     let settings = settings(simulation);
     let s = simulation;
-    Ok(match device(simulation)? {
+    Ok(match device {
         Some(device) => Box::new(CudaEngine::resumed(
-            &device,
+            device,
             &s.system,
             &s.forces,
             &s.dynamics,

@@ -9,17 +9,20 @@ use crate::forces::{ForceField, PairTerm};
 use crate::potentials::Pair;
 use crate::system::Exclusions;
 
+/// What a search for the culprit looks at.
+pub(super) struct Scene<'a> {
+    pub(super) state: &'a State,
+    pub(super) field: &'a ForceField,
+    pub(super) exclusions: &'a Exclusions,
+    pub(super) bonded: &'a BondedForces,
+    pub(super) verlet: &'a Verlet,
+}
+
 /// Finds the particle that went furthest since the list was made, or nowhere at all, and what acted on it
 /// before the last step, which was `dt` long: its nearest neighbour, or the bonded link that pulled harder.
 /// Where nobody has moved yet, it is the one whose force is not finite, or the largest.
-pub(super) fn culprit(
-    state: &State,
-    field: &ForceField,
-    exclusions: &Exclusions,
-    bonded: &BondedForces,
-    verlet: &Verlet,
-    dt: f64,
-) -> Culprit {
+pub(super) fn culprit(scene: &Scene<'_>, dt: f64) -> Culprit {
+    let (state, verlet) = (scene.state, scene.verlet);
     let reference = |k: usize| verlet.reference[k].scale(verlet.scale);
     let still = state.step == verlet.step && state.positions == verlet.reference;
     let moved = |k: usize| {
@@ -31,7 +34,7 @@ pub(super) fn culprit(
         let sound = d2.is_finite() && state.velocities[k].norm2().is_finite();
         if sound { d2 } else { f64::INFINITY }
     };
-    let slot = (0..state.len()).fold(0, |worst, k| if moved(k) > moved(worst) { k } else { worst });
+    let slot = worst(state.len(), moved);
     let heights = state.cell.heights();
     let reach = verlet.radius.max(0.1 * heights.x.min(heights.y).min(heights.z));
     // Where a step led too far to be undone, the list's positions are the last ones known to be sound.
@@ -48,6 +51,51 @@ pub(super) fn culprit(
         }
     };
     let places: Vec<Vec3<f64>> = (0..state.len()).map(place).collect();
+    let finite = state.positions[slot].norm2().is_finite() && state.velocities[slot].norm2().is_finite();
+    let what = if still {
+        "has no finite force"
+    } else {
+        fate(finite)
+    };
+    accuse(scene, &places, slot, what)
+}
+
+/// Finds the particle that a step elsewhere, `dt` long, led furthest or nowhere at all. Positions and forces are those
+/// before that step, velocities those it led to.
+pub(super) fn culprit_of_step(scene: &Scene<'_>, dt: f64) -> Culprit {
+    let state = scene.state;
+    let moved = |k: usize| {
+        let kick = state.forces[k] * (dt / state.masses[k]);
+        let speed2 = state.velocities[k].norm2().max(kick.norm2());
+        let sound = state.velocities[k].norm2().is_finite() && kick.norm2().is_finite();
+        if sound { speed2 } else { f64::INFINITY }
+    };
+    let slot = worst(state.len(), moved);
+    accuse(scene, &state.positions, slot, fate(moved(slot).is_finite()))
+}
+
+/// The first of those that moved most.
+fn worst(count: usize, moved: impl Fn(usize) -> f64) -> usize {
+    (0..count).fold(0, |worst, k| if moved(k) > moved(worst) { k } else { worst })
+}
+
+fn fate(finite: bool) -> &'static str {
+    if finite {
+        "flew across the cell"
+    } else {
+        "has no finite position"
+    }
+}
+
+/// What acted on the particle in a slot when particles were at these places.
+fn accuse(scene: &Scene<'_>, places: &[Vec3<f64>], slot: usize, what: &'static str) -> Culprit {
+    let Scene {
+        state,
+        field,
+        exclusions,
+        bonded,
+        verlet,
+    } = *scene;
     let here = places[slot];
     let distance = |k: usize| state.cell.minimum_image(places[k] - here).norm();
     let mut near: Vec<(f64, usize)> = (0..state.len())
@@ -58,8 +106,6 @@ pub(super) fn culprit(
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut neighbourhood = vec![state.ids[slot]];
     neighbourhood.extend(near.iter().take(200).map(|&(_, k)| state.ids[k]));
-    let velocity = state.velocities[slot];
-    let finite = state.positions[slot].norm2().is_finite() && velocity.norm2().is_finite();
     let mut found = Culprit {
         step: state.step,
         particle: state.ids[slot],
@@ -71,13 +117,7 @@ pub(super) fn culprit(
         partners: near.first().map(|&(_, k)| state.ids[k]).into_iter().collect(),
         distance: near.first().map(|&(d, _)| d),
         neighbourhood,
-        what: if still {
-            "has no finite force"
-        } else if finite {
-            "flew across the cell"
-        } else {
-            "has no finite position"
-        },
+        what,
     };
     let free = |k: usize| !exclusions.contains(state.ids[slot], state.ids[k]);
     let mut hardest = 0.0;
@@ -93,7 +133,7 @@ pub(super) fn culprit(
         let slots = Slots {
             ids: &state.ids,
             slot_of: &state.slot_of,
-            positions: &places,
+            positions: places,
             species: &state.species,
             charges: &state.charges,
         };

@@ -5,13 +5,14 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::bonded::{BondedForces, Slots};
+use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
 use super::simd::InstructionSet;
 use super::state::{BLOCK, State};
 use super::verlet::Verlet;
-use crate::backend::{EngineError, Precision, Settings, Stages};
+use crate::backend::{Culprit, EngineError, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
@@ -348,14 +349,38 @@ impl CpuEngine {
     }
 
     /// Who went wrong, from the forces and places of the last evaluation.
-    pub(super) fn diagnose(&self) -> EngineError {
-        EngineError::Exploded(Box::new(super::diagnosis::culprit(
-            &self.state,
-            &self.field,
-            &self.exclusions,
-            &self.bonded,
-            &self.verlet,
-            self.dynamics.timestep,
-        )))
+    pub(crate) fn diagnose(&self) -> EngineError {
+        let culprit = diagnosis::culprit(&self.scene(), self.dynamics.timestep);
+        EngineError::Exploded(Box::new(culprit))
+    }
+
+    /// Who went wrong in a step that another engine did. `system` has the positions before it and the velocities it
+    /// led to.
+    pub(crate) fn culprit_of_step(
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        step: u64,
+    ) -> Result<Culprit, EngineError> {
+        let settings = Settings {
+            precision: Precision::Double,
+            ..Settings::default()
+        };
+        let mut engine = Self::unevaluated(system, field, dynamics, &settings)?;
+        engine.state.step = step;
+        engine.state.wrap();
+        engine.rebuild()?;
+        engine.evaluate(false)?;
+        Ok(diagnosis::culprit_of_step(&engine.scene(), dynamics.timestep))
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            state: &self.state,
+            field: &self.field,
+            exclusions: &self.exclusions,
+            bonded: &self.bonded,
+            verlet: &self.verlet,
+        }
     }
 }

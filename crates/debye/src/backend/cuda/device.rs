@@ -1,7 +1,8 @@
 //! [`Device`]: a card, or the emulation of one.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::buffer::Buffer;
 use super::driver::{Allocation, Driver};
@@ -33,6 +34,8 @@ pub struct DeviceInfo {
     pub shared_per_block: u32,
     /// Bytes of second-level cache.
     pub l2: u32,
+    /// Bytes per second that its memory moves at best; `None` where it is not known.
+    pub bandwidth: Option<f64>,
     /// Whether this is the emulation.
     pub emulated: bool,
 }
@@ -49,9 +52,17 @@ pub struct Memory {
 impl Device {
     /// The card with this number.
     pub fn open(number: u32) -> Result<Self, CudaError> {
-        Ok(Self {
+        // Kept open: a context takes the driver a fraction of a second, and a run asks for its device more than once.
+        static OPEN: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = open.get(&number) {
+            return Ok(device.clone());
+        }
+        let device = Self {
             driver: Arc::new(Gpu::open(number)?),
-        })
+        };
+        open.insert(number, device.clone());
+        Ok(device)
     }
 
     /// An emulated device.

@@ -45,6 +45,8 @@ pub struct Emulation {
     pub multiprocessors: u32,
     /// Bytes of memory it pretends to have.
     pub memory: usize,
+    /// Kernels it runs before it answers no more, as a card that is lost; `None` for one that never is.
+    pub fail_after: Option<u64>,
 }
 
 impl Default for Emulation {
@@ -54,6 +56,7 @@ impl Default for Emulation {
             instrument: Instrument::Nothing,
             multiprocessors: 3,
             memory: 1 << 30,
+            fail_after: None,
         }
     }
 }
@@ -158,6 +161,7 @@ impl Emulated {
                 memory: emulation.memory,
                 shared_per_block: 227 * 1024,
                 l2: 0,
+                bandwidth: None,
                 emulated: true,
             },
             launches: AtomicU64::new(0),
@@ -168,6 +172,16 @@ impl Emulated {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses everything once it was told to fail.
+    fn alive(&self) -> Result<(), CudaError> {
+        match self.emulation.fail_after {
+            Some(last) if self.launches.load(Ordering::Relaxed) > last => Err(CudaError::Lost {
+                reason: format!("the emulated device was told to fail after {last} kernels"),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn handle(&self) -> Handle {
@@ -186,6 +200,7 @@ impl Emulated {
     }
 
     fn perform(&self, step: &Step) -> Result<(), CudaError> {
+        self.alive()?;
         match step {
             // SAFETY: addresses and lengths come from buffers that are alive, and slices of one never overlap
             // with those of another; copies inside a buffer are allowed to.
@@ -216,6 +231,7 @@ impl Emulated {
         values: &Packed,
     ) -> Result<(), CudaError> {
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
+        self.alive()?;
         let launch_shape = LaunchShape {
             grid: shape.grid,
             block: shape.block,
@@ -402,16 +418,18 @@ impl Driver for Emulated {
     }
 
     fn synchronise(&self, _stream: Handle) -> Result<(), CudaError> {
-        Ok(())
+        self.alive()
     }
 
     fn write(&self, _stream: Handle, address: u64, bytes: &[u8]) -> Result<(), CudaError> {
+        self.alive()?;
         // SAFETY: the caller's buffer is alive and at least this long.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Ok(())
     }
 
     fn read(&self, _stream: Handle, address: u64, bytes: &mut [u8]) -> Result<(), CudaError> {
+        self.alive()?;
         // SAFETY: as for `write`.
         unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())

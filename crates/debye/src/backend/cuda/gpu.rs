@@ -142,6 +142,10 @@ fn describe(device: sys::CUdevice) -> Result<DeviceInfo, CudaError> {
     }
     let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
     let get = |which| attribute(device, which);
+    // Kilohertz and bits; memory moves two bits per line and cycle.
+    let clock = get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE).unwrap_or(0);
+    let width = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH).unwrap_or(0);
+    let bandwidth = 2.0 * 1e3 * f64::from(clock) * f64::from(width) / 8.0;
     Ok(DeviceInfo {
         name: name.to_string_lossy().into_owned(),
         capability: (
@@ -152,6 +156,7 @@ fn describe(device: sys::CUdevice) -> Result<DeviceInfo, CudaError> {
         memory,
         shared_per_block: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         l2: get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        bandwidth: (bandwidth > 0.0).then_some(bandwidth),
         emulated: false,
     })
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Kind, Report, charts};
 use crate::analyse::{Analysed, BlockAverage};
+use crate::backend::DeviceUse;
 use crate::plot::{STYLE, escape};
 
 /// A number as people write it, with about `digits` significant digits.
@@ -453,6 +454,42 @@ fn stages(report: &Report) -> String {
     if rows.iter().any(|(_, v)| !v.is_empty()) {
         body += &facts(&rows);
     }
+    if let Some(device) = &report.device_use {
+        body += &device_use(device);
+    }
+    body
+}
+
+/// What the host asked of the device, and the kernels of a profile.
+fn device_use(device: &DeviceUse) -> String {
+    let rows: Vec<_> = device
+        .facts()
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), escape(&value)))
+        .collect();
+    let mut body = format!("<h3>On the device</h3>{}", facts(&rows));
+    let Some(profile) = device.profile.as_ref().filter(|p| !p.kernels.is_empty()) else {
+        return body;
+    };
+    let table = profile.table();
+    let cells = |row: &Vec<String>, first: &str, other: &str| {
+        let cell = |(k, text): (usize, &String)| {
+            let tag = if k == 0 { first } else { other };
+            format!("<{tag}>{}</{tag}>", escape(text))
+        };
+        format!(
+            "<tr>{}</tr>",
+            row.iter().enumerate().map(cell).collect::<String>()
+        )
+    };
+    let head: String = table.iter().take(1).map(|row| cells(row, "th", "th")).collect();
+    let rows: String = table.iter().skip(1).map(|row| cells(row, "th", "td")).collect();
+    let _ = write!(
+        body,
+        "<h3>Kernels</h3><div class=\"scroll\"><table class=\"numbers\"><thead>{head}</thead><tbody>{rows}</tbody></table></div>\
+         <p class=\"note\">{}</p>",
+        escape(&profile.note())
+    );
     body
 }
 

@@ -7,6 +7,7 @@ mod bonded;
 mod engine;
 mod orders;
 mod sums;
+mod watch;
 
 use std::time::Instant;
 
@@ -84,6 +85,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
+    ("engine: explosions explained", watch::explosions),
 ];
 
 /// Runs every check on a device.

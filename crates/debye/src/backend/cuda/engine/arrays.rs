@@ -178,23 +178,4 @@ impl Arrays {
             bonded: device.zeros(if case.bonded { of_links * slots } else { 0 })?,
         })
     }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.pos.bytes()
-            + self.low.bytes()
-            + self.velocities.bytes()
-            + self.ids.bytes()
-            + self.images.bytes()
-            + self.reference.bytes()
-            + self.stages.bytes()
-            + self.lists.bytes()
-            + self.rows_of.bytes()
-            + self.keys.bytes() * 5
-            + self.order.bytes()
-            + self.starts.bytes() * 2
-            + self.forces.bytes()
-            + self.warp_boxes.bytes()
-            + self.slot_of.bytes()
-            + self.bonded.bytes()
-    }
 }

@@ -67,6 +67,15 @@ impl LinkTables {
         Ok((!maker.made.names.is_empty()).then(|| maker.finish(system.particles.len())))
     }
 
+    /// Bytes of the tables, and numbers of a block for its sums.
+    pub(super) fn needs(&self) -> (usize, usize) {
+        let tables = size_of_val(&self.starts[..])
+            + size_of_val(&self.links[..])
+            + size_of_val(&self.rows[..])
+            + size_of_val(&self.tables[..]);
+        (tables, self.names.len() + 6)
+    }
+
     /// The module of the bonded terms.
     pub(super) fn source(&self, case: Case<'_>) -> ModuleSource {
         case.module("bonded.cu", include_str!("../kernels/bonded.cu"))
@@ -288,9 +297,10 @@ impl Bonded {
         Ok(())
     }
 
-    /// Bytes of the tables.
-    pub(super) fn bytes(&self) -> usize {
-        self.starts.bytes() + self.links.bytes() + self.rows.bytes() + self.tables.bytes()
+    /// Bytes of the tables, and numbers of a block for its sums.
+    pub(super) fn needs(&self) -> (usize, usize) {
+        let tables = self.starts.bytes() + self.links.bytes() + self.rows.bytes() + self.tables.bytes();
+        (tables, self.terms + 6)
     }
 
     /// Queues the forces of a step.

@@ -52,6 +52,8 @@ pub(super) struct Control {
     pub(super) pairs: [u32; 2],
     pub(super) farthest: u32,
     pub(super) held: u32,
+    pub(super) nowhere: u32,
+    pub(super) unused: u32,
     pub(super) virial: [f64; 3],
 }
 

@@ -36,6 +36,21 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The smallest there is, for arrays that only keep a place.
+    pub(super) fn smallest() -> Self {
+        Self {
+            columns: [1; 3],
+            reach: [1; 2],
+            blocks: 1,
+            stage: WARP,
+            groups: 1,
+            rows: 1,
+            near: WARP,
+            wrap: false,
+            tiles: false,
+        }
+    }
+
     /// For particles at these fractions of a region.
     pub(super) fn new(fractions: &[[f64; 3]], region: &Region, radius: f64) -> Result<Self, EngineError> {
         let (n, lengths) = (fractions.len() as f64, region.heights());

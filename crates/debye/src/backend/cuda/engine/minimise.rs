@@ -57,7 +57,7 @@ impl CudaEngine {
                     most.max(f.abs())
                 }
             });
-        let mut after = resident.particles(&self.particles, &change)?;
+        let mut after = resident.particles(&self.witness.system.particles, &change)?;
         after.velocities = before.velocities;
         let step = self.step;
         self.begin(&after)?;

@@ -7,21 +7,25 @@
 mod arrays;
 mod bonded;
 mod choose;
+mod diagnosis;
 mod exclusions;
 mod frame;
 mod kernels;
 mod layout;
 mod minimise;
+mod needs;
 mod resident;
 mod rules;
 mod save;
 mod state;
 mod terms;
+mod watch;
 
 use std::cell::RefCell;
 use std::time::Instant;
 
 use bonded::LinkTables;
+use diagnosis::Witness;
 use frame::Region;
 use kernels::{Case, Values};
 use layout::Layout;
@@ -31,7 +35,9 @@ use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
-use crate::backend::{Backend, EngineError, ListKind, Lists, Observation, Settings, Stages};
+use crate::backend::{
+    Backend, DeviceUse, EngineError, ListKind, Lists, Needs, Observation, Settings, Stages,
+};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme};
@@ -62,10 +68,14 @@ pub struct CudaEngine {
     baths: Vec<Bath>,
     names: Vec<String>,
     tail: TailCorrection,
-    /// Species, masses, charges and molecules never change.
-    particles: Particles,
+    /// What does not change, and what is needed to say why a step went wrong.
+    witness: Witness,
+    /// Particles before a step that went wrong.
+    wreck: Option<Particles>,
     radius: f64,
     step: u64,
+    /// Step and lists it began or went on from.
+    began: (u64, u64),
     stages: Stages,
     device: String,
 }
@@ -110,7 +120,8 @@ impl CudaEngine {
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
         resident.settle()?;
-        resident.evaluate()?;
+        let sums = resident.evaluate()?;
+        self.witness.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
         resident.evaluate()?;
         Ok(())
@@ -130,6 +141,20 @@ impl CudaEngine {
         Ok(engine)
     }
 
+    /// The device memory that a simulation will take; refused where it is not free.
+    pub fn needs(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Result<Needs, EngineError> {
+        refuse(system, field, dynamics, settings)?;
+        let radius = radius(field, settings);
+        let parts = Parts::new(system, field, dynamics, settings, radius)?;
+        needs::check(device, parts.case(), parts.links.as_ref(), radius)
+    }
+
     fn unevaluated(
         device: &Device,
         system: &System,
@@ -138,8 +163,9 @@ impl CudaEngine {
         settings: &Settings,
     ) -> Result<Self, EngineError> {
         refuse(system, field, dynamics, settings)?;
+        let witness = Witness::new(system, field, dynamics)?;
         let cutoff = field.cutoff();
-        let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
+        let radius = radius(field, settings);
         let Parts {
             layout,
             terms,
@@ -174,9 +200,11 @@ impl CudaEngine {
             baths: Bath::all(system, dynamics),
             names: names(field, links.as_ref()),
             tail: field.tail_correction(system),
-            particles: system.particles.clone(),
+            witness,
+            wreck: None,
             radius,
             step: 0,
+            began: (0, 0),
             stages: Stages::default(),
         })
     }
@@ -206,7 +234,7 @@ impl CudaEngine {
         }
         let every = self.dynamics.remove_momentum_every;
         if every > 0 && self.step != 0 && self.step.is_multiple_of(every) {
-            let mass: f64 = self.particles.masses.iter().sum();
+            let mass: f64 = self.witness.system.particles.masses.iter().sum();
             for k in 0..3 {
                 let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
                 change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
@@ -268,6 +296,24 @@ impl Parts {
     }
 }
 
+impl Parts {
+    fn case(&self) -> Case<'_> {
+        Case {
+            layout: &self.layout,
+            terms: &self.terms,
+            rules: &self.rules,
+            region: &self.region,
+            bonded: self.links.is_some(),
+        }
+    }
+}
+
+/// Radius of the lists.
+fn radius(field: &ForceField, settings: &Settings) -> f64 {
+    let cutoff = field.cutoff();
+    cutoff + settings.buffer.unwrap_or(0.16 * cutoff)
+}
+
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
 fn names(field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
     let pairs = field.pairs.iter().map(|t| &t.name);
@@ -300,16 +346,10 @@ pub(super) fn modules(
     dynamics: &Dynamics,
     settings: &Settings,
 ) -> Result<Vec<ModuleSource>, EngineError> {
-    let parts = Parts::new(system, field, dynamics, settings, 1.16 * field.cutoff())?;
-    let case = Case {
-        layout: &parts.layout,
-        terms: &parts.terms,
-        rules: &parts.rules,
-        region: &parts.region,
-        bonded: parts.links.is_some(),
-    };
+    let parts = Parts::new(system, field, dynamics, settings, radius(field, settings))?;
+    let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
-    sources.extend(parts.links.map(|links| links.source(case)));
+    sources.extend(parts.links.as_ref().map(|links| links.source(case)));
     Ok(sources)
 }
 
@@ -360,13 +400,16 @@ impl Backend for CudaEngine {
         let resident = self.resident.get_mut();
         let done = resident.advance(self.step + steps);
         self.stages.add("steps", began);
-        done?;
+        if let Err(error) = done {
+            return Err(self.explained(error));
+        }
         self.step += steps;
         if self.dynamics.barostat.is_some() {
             self.cell = resident.region(&resident.frame()?).cell;
         }
         if observe {
             let began = Instant::now();
+            let resident = self.resident.get_mut();
             resident.settle()?;
             resident.evaluate()?;
             self.stages.add("observe", began);
@@ -412,11 +455,14 @@ impl Backend for CudaEngine {
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
+        if let Some(particles) = &self.wreck {
+            return Ok(particles.clone());
+        }
         let mut resident = self.resident.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
         let (change, _) = self.ending(&resident, &sums)?;
-        resident.particles(&self.particles, &change)
+        resident.particles(&self.witness.system.particles, &change)
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
@@ -448,16 +494,27 @@ impl Backend for CudaEngine {
                 entries: resident.pairs(),
                 pairs: resident.pairs(),
                 images: 0,
-                bytes: resident.bytes(),
+                bytes: resident.needs().of("lists") + resident.needs().of("stages"),
             },
         }
     }
 
     fn bytes(&self) -> usize {
-        self.resident.borrow().bytes()
+        self.resident.borrow().needs().total()
     }
 
     fn barostat_held(&self) -> u64 {
         u64::from(self.resident.borrow().held())
+    }
+
+    fn device_use(&self) -> Option<DeviceUse> {
+        let mut all = self.resident.borrow().device_use(self.step - self.began.0);
+        all.lists -= self.began.1;
+        Some(all)
+    }
+
+    fn profile(&mut self, after: u64, steps: u64) -> bool {
+        self.resident.get_mut().profile(self.step + after, steps);
+        true
     }
 }

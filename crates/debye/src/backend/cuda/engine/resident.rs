@@ -1,18 +1,23 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
-use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Graph, Shape, Stream};
-use crate::backend::{EngineError, Precision};
+use std::time::Instant;
+
+use crate::backend::cuda::primitives::CountingSort;
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Shape, Stream};
+use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::Particles;
 
 use super::arrays::{self, Arrays, Numbers, world};
 use super::bonded::{Bonded, LinkSums, LinkTables};
 use super::frame::{Frame, Region};
-use super::kernels::{Case, Control, Kernels, Setup, Values, World, setup};
+use super::kernels::{Case, Control, Kernels, OnWorld, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
+use super::needs;
 use super::rules::{DeviceBath, Fire, Rules};
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
+use super::watch::{AT_ONCE, Bytes, Counted, Sizes, Watch};
 
 /// A simulation in device memory.
 pub(super) struct Resident {
@@ -30,10 +35,12 @@ pub(super) struct Resident {
     pub(super) numbers: Numbers,
     /// A new list if needed, and this many steps.
     steps_of_graph: u32,
-    graph: Option<Graph>,
-    rebuild: Option<Graph>,
+    graph: Option<Counted>,
+    rebuild: Option<Counted>,
     last: Control,
     bonded: Option<Bonded>,
+    needs: Needs,
+    watch: Watch,
 }
 
 /// Sums over all particles.
@@ -64,6 +71,7 @@ impl Resident {
             region: &values.region,
             bonded: links.is_some(),
         };
+        let needs = needs::check(device, case, links, values.radius)?;
         let bonded = links.map(|links| Bonded::new(device, links, case)).transpose()?;
         let kernels = Kernels::new(device, case)?;
         let arrays = Arrays::new(device, case)?;
@@ -88,6 +96,8 @@ impl Resident {
             rebuild: None,
             last: Control::default(),
             bonded,
+            needs,
+            watch: Watch::default(),
         })
     }
 
@@ -113,8 +123,28 @@ impl Resident {
         (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.arrays.bytes() + self.bonded.as_ref().map_or(0, Bonded::bytes)
+    /// Bytes of device memory, by what they are for.
+    pub(super) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// What the device did for `steps` steps.
+    pub(super) fn device_use(&self, steps: u64) -> DeviceUse {
+        DeviceUse {
+            memory: self.needs.clone(),
+            steps,
+            launches: self.watch.launches(),
+            replays: self.watch.replays,
+            lists: u64::from(self.last.builds),
+            host_seconds: self.watch.host_seconds,
+            waited_seconds: self.watch.waited_seconds,
+            profile: self.watch.profile.clone(),
+        }
+    }
+
+    /// Asks for the times of the kernels of some steps.
+    pub(super) fn profile(&mut self, from: u64, steps: u64) {
+        self.watch.ask(from, steps, self.device.info().bandwidth);
     }
 
     /// Puts particles into slots in their own order; the list is stale.
@@ -181,9 +211,15 @@ impl Resident {
     /// The state as it is now.
     pub(super) fn download(&mut self) -> Result<State, CudaError> {
         self.read_control()?;
+        self.download_with(self.last.parity)
+    }
+
+    /// The same with the upper halves of `parity`; those that are not of now are of the step before, unless a list
+    /// was made since.
+    pub(super) fn download_with(&self, parity: u32) -> Result<State, CudaError> {
         let (slots, single) = (self.layout.slots(), self.is(Precision::Single));
         let (a, s) = (&self.arrays, &self.stream);
-        let (p, h) = (self.last.parity as usize, self.last.side as usize);
+        let (p, h) = (parity as usize, self.last.side as usize);
         let half = |which: usize, length: usize| which * length..(which + 1) * length;
         let of_low = if self.is(Precision::Double) { p } else { h };
         let words = if single { 3 } else { 6 } * slots;
@@ -244,6 +280,69 @@ impl Resident {
 
     /// Does steps until the target.
     pub(super) fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        let (began, waited) = (Instant::now(), self.watch.waited_seconds);
+        let (first, last) = self.watch.span();
+        if first <= target && self.last.step < last {
+            self.replay_until(first)?;
+            self.time_until(target.min(last))?;
+        }
+        let done = self.replay_until(target);
+        self.watch.host_seconds += began.elapsed().as_secs_f64() - (self.watch.waited_seconds - waited);
+        done
+    }
+
+    /// Does steps without graphs, with the time of every kernel.
+    fn time_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.read_control()?;
+        self.last.target = target;
+        self.write_control()?;
+        loop {
+            self.check()?;
+            let left = target.saturating_sub(self.last.step);
+            if left == 0 {
+                return Ok(());
+            }
+            let (step, builds) = (self.last.step, self.last.builds);
+            let stream = self.device.stream()?;
+            self.watch.begin();
+            if self.last.stale != 0 {
+                self.queue_rebuild(&stream)?;
+            }
+            for _ in 0..left.min(AT_ONCE) {
+                self.watch.step();
+                self.queue_step(&stream)?;
+            }
+            let began = Instant::now();
+            stream.synchronise()?;
+            self.read_control()?;
+            self.watch.waited(began);
+            let sizes = self.sizes()?;
+            self.watch
+                .end(self.last.step - step, self.last.builds != builds, &sizes)?;
+        }
+    }
+
+    /// Sizes of what the kernels work on now.
+    fn sizes(&self) -> Result<Sizes, CudaError> {
+        let (a, blocks) = (&self.arrays, self.last.blocks as usize);
+        let staged = self.stream.download_part(a.stage_counts.part(0..blocks))?;
+        // Pairs are listed in numbers of two bytes, for a particle or for a warp.
+        let listed = 2.0 * self.pairs() as f64 / if self.layout.tiles { 32.0 } else { 1.0 };
+        let columns = f64::from(self.layout.columns[0] * self.layout.columns[1]);
+        Ok(Sizes {
+            slots: (blocks * BLOCK) as f64,
+            blocks: blocks as f64,
+            room: self.layout.slots() as f64,
+            staged: staged.into_iter().map(f64::from).sum(),
+            listed,
+            moving: if self.is(Precision::Single) { 12.0 } else { 36.0 },
+            columns,
+            buckets: columns * f64::from(self.layout.columns[2]),
+        })
+    }
+
+    /// Does steps until the target by replaying graphs.
+    fn replay_until(&mut self, target: u64) -> Result<(), EngineError> {
         self.read_control()?;
         self.last.target = target;
         self.write_control()?;
@@ -260,10 +359,12 @@ impl Resident {
                 None => self.capture(self.steps_of_graph)?,
             };
             for _ in 0..replays {
-                self.stream.replay(&graph)?;
+                self.watch.replay(&self.stream, &graph)?;
             }
             self.graph = Some(graph);
+            let began = Instant::now();
             self.read_control()?;
+            self.watch.waited(began);
             let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
             if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
                 self.steps_of_graph = (2 * self.steps_of_graph).min(64);
@@ -287,7 +388,7 @@ impl Resident {
                 Some(graph) => graph,
                 None => self.capture(0)?,
             };
-            self.stream.replay(&graph)?;
+            self.watch.replay(&self.stream, &graph)?;
             self.rebuild = Some(graph);
             self.read_control()?;
             self.check()?;
@@ -363,52 +464,89 @@ impl Resident {
             self.set_frame(region.frame(radius, self.values.cutoff))?;
         }
         let fractions: Vec<_> = used.iter().map(|&slot| state.fractions(slot, slots)).collect();
-        Layout::new(&fractions, &self.values.region, radius)
-    }
-
-    fn capture(&mut self, steps: u32) -> Result<Graph, CudaError> {
-        let stream = self.device.stream()?;
-        stream.capture(|s| {
-            self.queue_rebuild(s)?;
-            (0..steps).try_for_each(|_| self.queue_step(s))
+        Ok(Layout {
+            tiles: self.layout.tiles,
+            ..Layout::new(&fractions, &self.values.region, radius)?
         })
     }
 
+    fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
+        let stream = self.device.stream()?;
+        let before = self.watch.recording();
+        let graph = stream.capture(|s| {
+            self.queue_rebuild(s)?;
+            (0..steps).try_for_each(|_| self.queue_step(s))
+        })?;
+        let launches = self.watch.recorded(before);
+        Ok(Counted { graph, launches })
+    }
+
+    /// Queues a kernel; `bytes` is what it must move at least.
+    fn launch(&self, s: &Stream, kernel: &OnWorld, shape: Shape, bytes: Bytes) -> Result<(), CudaError> {
+        let queue = || kernel.launch(s, shape, (&self.world, self.setup));
+        self.watch.around(s, kernel.name(), 1, bytes, queue)
+    }
+
     fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let given = || (&self.world, self.setup);
-        let k = &self.kernels;
-        k.keys
-            .launch(s, Shape::covering(self.layout.slots(), 256), given())?;
+        let every = Shape::covering(self.layout.slots(), 256);
+        self.launch(s, &self.kernels.keys, every, |n| 16.0 * n.slots + 4.0 * n.room)?;
         let a = &mut self.arrays;
-        a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)?;
-        k.columns.launch(s, Shape::new(1, 1024), given())?;
-        k.place.launch(s, self.blocks(0), given())?;
+        let traffic: Bytes = |n| CountingSort::traffic(n.room, n.buckets);
+        self.watch
+            .around(s, "sort", CountingSort::LAUNCHES, traffic, || {
+                a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)
+            })?;
+        let k = &self.kernels;
+        self.launch(s, &k.columns, Shape::new(1, 1024), |n| 8.0 * n.columns)?;
+        // Order and id, upper halves to two places, lower halves, velocities and images from half to half.
+        let moved: Bytes = |n| n.slots * (4.0 + 8.0 + 3.0 * 16.0 + 2.0 * (12.0 + 24.0 + 12.0));
+        self.launch(s, &k.place, self.blocks(0), moved)?;
         self.queue_lists(s)
     }
 
     /// Boxes and lists of the reference positions.
     pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
-        let given = || (&self.world, self.setup);
         let k = &self.kernels;
-        k.boxes.launch(s, self.blocks(0), given())?;
-        k.stages.launch(s, self.blocks(0), given())?;
-        k.lists
-            .launch(s, self.blocks(self.layout.list_shared()), given())?;
-        k.commit.launch(s, Shape::new(1, 32), given())
+        self.launch(s, &k.boxes, self.blocks(0), |n| {
+            16.0 * n.slots + 9.0 * 32.0 * n.blocks
+        })?;
+        // Boxes, and the positions of what may be near; stages.
+        self.launch(s, &k.stages, self.blocks(0), |n| {
+            9.0 * 32.0 * n.blocks + 16.0 * n.slots + 4.0 * n.staged
+        })?;
+        // Stages and their positions; lists, and how many rows.
+        let written: Bytes = |n| 18.0 * n.slots + 4.0 * n.staged + n.listed;
+        self.launch(s, &k.lists, self.blocks(self.layout.list_shared()), written)?;
+        self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
+    }
+
+    fn queue_bonded(&self, s: &Stream) -> Result<(), CudaError> {
+        let Some(bonded) = &self.bonded else {
+            return Ok(());
+        };
+        // Links name their particles by number: each position is counted once.
+        self.watch.around(
+            s,
+            "bonded",
+            1,
+            |n| (28.0 + 8.0 + 24.0) * n.slots,
+            || bonded.queue(s, &self.world, self.setup),
+        )
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
-        if let Some(bonded) = &self.bonded {
-            bonded.queue(s, &self.world, self.setup)?;
-        }
-        let shape = self.blocks(self.case().step_shared());
-        let given = || (&self.world, self.setup);
+        self.queue_bonded(s)?;
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         if self.rules.baths.is_empty() {
-            self.kernels.step.launch(s, shape, given())?;
+            // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
+            let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
+            self.launch(s, &k.step, shape, bytes)?;
         }
-        if let Some([pull, moves]) = &self.kernels.split {
-            pull.launch(s, shape, given())?;
-            moves.launch(s, self.blocks(0), given())?;
+        if let Some([pull, moves]) = &k.split {
+            let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+            self.launch(s, pull, shape, bytes)?;
+            let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
+            self.launch(s, moves, self.blocks(0), bytes)?;
         }
         Ok(())
     }
@@ -422,8 +560,9 @@ impl Resident {
     pub(super) fn evaluate(&mut self) -> Result<Sums, EngineError> {
         let links = self.bonded_sums()?;
         let shape = self.blocks(self.case().step_shared());
-        let given = (&self.world, self.setup);
-        self.kernels.evaluate.launch(&self.stream, shape, given)?;
+        // Upper halves, what moves, forces and how many rows; stages and lists.
+        let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+        self.launch(&self.stream, &self.kernels.evaluate, shape, bytes)?;
         let (terms, groups) = (self.terms.count, self.rules.groups());
         let width = terms + 6 + 9 * groups;
         let used = self.last.blocks as usize * width;
@@ -619,13 +758,18 @@ impl Resident {
     }
 
     /// Another layout, with everything anew.
-    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), CudaError> {
+    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
         self.graph = None;
         self.rebuild = None;
+        // The old arrays go before the new ones come.
+        self.layout = Layout::smallest();
+        self.arrays = Arrays::new(&self.device, self.case())?;
+        self.world = world(&self.control, &self.arrays, &self.numbers);
         self.layout = layout;
+        let links = self.bonded.as_ref().map(Bonded::needs);
+        self.needs = needs::check_with(&self.device, self.case(), links, self.values.radius)?;
         self.setup = setup(&layout, &self.values, &self.rules);
         self.kernels = Kernels::new(&self.device, self.case())?;
-        // The old arrays go first: both need not fit.
         self.arrays = Arrays::new(&self.device, self.case())?;
         if let Some(bonded) = &mut self.bonded {
             bonded.resize(&self.device, layout.blocks)?;

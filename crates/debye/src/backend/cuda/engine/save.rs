@@ -80,6 +80,7 @@ impl CudaEngine {
         resident.set_frame(read.frame)?;
         resident.evaluate()?;
         self.step = read.step;
+        self.began = (read.step, u64::from(read.head[1]));
         Ok(())
     }
 }

@@ -65,13 +65,20 @@ impl Terms {
         let p = &system.particles;
         let mut known: HashMap<(u32, u64, u64), u32> = HashMap::new();
         let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
+        // Most particles are like the one before them.
+        let mut last = None;
         let kind_of: Vec<u32> = (0..p.len())
             .map(|i| {
                 let key = (p.species[i], p.charges[i].to_bits(), p.masses[i].to_bits());
-                *known.entry(key).or_insert_with(|| {
+                if let Some((_, kind)) = last.filter(|(before, _)| *before == key) {
+                    return kind;
+                }
+                let kind = *known.entry(key).or_insert_with(|| {
                     distinct.push((p.species[i], p.charges[i], p.masses[i]));
                     distinct.len() as u32 - 1
-                })
+                });
+                last = Some((key, kind));
+                kind
             })
             .collect();
         if distinct.len() > MOST_KINDS {

@@ -84,6 +84,8 @@ struct Control {
     u32 pairs[2];  // pairs listed, low and high word
     u32 farthest;  // square of the longest way since the list, as bits
     u32 held;      // how often a barostat was held back
+    u32 nowhere;   // 1 + a particle that this step led nowhere
+    u32 unused;
     f64 virial[3]; // of the beginning of a step that changes the cell
 };
 

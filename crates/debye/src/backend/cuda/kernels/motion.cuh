@@ -155,7 +155,7 @@ __device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steeri
     (void)kind;
     const bool sound = drift(at, v, f.dt, image, f);
 #endif
-    if (!sound) atomicMax(&w.control->lost, 1 + id);
+    if (!sound) atomicMax(&w.control->nowhere, 1 + id);
     return write_place(w, f, now, slot, own.w, at, v, image);
 }
 
@@ -166,6 +166,9 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     store_relaxed(words, now.step + 1);
     store_relaxed(words + 2, u64(now.side) << 32 | (now.parity ^ 1));
     if (atomicExch(&w.control->moved, 0u)) store_relaxed(words + 3, 1);
+    // Only now, so that every block has done this step and the positions before it are all in the other half.
+    const u32 nowhere = atomicExch(&w.control->nowhere, 0u);
+    if (nowhere != 0) store_relaxed(words + 4, u64(now.blocks) << 32 | nowhere);
     if (f.baths == 0 && (f.remove_every != 0 || f.scale_every != 0)) {
         const u32 torn = w.control->torn;
         store_relaxed(words + 5, u64(torn) << 32 | u64(needs_sums(now.step + 1, f)));

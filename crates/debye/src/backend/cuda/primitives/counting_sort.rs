@@ -56,6 +56,22 @@ impl CountingSort {
         })
     }
 
+    /// Kernels that a sort launches.
+    pub(crate) const LAUNCHES: u64 = 5;
+
+    /// Bytes of device memory that one for so many items and buckets takes.
+    pub(crate) fn bytes(device: &Device, capacity: usize, buckets: usize) -> usize {
+        let long_list = capacity / (SHORT + 1) + 1;
+        size_of::<u32>() * (buckets + 2 * capacity + long_list + 2) + Scan::bytes(device, buckets)
+    }
+
+    /// Bytes that a sort must read and write at least.
+    pub(crate) fn traffic(items: f64, buckets: f64) -> f64 {
+        // Keys three times, ranks and the first order written and read, the order written; counts zeroed, added to and
+        // read, starts written and read twice.
+        32.0 * items + 28.0 * buckets
+    }
+
     /// Puts the indices of `keys` in the order of the keys, equal ones in their own order, and where each bucket
     /// begins into `starts` (one more than there are buckets).
     ///

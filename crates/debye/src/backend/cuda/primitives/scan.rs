@@ -127,6 +127,12 @@ impl Scan {
         })
     }
 
+    /// Bytes of device memory that one for this capacity takes.
+    pub(crate) fn bytes(device: &Device, capacity: usize) -> usize {
+        let tiles = capacity.div_ceil(Tiling::choose(device, capacity).tile());
+        size_of::<u64>() * (tiles + 1)
+    }
+
     /// How it cuts its input.
     pub fn tiling(&self) -> Tiling {
         self.tiling

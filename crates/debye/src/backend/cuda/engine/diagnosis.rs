@@ -1,0 +1,96 @@
+//! Why a step on the device went wrong: found on the host, from the positions before it.
+
+use super::CudaEngine;
+use super::resident::Resident;
+use crate::backend::cpu::CpuEngine;
+use crate::backend::{Culprit, EngineError, Settings};
+use crate::expr::Vec3;
+use crate::forces::ForceField;
+use crate::integrate::Dynamics;
+use crate::system::{Particles, System};
+
+/// What the host keeps of a simulation, so that it can say why a step went wrong.
+pub(super) struct Witness {
+    /// As it began; species, masses, charges and molecules never change.
+    pub(super) system: System,
+    field: ForceField,
+    dynamics: Dynamics,
+}
+
+impl Witness {
+    /// Refuses positions that are not finite, which whole numbers cannot hold.
+    pub(super) fn new(system: &System, field: &ForceField, dynamics: &Dynamics) -> Result<Self, EngineError> {
+        let witness = Self {
+            system: system.clone(),
+            field: field.clone(),
+            dynamics: dynamics.clone(),
+        };
+        let positions = &system.particles.positions;
+        if positions.iter().any(|r| !r.norm2().is_finite()) {
+            return Err(witness.culprit_at_start());
+        }
+        Ok(witness)
+    }
+
+    /// Refuses energies and virials of the beginning that are not finite: some force is not either.
+    pub(super) fn check_start(&self, energies: &[f64], virial: &[f64]) -> Result<(), EngineError> {
+        if energies.iter().chain(virial).all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        Err(self.culprit_at_start())
+    }
+
+    /// What the CPU says of the same beginning.
+    fn culprit_at_start(&self) -> EngineError {
+        match CpuEngine::new(&self.system, &self.field, &self.dynamics, &Settings::default()) {
+            Ok(engine) => engine.diagnose(),
+            Err(error) => error,
+        }
+    }
+
+    /// Who went wrong in the last step, and all particles before it.
+    fn culprit(&self, resident: &mut Resident) -> Result<(Culprit, Particles), EngineError> {
+        resident.read_control()?;
+        let control = *resident.control_mut();
+        // A step that some blocks have not finished is not counted, and its positions are still those of now.
+        let whole = control.finished == 0;
+        let (step, parity) = if whole {
+            (control.step, control.parity ^ 1)
+        } else {
+            (control.step + 1, control.parity)
+        };
+        let state = resident.download_with(parity)?;
+        let mut system = self.system.clone();
+        let region = resident.region(&resident.frame()?);
+        system.cell = region.cell;
+        let (p, slots) = (&mut system.particles, resident.layout.slots());
+        p.images.resize(p.positions.len(), [0; 3]);
+        for (slot, &id) in state.used(&control) {
+            let i = id as usize;
+            // The lower halves are those of the step that went wrong.
+            let s = std::array::from_fn(|k| f64::from(state.pos[4 * slot + k]) / 2.0_f64.powi(32));
+            p.positions[i] = region.position(s);
+            p.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * slots + slot]));
+            p.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+        }
+        let culprit = CpuEngine::culprit_of_step(&system, &self.field, &self.dynamics, step)?;
+        Ok((culprit, system.particles))
+    }
+}
+
+impl CudaEngine {
+    /// An error with its reason, where a particle got lost and the reason can be found.
+    pub(super) fn explained(&mut self, error: EngineError) -> EngineError {
+        if !matches!(error, EngineError::Lost { .. }) {
+            return error;
+        }
+        match self.witness.culprit(self.resident.get_mut()) {
+            Ok((culprit, particles)) => {
+                self.wreck = Some(particles);
+                EngineError::Exploded(Box::new(culprit))
+            }
+            // What is known without it still stands.
+            Err(_) => error,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How much device memory a layout takes, before any of it is taken.
+
+use super::bonded::LinkTables;
+use super::frame::Frame;
+use super::kernels::{Case, Control};
+use super::rules::{DeviceBath, Fire, Group, Numbers};
+use super::terms::Kind;
+use crate::backend::cuda::primitives::CountingSort;
+use crate::backend::cuda::{Device, Memory};
+use crate::backend::{EngineError, Needs, Precision, Shortage};
+
+/// Bytes of the tables of bonded terms, and numbers of a block for their sums.
+type Links = Option<(usize, usize)>;
+
+/// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
+fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
+    let Case {
+        layout, terms, rules, ..
+    } = case;
+    let (slots, blocks) = (layout.slots(), layout.blocks);
+    let columns = (layout.columns[0] * layout.columns[1]) as usize;
+    let buckets = columns * layout.columns[2] as usize;
+    // Lower halves and velocities.
+    let moving = if terms.precision == Precision::Single {
+        12
+    } else {
+        12 + 24
+    };
+    let each = if case.region.cell.is_orthorhombic() {
+        32
+    } else {
+        48
+    };
+    let number = if terms.precision == Precision::Double {
+        8
+    } else {
+        4
+    };
+    let excluded = &terms.excluded;
+    let parameters = number * (terms.parameters.len() + terms.tables.len())
+        + size_of::<Kind>() * terms.kinds.len()
+        + 8 * excluded.near.len()
+        + 4 * (excluded.starts.len() + excluded.far.len())
+        + size_of::<Control>()
+        + size_of::<Frame>()
+        + size_of::<DeviceBath>() * (rules.baths.len() + 1)
+        + size_of::<Group>() * rules.groups()
+        + size_of::<Numbers>()
+        + size_of::<Fire>();
+    let mut all = vec![
+        // Two halves of positions, what moves, ids and images; the list's positions; forces.
+        ("particles", slots * (2 * (16 + moving + 4 + 12) + 16 + 24)),
+        ("lists", 2 * layout.list_entries() + 2 * slots),
+        ("stages", 4 * blocks * layout.stage),
+        (
+            "sort",
+            4 * (2 * slots + buckets + 1) + CountingSort::bytes(device, slots, buckets),
+        ),
+        // Column, count of the stage, a box for the block and for each of its eight warps.
+        ("boxes", blocks * (4 + 4 + 9 * each) + 4 * (columns + 1)),
+        ("sums", 8 * blocks * (terms.count + 6 + 9 * rules.groups())),
+        ("parameters", parameters),
+    ];
+    if let Some((tables, width)) = links {
+        let forces = if rules.scale_every > 0 { 6 } else { 3 };
+        all.push((
+            "bonded",
+            tables + 8 * blocks * width + slots * (2 * 4 + 8 * forces),
+        ));
+    }
+    Needs(all)
+}
+
+/// Refuses a layout that the free memory of the device cannot hold.
+pub(super) fn check(
+    device: &Device,
+    case: Case<'_>,
+    links: Option<&LinkTables>,
+    radius: f64,
+) -> Result<Needs, EngineError> {
+    check_with(device, case, links.map(LinkTables::needs), radius)
+}
+
+/// The same where the tables of bonded terms are on the device already.
+pub(super) fn check_with(
+    device: &Device,
+    case: Case<'_>,
+    links: Links,
+    radius: f64,
+) -> Result<Needs, EngineError> {
+    let needs = needs(device, case, links);
+    let Memory { free, total } = device.memory()?;
+    if needs.total() <= free {
+        return Ok(needs);
+    }
+    Err(EngineError::DeviceMemory(Box::new(Shortage {
+        device: device.info().name.clone(),
+        needs,
+        free,
+        total,
+        radius,
+    })))
+}

@@ -1,0 +1,258 @@
+//! Whole runs on the emulation of a CUDA device: explosions, lost devices, checkpoints, memory, profiles.
+
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::Path;
+
+use debye::backend::cuda::{CudaEngine, Device, Emulation};
+use debye::backend::{Backend, EngineError, Needs, Settings};
+use debye::input::Simulation;
+use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
+
+/// A melt of 320 atoms that writes its table and a checkpoint every ten steps.
+const INPUT: &str = r#"
+units = "lj"
+[system]
+build = { kind = "lattice", lattice = "fcc", cells = [4, 4, 5], density = 0.8442 }
+[species.A]
+[[forces]]
+kind = "lennard-jones"
+cutoff = 2.3
+truncation = "force-shift"
+epsilon = 1.0
+sigma = 1.0
+[integrator]
+kind = "nve"
+timestep = 0.004
+[run]
+steps = 60
+temperature = 1.44
+[output]
+table = { every = 10, file = "table.csv" }
+checkpoint = { every = 10, file = "melt.checkpoint" }
+"#;
+
+fn simulation(folder: &Path) -> Simulation {
+    let mut simulation = Simulation::parse(INPUT, ".", "melt").unwrap();
+    simulation.output.folder = folder.join("out");
+    simulation
+}
+
+fn emulated(emulation: Emulation) -> Device {
+    Device::emulated(emulation).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run_on(device: &Device, simulation: &Simulation, existing: Existing) -> Result<Summary, RunError> {
+    let options = RunOptions {
+        threads: Some(1),
+        existing,
+        device: Some(device),
+        ..RunOptions::default()
+    };
+    run(simulation, options)
+}
+
+#[test]
+fn an_explosion_is_explained_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut simulation = simulation(folder.path());
+    let p = &mut simulation.system.particles;
+    p.positions[17] = p.positions[200] + debye::expr::Vec3::new(0.05, 0.0, 0.0);
+    let error = run_on(&emulated(Emulation::default()), &simulation, Existing::Refuse).unwrap_err();
+    let message = error.to_string();
+    let RunError::Explained {
+        error: EngineError::Exploded(culprit),
+        file,
+    } = error
+    else {
+        panic!("{message}");
+    };
+    assert!(
+        message.contains("particle 18")
+            && message.contains("particle 201")
+            && message.contains("`lennard-jones`"),
+        "{message}"
+    );
+    let text = std::fs::read_to_string(file).unwrap();
+    let atoms: usize = text.lines().next().unwrap().parse().unwrap();
+    assert_eq!(atoms, culprit.neighbourhood.len(), "{text}");
+    // The two are drawn as they were before.
+    let place = |line: usize| -> Vec<f64> {
+        let line = text.lines().nth(2 + line).unwrap();
+        line.split_whitespace()
+            .skip(1)
+            .map(|x| x.parse().unwrap())
+            .collect()
+    };
+    let (a, b) = (place(0), place(1));
+    let apart = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+    assert!((apart - 0.05).abs() < 1e-3, "{text}");
+}
+
+#[test]
+fn a_lost_device_leaves_a_checkpoint_to_go_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = simulation(&folder.path().join("whole"));
+    let sound = emulated(Emulation::default());
+    run_on(&sound, &whole, Existing::Refuse).unwrap();
+    let mut failed = 0;
+    for fail_after in [12, 60, 110, 150] {
+        let broken = simulation(&folder.path().join(fail_after.to_string()));
+        let failing = emulated(Emulation {
+            fail_after: Some(fail_after),
+            ..Emulation::default()
+        });
+        let error = run_on(&failing, &broken, Existing::Refuse).unwrap_err();
+        let message = error.to_string();
+        println!("{message}");
+        assert!(
+            message.contains(&format!("told to fail after {fail_after} kernels")),
+            "{message}"
+        );
+        let RunError::Broken { step, file, .. } = error else {
+            // Before the run had begun there is nothing to go on from.
+            assert!(
+                !broken.output.folder.join("melt.checkpoint").exists(),
+                "{message}"
+            );
+            continue;
+        };
+        failed += 1;
+        assert!(step < 60 && file.is_file(), "{message}");
+        let summary = run_on(&sound, &broken, Existing::Resume).unwrap();
+        assert_eq!((summary.outcome, summary.first_step), (Outcome::Finished, step));
+        let table = |s: &Simulation| std::fs::read(s.output.folder.join("table.csv")).unwrap();
+        assert!(
+            table(&broken) == table(&whole),
+            "the table of {fail_after} differs"
+        );
+    }
+    assert!(failed >= 3);
+}
+
+fn needs(device: &Device, s: &Simulation) -> Result<Needs, EngineError> {
+    CudaEngine::needs(device, &s.system, &s.forces, &s.dynamics, &Settings::default())
+}
+
+fn engine(device: &Device, s: &Simulation) -> Result<CudaEngine, EngineError> {
+    CudaEngine::new(device, &s.system, &s.forces, &s.dynamics, &Settings::default())
+}
+
+/// Atoms in one corner of a large cell: more neighbours than a layout foresees, so that it grows.
+fn crowd() -> Simulation {
+    let mut simulation = Simulation::parse(INPUT, ".", "crowd").unwrap();
+    let s = &mut simulation.system;
+    s.cell = debye::system::Cell::orthorhombic([30.0; 3]).unwrap();
+    for (i, r) in s.particles.positions.iter_mut().enumerate() {
+        let at = [i % 7, i / 7 % 7, i / 49].map(|k| 1.0 + 0.5 * k as f64);
+        *r = debye::expr::Vec3::from(at);
+    }
+    simulation
+}
+
+#[test]
+fn memory_is_as_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let melt = simulation(folder.path());
+    for (s, grows) in [(&melt, false), (&crowd(), true)] {
+        let device = emulated(Emulation::default());
+        let free = || device.memory().unwrap().free;
+        let before = free();
+        let predicted = needs(&device, s).unwrap();
+        assert_eq!(free(), before, "a prediction takes nothing");
+        let engine = engine(&device, s).unwrap();
+        assert_eq!(before - free(), engine.bytes());
+        assert_eq!(engine.bytes() > predicted.total(), grows);
+        assert_eq!(engine.device_use().unwrap().memory.total(), engine.bytes());
+    }
+}
+
+#[test]
+fn too_little_memory_is_refused_with_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let melt = simulation(folder.path());
+    let plenty = emulated(Emulation::default());
+    let with = |memory: usize| {
+        emulated(Emulation {
+            memory,
+            ..Emulation::default()
+        })
+    };
+    let first = needs(&plenty, &melt).unwrap().total();
+    engine(&with(first), &melt).unwrap();
+    let small = with(first - 1);
+    let error = engine(&small, &melt).err().unwrap().to_string();
+    println!("{error}");
+    for word in [
+        "lists",
+        "particles",
+        "free",
+        "emulated device",
+        "cutoff",
+        "buffer",
+    ] {
+        assert!(error.contains(word), "no `{word}` in: {error}");
+    }
+    assert_eq!(small.memory().unwrap().free, first - 1, "nothing was taken");
+    // A run that is refused leaves no folder behind.
+    assert!(run_on(&small, &melt, Existing::Refuse).is_err());
+    assert!(!melt.output.folder.exists());
+    // Enough for the first layout, not for the one that is needed.
+    let crowd = crowd();
+    let first = needs(&plenty, &crowd).unwrap().total();
+    let grown = engine(&plenty, &crowd).unwrap().bytes();
+    assert!(grown > first);
+    let between = with((first + grown) / 2);
+    let error = engine(&between, &crowd).err().unwrap();
+    assert!(matches!(error, EngineError::DeviceMemory(_)), "{error}");
+}
+
+#[test]
+fn a_profile_changes_nothing_and_says_where_the_time_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = emulated(Emulation::default());
+    let (plain, timed) = (
+        simulation(&folder.path().join("plain")),
+        simulation(&folder.path().join("timed")),
+    );
+    let told = run_on(&device, &plain, Existing::Refuse).unwrap();
+    let options = RunOptions {
+        threads: Some(1),
+        device: Some(&device),
+        profile: Some(30),
+        ..RunOptions::default()
+    };
+    let summary = run(&timed, options).unwrap();
+    for file in ["table.csv", "melt.checkpoint"] {
+        let read = |s: &Simulation| std::fs::read(s.output.folder.join(file)).unwrap();
+        // A checkpoint also says how many seconds it took.
+        let same = |a: Vec<u8>, b: Vec<u8>| a.iter().zip(&b).filter(|(a, b)| a != b).count();
+        assert!(same(read(&plain), read(&timed)) <= 12, "{file} differs");
+    }
+    let found = summary.device_use.unwrap();
+    let profile = found.profile.as_ref().unwrap();
+    let of = |name: &str| profile.kernels.iter().find(|k| k.name == name);
+    assert_eq!(profile.steps, 30);
+    assert_eq!(of("step").unwrap().launches, 30);
+    let lists = of("lists").map_or(0, |k| k.launches);
+    assert_eq!(of("sort").map_or(0, |k| k.launches), lists);
+    assert!(profile.kernels.iter().all(|k| k.seconds > 0.0 && k.bytes > 0.0));
+    // Every particle's positions and velocities are read and written.
+    assert!(of("step").unwrap().bytes / 30.0 > 320.0 * 72.0);
+    assert_eq!(found.steps, 60);
+    assert!(found.launches > 60 && found.replays > 0 && found.lists > 0 && found.host_seconds > 0.0);
+    println!("{}\n{}", debye::run::report::utc_now(), profile.note());
+    let page = |s: &Simulation| std::fs::read_to_string(s.output.folder.join("report.html")).unwrap();
+    let (with, without) = (page(&timed), page(&plain));
+    assert!(with.contains("<h3>Kernels</h3>") && with.contains("<th>step</th>"));
+    assert!(!without.contains("<h3>Kernels</h3>") && told.device_use.unwrap().profile.is_none());
+    for text in [
+        "Kernels queued per step",
+        "Graphs replayed",
+        "Host, working",
+        "Memory, of the device",
+    ] {
+        assert!(without.contains(text), "no {text}");
+    }
+}
