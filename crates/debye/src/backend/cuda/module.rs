@@ -18,6 +18,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("engine.cuh", include_str!("kernels/engine.cuh")),
     ("visit.cuh", include_str!("kernels/visit.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
+    ("small.cuh", include_str!("kernels/small.cuh")),
+    ("small_motion.cuh", include_str!("kernels/small_motion.cuh")),
 ];
 
 /// Files and defines that make a module.

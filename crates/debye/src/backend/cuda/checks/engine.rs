@@ -2,12 +2,12 @@
 
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::CudaEngine;
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, EngineError, Precision, Settings};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
 use crate::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
-use crate::system::{System, build};
+use crate::system::{Cell, System, build};
 use crate::truncation::Truncation;
 
 impl From<EngineError> for Wrong {
@@ -16,11 +16,25 @@ impl From<EngineError> for Wrong {
     }
 }
 
-fn wrong(error: impl std::fmt::Display) -> Wrong {
+pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
-fn dynamics(langevin: bool) -> Dynamics {
+/// Both ways to lay a simulation out, whatever its size.
+const LAYOUTS: [Choice; 2] = [layout(false), layout(true)];
+
+pub(super) const fn layout(small: bool) -> Choice {
+    Choice {
+        small: Some(small),
+        lanes: None,
+        threads: None,
+        capacity: None,
+        staged: None,
+        cached: None,
+    }
+}
+
+pub(super) fn dynamics(langevin: bool) -> Dynamics {
     let bath = Thermostat {
         kind: ThermostatKind::Langevin,
         species: vec![],
@@ -44,8 +58,29 @@ fn melt(extent: Extent, mixed: bool, steps: u64) -> Result<(System, ForceField),
         Extent::Small => [5, 6, 7],
         Extent::Full => [14, 15, 16],
     };
+    melt_of(cells, [0.0; 3], mixed, steps)
+}
+
+/// The same of a stated size, in a cell with its vectors tilted by these parts of those before them.
+pub(super) fn melt_of(
+    cells: [usize; 3],
+    tilt: [f64; 3],
+    mixed: bool,
+    steps: u64,
+) -> Result<(System, ForceField), Wrong> {
     let builder = build::lj_melt(cells);
     let mut system = builder.thermalise(1.4, 3).map_err(wrong)?;
+    let straight = system.cell;
+    let [x, y, z] = straight.heights().to_array();
+    system.cell = Cell::triclinic([
+        [x, 0.0, 0.0],
+        [tilt[0] * x, y, 0.0],
+        [tilt[1] * x, tilt[2] * y, z],
+    ])
+    .map_err(wrong)?;
+    for r in &mut system.particles.positions {
+        *r = system.cell.position(straight.fractional(*r));
+    }
     if mixed {
         let like = system.species[0].clone();
         for name in ["B", "C"] {
@@ -110,12 +145,16 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
             let radius = 1.16 * field.cutoff();
             let made = super::super::engine::modules(&system, &field, &dynamics(langevin), radius);
             all.extend(made.into_iter().flatten());
+            let small =
+                super::super::engine::small_module(&system, &field, &dynamics(langevin), 132, &layout(true));
+            all.extend(small);
         }
     }
+    all.extend(super::small::modules());
     all
 }
 
-fn settings(precision: Precision) -> Settings {
+pub(super) fn settings(precision: Precision) -> Settings {
     Settings {
         precision,
         ..Settings::default()
@@ -127,15 +166,29 @@ fn engines(
     system: &System,
     field: &ForceField,
     langevin: bool,
+    choice: &Choice,
 ) -> Result<(CudaEngine, CpuEngine), Wrong> {
     let d = dynamics(langevin);
     Ok((
-        CudaEngine::new(place.device, system, field, &d, &settings(Precision::Mixed))?,
+        CudaEngine::with_choice(
+            place.device,
+            system,
+            field,
+            &d,
+            &settings(Precision::Mixed),
+            choice,
+        )?,
         CpuEngine::new(system, field, &d, &settings(Precision::Double))?,
     ))
 }
 
-fn within(place: &mut Place<'_>, what: &str, found: f64, expected: f64, relative: f64) -> Result<(), Wrong> {
+pub(super) fn within(
+    place: &mut Place<'_>,
+    what: &str,
+    found: f64,
+    expected: f64,
+    relative: f64,
+) -> Result<(), Wrong> {
     place.cases += 1;
     let allowed = relative * expected.abs().max(1.0);
     if (found - expected).abs() <= allowed {
@@ -156,27 +209,39 @@ fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
     for mixed in [false, true] {
         let (system, field) = melt(place.extent, mixed, 40)?;
-        let (mut cuda, mut cpu) = engines(place, &system, &field, false)?;
-        let (found, expected) = (cuda.observe()?, cpu.observe()?);
-        for (a, b) in found.terms.iter().zip(&expected.terms) {
-            // Charges cancel: an energy is as exact as what it is the sum of.
-            let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
-            within(place, &a.0, a.1, b.1, 1e-6 * scale)?;
+        for choice in LAYOUTS {
+            compare_forces(place, &system, &field, &choice)?;
         }
-        within(place, "kinetic energy", found.kinetic, expected.kinetic, 1e-6)?;
-        for k in 0..6 {
-            let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
-            within(place, "pressure", a, b, 1e-5)?;
-        }
-        let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
-        within(place, "forces", off, 0.0, 5e-6)?;
-        let off = difference(
-            &Backend::particles(&cuda)?.velocities,
-            &cpu.particles().velocities,
-        );
-        within(place, "velocities", off, 0.0, 1e-6)?;
     }
     Ok(())
+}
+
+/// Energies, pressure and forces of one system against the CPU.
+pub(super) fn compare_forces(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    let (mut cuda, mut cpu) = engines(place, system, field, false, choice)?;
+    let (found, expected) = (cuda.observe()?, cpu.observe()?);
+    for (a, b) in found.terms.iter().zip(&expected.terms) {
+        // Charges cancel: an energy is as exact as what it is the sum of.
+        let scale = (0.05 * system.particles.len() as f64 / b.1.abs()).max(1.0);
+        within(place, &a.0, a.1, b.1, 1e-6 * scale)?;
+    }
+    within(place, "kinetic energy", found.kinetic, expected.kinetic, 1e-6)?;
+    for k in 0..6 {
+        let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
+        within(place, "pressure", a, b, 1e-5)?;
+    }
+    let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
+    within(place, "forces", off, 0.0, 5e-6)?;
+    let off = difference(
+        &Backend::particles(&cuda)?.velocities,
+        &cpu.particles().velocities,
+    );
+    within(place, "velocities", off, 0.0, 1e-6)
 }
 
 /// A short run stays with the CPU's, through several lists.
@@ -184,27 +249,40 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let steps = if place.extent == Extent::Smallest { 12 } else { 40 };
     for (mixed, langevin) in [(false, false), (true, false), (false, true)] {
         let (system, field) = melt(place.extent, mixed, 40)?;
-        let (mut cuda, mut cpu) = engines(place, &system, &field, langevin)?;
-        Backend::advance(&mut cuda, steps, false)?;
-        cpu.advance(steps, false)?;
-        let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
-        let cell = system.cell;
-        let furthest = a
-            .positions
-            .iter()
-            .zip(&b.positions)
-            .map(|(a, b)| cell.minimum_image(*a - *b).norm())
-            .fold(0.0, f64::max);
-        within(place, "positions", furthest, 0.0, 1e-4)?;
-        // Where a particle crossed a face, both must have counted it.
-        let unwrapped =
-            |p: &crate::system::Particles, i: usize| p.positions[i] + cell.translation(p.images[i]);
-        let torn = (0..a.len())
-            .map(|i| (unwrapped(&a, i) - unwrapped(&b, i)).norm())
-            .fold(0.0, f64::max);
-        within(place, "images", torn, 0.0, 1e-4)?;
+        for choice in LAYOUTS {
+            compare_motion(place, &system, &field, langevin, steps, &choice)?;
+        }
     }
     Ok(())
+}
+
+/// A run of one system against the CPU's.
+pub(super) fn compare_motion(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    langevin: bool,
+    steps: u64,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    let (mut cuda, mut cpu) = engines(place, system, field, langevin, choice)?;
+    Backend::advance(&mut cuda, steps, false)?;
+    cpu.advance(steps, false)?;
+    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let cell = system.cell;
+    let furthest = a
+        .positions
+        .iter()
+        .zip(&b.positions)
+        .map(|(a, b)| cell.minimum_image(*a - *b).norm())
+        .fold(0.0, f64::max);
+    within(place, "positions", furthest, 0.0, 1e-4)?;
+    // Where a particle crossed a face, both must have counted it.
+    let unwrapped = |p: &crate::system::Particles, i: usize| p.positions[i] + cell.translation(p.images[i]);
+    let torn = (0..a.len())
+        .map(|i| (unwrapped(&a, i) - unwrapped(&b, i)).norm())
+        .fold(0.0, f64::max);
+    within(place, "images", torn, 0.0, 1e-4)
 }
 
 /// Twice the same, and the same after saving and going on: to the last bit.
@@ -216,25 +294,42 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     for langevin in [false, true] {
         let (system, field) = melt(place.extent, true, 40)?;
-        let d = dynamics(langevin);
-        let s = settings(Precision::Mixed);
-        let fresh = || CudaEngine::new(place.device, &system, &field, &d, &s);
-        let mut whole = fresh()?;
-        Backend::advance(&mut whole, 2 * half, false)?;
-        let expected = Backend::particles(&whole)?;
-        // The same steps in other portions, looked at in between.
-        let mut parts = fresh()?;
-        Backend::advance(&mut parts, odd, true)?;
-        Backend::advance(&mut parts, half - odd, false)?;
-        let saved = Backend::save(&parts)?;
-        let mut resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
-        for engine in [&mut parts, &mut resumed] {
-            Backend::advance(engine, half, false)?;
-            let found = Backend::particles(engine)?;
-            place.expect("positions", &found.positions, &expected.positions)?;
-            place.expect("velocities", &found.velocities, &expected.velocities)?;
-            place.expect("images", &found.images, &expected.images)?;
+        for choice in LAYOUTS {
+            compare_continued(place, &system, &field, langevin, half, odd, &choice)?;
         }
+    }
+    Ok(())
+}
+
+/// A run of one system against itself in parts.
+pub(super) fn compare_continued(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    langevin: bool,
+    half: u64,
+    odd: u64,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    let d = dynamics(langevin);
+    let s = settings(Precision::Mixed);
+    let device = place.device;
+    let fresh = || CudaEngine::with_choice(device, system, field, &d, &s, choice);
+    let mut whole = fresh()?;
+    Backend::advance(&mut whole, 2 * half, false)?;
+    let expected = Backend::particles(&whole)?;
+    // The same steps in other portions, looked at in between.
+    let mut parts = fresh()?;
+    Backend::advance(&mut parts, odd, true)?;
+    Backend::advance(&mut parts, half - odd, false)?;
+    let saved = Backend::save(&parts)?;
+    let mut resumed = CudaEngine::resumed_with_choice(device, system, field, &d, &s, choice, &saved)?;
+    for engine in [&mut parts, &mut resumed] {
+        Backend::advance(engine, half, false)?;
+        let found = Backend::particles(engine)?;
+        place.expect("positions", &found.positions, &expected.positions)?;
+        place.expect("velocities", &found.velocities, &expected.velocities)?;
+        place.expect("images", &found.images, &expected.images)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 mod basics;
 mod engine;
 mod orders;
+mod small;
 mod sums;
 
 use std::time::Instant;
@@ -77,6 +78,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
+    ("small systems: any number of lanes", small::lanes),
+    ("small systems: cells shorter than the radius", small::short_cells),
+    ("small systems: triclinic cells", small::triclinic),
+    ("small systems: exclusions", small::exclusions),
+    ("small systems: lists that do not fit", small::overflow),
+    ("small systems: particles that are lost", small::lost),
 ];
 
 /// Runs every check on a device.

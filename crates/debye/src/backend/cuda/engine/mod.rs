@@ -3,14 +3,21 @@
 //! A graph of [new list if the old one is stale][K steps] is replayed; every step returns at once when an earlier one
 //! made the list stale, when the target is reached or when something did not fit, so that the host looks only now and
 //! then. What is computed does not depend on how the steps are cut into graphs.
+//!
+//! Small systems have a layout of their own ([`small`]): one kernel that stays on the device for many steps.
 
 mod arrays;
+mod choice;
 mod kernels;
 mod layout;
 mod resident;
 mod save;
+mod skeleton;
+mod small;
 mod state;
 mod terms;
+
+pub use choice::Choice;
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -18,6 +25,8 @@ use std::time::Instant;
 use kernels::Values;
 use layout::Layout;
 use resident::Resident;
+use skeleton::Skeleton;
+use small::{Small, SmallValues};
 use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
@@ -42,7 +51,7 @@ impl From<CudaError> for EngineError {
 
 /// A simulation on a CUDA device, or on the emulation of one.
 pub struct CudaEngine {
-    resident: RefCell<Resident>,
+    resident: RefCell<Box<dyn Skeleton>>,
     cell: Cell,
     units: Units,
     timestep: f64,
@@ -67,7 +76,20 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        let engine = Self::unevaluated(device, system, field, dynamics, settings)?;
+        Self::with_choice(device, system, field, dynamics, settings, &Choice::default())
+    }
+
+    /// The same, laid out as told; for tests and measurements.
+    #[doc(hidden)]
+    pub fn with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+    ) -> Result<Self, EngineError> {
+        let engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
         {
             let mut resident = engine.resident.borrow_mut();
             resident.place(&system.particles, &engine.cell)?;
@@ -89,8 +111,23 @@ impl CudaEngine {
         settings: &Settings,
         saved: &[u8],
     ) -> Result<Self, EngineError> {
-        let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
-        engine.restore(saved)?;
+        let choice = Choice::default();
+        Self::resumed_with_choice(device, system, field, dynamics, settings, &choice, saved)
+    }
+
+    /// The same, laid out as told; for tests.
+    #[doc(hidden)]
+    pub fn resumed_with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+        saved: &[u8],
+    ) -> Result<Self, EngineError> {
+        let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        engine.step = engine.resident.get_mut().restore(saved)?;
         Ok(engine)
     }
 
@@ -100,37 +137,35 @@ impl CudaEngine {
         field: &ForceField,
         dynamics: &Dynamics,
         settings: &Settings,
+        choice: &Choice,
     ) -> Result<Self, EngineError> {
-        refuse(system, field, dynamics, settings)?;
         let cutoff = field.cutoff();
-        let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
-        let lengths = system.cell.heights();
-        if 2.0 * radius > lengths.x.min(lengths.y).min(lengths.z) {
-            let shortest = lengths.x.min(lengths.y).min(lengths.z);
-            return Err(unsupported(format!(
-                "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
-            )));
-        }
+        let small = choice.is_small(system.particles.len(), &system.cell, cutoff, settings.buffer);
+        refuse(system, field, dynamics, settings, small)?;
         let terms = Terms::new(system, field, dynamics)?;
-        let wrapped: Vec<_> = system
-            .particles
-            .positions
-            .iter()
-            .map(|&r| system.cell.wrap(r).0)
-            .collect();
-        let layout = Layout::new(&wrapped, lengths, radius)?;
         let langevin = terms.langevin;
-        let values = Values {
-            lengths,
-            dt: dynamics.timestep,
-            seed: dynamics.seed,
-            radius,
-            buffer: radius - cutoff,
+        let (radius, resident) = if small {
+            let buffer = settings
+                .buffer
+                .unwrap_or_else(|| choice::buffer(&system.cell, cutoff));
+            let values = SmallValues {
+                cell: system.cell,
+                dt: dynamics.timestep,
+                seed: dynamics.seed,
+                radius: cutoff + buffer,
+                buffer,
+            };
+            let small = Small::new(device, system, terms, values, choice)?;
+            (values.radius, Box::new(small) as Box<dyn Skeleton>)
+        } else {
+            let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
+            let large = large(device, system, dynamics, terms, radius, radius - cutoff)?;
+            (radius, Box::new(large) as Box<dyn Skeleton>)
         };
         let info = device.info();
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
-            resident: RefCell::new(Resident::new(device, layout, terms, values)?),
+            resident: RefCell::new(resident),
             cell: system.cell,
             units: system.units,
             timestep: dynamics.timestep,
@@ -144,6 +179,59 @@ impl CudaEngine {
             stages: Stages::default(),
         })
     }
+}
+
+/// The layout of a system that is not small.
+fn large(
+    device: &Device,
+    system: &System,
+    dynamics: &Dynamics,
+    terms: Terms,
+    radius: f64,
+    buffer: f64,
+) -> Result<Resident, EngineError> {
+    let lengths = system.cell.heights();
+    let shortest = lengths.x.min(lengths.y).min(lengths.z);
+    if 2.0 * radius > shortest {
+        return Err(unsupported(format!(
+            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4}) with so many particles"
+        )));
+    }
+    let wrapped: Vec<_> = system
+        .particles
+        .positions
+        .iter()
+        .map(|&r| system.cell.wrap(r).0)
+        .collect();
+    let layout = Layout::new(&wrapped, lengths, radius)?;
+    let values = Values {
+        lengths,
+        dt: dynamics.timestep,
+        seed: dynamics.seed,
+        radius,
+        buffer,
+    };
+    Resident::new(device, layout, terms, values)
+}
+
+/// The module that a small simulation would use on a device of so many multiprocessors.
+pub(super) fn small_module(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    multiprocessors: u32,
+    choice: &Choice,
+) -> Result<ModuleSource, EngineError> {
+    let (terms, cutoff) = (Terms::new(system, field, dynamics)?, field.cutoff());
+    let buffer = choice::buffer(&system.cell, cutoff);
+    let values = SmallValues {
+        cell: system.cell,
+        dt: dynamics.timestep,
+        seed: dynamics.seed,
+        radius: cutoff + buffer,
+        buffer,
+    };
+    Ok(small::variant(multiprocessors, system, &values, choice).source(&terms))
 }
 
 /// The modules that a simulation would use.
@@ -164,6 +252,7 @@ fn refuse(
     field: &ForceField,
     dynamics: &Dynamics,
     settings: &Settings,
+    small: bool,
 ) -> Result<(), EngineError> {
     let no = |condition: bool, what: &str| {
         if condition {
@@ -180,14 +269,15 @@ fn refuse(
         settings.precision != Precision::Mixed,
         "single or double precision",
     )?;
-    no(!cell.is_orthorhombic(), "triclinic cells")?;
+    no(!small && !cell.is_orthorhombic(), "triclinic cells")?;
     no(cell.periodic() != [true; 3], "open boundaries")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
     no(
-        bonded > 0 || !system.exclusions.is_empty(),
-        "bonded terms and exclusions",
+        bonded > 0 || !system.exclusions.scaled.is_empty(),
+        "bonded terms and scaled pairs",
     )?;
+    no(!small && !system.exclusions.is_empty(), "exclusions")?;
     no(dynamics.barostat.is_some(), "barostats")?;
     no(
         dynamics
@@ -281,7 +371,7 @@ impl Backend for CudaEngine {
     }
 
     fn save(&self) -> Result<Vec<u8>, EngineError> {
-        self.saved()
+        self.resident.borrow_mut().saved()
     }
 
     fn stages(&self) -> &Stages {

@@ -8,6 +8,7 @@ use crate::system::{Cell, Particles};
 use super::arrays::{Arrays, Numbers, world};
 use super::kernels::{Control, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
+use super::skeleton::Skeleton;
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
 
@@ -404,5 +405,55 @@ impl Resident {
         self.arrays = Arrays::new(&self.device, &layout, self.pair_terms)?;
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
+    }
+}
+
+impl Skeleton for Resident {
+    fn place(&mut self, particles: &Particles, cell: &Cell) -> Result<(), EngineError> {
+        Self::place(self, particles, cell)
+    }
+
+    fn kick_back(&mut self) -> Result<(), EngineError> {
+        Self::kick_back(self)
+    }
+
+    fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        Self::advance(self, target)
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        Self::settle(self)
+    }
+
+    fn evaluate(&mut self) -> Result<Vec<f64>, EngineError> {
+        Self::evaluate(self)
+    }
+
+    fn particles(&mut self, like: &Particles, cell: &Cell) -> Result<Particles, EngineError> {
+        Self::particles(self, like, cell)
+    }
+
+    fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Self::forces(self)
+    }
+
+    fn builds(&self) -> u32 {
+        Self::builds(self)
+    }
+
+    fn pairs(&self) -> usize {
+        Self::pairs(self)
+    }
+
+    fn bytes(&self) -> usize {
+        Self::bytes(self)
+    }
+
+    fn saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        self.state_saved()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<u64, EngineError> {
+        self.restored(saved)
     }
 }

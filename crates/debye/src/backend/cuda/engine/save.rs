@@ -1,22 +1,24 @@
 //! The state on a device as bytes, and back.
 
-use super::CudaEngine;
 use super::kernels::Control;
 use super::layout::Layout;
+use super::resident::Resident;
 use super::state::State;
 use crate::backend::EngineError;
 use crate::run::codec::{CodecError, Reader, Writer};
 
-impl CudaEngine {
+impl Resident {
     /// Everything that is not in the input, with a good list.
-    pub(super) fn saved(&self) -> Result<Vec<u8>, EngineError> {
-        let mut resident = self.resident.borrow_mut();
+    pub(super) fn state_saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        let resident = self;
         resident.settle()?;
         let state = resident.download()?;
         let source = resident.list_source()?;
         let mut w = Writer::new();
-        w.u64(self.step);
-        let Control { blocks, builds, .. } = *resident.control_mut();
+        let Control {
+            step, blocks, builds, ..
+        } = *resident.control_mut();
+        w.u64(step);
         w.u32s(&[blocks, builds]);
         let l = resident.layout;
         let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near, usize::from(l.wrap)].map(|x| x as u32);
@@ -30,9 +32,10 @@ impl CudaEngine {
         Ok(w.finish())
     }
 
-    pub(super) fn restore(&mut self, saved: &[u8]) -> Result<(), EngineError> {
+    /// Goes on from a saved state; gives its step.
+    pub(super) fn restored(&mut self, saved: &[u8]) -> Result<u64, EngineError> {
         let (step, head, layout, state, source) = read(saved).map_err(|e| EngineError::Restore(e.0))?;
-        let resident = self.resident.get_mut();
+        let resident = self;
         let slots = layout.slots();
         let fits = state.pos.len() == 4 * slots
             && state.low.len() == 3 * slots
@@ -57,8 +60,7 @@ impl CudaEngine {
         };
         resident.restore_list(&source)?;
         resident.evaluate()?;
-        self.step = step;
-        Ok(())
+        Ok(step)
     }
 }
 

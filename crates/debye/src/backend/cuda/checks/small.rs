@@ -1,0 +1,176 @@
+//! Simulations of small systems on the device against the CPU: what only their kernel does.
+
+use super::engine::{
+    compare_continued, compare_forces, compare_motion, dynamics, layout, melt_of, settings, wrong,
+};
+use super::{Extent, Place, Wrong};
+use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
+use crate::backend::{Backend, EngineError, Precision};
+use crate::forces::ForceField;
+use crate::system::{ExclusionRule, Exclusions, System, Topology};
+
+/// Tilts of the vectors of a cell.
+const TILT: [f64; 3] = [0.16, -0.11, 0.13];
+
+/// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
+fn layouts() -> Vec<Choice> {
+    let small = layout(true);
+    let with = |lanes, threads, staged, cached| Choice {
+        lanes: Some(lanes),
+        threads: Some(threads),
+        staged: Some(staged),
+        cached: Some(cached),
+        ..small
+    };
+    vec![
+        with(1, 64, true, false),
+        with(4, 512, false, true),
+        with(8, 256, true, true),
+        with(16, 992, true, true),
+        with(32, 96, false, false),
+    ]
+}
+
+fn compare(
+    place: &mut Place<'_>,
+    (system, field): &(System, ForceField),
+    steps: u64,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    compare_forces(place, system, field, choice)?;
+    compare_motion(place, system, field, false, steps, choice)?;
+    compare_continued(place, system, field, true, 6, 1, choice)
+}
+
+fn steps(place: &Place<'_>) -> u64 {
+    if place.extent == Extent::Smallest { 12 } else { 40 }
+}
+
+pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let cells = if place.extent == Extent::Full {
+        [8, 9, 10]
+    } else {
+        [4, 4, 4]
+    };
+    let of = melt_of(cells, [0.0; 3], true, 40)?;
+    let steps = steps(place);
+    for choice in layouts() {
+        compare(place, &of, steps, &choice)?;
+    }
+    Ok(())
+}
+
+/// Shorter than twice the radius, than the radius, and than half of it in one direction only.
+pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let steps = steps(place);
+    for cells in [[2, 2, 3], [1, 1, 2], [1, 4, 3]] {
+        let of = melt_of(cells, [0.0; 3], true, 40)?;
+        compare(place, &of, steps, &layout(true))?;
+        let few = Choice {
+            lanes: Some(4),
+            staged: Some(false),
+            ..layout(true)
+        };
+        compare_forces(place, &of.0, &of.1, &few)?;
+    }
+    Ok(())
+}
+
+pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let steps = steps(place);
+    for cells in [[4, 4, 4], [2, 3, 2], [1, 2, 1]] {
+        let of = melt_of(cells, TILT, false, 40)?;
+        compare(place, &of, steps, &layout(true))?;
+    }
+    Ok(())
+}
+
+/// Leaves out pairs inside the cells of the lattice: neighbours, and two particles with several partners.
+fn exclude(system: &mut System) -> Result<(), Wrong> {
+    let n = system.particles.len() as u32;
+    let pairs = (0..n / 4).map(|k| [4 * k, 4 * k + 1]);
+    let more = (0..n / 8).flat_map(|k| [[8 * k, 8 * k + 2], [8 * k, 8 * k + 3]]);
+    let rule = ExclusionRule::through(0).extra(pairs.chain(more));
+    system.exclusions = Exclusions::from_bonds(&Topology::default(), n as usize, &rule).map_err(wrong)?;
+    Ok(())
+}
+
+pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let steps = steps(place);
+    for (cells, tilt) in [([4, 4, 4], [0.0; 3]), ([2, 2, 3], [0.0; 3]), ([2, 3, 2], TILT)] {
+        let mut of = melt_of(cells, tilt, true, 40)?;
+        exclude(&mut of.0)?;
+        let choice = layout(true);
+        compare_forces(place, &of.0, &of.1, &choice)?;
+        // In longer runs of small cells another image of a partner becomes the nearest, sooner or later.
+        if cells == [4, 4, 4] {
+            compare_motion(place, &of.0, &of.1, false, steps, &choice)?;
+        }
+        compare_continued(place, &of.0, &of.1, false, 6, 1, &choice)?;
+    }
+    Ok(())
+}
+
+/// Lists with no room at first: the same bits as with enough.
+pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, field) = melt_of([4, 4, 4], [0.0; 3], false, 40)?;
+    let (d, s) = (dynamics(false), settings(Precision::Mixed));
+    let run = |capacity: Option<u32>, staged: bool| {
+        let choice = Choice {
+            capacity,
+            staged: Some(staged),
+            lanes: Some(8),
+            ..layout(true)
+        };
+        let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &choice)?;
+        Backend::advance(&mut engine, 30, false)?;
+        Backend::particles(&engine)
+    };
+    let expected = run(None, true)?;
+    for (capacity, staged) in [(1, true), (90, true), (120, false)] {
+        let found = run(Some(capacity), staged)?;
+        place.expect("positions", &found.positions, &expected.positions)?;
+        place.expect("velocities", &found.velocities, &expected.velocities)?;
+    }
+    Ok(())
+}
+
+/// A particle that flies through a quarter of the cell in a step is reported, and nothing hangs.
+pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (mut system, field) = melt_of([4, 4, 4], [0.0; 3], false, 10)?;
+    system.particles.velocities[77].x = 1e4;
+    let (d, s) = (dynamics(false), settings(Precision::Mixed));
+    let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &layout(true))?;
+    let found = Backend::advance(&mut engine, 100, false);
+    let reported = matches!(
+        found,
+        Err(EngineError::Lost {
+            particle: 77,
+            step: 1
+        })
+    );
+    place.expect("who is lost", &[reported], &[true])
+}
+
+/// Kernels that the checks of other systems do not use.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let mut all = Vec::new();
+    let mut add = |cells, tilt, langevin, excluding: bool, choice: Choice| {
+        if let Ok((mut system, field)) = melt_of(cells, tilt, true, 0) {
+            if excluding && exclude(&mut system).is_err() {
+                return;
+            }
+            let d = dynamics(langevin);
+            all.extend(super::super::engine::small_module(
+                &system, &field, &d, 132, &choice,
+            ));
+        }
+    };
+    add([2, 2, 3], [0.0; 3], false, true, layout(true));
+    add([1, 2, 1], TILT, true, true, layout(true));
+    add([4, 4, 4], TILT, false, false, layout(true));
+    for choice in layouts() {
+        add([4, 4, 4], [0.0; 3], true, true, choice);
+    }
+    all
+}
