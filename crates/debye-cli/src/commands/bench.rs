@@ -51,7 +51,6 @@ pub struct Bench {
 struct Told {
     text: String,
     choice: Choice,
-    buffer: Option<f64>,
 }
 
 impl Told {
@@ -71,9 +70,9 @@ impl Told {
                 threads: size(1),
                 cached: number(3).map(|x| x != 0.0),
                 staged: number(4).map(|x| x != 0.0),
+                buffer: number(2).filter(|&x| x > 0.0),
                 ..Choice::default()
             },
-            buffer: number(2).filter(|&x| x > 0.0),
         })
     }
 }
@@ -346,7 +345,6 @@ impl Told {
         let device = Device::open(device).map_err(Failure::failed)?;
         let settings = Settings {
             precision: s.run.precision,
-            buffer: self.buffer,
             ..Settings::default()
         };
         let engine = CudaEngine::with_choice(

@@ -20,14 +20,24 @@ pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
     Wrong::Result(error.to_string())
 }
 
-/// Both ways to lay a simulation out, whatever its size.
-const LAYOUTS: [Choice; 2] = [layout(false), layout(true)];
+/// Both ways to lay a simulation out, whatever its size. An emulation has few lanes, as it runs one after the other.
+fn layouts(extent: Extent) -> [Choice; 2] {
+    let small = match extent {
+        Extent::Full => layout(true),
+        _ => Choice {
+            lanes: Some(4),
+            ..layout(true)
+        },
+    };
+    [layout(false), small]
+}
 
 pub(super) const fn layout(small: bool) -> Choice {
     Choice {
         small: Some(small),
         lanes: None,
         threads: None,
+        buffer: None,
         capacity: None,
         staged: None,
         cached: None,
@@ -209,7 +219,7 @@ fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
     for mixed in [false, true] {
         let (system, field) = melt(place.extent, mixed, 40)?;
-        for choice in LAYOUTS {
+        for choice in layouts(place.extent) {
             compare_forces(place, &system, &field, &choice)?;
         }
     }
@@ -249,7 +259,7 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let steps = if place.extent == Extent::Smallest { 12 } else { 40 };
     for (mixed, langevin) in [(false, false), (true, false), (false, true)] {
         let (system, field) = melt(place.extent, mixed, 40)?;
-        for choice in LAYOUTS {
+        for choice in layouts(place.extent) {
             compare_motion(place, &system, &field, langevin, steps, &choice)?;
         }
     }
@@ -294,7 +304,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     for langevin in [false, true] {
         let (system, field) = melt(place.extent, true, 40)?;
-        for choice in LAYOUTS {
+        for choice in layouts(place.extent) {
             compare_continued(place, &system, &field, langevin, half, odd, &choice)?;
         }
     }

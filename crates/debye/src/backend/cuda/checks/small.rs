@@ -14,36 +14,52 @@ const TILT: [f64; 3] = [0.16, -0.11, 0.13];
 
 /// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
 fn layouts() -> Vec<Choice> {
-    let small = layout(true);
     let with = |lanes, threads, staged, cached| Choice {
         lanes: Some(lanes),
         threads: Some(threads),
         staged: Some(staged),
         cached: Some(cached),
-        ..small
+        buffer: BUFFER,
+        ..layout(true)
     };
     vec![
         with(1, 64, true, false),
-        with(4, 512, false, true),
         with(8, 256, true, true),
-        with(16, 992, true, true),
         with(32, 96, false, false),
+        with(4, 512, false, true),
+        with(16, 992, true, true),
     ]
+}
+
+/// A short buffer, so that lists do not last.
+const BUFFER: Option<f64> = Some(0.15);
+
+/// By rule on a card. An emulation has few lanes, as it runs one after the other.
+fn usual(place: &Place<'_>) -> Choice {
+    Choice {
+        lanes: (place.extent != Extent::Full).then_some(4),
+        buffer: BUFFER,
+        ..layout(true)
+    }
 }
 
 fn compare(
     place: &mut Place<'_>,
     (system, field): &(System, ForceField),
-    steps: u64,
     choice: &Choice,
 ) -> Result<(), Wrong> {
     compare_forces(place, system, field, choice)?;
-    compare_motion(place, system, field, false, steps, choice)?;
-    compare_continued(place, system, field, true, 6, 1, choice)
+    compare_motion(place, system, field, false, steps(place), choice)?;
+    let half = steps(place) / 2;
+    compare_continued(place, system, field, true, half, half / 3, choice)
 }
 
 fn steps(place: &Place<'_>) -> u64 {
-    if place.extent == Extent::Smallest { 12 } else { 40 }
+    match place.extent {
+        Extent::Smallest => 8,
+        Extent::Small => 16,
+        Extent::Full => 40,
+    }
 }
 
 pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
@@ -52,35 +68,34 @@ pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
     } else {
         [4, 4, 4]
     };
-    let of = melt_of(cells, [0.0; 3], true, 40)?;
-    let steps = steps(place);
-    for choice in layouts() {
-        compare(place, &of, steps, &choice)?;
+    let (system, field) = melt_of(cells, [0.0; 3], true, 40)?;
+    let count = if place.extent == Extent::Smallest { 3 } else { 5 };
+    for choice in layouts().into_iter().take(count) {
+        compare_motion(place, &system, &field, true, steps(place), &choice)?;
     }
     Ok(())
 }
 
-/// Shorter than twice the radius, than the radius, and than half of it in one direction only.
+/// Shorter than twice the radius, than the radius, and in one direction only.
 pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let steps = steps(place);
     for cells in [[2, 2, 3], [1, 1, 2], [1, 4, 3]] {
         let of = melt_of(cells, [0.0; 3], true, 40)?;
-        compare(place, &of, steps, &layout(true))?;
-        let few = Choice {
-            lanes: Some(4),
+        let usual = usual(place);
+        compare(place, &of, &usual)?;
+        let elsewhere = Choice {
             staged: Some(false),
-            ..layout(true)
+            ..usual
         };
-        compare_forces(place, &of.0, &of.1, &few)?;
+        compare_forces(place, &of.0, &of.1, &elsewhere)?;
     }
     Ok(())
 }
 
 pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let steps = steps(place);
     for cells in [[4, 4, 4], [2, 3, 2], [1, 2, 1]] {
         let of = melt_of(cells, TILT, false, 40)?;
-        compare(place, &of, steps, &layout(true))?;
+        let usual = usual(place);
+        compare(place, &of, &usual)?;
     }
     Ok(())
 }
@@ -96,15 +111,14 @@ fn exclude(system: &mut System) -> Result<(), Wrong> {
 }
 
 pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let steps = steps(place);
     for (cells, tilt) in [([4, 4, 4], [0.0; 3]), ([2, 2, 3], [0.0; 3]), ([2, 3, 2], TILT)] {
         let mut of = melt_of(cells, tilt, true, 40)?;
         exclude(&mut of.0)?;
-        let choice = layout(true);
+        let choice = usual(place);
         compare_forces(place, &of.0, &of.1, &choice)?;
         // In longer runs of small cells another image of a partner becomes the nearest, sooner or later.
         if cells == [4, 4, 4] {
-            compare_motion(place, &of.0, &of.1, false, steps, &choice)?;
+            compare_motion(place, &of.0, &of.1, false, steps(place), &choice)?;
         }
         compare_continued(place, &of.0, &of.1, false, 6, 1, &choice)?;
     }
@@ -115,20 +129,24 @@ pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
 pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (system, field) = melt_of([4, 4, 4], [0.0; 3], false, 40)?;
     let (d, s) = (dynamics(false), settings(Precision::Mixed));
+    let (device, usual, steps) = (place.device, usual(place), 2 * steps(place));
     let run = |capacity: Option<u32>, staged: bool| {
         let choice = Choice {
             capacity,
             staged: Some(staged),
-            lanes: Some(8),
-            ..layout(true)
+            ..usual
         };
-        let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &choice)?;
-        Backend::advance(&mut engine, 30, false)?;
-        Backend::particles(&engine)
+        let mut engine = CudaEngine::with_choice(device, &system, &field, &d, &s, &choice)?;
+        Backend::advance(&mut engine, steps, false)?;
+        let found = Backend::particles(&engine)?;
+        Ok::<_, EngineError>((found, engine.lists().builds))
     };
-    let expected = run(None, true)?;
-    for (capacity, staged) in [(1, true), (90, true), (120, false)] {
-        let found = run(Some(capacity), staged)?;
+    let (expected, builds) = run(None, true)?;
+    place.expect("lists are made anew", &[builds > 2], &[true])?;
+    // Nothing fits, the first list does not, a later one does not.
+    for (capacity, staged) in [(1, true), (50, false), (58, true)] {
+        let (found, made) = run(Some(capacity), staged)?;
+        place.expect("lists", &[made], &[builds])?;
         place.expect("positions", &found.positions, &expected.positions)?;
         place.expect("velocities", &found.velocities, &expected.velocities)?;
     }
@@ -140,7 +158,8 @@ pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (mut system, field) = melt_of([4, 4, 4], [0.0; 3], false, 10)?;
     system.particles.velocities[77].x = 1e4;
     let (d, s) = (dynamics(false), settings(Precision::Mixed));
-    let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &layout(true))?;
+    let usual = usual(place);
+    let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &usual)?;
     let found = Backend::advance(&mut engine, 100, false);
     let reported = matches!(
         found,

@@ -17,6 +17,8 @@ pub struct Choice {
     pub lanes: Option<u32>,
     /// Threads of a block.
     pub threads: Option<u32>,
+    /// Buffer of the lists beyond the cut-off, instead of the one in the settings.
+    pub buffer: Option<f64>,
     /// Room for entries in the list of a particle at first.
     pub capacity: Option<u32>,
     /// Whether lists are kept in shared memory.

@@ -140,14 +140,13 @@ impl CudaEngine {
         choice: &Choice,
     ) -> Result<Self, EngineError> {
         let cutoff = field.cutoff();
-        let small = choice.is_small(system.particles.len(), &system.cell, cutoff, settings.buffer);
+        let asked = choice.buffer.or(settings.buffer);
+        let small = choice.is_small(system.particles.len(), &system.cell, cutoff, asked);
         refuse(system, field, dynamics, settings, small)?;
         let terms = Terms::new(system, field, dynamics)?;
         let langevin = terms.langevin;
         let (radius, resident) = if small {
-            let buffer = settings
-                .buffer
-                .unwrap_or_else(|| choice::buffer(&system.cell, cutoff));
+            let buffer = asked.unwrap_or_else(|| choice::buffer(&system.cell, cutoff));
             let values = SmallValues {
                 cell: system.cell,
                 dt: dynamics.timestep,
@@ -158,7 +157,7 @@ impl CudaEngine {
             let small = Small::new(device, system, terms, values, choice)?;
             (values.radius, Box::new(small) as Box<dyn Skeleton>)
         } else {
-            let radius = cutoff + settings.buffer.unwrap_or(0.16 * cutoff);
+            let radius = cutoff + asked.unwrap_or(0.16 * cutoff);
             let large = large(device, system, dynamics, terms, radius, radius - cutoff)?;
             (radius, Box::new(large) as Box<dyn Skeleton>)
         };

@@ -97,8 +97,9 @@ __device__ __forceinline__ bool left_out(u32 i, u32 j, const SmallWorld& w)
 // Adds those of a group's lanes that have an entry to the list, in the order of the lanes. Whole warps.
 __device__ __forceinline__ void append(u32* list, u32& count, bool has, u32 entry, u32 lane, const SmallSetup& f)
 {
-    const u32 shift = lane_of(threadIdx.x) - lane;
-    const u32 votes = __ballot_sync(ALL_LANES, has) >> shift & (ALL_LANES >> (WARP - LANES));
+    const u32 all = __ballot_sync(ALL_LANES, has);
+    if (all == 0) return;
+    const u32 votes = all >> (lane_of(threadIdx.x) - lane) & (ALL_LANES >> (WARP - LANES));
     const u32 at = count + u32(__popc(votes & lanes_below(lane)));
     if (has && at < f.capacity) list[at] = entry;
     count += u32(__popc(votes));
@@ -163,7 +164,7 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
     return count;
 }
 
-KERNEL(debye_small_steps, THREADS, SmallWorld w, SmallSetup f)
+KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 {
     SHARED(u32, counts, ROUNDS * GROUPS);
 #if STAGED
@@ -187,11 +188,18 @@ KERNEL(debye_small_steps, THREADS, SmallWorld w, SmallSetup f)
     u64 step = c->step;
     u32 parity = c->parity, builds = 0;
     bool stale = c->stale != 0, overflow = false;
+    // How long the list is; of the only particle, or of each.
+    u32 only_count = 0;
+    auto set_count = [&](u32 round, u32 count) {
+        only_count = count;
+        if (ROUNDS > 1 && lane == 0) counts[round * GROUPS + group] = count;
+    };
+    auto count_of = [&](u32 round) { return ROUNDS == 1 ? only_count : counts[round * GROUPS + group]; };
 
     if (!stale) {
         for (u32 round = 0; round < ROUNDS; ++round) {
             const u32 count = there(round) ? w.counts[particle(round)] : 0;
-            if (lane == 0) counts[round * GROUPS + group] = count;
+            set_count(round, count);
 #if STAGED
             for (u32 k = lane; k < count; k += LANES) list_of(round)[k] = w.lists[u64(particle(round)) * f.capacity + k];
 #endif
@@ -214,7 +222,7 @@ KERNEL(debye_small_steps, THREADS, SmallWorld w, SmallSetup f)
                 const u32 count = make_list(list_of(round), now_at, i, is, lane, at, w, f);
                 if (lane == 0 && is) w.reference[i] = at;
                 own.then = at;
-                if (lane == 0) counts[round * GROUPS + group] = count;
+                set_count(round, count);
                 if (count > f.capacity) {
                     too_long = true;
                     if (lane == 0) atomicMax(&c->needed, count);
@@ -233,7 +241,7 @@ KERNEL(debye_small_steps, THREADS, SmallWorld w, SmallSetup f)
             const u32 i = safe(round);
             if (ROUNDS > 1) own = own_of(i, now_at, w, f);
             Sums sums = {};
-            const u32 count = is ? counts[round * GROUPS + group] : 0;
+            const u32 count = is ? count_of(round) : 0;
             visit<false>(sums, now_at, list_of(round), count, lane, own.at, w, f);
             add_forces(sums);
             // Here the blocks could meet once more, for sums over all particles.
@@ -260,7 +268,7 @@ KERNEL(debye_small_steps, THREADS, SmallWorld w, SmallSetup f)
     if (ROUNDS == 1 && lane == 0 && there(0)) keep(own, particle(0), w, f);
     for (u32 round = 0; builds > 0 && !overflow && round < ROUNDS; ++round) {
         if (!there(round)) continue;
-        const u32 i = particle(round), count = counts[round * GROUPS + group];
+        const u32 i = particle(round), count = count_of(round);
         if (lane == 0) w.counts[i] = count;
 #if STAGED
         for (u32 k = lane; k < count; k += LANES) w.lists[u64(i) * f.capacity + k] = list_of(round)[k];

@@ -60,11 +60,11 @@ mod tests {
     fn known_sizes_get_known_shapes() {
         assert_eq!(by_rule(1000, 132), (32, 256, 125, 1));
         assert_eq!(by_rule(5832, 132), (16, 736, 127, 1));
-        assert_eq!(by_rule(8192, 132), (16, 992, 132, 1));
+        assert_eq!(by_rule(8192, 132), (16, 1024, 128, 1));
         assert_eq!(by_rule(12_000, 132), (8, 736, 131, 1));
         assert_eq!(by_rule(1, 132), (32, 32, 1, 1));
         // Few multiprocessors: groups own several.
-        assert_eq!(by_rule(1000, 3), (32, 928, 3, 12));
+        assert_eq!(by_rule(1000, 3), (32, 992, 3, 11));
     }
 
     #[test]
