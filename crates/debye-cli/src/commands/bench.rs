@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use debye::backend::{Backend, DeviceUse, Precision};
+use debye::backend::cuda::{Choice, CudaEngine, Device};
+use debye::backend::{Backend, DeviceUse, Precision, Settings};
 use debye::input::{DeviceChoice, Simulation};
 use debye::system::{Dimension, Units};
 use serde::Serialize;
@@ -43,6 +44,40 @@ pub struct Bench {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Lay small systems out on a CUDA device as told: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
+    #[arg(long, hide = true, value_parser = Told::parse, value_name = "NUMBERS")]
+    small: Vec<Told>,
+}
+
+/// A layout of a small system, as told.
+#[derive(Clone, Debug)]
+struct Told {
+    text: String,
+    choice: Choice,
+}
+
+impl Told {
+    fn parse(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse::<f64>()).collect();
+        let numbers = numbers.map_err(|e| format!("{e}; expected numbers separated by commas"))?;
+        let number = |k: usize| numbers.get(k).copied();
+        let size = |k: usize| number(k).filter(|&x| x > 0.0).map(|x| x as u32);
+        if size(0).is_some_and(|lanes| lanes > 32 || !lanes.is_power_of_two()) {
+            return Err("expected 1, 2, 4, 8, 16 or 32 lanes".into());
+        }
+        Ok(Self {
+            text: text.into(),
+            choice: Choice {
+                small: Some(true),
+                lanes: size(0),
+                threads: size(1),
+                cached: number(3).map(|x| x != 0.0),
+                staged: number(4).map(|x| x != 0.0),
+                buffer: number(2).filter(|&x| x > 0.0),
+                ..Choice::default()
+            },
+        })
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -61,40 +96,71 @@ struct Case {
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// fcc melt of so many cells along each side.
-    Melt(usize),
+    /// Melt of so many cells of a crystal along each side.
+    Melt(&'static Crystal, usize),
     /// Argon at rest: builder keys, and the energy in eV.
     Argon(&'static str, f64),
 }
 
-/// Energy per atom of the fcc lattice at ρ* = 0.8442, Lennard-Jones cut at 2.5 σ.
-const MELT_ENERGY: f64 = -6.773_368_053;
+/// What a melt is made from.
+struct Crystal {
+    name: &'static str,
+    /// Atoms of a cell.
+    atoms: usize,
+    /// Energy per atom at ρ* = 0.8442, Lennard-Jones cut at 2.5 σ.
+    energy: f64,
+    /// Where it starts; both have the same total energy, so the melts are alike.
+    temperature: f64,
+}
+
+const FCC: Crystal = Crystal {
+    name: "fcc",
+    atoms: 4,
+    energy: -6.773_368_053,
+    temperature: 1.44,
+};
+const SC: Crystal = Crystal {
+    name: "sc",
+    atoms: 1,
+    energy: -5.220_218_519,
+    temperature: 0.4046,
+};
 
 const CASES: &[Case] = &[
     Case {
+        name: "lj1k",
+        what: "LJ melt from a simple cubic lattice, 10³ cells = 1 000 atoms",
+        kind: Kind::Melt(&SC, 10),
+    },
+    Case {
         name: "lj4k",
         what: "LJ melt, 10³ cells = 4 000 atoms",
-        kind: Kind::Melt(10),
+        kind: Kind::Melt(&FCC, 10),
+    },
+    Case {
+        name: "lj6k",
+        what: "LJ melt from a simple cubic lattice, 18³ cells = 5 832 atoms",
+        kind: Kind::Melt(&SC, 18),
     },
     Case {
         name: "lj32k",
         what: "LJ melt, 20³ cells = 32 000 atoms",
-        kind: Kind::Melt(20),
+        kind: Kind::Melt(&FCC, 20),
     },
     Case {
         name: "lj98k",
         what: "LJ melt, 29³ cells = 97 556 atoms",
-        kind: Kind::Melt(29),
+        kind: Kind::Melt(&FCC, 29),
     },
     Case {
         name: "lj256k",
         what: "LJ melt, 40³ cells = 256 000 atoms",
-        kind: Kind::Melt(40),
+        kind: Kind::Melt(&FCC, 40),
     },
     Case {
         name: "lj1m",
         what: "LJ melt, 63³ cells = 1 000 188 atoms",
-        kind: Kind::Melt(63),
+        kind: Kind::Melt(&FCC, 63),
     },
     Case {
         name: "argon-droplet",
@@ -127,7 +193,7 @@ fn after_help() -> String {
     for (name, what) in PRIMITIVES {
         text += &format!("  {name:14} {what}\n");
     }
-    text + "\nLJ melts: ρ* 0.8442, started at T* 1.44, cut at 2.5 σ, Δt* 0.005, NVE. The energy of the\n\
+    text + "\nLJ melts: ρ* 0.8442, started at T* 1.44 (fcc), cut at 2.5 σ, Δt* 0.005, NVE. The energy of the\n\
             first configuration is compared with a stored value before anything is timed."
 }
 
@@ -135,6 +201,9 @@ fn after_help() -> String {
 #[derive(Serialize)]
 struct Measured {
     case: &'static str,
+    /// How it was laid out, if it was told to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<String>,
     particles: usize,
     device: String,
     precision: &'static str,
@@ -242,12 +311,23 @@ impl Bench {
             console::print(&line(&head.map(String::from)))?;
         }
         for case in chosen {
-            for &precision in &self.precision {
-                let measured = self.threads.install(|| self.measure(case, precision))?;
+            let told: Vec<Option<&Told>> = match &self.small[..] {
+                [] => vec![None],
+                some => some.iter().map(Some).collect(),
+            };
+            for (&precision, &told) in self
+                .precision
+                .iter()
+                .flat_map(|precision| told.iter().map(move |told| (precision, told)))
+            {
+                let measured = self.threads.install(|| self.measure(case, precision, told))?;
                 if !self.json {
                     console::print(&line(&measured.cells()))?;
                     if let Some(device) = &measured.device_use {
                         console::print(&device.text)?;
+                    }
+                    if let Some(layout) = &measured.layout {
+                        console::print(&format!("  laid out as {layout}\n"))?;
                     }
                 }
                 all.push(measured);
@@ -261,17 +341,25 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn measure(&self, case: &'static Case, precision: Precision) -> Result<Measured, Failure> {
+    fn measure(
+        &self,
+        case: &'static Case,
+        precision: Precision,
+        told: Option<&Told>,
+    ) -> Result<Measured, Failure> {
         let mut simulation = case.simulation()?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
-        let mut engine = debye::run::engine(&simulation)?;
+        let mut engine = match (told, self.device) {
+            (Some(told), DeviceChoice::Cuda(number)) => told.engine(&simulation, number)?,
+            _ => debye::run::engine(&simulation)?,
+        };
         let energy_error = case.check(engine.as_mut(), &simulation)?;
         let particles = simulation.system.particles.len();
 
         // The melt has to melt, and the list has to find its buffer. A sphere is timed from rest, before it collapses.
         let began = match case.kind {
-            Kind::Melt(_) => {
+            Kind::Melt(..) => {
                 engine.advance(WARM_UP, false)?;
                 Instant::now()
             }
@@ -282,7 +370,7 @@ impl Bench {
             engine.advance(FROM_REST, false)?;
             steps = FROM_REST;
         }
-        while matches!(case.kind, Kind::Melt(_)) && began.elapsed().as_secs_f64() < self.seconds {
+        while matches!(case.kind, Kind::Melt(..)) && began.elapsed().as_secs_f64() < self.seconds {
             let lap = Instant::now();
             engine.advance(stretch, false)?;
             steps += stretch;
@@ -307,6 +395,7 @@ impl Bench {
         let md = simulation.system.units == Units::Md;
         Ok(Measured {
             case: case.name,
+            layout: told.map(|told| told.text.clone()),
             particles,
             device: engine.device(),
             precision: precision.name(),
@@ -321,6 +410,25 @@ impl Bench {
             energy_error,
             device_use,
         })
+    }
+}
+
+impl Told {
+    fn engine(&self, s: &Simulation, device: u32) -> Result<Box<dyn Backend>, Failure> {
+        let device = Device::open(device).map_err(Failure::failed)?;
+        let settings = Settings {
+            precision: s.run.precision,
+            ..Settings::default()
+        };
+        let engine = CudaEngine::with_choice(
+            &device,
+            &s.system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+            &self.choice,
+        )?;
+        Ok(Box::new(engine))
     }
 }
 
@@ -354,13 +462,14 @@ impl Case {
     /// The input file of the case.
     fn input(&self) -> String {
         match self.kind {
-            Kind::Melt(cells) => format!(
+            Kind::Melt(crystal, cells) => format!(
                 "units = \"lj\"\n\
-                 [system]\nbuild = {{ kind = \"lattice\", lattice = \"fcc\", cells = {cells}, density = 0.8442 }}\n\
+                 [system]\nbuild = {{ kind = \"lattice\", lattice = \"{}\", cells = {cells}, density = 0.8442 }}\n\
                  [species.A]\n\
                  [[forces]]\nkind = \"lennard-jones\"\ncutoff = 2.5\ntruncation = \"cut\"\nepsilon = 1.0\nsigma = 1.0\n\
                  [integrator]\nkind = \"nve\"\ntimestep = 0.005\n\
-                 [run]\nsteps = 1\ntemperature = 1.44\n"
+                 [run]\nsteps = 1\ntemperature = {}\n",
+                crystal.name, crystal.temperature
             ),
             Kind::Argon(build, _) => format!(
                 "units = \"md\"\n\
@@ -381,7 +490,7 @@ impl Case {
     /// Refuses to time what computes the wrong energy; gives its relative error.
     fn check(&self, engine: &mut dyn Backend, simulation: &Simulation) -> Result<f64, Failure> {
         let expected = match self.kind {
-            Kind::Melt(cells) => MELT_ENERGY * (4 * cells * cells * cells) as f64,
+            Kind::Melt(crystal, cells) => crystal.energy * (crystal.atoms * cells * cells * cells) as f64,
             Kind::Argon(_, energy) => {
                 let volt = simulation.system.units.quantity("1 eV", Dimension::ENERGY);
                 energy * volt.map_err(Failure::failed)?

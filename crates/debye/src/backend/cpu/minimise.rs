@@ -8,6 +8,7 @@ use super::state::BLOCK;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
 use crate::integrate::Scheme;
+use crate::system::Particles;
 
 /// When to stop, and how far to go at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +41,74 @@ const ALPHA: f64 = 0.1;
 const ALPHA_DECAY: f64 = 0.99;
 const LONGEST: f64 = 10.0;
 
+/// What a descent remembers from step to step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Descent {
+    first: f64,
+    dt: f64,
+    alpha: f64,
+    downhill: u64,
+}
+
+impl Descent {
+    pub(crate) fn new(first: f64) -> Self {
+        Self {
+            first,
+            dt: first,
+            alpha: ALPHA,
+            downhill: 0,
+        }
+    }
+
+    /// From F·v, v² and F²: v is to become v × the first + F × the second of what this gives.
+    fn turn(&mut self, [power, v2, f2]: [f64; 3]) -> [f64; 2] {
+        if power <= 0.0 {
+            (self.downhill, self.alpha, self.dt) = (0, ALPHA, self.dt * SLOWER);
+            return [0.0; 2];
+        }
+        let mix = if f2 > 0.0 {
+            self.alpha * (v2 / f2).sqrt()
+        } else {
+            0.0
+        };
+        let keep = 1.0 - self.alpha;
+        self.downhill += 1;
+        if self.downhill > WAIT {
+            self.dt = (self.dt * FASTER).min(LONGEST * self.first);
+            self.alpha *= ALPHA_DECAY;
+        }
+        [keep, mix]
+    }
+
+    /// A step of particles whose velocities are those of the descent.
+    pub(crate) fn step(&mut self, particles: &mut Particles, forces: &[Vec3<f64>], longest: f64) {
+        let mut sums = [0.0; 3];
+        for (v, &f) in particles.velocities.iter().zip(forces) {
+            sums[0] += f.dot(*v);
+            sums[1] += v.norm2();
+            sums[2] += f.norm2();
+        }
+        let [keep, mix] = self.turn(sums);
+        let Particles {
+            positions,
+            velocities,
+            masses,
+            ..
+        } = particles;
+        for (((r, v), &f), &m) in positions.iter_mut().zip(velocities).zip(forces).zip(&*masses) {
+            *v = *v * keep + f * mix;
+            move_one(r, v, f, m, self.dt, longest);
+        }
+    }
+}
+
+fn move_one(r: &mut Vec3<f64>, v: &mut Vec3<f64>, f: Vec3<f64>, m: f64, dt: f64, longest: f64) {
+    *v += f * (dt / m);
+    let d = *v * dt;
+    let far = d.norm();
+    *r += if far > longest { d * (longest / far) } else { d };
+}
+
 impl CpuEngine {
     /// Moves the particles downhill. Velocities and the step counter are as before.
     pub fn minimise(&mut self, fire: Fire) -> Result<Minimised, EngineError> {
@@ -56,34 +125,21 @@ impl CpuEngine {
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
         let first = self.dynamics.timestep;
-        let (mut dt, mut alpha, mut downhill, mut steps) = (first, ALPHA, 0, 0);
+        let (mut descent, mut steps) = (Descent::new(first), 0);
         let mut largest = self.largest_force();
         while largest > fire.force_tolerance && steps < fire.max_steps && go_on(steps) {
             if largest.is_infinite() {
                 return Err(self.diagnose());
             }
-            let [power, v2, f2] = self.power();
-            if power > 0.0 {
-                let mix = if f2 > 0.0 { alpha * (v2 / f2).sqrt() } else { 0.0 };
-                let (keep, state) = (1.0 - alpha, &mut self.state);
-                state
-                    .velocities
-                    .par_iter_mut()
-                    .zip(&state.forces)
-                    .with_min_len(BLOCK)
-                    .for_each(|(v, &f)| {
-                        *v = *v * keep + f * mix;
-                    });
-                downhill += 1;
-                if downhill > WAIT {
-                    dt = (dt * FASTER).min(LONGEST * first);
-                    alpha *= ALPHA_DECAY;
-                }
-            } else {
-                (downhill, alpha, dt) = (0, ALPHA, dt * SLOWER);
-                self.state.velocities.fill(Vec3::zero());
-            }
-            self.move_downhill(dt, fire.max_displacement);
+            let [keep, mix] = descent.turn(self.power());
+            let state = &mut self.state;
+            state
+                .velocities
+                .par_iter_mut()
+                .zip(&state.forces)
+                .with_min_len(BLOCK)
+                .for_each(|(v, &f)| *v = *v * keep + f * mix);
+            self.move_downhill(descent.dt, fire.max_displacement);
             self.refresh()?;
             self.evaluate(false)?;
             largest = self.largest_force();
@@ -148,11 +204,6 @@ impl CpuEngine {
             .zip(&s.forces)
             .zip(&s.masses)
             .with_min_len(BLOCK)
-            .for_each(|(((r, v), &f), &m)| {
-                *v += f * (dt / m);
-                let d = *v * dt;
-                let far = d.norm();
-                *r += if far > longest { d * (longest / far) } else { d };
-            });
+            .for_each(|(((r, v), &f), &m)| move_one(r, v, f, m, dt, longest));
     }
 }

@@ -17,5 +17,6 @@ mod verlet;
 pub(crate) use bonded::{BondedForces, Slots};
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
+pub(crate) use minimise::Descent;
 pub use minimise::{Fire, Minimised};
 pub use observe::describe;

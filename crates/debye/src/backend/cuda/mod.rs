@@ -41,7 +41,7 @@ pub use buffer::{Buffer, Slice, SliceMut};
 pub use device::{Device, DeviceInfo, Memory};
 pub use element::{Element, Value};
 pub use emulated::{Emulation, Instrument};
-pub use engine::CudaEngine;
+pub use engine::{Choice, CudaEngine};
 pub use error::CudaError;
 pub use gpu::driver_version;
 pub use module::{Kernel, Module, ModuleSource, Shape};

@@ -15,6 +15,7 @@ use super::stream::Stream;
 const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
+    ("common.cuh", include_str!("kernels/common.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
     ("motion.cuh", include_str!("kernels/motion.cuh")),
     ("sums.cuh", include_str!("kernels/sums.cuh")),
@@ -23,6 +24,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("exact.cuh", include_str!("kernels/exact.cuh")),
     ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
+    ("small.cuh", include_str!("kernels/small.cuh")),
+    ("small_motion.cuh", include_str!("kernels/small_motion.cuh")),
 ];
 
 /// Files and defines that make a module.

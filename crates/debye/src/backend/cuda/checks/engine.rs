@@ -2,7 +2,7 @@
 
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::CudaEngine;
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, EngineError, ListKind, Precision, Settings};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
@@ -102,6 +102,32 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
     ]
 }
 
+/// Laid out as a large or as a small system.
+pub(super) fn layout(small: bool) -> Choice {
+    Choice {
+        small: Some(small),
+        measure: Some(false),
+        ..Choice::default()
+    }
+}
+
+/// The ways to lay a simulation out, whatever its size. An emulation has few lanes, as it runs one after the other.
+fn layouts(extent: Extent, dynamics: &Dynamics, space: Space, precision: Precision) -> Vec<Choice> {
+    let scaled = (dynamics.thermostats.iter()).any(|t| t.kind != ThermostatKind::Langevin);
+    let able = precision == Precision::Mixed
+        && matches!(space, Space::Box | Space::Triclinic)
+        && !scaled
+        && dynamics.barostat.is_none()
+        && dynamics.remove_momentum_every == 0;
+    let small = Choice {
+        lanes: (extent != Extent::Full).then_some(4),
+        ..layout(true)
+    };
+    std::iter::once(layout(false))
+        .chain(able.then_some(small))
+        .collect()
+}
+
 /// Shapes of cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Space {
@@ -148,7 +174,12 @@ pub(super) fn melt(
 }
 
 /// The same with so many cells of its crystal.
-fn melt_of(cells: [usize; 3], mixed: bool, space: Space, steps: u64) -> Result<(System, ForceField), Wrong> {
+pub(super) fn melt_of(
+    cells: [usize; 3],
+    mixed: bool,
+    space: Space,
+    steps: u64,
+) -> Result<(System, ForceField), Wrong> {
     let builder = build::lj_melt(cells);
     let mut system = builder.thermalise(1.4, 3).map_err(wrong)?;
     if mixed {
@@ -227,6 +258,7 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
             add(Extent::Full, true, space, &plain(), precision);
         }
     }
+    all.extend(super::small::modules());
     all.sort_by(|a, b| format!("{a:?}").cmp(&format!("{b:?}")));
     all.dedup();
     all
@@ -298,17 +330,22 @@ pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 fn forces_of(place: &mut Place<'_>, mixed: bool, space: Space, precision: Precision) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    alike(place, &system, &field, precision)
+    for choice in layouts(place.extent, &plain(), space, precision) {
+        alike(place, &system, &field, precision, &choice)?;
+    }
+    Ok(())
 }
 
 /// What both engines say of a system at its start.
-fn alike(
+pub(super) fn alike(
     place: &mut Place<'_>,
     system: &System,
     field: &ForceField,
     precision: Precision,
+    choice: &Choice,
 ) -> Result<(), Wrong> {
-    let mut cuda = CudaEngine::new(place.device, system, field, &plain(), &settings(precision))?;
+    let s = settings(precision);
+    let mut cuda = CudaEngine::with_choice(place.device, system, field, &plain(), &s, choice)?;
     let mut cpu = CpuEngine::new(system, field, &plain(), &settings(Precision::Double))?;
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
     let [force, energy, pressure] = tolerances(precision);
@@ -368,15 +405,16 @@ pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
     for cells in [Some([4, 4, 5]), large].into_iter().flatten() {
         let (mut system, field) = melt_of(cells, true, Space::Box, 40)?;
         leave_out(&mut system, place)?;
-        alike(place, &system, &field, Precision::Mixed)?;
+        alike(place, &system, &field, Precision::Mixed, &layout(false))?;
     }
     let (mut system, field) = melt_of([4, 4, 5], false, Space::Box, 40)?;
     leave_out(&mut system, place)?;
     let (d, s) = (plain(), settings(Precision::Mixed));
-    let mut whole = CudaEngine::new(place.device, &system, &field, &d, &s)?;
+    let (device, large) = (place.device, layout(false));
+    let mut whole = CudaEngine::with_choice(device, &system, &field, &d, &s, &large)?;
     Backend::advance(&mut whole, 4, false)?;
     let saved = Backend::save(&whole)?;
-    let resumed = CudaEngine::resumed(place.device, &system, &field, &d, &s, &saved)?;
+    let resumed = CudaEngine::resumed_with_choice(device, &system, &field, &d, &s, &large, &saved)?;
     let (found, expected) = (Backend::forces(&resumed)?, Backend::forces(&whole)?);
     place.expect("forces", &found, &expected)
 }
@@ -399,17 +437,16 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
             lists: Some(lists),
             ..settings(Precision::Mixed)
         });
-        let mut expected = CudaEngine::new(place.device, &system, &field, &d, &particles)?;
-        let mut others = vec![CudaEngine::new(place.device, &system, &field, &d, &warps)?];
+        let (device, large) = (place.device, layout(false));
+        let start = |s: &Settings, c: &Choice| CudaEngine::with_choice(device, &system, &field, &d, s, c);
+        let mut expected = start(&particles, &large)?;
+        let mut others = vec![start(&warps, &large)?];
         if !mixed && place.extent != Extent::Small {
-            others.push(CudaEngine::started(
-                place.device,
-                &system,
-                &field,
-                &d,
-                &particles,
-                true,
-            )?);
+            let measured = Choice {
+                measure: Some(true),
+                ..large
+            };
+            others.push(start(&particles, &measured)?);
         }
         Backend::advance(&mut expected, steps, false)?;
         let (wanted, energies) = (Backend::particles(&expected)?, expected.observe()?.terms);
@@ -420,7 +457,8 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
             place.expect("velocities", &found.velocities, &wanted.velocities)?;
             place.expect("energies", &engine.observe()?.terms, &energies)?;
             let saved = Backend::save(&engine)?;
-            let resumed = CudaEngine::resumed(place.device, &system, &field, &d, &particles, &saved)?;
+            let resumed =
+                CudaEngine::resumed_with_choice(device, &system, &field, &d, &particles, &large, &saved)?;
             place.expect("forces", &Backend::forces(&resumed)?, &Backend::forces(&engine)?)?;
         }
     }
@@ -463,8 +501,25 @@ fn motion_of(
     steps: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    let mut cuda = CudaEngine::new(place.device, &system, &field, dynamics, &settings(precision))?;
-    let mut cpu = CpuEngine::new(&system, &field, dynamics, &settings(Precision::Double))?;
+    for choice in layouts(place.extent, dynamics, space, precision) {
+        moves_alike(place, &system, &field, dynamics, precision, steps, &choice)?;
+    }
+    Ok(())
+}
+
+/// A run of one system against the CPU's.
+pub(super) fn moves_alike(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    precision: Precision,
+    steps: u64,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    let s = settings(precision);
+    let mut cuda = CudaEngine::with_choice(place.device, system, field, dynamics, &s, choice)?;
+    let mut cpu = CpuEngine::new(system, field, dynamics, &settings(Precision::Double))?;
     Backend::advance(&mut cuda, steps, false)?;
     cpu.advance(steps, true)?;
     let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
@@ -539,8 +594,24 @@ fn continuation_of(
     odd: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, true, space, 40)?;
-    let s = settings(precision);
-    let fresh = || CudaEngine::new(place.device, &system, &field, d, &s);
+    for choice in layouts(place.extent, d, space, precision) {
+        continues(place, &system, &field, d, precision, [half, odd], &choice)?;
+    }
+    Ok(())
+}
+
+/// A run of one system against itself in parts.
+pub(super) fn continues(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    d: &Dynamics,
+    precision: Precision,
+    [half, odd]: [u64; 2],
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    let (s, device) = (settings(precision), place.device);
+    let fresh = || CudaEngine::with_choice(device, system, field, d, &s, choice);
     let mut whole = fresh()?;
     Backend::advance(&mut whole, 2 * half, false)?;
     let expected = Backend::particles(&whole)?;
@@ -550,7 +621,7 @@ fn continuation_of(
     Backend::advance(&mut parts, odd, true)?;
     Backend::advance(&mut parts, half - odd, false)?;
     let saved = Backend::save(&parts)?;
-    let mut resumed = CudaEngine::resumed(place.device, &system, &field, d, &s, &saved)?;
+    let mut resumed = CudaEngine::resumed_with_choice(device, system, field, d, &s, choice, &saved)?;
     for engine in [&mut parts, &mut resumed] {
         Backend::advance(engine, half, false)?;
         let found = Backend::particles(engine)?;

@@ -6,6 +6,7 @@ mod basics;
 mod bonded;
 mod engine;
 mod orders;
+mod small;
 mod sums;
 mod watch;
 
@@ -86,6 +87,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
     ("engine: explosions explained", watch::explosions),
+    ("small systems: any number of lanes", small::lanes),
+    ("small systems: cells shorter than the radius", small::short_cells),
+    ("small systems: triclinic cells", small::triclinic),
+    ("small systems: exclusions", small::exclusions),
+    ("small systems: lists that do not fit", small::overflow),
+    ("small systems: particles that are lost", small::lost),
 ];
 
 /// Runs every check on a device.

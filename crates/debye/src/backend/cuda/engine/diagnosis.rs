@@ -1,10 +1,9 @@
 //! Why a step on the device went wrong: found on the host, from the positions before it.
 
 use super::CudaEngine;
-use super::resident::Resident;
+use super::skeleton::Skeleton;
 use crate::backend::cpu::CpuEngine;
 use crate::backend::{Culprit, EngineError, Settings};
-use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::integrate::Dynamics;
 use crate::system::{Particles, System};
@@ -49,30 +48,11 @@ impl Witness {
     }
 
     /// Who went wrong in the last step, and all particles before it.
-    fn culprit(&self, resident: &mut Resident) -> Result<(Culprit, Particles), EngineError> {
-        resident.read_control()?;
-        let control = *resident.control_mut();
-        // A step that some blocks have not finished is not counted, and its positions are still those of now.
-        let whole = control.finished == 0;
-        let (step, parity) = if whole {
-            (control.step, control.parity ^ 1)
-        } else {
-            (control.step + 1, control.parity)
-        };
-        let state = resident.download_with(parity)?;
+    fn culprit(&self, skeleton: &mut dyn Skeleton) -> Result<(Culprit, Particles), EngineError> {
+        let (step, particles) = skeleton.before_the_step(&self.system.particles)?;
         let mut system = self.system.clone();
-        let region = resident.region(&resident.frame()?);
-        system.cell = region.cell;
-        let (p, slots) = (&mut system.particles, resident.layout.slots());
-        p.images.resize(p.positions.len(), [0; 3]);
-        for (slot, &id) in state.used(&control) {
-            let i = id as usize;
-            // The lower halves are those of the step that went wrong.
-            let s = std::array::from_fn(|k| f64::from(state.pos[4 * slot + k]) / 2.0_f64.powi(32));
-            p.positions[i] = region.position(s);
-            p.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * slots + slot]));
-            p.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
-        }
+        system.cell = skeleton.cell()?.unwrap_or(system.cell);
+        system.particles = particles;
         let culprit = CpuEngine::culprit_of_step(&system, &self.field, &self.dynamics, step)?;
         Ok((culprit, system.particles))
     }
@@ -84,7 +64,7 @@ impl CudaEngine {
         if !matches!(error, EngineError::Lost { .. }) {
             return error;
         }
-        match self.witness.culprit(self.resident.get_mut()) {
+        match self.witness.culprit(self.skeleton.get_mut().as_mut()) {
             Ok((culprit, particles)) => {
                 self.wreck = Some(particles);
                 EngineError::Exploded(Box::new(culprit))

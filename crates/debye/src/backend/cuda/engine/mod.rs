@@ -3,9 +3,12 @@
 //! A graph of [new list if the old one is stale][K steps] is replayed; every step returns at once when an earlier one
 //! made the list stale, when the target is reached or when something did not fit, so that the host looks only now and
 //! then. What is computed does not depend on how the steps are cut into graphs.
+//!
+//! Small systems have a layout of their own ([`small`]): one kernel that stays on the device for many steps.
 
 mod arrays;
 mod bonded;
+mod choice;
 mod choose;
 mod diagnosis;
 mod exclusions;
@@ -17,9 +20,13 @@ mod needs;
 mod resident;
 mod rules;
 mod save;
+mod skeleton;
+mod small;
 mod state;
 mod terms;
 mod watch;
+
+pub use choice::Choice;
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -31,6 +38,8 @@ use kernels::{Case, Values};
 use layout::Layout;
 use resident::{Change, Resident, Sums};
 use rules::Rules;
+use skeleton::Skeleton;
+use small::{Small, SmallValues};
 use terms::Terms;
 
 use super::{CudaError, Device, ModuleSource};
@@ -40,7 +49,7 @@ use crate::backend::{
 };
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{Bath, Dynamics, Scheme};
+use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
 
@@ -58,7 +67,7 @@ impl From<CudaError> for EngineError {
 
 /// A simulation on a CUDA device, or on the emulation of one.
 pub struct CudaEngine {
-    resident: RefCell<Resident>,
+    skeleton: RefCell<Box<dyn Skeleton>>,
     cell: Cell,
     units: Units,
     dynamics: Dynamics,
@@ -89,24 +98,24 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        // On the emulation a clock says nothing.
-        let measure = settings.lists.is_none() && !device.info().emulated;
-        Self::started(device, system, field, dynamics, settings, measure)
+        Self::with_choice(device, system, field, dynamics, settings, &Choice::default())
     }
 
-    /// The same; with `measure`, the kind of lists is chosen by their speed.
-    pub(super) fn started(
+    /// The same, laid out as told; for tests and measurements.
+    #[doc(hidden)]
+    pub fn with_choice(
         device: &Device,
         system: &System,
         field: &ForceField,
         dynamics: &Dynamics,
         settings: &Settings,
-        measure: bool,
+        choice: &Choice,
     ) -> Result<Self, EngineError> {
-        let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
-        // Lists of warps leave nothing out.
-        if measure && system.exclusions.is_empty() {
-            let resident = engine.resident.get_mut();
+        let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        // On the emulation a clock says nothing, and lists of warps leave nothing out.
+        let by_rule = settings.lists.is_none() && !device.info().emulated;
+        let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
+        if let (true, Some(resident)) = (measure, engine.skeleton.get_mut().large()) {
             resident.place(&system.particles)?;
             choose::choose(resident)?;
         }
@@ -116,7 +125,7 @@ impl CudaEngine {
 
     /// Puts particles on the device, with the velocities of now.
     fn begin(&mut self, particles: &Particles) -> Result<(), EngineError> {
-        let resident = self.resident.get_mut();
+        let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
         resident.settle()?;
@@ -136,8 +145,27 @@ impl CudaEngine {
         settings: &Settings,
         saved: &[u8],
     ) -> Result<Self, EngineError> {
-        let mut engine = Self::unevaluated(device, system, field, dynamics, settings)?;
-        engine.restore(saved)?;
+        let choice = Choice::default();
+        Self::resumed_with_choice(device, system, field, dynamics, settings, &choice, saved)
+    }
+
+    /// The same, laid out as told; for tests.
+    #[doc(hidden)]
+    pub fn resumed_with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+        saved: &[u8],
+    ) -> Result<Self, EngineError> {
+        let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        let skeleton = engine.skeleton.get_mut();
+        let (step, builds) = skeleton.restore(saved)?;
+        engine.cell = skeleton.cell()?.unwrap_or(engine.cell);
+        engine.step = step;
+        engine.began = (step, u64::from(builds));
         Ok(engine)
     }
 
@@ -150,9 +178,18 @@ impl CudaEngine {
         settings: &Settings,
     ) -> Result<Needs, EngineError> {
         refuse(system, field, dynamics, settings)?;
-        let radius = radius(field, settings);
-        let parts = Parts::new(system, field, dynamics, settings, radius)?;
-        needs::check(device, parts.case(), parts.links.as_ref(), radius)
+        let asked = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice: &Choice::default(),
+        };
+        if asked.is_small()? {
+            return asked.small_needs(device);
+        }
+        let parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
+        needs::check(device, parts.case(), parts.links.as_ref(), asked.radius())
     }
 
     fn unevaluated(
@@ -161,44 +198,36 @@ impl CudaEngine {
         field: &ForceField,
         dynamics: &Dynamics,
         settings: &Settings,
+        choice: &Choice,
     ) -> Result<Self, EngineError> {
         refuse(system, field, dynamics, settings)?;
         let witness = Witness::new(system, field, dynamics)?;
-        let cutoff = field.cutoff();
-        let radius = radius(field, settings);
-        let Parts {
-            layout,
-            terms,
-            rules,
-            links,
-            region,
-        } = Parts::new(system, field, dynamics, settings, radius)?;
-        let langevin = terms.langevin;
-        let values = Values {
-            region,
-            dt: dynamics.timestep,
-            seed: dynamics.seed,
-            radius,
-            cutoff,
+        let asked = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+        };
+        let small = asked.is_small()?;
+        let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
+            let values = asked.small_values();
+            let small = Small::new(device, system, asked.small_terms()?, values, choice)?;
+            (values.radius, Box::new(small))
+        } else {
+            (asked.radius(), Box::new(asked.large(device)?))
         };
         let info = device.info();
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
-            resident: RefCell::new(Resident::new(
-                device,
-                layout,
-                terms,
-                rules,
-                links.as_ref(),
-                values,
-            )?),
+            skeleton: RefCell::new(skeleton),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
-            langevin,
+            langevin: is_langevin(dynamics),
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
             baths: Bath::all(system, dynamics),
-            names: names(field, links.as_ref()),
+            names: names(field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
             witness,
             wreck: None,
@@ -211,9 +240,9 @@ impl CudaEngine {
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
     /// removal of momentum. The changes of every group, and the thermostats after them.
-    fn ending(&self, resident: &Resident, sums: &Sums) -> Result<(Vec<Change>, Vec<Bath>), EngineError> {
+    fn ending(&self, skeleton: &dyn Skeleton, sums: &Sums) -> Result<(Vec<Change>, Vec<Bath>), EngineError> {
         let mut baths = self.baths.clone();
-        let states = resident.baths()?;
+        let states = skeleton.baths()?;
         let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
         let scaling = baths.iter_mut().filter(|b| rules::scales(b.thermostat.kind));
@@ -308,6 +337,103 @@ impl Parts {
     }
 }
 
+/// Everything that was asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    system: &'a System,
+    field: &'a ForceField,
+    dynamics: &'a Dynamics,
+    settings: &'a Settings,
+    choice: &'a Choice,
+}
+
+impl Asked<'_> {
+    /// Whether the kernel of small systems does it, by a rule that looks at no clock.
+    fn is_small(self) -> Result<bool, EngineError> {
+        let able = small::supports(self.system, self.field, self.dynamics, self.settings);
+        if self.choice.small == Some(true) && !able {
+            return Err(unsupported("this as a small system".into()));
+        }
+        let buffer = self.choice.buffer.or(self.settings.buffer);
+        let (n, cutoff) = (self.system.particles.len(), self.field.cutoff());
+        Ok(able && self.choice.is_small(n, &self.system.cell, cutoff, buffer))
+    }
+
+    fn radius(self) -> f64 {
+        radius(self.field, self.settings)
+    }
+
+    fn large(self, device: &Device) -> Result<Resident, EngineError> {
+        let radius = self.radius();
+        let parts = Parts::new(self.system, self.field, self.dynamics, self.settings, radius)?;
+        let values = Values {
+            region: parts.region,
+            dt: self.dynamics.timestep,
+            seed: self.dynamics.seed,
+            radius,
+            cutoff: self.field.cutoff(),
+        };
+        let links = parts.links.as_ref();
+        Resident::new(device, parts.layout, parts.terms, parts.rules, links, values)
+    }
+
+    fn small_terms(self) -> Result<Terms, EngineError> {
+        let one_group = vec![0; self.system.species.len()];
+        Terms::new(
+            self.system,
+            self.field,
+            self.dynamics,
+            &one_group,
+            self.settings.precision,
+        )
+    }
+
+    fn small_values(self) -> SmallValues {
+        let (cell, cutoff) = (self.system.cell, self.field.cutoff());
+        let asked = self.choice.buffer.or(self.settings.buffer);
+        let buffer = asked.unwrap_or_else(|| choice::buffer(&cell, cutoff));
+        SmallValues {
+            cell,
+            dt: self.dynamics.timestep,
+            seed: self.dynamics.seed,
+            radius: cutoff + buffer,
+            buffer,
+        }
+    }
+
+    fn small_needs(self, device: &Device) -> Result<Needs, EngineError> {
+        let values = self.small_values();
+        let needs = small::needs(device, self.system, &self.small_terms()?, &values, self.choice);
+        needs::fitting(device, needs, values.radius)
+    }
+}
+
+/// The module that a small simulation would use on a device of so many multiprocessors.
+pub(super) fn small_module(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    multiprocessors: u32,
+    choice: &Choice,
+) -> Result<ModuleSource, EngineError> {
+    let asked = Asked {
+        system,
+        field,
+        dynamics,
+        settings: &Settings::default(),
+        choice,
+    };
+    let terms = asked.small_terms()?;
+    Ok(small::variant(multiprocessors, system, &asked.small_values(), choice).source(&terms))
+}
+
+fn is_langevin(dynamics: &Dynamics) -> bool {
+    dynamics
+        .thermostats
+        .iter()
+        .any(|t| t.kind == ThermostatKind::Langevin)
+}
+
 /// Radius of the lists.
 fn radius(field: &ForceField, settings: &Settings) -> f64 {
     let cutoff = field.cutoff();
@@ -331,8 +457,15 @@ pub(super) fn bonded_alone(
     field: &ForceField,
     dynamics: &Dynamics,
 ) -> Result<(Vec<Vec3<f64>>, bonded::LinkSums), EngineError> {
-    let mut engine = CudaEngine::unevaluated(device, system, field, dynamics, &Settings::default())?;
-    let resident = engine.resident.get_mut();
+    let settings = Settings::default();
+    let asked = Asked {
+        system,
+        field,
+        dynamics,
+        settings: &settings,
+        choice: &Choice::default(),
+    };
+    let mut resident = asked.large(device)?;
     resident.place(&system.particles)?;
     resident.settle()?;
     let sums = resident.bonded_sums()?.unwrap_or_default();
@@ -397,19 +530,17 @@ impl Backend for CudaEngine {
 
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
         let began = Instant::now();
-        let resident = self.resident.get_mut();
+        let resident = self.skeleton.get_mut();
         let done = resident.advance(self.step + steps);
         self.stages.add("steps", began);
         if let Err(error) = done {
             return Err(self.explained(error));
         }
         self.step += steps;
-        if self.dynamics.barostat.is_some() {
-            self.cell = resident.region(&resident.frame()?).cell;
-        }
+        self.cell = self.skeleton.get_mut().cell()?.unwrap_or(self.cell);
         if observe {
             let began = Instant::now();
-            let resident = self.resident.get_mut();
+            let resident = self.skeleton.get_mut();
             resident.settle()?;
             resident.evaluate()?;
             self.stages.add("observe", began);
@@ -422,10 +553,10 @@ impl Backend for CudaEngine {
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let mut resident = self.resident.borrow_mut();
+        let mut resident = self.skeleton.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
-        let (change, baths) = self.ending(&resident, &sums)?;
+        let (change, baths) = self.ending(resident.as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
         let mut terms: Vec<_> = self.names.iter().cloned().zip(sums.energies).collect();
         let volume = self.cell.volume();
@@ -458,15 +589,15 @@ impl Backend for CudaEngine {
         if let Some(particles) = &self.wreck {
             return Ok(particles.clone());
         }
-        let mut resident = self.resident.borrow_mut();
+        let mut resident = self.skeleton.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
-        let (change, _) = self.ending(&resident, &sums)?;
+        let (change, _) = self.ending(resident.as_ref(), &sums)?;
         resident.particles(&self.witness.system.particles, &change)
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.resident.borrow_mut().forces()
+        self.skeleton.borrow_mut().forces()
     }
 
     fn step_number(&self) -> u64 {
@@ -478,7 +609,7 @@ impl Backend for CudaEngine {
     }
 
     fn save(&self) -> Result<Vec<u8>, EngineError> {
-        self.saved()
+        self.skeleton.borrow_mut().saved()
     }
 
     fn stages(&self) -> &Stages {
@@ -486,7 +617,7 @@ impl Backend for CudaEngine {
     }
 
     fn lists(&self) -> Lists {
-        let resident = self.resident.borrow();
+        let resident = self.skeleton.borrow();
         Lists {
             builds: u64::from(resident.builds()),
             radius: self.radius,
@@ -500,21 +631,20 @@ impl Backend for CudaEngine {
     }
 
     fn bytes(&self) -> usize {
-        self.resident.borrow().needs().total()
+        self.skeleton.borrow().needs().total()
     }
 
     fn barostat_held(&self) -> u64 {
-        u64::from(self.resident.borrow().held())
+        u64::from(self.skeleton.borrow().held())
     }
 
     fn device_use(&self) -> Option<DeviceUse> {
-        let mut all = self.resident.borrow().device_use(self.step - self.began.0);
+        let mut all = self.skeleton.borrow().device_use(self.step - self.began.0);
         all.lists -= self.began.1;
         Some(all)
     }
 
     fn profile(&mut self, after: u64, steps: u64) -> bool {
-        self.resident.get_mut().profile(self.step + after, steps);
-        true
+        self.skeleton.get_mut().profile(self.step + after, steps)
     }
 }

@@ -88,7 +88,11 @@ pub(super) fn check_with(
     links: Links,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    let needs = needs(device, case, links);
+    fitting(device, needs(device, case, links), radius)
+}
+
+/// Refuses what the free memory of the device cannot hold.
+pub(super) fn fitting(device: &Device, needs: Needs, radius: f64) -> Result<Needs, EngineError> {
     let Memory { free, total } = device.memory()?;
     if needs.total() <= free {
         return Ok(needs);

@@ -6,7 +6,7 @@ use crate::backend::cuda::primitives::CountingSort;
 use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
-use crate::system::Particles;
+use crate::system::{Cell, Particles};
 
 use super::arrays::{self, Arrays, Numbers, world};
 use super::bonded::{Bonded, LinkSums, LinkTables};
@@ -15,6 +15,7 @@ use super::kernels::{Case, Control, Kernels, OnWorld, Setup, Values, World, setu
 use super::layout::{BLOCK, Layout};
 use super::needs;
 use super::rules::{DeviceBath, Fire, Rules};
+use super::skeleton::Skeleton;
 use super::state::{NOBODY, State, fraction};
 use super::terms::Terms;
 use super::watch::{AT_ONCE, Bytes, Counted, Sizes, Watch};
@@ -111,40 +112,8 @@ impl Resident {
         }
     }
 
-    pub(super) fn builds(&self) -> u32 {
-        self.last.builds
-    }
-
-    pub(super) fn held(&self) -> u32 {
-        self.last.held
-    }
-
     pub(super) fn pairs(&self) -> usize {
         (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
-    }
-
-    /// Bytes of device memory, by what they are for.
-    pub(super) fn needs(&self) -> &Needs {
-        &self.needs
-    }
-
-    /// What the device did for `steps` steps.
-    pub(super) fn device_use(&self, steps: u64) -> DeviceUse {
-        DeviceUse {
-            memory: self.needs.clone(),
-            steps,
-            launches: self.watch.launches(),
-            replays: self.watch.replays,
-            lists: u64::from(self.last.builds),
-            host_seconds: self.watch.host_seconds,
-            waited_seconds: self.watch.waited_seconds,
-            profile: self.watch.profile.clone(),
-        }
-    }
-
-    /// Asks for the times of the kernels of some steps.
-    pub(super) fn profile(&mut self, from: u64, steps: u64) {
-        self.watch.ask(from, steps, self.device.info().bandwidth);
     }
 
     /// Puts particles into slots in their own order; the list is stale.
@@ -776,5 +745,123 @@ impl Resident {
         }
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())
+    }
+}
+
+impl Skeleton for Resident {
+    fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        Self::place(self, particles)
+    }
+
+    fn kick_back(&mut self) -> Result<(), EngineError> {
+        Self::kick_back(self)
+    }
+
+    fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        Self::advance(self, target)
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        Self::settle(self)
+    }
+
+    fn evaluate(&mut self) -> Result<Sums, EngineError> {
+        Self::evaluate(self)
+    }
+
+    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+        Self::particles(self, like, change)
+    }
+
+    fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Self::forces(self)
+    }
+
+    fn set_step(&mut self, step: u64) -> Result<(), EngineError> {
+        Ok(Self::set_step(self, step)?)
+    }
+
+    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+        Ok(Self::baths(self)?)
+    }
+
+    fn cell(&self) -> Result<Option<Cell>, EngineError> {
+        let moves = self.rules.scale_every > 0;
+        Ok(if moves {
+            Some(self.region(&self.frame()?).cell)
+        } else {
+            None
+        })
+    }
+
+    fn held(&self) -> u32 {
+        self.last.held
+    }
+
+    fn builds(&self) -> u32 {
+        self.last.builds
+    }
+
+    fn pairs(&self) -> usize {
+        Self::pairs(self)
+    }
+
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    fn device_use(&self, steps: u64) -> DeviceUse {
+        DeviceUse {
+            memory: self.needs.clone(),
+            steps,
+            launches: self.watch.launches(),
+            replays: self.watch.replays,
+            lists: u64::from(self.last.builds),
+            host_seconds: self.watch.host_seconds,
+            waited_seconds: self.watch.waited_seconds,
+            profile: self.watch.profile.clone(),
+        }
+    }
+
+    fn profile(&mut self, from: u64, steps: u64) -> bool {
+        self.watch.ask(from, steps, self.device.info().bandwidth);
+        true
+    }
+
+    fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError> {
+        self.read_control()?;
+        let control = self.last;
+        // A step that some blocks have not finished is not counted, and its positions are still those of now.
+        let whole = control.finished == 0;
+        let (step, parity) = if whole {
+            (control.step, control.parity ^ 1)
+        } else {
+            (control.step + 1, control.parity)
+        };
+        let state = self.download_with(parity)?;
+        let (region, slots) = (self.region(&self.frame()?), self.layout.slots());
+        let mut out = like.clone();
+        out.images.resize(like.len(), [0; 3]);
+        for (slot, &id) in state.used(&control) {
+            let i = id as usize;
+            // The lower halves are those of the step that went wrong.
+            let s = std::array::from_fn(|k| f64::from(state.pos[4 * slot + k]) / 2.0_f64.powi(32));
+            out.positions[i] = region.position(s);
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * slots + slot]));
+            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+        }
+        Ok((step, out))
+    }
+
+    fn saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        self.state_saved()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError> {
+        self.state_restored(saved)
+    }
+
+    fn large(&mut self) -> Option<&mut Resident> {
+        Some(self)
     }
 }

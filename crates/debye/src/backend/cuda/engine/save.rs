@@ -1,26 +1,30 @@
 //! The state on a device as bytes, and back.
 
-use super::CudaEngine;
 use super::frame::{Frame, Region};
 use super::kernels::{Control, Values};
 use super::layout::Layout;
+use super::resident::Resident;
 use super::rules::DeviceBath;
 use super::state::State;
 use crate::backend::EngineError;
 use crate::run::codec::{CodecError, Reader, Writer};
 
-impl CudaEngine {
+impl Resident {
     /// Everything that is not in the input, with a good list.
-    pub(super) fn saved(&self) -> Result<Vec<u8>, EngineError> {
-        let mut resident = self.resident.borrow_mut();
+    pub(super) fn state_saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        let resident = self;
         resident.settle()?;
         let state = resident.download()?;
         let source = resident.list_source()?;
         let mut w = Writer::new();
-        w.u64(self.step);
         let Control {
-            blocks, builds, held, ..
+            step,
+            blocks,
+            builds,
+            held,
+            ..
         } = *resident.control_mut();
+        w.u64(step);
         w.u32s(&[blocks, builds, held]);
         let region = resident.values.region;
         w.f64s(&[region.begin, region.length].concat());
@@ -39,9 +43,10 @@ impl CudaEngine {
         Ok(w.finish())
     }
 
-    pub(super) fn restore(&mut self, saved: &[u8]) -> Result<(), EngineError> {
+    /// Goes on from a saved state; gives its step and how many lists were made.
+    pub(super) fn state_restored(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError> {
         let read = read(saved).map_err(|e| EngineError::Restore(e.0))?;
-        let resident = self.resident.get_mut();
+        let resident = self;
         let (state, source, layout) = (&read.state, &read.source, read.layout);
         let slots = layout.slots();
         let fits = state.pos.len() == 4 * slots
@@ -61,7 +66,6 @@ impl CudaEngine {
         resident.values.region.length = read.region[1];
         let region = resident.region(&read.frame);
         resident.values.region = region;
-        self.cell = region.cell;
         resident.relayout(layout)?;
         resident.upload(state)?;
         resident.set_baths(&read.baths)?;
@@ -79,9 +83,7 @@ impl CudaEngine {
         resident.restore_list(source)?;
         resident.set_frame(read.frame)?;
         resident.evaluate()?;
-        self.step = read.step;
-        self.began = (read.step, u64::from(read.head[1]));
-        Ok(())
+        Ok((read.step, read.head[1]))
     }
 }
 

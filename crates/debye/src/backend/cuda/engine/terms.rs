@@ -193,7 +193,7 @@ impl Terms {
         }
         let count = self.count;
         self.text = format!(
-            "#pragma once\n#include \"engine.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
+            "#pragma once\n#include \"common.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
 __device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const real* parameters, const real* tables,
                                            real (&energies)[TERMS], real& slope)
 {{

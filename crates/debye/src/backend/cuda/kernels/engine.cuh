@@ -8,7 +8,7 @@
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
 // because a barostat changes it).
 #pragma once
-#include "prelude.cuh"
+#include "common.cuh"
 
 constexpr u32 BLOCK = 256;
 constexpr u32 BLOCK_WARPS = BLOCK / WARP;
@@ -18,20 +18,6 @@ constexpr u32 NOBODY = 0xffffffffu;
 #define OUT_OF_REACH __uint_as_float(0x7fffffffu)
 #else
 #define OUT_OF_REACH 1e9f
-#endif
-
-// Pairs are computed with `real`, motion with `speed`, on coordinates of type `whole`.
-#if PRECISION == 2
-using real = f64;
-#else
-using real = f32;
-#endif
-#if PRECISION == 0
-using speed = f32;
-using whole = u32;
-#else
-using speed = f64;
-using whole = u64;
 #endif
 
 // The cell, or where that is open a box around all particles. Matrices are triangular: ax by cz bx cx cy.
@@ -108,16 +94,6 @@ struct Place {
 struct alignas(4 * sizeof(real)) Spot {
     real x, y, z;
     u32 kind;
-};
-
-// What belongs to a kind of particle: inverse mass, what Langevin dynamics keeps and adds, and its group.
-struct Kind {
-    f64 inverse_mass;
-    f64 keep;
-    f64 noise;
-    f64 mass;
-    u32 group;
-    u32 unused;
 };
 
 struct Bath;

@@ -47,6 +47,31 @@ __device__ __forceinline__ void store_relaxed(u64* p, u64 x)
 {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
 }
+__device__ __forceinline__ u32 load_relaxed(const u32* p)
+{
+    u32 x;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
+// Adds to a word after all that this thread, and its block before the last barrier, wrote.
+__device__ __forceinline__ void arrive(u64* p, u64 x)
+{
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+}
+// Reads a word before anything that this thread, and its block after the next barrier, reads.
+__device__ __forceinline__ u64 load_acquire(const u64* p)
+{
+    u64 x;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
+    return x;
+}
+// 16 bytes that another multiprocessor wrote, past the first cache.
+__device__ __forceinline__ uint4 load_through(const uint4* p)
+{
+    uint4 x;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p));
+    return x;
+}
 #endif
 
 __device__ __forceinline__ u32 lane_of(u32 thread) { return thread % WARP; }

@@ -292,14 +292,18 @@ template <class T> T atomicCAS(T* p, std::remove_cv_t<T> expected, std::remove_c
     return debye_emulator::exchange(p, [=](T old) { return old == expected ? x : old; });
 }
 
-inline std::uint64_t debye_load(const unsigned long long* p)
+template <class T> T debye_load(const T* p)
 {
-    debye_emulator::shared_access_begins(p, 8, false);
-    const std::uint64_t x = *p;
+    debye_emulator::shared_access_begins(p, sizeof(T), false);
+    const T x = *p;
     debye_emulator::shared_access_ends();
     return x;
 }
 inline unsigned long long load_relaxed(const unsigned long long* p) { return debye_load(p); }
+inline unsigned load_relaxed(const unsigned* p) { return debye_load(p); }
+inline unsigned long long load_acquire(const unsigned long long* p) { return debye_load(p); }
+inline uint4 load_through(const uint4* p) { return *p; }
+inline void arrive(unsigned long long* p, unsigned long long x) { atomicAdd(p, x); }
 inline void store_relaxed(unsigned long long* p, unsigned long long x)
 {
     debye_emulator::shared_access_begins(p, 8, true);

@@ -1,0 +1,234 @@
+//! Simulations of small systems on the device against the CPU: what only their kernel does.
+
+use super::engine::{
+    Space, alike, continues, integrators, layout, melt_of, moves_alike, plain, settings, wrong,
+};
+use super::{Extent, Place, Wrong};
+use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
+use crate::backend::{Backend, EngineError, Precision};
+use crate::forces::ForceField;
+use crate::integrate::Dynamics;
+use crate::system::{ExclusionRule, Exclusions, System, Topology};
+
+/// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
+fn layouts() -> Vec<Choice> {
+    let with = |lanes, threads, staged, cached| Choice {
+        lanes: Some(lanes),
+        threads: Some(threads),
+        staged: Some(staged),
+        cached: Some(cached),
+        buffer: BUFFER,
+        ..layout(true)
+    };
+    vec![
+        with(1, 64, true, false),
+        with(8, 256, true, true),
+        with(32, 96, false, false),
+        with(4, 512, false, true),
+        with(16, 992, true, true),
+    ]
+}
+
+/// A short buffer, so that lists do not last.
+const BUFFER: Option<f64> = Some(0.15);
+
+/// By rule on a card. An emulation has few lanes, as it runs one after the other.
+fn usual(place: &Place<'_>) -> Choice {
+    Choice {
+        lanes: (place.extent != Extent::Full).then_some(4),
+        buffer: BUFFER,
+        ..layout(true)
+    }
+}
+
+fn langevin() -> Dynamics {
+    let all = integrators().into_iter();
+    all.filter(|(name, _)| *name == "Langevin")
+        .map(|(_, dynamics)| dynamics)
+        .next()
+        .unwrap_or_else(plain)
+}
+
+fn compare(
+    place: &mut Place<'_>,
+    (system, field): &(System, ForceField),
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    alike(place, system, field, Precision::Mixed, choice)?;
+    moves_alike(
+        place,
+        system,
+        field,
+        &plain(),
+        Precision::Mixed,
+        steps(place),
+        choice,
+    )?;
+    let half = steps(place) / 2;
+    continues(
+        place,
+        system,
+        field,
+        &langevin(),
+        Precision::Mixed,
+        [half, half / 3],
+        choice,
+    )
+}
+
+fn steps(place: &Place<'_>) -> u64 {
+    match place.extent {
+        Extent::Smallest => 8,
+        Extent::Small => 16,
+        Extent::Full => 40,
+    }
+}
+
+pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let cells = if place.extent == Extent::Full {
+        [8, 9, 10]
+    } else {
+        [4, 4, 4]
+    };
+    let (system, field) = melt_of(cells, true, Space::Box, 40)?;
+    let count = if place.extent == Extent::Smallest { 3 } else { 5 };
+    for choice in layouts().into_iter().take(count) {
+        moves_alike(
+            place,
+            &system,
+            &field,
+            &langevin(),
+            Precision::Mixed,
+            steps(place),
+            &choice,
+        )?;
+    }
+    Ok(())
+}
+
+/// Shorter than twice the radius, than the radius, and in one direction only.
+pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
+    for cells in [[2, 2, 3], [1, 1, 2], [1, 4, 3]] {
+        let of = melt_of(cells, true, Space::Box, 40)?;
+        let usual = usual(place);
+        compare(place, &of, &usual)?;
+        let elsewhere = Choice {
+            staged: Some(false),
+            ..usual
+        };
+        alike(place, &of.0, &of.1, Precision::Mixed, &elsewhere)?;
+    }
+    Ok(())
+}
+
+pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
+    for cells in [[4, 4, 4], [2, 3, 2], [1, 2, 1]] {
+        let of = melt_of(cells, false, Space::Triclinic, 40)?;
+        let usual = usual(place);
+        compare(place, &of, &usual)?;
+    }
+    Ok(())
+}
+
+/// Leaves out pairs inside the cells of the lattice: neighbours, and two particles with several partners.
+fn exclude(system: &mut System) -> Result<(), Wrong> {
+    let n = system.particles.len() as u32;
+    let pairs = (0..n / 4).map(|k| [4 * k, 4 * k + 1]);
+    let more = (0..n / 8).flat_map(|k| [[8 * k, 8 * k + 2], [8 * k, 8 * k + 3]]);
+    let rule = ExclusionRule::through(0).extra(pairs.chain(more));
+    system.exclusions = Exclusions::from_bonds(&Topology::default(), n as usize, &rule).map_err(wrong)?;
+    Ok(())
+}
+
+pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
+    for (cells, space) in [
+        ([4, 4, 4], Space::Box),
+        ([2, 2, 3], Space::Box),
+        ([2, 3, 2], Space::Triclinic),
+    ] {
+        let mut of = melt_of(cells, true, space, 40)?;
+        exclude(&mut of.0)?;
+        let choice = usual(place);
+        alike(place, &of.0, &of.1, Precision::Mixed, &choice)?;
+        // In longer runs of small cells another image of a partner becomes the nearest, sooner or later.
+        if cells == [4, 4, 4] {
+            moves_alike(
+                place,
+                &of.0,
+                &of.1,
+                &plain(),
+                Precision::Mixed,
+                steps(place),
+                &choice,
+            )?;
+        }
+        continues(place, &of.0, &of.1, &plain(), Precision::Mixed, [6, 1], &choice)?;
+    }
+    Ok(())
+}
+
+/// Lists with no room at first: the same bits as with enough.
+pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, field) = melt_of([4, 4, 4], false, Space::Box, 40)?;
+    let (d, s) = (plain(), settings(Precision::Mixed));
+    let (device, usual, steps) = (place.device, usual(place), 2 * steps(place));
+    let run = |capacity: Option<u32>, staged: bool| {
+        let choice = Choice {
+            capacity,
+            staged: Some(staged),
+            ..usual
+        };
+        let mut engine = CudaEngine::with_choice(device, &system, &field, &d, &s, &choice)?;
+        Backend::advance(&mut engine, steps, false)?;
+        let found = Backend::particles(&engine)?;
+        Ok::<_, EngineError>((found, engine.lists().builds))
+    };
+    let (expected, builds) = run(None, true)?;
+    place.expect("lists are made anew", &[builds > 2], &[true])?;
+    // Nothing fits, the first list does not, a later one does not.
+    for (capacity, staged) in [(1, true), (50, false), (58, true)] {
+        let (found, made) = run(Some(capacity), staged)?;
+        place.expect("lists", &[made], &[builds])?;
+        place.expect("positions", &found.positions, &expected.positions)?;
+        place.expect("velocities", &found.velocities, &expected.velocities)?;
+    }
+    Ok(())
+}
+
+/// A particle that flies through a quarter of the cell in a step is reported, and nothing hangs.
+pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (mut system, field) = melt_of([4, 4, 4], false, Space::Box, 10)?;
+    system.particles.velocities[77].x = 1e4;
+    let (d, s) = (plain(), settings(Precision::Mixed));
+    let usual = usual(place);
+    let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &usual)?;
+    let found = Backend::advance(&mut engine, 100, false);
+    let reported = match found {
+        Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,
+        _ => false,
+    };
+    place.expect("who is lost", &[reported], &[true])
+}
+
+/// Kernels that the checks of other systems do not use.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let mut all = Vec::new();
+    let mut add = |cells, space, noisy, excluding: bool, choice: Choice| {
+        if let Ok((mut system, field)) = melt_of(cells, true, space, 0) {
+            if excluding && exclude(&mut system).is_err() {
+                return;
+            }
+            let d = if noisy { langevin() } else { plain() };
+            all.extend(super::super::engine::small_module(
+                &system, &field, &d, 132, &choice,
+            ));
+        }
+    };
+    add([2, 2, 3], Space::Box, false, true, layout(true));
+    add([1, 2, 1], Space::Triclinic, true, true, layout(true));
+    add([4, 4, 4], Space::Triclinic, false, false, layout(true));
+    for choice in layouts() {
+        add([4, 4, 4], Space::Box, true, true, choice);
+    }
+    all
+}

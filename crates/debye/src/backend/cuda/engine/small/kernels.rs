@@ -1,0 +1,264 @@
+//! The kernels of small systems, what they share with the host, and their memory.
+
+use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
+use crate::expr::Vec3;
+use crate::system::Cell;
+
+use super::super::arrays::words;
+use super::super::terms::{Kind, Terms};
+use super::shape::Form;
+use crate::backend::Needs;
+
+/// What does not change during a launch; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallSetup {
+    whole: [f64; 6],
+    dt: f64,
+    seed: u64,
+    pub(super) target: u64,
+    unit: [f32; 6],
+    limit2: f32,
+    radius2: f32,
+    particles: u32,
+    pub(super) settle: u32,
+    reach: [i32; 3],
+    pub(super) capacity: u32,
+}
+
+/// The words that steer a run; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallControl {
+    pub(super) step: u64,
+    pub(super) parity: u32,
+    pub(super) stale: u32,
+    pub(super) overflow: u32,
+    pub(super) lost: u32,
+    pub(super) builds: u32,
+    pub(super) needed: u32,
+}
+
+/// Where everything lies in device memory; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallWorld {
+    control: u64,
+    meetings: u64,
+    pos: u64,
+    low: u64,
+    velocities: u64,
+    images: u64,
+    reference: u64,
+    lists: u64,
+    counts: u64,
+    forces: u64,
+    partial: u64,
+    excluded_starts: u64,
+    excluded: u64,
+    parameters: u64,
+    tables: u64,
+    kinds: u64,
+}
+crate::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
+
+/// Numbers of the simulation that the kernels need.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct SmallValues {
+    pub(in super::super) cell: Cell,
+    pub(in super::super) dt: f64,
+    pub(in super::super) seed: u64,
+    pub(in super::super) radius: f64,
+    pub(in super::super) buffer: f64,
+}
+
+impl SmallValues {
+    /// Whether a particle can be near several images of another.
+    pub(in super::super) fn images(&self) -> bool {
+        let h = self.cell.heights();
+        2.0 * self.radius > h.x.min(h.y).min(h.z)
+    }
+
+    /// Images to look at on either side: |s + n| h ≤ radius with |s| ≤ ½.
+    pub(in super::super) fn reach(&self) -> [i32; 3] {
+        let h = self.cell.heights().to_array();
+        h.map(|h| (self.radius / h + 0.5 + 1e-6).floor() as i32)
+    }
+
+    pub(super) fn setup(&self, particles: usize, capacity: u32) -> SmallSetup {
+        let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+            .map(|axis| self.cell.fractional(Vec3::from(axis)));
+        let [a, b, c] = self.cell.to_arrays();
+        let half = 0.5 * self.buffer;
+        SmallSetup {
+            whole: [x.x, y.x, y.y, z.x, z.y, z.z].map(|per| per * 2.0_f64.powi(64)),
+            dt: self.dt,
+            seed: self.seed,
+            target: 0,
+            unit: [a[0], b[0], b[1], c[0], c[1], c[2]].map(|length| (length / 2.0_f64.powi(32)) as f32),
+            limit2: (half * half * 0.9999) as f32,
+            radius2: (self.radius * self.radius) as f32,
+            particles: particles as u32,
+            settle: 0,
+            reach: self.reach(),
+            capacity,
+        }
+    }
+}
+
+/// What is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Variant {
+    pub(in super::super) form: Form,
+    pub(in super::super) images: bool,
+    pub(in super::super) triclinic: bool,
+    pub(in super::super) exclusions: bool,
+    /// Lists are kept in shared memory.
+    pub(in super::super) staged: bool,
+    /// Positions are read through the first cache.
+    pub(in super::super) cached: bool,
+}
+
+impl Variant {
+    /// Bytes of shared memory for lists.
+    pub(super) fn shared(&self, capacity: u32) -> u64 {
+        let lists = u64::from(self.form.rounds) * u64::from(self.form.threads / self.form.lanes);
+        4 * u64::from(self.staged) * lists * u64::from(capacity)
+    }
+
+    pub(in super::super) fn source(&self, terms: &Terms) -> ModuleSource {
+        // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
+        ModuleSource::new("small.cu", include_str!("../../kernels/small.cu"))
+            .define("PRECISION", 1)
+            .define("LANES", self.form.lanes)
+            .define("THREADS", self.form.threads)
+            .define("ROUNDS", self.form.rounds)
+            .define("IMAGES", u32::from(self.images))
+            .define("TRICLINIC", u32::from(self.triclinic))
+            .define("EXCLUSIONS", u32::from(self.exclusions))
+            .define("STAGED", u32::from(self.staged))
+            .define("CACHED", u32::from(self.cached))
+            .define("LANGEVIN", u32::from(terms.langevin))
+            .include("pair_terms.cuh", &terms.text)
+            .option("--prec-div=false")
+            .option("--prec-sqrt=false")
+    }
+}
+
+type OnWorld = Kernel<(Addresses<SmallWorld>, SmallSetup)>;
+
+/// The kernels of one variant.
+pub(super) struct Kernels {
+    pub(super) steps: OnWorld,
+    pub(super) evaluate: OnWorld,
+}
+
+impl Kernels {
+    pub(super) fn new(device: &Device, variant: &Variant, terms: &Terms) -> Result<Self, CudaError> {
+        let module = device.module(&variant.source(terms))?;
+        Ok(Self {
+            steps: module.kernel("debye_small_steps")?,
+            evaluate: module.kernel("debye_small_evaluate")?,
+        })
+    }
+}
+
+/// Threads of a block that evaluates; as in the kernel.
+pub(super) const EVALUATE: u32 = 256;
+
+/// The memory of a small system.
+pub(super) struct Arrays {
+    pub(super) control: Buffer<SmallControl>,
+    pub(super) meetings: Buffer<u64>,
+    pub(super) pos: Buffer<u32>,
+    pub(super) low: Buffer<u32>,
+    pub(super) velocities: Buffer<f64>,
+    pub(super) images: Buffer<i32>,
+    pub(super) reference: Buffer<u32>,
+    pub(super) lists: Buffer<u32>,
+    counts: Buffer<u32>,
+    pub(super) forces: Buffer<f64>,
+    pub(super) partial: Buffer<f64>,
+    excluded_starts: Buffer<u32>,
+    excluded: Buffer<u32>,
+    parameters: Buffer<u32>,
+    tables: Buffer<u32>,
+    kinds: Buffer<Kind>,
+}
+
+/// The device memory that [`Arrays`] will take.
+pub(super) fn needs(form: &Form, terms: &Terms, excluded: [&[u32]; 2], capacity: u32) -> Needs {
+    let n = terms.kind_of.len();
+    let excluded = size_of_val(excluded[0]) + size_of_val(excluded[1]);
+    let parameters = 4 * (terms.parameters.len() + terms.tables.len())
+        + size_of::<Kind>() * terms.kinds.len()
+        + excluded
+        + size_of::<SmallControl>()
+        + 2 * 8;
+    Needs(vec![
+        // Two halves of positions, lower halves, velocities, images; the list's positions; forces.
+        ("particles", n * (2 * 16 + 12 + 24 + 12 + 16 + 24)),
+        ("lists", 4 * n * (capacity as usize + 1)),
+        ("sums", 8 * evaluating_blocks(n, form) * (terms.count + 13)),
+        ("parameters", parameters),
+    ])
+}
+
+fn evaluating_blocks(particles: usize, form: &Form) -> usize {
+    (particles * form.lanes as usize).div_ceil(EVALUATE as usize)
+}
+
+impl Arrays {
+    pub(super) fn new(
+        device: &Device,
+        form: &Form,
+        terms: &Terms,
+        [starts, partners]: [&[u32]; 2],
+        capacity: u32,
+    ) -> Result<Self, CudaError> {
+        let n = terms.kind_of.len();
+        let blocks = evaluating_blocks(n, form);
+        Ok(Self {
+            control: device.zeros(1)?,
+            meetings: device.zeros(2)?,
+            pos: device.zeros(8 * n)?,
+            low: device.zeros(3 * n)?,
+            velocities: device.zeros(3 * n)?,
+            images: device.zeros(3 * n)?,
+            reference: device.zeros(4 * n)?,
+            lists: device.allocate(n * capacity as usize)?,
+            counts: device.zeros(n)?,
+            forces: device.zeros(3 * n)?,
+            partial: device.zeros(blocks * (terms.count + 13))?,
+            excluded_starts: device.upload(starts)?,
+            excluded: device.upload(partners)?,
+            parameters: device.upload(&words(&terms.parameters, false))?,
+            tables: device.upload(&words(&terms.tables, false))?,
+            kinds: device.upload(&terms.kinds)?,
+        })
+    }
+
+    /// Where everything lies.
+    pub(super) fn world(&self) -> Bundle<SmallWorld> {
+        let mut at = Binder::default();
+        let world = SmallWorld {
+            control: at.address(&self.control),
+            meetings: at.address(&self.meetings),
+            pos: at.address(&self.pos),
+            low: at.address(&self.low),
+            velocities: at.address(&self.velocities),
+            images: at.address(&self.images),
+            reference: at.address(&self.reference),
+            lists: at.address(&self.lists),
+            counts: at.address(&self.counts),
+            forces: at.address(&self.forces),
+            partial: at.address(&self.partial),
+            excluded_starts: at.address(&self.excluded_starts),
+            excluded: at.address(&self.excluded),
+            parameters: at.address(&self.parameters),
+            tables: at.address(&self.tables),
+            kinds: at.address(&self.kinds),
+        };
+        at.bundle(world)
+    }
+}
