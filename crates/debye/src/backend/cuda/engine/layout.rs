@@ -118,7 +118,11 @@ impl Layout {
         self.blocks = more(self.blocks, needed[0]);
         self.near = more(self.near, needed[2]).next_multiple_of(WARP);
         self.stage = more(self.stage, needed[3]).next_multiple_of(WARP);
-        self.groups = more(self.groups, needed[4]).min(self.stage / WARP);
+        // Few more: these decide how many blocks share a multiprocessor.
+        if needed[4] as usize > self.groups {
+            self.groups = needed[4] as usize + 2;
+        }
+        self.groups = self.groups.min(self.stage / WARP);
         self.rows = more(self.rows, needed[5]);
         self.wrap |= needed[6] > 0;
         self.checked()
