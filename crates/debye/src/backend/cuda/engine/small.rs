@@ -9,7 +9,7 @@ use crate::expr::Vec3;
 use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::{Cell, Particles, System};
 
-use super::choice::Choice;
+use super::choice::{Choice, MOST};
 use super::skeleton::Skeleton;
 use super::state::{State, fraction};
 use super::terms::Terms;
@@ -84,6 +84,11 @@ impl Small {
             )));
         }
         let n = system.particles.len();
+        if values.images() && n > MOST {
+            return Err(unsupported(format!(
+                "{n} particles in a cell shorter than twice the radius of the lists (at most {MOST})"
+            )));
+        }
         let capacity = choice
             .capacity
             .unwrap_or_else(|| first_capacity(n, &values))
