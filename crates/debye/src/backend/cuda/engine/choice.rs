@@ -4,8 +4,8 @@ use crate::system::Cell;
 
 /// Up to so many particles a small system's kernel is the faster one.
 const SMALL: usize = 12_000;
-/// The most particles a small system's lists can name.
-const MOST: usize = 65_535;
+/// The most particles that lists with images can name.
+pub(super) const MOST: usize = 65_535;
 
 /// What to override; all by rule if nothing is set. For tests and measurements.
 #[doc(hidden)]

@@ -13,7 +13,7 @@ use crate::integrate::{Dynamics, Thermostat};
 use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::{Particles, System};
 
-use super::choice::Choice;
+use super::choice::{Choice, MOST};
 use super::resident::{Change, Sums};
 use super::rules;
 use super::skeleton::Skeleton;
@@ -133,6 +133,12 @@ impl Small {
             return Err(unsupported(format!(
                 "lists whose radius ({:.4}) is that many cells long (at most {MOST_IMAGES})",
                 values.radius
+            )));
+        }
+        let n = system.particles.len();
+        if values.images() && n > MOST {
+            return Err(unsupported(format!(
+                "{n} particles in a cell shorter than twice the radius of the lists (at most {MOST})"
             )));
         }
         let capacity = capacity(system, &values, choice);
