@@ -387,7 +387,7 @@ impl Bench {
         if let Some(steps) = profiled {
             engine.advance(steps, false)?;
         }
-        // Counts of the steps that were timed, and the kernels of those that came after.
+        // Counts of the steps so far, and the kernels of those that come after.
         let device_use = before.map(|before| {
             let profile = engine.device_use().and_then(|after| after.profile);
             DeviceLine::new(&DeviceUse { profile, ..before })
