@@ -26,7 +26,7 @@ pub(super) struct Setup {
     remove_every: u32,
     scale_every: u32,
     baths: u32,
-    unused: u32,
+    pub(super) links: u32,
 }
 crate::cuda_struct!(Setup, Control, World);
 
@@ -255,6 +255,6 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         remove_every: rules.remove_every,
         scale_every: rules.scale_every,
         baths: rules.baths.len() as u32,
-        unused: 0,
+        links: 0,
     }
 }

@@ -489,29 +489,35 @@ impl Resident {
         self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
     }
 
-    fn queue_bonded(&self, s: &Stream) -> Result<(), CudaError> {
+    /// Bonded terms before all steps (0), those without sums (1) or those with (2).
+    fn queue_bonded(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
         let Some(bonded) = &self.bonded else {
             return Ok(());
         };
+        let mut setup = self.setup;
+        setup.links = links;
         // Links name their particles by number: each position is counted once.
         self.watch.around(
             s,
             "bonded",
             1,
             |n| (28.0 + 8.0 + 24.0) * n.slots,
-            || bonded.queue(s, &self.world, self.setup),
+            || bonded.queue(s, &self.world, setup),
         )
     }
 
     fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
-        self.queue_bonded(s)?;
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
-        if self.rules.baths.is_empty() {
+        let (plain, split) = (self.rules.baths.is_empty(), k.split.is_some());
+        if plain {
+            self.queue_bonded(s, u32::from(split))?;
             // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
             let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
             self.launch(s, &k.step, shape, bytes)?;
         }
         if let Some([pull, moves]) = &k.split {
+            // What came before may have been the step before.
+            self.queue_bonded(s, if plain { 2 } else { 0 })?;
             let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
             self.launch(s, pull, shape, bytes)?;
             let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
@@ -676,9 +682,7 @@ impl Resident {
             let kernels = self.case().downhill(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
-                if let Some(bonded) = &self.bonded {
-                    bonded.queue(&stream, &self.world, self.setup)?;
-                }
+                self.queue_bonded(&stream, 0)?;
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
             }

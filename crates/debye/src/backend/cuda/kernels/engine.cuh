@@ -47,7 +47,7 @@ struct Setup {
     u32 open;     // a bit for every axis that ends
     u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
     u32 baths;    // thermostats that scale velocities
-    u32 unused;
+    u32 links;    // when bonded terms are due: 0 always, 1 before steps without sums, 2 before those with
 };
 
 // Words in device memory that steer a run. Kernels read them first and may return at once.
@@ -218,15 +218,19 @@ template <class R> __device__ __forceinline__ void nearest(R& x, R& y, R& z, con
 #endif
 }
 
+// A product that is rounded by itself: fused into what comes after, the same place would differ from thread to thread.
+__device__ __forceinline__ f32 product(f32 a, f32 b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+
 // A difference in units of the upper halves as a length.
 __device__ __forceinline__ Place length_of(i32 x, i32 y, i32 z, const Setup& f)
 {
     const f32* unit = f.frame.unit;
 #if TRICLINIC
     const f32 a = f32(x), b = f32(y), c = f32(z);
-    return {a * unit[0] + b * unit[3] + c * unit[4], b * unit[1] + c * unit[5], c * unit[2]};
+    return {a * unit[0] + b * unit[3] + c * unit[4], b * unit[1] + c * unit[5], product(c, unit[2])};
 #else
-    return {f32(x) * unit[0], f32(y) * unit[1], f32(z) * unit[2]};
+    return {product(f32(x), unit[0]), product(f32(y), unit[1]), product(f32(z), unit[2])};
 #endif
 }
 

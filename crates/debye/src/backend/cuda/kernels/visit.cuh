@@ -22,9 +22,9 @@ __device__ __forceinline__ Spot spot_of(const Box& box, uint4 p, const u32* low,
         s[k] = part * f64(i64((u64(upper[k] - box.middle[k]) << 32) | low[u64(k) * f.slots + slot]));
     }
 #if TRICLINIC
-    return {s[0] * cell[0] + s[1] * cell[3] + s[2] * cell[4], s[1] * cell[1] + s[2] * cell[5], s[2] * cell[2], p.w};
+    return {s[0] * cell[0] + s[1] * cell[3] + s[2] * cell[4], s[1] * cell[1] + s[2] * cell[5], product(s[2], cell[2]), p.w};
 #else
-    return {s[0] * cell[0], s[1] * cell[1], s[2] * cell[2], p.w};
+    return {product(s[0], cell[0]), product(s[1], cell[1]), product(s[2], cell[2]), p.w};
 #endif
 #else
     (void)low;

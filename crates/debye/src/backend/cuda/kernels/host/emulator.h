@@ -337,6 +337,7 @@ inline long long __double2ll_rn(double x) { return std::llrint(x); }
 inline long long __float2ll_rn(float x) { return std::llrint(x); }
 inline int __float2int_rn(float x) { return int(std::lrint(x)); }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsqrt_rn(double x) { return std::sqrt(x); }
