@@ -119,9 +119,16 @@ pub(super) struct Kernels {
     pub(super) lists: OnWorld,
     pub(super) commit: OnWorld,
     pub(super) step: OnWorld,
-    /// Forces and sums, then motion: steps that need sums.
-    pub(super) split: Option<[OnWorld; 2]>,
+    /// Steps that need sums.
+    pub(super) split: Option<Split>,
     pub(super) evaluate: OnWorld,
+}
+
+/// Forces and sums, also with the virial for a barostat, then motion.
+pub(super) struct Split {
+    pub(super) pull: OnWorld,
+    pub(super) pull_virial: Option<OnWorld>,
+    pub(super) moves: OnWorld,
 }
 
 /// What kernels are compiled for.
@@ -209,7 +216,12 @@ impl Kernels {
     pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
         let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
         let split = if case.rules.split() {
-            Some([step.kernel("debye_pull")?, step.kernel("debye_move")?])
+            let moving = case.rules.scale_every > 0;
+            Some(Split {
+                pull: step.kernel("debye_pull")?,
+                pull_virial: moving.then(|| step.kernel("debye_pull_virial")).transpose()?,
+                moves: step.kernel("debye_move")?,
+            })
         } else {
             None
         };
@@ -230,8 +242,14 @@ impl Kernels {
         kernels
             .lists
             .resident_blocks(threads, case.layout.list_shared())?;
-        let pulls = kernels.split.as_ref().map(|[pull, _]| pull);
-        for kernel in [&kernels.step, &kernels.evaluate].into_iter().chain(pulls) {
+        let pulls = kernels
+            .split
+            .iter()
+            .flat_map(|s| [Some(&s.pull), s.pull_virial.as_ref()]);
+        for kernel in [&kernels.step, &kernels.evaluate]
+            .into_iter()
+            .chain(pulls.flatten())
+        {
             kernel.resident_blocks(threads, case.step_shared())?;
         }
         Ok(kernels)

@@ -149,7 +149,7 @@ impl Resident {
         self.last = Control {
             stale: 1,
             blocks: n.div_ceil(BLOCK) as u32,
-            split: u32::from(self.rules.needs_sums(0)),
+            split: self.rules.needs_of(0),
             ..Control::default()
         };
         Ok(self.write_control()?)
@@ -277,9 +277,10 @@ impl Resident {
             if self.last.stale != 0 {
                 self.queue_rebuild(&stream)?;
             }
-            for _ in 0..left.min(AT_ONCE) {
+            let count = left.min(AT_ONCE) as u32;
+            for number in 0..count {
                 self.watch.step();
-                self.queue_step(&stream)?;
+                self.queue_step(&stream, number, count)?;
             }
             let began = Instant::now();
             stream.synchronise()?;
@@ -444,7 +445,7 @@ impl Resident {
         let before = self.watch.recording();
         let graph = stream.capture(|s| {
             self.queue_rebuild(s)?;
-            (0..steps).try_for_each(|_| self.queue_step(s))
+            (0..steps).try_for_each(|number| self.queue_step(s, number, steps))
         })?;
         let launches = self.watch.recorded(before);
         Ok(Counted { graph, launches })
@@ -506,24 +507,34 @@ impl Resident {
         )
     }
 
-    fn queue_step(&self, s: &Stream) -> Result<(), CudaError> {
+    /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
+    /// that need sums. Each returns at once if it is not due.
+    fn queue_step(&self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
-        let (plain, split) = (self.rules.baths.is_empty(), k.split.is_some());
+        let plain = self.rules.baths.is_empty();
         if plain {
-            self.queue_bonded(s, u32::from(split))?;
+            self.queue_bonded(s, u32::from(k.split.is_some()))?;
             // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
             let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
             self.launch(s, &k.step, shape, bytes)?;
         }
-        if let Some([pull, moves]) = &k.split {
-            // What came before may have been the step before.
-            self.queue_bonded(s, if plain { 2 } else { 0 })?;
-            let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
-            self.launch(s, pull, shape, bytes)?;
-            let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
-            self.launch(s, moves, self.blocks(0), bytes)?;
+        let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
+        match &k.split {
+            Some(split) if due => {
+                // What came before may have been the step before.
+                self.queue_bonded(s, if plain { 2 } else { 0 })?;
+                let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+                if !plain || self.rules.remove_every > 0 {
+                    self.launch(s, &split.pull, shape, bytes)?;
+                }
+                if let Some(pull) = &split.pull_virial {
+                    self.launch(s, pull, shape, bytes)?;
+                }
+                let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
+                self.launch(s, &split.moves, self.blocks(0), bytes)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// A thread for every slot, with so much shared memory.
@@ -666,7 +677,7 @@ impl Resident {
     pub(super) fn set_step(&mut self, step: u64) -> Result<(), CudaError> {
         self.read_control()?;
         (self.last.step, self.last.target) = (step, step);
-        self.last.split = u32::from(self.rules.needs_sums(step));
+        self.last.split = self.rules.needs_of(step);
         self.write_control()
     }
 

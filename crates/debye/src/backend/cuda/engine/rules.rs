@@ -177,9 +177,23 @@ impl Rules {
         !self.baths.is_empty() || self.remove_every > 0 || self.scale_every > 0
     }
 
-    /// Whether a step does.
-    pub(super) fn needs_sums(&self, step: u64) -> bool {
+    /// What a step needs besides forces and motion: `Control::split` of the kernels.
+    pub(super) fn needs_of(&self, step: u64) -> u32 {
         let every = |steps: u32| steps > 0 && step.is_multiple_of(u64::from(steps));
-        !self.baths.is_empty() || every(self.remove_every) && step != 0 || every(self.scale_every)
+        let scales = every(self.scale_every);
+        let sums = scales || !self.baths.is_empty() || every(self.remove_every) && step != 0;
+        u32::from(sums) | u32::from(scales) << 1
+    }
+
+    /// How many steps are queued for each that needs sums: one where all do. A kernel that is not due costs little,
+    /// but not nothing, and so does a step that must wait for one.
+    pub(super) fn spacing(&self) -> u32 {
+        let every = [self.remove_every, self.scale_every]
+            .into_iter()
+            .filter(|&n| n > 0);
+        match every.min() {
+            Some(steps) if self.baths.is_empty() => (2.0 * f64::from(steps)).sqrt().ceil() as u32,
+            _ => 1,
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Resident {
             blocks: read.head[0],
             builds: read.head[1],
             held: read.head[2],
-            split: u32::from(resident.rules.needs_sums(read.step)),
+            split: resident.rules.needs_of(read.step),
             ..Control::default()
         };
         // The list is that of the cell it was made in.

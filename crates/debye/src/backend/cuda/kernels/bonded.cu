@@ -207,10 +207,11 @@ KERNEL_RESIDENT(debye_bonded, BLOCK, 2, World w, Links l, Setup f)
 {
     SHARED(f64, warps, BLOCK_WARPS);
     const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || (f.links != 0 && (f.links == 2) != now.split)) return;
+    if (now.idle || blockIdx.x >= now.blocks || (now.split & SUMMED) ||
+        (f.links != 0 && (f.links == 2) != (now.split != 0))) return;
     follow(w, f);
     // A barostat needs the virial.
-    if (MOVING && now.split && now.step % f.scale_every == 0) all_links<true>(w, l, f, now.parity, now.side, warps);
+    if (MOVING && (now.split & SCALES)) all_links<true>(w, l, f, now.parity, now.side, warps);
     else all_links<false>(w, l, f, now.parity, now.side, warps);
 }
 

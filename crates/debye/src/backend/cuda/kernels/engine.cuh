@@ -50,6 +50,9 @@ struct Setup {
     u32 links;    // when bonded terms are due: 0 always, 1 before steps without sums, 2 before those with
 };
 
+// Sums over all particles; a change of the cell; sums that are there, so that particles may move.
+enum : u32 { SUMS = 1, SCALES = 2, SUMMED = 4 };
+
 // Words in device memory that steer a run. Kernels read them first and may return at once.
 struct Control {
     u64 step;      // steps done
@@ -60,7 +63,7 @@ struct Control {
     u32 overflow;  // a list did not fit: nothing more happens until the host has made room
     u32 lost;      // 1 + a particle that is nowhere
     u32 blocks;    // blocks in use
-    u32 split;     // the next step needs sums over all particles
+    u32 split;     // what the next step needs besides forces and motion: SUMS, SCALES; and whether it has them
     u32 torn;      // the cell cannot be followed
     u32 moved;     // someone moved too far in this step
     u32 finished;  // blocks of this step that are done

@@ -17,7 +17,7 @@ struct Fire {
 KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
-    SHARED(f64, warps, BLOCK_WARPS);
+    SHARED(f64, warps, 3 * BLOCK_WARPS);
     SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks) return;
@@ -39,18 +39,15 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
         if (!(products[2] < 1e300)) atomicMax(&w.control->lost, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
-    for (u32 k = 0; k < 3; ++k) {
-        const f64 sum = block_sum(products[k], warps);
-        if (threadIdx.x == 0) publish(w.partial + u64(blockIdx.x) * 3 + k, sum);
-    }
+    publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
     __syncthreads();
     if (!last[0]) return;
-    f64 sums[3];
-    add_blocks(sums, w.partial, 3, now.blocks, warps);
+    add_blocks<3>(warps, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
+    const f64 sums[3] = {warps[0], warps[1], warps[2]};
     Fire& fire = *w.fire;
     if (__longlong_as_double(i64(atomicMax(&fire.largest, u64(0)))) <= fire.tolerance) {
         store_relaxed(&w.control->target, now.step);

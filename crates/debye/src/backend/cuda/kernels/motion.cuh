@@ -15,7 +15,8 @@
 struct Steering {
     u64 step;
     u32 parity, side, blocks;
-    bool split, idle;
+    u32 split; // see Control
+    bool idle;
 };
 
 __device__ __forceinline__ Steering steering(const World& w)
@@ -27,16 +28,16 @@ __device__ __forceinline__ Steering steering(const World& w)
             u32(halves),
             u32(halves >> 32),
             u32(lost_and_blocks >> 32),
-            u32(split_and_torn) != 0,
+            u32(split_and_torn),
             held != 0 || u32(lost_and_blocks) != 0 || split_and_torn >> 32 != 0 || step >= STEERING(words + 1)};
 }
 
-// Whether a step needs sums over all particles before it can move them, or after.
-__device__ __forceinline__ bool needs_sums(u64 step, const Setup& f)
+// What a step needs besides forces and motion: the bits of Control::split.
+__device__ __forceinline__ u32 needs_of(u64 step, const Setup& f)
 {
     const bool removes = f.remove_every != 0 && step != 0 && step % f.remove_every == 0;
     const bool scales = f.scale_every != 0 && step % f.scale_every == 0;
-    return f.baths != 0 || removes || scales;
+    return (f.baths != 0 || removes || scales ? SUMS : 0u) | (scales ? SCALES : 0u);
 }
 
 // Whether this is the last block of the kernel to arrive here: then it sees what all others wrote. One thread calls it,
@@ -169,8 +170,8 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     // Only now, so that every block has done this step and the positions before it are all in the other half.
     const u32 nowhere = atomicExch(&w.control->nowhere, 0u);
     if (nowhere != 0) store_relaxed(words + 4, u64(now.blocks) << 32 | nowhere);
-    if (f.baths == 0 && (f.remove_every != 0 || f.scale_every != 0)) {
+    if (f.baths != 0 || f.remove_every != 0 || f.scale_every != 0) {
         const u32 torn = w.control->torn;
-        store_relaxed(words + 5, u64(torn) << 32 | u64(needs_sums(now.step + 1, f)));
+        store_relaxed(words + 5, u64(torn) << 32 | needs_of(now.step + 1, f));
     }
 }

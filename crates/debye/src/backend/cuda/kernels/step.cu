@@ -12,11 +12,13 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split)) return;
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     Pull p;
     pull<false>(p, shared, w, f, now.parity, now.side);
+    // Once more: what moves particles need not be kept in registers while pairs are computed.
+    follow(w, f);
     if (p.own.w != NOBODY) {
         const Kind kind = w.kinds[p.own.w];
         speed v[3];
@@ -38,80 +40,89 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
 }
 
 #if SPLIT
-// Numbers of a block for the sums of `debye_pull`: for every group Σ m v² and Σ m v, then the virial.
-constexpr u32 PULL_WIDTH = 4 * GROUPS_OF + 3;
-
-// Forces, and the sums that decide what happens to the velocities.
-KERNEL_RESIDENT(debye_pull, BLOCK, 2, World w, Setup f)
+// Forces, and the sums that decide what happens to the velocities: for every group Σ m v² and Σ m v, then the virial.
+template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World& w, Setup& f, const Steering& now, Spot* shared)
 {
-    DYNAMIC_SHARED(Spot, shared);
-    SHARED(f64, warps, BLOCK_WARPS);
+    constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
+    SHARED(f64, warps, N * BLOCK_WARPS);
     SHARED(u32, last, 1);
-    const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || !now.split) return;
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
-    const bool scales = f.scale_every != 0 && now.step % f.scale_every == 0;
     Pull p;
-    if (MOVING && scales) pull<true>(p, shared, w, f, now.parity, now.side);
-    else pull<false>(p, shared, w, f, now.parity, now.side);
-    f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
-    u32 group = 0;
+    pull<VIRIAL>(p, shared, w, f, now.parity, now.side);
+    follow(w, f);
+    f64 x[N] = {};
     if (p.own.w != NOBODY) {
         const Kind kind = w.kinds[p.own.w];
-        speed kept[3];
-        read_velocity(kept, w, f, now.side, slot);
-        kick(kept, p.force, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
-        mass = kind.mass;
-        group = kind.group;
-        for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = kept[axis];
-            w.forces[axis * slots + slot] = p.force[axis];
+        speed v[3];
+        read_velocity(v, w, f, now.side, slot);
+        kick(v, p.force, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
+        const f64 u[3] = {v[0], v[1], v[2]};
+#pragma unroll
+        for (u32 g = 0; g < GROUPS_OF; ++g) {
+            const f64 m = kind.group == g ? kind.mass : 0.0;
+            x[4 * g] = m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+            for (u32 k = 0; k < 3; ++k) x[4 * g + 1 + k] = m * u[k];
+        }
+#pragma unroll
+        for (u32 k = 0; k < 3; ++k) {
+            w.forces[u64(k) * slots + slot] = p.force[k];
+            if (VIRIAL) {
+                x[N - 3 + k] = -f64(p.sums.virial[k]);
+#if BONDED && MOVING
+                x[N - 3 + k] += w.bonded[u64(3 + k) * slots + slot];
+#endif
+            }
         }
     }
-    f64* to = w.partial + u64(blockIdx.x) * PULL_WIDTH;
-    auto write = [&](u32 k, f64 x) {
-        const f64 sum = block_sum(x, warps);
-        if (threadIdx.x == 0) publish(to + k, sum);
-    };
-    for (u32 g = 0; g < GROUPS_OF; ++g) {
-        const f64 m = group == g ? mass : 0.0;
-        write(4 * g, m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
-        for (u32 k = 0; k < 3; ++k) write(4 * g + 1 + k, m * v[k]);
-    }
-    for (u32 k = 0; k < 3 && scales; ++k) {
-        f64 virial = p.own.w != NOBODY ? -f64(p.sums.virial[k]) : 0.0;
-#if BONDED && MOVING
-        if (p.own.w != NOBODY) virial += w.bonded[u64(3 + k) * slots + slot];
-#endif
-        write(4 * GROUPS_OF + k, virial);
-    }
+    publish_sums(w.partial + u64(blockIdx.x) * N, x, warps);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
     __syncthreads();
     if (!last[0]) return;
-    f64 sums[4 * GROUPS_OF], virial[3];
-    add_blocks(sums, w.partial, PULL_WIDTH, now.blocks, warps);
-    if (scales) add_blocks(virial, w.partial + 4 * GROUPS_OF, PULL_WIDTH, now.blocks, warps);
+    add_blocks<N>(warps, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
-    for (u32 k = 0; k < 3 && scales; ++k) w.control->virial[k] = virial[k];
+    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = warps[N - 3 + k];
     w.control->farthest = 0;
-    change_velocities(w, f, now.step, sums);
+    change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
+    const u32 torn = w.control->torn;
+    store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
 }
 
-// Motion after `debye_pull`, and what changes the cell.
-KERNEL(debye_move, BLOCK, World w, Setup f)
+KERNEL_RESIDENT(debye_pull, BLOCK, RESIDENT, World w, Setup f)
 {
-    SHARED(f64, warps, BLOCK_WARPS);
+    DYNAMIC_SHARED(Spot, shared);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || now.split != SUMS) return;
+    pull_and_sum<false>(w, f, now, shared);
+}
+
+#if MOVING
+// The same with the virial, before the cell changes.
+KERNEL_RESIDENT(debye_pull_virial, BLOCK, 2, World w, Setup f)
+{
+    DYNAMIC_SHARED(Spot, shared);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || now.split != (SUMS | SCALES)) return;
+    pull_and_sum<true>(w, f, now, shared);
+}
+#endif
+
+// Motion when the sums are there, and what changes the cell.
+KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
+{
     SHARED(u32, last, 1);
     const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || !now.split) return;
+    if (now.idle || blockIdx.x >= now.blocks || !(now.split & SUMMED)) return;
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
-    const bool scales = f.scale_every != 0 && now.step % f.scale_every == 0;
     const uint4 own = half_of(w.pos, now.parity, slots)[slot];
+#if MOVING
+    SHARED(f64, warps, 3 * BLOCK_WARPS);
+    const bool scales = now.split & SCALES;
     f64 kinetic[3] = {0.0, 0.0, 0.0};
+#endif
     f32 way2 = 0.0f;
     if (own.w != NOBODY) {
         const Kind kind = w.kinds[own.w];
@@ -124,24 +135,18 @@ KERNEL(debye_move, BLOCK, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
         way2 = move(w, f, now, slot, own, kind, v);
+#if MOVING
         for (u32 k = 0; k < 3; ++k) kinetic[k] = kind.mass * f64(v[k]) * f64(v[k]);
+#endif
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
         half_of(w.pos, now.parity ^ 1, slots)[slot] = own;
     }
 #if MOVING
-    f64* to = w.partial + u64(blockIdx.x) * 3;
     if (scales) {
         atomicMax(&w.control->farthest, __float_as_uint(way2));
-        for (u32 k = 0; k < 3; ++k) {
-            const f64 sum = block_sum(kinetic[k], warps);
-            if (threadIdx.x == 0) publish(to + k, sum);
-        }
+        publish_sums(w.partial + u64(blockIdx.x) * 3, kinetic, warps);
     }
-#else
-    (void)kinetic;
-    (void)scales;
-    (void)warps;
 #endif
     __threadfence();
     __syncthreads();
@@ -149,11 +154,11 @@ KERNEL(debye_move, BLOCK, World w, Setup f)
     __syncthreads();
     if (!last[0]) return;
 #if MOVING
-    f64 sums[3];
-    if (scales) add_blocks(sums, w.partial, 3, now.blocks, warps);
+    if (scales) add_blocks<3>(warps, w.partial, now.blocks);
     if (threadIdx.x == 0) {
         for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
-        if (scales) change_cell(w, f, now.step, sums);
+        const f64 dt = f.dt * f.scale_every;
+        if (scales) change_cell(w.frame, w.rules, w.control, dt, f.seed, f.radius, f.cutoff, now.step, warps);
     }
 #endif
     if (threadIdx.x == 0) next_step(w, f, now);

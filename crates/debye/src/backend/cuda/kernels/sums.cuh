@@ -46,14 +46,35 @@ __device__ __forceinline__ f64 published(const f64* from)
     return __longlong_as_double(i64(load_relaxed(reinterpret_cast<const u64*>(from))));
 }
 
-// Adds what all blocks wrote, in one order, to thread 0 of the last block. All its threads call it.
-template <u32 WIDTH> __device__ inline void add_blocks(f64 (&to)[WIDTH], const f64* partial, u32 width, u32 blocks, f64* shared)
+// Publishes sums over a block, in one order. `shared` has room for N × BLOCK_WARPS. All threads call it.
+template <u32 N> __device__ __forceinline__ void publish_sums(f64* to, f64 (&x)[N], f64* shared)
 {
-    for (u32 k = 0; k < WIDTH; ++k) {
-        f64 x = 0.0;
-        for (u32 b = threadIdx.x; b < blocks; b += BLOCK) x += published(partial + u64(b) * width + k);
-        to[k] = block_sum(x, shared);
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        for (u32 step = WARP / 2; step > 0; step /= 2) x[k] += __shfl_down_sync(ALL_LANES, x[k], step);
+        if (lane_of(threadIdx.x) == 0) shared[k * BLOCK_WARPS + warp_of(threadIdx.x)] = x[k];
     }
+    __syncthreads();
+    if (threadIdx.x < N) {
+        f64 sum = 0.0;
+        for (u32 k = 0; k < BLOCK_WARPS; ++k) sum += shared[threadIdx.x * BLOCK_WARPS + k];
+        publish(to + threadIdx.x, sum);
+    }
+}
+
+// Adds what all blocks published, N numbers each, in one order, into shared memory. A warp takes a number, so that its loads
+// are under way together. All threads of the last block call it.
+template <u32 N> __device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 blocks)
+{
+    __syncthreads();
+    for (u32 k = warp_of(threadIdx.x); k < N; k += BLOCK_WARPS) {
+        f64 x = 0.0;
+#pragma unroll 8
+        for (u32 b = lane_of(threadIdx.x); b < blocks; b += WARP) x += published(partial + u64(b) * N + k);
+        for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
+        if (lane_of(threadIdx.x) == 0) shared[k] = x;
+    }
+    __syncthreads();
 }
 
 __device__ __forceinline__ f64 bath_mass(const Bath& b, u32 k) { return (k == 0 ? b.freedom : 1.0) * b.kt * b.time * b.time; }
@@ -97,15 +118,19 @@ __device__ inline f64 rescale(Bath& b, f64 kinetic, f64 dt, u64 step, u64 seed)
 }
 
 // What ends a step and begins the next one, from Σ m v² and Σ m v of every group. One thread.
-__device__ inline void change_velocities(const World& w, const Setup& f, u64 step, const f64 (&sums)[4 * GROUPS_OF])
+//
+// Called, not put in place, and given numbers instead of structures: what one thread does once must take no registers and no
+// stack from all others.
+__device__ __noinline__ void change_velocities(const Rules* rules, Bath* baths, Group* groups, f64 dt, u64 seed, u32 remove_every,
+                                               u64 step, const f64* sums)
 {
-    const Rules& r = *w.rules;
-    const bool removes = f.remove_every != 0 && step != 0 && step % f.remove_every == 0;
+    const Rules& r = *rules;
+    const bool removes = remove_every != 0 && step != 0 && step % remove_every == 0;
     f64 factor[GROUPS_OF], common[3] = {0.0, 0.0, 0.0};
     auto kinetic = [&](u32 g) { return 0.5 * sums[4 * g]; };
     auto thermostat = [&](u32 g, f64 energy) {
-        Bath& b = w.baths[g];
-        return b.kind == NOSE_HOOVER ? half_chain(b, energy, f.dt) : rescale(b, energy, f.dt, step, f.seed);
+        Bath& b = baths[g];
+        return b.kind == NOSE_HOOVER ? half_chain(b, energy, dt) : rescale(b, energy, dt, step, seed);
     };
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         // Leapfrog scales after the kick, which is later than the removal of momentum.
@@ -121,15 +146,15 @@ __device__ inline void change_velocities(const World& w, const Setup& f, u64 ste
     }
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         f64 again = 1.0;
-        if (g < r.baths && (r.leapfrog || w.baths[g].kind == NOSE_HOOVER)) {
+        if (g < r.baths && (r.leapfrog || baths[g].kind == NOSE_HOOVER)) {
             f64 energy = factor[g] * factor[g] * kinetic(g);
             for (u32 k = 0; k < 3; ++k) {
                 energy += common[k] * (0.5 * r.mass[g] * common[k] - factor[g] * sums[4 * g + 1 + k]);
             }
             again = thermostat(g, energy);
         }
-        w.groups[g].factor = factor[g] * again;
-        for (u32 k = 0; k < 3; ++k) w.groups[g].shift[k] = again * common[k];
+        groups[g].factor = factor[g] * again;
+        for (u32 k = 0; k < 3; ++k) groups[g].shift[k] = again * common[k];
     }
 }
 
@@ -151,15 +176,17 @@ __device__ inline void derive(Frame& frame)
 }
 
 // Changes the cell between drift and forces: virial of the step's beginning, Σ m v² of its middle. One thread.
-__device__ inline void change_cell(const World& w, const Setup& f, u64 step, const f64 (&kinetic)[3])
+__device__ __noinline__ void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 seed, f64 radius, f64 cutoff, u64 step,
+                                         const f64* kinetic)
 {
-    const Rules& r = *w.rules;
-    Control* c = w.control;
-    Frame frame = f.frame;
-    const f64 volume = frame.cell[0] * frame.cell[1] * frame.cell[2], dt = f.dt * f.scale_every;
+    const Rules& r = *rules;
+    Frame frame;
+    u64* words = reinterpret_cast<u64*>(&frame);
+    for (u32 k = 0; k < sizeof(Frame) / 8; ++k) words[k] = load_relaxed(reinterpret_cast<const u64*>(to) + k);
+    const f64 volume = frame.cell[0] * frame.cell[1] * frame.cell[2];
     f64 pressure[3], noise[3], factors[3];
     for (u32 k = 0; k < 3; ++k) pressure[k] = (kinetic[k] + c->virial[k]) / volume + r.tail / (volume * volume);
-    debye_normals(f.seed, step, 0, 2, noise);
+    debye_normals(seed, step, 0, 2, noise);
     const u32 group_of[3] = {0, r.coupling == 2 ? 1u : 0u, r.coupling};
     bool held = false, sound = true;
     for (u32 g = 0; g <= r.coupling; ++g) {
@@ -200,11 +227,10 @@ __device__ inline void change_cell(const World& w, const Setup& f, u64 step, con
         stretched = fmax(stretched, frame.scale[k]);
         most = fmax(most, factors[k]);
     }
-    const f64 half = fmax(0.0, 0.5 * (f64(f.radius) * shrunk - f.cutoff));
+    const f64 half = fmax(0.0, 0.5 * (radius * shrunk - cutoff));
     frame.limit2 = f32(half * half * 0.9999);
     const f64 farthest = sqrt(f64(__uint_as_float(atomicMax(&c->farthest, 0u)))) * most;
     if (farthest * farthest > frame.limit2 || shrunk < 0.95 || stretched > 1.05) atomicExch(&c->moved, 1u);
-    const u64* words = reinterpret_cast<const u64*>(&frame);
-    for (u32 k = 0; k < sizeof(Frame) / 8; ++k) store_relaxed(reinterpret_cast<u64*>(w.frame) + k, words[k]);
+    for (u32 k = 0; k < sizeof(Frame) / 8; ++k) store_relaxed(reinterpret_cast<u64*>(to) + k, words[k]);
 }
 #endif

@@ -17,6 +17,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline, unused))
 #define __align__(n) __attribute__((aligned(n)))
 
 struct dim3 {
