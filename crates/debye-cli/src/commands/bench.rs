@@ -7,6 +7,7 @@ use clap::Args;
 use debye::backend::cuda::{Choice, CudaEngine, Device};
 use debye::backend::{Backend, DeviceUse, Precision, Settings};
 use debye::input::{DeviceChoice, Simulation};
+use debye::run::Existing;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
@@ -350,6 +351,7 @@ impl Bench {
         let mut simulation = case.simulation()?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
+        simulation.run.device = debye::run::choose_device(&simulation, Existing::Refuse).0;
         let mut engine = match (told, self.device) {
             (Some(told), DeviceChoice::Cuda(number)) => told.engine(&simulation, number)?,
             _ => debye::run::engine(&simulation)?,

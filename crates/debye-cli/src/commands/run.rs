@@ -78,10 +78,12 @@ impl Run {
             (_, true) => Existing::Overwrite,
             _ => Existing::Refuse,
         };
+        let (device, why) = debye::run::choose_device(&simulation, existing);
+        simulation.run.device = device;
         debye::run::inspect(&simulation, existing)?;
         if !self.quiet {
             let memory = debye::run::device_memory(&simulation)?;
-            let text = header(&simulation, self.engine.threads.number(), memory);
+            let text = header(&simulation, self.engine.threads.number(), memory, why);
             console::print(&text)?;
         }
         let mut meter = Meter::new(self.quiet);
@@ -123,7 +125,12 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-fn header(simulation: &Simulation, threads: Option<usize>, memory: Option<Needs>) -> String {
+fn header(
+    simulation: &Simulation,
+    threads: Option<usize>,
+    memory: Option<Needs>,
+    why: Option<String>,
+) -> String {
     let s = simulation;
     let unit = |d| s.system.units.label(d);
     let threads = threads.unwrap_or_else(cores);
@@ -140,6 +147,7 @@ fn header(simulation: &Simulation, threads: Option<usize>, memory: Option<Needs>
         "device",
         format!("{device}, {} precision", s.run.precision.name()),
     )];
+    rows.extend(why.map(|why| ("chosen", why)));
     rows.extend(memory.map(|needs| ("memory", format!("{needs} on the device"))));
     rows.extend([
         (

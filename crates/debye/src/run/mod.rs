@@ -17,7 +17,8 @@ use std::time::Instant;
 
 pub use error::RunError;
 pub use start::{
-    coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine, with_threads,
+    choose_device, coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine,
+    with_threads,
 };
 
 use crate::analyse::Drift;

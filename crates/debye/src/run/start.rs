@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::checkpoint::{UNFINISHED, files_like};
+use super::checkpoint::{Checkpoint, UNFINISHED, files_like};
 use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
@@ -250,6 +250,41 @@ pub(super) fn same_device(a: &str, b: &str) -> bool {
         kept.map(str::to_owned).collect()
     };
     parts(a) == parts(b)
+}
+
+/// Where a simulation will compute, and why where that was not said: `auto` takes the first CUDA device if there is one
+/// and it can do the simulation, else the CPU. A run that goes on stays where it was.
+pub fn choose_device(simulation: &Simulation, existing: Existing) -> (DeviceChoice, Option<String>) {
+    if simulation.run.device != DeviceChoice::Auto {
+        return (simulation.run.device, None);
+    }
+    let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
+    let found = match existing {
+        Existing::Resume => Checkpoint::newest(&file, simulation).ok().flatten(),
+        _ => None,
+    };
+    if let Some(found) = found {
+        let was = found.checkpoint.device;
+        let choice = if was.starts_with("CUDA") {
+            DeviceChoice::Cuda(0)
+        } else {
+            DeviceChoice::Cpu
+        };
+        return (choice, Some("where the run began".into()));
+    }
+    let s = simulation;
+    let needs = |device: Device| CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &settings(s));
+    match Device::open(0).map(needs) {
+        Ok(Ok(_)) => (DeviceChoice::Cuda(0), Some("the first CUDA device".into())),
+        Ok(Err(why)) => (
+            DeviceChoice::Cpu,
+            Some(format!("there is a CUDA device, but: {why}")),
+        ),
+        Err(_) => (
+            DeviceChoice::Cpu,
+            Some("no CUDA device; `debye info` says what was looked for".into()),
+        ),
+    }
 }
 
 /// The engine a simulation asks for, at step 0.
