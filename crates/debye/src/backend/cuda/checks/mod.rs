@@ -10,6 +10,8 @@ mod small;
 mod sums;
 mod watch;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::{CudaError, Device, ModuleSource, primitives};
@@ -95,12 +97,29 @@ const CHECKS: &[(&str, Check)] = &[
     ("small systems: particles that are lost", small::lost),
 ];
 
+/// Checks that run at the same time on a card: kernels are compiled on the host, one after another in each.
+const AT_ONCE: usize = 8;
+
 /// Runs every check on a device.
 pub fn run(device: &Device, extent: Extent, seed: u64) -> Vec<Finding> {
-    CHECKS
-        .iter()
-        .map(|check| run_one(device, extent, seed, *check))
-        .collect()
+    // The emulation is one thread's work.
+    let workers = if device.info().emulated { 1 } else { AT_ONCE };
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                // The longest are the last in the list.
+                while let Some(number) = CHECKS.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
+                    let finding = run_one(device, extent, seed, CHECKS[number]);
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.push((number, finding));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(number, _)| *number);
+    found.into_iter().map(|(_, finding)| finding).collect()
 }
 
 fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static str, Check)) -> Finding {

@@ -136,27 +136,43 @@ __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const
     return way.x * way.x + way.y * way.y + way.z * way.z;
 }
 
+// Noise for the middle of a step; nothing without Langevin dynamics. Taken before all else, when few numbers are held.
+struct Noise {
+    u32 id;
+#if LANGEVIN
+    f64 normals[3];
+#endif
+};
+
+__device__ __forceinline__ Noise noise_of(const World& w, const Setup& f, const Steering& now, u32 slot)
+{
+    Noise noise;
+    noise.id = half_of(w.ids, now.side, f.slots)[slot];
+#if LANGEVIN
+    debye_normals(f.seed, now.step, noise.id, noise.normals);
+    LATER();
+#endif
+    return noise;
+}
+
 // Takes a particle through a step, with noise in the middle for Langevin dynamics; gives the square of its way since the
 // list.
 __device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steering& now, u32 slot, uint4 own, const Kind& kind,
-                                    speed (&v)[3])
+                                    const Noise& noise, speed (&v)[3])
 {
-    const u32 id = half_of(w.ids, now.side, f.slots)[slot];
     whole at[3];
     read_place(at, w, f, now, slot, own);
     i32 image[3] = {0, 0, 0};
 #if LANGEVIN
-    f64 normals[3];
-    debye_normals(f.seed, now.step, id, normals);
     bool sound = drift(at, v, 0.5 * f.dt, image, f);
 #pragma unroll
-    for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + normals[axis] * kind.noise);
+    for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + noise.normals[axis] * kind.noise);
     sound = drift(at, v, 0.5 * f.dt, image, f) && sound;
 #else
     (void)kind;
     const bool sound = drift(at, v, f.dt, image, f);
 #endif
-    if (!sound) atomicMax(&w.control->nowhere, 1 + id);
+    if (!sound) atomicMax(&w.control->nowhere, 1 + noise.id);
     return write_place(w, f, now, slot, own.w, at, v, image);
 }
 

@@ -35,6 +35,8 @@ constexpr u32 ALL_LANES = 0xffffffffu;
     }
 // Inside every loop that waits for another block.
 #define SPIN()
+// What is read below is not read earlier, where it would take registers.
+#define LATER() asm volatile("" ::: "memory")
 
 // Words through which blocks of one launch talk: never cached in L1, never torn.
 __device__ __forceinline__ u64 load_relaxed(const u64* p)

@@ -17,14 +17,15 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     Pull p;
     pull<false>(p, shared, w, f, now.parity, now.side);
-    // Once more: what moves particles need not be kept in registers while pairs are computed.
-    follow(w, f);
     if (p.own.w != NOBODY) {
+        const Noise noise = noise_of(w, f, now, slot);
+        // Once more: what moves particles need not be kept in registers while pairs are computed.
+        follow(w, f);
         const Kind kind = w.kinds[p.own.w];
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, p.force, f.dt, kind);
-        const f32 way2 = move(w, f, now, slot, p.own, kind, v);
+        const f32 way2 = move(w, f, now, slot, p.own, kind, noise, v);
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
         half_of(w.pos, now.parity ^ 1, f.slots)[slot] = p.own;
@@ -125,6 +126,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 #endif
     f32 way2 = 0.0f;
     if (own.w != NOBODY) {
+        const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
         const Group group = w.groups[kind.group];
         const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
@@ -134,7 +136,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         kick(v, force, first, kind);
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
-        way2 = move(w, f, now, slot, own, kind, v);
+        way2 = move(w, f, now, slot, own, kind, noise, v);
 #if MOVING
         for (u32 k = 0; k < 3; ++k) kinetic[k] = kind.mass * f64(v[k]) * f64(v[k]);
 #endif

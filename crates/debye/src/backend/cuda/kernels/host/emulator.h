@@ -351,6 +351,7 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
     static const debye_emulator::Declared<&name> debye_declared_##name(#name, (threads));         \
     static void name(__VA_ARGS__)
 #define KERNEL_RESIDENT(name, threads, blocks, ...) KERNEL(name, threads, __VA_ARGS__)
+#define LATER()
 #define SHARED(type, name, count)                                                                 \
     static char debye_key_##name;                                                                 \
     auto& name = *static_cast<type(*)[count]>(                                                    \
