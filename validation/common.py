@@ -24,6 +24,7 @@ def parser(description, device="cuda"):
     p = argparse.ArgumentParser(description=description)
     p.add_argument("--debye", default=os.path.join(ROOT, "target/release/debye"), help="the program")
     p.add_argument("--device", default=device, help="cpu, cuda or cuda:N (default %(default)s)")
+    p.add_argument("--limit", type=float, default=3600.0, help="seconds that one run may take (default %(default)s)")
     p.add_argument("--jobs", type=int, default=6, help="how many short runs at a time (default %(default)s)")
     return p
 
@@ -32,9 +33,12 @@ def names(text):
     return text.split(",")
 
 
-def call(arguments):
+def call(arguments, limit=60.0):
     """Runs the program and gives what it prints."""
-    done = subprocess.run(arguments, capture_output=True, text=True)
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        raise Refused(f"took more than {limit:.0f} s") from late
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         said = [line for line in lines if line.startswith("error")] or lines
@@ -58,13 +62,13 @@ def together(o, work, arguments):
 def energy(o, file, precision):
     """One evaluation of an input file."""
     flags = ["--json", "--device", o.device, "--precision", precision]
-    return json.loads(call([o.debye, "energy", file] + flags))
+    return json.loads(call([o.debye, "energy", file] + flags, o.limit))
 
 
 def run(o, file, precision, folder, *more):
     """Runs an input file into a folder."""
     flags = ["--quiet", "--device", o.device, "--precision", precision, "--out", folder]
-    call([o.debye, "run", file] + flags + list(more))
+    call([o.debye, "run", file] + flags + list(more), o.limit)
 
 
 def table(path):
