@@ -95,6 +95,12 @@ struct Case {
     kind: Kind,
 }
 
+/// A case to measure.
+struct Chosen {
+    name: String,
+    kind: Kind,
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
     /// Melt of so many cells of a crystal along each side.
@@ -178,6 +184,9 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Begins the name of a melt of any size.
+const ANY_MELT: &str = "lj:";
+
 /// Cases that measure parts of the engine on a CUDA device.
 const PRIMITIVES: &[(&str, &str)] = &[
     ("scan", "prefix sums of 2^16 to 2^27 numbers beside a copy (CUDA)"),
@@ -191,6 +200,7 @@ fn after_help() -> String {
     for case in CASES {
         text += &format!("  {:14} {}\n", case.name, case.what);
     }
+    text += &format!("  {:14} LJ melt of about N atoms, such as lj:10000000\n", "lj:N");
     for (name, what) in PRIMITIVES {
         text += &format!("  {name:14} {what}\n");
     }
@@ -201,7 +211,7 @@ fn after_help() -> String {
 /// What was measured.
 #[derive(Serialize)]
 struct Measured {
-    case: &'static str,
+    case: String,
     /// How it was laid out, if it was told to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<String>,
@@ -291,12 +301,7 @@ impl Bench {
             return Ok(ExitCode::SUCCESS);
         }
         for name in cases {
-            let found = CASES.iter().find(|c| c.name == name);
-            chosen.push(found.ok_or_else(|| {
-                let known = CASES.iter().map(|c| c.name).chain(PRIMITIVES.iter().map(|p| p.0));
-                let known: Vec<&str> = known.collect();
-                Failure::refused(format!("unknown case `{name}`; known are {}", known.join(", ")))
-            })?);
+            chosen.push(Chosen::named(name)?);
         }
         let mut all = Vec::new();
         if !self.json {
@@ -311,7 +316,7 @@ impl Bench {
             ];
             console::print(&line(&head.map(String::from)))?;
         }
-        for case in chosen {
+        for case in &chosen {
             let told: Vec<Option<&Told>> = match &self.small[..] {
                 [] => vec![None],
                 some => some.iter().map(Some).collect(),
@@ -342,12 +347,7 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn measure(
-        &self,
-        case: &'static Case,
-        precision: Precision,
-        told: Option<&Told>,
-    ) -> Result<Measured, Failure> {
+    fn measure(&self, case: &Chosen, precision: Precision, told: Option<&Told>) -> Result<Measured, Failure> {
         let mut simulation = case.simulation()?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
@@ -396,7 +396,7 @@ impl Bench {
         });
         let md = simulation.system.units == Units::Md;
         Ok(Measured {
-            case: case.name,
+            case: case.name.clone(),
             layout: told.map(|told| told.text.clone()),
             particles,
             device: engine.device(),
@@ -434,6 +434,18 @@ impl Told {
     }
 }
 
+/// Atoms that a melt of any size may have.
+const SIZES: std::ops::RangeInclusive<u64> = 500..=900_000_000;
+
+/// The fcc melt whose number of atoms is nearest to this one.
+fn any_melt(number: &str) -> Option<Kind> {
+    let wanted = number.parse().ok().filter(|n| SIZES.contains(n))?;
+    let atoms = |side: usize| (FCC.atoms * side * side * side) as u64;
+    let below = (wanted as f64 / FCC.atoms as f64).cbrt() as usize;
+    let side = (below..=below + 1).min_by_key(|&side| atoms(side).abs_diff(wanted))?;
+    Some(Kind::Melt(&FCC, side))
+}
+
 /// Steps that a sphere at rest is timed for.
 const FROM_REST: u64 = 200;
 /// Steps before the clock starts.
@@ -449,7 +461,7 @@ fn line(cells: &[String; 7]) -> String {
 impl Measured {
     fn cells(&self) -> [String; 7] {
         [
-            self.case.into(),
+            self.case.clone(),
             console::grouped(self.particles as u64),
             self.precision.into(),
             console::short(self.steps_per_second),
@@ -460,7 +472,25 @@ impl Measured {
     }
 }
 
-impl Case {
+impl Chosen {
+    /// A case of the list, or a melt of about as many atoms as its name says.
+    fn named(name: &str) -> Result<Self, Failure> {
+        let listed = || CASES.iter().find(|c| c.name == name).map(|c| c.kind);
+        let kind = name.strip_prefix(ANY_MELT).map_or_else(listed, any_melt);
+        let name = name.to_owned();
+        if let Some(kind) = kind {
+            return Ok(Self { name, kind });
+        }
+        let known = CASES.iter().map(|c| c.name).chain(PRIMITIVES.iter().map(|p| p.0));
+        let known: Vec<&str> = known.collect();
+        Err(Failure::refused(format!(
+            "unknown case `{name}`; known are {}, and lj:N with N from {} to {}",
+            known.join(", "),
+            SIZES.start(),
+            SIZES.end()
+        )))
+    }
+
     /// The input file of the case.
     fn input(&self) -> String {
         match self.kind {
@@ -486,7 +516,7 @@ impl Case {
     }
 
     fn simulation(&self) -> Result<Simulation, Failure> {
-        Ok(Simulation::parse(&self.input(), ".", self.name)?)
+        Ok(Simulation::parse(&self.input(), ".", &self.name)?)
     }
 
     /// Refuses to time what computes the wrong energy; gives its relative error.
