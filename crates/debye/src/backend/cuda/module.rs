@@ -16,6 +16,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("prelude.cuh", include_str!("kernels/prelude.cuh")),
     ("digits.cuh", include_str!("kernels/digits.cuh")),
     ("common.cuh", include_str!("kernels/common.cuh")),
+    ("frame.cuh", include_str!("kernels/frame.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
     ("motion.cuh", include_str!("kernels/motion.cuh")),
     ("sums.cuh", include_str!("kernels/sums.cuh")),

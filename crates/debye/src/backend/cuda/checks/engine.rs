@@ -112,10 +112,9 @@ pub(super) fn layout(small: bool) -> Choice {
 }
 
 /// The ways to lay a simulation out, whatever its size. An emulation has few lanes, as it runs one after the other.
-fn layouts(extent: Extent, dynamics: &Dynamics, space: Space, precision: Precision) -> Vec<Choice> {
+fn layouts(extent: Extent, dynamics: &Dynamics, space: Space) -> Vec<Choice> {
     let scaled = (dynamics.thermostats.iter()).any(|t| t.kind != ThermostatKind::Langevin);
-    let able = precision == Precision::Mixed
-        && matches!(space, Space::Box | Space::Triclinic)
+    let able = matches!(space, Space::Box | Space::Triclinic)
         && !scaled
         && dynamics.barostat.is_none()
         && dynamics.remove_momentum_every == 0;
@@ -330,7 +329,7 @@ pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 fn forces_of(place: &mut Place<'_>, mixed: bool, space: Space, precision: Precision) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    for choice in layouts(place.extent, &plain(), space, precision) {
+    for choice in layouts(place.extent, &plain(), space) {
         alike(place, &system, &field, precision, &choice)?;
     }
     Ok(())
@@ -501,7 +500,7 @@ fn motion_of(
     steps: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    for choice in layouts(place.extent, dynamics, space, precision) {
+    for choice in layouts(place.extent, dynamics, space) {
         moves_alike(place, &system, &field, dynamics, precision, steps, &choice)?;
     }
     Ok(())
@@ -594,7 +593,7 @@ fn continuation_of(
     odd: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, true, space, 40)?;
-    for choice in layouts(place.extent, d, space, precision) {
+    for choice in layouts(place.extent, d, space) {
         continues(place, &system, &field, d, precision, [half, odd], &choice)?;
     }
     Ok(())

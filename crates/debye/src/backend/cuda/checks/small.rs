@@ -52,28 +52,28 @@ fn langevin() -> Dynamics {
 fn compare(
     place: &mut Place<'_>,
     (system, field): &(System, ForceField),
+    precision: Precision,
     choice: &Choice,
 ) -> Result<(), Wrong> {
-    alike(place, system, field, Precision::Mixed, choice)?;
-    moves_alike(
-        place,
-        system,
-        field,
-        &plain(),
-        Precision::Mixed,
-        steps(place),
-        choice,
-    )?;
-    let half = steps(place) / 2;
-    continues(
-        place,
-        system,
-        field,
-        &langevin(),
-        Precision::Mixed,
-        [half, half / 3],
-        choice,
-    )
+    let all = |place: &mut Place<'_>| {
+        alike(place, system, field, precision, choice)?;
+        moves_alike(place, system, field, &plain(), precision, steps(place), choice)?;
+        let half = steps(place) / 2;
+        let parts = [half, half / 3];
+        continues(place, system, field, &langevin(), precision, parts, choice)
+    };
+    let heights = system.cell.heights();
+    all(place).map_err(|e| wrong(format!("{heights:?}, {}: {e}", precision.name())))
+}
+
+/// Of every precision where there is time for it.
+fn precisions(place: &Place<'_>, number: usize) -> Vec<Precision> {
+    let mut all = vec![Precision::Double, Precision::Single, Precision::Mixed];
+    if place.extent == Extent::Smallest {
+        all.rotate_left(number % 3);
+        all.truncate(1);
+    }
+    all
 }
 
 fn steps(place: &Place<'_>) -> u64 {
@@ -108,10 +108,12 @@ pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 /// Shorter than twice the radius, than the radius, and in one direction only.
 pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for cells in [[2, 2, 3], [1, 1, 2], [1, 4, 3]] {
+    for (number, cells) in [[2, 2, 3], [1, 1, 2], [1, 4, 3]].into_iter().enumerate() {
         let of = melt_of(cells, true, Space::Box, 40)?;
         let usual = usual(place);
-        compare(place, &of, &usual)?;
+        for precision in precisions(place, number) {
+            compare(place, &of, precision, &usual)?;
+        }
         let elsewhere = Choice {
             staged: Some(false),
             ..usual
@@ -122,10 +124,12 @@ pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
 }
 
 pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for cells in [[4, 4, 4], [2, 3, 2], [1, 2, 1]] {
+    for (number, cells) in [[4, 4, 4], [2, 3, 2], [1, 2, 1]].into_iter().enumerate() {
         let of = melt_of(cells, false, Space::Triclinic, 40)?;
         let usual = usual(place);
-        compare(place, &of, &usual)?;
+        for precision in precisions(place, number + 1) {
+            compare(place, &of, precision, &usual)?;
+        }
     }
     Ok(())
 }
@@ -213,22 +217,29 @@ pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
 /// Kernels that the checks of other systems do not use.
 pub(super) fn modules() -> Vec<ModuleSource> {
     let mut all = Vec::new();
-    let mut add = |cells, space, noisy, excluding: bool, choice: Choice| {
+    let mut add = |cells, space, noisy, excluding: bool, precision, choice: Choice| {
         if let Ok((mut system, field)) = melt_of(cells, true, space, 0) {
             if excluding && exclude(&mut system).is_err() {
                 return;
             }
             let d = if noisy { langevin() } else { plain() };
             all.extend(super::super::engine::small_module(
-                &system, &field, &d, 132, &choice,
+                &system,
+                &field,
+                &d,
+                &settings(precision),
+                132,
+                &choice,
             ));
         }
     };
-    add([2, 2, 3], Space::Box, false, true, layout(true));
-    add([1, 2, 1], Space::Triclinic, true, true, layout(true));
-    add([4, 4, 4], Space::Triclinic, false, false, layout(true));
+    for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
+        add([2, 2, 3], Space::Box, false, true, precision, layout(true));
+        add([1, 2, 1], Space::Triclinic, true, true, precision, layout(true));
+        add([4, 4, 4], Space::Triclinic, false, false, precision, layout(true));
+    }
     for choice in layouts() {
-        add([4, 4, 4], Space::Box, true, true, choice);
+        add([4, 4, 4], Space::Box, true, true, Precision::Mixed, choice);
     }
     all
 }

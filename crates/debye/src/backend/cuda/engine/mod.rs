@@ -350,7 +350,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     fn is_small(self) -> Result<bool, EngineError> {
-        let able = small::supports(self.system, self.field, self.dynamics, self.settings);
+        let able = small::supports(self.system, self.field, self.dynamics);
         if self.choice.small == Some(true) && !able {
             return Err(unsupported("this as a small system".into()));
         }
@@ -393,11 +393,11 @@ impl Asked<'_> {
         let asked = self.choice.buffer.or(self.settings.buffer);
         let buffer = asked.unwrap_or_else(|| choice::buffer(&cell, cutoff));
         SmallValues {
-            cell,
+            region: Region::around(&cell, &self.system.particles.positions, cutoff + buffer),
             dt: self.dynamics.timestep,
             seed: self.dynamics.seed,
             radius: cutoff + buffer,
-            buffer,
+            cutoff,
         }
     }
 
@@ -413,6 +413,7 @@ pub(super) fn small_module(
     system: &System,
     field: &ForceField,
     dynamics: &Dynamics,
+    settings: &Settings,
     multiprocessors: u32,
     choice: &Choice,
 ) -> Result<ModuleSource, EngineError> {
@@ -420,7 +421,7 @@ pub(super) fn small_module(
         system,
         field,
         dynamics,
-        settings: &Settings::default(),
+        settings,
         choice,
     };
     let terms = asked.small_terms()?;

@@ -6,18 +6,19 @@ mod shape;
 use std::time::Instant;
 
 use crate::backend::cuda::{Bundle, CudaError, Device, Shape, Stream};
-use crate::backend::{DeviceUse, EngineError, Needs, Precision, Settings};
+use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::integrate::{Dynamics, Thermostat};
 use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::{Particles, System};
 
+use super::arrays::{numbers, words};
 use super::choice::{Choice, MOST};
 use super::resident::{Change, Sums};
 use super::rules;
 use super::skeleton::Skeleton;
-use super::state::{State, fraction};
+use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
 use kernels::{Arrays, EVALUATE, Kernels, SmallControl, SmallWorld};
@@ -60,7 +61,7 @@ pub(super) fn variant(
     Variant {
         form: shape::shape(n, device_multiprocessors, lanes, choice.threads),
         images: values.images(),
-        triclinic: !values.cell.is_orthorhombic(),
+        triclinic: !values.region.cell.is_orthorhombic(),
         exclusions: !system.exclusions.partners.is_empty(),
         staged: choice.staged.unwrap_or(true),
         cached: choice.cached.unwrap_or(true),
@@ -70,7 +71,7 @@ pub(super) fn variant(
 /// Entries of a list to begin with, a third more than a homogeneous system has.
 fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
     let sphere = 4.0 / 3.0 * std::f64::consts::PI * values.radius.powi(3);
-    let mean = particles as f64 * sphere / values.cell.volume();
+    let mean = particles as f64 * sphere / values.region.volume();
     let guess = 1.33 * mean + 24.0;
     if values.images() {
         guess as u32
@@ -80,16 +81,10 @@ fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
 }
 
 /// Whether the kernel of small systems can do this.
-pub(super) fn supports(
-    system: &System,
-    field: &ForceField,
-    dynamics: &Dynamics,
-    settings: &Settings,
-) -> bool {
+pub(super) fn supports(system: &System, field: &ForceField, dynamics: &Dynamics) -> bool {
     let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
     let scaling = |t: &Thermostat| rules::scales(t.kind);
-    settings.precision == Precision::Mixed
-        && system.cell.periodic() == [true; 3]
+    system.cell.periodic() == [true; 3]
         && bonded == 0
         && system.exclusions.scaled.is_empty()
         && dynamics.barostat.is_none()
@@ -189,23 +184,64 @@ impl Small {
 
     /// Puts a state into the first half of everything.
     fn upload(&mut self, state: &State) -> Result<(), CudaError> {
+        let (low, n) = (self.low_words(&state.low), self.particles_in());
+        self.upload_velocities(&state.velocities)?;
         let (a, s) = (&mut self.arrays, &self.stream);
-        s.upload(&state.pos, a.pos.part_mut(0..state.pos.len()))?;
-        s.upload(&state.low, a.low.all_mut())?;
-        s.upload(&state.velocities, a.velocities.all_mut())?;
+        s.upload(&state.pos, a.pos.part_mut(0..4 * n))?;
+        s.upload(&low, a.low.part_mut(0..low.len()))?;
         s.upload(&state.images, a.images.all_mut())?;
         s.synchronise()
     }
 
-    /// The state as it is now.
-    fn download(&self) -> Result<State, CudaError> {
+    fn upload_velocities(&mut self, velocities: &[f64]) -> Result<(), CudaError> {
+        let velocities = words(velocities, self.terms.precision != Precision::Single);
+        self.stream
+            .upload(&velocities, self.arrays.velocities.all_mut())?;
+        self.stream.synchronise()
+    }
+
+    /// Lower halves as they lie in memory, from axis by axis.
+    fn low_words(&self, low: &[u32]) -> Vec<u32> {
+        let n = self.particles_in();
+        match self.terms.precision {
+            Precision::Single => Vec::new(),
+            Precision::Mixed => low.to_vec(),
+            Precision::Double => (0..4 * n)
+                .map(|at| if at % 4 == 3 { 0 } else { low[at % 4 * n + at / 4] })
+                .collect(),
+        }
+    }
+
+    /// And back, from one of the halves.
+    fn low(&self, parity: u32) -> Result<Vec<u32>, CudaError> {
         let n = self.particles_in();
         let (a, s) = (&self.arrays, &self.stream);
-        let half = self.last.parity as usize * 4 * n;
+        match self.terms.precision {
+            Precision::Single => Ok(vec![0; 3 * n]),
+            Precision::Mixed => s.download(&a.low),
+            Precision::Double => {
+                let half = parity as usize * 4 * n;
+                let found = s.download_part(a.low.part(half..half + 4 * n))?;
+                Ok((0..3 * n).map(|at| found[4 * (at % n) + at / n]).collect())
+            }
+        }
+    }
+
+    /// The state as it is now.
+    fn download(&self) -> Result<State, CudaError> {
+        self.download_half(self.last.parity)
+    }
+
+    /// The state with one of the two halves of positions. In mixed precision there is but one of their lower halves.
+    fn download_half(&self, parity: u32) -> Result<State, CudaError> {
+        let n = self.particles_in();
+        let (a, s) = (&self.arrays, &self.stream);
+        let half = parity as usize * 4 * n;
+        let velocities = s.download(&a.velocities)?;
         Ok(State {
             pos: s.download_part(a.pos.part(half..half + 4 * n))?,
-            low: s.download(&a.low)?,
-            velocities: s.download(&a.velocities)?,
+            low: self.low(parity)?,
+            velocities: numbers(&velocities, self.terms.precision != Precision::Single),
             images: s.download(&a.images)?,
             ids: (0..n as u32).collect(),
         })
@@ -288,7 +324,7 @@ fn fits(device: &Device, variant: &Variant, capacity: u32) -> bool {
 
 impl Skeleton for Small {
     fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
-        let (n, cell) = (particles.len(), self.values.cell);
+        let (n, region) = (particles.len(), self.values.region);
         let mut state = State {
             pos: vec![0; 4 * n],
             low: vec![0; 3 * n],
@@ -297,14 +333,11 @@ impl Skeleton for Small {
             ids: Vec::new(),
         };
         for i in 0..n {
-            let (inside, shift) = cell.wrap(particles.positions[i]);
-            let s = cell.fractional(inside);
+            let (inside, shift) = region.cell.wrap(particles.positions[i]);
             let image: [i32; 3] =
                 std::array::from_fn(|k| particles.images.get(i).map_or(0, |image| image[k]) + shift[k]);
+            state.put(i, n, region.fractional(inside));
             for k in 0..3 {
-                let at = fraction(s[k]);
-                state.pos[4 * i + k] = (at >> 32) as u32;
-                state.low[k * n + i] = at as u32;
                 state.velocities[k * n + i] = particles.velocities[i][k];
                 state.images[k * n + i] = image[k];
             }
@@ -328,9 +361,7 @@ impl Skeleton for Small {
                 state.velocities[k * n + i] -= 0.5 * self.values.dt * inverse_mass * forces[k * n + i];
             }
         }
-        self.stream
-            .upload(&state.velocities, self.arrays.velocities.all_mut())?;
-        Ok(self.stream.synchronise()?)
+        Ok(self.upload_velocities(&state.velocities)?)
     }
 
     fn advance(&mut self, target: u64) -> Result<(), EngineError> {
@@ -373,12 +404,12 @@ impl Skeleton for Small {
     fn particles(&mut self, like: &Particles, _: &[Change]) -> Result<Particles, EngineError> {
         let state = self.download()?;
         let forces = self.stream.download(&self.arrays.forces)?;
-        let (n, cell) = (self.particles_in(), self.values.cell);
+        let (n, region) = (self.particles_in(), self.values.region);
         let mut out = like.clone();
         out.images.resize(n, [0; 3]);
         for i in 0..n {
             let inverse_mass = self.terms.kinds[self.kind(state.pos[4 * i + 3])].inverse_mass;
-            out.positions[i] = cell.position(Vec3::from(state.fractions(i, n)));
+            out.positions[i] = region.position(state.fractions(i, n));
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * n + i;
                 state.velocities[at] + 0.5 * self.values.dt * inverse_mass * forces[at]
@@ -423,18 +454,12 @@ impl Skeleton for Small {
 
     fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError> {
         // The other half holds the positions before the last step.
-        let (n, cell) = (self.particles_in(), self.values.cell);
-        let half = (self.last.parity as usize ^ 1) * 4 * n;
-        let pos = self
-            .stream
-            .download_part(self.arrays.pos.part(half..half + 4 * n))?;
-        let velocities = self.stream.download(&self.arrays.velocities)?;
+        let (n, region) = (self.particles_in(), self.values.region);
+        let state = self.download_half(self.last.parity ^ 1)?;
         let mut out = like.clone();
         for i in 0..n {
-            // The lower halves are those of the step that went wrong.
-            let s: [f64; 3] = std::array::from_fn(|k| f64::from(pos[4 * i + k]) / 2.0_f64.powi(32));
-            out.positions[i] = cell.position(Vec3::from(s));
-            out.velocities[i] = Vec3::from(std::array::from_fn(|k| velocities[k * n + i]));
+            out.positions[i] = region.position(state.fractions(i, n));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * n + i]));
         }
         Ok((self.last.step, out))
     }

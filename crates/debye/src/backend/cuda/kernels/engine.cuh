@@ -8,7 +8,7 @@
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
 // because a barostat changes it).
 #pragma once
-#include "common.cuh"
+#include "frame.cuh"
 
 constexpr u32 BLOCK = 256;
 constexpr u32 BLOCK_WARPS = BLOCK / WARP;
@@ -19,17 +19,6 @@ constexpr u32 NOBODY = 0xffffffffu;
 #else
 #define OUT_OF_REACH 1e9f
 #endif
-
-// The cell, or where that is open a box around all particles. Matrices are triangular: ax by cz bx cx cy.
-struct Frame {
-    f64 cell[6];
-    f64 per_length[6]; // its inverse, in whole coordinates of 64 bits
-    f64 pending[3];    // factors that velocities are yet to be multiplied with
-    f64 scale[3];      // by how much it has changed since the list
-    f32 unit[6];       // lengths per unit of the upper halves
-    f32 height[3];     // between opposite faces
-    f32 limit2;        // a particle that moved farther than the root of this makes the list stale
-};
 
 // What does not change while a graph is replayed.
 struct Setup {
@@ -192,8 +181,6 @@ __device__ __forceinline__ void follow(const World& w, Setup& f)
 
 __device__ __forceinline__ f32 rounded(f32 x) { return rintf(x); }
 __device__ __forceinline__ f64 rounded(f64 x) { return rint(x); }
-__device__ __forceinline__ f32 absolute(f32 x) { return fabsf(x); }
-__device__ __forceinline__ f64 absolute(f64 x) { return fabs(x); }
 
 // Places are seen from the middle of a block. Where a block and what is near it are longer than the cell, a difference of
 // two places may be that of another image: WRAP takes the nearest of those that can be within reach.

@@ -93,7 +93,7 @@ KERNEL(debye_downhill_move, BLOCK, World w, Setup f)
         whole at[3];
         i32 image[3] = {0, 0, 0};
         read_place(at, w, f, now, slot, own);
-        drift(at, way, shorter, image, f);
+        drift(at, way, shorter, image, f.frame);
         if (write_place(w, f, now, slot, own.w, at, v, image) > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
         half_of(w.pos, now.parity ^ 1, slots)[slot] = own;

@@ -62,45 +62,6 @@ __device__ __forceinline__ whole coordinate(u32 upper, const u32* low, u64 at)
 #endif
 }
 
-// Moves one coordinate by a part of the frame; counts the frames it has left behind.
-__device__ __forceinline__ whole moved_by(whole at, speed part, i32& image)
-{
-#if PRECISION == 0
-    const whole now = at + whole(__float2int_rn(part));
-#else
-    const whole now = at + whole(__double2ll_rn(part));
-#endif
-    if (part > speed(0) && now < at) ++image;
-    if (part < speed(0) && now > at) --image;
-    return now;
-}
-
-// The largest part of the frame that anyone may cross in a step: a quarter, in whole coordinates.
-constexpr speed QUARTER = speed(PRECISION == 0 ? 1.0e9 : 4.6e18);
-constexpr f64 COARSE = PRECISION == 0 ? 1.0 / 4294967296.0 : 1.0;
-
-// Moves a particle for a time; false if that takes it nowhere.
-__device__ __forceinline__ bool drift(whole (&at)[3], const speed (&v)[3], f64 time, i32 (&image)[3], const Setup& f)
-{
-    const f64* per = f.frame.per_length;
-#if TRICLINIC
-    const speed d[3] = {speed(time * COARSE * per[0]) * v[0] + speed(time * COARSE * per[3]) * v[1] +
-                            speed(time * COARSE * per[4]) * v[2],
-                        speed(time * COARSE * per[1]) * v[1] + speed(time * COARSE * per[5]) * v[2],
-                        speed(time * COARSE * per[2]) * v[2]};
-#else
-    const speed d[3] = {speed(time * COARSE * per[0]) * v[0], speed(time * COARSE * per[1]) * v[1],
-                        speed(time * COARSE * per[2]) * v[2]};
-#endif
-    bool sound = true;
-#pragma unroll
-    for (u32 axis = 0; axis < 3; ++axis) {
-        sound = sound && absolute(d[axis]) < QUARTER;
-        at[axis] = moved_by(at[axis], d[axis], image[axis]);
-    }
-    return sound;
-}
-
 // Where a particle is, with all digits.
 __device__ __forceinline__ void read_place(whole (&at)[3], const World& w, const Setup& f, const Steering& now, u32 slot, uint4 own)
 {
@@ -164,13 +125,13 @@ __device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steeri
     read_place(at, w, f, now, slot, own);
     i32 image[3] = {0, 0, 0};
 #if LANGEVIN
-    bool sound = drift(at, v, 0.5 * f.dt, image, f);
+    bool sound = drift(at, v, 0.5 * f.dt, image, f.frame);
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + noise.normals[axis] * kind.noise);
-    sound = drift(at, v, 0.5 * f.dt, image, f) && sound;
+    sound = drift(at, v, 0.5 * f.dt, image, f.frame) && sound;
 #else
     (void)kind;
-    const bool sound = drift(at, v, f.dt, image, f);
+    const bool sound = drift(at, v, f.dt, image, f.frame);
 #endif
     if (!sound) atomicMax(&w.control->nowhere, 1 + noise.id);
     return write_place(w, f, now, slot, own.w, at, v, image);

@@ -47,10 +47,3 @@ __device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, con
 #endif
     }
 }
-
-__device__ __forceinline__ void kick(speed (&v)[3], const f64 (&force)[3], f64 time, const Kind& kind)
-{
-    const speed each = speed(time * kind.inverse_mass);
-#pragma unroll
-    for (u32 axis = 0; axis < 3; ++axis) v[axis] += each * speed(force[axis]);
-}

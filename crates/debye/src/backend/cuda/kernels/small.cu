@@ -19,7 +19,7 @@ constexpr u32 COLUMNS = TERMS + 13;
 struct Own {
     uint4 at, then;
     u32 low[3];
-    f64 v[3];
+    speed v[3];
     Kind kind;
 };
 
@@ -62,25 +62,52 @@ __device__ __forceinline__ bool meet(Meeting& m, bool says)
     return __syncthreads_or(heard) != 0;
 }
 
-__device__ __forceinline__ Own own_of(u32 i, const uint4* pos, const SmallWorld& w, const SmallSetup& f)
+__device__ __forceinline__ Own own_of(u32 i, const Published& all, const SmallWorld& w, const SmallSetup& f)
 {
     Own own;
-    own.at = position(pos, i);
+    const Seen now = seen(all, i);
+    own.at = now.at;
     own.then = w.reference[i];
     own.kind = w.kinds[kind_of(own.at.w)];
+#if PRECISION == 2
+    own.low[0] = now.low.x;
+    own.low[1] = now.low.y;
+    own.low[2] = now.low.z;
+#endif
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
+#if PRECISION == 1
         own.low[axis] = w.low[axis * f.particles + i];
+#endif
         own.v[axis] = w.velocities[axis * f.particles + i];
     }
     return own;
+}
+
+__device__ __forceinline__ Seen seen(const Own& own)
+{
+#if PRECISION == 2
+    return {own.at, make_uint4(own.low[0], own.low[1], own.low[2], 0)};
+#else
+    return {own.at};
+#endif
+}
+
+__device__ __forceinline__ void publish(const Own& own, const Published& all, u32 i)
+{
+    all.pos[i] = own.at;
+#if PRECISION == 2
+    all.low[i] = seen(own).low;
+#endif
 }
 
 __device__ __forceinline__ void keep(const Own& own, u32 i, const SmallWorld& w, const SmallSetup& f)
 {
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
+#if PRECISION == 1
         w.low[axis * f.particles + i] = own.low[axis];
+#endif
         w.velocities[axis * f.particles + i] = own.v[axis];
     }
 }
@@ -107,7 +134,7 @@ __device__ __forceinline__ void append(u32* list, u32& count, bool has, u32 entr
 
 // The list of particle i, by all lanes of its group; how long it would be. Whole warps: groups without a particle too.
 __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, bool there, u32 lane, uint4 own,
-                                         const SmallWorld& w, const SmallSetup& f)
+                                         const SmallWorld& w, const SmallSetup& f, const Frame& frame)
 {
     u32 count = 0;
 #if IMAGES
@@ -122,7 +149,7 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
             for (i32 x = -f.reach[0]; x <= f.reach[0]; ++x) {
                 for (i32 y = -f.reach[1]; y <= f.reach[1]; ++y) {
                     for (i32 z = -f.reach[2]; z <= f.reach[2]; ++z) {
-                        nearest2 = fminf(nearest2, square(apart(own, other, image_of(own, other, x, y, z), f)));
+                        nearest2 = fminf(nearest2, square(apart(own, other, image_of(own, other, x, y, z), frame)));
                     }
                 }
             }
@@ -134,7 +161,7 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
             for (i32 y = -f.reach[1]; y <= f.reach[1]; ++y) {
                 for (i32 z = -f.reach[2]; z <= f.reach[2]; ++z) {
                     const u32 image = image_of(own, other, x, y, z);
-                    const f32 r2 = square(apart(own, other, image, f));
+                    const f32 r2 = square(apart(own, other, image, frame));
                     const bool itself = j == i && x == 0 && y == 0 && z == 0;
                     append(list, count, exists && !itself && r2 < f.radius2 && r2 > nearest2, j | image, lane, f);
                 }
@@ -152,7 +179,7 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             const u32 j = base + k * LANES + lane;
-            bool near = there && j < f.particles && j != i && square(apart(own, other[k], 0, f)) < f.radius2;
+            bool near = there && j < f.particles && j != i && square(apart(own, other[k], 0, frame)) < f.radius2;
 #if EXCLUSIONS
             if (near) near = !left_out(i, j, w);
 #endif
@@ -205,21 +232,21 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 #endif
         }
     }
-    Own own = own_of(safe(0), w.pos + u64(parity) * f.particles, w, f);
+    const Frame& frame = f.frame;
+    Own own = own_of(safe(0), published_half(w, parity, f.particles), w, f);
     __syncthreads();
 
     for (;;) {
         const bool done = step >= f.target;
-        const uint4* now_at = w.pos + u64(parity) * f.particles;
-        uint4* next_at = w.pos + u64(parity ^ 1) * f.particles;
+        const Published now = published_half(w, parity, f.particles), next = published_half(w, parity ^ 1, f.particles);
         if (stale && (!done || f.settle)) {
             if (load_relaxed(&c->lost) != 0) break;
             bool too_long = false;
             for (u32 round = 0; round < ROUNDS; ++round) {
                 const bool is = there(round);
                 const u32 i = safe(round);
-                const uint4 at = ROUNDS == 1 ? own.at : position(now_at, i);
-                const u32 count = make_list(list_of(round), now_at, i, is, lane, at, w, f);
+                const uint4 at = ROUNDS == 1 ? own.at : position(now.pos, i);
+                const u32 count = make_list(list_of(round), now.pos, i, is, lane, at, w, f, frame);
                 if (lane == 0 && is) w.reference[i] = at;
                 own.then = at;
                 set_count(round, count);
@@ -239,19 +266,20 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         for (u32 round = 0; round < ROUNDS; ++round) {
             const bool is = there(round);
             const u32 i = safe(round);
-            if (ROUNDS > 1) own = own_of(i, now_at, w, f);
+            if (ROUNDS > 1) own = own_of(i, now, w, f);
             Sums sums = {};
             const u32 count = is ? count_of(round) : 0;
-            visit<false>(sums, now_at, list_of(round), count, lane, own.at, w, f);
+            visit<false>(sums, now, list_of(round), count, lane, seen(own), w, frame);
             add_forces(sums);
             // Here the blocks could meet once more, for sums over all particles.
-            const f32 pull[3] = {sums.fx, sums.fy, sums.fz};
+            const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
+            kick(own.v, force, f.dt, own.kind);
             i32 crossed[3];
-            const bool sound = move(own.at, own.low, own.v, crossed, pull, own.kind, i, step, f);
-            const bool far = square(apart(own.at, own.then, 0, f)) > f.limit2;
+            const bool sound = move(own.at, own.low, own.v, crossed, own.kind, i, step, f, frame);
+            const bool far = square(apart(own.at, own.then, 0, frame)) > frame.limit2;
             if (ROUNDS > 1) __syncwarp();
             if (lane == 0 && is) {
-                next_at[i] = own.at;
+                publish(own, next, i);
                 if (ROUNDS > 1) keep(own, i, w, f);
                 for (u32 axis = 0; axis < 3; ++axis) {
                     if (crossed[axis] != 0) w.images[axis * f.particles + i] += crossed[axis];
@@ -304,21 +332,21 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
     const u32 lane = threadIdx.x % LANES, i = (blockIdx.x * EVALUATE + threadIdx.x) / LANES;
     const bool there = i < f.particles;
     const u32 n = f.particles, safe = there ? i : 0;
-    const uint4* now_at = w.pos + u64(w.control->parity) * n;
-    const uint4 own = now_at[safe];
+    const Published now = published_half(w, w.control->parity, n);
+    const Seen own = seen(now, safe);
     const u32 count = there ? w.counts[safe] : 0;
     Sums sums = {};
-    visit<true>(sums, now_at, w.lists + u64(safe) * f.capacity, count, lane, own, w, f);
+    visit<true>(sums, now, w.lists + u64(safe) * f.capacity, count, lane, own, w, f.frame);
     Sums all = sums;
     add_forces(all);
     const bool writes = there && lane == 0;
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     if (writes) {
-        const Kind kind = w.kinds[kind_of(own.w)];
+        const Kind kind = w.kinds[kind_of(own.at.w)];
         const f64 force[3] = {-2.0 * f64(all.fx), -2.0 * f64(all.fy), -2.0 * f64(all.fz)};
         mass = kind.mass;
         for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = w.velocities[axis * n + i] + 0.5 * f.dt * kind.inverse_mass * force[axis];
+            v[axis] = f64(w.velocities[axis * n + i]) + 0.5 * f.dt * kind.inverse_mass * force[axis];
             w.forces[axis * n + i] = force[axis];
         }
     }

@@ -4,30 +4,30 @@
 // kept as in engine.cuh. The w of a position is the kind of particle and, where IMAGES is 1, also the number of cells it has
 // left behind, modulo 32 along each vector (bits 16, 21 and 26). An entry of a list is a particle and, where IMAGES is 1,
 // an image in the same bits: differences are then those of whole numbers of 37 bits, of which the upper 5 count cells. They
-// stay right when a particle crosses a face, and the radius may be many cells long.
+// stay right when a particle crosses a face, and the radius may be many cells long. In double precision the lower halves
+// of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1).
 //
-// Defines: LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the radius of the lists), TRICLINIC
+// Defines: PRECISION (see common.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the radius of the lists), TRICLINIC
 // (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1: positions are read through the first
 // cache, which the meeting of the blocks empties).
 #pragma once
-#include "common.cuh"
+#include "frame.cuh"
 #include "pair_terms.cuh"
 
 static_assert(LANES >= 1 && LANES <= WARP && (LANES & (LANES - 1)) == 0, "lanes of a particle");
 
-// What does not change during a launch. Matrices are lower triangular: xx, yx, yy, zx, zy, zz.
+// What does not change during a launch.
 struct SmallSetup {
-    f64 whole[6]; // whole coordinates per length
+    Frame frame;
     f64 dt;
     u64 seed;
     u64 target;   // steps to do
-    f32 unit[6];  // lengths per unit of the upper halves
-    f32 limit2;   // a particle that moved farther than the root of this makes the lists stale
     f32 radius2;  // of the lists
     u32 particles;
     u32 settle;   // make a new list even if there is no step to do
     i32 reach[3]; // images to look at on either side
     u32 capacity; // entries that a list has room for
+    u32 unused;
 };
 
 // Words in device memory that steer a run.
@@ -46,8 +46,8 @@ struct SmallWorld {
     SmallControl* control;
     u64* meetings;     // two words at which the blocks meet, by turns
     uint4* pos;        // two halves, by SmallControl::parity
-    u32* low;          // axis by axis, like all that follow
-    f64* velocities;
+    u32* low;          // in double precision like `pos`, without kinds; else axis by axis, like all that follow
+    speed* velocities;
     i32* images;
     uint4* reference;  // positions the lists were made from
     u32* lists;        // SmallSetup::capacity to a particle
@@ -61,8 +61,8 @@ struct SmallWorld {
     const Kind* kinds;
 };
 
-struct Apart {
-    f32 x, y, z;
+template <class R> struct Apart {
+    R x, y, z;
 };
 
 __device__ __forceinline__ u32 kind_of(u32 w)
@@ -83,13 +83,13 @@ __device__ __forceinline__ u32 partner_of(u32 entry)
 #endif
 }
 
-// From fractions of the cell to lengths.
-__device__ __forceinline__ Apart lengths(f32 x, f32 y, f32 z, const SmallSetup& f)
+// From parts of the frame to lengths.
+template <class R> __device__ __forceinline__ Apart<R> lengths(R x, R y, R z, const R (&unit)[6])
 {
 #if TRICLINIC
-    return {x * f.unit[0] + y * f.unit[1] + z * f.unit[3], y * f.unit[2] + z * f.unit[4], z * f.unit[5]};
+    return {x * unit[0] + y * unit[3] + z * unit[4], y * unit[1] + z * unit[5], z * unit[2]};
 #else
-    return {x * f.unit[0], y * f.unit[2], z * f.unit[5]};
+    return {x * unit[0], y * unit[1], z * unit[2]};
 #endif
 }
 
@@ -103,19 +103,61 @@ __device__ __forceinline__ f32 across(u32 a, u32 b, u32 aw, u32 bw, u32 entry, u
 }
 #endif
 
-// a − b, where `entry` names the image of b.
-__device__ __forceinline__ Apart apart(uint4 a, uint4 b, u32 entry, const SmallSetup& f)
+// a − b by their upper halves, where `entry` names the image of b.
+__device__ __forceinline__ Apart<f32> apart(uint4 a, uint4 b, u32 entry, const Frame& frame)
 {
 #if IMAGES
     return lengths(across(a.x, b.x, a.w, b.w, entry, 16), across(a.y, b.y, a.w, b.w, entry, 21),
-                   across(a.z, b.z, a.w, b.w, entry, 26), f);
+                   across(a.z, b.z, a.w, b.w, entry, 26), frame.unit);
 #else
     (void)entry;
-    return lengths(f32(i32(a.x - b.x)), f32(i32(a.y - b.y)), f32(i32(a.z - b.z)), f);
+    return lengths(f32(i32(a.x - b.x)), f32(i32(a.y - b.y)), f32(i32(a.z - b.z)), frame.unit);
 #endif
 }
 
-__device__ __forceinline__ f32 square(const Apart& d) { return d.x * d.x + d.y * d.y + d.z * d.z; }
+template <class R> __device__ __forceinline__ R square(const Apart<R>& d) { return d.x * d.x + d.y * d.y + d.z * d.z; }
+
+// Where a particle is, as far as pairs know it.
+struct Seen {
+    uint4 at;
+#if PRECISION == 2
+    uint4 low;
+#endif
+};
+
+#if PRECISION == 2
+// The same with all digits, as a part of the frame.
+__device__ __forceinline__ f64 across64(u64 a, u64 b, u32 aw, u32 bw, u32 entry, u32 shift)
+{
+    const f64 part = 1.0 / 18446744073709551616.0;
+    const u64 whole = a - b;
+    const f64 nearest = part * f64(i64(whole));
+#if IMAGES
+    // From the image whose fractions are nearest: their difference is negative, or one was taken from the cells.
+    const u32 cells = (aw >> shift) - (bw >> shift) + (entry >> shift) - u32(a < b) + u32(whole >> 63);
+    return f64(i32(cells << 27) >> 27) + nearest;
+#else
+    (void)aw;
+    (void)bw;
+    (void)entry;
+    (void)shift;
+    return nearest;
+#endif
+}
+
+__device__ __forceinline__ Apart<f64> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
+{
+    auto both = [](u32 upper, u32 lower) { return u64(upper) << 32 | lower; };
+    return lengths(across64(both(a.at.x, a.low.x), both(b.at.x, b.low.x), a.at.w, b.at.w, entry, 16),
+                   across64(both(a.at.y, a.low.y), both(b.at.y, b.low.y), a.at.w, b.at.w, entry, 21),
+                   across64(both(a.at.z, a.low.z), both(b.at.z, b.low.z), a.at.w, b.at.w, entry, 26), frame.cell);
+}
+#else
+__device__ __forceinline__ Apart<f32> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
+{
+    return apart(a.at, b.at, entry, frame);
+}
+#endif
 
 #if IMAGES
 // The image of b that is n cells from the one whose fractions are nearest to those of a, as entries name it.
@@ -149,33 +191,60 @@ __device__ __forceinline__ uint4 position(const uint4* pos, u32 which)
 #endif
 }
 
+// Places that all can see: one of the two halves.
+struct Published {
+    uint4* pos;
+#if PRECISION == 2
+    uint4* low;
+#endif
+};
+
+__device__ __forceinline__ Published published_half(const SmallWorld& w, u32 parity, u32 particles)
+{
+    const u64 first = u64(parity) * particles;
+#if PRECISION == 2
+    return {w.pos + first, reinterpret_cast<uint4*>(w.low) + first};
+#else
+    return {w.pos + first};
+#endif
+}
+
+__device__ __forceinline__ Seen seen(const Published& all, u32 which)
+{
+#if PRECISION == 2
+    return {position(all.pos, which), position(all.low, which)};
+#else
+    return {position(all.pos, which)};
+#endif
+}
+
 struct Sums {
-    f32 fx, fy, fz;
-    f32 energy[TERMS];
-    f32 virial[6];
+    real fx, fy, fz;
+    real energy[TERMS];
+    real virial[6];
 };
 
 // One lane's share of a list: forces still without their factor −2.
 template <bool ENERGY>
-__device__ __forceinline__ void visit(Sums& s, const uint4* pos, const u32* list, u32 count, u32 lane, uint4 own,
-                                      const SmallWorld& w, const SmallSetup& f)
+__device__ __forceinline__ void visit(Sums& s, const Published& all, const u32* list, u32 count, u32 lane, const Seen& own,
+                                      const SmallWorld& w, const Frame& frame)
 {
     constexpr u32 AT_ONCE = 4, NOBODY = 0xffffffffu;
     for (u32 k = lane; k < count; k += AT_ONCE * LANES) {
         u32 entry[AT_ONCE];
-        uint4 other[AT_ONCE];
+        Seen other[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) entry[j] = k + j * LANES < count ? list[k + j * LANES] : NOBODY;
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (entry[j] != NOBODY) other[j] = position(pos, partner_of(entry[j]));
+            if (entry[j] != NOBODY) other[j] = seen(all, partner_of(entry[j]));
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (entry[j] == NOBODY) continue;
-            const Apart d = apart(own, other[j], entry[j], f);
-            f32 energies[TERMS], slope;
-            debye_pair(square(d), kind_of(own.w), kind_of(other[j].w), w.parameters, w.tables, energies, slope);
+            const Apart<real> d = apart(own, other[j], entry[j], frame);
+            real energies[TERMS], slope;
+            debye_pair(square(d), kind_of(own.at.w), kind_of(other[j].at.w), w.parameters, w.tables, energies, slope);
             s.fx += slope * d.x;
             s.fy += slope * d.y;
             s.fz += slope * d.z;
@@ -194,7 +263,7 @@ __device__ __forceinline__ void visit(Sums& s, const uint4* pos, const u32* list
 }
 
 // The sum over the lanes of a particle, the same bits to all of them.
-__device__ __forceinline__ f32 over_lanes(f32 x)
+__device__ __forceinline__ real over_lanes(real x)
 {
 #pragma unroll
     for (u32 step = LANES / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);

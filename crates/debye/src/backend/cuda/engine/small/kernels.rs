@@ -1,29 +1,26 @@
 //! The kernels of small systems, what they share with the host, and their memory.
 
-use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
-use crate::expr::Vec3;
-use crate::system::Cell;
-
 use super::super::arrays::words;
+use super::super::frame::{Frame, Region};
 use super::super::terms::{Kind, Terms};
 use super::shape::Form;
-use crate::backend::Needs;
+use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
+use crate::backend::{Needs, Precision};
 
 /// What does not change during a launch; as in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct SmallSetup {
-    whole: [f64; 6],
+    frame: Frame,
     dt: f64,
     seed: u64,
     pub(super) target: u64,
-    unit: [f32; 6],
-    limit2: f32,
     radius2: f32,
     particles: u32,
     pub(super) settle: u32,
     reach: [i32; 3],
     pub(super) capacity: u32,
+    unused: u32,
 }
 
 /// The words that steer a run; as in the kernels.
@@ -65,43 +62,38 @@ crate::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
 /// Numbers of the simulation that the kernels need.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct SmallValues {
-    pub(in super::super) cell: Cell,
+    pub(in super::super) region: Region,
     pub(in super::super) dt: f64,
     pub(in super::super) seed: u64,
     pub(in super::super) radius: f64,
-    pub(in super::super) buffer: f64,
+    pub(in super::super) cutoff: f64,
 }
 
 impl SmallValues {
     /// Whether a particle can be near several images of another.
     pub(in super::super) fn images(&self) -> bool {
-        let h = self.cell.heights();
+        let h = self.region.heights();
         2.0 * self.radius > h.x.min(h.y).min(h.z)
     }
 
     /// Images to look at on either side: |s + n| h ≤ radius with |s| ≤ ½.
     pub(in super::super) fn reach(&self) -> [i32; 3] {
-        let h = self.cell.heights().to_array();
+        let h = self.region.heights().to_array();
         h.map(|h| (self.radius / h + 0.5 + 1e-6).floor() as i32)
     }
 
     pub(super) fn setup(&self, particles: usize, capacity: u32) -> SmallSetup {
-        let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-            .map(|axis| self.cell.fractional(Vec3::from(axis)));
-        let [a, b, c] = self.cell.to_arrays();
-        let half = 0.5 * self.buffer;
         SmallSetup {
-            whole: [x.x, y.x, y.y, z.x, z.y, z.z].map(|per| per * 2.0_f64.powi(64)),
+            frame: self.region.frame(self.radius, self.cutoff),
             dt: self.dt,
             seed: self.seed,
             target: 0,
-            unit: [a[0], b[0], b[1], c[0], c[1], c[2]].map(|length| (length / 2.0_f64.powi(32)) as f32),
-            limit2: (half * half * 0.9999) as f32,
             radius2: (self.radius * self.radius) as f32,
             particles: particles as u32,
             settle: 0,
             reach: self.reach(),
             capacity,
+            unused: 0,
         }
     }
 }
@@ -129,7 +121,7 @@ impl Variant {
     pub(in super::super) fn source(&self, terms: &Terms) -> ModuleSource {
         // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
         ModuleSource::new("small.cu", include_str!("../../kernels/small.cu"))
-            .define("PRECISION", 1)
+            .define("PRECISION", terms.precision as u32)
             .define("LANES", self.form.lanes)
             .define("THREADS", self.form.threads)
             .define("ROUNDS", self.form.rounds)
@@ -172,7 +164,7 @@ pub(super) struct Arrays {
     pub(super) meetings: Buffer<u64>,
     pub(super) pos: Buffer<u32>,
     pub(super) low: Buffer<u32>,
-    pub(super) velocities: Buffer<f64>,
+    pub(super) velocities: Buffer<u32>,
     pub(super) images: Buffer<i32>,
     pub(super) reference: Buffer<u32>,
     pub(super) lists: Buffer<u32>,
@@ -190,18 +182,41 @@ pub(super) struct Arrays {
 pub(super) fn needs(form: &Form, terms: &Terms, excluded: [&[u32]; 2], capacity: u32) -> Needs {
     let n = terms.kind_of.len();
     let excluded = size_of_val(excluded[0]) + size_of_val(excluded[1]);
-    let parameters = 4 * (terms.parameters.len() + terms.tables.len())
+    let each = if terms.precision == Precision::Double {
+        8
+    } else {
+        4
+    };
+    let parameters = each * (terms.parameters.len() + terms.tables.len())
         + size_of::<Kind>() * terms.kinds.len()
         + excluded
         + size_of::<SmallControl>()
         + 2 * 8;
     Needs(vec![
-        // Two halves of positions, lower halves, velocities, images; the list's positions; forces.
-        ("particles", n * (2 * 16 + 12 + 24 + 12 + 16 + 24)),
+        // Two halves of positions, images, the list's positions, forces; lower halves and velocities.
+        (
+            "particles",
+            n * (2 * 16 + 12 + 16 + 24) + 4 * (low_words(terms) + velocity_words(terms)),
+        ),
         ("lists", 4 * n * (capacity as usize + 1)),
         ("sums", 8 * evaluating_blocks(n, form) * (terms.count + 13)),
         ("parameters", parameters),
     ])
+}
+
+/// Words of lower halves: two of everything where all see them, none where there are none.
+fn low_words(terms: &Terms) -> usize {
+    let each = match terms.precision {
+        Precision::Single => 0,
+        Precision::Mixed => 3,
+        Precision::Double => 8,
+    };
+    each * terms.kind_of.len()
+}
+
+fn velocity_words(terms: &Terms) -> usize {
+    let single = terms.precision == Precision::Single;
+    (if single { 3 } else { 6 }) * terms.kind_of.len()
 }
 
 fn evaluating_blocks(particles: usize, form: &Form) -> usize {
@@ -218,12 +233,13 @@ impl Arrays {
     ) -> Result<Self, CudaError> {
         let n = terms.kind_of.len();
         let blocks = evaluating_blocks(n, form);
+        let double = terms.precision == Precision::Double;
         Ok(Self {
             control: device.zeros(1)?,
             meetings: device.zeros(2)?,
             pos: device.zeros(8 * n)?,
-            low: device.zeros(3 * n)?,
-            velocities: device.zeros(3 * n)?,
+            low: device.zeros(low_words(terms))?,
+            velocities: device.zeros(velocity_words(terms))?,
             images: device.zeros(3 * n)?,
             reference: device.zeros(4 * n)?,
             lists: device.allocate(n * capacity as usize)?,
@@ -232,8 +248,8 @@ impl Arrays {
             partial: device.zeros(blocks * (terms.count + 13))?,
             excluded_starts: device.upload(starts)?,
             excluded: device.upload(partners)?,
-            parameters: device.upload(&words(&terms.parameters, false))?,
-            tables: device.upload(&words(&terms.tables, false))?,
+            parameters: device.upload(&words(&terms.parameters, double))?,
+            tables: device.upload(&words(&terms.tables, double))?,
             kinds: device.upload(&terms.kinds)?,
         })
     }
