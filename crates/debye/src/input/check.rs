@@ -1,5 +1,7 @@
 //! Checks of a whole system that no single key can fail.
 
+use rayon::prelude::*;
+
 use crate::expr::Vec3;
 use crate::system::System;
 
@@ -27,7 +29,7 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
     let positions: Vec<Vec3<f64>> = system
         .particles
         .positions
-        .iter()
+        .par_iter()
         .map(|r| cell.wrap(*r).0)
         .collect();
     // Buckets hold the last particle put there, which leads to the one before it. Two boxes may share
@@ -44,10 +46,15 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
             ^ z.wrapping_mul(0x1656_67b1_9e37_79f9).rotate_left(42);
         (mixed.wrapping_mul(0xff51_afd7_ed55_8ccd) >> (64 - bits)) as usize
     };
-    let mut looked: Vec<usize> = Vec::new();
-    for (i, &r) in positions.iter().enumerate() {
-        if !(r.x.is_finite() && r.y.is_finite() && r.z.is_finite()) {
-            continue;
+    for (i, r) in positions.iter().enumerate().filter(|(_, r)| is_finite(r)) {
+        let own = bucket(r.to_array().map(place));
+        before[i] = std::mem::replace(&mut last[own], i as u32);
+    }
+    // Everyone looks for those before them, so that the first to find one is the same on any number of threads.
+    let look = |looked: &mut Vec<usize>, i: usize| {
+        let r = positions[i];
+        if !is_finite(&r) {
+            return None;
         }
         let s = cell.fractional(r).to_array();
         let shifts: [&[i32]; 3] = std::array::from_fn(|axis| {
@@ -79,10 +86,11 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
                 }
             }
         }
-        for &at in &looked {
+        for &at in looked.iter() {
             let mut j = last[at];
             while j != NOBODY {
-                let apart = cell.minimum_image(r - positions[j as usize]).norm();
+                let apart = || cell.minimum_image(r - positions[j as usize]).norm();
+                let apart = if (j as usize) < i { apart() } else { distance };
                 if apart < distance && !system.exclusions.contains(i as u32, j) {
                     return Some(Overlap {
                         particles: [j as usize, i],
@@ -92,10 +100,17 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
                 j = before[j as usize];
             }
         }
-        let own = bucket(r.to_array().map(place));
-        before[i] = std::mem::replace(&mut last[own], i as u32);
-    }
-    None
+        None
+    };
+    (0..positions.len())
+        .into_par_iter()
+        .map_init(Vec::new, look)
+        .find_first(Option::is_some)
+        .flatten()
+}
+
+fn is_finite(r: &Vec3<f64>) -> bool {
+    r.x.is_finite() && r.y.is_finite() && r.z.is_finite()
 }
 
 /// The end of a chain of particles.
