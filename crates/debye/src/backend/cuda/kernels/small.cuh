@@ -22,11 +22,15 @@ struct SmallSetup {
     f64 dt;
     u64 seed;
     u64 target;   // steps to do
+    f64 cutoff;
     f32 radius2;  // of the lists
+    f32 radius;
     u32 particles;
     u32 settle;   // make a new list even if there is no step to do
     i32 reach[3]; // images to look at on either side
     u32 capacity; // entries that a list has room for
+    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
+    u32 baths;    // thermostats that scale velocities
     u32 unused;
 };
 
@@ -39,7 +43,12 @@ struct SmallControl {
     u32 lost;     // 1 + a particle that is nowhere
     u32 builds;   // times that lists were made
     u32 needed;   // entries of the longest list that did not fit
+    u32 torn;     // the cell cannot be followed
+    u32 held;     // how often a barostat was held back
 };
+
+struct Bath;
+struct Rules;
 
 // Everything in device memory.
 struct SmallWorld {
@@ -54,12 +63,18 @@ struct SmallWorld {
     u32* counts;
     f64* forces;
     f64* partial;
+    f64* sums;         // of every warp's particles, column by column; only there if steps need sums
+    Frame* frames;     // now, and when the lists were made; only there if a barostat changes the cell
+    Bath* baths;
+    const Rules* rules;
     const u32* excluded_starts; // partners of every particle that are left out
     const u32* excluded;
     const real* parameters;
     const real* tables;
     const Kind* kinds;
 };
+
+constexpr i32 MOST_IMAGES = 12; // on one side; entries have five bits for them
 
 template <class R> struct Apart {
     R x, y, z;
@@ -275,4 +290,13 @@ __device__ __forceinline__ void add_forces(Sums& s)
     s.fx = over_lanes(s.fx);
     s.fy = over_lanes(s.fy);
     s.fz = over_lanes(s.fz);
+}
+
+// The same in double precision, of what every lane has.
+__device__ __forceinline__ f64 over_lanes64(real x)
+{
+    f64 sum = f64(x);
+#pragma unroll
+    for (u32 step = LANES / 2; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+    return sum;
 }

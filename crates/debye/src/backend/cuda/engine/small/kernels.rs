@@ -2,8 +2,9 @@
 
 use super::super::arrays::words;
 use super::super::frame::{Frame, Region};
+use super::super::rules::{self, DeviceBath, Rules};
 use super::super::terms::{Kind, Terms};
-use super::shape::Form;
+use super::shape::{Form, WARP};
 use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
 use crate::backend::{Needs, Precision};
 
@@ -15,11 +16,16 @@ pub(super) struct SmallSetup {
     dt: f64,
     seed: u64,
     pub(super) target: u64,
+    cutoff: f64,
     radius2: f32,
+    radius: f32,
     particles: u32,
     pub(super) settle: u32,
     reach: [i32; 3],
     pub(super) capacity: u32,
+    remove_every: u32,
+    scale_every: u32,
+    baths: u32,
     unused: u32,
 }
 
@@ -34,6 +40,8 @@ pub(super) struct SmallControl {
     pub(super) lost: u32,
     pub(super) builds: u32,
     pub(super) needed: u32,
+    pub(super) torn: u32,
+    pub(super) held: u32,
 }
 
 /// Where everything lies in device memory; as in the kernels.
@@ -51,6 +59,10 @@ pub(super) struct SmallWorld {
     counts: u64,
     forces: u64,
     partial: u64,
+    sums: u64,
+    frames: u64,
+    baths: u64,
+    rules: u64,
     excluded_starts: u64,
     excluded: u64,
     parameters: u64,
@@ -82,19 +94,29 @@ impl SmallValues {
         h.map(|h| (self.radius / h + 0.5 + 1e-6).floor() as i32)
     }
 
-    pub(super) fn setup(&self, particles: usize, capacity: u32) -> SmallSetup {
+    pub(super) fn setup(&self, particles: usize, capacity: u32, rules: &Rules) -> SmallSetup {
         SmallSetup {
-            frame: self.region.frame(self.radius, self.cutoff),
+            frame: self.frame(),
             dt: self.dt,
             seed: self.seed,
             target: 0,
+            cutoff: self.cutoff,
             radius2: (self.radius * self.radius) as f32,
+            radius: self.radius as f32,
             particles: particles as u32,
             settle: 0,
             reach: self.reach(),
             capacity,
+            remove_every: rules.remove_every,
+            scale_every: rules.scale_every,
+            baths: rules.baths.len() as u32,
             unused: 0,
         }
+    }
+
+    /// What kernels know of the cell to begin with.
+    pub(super) fn frame(&self) -> Frame {
+        self.region.frame(self.radius, self.cutoff)
     }
 }
 
@@ -109,9 +131,26 @@ pub(in super::super) struct Variant {
     pub(in super::super) staged: bool,
     /// Positions are read through the first cache.
     pub(in super::super) cached: bool,
+    /// Steps may need sums over all particles.
+    pub(in super::super) split: bool,
+    /// Groups of particles, see [`Rules`].
+    pub(in super::super) groups: usize,
+    /// A barostat changes the cell.
+    pub(in super::super) moving: bool,
 }
 
 impl Variant {
+    /// Numbers that a block sums when it evaluates, as in the kernel.
+    pub(super) fn columns(&self, terms: &Terms) -> usize {
+        terms.count + 6 + 9 * self.groups + 1
+    }
+
+    /// Numbers of sums over all particles, if steps need them.
+    fn sums(&self, particles: usize) -> usize {
+        let together = (WARP / self.form.lanes) as usize;
+        usize::from(self.split) * (4 * self.groups + 7) * particles.div_ceil(together)
+    }
+
     /// Bytes of shared memory for lists.
     pub(super) fn shared(&self, capacity: u32) -> u64 {
         let lists = u64::from(self.form.rounds) * u64::from(self.form.threads / self.form.lanes);
@@ -131,6 +170,9 @@ impl Variant {
             .define("STAGED", u32::from(self.staged))
             .define("CACHED", u32::from(self.cached))
             .define("LANGEVIN", u32::from(terms.langevin))
+            .define("SPLIT", u32::from(self.split))
+            .define("GROUPS_OF", self.groups)
+            .define("MOVING", u32::from(self.moving))
             .include("pair_terms.cuh", &terms.text)
             .option("--prec-div=false")
             .option("--prec-sqrt=false")
@@ -171,6 +213,11 @@ pub(super) struct Arrays {
     counts: Buffer<u32>,
     pub(super) forces: Buffer<f64>,
     pub(super) partial: Buffer<f64>,
+    sums: Buffer<f64>,
+    /// Now, and when the lists were made.
+    pub(super) frames: Buffer<Frame>,
+    pub(super) baths: Buffer<DeviceBath>,
+    rules: Buffer<rules::Numbers>,
     excluded_starts: Buffer<u32>,
     excluded: Buffer<u32>,
     parameters: Buffer<u32>,
@@ -179,7 +226,7 @@ pub(super) struct Arrays {
 }
 
 /// The device memory that [`Arrays`] will take.
-pub(super) fn needs(form: &Form, terms: &Terms, excluded: [&[u32]; 2], capacity: u32) -> Needs {
+pub(super) fn needs(variant: &Variant, terms: &Terms, excluded: [&[u32]; 2], capacity: u32) -> Needs {
     let n = terms.kind_of.len();
     let excluded = size_of_val(excluded[0]) + size_of_val(excluded[1]);
     let each = if terms.precision == Precision::Double {
@@ -191,7 +238,11 @@ pub(super) fn needs(form: &Form, terms: &Terms, excluded: [&[u32]; 2], capacity:
         + size_of::<Kind>() * terms.kinds.len()
         + excluded
         + size_of::<SmallControl>()
+        + size_of::<rules::Numbers>()
+        + 2 * size_of::<Frame>()
+        + variant.groups * size_of::<DeviceBath>()
         + 2 * 8;
+    let sums = evaluating_blocks(n, &variant.form) * variant.columns(terms) + variant.sums(n);
     Needs(vec![
         // Two halves of positions, images, the list's positions, forces; lower halves and velocities.
         (
@@ -199,7 +250,7 @@ pub(super) fn needs(form: &Form, terms: &Terms, excluded: [&[u32]; 2], capacity:
             n * (2 * 16 + 12 + 16 + 24) + 4 * (low_words(terms) + velocity_words(terms)),
         ),
         ("lists", 4 * n * (capacity as usize + 1)),
-        ("sums", 8 * evaluating_blocks(n, form) * (terms.count + 13)),
+        ("sums", 8 * sums),
         ("parameters", parameters),
     ])
 }
@@ -226,13 +277,17 @@ fn evaluating_blocks(particles: usize, form: &Form) -> usize {
 impl Arrays {
     pub(super) fn new(
         device: &Device,
-        form: &Form,
+        variant: &Variant,
         terms: &Terms,
+        rules: &Rules,
+        frame: Frame,
         [starts, partners]: [&[u32]; 2],
         capacity: u32,
     ) -> Result<Self, CudaError> {
         let n = terms.kind_of.len();
-        let blocks = evaluating_blocks(n, form);
+        let blocks = evaluating_blocks(n, &variant.form);
+        // Kernels take no empty arrays.
+        let baths = [&rules.baths[..], &[DeviceBath::default()]].concat();
         let double = terms.precision == Precision::Double;
         Ok(Self {
             control: device.zeros(1)?,
@@ -245,7 +300,11 @@ impl Arrays {
             lists: device.allocate(n * capacity as usize)?,
             counts: device.zeros(n)?,
             forces: device.zeros(3 * n)?,
-            partial: device.zeros(blocks * (terms.count + 13))?,
+            partial: device.zeros(blocks * variant.columns(terms))?,
+            sums: device.zeros(variant.sums(n))?,
+            frames: device.upload(&[frame; 2])?,
+            baths: device.upload(&baths)?,
+            rules: device.upload(&[rules.numbers])?,
             excluded_starts: device.upload(starts)?,
             excluded: device.upload(partners)?,
             parameters: device.upload(&words(&terms.parameters, double))?,
@@ -269,6 +328,10 @@ impl Arrays {
             counts: at.address(&self.counts),
             forces: at.address(&self.forces),
             partial: at.address(&self.partial),
+            sums: at.address(&self.sums),
+            frames: at.address(&self.frames),
+            baths: at.address(&self.baths),
+            rules: at.address(&self.rules),
             excluded_starts: at.address(&self.excluded_starts),
             excluded: at.address(&self.excluded),
             parameters: at.address(&self.parameters),
