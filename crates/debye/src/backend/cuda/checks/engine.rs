@@ -112,7 +112,7 @@ pub(super) fn layout(small: bool) -> Choice {
 }
 
 /// The ways to lay a simulation out, whatever its size. An emulation has few lanes, as it runs one after the other.
-fn layouts(extent: Extent, space: Space) -> Vec<Choice> {
+pub(super) fn layouts(extent: Extent, space: Space) -> Vec<Choice> {
     let able = matches!(space, Space::Box | Space::Triclinic);
     let small = Choice {
         lanes: (extent != Extent::Full).then_some(4),

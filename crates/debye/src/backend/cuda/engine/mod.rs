@@ -213,7 +213,8 @@ impl CudaEngine {
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
             let values = asked.small_values();
             let rules = asked.rules()?;
-            let small = Small::new(device, system, asked.small_terms(&rules)?, values, rules, choice)?;
+            let (terms, links) = (asked.small_terms(&rules)?, LinkTables::new(system, field)?);
+            let small = Small::new(device, system, terms, values, rules, links, choice)?;
             (values.radius, Box::new(small))
         } else {
             (asked.radius(), Box::new(asked.large(device)?))
@@ -351,7 +352,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     fn is_small(self) -> Result<bool, EngineError> {
-        let able = small::supports(self.system, self.field);
+        let able = small::supports(self.system);
         if self.choice.small == Some(true) && !able {
             return Err(unsupported("this as a small system".into()));
         }
@@ -412,7 +413,9 @@ impl Asked<'_> {
     fn small_needs(self, device: &Device) -> Result<Needs, EngineError> {
         let (values, rules) = (self.small_values(), self.rules()?);
         let terms = self.small_terms(&rules)?;
-        let needs = small::needs(device, self.system, &terms, &values, &rules, self.choice);
+        let links = LinkTables::new(self.system, self.field)?;
+        let links = links.as_ref();
+        let needs = small::needs(device, self.system, &terms, &values, &rules, links, self.choice);
         needs::fitting(device, needs, values.radius)
     }
 }
@@ -435,7 +438,10 @@ pub(super) fn small_module(
     };
     let (values, rules) = (asked.small_values(), asked.rules()?);
     let terms = asked.small_terms(&rules)?;
-    Ok(small::variant(multiprocessors, system, &values, &rules, choice).source(&terms))
+    let links = LinkTables::new(system, field)?;
+    let links = links.as_ref();
+    let variant = small::variant(multiprocessors, system, &values, &rules, links, choice);
+    Ok(variant.source(&terms, links))
 }
 
 fn is_langevin(dynamics: &Dynamics) -> bool {

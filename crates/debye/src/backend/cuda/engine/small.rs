@@ -8,11 +8,11 @@ use std::time::Instant;
 use crate::backend::cuda::{Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
-use crate::forces::ForceField;
 use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::{Cell, Particles, System};
 
 use super::arrays::{numbers, words};
+use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::frame::{Frame, Region};
 use super::resident::{Change, Sums};
@@ -22,7 +22,7 @@ use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
-use kernels::{Arrays, EVALUATE, Kernels, SmallControl, SmallWorld};
+use kernels::{Arrays, EVALUATE, Extents, Kernels, SmallControl, SmallWorld};
 pub(super) use kernels::{SmallValues, Variant};
 
 /// Steps of a launch.
@@ -37,6 +37,7 @@ pub(super) struct Small {
     terms: Terms,
     values: SmallValues,
     rules: Rules,
+    links: Option<LinkTables>,
     variant: Variant,
     /// Room for entries in the list of a particle.
     capacity: u32,
@@ -57,6 +58,7 @@ pub(super) fn variant(
     system: &System,
     values: &SmallValues,
     rules: &Rules,
+    links: Option<&LinkTables>,
     choice: &Choice,
 ) -> Variant {
     let n = system.particles.len();
@@ -73,6 +75,7 @@ pub(super) fn variant(
         split: rules.split(),
         groups: rules.groups(),
         moving,
+        bonded: links.map_or(0, |links| links.names.len()),
     }
 }
 
@@ -89,9 +92,8 @@ fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
 }
 
 /// Whether the kernel of small systems can do this.
-pub(super) fn supports(system: &System, field: &ForceField) -> bool {
-    let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    system.cell.periodic() == [true; 3] && bonded == 0 && system.exclusions.scaled.is_empty()
+pub(super) fn supports(system: &System) -> bool {
+    system.cell.periodic() == [true; 3]
 }
 
 /// The device memory it will take.
@@ -101,11 +103,25 @@ pub(super) fn needs(
     terms: &Terms,
     values: &SmallValues,
     rules: &Rules,
+    links: Option<&LinkTables>,
     choice: &Choice,
 ) -> Needs {
-    let variant = variant(device.info().multiprocessors, system, values, rules, choice);
+    let variant = variant(
+        device.info().multiprocessors,
+        system,
+        values,
+        rules,
+        links,
+        choice,
+    );
     let capacity = capacity(system, values, choice);
-    kernels::needs(&variant, terms, excluded(system), capacity)
+    kernels::needs(Extents {
+        variant: &variant,
+        terms,
+        links,
+        excluded: excluded(system),
+        capacity,
+    })
 }
 
 /// Partners that are left out. Kernels take no empty arrays.
@@ -126,6 +142,7 @@ impl Small {
         terms: Terms,
         values: SmallValues,
         rules: Rules,
+        links: Option<LinkTables>,
         choice: &Choice,
     ) -> Result<Self, EngineError> {
         if values.images() && values.reach().into_iter().max() > Some(MOST_IMAGES) {
@@ -135,7 +152,9 @@ impl Small {
             )));
         }
         let n = system.particles.len();
-        let mut variant = variant(device.info().multiprocessors, system, &values, &rules, choice);
+        let tables = links.as_ref();
+        let multiprocessors = device.info().multiprocessors;
+        let mut variant = variant(multiprocessors, system, &values, &rules, tables, choice);
         if variant.images && n > MOST {
             return Err(unsupported(format!(
                 "{n} particles in a cell shorter than twice the radius of the lists (at most {MOST})"
@@ -143,33 +162,28 @@ impl Small {
         }
         let capacity = capacity(system, &values, choice);
         variant.staged &= fits(device, &variant, capacity);
-        let excluded = excluded(system);
-        let needs = super::needs::fitting(
-            device,
-            kernels::needs(&variant, &terms, excluded, capacity),
-            values.radius,
-        )?;
-        let arrays = Arrays::new(
-            device,
-            &variant,
-            &terms,
-            &rules,
-            values.frame(),
-            excluded,
+        let extents = Extents {
+            variant: &variant,
+            terms: &terms,
+            links: tables,
+            excluded: excluded(system),
             capacity,
-        )?;
+        };
+        let needs = super::needs::fitting(device, kernels::needs(extents), values.radius)?;
+        let arrays = Arrays::new(device, extents, &rules, values.frame())?;
         Ok(Self {
             needs,
             launches: 0,
             host_seconds: 0.0,
             waited_seconds: 0.0,
             stream: device.stream()?,
-            kernels: Kernels::new(device, &variant, &terms)?,
+            kernels: Kernels::new(device, &variant, &terms, tables)?,
             world: arrays.world(),
             device: device.clone(),
             terms,
             values,
             rules,
+            links,
             variant,
             capacity,
             arrays,
@@ -232,8 +246,8 @@ impl Small {
         let n = self.particles_in();
         match self.terms.precision {
             Precision::Single => Vec::new(),
-            Precision::Mixed => low.to_vec(),
-            Precision::Double => (0..4 * n)
+            _ if !self.variant.fine(&self.terms) => low.to_vec(),
+            _ => (0..4 * n)
                 .map(|at| if at % 4 == 3 { 0 } else { low[at % 4 * n + at / 4] })
                 .collect(),
         }
@@ -245,8 +259,8 @@ impl Small {
         let (a, s) = (&self.arrays, &self.stream);
         match self.terms.precision {
             Precision::Single => Ok(vec![0; 3 * n]),
-            Precision::Mixed => s.download(&a.low),
-            Precision::Double => {
+            _ if !self.variant.fine(&self.terms) => s.download(&a.low),
+            _ => {
                 let half = parity as usize * 4 * n;
                 let found = s.download_part(a.low.part(half..half + 4 * n))?;
                 Ok((0..3 * n).map(|at| found[4 * (at % n) + at / n]).collect())
@@ -259,7 +273,7 @@ impl Small {
         self.download_half(self.last.parity)
     }
 
-    /// The state with one of the two halves of positions. In mixed precision there is but one of their lower halves.
+    /// The state with one of the two halves of positions. Lower halves that nobody else sees are there but once.
     fn download_half(&self, parity: u32) -> Result<State, CudaError> {
         let n = self.particles_in();
         let (a, s) = (&self.arrays, &self.stream);
@@ -344,7 +358,7 @@ impl Small {
         self.world = self.arrays.world();
         if self.variant.staged && !fits(&self.device, &self.variant, capacity) {
             self.variant.staged = false;
-            self.kernels = Kernels::new(&self.device, &self.variant, &self.terms)?;
+            self.kernels = Kernels::new(&self.device, &self.variant, &self.terms, self.links.as_ref())?;
         }
         Ok(())
     }
@@ -370,9 +384,9 @@ impl Skeleton for Small {
             let image: [i32; 3] =
                 std::array::from_fn(|k| particles.images.get(i).map_or(0, |image| image[k]) + shift[k]);
             state.put(i, n, region.fractional(inside));
-            for k in 0..3 {
+            for (k, count) in image.into_iter().enumerate() {
                 state.velocities[k * n + i] = particles.velocities[i][k];
-                state.images[k * n + i] = image[k];
+                state.images[k * n + i] = count;
             }
             state.pos[4 * i + 3] = self.word(self.terms.kind_of[i], image);
         }
@@ -424,7 +438,7 @@ impl Skeleton for Small {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         self.pairs = sums.pop().unwrap_or(0.0) as usize;
-        let terms = self.terms.count;
+        let terms = self.terms.count + self.variant.bonded;
         let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
         let group = |g: usize| {
             let first = terms + 6 + 9 * g;

@@ -18,7 +18,12 @@
 
 constexpr u32 GROUPS = THREADS / LANES;
 constexpr u32 EVALUATE = 256; // threads of a block that evaluates
-constexpr u32 COLUMNS = TERMS + 6 + 9 * GROUPS_OF + 1;
+#if BONDED
+constexpr u32 ALL_TERMS = TERMS + LINK_TERMS;
+#else
+constexpr u32 ALL_TERMS = TERMS;
+#endif
+constexpr u32 COLUMNS = ALL_TERMS + 6 + 9 * GROUPS_OF + 1;
 #if SPLIT
 // Sums over all particles: for every group Σ m v² and Σ m v, then the virial; after the motion Σ m v² and the longest way.
 constexpr u32 PULLED = 4 * GROUPS_OF + 3, SUMMED = PULLED + 4;
@@ -74,18 +79,18 @@ __device__ __forceinline__ bool meet(Meeting& m, bool says)
 __device__ __forceinline__ Own own_of(u32 i, const Published& all, const SmallWorld& w, const SmallSetup& f)
 {
     Own own;
-    const Seen now = seen(all, i);
-    own.at = now.at;
+    own.at = position(all.pos, i);
     own.then = w.reference[i];
     own.kind = w.kinds[kind_of(own.at.w)];
-#if PRECISION == 2
-    own.low[0] = now.low.x;
-    own.low[1] = now.low.y;
-    own.low[2] = now.low.z;
+#if FINE
+    const uint4 low = position(all.low, i);
+    own.low[0] = low.x;
+    own.low[1] = low.y;
+    own.low[2] = low.z;
 #endif
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-#if PRECISION == 1
+#if PRECISION == 1 && !FINE
         own.low[axis] = w.low[axis * f.particles + i];
 #endif
         own.v[axis] = w.velocities[axis * f.particles + i];
@@ -105,8 +110,8 @@ __device__ __forceinline__ Seen seen(const Own& own)
 __device__ __forceinline__ void publish(const Own& own, const Published& all, u32 i)
 {
     all.pos[i] = own.at;
-#if PRECISION == 2
-    all.low[i] = seen(own).low;
+#if FINE
+    all.low[i] = make_uint4(own.low[0], own.low[1], own.low[2], 0);
 #endif
 }
 
@@ -114,7 +119,7 @@ __device__ __forceinline__ void keep(const Own& own, u32 i, const SmallWorld& w,
 {
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-#if PRECISION == 1
+#if PRECISION == 1 && !FINE
         w.low[axis * f.particles + i] = own.low[axis];
 #endif
         w.velocities[axis * f.particles + i] = own.v[axis];
@@ -353,9 +358,10 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         const bool removes = SPLIT && step != 0 && due(step, f.remove_every);
         const bool needs_sums = SPLIT && (f.baths != 0 || scales || removes);
         bool says = false;
-        f64 force[3];
+        f64 force[3], virial[3] = {0.0, 0.0, 0.0};
         // Loads a particle where a group has several, and finds the force on it.
-        auto pull = [&](u32 round, Sums& sums) {
+        auto pull = [&](u32 round) {
+            Sums sums = {};
             if (ROUNDS > 1) own = own_of(safe(round), now, w, f);
             const u32 count = there(round) ? count_of(round) : 0;
             if (MOVING && scales) visit<true>(sums, now, list_of(round), count, lane, seen(own), w, frame);
@@ -364,6 +370,17 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             force[0] = -2.0 * f64(sums.fx);
             force[1] = -2.0 * f64(sums.fy);
             force[2] = -2.0 * f64(sums.fz);
+            for (u32 k = 0; k < 3 && scales; ++k) virial[k] = over_lanes64(-f64(sums.virial[k]));
+#if BONDED
+            auto add_links = [&](const Share& s) {
+                force[0] += over_lanes64(s.force.x);
+                force[1] += over_lanes64(s.force.y);
+                force[2] += over_lanes64(s.force.z);
+                for (u32 k = 0; k < 3 && scales; ++k) virial[k] += over_lanes64(s.virial[k]);
+            };
+            if (MOVING && scales) add_links(all_links<true>(now, safe(round), there(round), lane, w, frame).s);
+            else add_links(all_links<false>(now, safe(round), there(round), lane, w, frame).s);
+#endif
         };
         // Moves it after all kicks; gives the square of its way since the list.
         auto go = [&](u32 round) {
@@ -389,8 +406,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         auto number = [&](u32 round) { return (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x); };
         if (needs_sums) {
             for (u32 round = 0; round < ROUNDS; ++round) {
-                Sums sums = {};
-                pull(round, sums);
+                pull(round);
                 const bool is = there(round);
                 speed v[3] = {own.v[0], own.v[1], own.v[2]};
                 kick(v, force, first_kick, own.kind);
@@ -401,7 +417,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 }
 #if MOVING
                 for (u32 k = 0; k < 3 && scales; ++k) {
-                    write_sum(w, f, 4 * GROUPS_OF + k, number(round), -over_lanes64(sums.virial[k]));
+                    write_sum(w, f, 4 * GROUPS_OF + k, number(round), virial[k]);
                 }
 #endif
                 if (ROUNDS > 1 && lane == 0 && is) {
@@ -440,8 +456,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         }
 #endif
         for (u32 round = 0; !needs_sums && round < ROUNDS; ++round) {
-            Sums sums = {};
-            pull(round, sums);
+            pull(round);
             kick(own.v, force, f.dt, own.kind);
             go(round);
         }
@@ -517,7 +532,7 @@ __device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
     return sum;
 }
 
-// Forces, and for every block: energies by term, virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries
+// Forces, and for every block: energies by term (pairs, then bonded), virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries
 // of the lists. Moves nothing.
 KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 {
@@ -538,11 +553,18 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
     Sums all = sums;
     add_forces(all);
     const bool writes = there && lane == 0;
+    f64 more[3] = {0.0, 0.0, 0.0};
+#if BONDED
+    const Walk<true> walk = all_links<true>(now, safe, there, lane, w, frame);
+    more[0] = over_lanes64(walk.s.force.x);
+    more[1] = over_lanes64(walk.s.force.y);
+    more[2] = over_lanes64(walk.s.force.z);
+#endif
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     u32 group = 0;
     if (writes) {
         const Kind kind = w.kinds[kind_of(own.at.w)];
-        const f64 force[3] = {-2.0 * f64(all.fx), -2.0 * f64(all.fy), -2.0 * f64(all.fz)};
+        const f64 force[3] = {-2.0 * f64(all.fx) + more[0], -2.0 * f64(all.fy) + more[1], -2.0 * f64(all.fz) + more[2]};
         mass = kind.mass;
         group = kind.group;
         for (u32 axis = 0; axis < 3; ++axis) {
@@ -556,10 +578,15 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
         if (threadIdx.x == 0) to[k] = sum;
     };
     for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(sums.energy[t]));
-    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(sums.virial[k]));
+#if BONDED
+    for (u32 t = 0; t < LINK_TERMS; ++t) write(TERMS + t, walk.energies[t]);
+    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, walk.s.virial[k] - f64(sums.virial[k]));
+#else
+    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, -f64(sums.virial[k]));
+#endif
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 begin = TERMS + 6 + 9 * g;
+        const u32 begin = ALL_TERMS + 6 + 9 * g;
         write(begin, m * v[0] * v[0]);
         write(begin + 1, m * v[1] * v[1]);
         write(begin + 2, m * v[2] * v[2]);

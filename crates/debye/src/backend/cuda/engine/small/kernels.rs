@@ -1,6 +1,7 @@
 //! The kernels of small systems, what they share with the host, and their memory.
 
 use super::super::arrays::words;
+use super::super::bonded::LinkTables;
 use super::super::frame::{Frame, Region};
 use super::super::rules::{self, DeviceBath, Rules};
 use super::super::terms::{Kind, Terms};
@@ -68,6 +69,7 @@ pub(super) struct SmallWorld {
     parameters: u64,
     tables: u64,
     kinds: u64,
+    links: [u64; 5],
 }
 crate::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
 
@@ -137,12 +139,19 @@ pub(in super::super) struct Variant {
     pub(in super::super) groups: usize,
     /// A barostat changes the cell.
     pub(in super::super) moving: bool,
+    /// Bonded terms.
+    pub(in super::super) bonded: usize,
 }
 
 impl Variant {
+    /// Whether lower halves are published; as in the kernels.
+    pub(super) fn fine(&self, terms: &Terms) -> bool {
+        terms.precision == Precision::Double || terms.precision == Precision::Mixed && self.bonded > 0
+    }
+
     /// Numbers that a block sums when it evaluates, as in the kernel.
     pub(super) fn columns(&self, terms: &Terms) -> usize {
-        terms.count + 6 + 9 * self.groups + 1
+        terms.count + self.bonded + 6 + 9 * self.groups + 1
     }
 
     /// Numbers of sums over all particles, if steps need them.
@@ -157,9 +166,9 @@ impl Variant {
         4 * u64::from(self.staged) * lists * u64::from(capacity)
     }
 
-    pub(in super::super) fn source(&self, terms: &Terms) -> ModuleSource {
+    pub(in super::super) fn source(&self, terms: &Terms, links: Option<&LinkTables>) -> ModuleSource {
         // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
-        ModuleSource::new("small.cu", include_str!("../../kernels/small.cu"))
+        let source = ModuleSource::new("small.cu", include_str!("../../kernels/small.cu"))
             .define("PRECISION", terms.precision as u32)
             .define("LANES", self.form.lanes)
             .define("THREADS", self.form.threads)
@@ -173,9 +182,14 @@ impl Variant {
             .define("SPLIT", u32::from(self.split))
             .define("GROUPS_OF", self.groups)
             .define("MOVING", u32::from(self.moving))
+            .define("BONDED", u32::from(links.is_some()))
             .include("pair_terms.cuh", &terms.text)
             .option("--prec-div=false")
-            .option("--prec-sqrt=false")
+            .option("--prec-sqrt=false");
+        match links {
+            Some(links) => source.include("bonded_terms.cuh", &links.text),
+            None => source,
+        }
     }
 }
 
@@ -188,8 +202,13 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    pub(super) fn new(device: &Device, variant: &Variant, terms: &Terms) -> Result<Self, CudaError> {
-        let module = device.module(&variant.source(terms))?;
+    pub(super) fn new(
+        device: &Device,
+        variant: &Variant,
+        terms: &Terms,
+        links: Option<&LinkTables>,
+    ) -> Result<Self, CudaError> {
+        let module = device.module(&variant.source(terms, links))?;
         Ok(Self {
             steps: module.kernel("debye_small_steps")?,
             evaluate: module.kernel("debye_small_evaluate")?,
@@ -223,10 +242,48 @@ pub(super) struct Arrays {
     parameters: Buffer<u32>,
     tables: Buffer<u32>,
     kinds: Buffer<Kind>,
+    links: Option<LinkArrays>,
+}
+
+/// Tables of bonded terms.
+struct LinkArrays {
+    starts: Buffer<u32>,
+    links: Buffer<u32>,
+    rows: Buffer<f64>,
+    tables: Buffer<f64>,
+}
+
+impl LinkArrays {
+    fn new(device: &Device, made: &LinkTables) -> Result<Self, CudaError> {
+        Ok(Self {
+            starts: device.upload(&made.starts)?,
+            links: device.upload(made.links.as_flattened())?,
+            rows: device.upload(made.rows.as_flattened())?,
+            tables: device.upload(&made.tables)?,
+        })
+    }
+}
+
+/// What decides how much memory there is.
+#[derive(Clone, Copy)]
+pub(super) struct Extents<'a> {
+    pub(super) variant: &'a Variant,
+    pub(super) terms: &'a Terms,
+    pub(super) links: Option<&'a LinkTables>,
+    /// Where the partners of each particle that are left out begin, and these.
+    pub(super) excluded: [&'a [u32]; 2],
+    pub(super) capacity: u32,
 }
 
 /// The device memory that [`Arrays`] will take.
-pub(super) fn needs(variant: &Variant, terms: &Terms, excluded: [&[u32]; 2], capacity: u32) -> Needs {
+pub(super) fn needs(extents: Extents<'_>) -> Needs {
+    let Extents {
+        variant,
+        terms,
+        links,
+        excluded,
+        capacity,
+    } = extents;
     let n = terms.kind_of.len();
     let excluded = size_of_val(excluded[0]) + size_of_val(excluded[1]);
     let each = if terms.precision == Precision::Double {
@@ -241,13 +298,14 @@ pub(super) fn needs(variant: &Variant, terms: &Terms, excluded: [&[u32]; 2], cap
         + size_of::<rules::Numbers>()
         + 2 * size_of::<Frame>()
         + variant.groups * size_of::<DeviceBath>()
+        + links.map_or(0, |links| links.needs().0)
         + 2 * 8;
     let sums = evaluating_blocks(n, &variant.form) * variant.columns(terms) + variant.sums(n);
     Needs(vec![
         // Two halves of positions, images, the list's positions, forces; lower halves and velocities.
         (
             "particles",
-            n * (2 * 16 + 12 + 16 + 24) + 4 * (low_words(terms) + velocity_words(terms)),
+            n * (2 * 16 + 12 + 16 + 24) + 4 * (low_words(variant, terms) + velocity_words(terms)),
         ),
         ("lists", 4 * n * (capacity as usize + 1)),
         ("sums", 8 * sums),
@@ -256,11 +314,11 @@ pub(super) fn needs(variant: &Variant, terms: &Terms, excluded: [&[u32]; 2], cap
 }
 
 /// Words of lower halves: two of everything where all see them, none where there are none.
-fn low_words(terms: &Terms) -> usize {
+fn low_words(variant: &Variant, terms: &Terms) -> usize {
     let each = match terms.precision {
         Precision::Single => 0,
-        Precision::Mixed => 3,
-        Precision::Double => 8,
+        _ if variant.fine(terms) => 8,
+        _ => 3,
     };
     each * terms.kind_of.len()
 }
@@ -277,13 +335,12 @@ fn evaluating_blocks(particles: usize, form: &Form) -> usize {
 impl Arrays {
     pub(super) fn new(
         device: &Device,
-        variant: &Variant,
-        terms: &Terms,
+        extents: Extents<'_>,
         rules: &Rules,
         frame: Frame,
-        [starts, partners]: [&[u32]; 2],
-        capacity: u32,
     ) -> Result<Self, CudaError> {
+        let (variant, terms, links) = (extents.variant, extents.terms, extents.links);
+        let [starts, partners] = extents.excluded;
         let n = terms.kind_of.len();
         let blocks = evaluating_blocks(n, &variant.form);
         // Kernels take no empty arrays.
@@ -293,11 +350,11 @@ impl Arrays {
             control: device.zeros(1)?,
             meetings: device.zeros(2)?,
             pos: device.zeros(8 * n)?,
-            low: device.zeros(low_words(terms))?,
+            low: device.zeros(low_words(variant, terms))?,
             velocities: device.zeros(velocity_words(terms))?,
             images: device.zeros(3 * n)?,
             reference: device.zeros(4 * n)?,
-            lists: device.allocate(n * capacity as usize)?,
+            lists: device.allocate(n * extents.capacity as usize)?,
             counts: device.zeros(n)?,
             forces: device.zeros(3 * n)?,
             partial: device.zeros(blocks * variant.columns(terms))?,
@@ -310,6 +367,7 @@ impl Arrays {
             parameters: device.upload(&words(&terms.parameters, double))?,
             tables: device.upload(&words(&terms.tables, double))?,
             kinds: device.upload(&terms.kinds)?,
+            links: links.map(|made| LinkArrays::new(device, made)).transpose()?,
         })
     }
 
@@ -337,6 +395,10 @@ impl Arrays {
             parameters: at.address(&self.parameters),
             tables: at.address(&self.tables),
             kinds: at.address(&self.kinds),
+            links: self.links.as_ref().map_or([0; 5], |l| {
+                let [rows, tables] = [&l.rows, &l.tables].map(|buffer| at.address(buffer));
+                [at.address(&l.starts), at.address(&l.links), rows, tables, 0]
+            }),
         };
         at.bundle(world)
     }
