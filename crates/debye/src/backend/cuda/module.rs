@@ -17,6 +17,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("digits.cuh", include_str!("kernels/digits.cuh")),
     ("common.cuh", include_str!("kernels/common.cuh")),
     ("frame.cuh", include_str!("kernels/frame.cuh")),
+    ("bonded.cuh", include_str!("kernels/bonded.cuh")),
+    ("baths.cuh", include_str!("kernels/baths.cuh")),
     ("engine.cuh", include_str!("kernels/engine.cuh")),
     ("motion.cuh", include_str!("kernels/motion.cuh")),
     ("sums.cuh", include_str!("kernels/sums.cuh")),

@@ -1,9 +1,9 @@
 //! Bonded terms on the device against the CPU: both are of double precision.
 
-use super::engine::{Space, integrators, melt, plain, settings, within, wrong};
+use super::engine::{Space, integrators, layouts, melt, plain, settings, within, wrong};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{BondedForces, CpuEngine, Slots};
-use crate::backend::cuda::{CudaEngine, ModuleSource};
+use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
 use crate::backend::{Backend, Precision};
 use crate::expr::Vec3;
 use crate::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
@@ -403,12 +403,43 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     motion_of(place, &plain(), Space::Open, Precision::Single)
 }
 
+/// A buffer that makes the radius longer than half of the smaller cells.
+const LONG: f64 = 1.6;
+
 fn motion_of(place: &mut Place<'_>, d: &Dynamics, space: Space, precision: Precision) -> Result<(), Wrong> {
     let (system, field) = molecules(place.extent, space)?;
+    let mut all = Vec::new();
+    for choice in layouts(place.extent, space) {
+        if choice.small != Some(true) {
+            all.push(choice);
+            continue;
+        }
+        // Lists that do not last; and with a long radius the cell is a short one, which only small systems may have.
+        let buffers = [Some(0.3), (place.extent < Extent::Full).then_some(LONG)];
+        let with = |buffer| Choice {
+            buffer: Some(buffer),
+            ..choice
+        };
+        all.extend(buffers.into_iter().flatten().map(with));
+    }
+    for choice in all {
+        moves(place, &system, &field, d, precision, &choice)?;
+    }
+    Ok(())
+}
+
+fn moves(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    d: &Dynamics,
+    precision: Precision,
+    choice: &Choice,
+) -> Result<(), Wrong> {
     let steps = if place.extent == Extent::Smallest { 12 } else { 40 };
     let s = settings(precision);
-    let mut cuda = CudaEngine::new(place.device, &system, &field, d, &s)?;
-    let mut cpu = CpuEngine::new(&system, &field, d, &settings(Precision::Double))?;
+    let mut cuda = CudaEngine::with_choice(place.device, system, field, d, &s, choice)?;
+    let mut cpu = CpuEngine::new(system, field, d, &settings(Precision::Double))?;
     compare(place, &mut cuda, &mut cpu)?;
     Backend::advance(&mut cuda, steps, false)?;
     cpu.advance(steps, true)?;
@@ -419,14 +450,14 @@ fn motion_of(place: &mut Place<'_>, d: &Dynamics, space: Space, precision: Preci
         .map(|(a, b)| cpu.cell().minimum_image(*a - *b).norm())
         .fold(0.0, f64::max);
     within(place, "positions", furthest, 0.0, 1e-4)?;
-    if place.extent > Extent::Smallest {
+    if place.extent > Extent::Smallest && choice.buffer != Some(LONG) {
         place.expect("several lists", &[cuda.lists().builds > 1], &[true])?;
     }
 
-    let mut parts = CudaEngine::new(place.device, &system, &field, d, &s)?;
+    let mut parts = CudaEngine::with_choice(place.device, system, field, d, &s, choice)?;
     Backend::advance(&mut parts, 5, true)?;
     let saved = Backend::save(&parts)?;
-    let mut resumed = CudaEngine::resumed(place.device, &system, &field, d, &s, &saved)?;
+    let mut resumed = CudaEngine::resumed_with_choice(place.device, system, field, d, &s, choice, &saved)?;
     for engine in [&mut parts, &mut resumed] {
         Backend::advance(engine, steps - 5, false)?;
         let found = Backend::particles(engine)?;
@@ -462,8 +493,11 @@ pub(super) fn modules() -> Vec<ModuleSource> {
     systems
         .flat_map(|(system, field)| {
             let settings = settings(Precision::Mixed);
-            super::super::engine::modules(&system, &field, &plain(), &settings)
+            let large = super::super::engine::modules(&system, &field, &plain(), &settings);
+            let choice = super::engine::layout(true);
+            let small =
+                super::super::engine::small_module(&system, &field, &plain(), &settings, 132, &choice);
+            large.into_iter().flatten().chain(small)
         })
-        .flatten()
         .collect()
 }

@@ -112,12 +112,8 @@ pub(super) fn layout(small: bool) -> Choice {
 }
 
 /// The ways to lay a simulation out, whatever its size. An emulation has few lanes, as it runs one after the other.
-fn layouts(extent: Extent, dynamics: &Dynamics, space: Space) -> Vec<Choice> {
-    let scaled = (dynamics.thermostats.iter()).any(|t| t.kind != ThermostatKind::Langevin);
-    let able = matches!(space, Space::Box | Space::Triclinic)
-        && !scaled
-        && dynamics.barostat.is_none()
-        && dynamics.remove_momentum_every == 0;
+pub(super) fn layouts(extent: Extent, space: Space) -> Vec<Choice> {
+    let able = matches!(space, Space::Box | Space::Triclinic);
     let small = Choice {
         lanes: (extent != Extent::Full).then_some(4),
         ..layout(true)
@@ -329,7 +325,7 @@ pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 fn forces_of(place: &mut Place<'_>, mixed: bool, space: Space, precision: Precision) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    for choice in layouts(place.extent, &plain(), space) {
+    for choice in layouts(place.extent, space) {
         alike(place, &system, &field, precision, &choice)?;
     }
     Ok(())
@@ -500,7 +496,7 @@ fn motion_of(
     steps: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, mixed, space, 40)?;
-    for choice in layouts(place.extent, dynamics, space) {
+    for choice in layouts(place.extent, space) {
         moves_alike(place, &system, &field, dynamics, precision, steps, &choice)?;
     }
     Ok(())
@@ -593,7 +589,7 @@ fn continuation_of(
     odd: u64,
 ) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, true, space, 40)?;
-    for choice in layouts(place.extent, d, space) {
+    for choice in layouts(place.extent, space) {
         continues(place, &system, &field, d, precision, [half, odd], &choice)?;
     }
     Ok(())

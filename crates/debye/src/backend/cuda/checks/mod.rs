@@ -90,6 +90,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: motion, same bits resumed", bonded::motion),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
+    ("small systems: ways to move", small::motion),
     ("small systems: cells shorter than the radius", small::short_cells),
     ("small systems: triclinic cells", small::triclinic),
     ("small systems: exclusions", small::exclusions),

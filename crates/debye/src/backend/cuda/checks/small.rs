@@ -106,6 +106,30 @@ pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Every way to move in cells that are short, with one and with several particles to a group.
+pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let smallest = place.extent == Extent::Smallest;
+    let many = Choice {
+        threads: Some(64),
+        ..usual(place)
+    };
+    let wanted = |number: usize| !smallest || [3, 4, 6].contains(&number);
+    for (number, (name, dynamics)) in integrators().into_iter().enumerate().filter(|x| wanted(x.0)) {
+        let (cells, space) = [([2, 2, 3], Space::Box), ([2, 3, 2], Space::Triclinic)][number % 2];
+        let (system, field) = melt_of(cells, number % 3 == 0, space, 40)?;
+        let precision = [Precision::Double, Precision::Mixed, Precision::Single][number % 3];
+        let choice = if number % 2 == 0 { many } else { usual(place) };
+        let half = steps(place) / 2;
+        moves_alike(place, &system, &field, &dynamics, precision, 2 * half, &choice)
+            .and_then(|()| {
+                let parts = [half, half / 3];
+                continues(place, &system, &field, &dynamics, precision, parts, &choice)
+            })
+            .map_err(|e| wrong(format!("{name}, {}: {e}", precision.name())))?;
+    }
+    Ok(())
+}
+
 /// Shorter than twice the radius, than the radius, and in one direction only.
 pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
     for (number, cells) in [[2, 2, 3], [1, 1, 2], [1, 4, 3]].into_iter().enumerate() {
@@ -240,6 +264,20 @@ pub(super) fn modules() -> Vec<ModuleSource> {
     }
     for choice in layouts() {
         add([4, 4, 4], Space::Box, true, true, Precision::Mixed, choice);
+    }
+    for (number, (_, dynamics)) in integrators().into_iter().enumerate().skip(2) {
+        let precision = [Precision::Double, Precision::Mixed, Precision::Single][number % 3];
+        let space = [Space::Box, Space::Triclinic][number % 2];
+        let choice = Choice {
+            threads: (number % 4 < 2).then_some(64),
+            ..layout(true)
+        };
+        if let Ok((system, field)) = melt_of([4, 4, 4], true, space, 0) {
+            let s = settings(precision);
+            all.extend(super::super::engine::small_module(
+                &system, &field, &dynamics, &s, 3, &choice,
+            ));
+        }
     }
     all
 }

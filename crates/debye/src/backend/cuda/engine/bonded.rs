@@ -31,15 +31,15 @@ pub(super) struct LinkTables {
     /// Names of the terms, in the order of the sums.
     pub(super) names: Vec<String>,
     /// `bonded_terms.cuh`.
-    text: String,
+    pub(super) text: String,
     /// The first link of each particle, and the number of all.
-    starts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
     /// Links: three other particles, and a word of term, place and row.
-    links: Vec<[u32; 4]>,
+    pub(super) links: Vec<[u32; 4]>,
     /// Numbers of all terms.
-    rows: Vec<[f64; COLUMNS]>,
+    pub(super) rows: Vec<[f64; COLUMNS]>,
     /// Tables of all terms, one after another.
-    tables: Vec<f64>,
+    pub(super) tables: Vec<f64>,
 }
 
 impl LinkTables {

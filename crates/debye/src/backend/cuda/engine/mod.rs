@@ -212,7 +212,9 @@ impl CudaEngine {
         let small = asked.is_small()?;
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
             let values = asked.small_values();
-            let small = Small::new(device, system, asked.small_terms()?, values, choice)?;
+            let rules = asked.rules()?;
+            let (terms, links) = (asked.small_terms(&rules)?, LinkTables::new(system, field)?);
+            let small = Small::new(device, system, terms, values, rules, links, choice)?;
             (values.radius, Box::new(small))
         } else {
             (asked.radius(), Box::new(asked.large(device)?))
@@ -350,7 +352,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     fn is_small(self) -> Result<bool, EngineError> {
-        let able = small::supports(self.system, self.field, self.dynamics);
+        let able = small::supports(self.system);
         if self.choice.small == Some(true) && !able {
             return Err(unsupported("this as a small system".into()));
         }
@@ -377,13 +379,20 @@ impl Asked<'_> {
         Resident::new(device, parts.layout, parts.terms, parts.rules, links, values)
     }
 
-    fn small_terms(self) -> Result<Terms, EngineError> {
-        let one_group = vec![0; self.system.species.len()];
+    fn rules(self) -> Result<Rules, EngineError> {
+        Rules::new(
+            self.system,
+            self.dynamics,
+            &self.field.tail_correction(self.system),
+        )
+    }
+
+    fn small_terms(self, rules: &Rules) -> Result<Terms, EngineError> {
         Terms::new(
             self.system,
             self.field,
             self.dynamics,
-            &one_group,
+            &rules.group_of,
             self.settings.precision,
         )
     }
@@ -402,8 +411,11 @@ impl Asked<'_> {
     }
 
     fn small_needs(self, device: &Device) -> Result<Needs, EngineError> {
-        let values = self.small_values();
-        let needs = small::needs(device, self.system, &self.small_terms()?, &values, self.choice);
+        let (values, rules) = (self.small_values(), self.rules()?);
+        let terms = self.small_terms(&rules)?;
+        let links = LinkTables::new(self.system, self.field)?;
+        let links = links.as_ref();
+        let needs = small::needs(device, self.system, &terms, &values, &rules, links, self.choice);
         needs::fitting(device, needs, values.radius)
     }
 }
@@ -424,8 +436,12 @@ pub(super) fn small_module(
         settings,
         choice,
     };
-    let terms = asked.small_terms()?;
-    Ok(small::variant(multiprocessors, system, &asked.small_values(), choice).source(&terms))
+    let (values, rules) = (asked.small_values(), asked.rules()?);
+    let terms = asked.small_terms(&rules)?;
+    let links = LinkTables::new(system, field)?;
+    let links = links.as_ref();
+    let variant = small::variant(multiprocessors, system, &values, &rules, links, choice);
+    Ok(variant.source(&terms, links))
 }
 
 fn is_langevin(dynamics: &Dynamics) -> bool {

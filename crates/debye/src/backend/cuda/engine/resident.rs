@@ -340,8 +340,9 @@ impl Resident {
                 self.steps_of_graph = (2 * self.steps_of_graph).min(64);
                 self.graph = None;
             } else if lists >= 8 {
-                // One list to a graph: as many steps as a list lasts, and one more.
-                let fitting = (steps / lists + 1).clamp(1, 64) as u32;
+                // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
+                let waiting = self.rules.waiting() * steps as f64 / lists as f64;
+                let fitting = (steps / lists + 1 + waiting.ceil() as u64).clamp(1, 64) as u32;
                 if fitting.abs_diff(self.steps_of_graph) * 5 > self.steps_of_graph {
                     self.steps_of_graph = fitting;
                     self.graph = None;

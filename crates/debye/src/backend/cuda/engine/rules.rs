@@ -196,4 +196,13 @@ impl Rules {
             _ => 1,
         }
     }
+
+    /// Places in a graph that stay idle for each step, on average: those between a step that needs sums and its kernels.
+    pub(super) fn waiting(&self) -> f64 {
+        let every = [self.remove_every, self.scale_every]
+            .into_iter()
+            .filter(|&n| n > 0);
+        let rate: f64 = every.map(|steps| 1.0 / f64::from(steps)).sum();
+        0.5 * f64::from(self.spacing() - 1) * rate
+    }
 }

@@ -154,14 +154,14 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     })
 }
 
-fn fixed<T: Copy, const N: usize>(values: &[T]) -> Result<[T; N], CodecError> {
+pub(super) fn fixed<T: Copy, const N: usize>(values: &[T]) -> Result<[T; N], CodecError> {
     values
         .try_into()
         .map_err(|_| CodecError(format!("{} numbers where {N} were expected", values.len())))
 }
 
 /// Structures from their words.
-fn words<T: bytemuck::Pod>(values: &[u32]) -> Result<Vec<T>, CodecError> {
+pub(super) fn words<T: bytemuck::Pod>(values: &[u32]) -> Result<Vec<T>, CodecError> {
     if !size_of_val(values).is_multiple_of(size_of::<T>()) {
         return Err(CodecError(format!("{} words of a structure", values.len())));
     }

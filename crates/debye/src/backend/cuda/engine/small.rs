@@ -8,20 +8,21 @@ use std::time::Instant;
 use crate::backend::cuda::{Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
-use crate::forces::ForceField;
-use crate::integrate::{Dynamics, Thermostat};
 use crate::run::codec::{CodecError, Reader, Writer};
-use crate::system::{Particles, System};
+use crate::system::{Cell, Particles, System};
 
 use super::arrays::{numbers, words};
+use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
+use super::frame::{Frame, Region};
 use super::resident::{Change, Sums};
-use super::rules;
+use super::rules::{DeviceBath, Rules};
+use super::save;
 use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
-use kernels::{Arrays, EVALUATE, Kernels, SmallControl, SmallWorld};
+use kernels::{Arrays, EVALUATE, Extents, Kernels, SmallControl, SmallWorld};
 pub(super) use kernels::{SmallValues, Variant};
 
 /// Steps of a launch.
@@ -35,6 +36,8 @@ pub(super) struct Small {
     stream: Stream,
     terms: Terms,
     values: SmallValues,
+    rules: Rules,
+    links: Option<LinkTables>,
     variant: Variant,
     /// Room for entries in the list of a particle.
     capacity: u32,
@@ -54,17 +57,25 @@ pub(super) fn variant(
     device_multiprocessors: u32,
     system: &System,
     values: &SmallValues,
+    rules: &Rules,
+    links: Option<&LinkTables>,
     choice: &Choice,
 ) -> Variant {
     let n = system.particles.len();
     let lanes = choice.lanes.unwrap_or_else(|| shape::lanes(n));
+    let moving = rules.scale_every > 0;
     Variant {
         form: shape::shape(n, device_multiprocessors, lanes, choice.threads),
-        images: values.images(),
+        // A cell that changes may become a short one.
+        images: values.images() || moving,
         triclinic: !values.region.cell.is_orthorhombic(),
         exclusions: !system.exclusions.partners.is_empty(),
         staged: choice.staged.unwrap_or(true),
         cached: choice.cached.unwrap_or(true),
+        split: rules.split(),
+        groups: rules.groups(),
+        moving,
+        bonded: links.map_or(0, |links| links.names.len()),
     }
 }
 
@@ -81,15 +92,8 @@ fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
 }
 
 /// Whether the kernel of small systems can do this.
-pub(super) fn supports(system: &System, field: &ForceField, dynamics: &Dynamics) -> bool {
-    let bonded = field.bonds.len() + field.angles.len() + field.dihedrals.len() + field.impropers.len();
-    let scaling = |t: &Thermostat| rules::scales(t.kind);
+pub(super) fn supports(system: &System) -> bool {
     system.cell.periodic() == [true; 3]
-        && bonded == 0
-        && system.exclusions.scaled.is_empty()
-        && dynamics.barostat.is_none()
-        && dynamics.remove_momentum_every == 0
-        && !dynamics.thermostats.iter().any(scaling)
 }
 
 /// The device memory it will take.
@@ -98,11 +102,26 @@ pub(super) fn needs(
     system: &System,
     terms: &Terms,
     values: &SmallValues,
+    rules: &Rules,
+    links: Option<&LinkTables>,
     choice: &Choice,
 ) -> Needs {
-    let variant = variant(device.info().multiprocessors, system, values, choice);
+    let variant = variant(
+        device.info().multiprocessors,
+        system,
+        values,
+        rules,
+        links,
+        choice,
+    );
     let capacity = capacity(system, values, choice);
-    kernels::needs(&variant.form, terms, excluded(system), capacity)
+    kernels::needs(Extents {
+        variant: &variant,
+        terms,
+        links,
+        excluded: excluded(system),
+        capacity,
+    })
 }
 
 /// Partners that are left out. Kernels take no empty arrays.
@@ -122,6 +141,8 @@ impl Small {
         system: &System,
         terms: Terms,
         values: SmallValues,
+        rules: Rules,
+        links: Option<LinkTables>,
         choice: &Choice,
     ) -> Result<Self, EngineError> {
         if values.images() && values.reach().into_iter().max() > Some(MOST_IMAGES) {
@@ -131,38 +152,58 @@ impl Small {
             )));
         }
         let n = system.particles.len();
-        if values.images() && n > MOST {
+        let tables = links.as_ref();
+        let multiprocessors = device.info().multiprocessors;
+        let mut variant = variant(multiprocessors, system, &values, &rules, tables, choice);
+        if variant.images && n > MOST {
             return Err(unsupported(format!(
                 "{n} particles in a cell shorter than twice the radius of the lists (at most {MOST})"
             )));
         }
         let capacity = capacity(system, &values, choice);
-        let mut variant = variant(device.info().multiprocessors, system, &values, choice);
         variant.staged &= fits(device, &variant, capacity);
-        let excluded = excluded(system);
-        let needs = super::needs::fitting(
-            device,
-            kernels::needs(&variant.form, &terms, excluded, capacity),
-            values.radius,
-        )?;
-        let arrays = Arrays::new(device, &variant.form, &terms, excluded, capacity)?;
+        let extents = Extents {
+            variant: &variant,
+            terms: &terms,
+            links: tables,
+            excluded: excluded(system),
+            capacity,
+        };
+        let needs = super::needs::fitting(device, kernels::needs(extents), values.radius)?;
+        let arrays = Arrays::new(device, extents, &rules, values.frame())?;
         Ok(Self {
             needs,
             launches: 0,
             host_seconds: 0.0,
             waited_seconds: 0.0,
             stream: device.stream()?,
-            kernels: Kernels::new(device, &variant, &terms)?,
+            kernels: Kernels::new(device, &variant, &terms, tables)?,
             world: arrays.world(),
             device: device.clone(),
             terms,
             values,
+            rules,
+            links,
             variant,
             capacity,
             arrays,
             last: SmallControl::default(),
             pairs: 0,
         })
+    }
+
+    /// The cell as it is now.
+    fn region(&self) -> Result<Region, CudaError> {
+        if !self.variant.moving {
+            return Ok(self.values.region);
+        }
+        let frames = self.stream.download(&self.arrays.frames)?;
+        Ok(self.values.region.followed(&frames[0]))
+    }
+
+    fn upload_frames(&mut self, frames: [Frame; 2]) -> Result<(), CudaError> {
+        self.stream.upload(&frames, self.arrays.frames.all_mut())?;
+        self.stream.synchronise()
     }
 
     fn particles_in(&self) -> usize {
@@ -205,8 +246,8 @@ impl Small {
         let n = self.particles_in();
         match self.terms.precision {
             Precision::Single => Vec::new(),
-            Precision::Mixed => low.to_vec(),
-            Precision::Double => (0..4 * n)
+            _ if !self.variant.fine(&self.terms) => low.to_vec(),
+            _ => (0..4 * n)
                 .map(|at| if at % 4 == 3 { 0 } else { low[at % 4 * n + at / 4] })
                 .collect(),
         }
@@ -218,8 +259,8 @@ impl Small {
         let (a, s) = (&self.arrays, &self.stream);
         match self.terms.precision {
             Precision::Single => Ok(vec![0; 3 * n]),
-            Precision::Mixed => s.download(&a.low),
-            Precision::Double => {
+            _ if !self.variant.fine(&self.terms) => s.download(&a.low),
+            _ => {
                 let half = parity as usize * 4 * n;
                 let found = s.download_part(a.low.part(half..half + 4 * n))?;
                 Ok((0..3 * n).map(|at| found[4 * (at % n) + at / n]).collect())
@@ -232,7 +273,7 @@ impl Small {
         self.download_half(self.last.parity)
     }
 
-    /// The state with one of the two halves of positions. In mixed precision there is but one of their lower halves.
+    /// The state with one of the two halves of positions. Lower halves that nobody else sees are there but once.
     fn download_half(&self, parity: u32) -> Result<State, CudaError> {
         let n = self.particles_in();
         let (a, s) = (&self.arrays, &self.stream);
@@ -254,7 +295,7 @@ impl Small {
 
     /// Steps until the target, or a new list alone; then looks how far it came.
     fn launch(&mut self, target: u64, settle: bool) -> Result<(), EngineError> {
-        let mut setup = self.values.setup(self.particles_in(), self.capacity);
+        let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
         setup.target = target;
         setup.settle = u32::from(settle);
         let form = self.variant.form;
@@ -291,6 +332,12 @@ impl Small {
                 particle: self.last.lost - 1,
             });
         }
+        if self.last.torn != 0 {
+            return Err(EngineError::Cell {
+                step: self.last.step,
+                why: "its pressure cannot be followed".into(),
+            });
+        }
         if self.last.overflow != 0 {
             self.make_room(self.last.needed + self.last.needed / 4)?;
             self.last.overflow = 0;
@@ -311,7 +358,7 @@ impl Small {
         self.world = self.arrays.world();
         if self.variant.staged && !fits(&self.device, &self.variant, capacity) {
             self.variant.staged = false;
-            self.kernels = Kernels::new(&self.device, &self.variant, &self.terms)?;
+            self.kernels = Kernels::new(&self.device, &self.variant, &self.terms, self.links.as_ref())?;
         }
         Ok(())
     }
@@ -324,7 +371,7 @@ fn fits(device: &Device, variant: &Variant, capacity: u32) -> bool {
 
 impl Skeleton for Small {
     fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
-        let (n, region) = (particles.len(), self.values.region);
+        let (n, region) = (particles.len(), self.region()?);
         let mut state = State {
             pos: vec![0; 4 * n],
             low: vec![0; 3 * n],
@@ -337,9 +384,9 @@ impl Skeleton for Small {
             let image: [i32; 3] =
                 std::array::from_fn(|k| particles.images.get(i).map_or(0, |image| image[k]) + shift[k]);
             state.put(i, n, region.fractional(inside));
-            for k in 0..3 {
+            for (k, count) in image.into_iter().enumerate() {
                 state.velocities[k * n + i] = particles.velocities[i][k];
-                state.images[k * n + i] = image[k];
+                state.images[k * n + i] = count;
             }
             state.pos[4 * i + 3] = self.word(self.terms.kind_of[i], image);
         }
@@ -380,39 +427,44 @@ impl Skeleton for Small {
 
     fn evaluate(&mut self) -> Result<Sums, EngineError> {
         let n = self.particles_in();
-        let setup = self.values.setup(n, self.capacity);
+        let setup = self.values.setup(n, self.capacity, &self.rules);
         let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
         self.kernels
             .evaluate
             .launch(&self.stream, shape, (&self.world, setup))?;
         let parts = self.stream.download(&self.arrays.partial)?;
-        let mut sums = vec![0.0; self.terms.count + 13];
+        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
         for block in parts.chunks_exact(sums.len()) {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         self.pairs = sums.pop().unwrap_or(0.0) as usize;
-        let terms = self.terms.count;
+        let terms = self.terms.count + self.variant.bonded;
         let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
-        // All particles are one group, whose velocities nobody scales.
+        let group = |g: usize| {
+            let first = terms + 6 + 9 * g;
+            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
+        };
         Ok(Sums {
             energies: sums[..terms].to_vec(),
             virial: six(terms),
-            groups: vec![(six(terms + 6), [0.0; 3])],
+            groups: (0..self.variant.groups).map(group).collect(),
         })
     }
 
-    fn particles(&mut self, like: &Particles, _: &[Change]) -> Result<Particles, EngineError> {
+    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
         let state = self.download()?;
         let forces = self.stream.download(&self.arrays.forces)?;
-        let (n, region) = (self.particles_in(), self.values.region);
+        let (n, region) = (self.particles_in(), self.region()?);
         let mut out = like.clone();
         out.images.resize(n, [0; 3]);
         for i in 0..n {
-            let inverse_mass = self.terms.kinds[self.kind(state.pos[4 * i + 3])].inverse_mass;
+            let kind = &self.terms.kinds[self.kind(state.pos[4 * i + 3])];
+            let (factor, shift) = change[kind.group as usize];
             out.positions[i] = region.position(state.fractions(i, n));
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * n + i;
-                state.velocities[at] + 0.5 * self.values.dt * inverse_mass * forces[at]
+                (state.velocities[at] + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor
+                    - shift[k]
             }));
             out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
         }
@@ -426,6 +478,24 @@ impl Skeleton for Small {
         let n = self.particles_in();
         let of = |i: usize| Vec3::from(std::array::from_fn(|k| forces[k * n + i]));
         Ok((0..n).map(of).collect())
+    }
+
+    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+        let mut baths = self.stream.download(&self.arrays.baths)?;
+        baths.truncate(self.rules.baths.len());
+        Ok(baths)
+    }
+
+    fn cell(&self) -> Result<Option<Cell>, EngineError> {
+        Ok(if self.variant.moving {
+            Some(self.region()?.cell)
+        } else {
+            None
+        })
+    }
+
+    fn held(&self) -> u32 {
+        self.last.held
     }
 
     fn builds(&self) -> u32 {
@@ -454,7 +524,7 @@ impl Skeleton for Small {
 
     fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError> {
         // The other half holds the positions before the last step.
-        let (n, region) = (self.particles_in(), self.values.region);
+        let (n, region) = (self.particles_in(), self.region()?);
         let state = self.download_half(self.last.parity ^ 1)?;
         let mut out = like.clone();
         for i in 0..n {
@@ -469,7 +539,10 @@ impl Skeleton for Small {
         let state = self.download()?;
         let mut w = Writer::new();
         w.u64(self.last.step);
-        w.u32s(&[self.last.builds, self.capacity, u32::from(self.variant.images)]);
+        let images = u32::from(self.variant.images);
+        w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
+        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
+        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.baths)?));
         w.u32s(&state.pos);
         w.u32s(&state.low);
         w.f64s(&state.velocities);
@@ -479,14 +552,15 @@ impl Skeleton for Small {
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError> {
-        let (step, head, mut state, reference) = read(saved).map_err(|e| EngineError::Restore(e.0))?;
+        let read = read(saved).map_err(|e| EngineError::Restore(e.0))?;
+        let (step, head, mut state, reference) = (read.step, read.head, read.state, read.reference);
         let n = self.particles_in();
-        let fits = head.len() == 3
-            && state.pos.len() == 4 * n
+        let fits = state.pos.len() == 4 * n
             && state.low.len() == 3 * n
             && state.velocities.len() == 3 * n
             && state.images.len() == 3 * n
-            && reference.len() == 4 * n;
+            && reference.len() == 4 * n
+            && read.baths.len() == self.rules.baths.len() + 1;
         if !fits {
             return Err(EngineError::Restore("its arrays are of other lengths".into()));
         }
@@ -499,16 +573,21 @@ impl Skeleton for Small {
         // The same list again, from where particles were when it was made.
         let now = std::mem::replace(&mut state.pos, reference);
         self.upload(&state)?;
+        self.upload_frames([read.frames[1]; 2])?;
         self.last = SmallControl {
             step,
             stale: 1,
             builds: head[0].wrapping_sub(1),
+            held: head[3],
             ..SmallControl::default()
         };
         self.write_control()?;
         self.settle()?;
         state.pos = now;
         self.upload(&state)?;
+        self.upload_frames(read.frames)?;
+        self.stream.upload(&read.baths, self.arrays.baths.all_mut())?;
+        self.stream.synchronise()?;
         self.evaluate()?;
         Ok((step, head[0]))
     }
@@ -519,15 +598,31 @@ impl Skeleton for Small {
     }
 }
 
-fn read(saved: &[u8]) -> Result<(u64, Vec<u32>, State, Vec<u32>), CodecError> {
+/// What was saved.
+struct Saved {
+    step: u64,
+    /// Lists made, room for entries, whether images are told apart, how often a barostat was held back.
+    head: [u32; 4],
+    frames: [Frame; 2],
+    baths: Vec<DeviceBath>,
+    state: State,
+    reference: Vec<u32>,
+}
+
+fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
-    let (step, head) = (r.u64()?, r.u32s()?);
-    let state = State {
-        pos: r.u32s()?,
-        low: r.u32s()?,
-        velocities: r.f64s()?,
-        images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
-        ids: Vec::new(),
-    };
-    Ok((step, head, state, r.u32s()?))
+    Ok(Saved {
+        step: r.u64()?,
+        head: save::fixed(&r.u32s()?)?,
+        frames: save::fixed(&save::words(&r.u32s()?)?)?,
+        baths: save::words(&r.u32s()?)?,
+        state: State {
+            pos: r.u32s()?,
+            low: r.u32s()?,
+            velocities: r.f64s()?,
+            images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
+            ids: Vec::new(),
+        },
+        reference: r.u32s()?,
+    })
 }

@@ -6,14 +6,28 @@
 // Whoever moves too far says so when its block arrives, and then every group makes its own list from positions that all can
 // see. A list that does not fit ends the launch before the step is done; the host makes room and goes on.
 //
-// Defines: THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED (1:
+// Steps that need sums over all particles meet once more, between forces and motion. Every warp writes those of its particles,
+// and every block adds all of them, in one order that only the number of particles decides, and draws the same conclusions. So
+// nobody need be told, and a barostat needs no meeting of its own: it acts after the one that ends the step.
+//
+// Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in baths.cuh; THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED (1:
 // lists are kept in shared memory), and those of small.cuh and small_motion.cuh.
+#include "baths.cuh"
 #include "small.cuh"
 #include "small_motion.cuh"
 
 constexpr u32 GROUPS = THREADS / LANES;
 constexpr u32 EVALUATE = 256; // threads of a block that evaluates
-constexpr u32 COLUMNS = TERMS + 13;
+#if BONDED
+constexpr u32 ALL_TERMS = TERMS + LINK_TERMS;
+#else
+constexpr u32 ALL_TERMS = TERMS;
+#endif
+constexpr u32 COLUMNS = ALL_TERMS + 6 + 9 * GROUPS_OF + 1;
+#if SPLIT
+// Sums over all particles: for every group Σ m v² and Σ m v, then the virial; after the motion Σ m v² and the longest way.
+constexpr u32 PULLED = 4 * GROUPS_OF + 3, SUMMED = PULLED + 4;
+#endif
 
 // What a group knows of a particle it owns. All its lanes know the same.
 struct Own {
@@ -65,18 +79,18 @@ __device__ __forceinline__ bool meet(Meeting& m, bool says)
 __device__ __forceinline__ Own own_of(u32 i, const Published& all, const SmallWorld& w, const SmallSetup& f)
 {
     Own own;
-    const Seen now = seen(all, i);
-    own.at = now.at;
+    own.at = position(all.pos, i);
     own.then = w.reference[i];
     own.kind = w.kinds[kind_of(own.at.w)];
-#if PRECISION == 2
-    own.low[0] = now.low.x;
-    own.low[1] = now.low.y;
-    own.low[2] = now.low.z;
+#if FINE
+    const uint4 low = position(all.low, i);
+    own.low[0] = low.x;
+    own.low[1] = low.y;
+    own.low[2] = low.z;
 #endif
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-#if PRECISION == 1
+#if PRECISION == 1 && !FINE
         own.low[axis] = w.low[axis * f.particles + i];
 #endif
         own.v[axis] = w.velocities[axis * f.particles + i];
@@ -96,8 +110,8 @@ __device__ __forceinline__ Seen seen(const Own& own)
 __device__ __forceinline__ void publish(const Own& own, const Published& all, u32 i)
 {
     all.pos[i] = own.at;
-#if PRECISION == 2
-    all.low[i] = seen(own).low;
+#if FINE
+    all.low[i] = make_uint4(own.low[0], own.low[1], own.low[2], 0);
 #endif
 }
 
@@ -105,7 +119,7 @@ __device__ __forceinline__ void keep(const Own& own, u32 i, const SmallWorld& w,
 {
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-#if PRECISION == 1
+#if PRECISION == 1 && !FINE
         w.low[axis * f.particles + i] = own.low[axis];
 #endif
         w.velocities[axis * f.particles + i] = own.v[axis];
@@ -134,7 +148,8 @@ __device__ __forceinline__ void append(u32* list, u32& count, bool has, u32 entr
 
 // The list of particle i, by all lanes of its group; how long it would be. Whole warps: groups without a particle too.
 __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, bool there, u32 lane, uint4 own,
-                                         const SmallWorld& w, const SmallSetup& f, const Frame& frame)
+                                         const i32 (&reach)[3], const SmallWorld& w, const SmallSetup& f,
+                                         const Frame& frame)
 {
     u32 count = 0;
 #if IMAGES
@@ -146,9 +161,9 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
 #if EXCLUSIONS
         if (exists && j != i && left_out(i, j, w)) {
             nearest2 = 1e30f;
-            for (i32 x = -f.reach[0]; x <= f.reach[0]; ++x) {
-                for (i32 y = -f.reach[1]; y <= f.reach[1]; ++y) {
-                    for (i32 z = -f.reach[2]; z <= f.reach[2]; ++z) {
+            for (i32 x = -reach[0]; x <= reach[0]; ++x) {
+                for (i32 y = -reach[1]; y <= reach[1]; ++y) {
+                    for (i32 z = -reach[2]; z <= reach[2]; ++z) {
                         nearest2 = fminf(nearest2, square(apart(own, other, image_of(own, other, x, y, z), frame)));
                     }
                 }
@@ -157,9 +172,9 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
             nearest2 *= 1.000001f;
         }
 #endif
-        for (i32 x = -f.reach[0]; x <= f.reach[0]; ++x) {
-            for (i32 y = -f.reach[1]; y <= f.reach[1]; ++y) {
-                for (i32 z = -f.reach[2]; z <= f.reach[2]; ++z) {
+        for (i32 x = -reach[0]; x <= reach[0]; ++x) {
+            for (i32 y = -reach[1]; y <= reach[1]; ++y) {
+                for (i32 z = -reach[2]; z <= reach[2]; ++z) {
                     const u32 image = image_of(own, other, x, y, z);
                     const f32 r2 = square(apart(own, other, image, frame));
                     const bool itself = j == i && x == 0 && y == 0 && z == 0;
@@ -188,14 +203,77 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
     }
 #endif
     (void)w;
+    (void)reach;
     return count;
 }
+
+#if SPLIT
+constexpr u32 TOGETHER = WARP / LANES; // particles of a warp
+
+__device__ __forceinline__ u32 warps_in_all(const SmallSetup& f) { return (f.particles + TOGETHER - 1) / TOGETHER; }
+
+// Writes the sum over the particles of a warp; all lanes of a particle say the same. Whole warps.
+__device__ __forceinline__ void write_sum(const SmallWorld& w, const SmallSetup& f, u32 column, u32 number, f64 x)
+{
+#pragma unroll
+    for (u32 step = LANES; step < WARP; step *= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
+    if (lane_of(threadIdx.x) == 0 && number < warps_in_all(f)) publish(w.sums + u64(column) * warps_in_all(f) + number, x);
+}
+
+#if MOVING
+__device__ __forceinline__ void write_highest(const SmallWorld& w, const SmallSetup& f, u32 column, u32 number, f64 x)
+{
+#pragma unroll
+    for (u32 step = LANES; step < WARP; step *= 2) x = fmax(x, __shfl_xor_sync(ALL_LANES, x, step));
+    if (lane_of(threadIdx.x) == 0 && number < warps_in_all(f)) publish(w.sums + u64(column) * warps_in_all(f) + number, x);
+}
+#endif
+
+// Adds what all warps wrote, a column to a warp; the last of them are `highest`, of which it takes the largest. All blocks.
+__device__ inline void add_up(f64* to, u32 first, u32 columns, u32 highest, const SmallWorld& w, const SmallSetup& f)
+{
+    const u32 numbers = warps_in_all(f);
+    for (u32 k = warp_of(threadIdx.x); k < columns; k += THREADS / WARP) {
+        const f64* from = w.sums + u64(first + k) * numbers;
+        const bool largest = k + highest >= columns;
+        f64 x = 0.0;
+#pragma unroll 4
+        for (u32 j = lane_of(threadIdx.x); j < numbers; j += WARP) {
+            const f64 next = published(from + j);
+            x = largest ? fmax(x, next) : x + next;
+        }
+        for (u32 step = WARP / 2; step > 0; step /= 2) {
+            const f64 next = __shfl_xor_sync(ALL_LANES, x, step);
+            x = largest ? fmax(x, next) : x + next;
+        }
+        if (lane_of(threadIdx.x) == 0) to[first + k] = x;
+    }
+    __syncthreads();
+}
+#endif
+
+__device__ __forceinline__ bool due(u64 step, u32 every) { return every != 0 && step % every == 0; }
 
 KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 {
     SHARED(u32, counts, ROUNDS * GROUPS);
 #if STAGED
     DYNAMIC_SHARED(u32, staged);
+#endif
+#if SPLIT
+    SHARED(Bath, baths, GROUPS_OF);
+    SHARED(Group, changes, GROUPS_OF);
+    SHARED(f64, totals, SUMMED);
+    for (u32 g = threadIdx.x; g < f.baths; g += THREADS) baths[g] = w.baths[g];
+#endif
+#if MOVING
+    SHARED(Frame, frames, 2);
+    SHARED(Stretch, stretch, 1);
+    for (u32 k = threadIdx.x; k < 2; k += THREADS) frames[k] = w.frames[k];
+    const Frame& frame = frames[0];
+    u32 held = 0;
+#else
+    const Frame& frame = f.frame;
 #endif
     SmallControl* c = w.control;
     const u32 lane = threadIdx.x % LANES, group = threadIdx.x / LANES;
@@ -214,7 +292,8 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     Meeting meeting = {w.meetings, 0, {0, 0}, {0, 0}};
     u64 step = c->step;
     u32 parity = c->parity, builds = 0;
-    bool stale = c->stale != 0, overflow = false;
+    bool stale = c->stale != 0, overflow = false, torn = false;
+    i32 reach[3] = {f.reach[0], f.reach[1], f.reach[2]};
     // How long the list is; of the only particle, or of each.
     u32 only_count = 0;
     auto set_count = [&](u32 round, u32 count) {
@@ -232,7 +311,6 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 #endif
         }
     }
-    const Frame& frame = f.frame;
     Own own = own_of(safe(0), published_half(w, parity, f.particles), w, f);
     __syncthreads();
 
@@ -241,12 +319,26 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         const Published now = published_half(w, parity, f.particles), next = published_half(w, parity ^ 1, f.particles);
         if (stale && (!done || f.settle)) {
             if (load_relaxed(&c->lost) != 0) break;
+#if MOVING
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                frames[0].limit2 = f.frame.limit2;
+                for (u32 k = 0; k < 3; ++k) frames[0].scale[k] = 1.0;
+                frames[1] = frames[0];
+            }
+            __syncthreads();
+            for (u32 k = 0; k < 3; ++k) {
+                reach[k] = i32(f.radius / frame.height[k] + 0.50001f);
+                torn = torn || reach[k] > MOST_IMAGES;
+            }
+            if (torn) break;
+#endif
             bool too_long = false;
             for (u32 round = 0; round < ROUNDS; ++round) {
                 const bool is = there(round);
                 const u32 i = safe(round);
                 const uint4 at = ROUNDS == 1 ? own.at : position(now.pos, i);
-                const u32 count = make_list(list_of(round), now.pos, i, is, lane, at, w, f, frame);
+                const u32 count = make_list(list_of(round), now.pos, i, is, lane, at, reach, w, f, frame);
                 if (lane == 0 && is) w.reference[i] = at;
                 own.then = at;
                 set_count(round, count);
@@ -262,21 +354,41 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         }
         if (done) break;
 
+        const bool scales = MOVING && due(step, f.scale_every);
+        const bool removes = SPLIT && step != 0 && due(step, f.remove_every);
+        const bool needs_sums = SPLIT && (f.baths != 0 || scales || removes);
         bool says = false;
-        for (u32 round = 0; round < ROUNDS; ++round) {
+        f64 force[3], virial[3] = {0.0, 0.0, 0.0};
+        // Loads a particle where a group has several, and finds the force on it.
+        auto pull = [&](u32 round) {
+            Sums sums = {};
+            if (ROUNDS > 1) own = own_of(safe(round), now, w, f);
+            const u32 count = there(round) ? count_of(round) : 0;
+            if (MOVING && scales) visit<true>(sums, now, list_of(round), count, lane, seen(own), w, frame);
+            else visit<false>(sums, now, list_of(round), count, lane, seen(own), w, frame);
+            add_forces(sums);
+            force[0] = -2.0 * f64(sums.fx);
+            force[1] = -2.0 * f64(sums.fy);
+            force[2] = -2.0 * f64(sums.fz);
+            for (u32 k = 0; k < 3 && scales; ++k) virial[k] = over_lanes64(-f64(sums.virial[k]));
+#if BONDED
+            auto add_links = [&](const Share& s) {
+                force[0] += over_lanes64(s.force.x);
+                force[1] += over_lanes64(s.force.y);
+                force[2] += over_lanes64(s.force.z);
+                for (u32 k = 0; k < 3 && scales; ++k) virial[k] += over_lanes64(s.virial[k]);
+            };
+            if (MOVING && scales) add_links(all_links<true>(now, safe(round), there(round), lane, w, frame).s);
+            else add_links(all_links<false>(now, safe(round), there(round), lane, w, frame).s);
+#endif
+        };
+        // Moves it after all kicks; gives the square of its way since the list.
+        auto go = [&](u32 round) {
             const bool is = there(round);
             const u32 i = safe(round);
-            if (ROUNDS > 1) own = own_of(i, now, w, f);
-            Sums sums = {};
-            const u32 count = is ? count_of(round) : 0;
-            visit<false>(sums, now, list_of(round), count, lane, seen(own), w, frame);
-            add_forces(sums);
-            // Here the blocks could meet once more, for sums over all particles.
-            const f64 force[3] = {-2.0 * f64(sums.fx), -2.0 * f64(sums.fy), -2.0 * f64(sums.fz)};
-            kick(own.v, force, f.dt, own.kind);
             i32 crossed[3];
             const bool sound = move(own.at, own.low, own.v, crossed, own.kind, i, step, f, frame);
-            const bool far = square(apart(own.at, own.then, 0, frame)) > frame.limit2;
+            const f32 way2 = square(apart(own.at, own.then, 0, frame));
             if (ROUNDS > 1) __syncwarp();
             if (lane == 0 && is) {
                 publish(own, next, i);
@@ -286,11 +398,97 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 }
                 if (!sound) atomicMax(&c->lost, 1 + i);
             }
-            says = says || (is && (far || !sound));
+            says = says || (is && (way2 > frame.limit2 || !sound));
+            return way2;
+        };
+#if SPLIT
+        const f64 first_kick = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+        auto number = [&](u32 round) { return (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x); };
+        if (needs_sums) {
+            for (u32 round = 0; round < ROUNDS; ++round) {
+                pull(round);
+                const bool is = there(round);
+                speed v[3] = {own.v[0], own.v[1], own.v[2]};
+                kick(v, force, first_kick, own.kind);
+                for (u32 g = 0; g < GROUPS_OF; ++g) {
+                    const f64 m = is && own.kind.group == g ? own.kind.mass : 0.0;
+                    write_sum(w, f, 4 * g, number(round), m * (f64(v[0]) * v[0] + f64(v[1]) * v[1] + f64(v[2]) * v[2]));
+                    for (u32 k = 0; k < 3; ++k) write_sum(w, f, 4 * g + 1 + k, number(round), m * v[k]);
+                }
+#if MOVING
+                for (u32 k = 0; k < 3 && scales; ++k) {
+                    write_sum(w, f, 4 * GROUPS_OF + k, number(round), virial[k]);
+                }
+#endif
+                if (ROUNDS > 1 && lane == 0 && is) {
+                    for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.particles + particle(round)] = force[axis];
+                }
+            }
+            meet(meeting, false);
+            add_up(totals, 0, scales ? PULLED : 4 * GROUPS_OF, 0, w, f);
+            if (threadIdx.x == 0) {
+                f64 sums[4 * GROUPS_OF];
+                for (u32 k = 0; k < 4 * GROUPS_OF; ++k) sums[k] = totals[k];
+                change_velocities(*w.rules, baths, changes, f.dt, f.seed, step, removes, sums);
+            }
+            __syncthreads();
+            for (u32 round = 0; round < ROUNDS; ++round) {
+                if (ROUNDS > 1) {
+                    own = own_of(safe(round), now, w, f);
+                    for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.particles + safe(round)];
+                }
+                const Group change = changes[own.kind.group];
+                kick(own.v, force, first_kick, own.kind);
+                for (u32 axis = 0; axis < 3; ++axis) own.v[axis] = speed(own.v[axis] * change.factor - change.shift[axis]);
+                kick(own.v, force, f.dt - first_kick, own.kind);
+                const f32 way2 = go(round);
+#if MOVING
+                if (!scales) continue;
+                const bool is = there(round);
+                for (u32 k = 0; k < 3; ++k) {
+                    write_sum(w, f, PULLED + k, number(round), is ? own.kind.mass * f64(own.v[k]) * f64(own.v[k]) : 0.0);
+                }
+                write_highest(w, f, PULLED + 3, number(round), is ? f64(way2) : 0.0);
+#else
+                (void)way2;
+#endif
+            }
+        }
+#endif
+        for (u32 round = 0; !needs_sums && round < ROUNDS; ++round) {
+            pull(round);
+            kick(own.v, force, f.dt, own.kind);
+            go(round);
         }
         stale = meet(meeting, says);
+#if MOVING
+        if (scales) {
+            add_up(totals, PULLED, 4, 1, w, f);
+            if (threadIdx.x == 0) {
+                const f64 virial[3] = {totals[4 * GROUPS_OF], totals[4 * GROUPS_OF + 1], totals[4 * GROUPS_OF + 2]};
+                const f64 kinetic[3] = {totals[PULLED], totals[PULLED + 1], totals[PULLED + 2]};
+                stretch[0] = change_cell(frames[0], *w.rules, f.dt * f.scale_every, f.seed, step, virial, kinetic,
+                                         f32(totals[PULLED + 3]), f64(f.radius), f.cutoff);
+            }
+            __syncthreads();
+            torn = !stretch[0].sound;
+            held += stretch[0].held;
+            stale = stale || stretch[0].moved;
+            for (u32 round = 0; round < ROUNDS; ++round) {
+                for (u32 axis = 0; axis < 3; ++axis) {
+                    if (ROUNDS == 1) own.v[axis] = speed(own.v[axis] * frame.pending[axis]);
+                    else if (lane == 0 && there(round)) {
+                        speed& v = w.velocities[axis * f.particles + particle(round)];
+                        v = speed(v * frame.pending[axis]);
+                    }
+                }
+            }
+            __syncthreads();
+        }
+#endif
         step += 1;
         parity ^= 1;
+        if (torn) break;
     }
 
     if (ROUNDS == 1 && lane == 0 && there(0)) keep(own, particle(0), w, f);
@@ -303,6 +501,15 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 #endif
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
+        // Only after a meeting: all have read them by then.
+#if SPLIT
+        for (u32 g = 0; g < f.baths && meeting.turn > 0; ++g) w.baths[g] = baths[g];
+#endif
+#if MOVING
+        for (u32 k = 0; k < 2 && meeting.turn > 0; ++k) w.frames[k] = frames[k];
+        c->held += held;
+        c->torn = torn;
+#endif
         c->step = step;
         c->parity = parity;
         c->stale = stale || overflow;
@@ -325,26 +532,41 @@ __device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
     return sum;
 }
 
-// Forces, and for every block: energies by term, virial and Σ m v⊗v (xx yy zz xy xz yz), and entries of the lists. Moves nothing.
+// Forces, and for every block: energies by term (pairs, then bonded), virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries
+// of the lists. Moves nothing.
 KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 {
     SHARED(f64, warps, EVALUATE / WARP);
     const u32 lane = threadIdx.x % LANES, i = (blockIdx.x * EVALUATE + threadIdx.x) / LANES;
     const bool there = i < f.particles;
+#if MOVING
+    const Frame& frame = w.frames[0];
+#else
+    const Frame& frame = f.frame;
+#endif
     const u32 n = f.particles, safe = there ? i : 0;
     const Published now = published_half(w, w.control->parity, n);
     const Seen own = seen(now, safe);
     const u32 count = there ? w.counts[safe] : 0;
     Sums sums = {};
-    visit<true>(sums, now, w.lists + u64(safe) * f.capacity, count, lane, own, w, f.frame);
+    visit<true>(sums, now, w.lists + u64(safe) * f.capacity, count, lane, own, w, frame);
     Sums all = sums;
     add_forces(all);
     const bool writes = there && lane == 0;
+    f64 more[3] = {0.0, 0.0, 0.0};
+#if BONDED
+    const Walk<true> walk = all_links<true>(now, safe, there, lane, w, frame);
+    more[0] = over_lanes64(walk.s.force.x);
+    more[1] = over_lanes64(walk.s.force.y);
+    more[2] = over_lanes64(walk.s.force.z);
+#endif
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
+    u32 group = 0;
     if (writes) {
         const Kind kind = w.kinds[kind_of(own.at.w)];
-        const f64 force[3] = {-2.0 * f64(all.fx), -2.0 * f64(all.fy), -2.0 * f64(all.fz)};
+        const f64 force[3] = {-2.0 * f64(all.fx) + more[0], -2.0 * f64(all.fy) + more[1], -2.0 * f64(all.fz) + more[2]};
         mass = kind.mass;
+        group = kind.group;
         for (u32 axis = 0; axis < 3; ++axis) {
             v[axis] = f64(w.velocities[axis * n + i]) + 0.5 * f.dt * kind.inverse_mass * force[axis];
             w.forces[axis * n + i] = force[axis];
@@ -356,12 +578,22 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
         if (threadIdx.x == 0) to[k] = sum;
     };
     for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(sums.energy[t]));
-    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(sums.virial[k]));
-    write(TERMS + 6, mass * v[0] * v[0]);
-    write(TERMS + 7, mass * v[1] * v[1]);
-    write(TERMS + 8, mass * v[2] * v[2]);
-    write(TERMS + 9, mass * v[0] * v[1]);
-    write(TERMS + 10, mass * v[0] * v[2]);
-    write(TERMS + 11, mass * v[1] * v[2]);
-    write(TERMS + 12, writes ? f64(count) : 0.0);
+#if BONDED
+    for (u32 t = 0; t < LINK_TERMS; ++t) write(TERMS + t, walk.energies[t]);
+    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, walk.s.virial[k] - f64(sums.virial[k]));
+#else
+    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, -f64(sums.virial[k]));
+#endif
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        const f64 m = group == g ? mass : 0.0;
+        const u32 begin = ALL_TERMS + 6 + 9 * g;
+        write(begin, m * v[0] * v[0]);
+        write(begin + 1, m * v[1] * v[1]);
+        write(begin + 2, m * v[2] * v[2]);
+        write(begin + 3, m * v[0] * v[1]);
+        write(begin + 4, m * v[0] * v[2]);
+        write(begin + 5, m * v[1] * v[2]);
+        for (u32 k = 0; k < 3; ++k) write(begin + 6 + k, m * v[k]);
+    }
+    write(COLUMNS - 1, writes ? f64(count) : 0.0);
 }

@@ -5,14 +5,21 @@
 // left behind, modulo 32 along each vector (bits 16, 21 and 26). An entry of a list is a particle and, where IMAGES is 1,
 // an image in the same bits: differences are then those of whole numbers of 37 bits, of which the upper 5 count cells. They
 // stay right when a particle crosses a face, and the radius may be many cells long. In double precision the lower halves
-// of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1).
+// of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1). Bonded terms always see
+// all digits.
 //
 // Defines: PRECISION (see common.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the radius of the lists), TRICLINIC
 // (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1: positions are read through the first
-// cache, which the meeting of the blocks empties).
+// cache, which the meeting of the blocks empties), BONDED (1: there are bonded terms).
 #pragma once
 #include "frame.cuh"
 #include "pair_terms.cuh"
+#if BONDED
+#include "bonded.cuh"
+#endif
+
+// Lower halves are published, for pairs of double precision and for bonded terms.
+#define FINE (PRECISION == 2 || (PRECISION == 1 && BONDED))
 
 static_assert(LANES >= 1 && LANES <= WARP && (LANES & (LANES - 1)) == 0, "lanes of a particle");
 
@@ -22,11 +29,15 @@ struct SmallSetup {
     f64 dt;
     u64 seed;
     u64 target;   // steps to do
+    f64 cutoff;
     f32 radius2;  // of the lists
+    f32 radius;
     u32 particles;
     u32 settle;   // make a new list even if there is no step to do
     i32 reach[3]; // images to look at on either side
     u32 capacity; // entries that a list has room for
+    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
+    u32 baths;    // thermostats that scale velocities
     u32 unused;
 };
 
@@ -39,14 +50,19 @@ struct SmallControl {
     u32 lost;     // 1 + a particle that is nowhere
     u32 builds;   // times that lists were made
     u32 needed;   // entries of the longest list that did not fit
+    u32 torn;     // the cell cannot be followed
+    u32 held;     // how often a barostat was held back
 };
+
+struct Bath;
+struct Rules;
 
 // Everything in device memory.
 struct SmallWorld {
     SmallControl* control;
     u64* meetings;     // two words at which the blocks meet, by turns
     uint4* pos;        // two halves, by SmallControl::parity
-    u32* low;          // in double precision like `pos`, without kinds; else axis by axis, like all that follow
+    u32* low;          // where FINE like `pos`, without kinds; else axis by axis, like all that follow
     speed* velocities;
     i32* images;
     uint4* reference;  // positions the lists were made from
@@ -54,12 +70,23 @@ struct SmallWorld {
     u32* counts;
     f64* forces;
     f64* partial;
+    f64* sums;         // of every warp's particles, column by column; only there if steps need sums
+    Frame* frames;     // now, and when the lists were made; only there if a barostat changes the cell
+    Bath* baths;
+    const Rules* rules;
     const u32* excluded_starts; // partners of every particle that are left out
     const u32* excluded;
     const real* parameters;
     const real* tables;
     const Kind* kinds;
+#if BONDED
+    Links links;
+#else
+    const void* links[5];
+#endif
 };
+
+constexpr i32 MOST_IMAGES = 12; // on one side; entries have five bits for them
 
 template <class R> struct Apart {
     R x, y, z;
@@ -194,7 +221,7 @@ __device__ __forceinline__ uint4 position(const uint4* pos, u32 which)
 // Places that all can see: one of the two halves.
 struct Published {
     uint4* pos;
-#if PRECISION == 2
+#if FINE
     uint4* low;
 #endif
 };
@@ -202,7 +229,7 @@ struct Published {
 __device__ __forceinline__ Published published_half(const SmallWorld& w, u32 parity, u32 particles)
 {
     const u64 first = u64(parity) * particles;
-#if PRECISION == 2
+#if FINE
     return {w.pos + first, reinterpret_cast<uint4*>(w.low) + first};
 #else
     return {w.pos + first};
@@ -276,3 +303,66 @@ __device__ __forceinline__ void add_forces(Sums& s)
     s.fy = over_lanes(s.fy);
     s.fz = over_lanes(s.fz);
 }
+
+__device__ __forceinline__ f64 over_lanes64(f64 x)
+{
+#pragma unroll
+    for (u32 step = LANES / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
+    return x;
+}
+
+#if BONDED
+// Where everybody is, for links.
+struct Everybody {
+    const Published& all;
+    __device__ __forceinline__ Exact of(u32 id) const
+    {
+        const uint4 upper = position(all.pos, id);
+#if FINE
+        const uint4 lower = position(all.low, id);
+        return {u64(upper.x) << 32 | lower.x, u64(upper.y) << 32 | lower.y, u64(upper.z) << 32 | lower.z};
+#else
+        return {u64(upper.x) << 32, u64(upper.y) << 32, u64(upper.z) << 32};
+#endif
+    }
+};
+
+// One lane on its way through its share of a particle's links, term by term.
+template <bool ENERGY> struct Walk {
+    const Links& l;
+    const Everybody p;
+    const f64 (&cell)[6];
+    const Exact me;
+    u32 at;
+    const u32 end;
+    uint4 next;
+    Share s;
+    f64 energies[ENERGY ? LINK_TERMS : 1];
+
+    template <class Term> __device__ __forceinline__ void operator()(const Term& term)
+    {
+        s.energy = 0.0;
+        while (at < end && next.w >> 24 == Term::TERM) {
+            const uint4 now = next;
+            at += LANES;
+            if (at < end) next = l.links[at];
+            link<ENERGY>(s, term, now, me, p, l, cell);
+        }
+        if (ENERGY) energies[Term::TERM] = s.energy;
+    }
+};
+
+// One lane's share of the links of particle i.
+template <bool ENERGY>
+__device__ __forceinline__ Walk<ENERGY> all_links(const Published& all, u32 i, bool there, u32 lane, const SmallWorld& w,
+                                                  const Frame& frame)
+{
+    const Links& l = w.links;
+    const Everybody p = {all};
+    const u32 begin = (there ? l.starts[i] : 0) + lane, end = there ? l.starts[i + 1] : 0;
+    Walk<ENERGY> walk = {l, p, frame.cell, p.of(i), begin, end, {}, {}, {}};
+    if (begin < end) walk.next = l.links[begin];
+    each_link_term(walk);
+    return walk;
+}
+#endif

@@ -1,6 +1,6 @@
 //! [`Form`]: how many lanes, threads and blocks a small system gets.
 
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 /// The most warps of a block.
 const MOST_WARPS: u32 = 32;
 
