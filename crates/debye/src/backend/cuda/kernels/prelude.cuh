@@ -35,6 +35,8 @@ constexpr u32 ALL_LANES = 0xffffffffu;
     }
 // Inside every loop that waits for another block.
 #define SPIN()
+// A device function that is called, not put in place.
+#define CALLED __device__ __noinline__
 // What is read below is not read earlier, where it would take registers.
 #define LATER() asm volatile("" ::: "memory")
 

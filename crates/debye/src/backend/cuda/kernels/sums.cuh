@@ -39,7 +39,7 @@ template <u32 N> __device__ __forceinline__ void add_blocks(f64* shared, const f
 //
 // Called, not put in place, and given numbers instead of structures: what one thread does once must take no registers and no
 // stack from all others.
-__device__ __noinline__ void change_velocities(const Rules* rules, Bath* baths, Group* groups, f64 dt, u64 seed, u32 remove_every,
+CALLED void change_velocities(const Rules* rules, Bath* baths, Group* groups, f64 dt, u64 seed, u32 remove_every,
                                                u64 step, const f64* sums)
 {
     const bool removes = remove_every != 0 && step != 0 && step % remove_every == 0;
@@ -48,7 +48,7 @@ __device__ __noinline__ void change_velocities(const Rules* rules, Bath* baths, 
 
 #if MOVING
 // Changes the cell between drift and forces: virial of the step's beginning, Σ m v² of its middle. One thread.
-__device__ __noinline__ void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 seed, f64 radius, f64 cutoff, u64 step,
+CALLED void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 seed, f64 radius, f64 cutoff, u64 step,
                                          const f64* kinetic)
 {
     Frame frame;

@@ -17,7 +17,6 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline, unused))
 #define __align__(n) __attribute__((aligned(n)))
 
 struct dim3 {
@@ -352,6 +351,7 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
     static void name(__VA_ARGS__)
 #define KERNEL_RESIDENT(name, threads, blocks, ...) KERNEL(name, threads, __VA_ARGS__)
 #define LATER()
+#define CALLED inline
 #define SHARED(type, name, count)                                                                 \
     static char debye_key_##name;                                                                 \
     auto& name = *static_cast<type(*)[count]>(                                                    \
