@@ -8,7 +8,7 @@ use super::checkpoint::{Checkpoint, UNFINISHED, files_like};
 use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::{CudaEngine, Device};
+use crate::backend::cuda::{CudaEngine, Device, Nvrtc};
 use crate::backend::{Backend, Needs, Precision, Settings};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
 use crate::neighbors::Grid;
@@ -274,16 +274,22 @@ pub fn choose_device(simulation: &Simulation, existing: Existing) -> (DeviceChoi
     }
     let s = simulation;
     let needs = |device: Device| CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &settings(s));
+    let instead = |why: String| (DeviceChoice::Cpu, Some(why));
     match Device::open(0).map(needs) {
-        Ok(Ok(_)) => (DeviceChoice::Cuda(0), Some("the first CUDA device".into())),
-        Ok(Err(why)) => (
-            DeviceChoice::Cpu,
-            Some(format!("there is a CUDA device, but: {why}")),
-        ),
-        Err(_) => (
-            DeviceChoice::Cpu,
-            Some("no CUDA device; `debye info` says what was looked for".into()),
-        ),
+        Ok(Ok(_)) => match Nvrtc::get() {
+            Ok(_) => (DeviceChoice::Cuda(0), Some("the first CUDA device".into())),
+            Err(why) => instead(format!(
+                "there is a CUDA device, but its kernels cannot be compiled: {why}"
+            )),
+        },
+        Ok(Err(why)) => instead(format!("there is a CUDA device, but: {why}")),
+        Err(why) => {
+            let text = why.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            instead(format!(
+                "no CUDA device can be used ({first}); `debye info` says more"
+            ))
+        }
     }
 }
 

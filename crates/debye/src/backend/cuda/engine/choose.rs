@@ -43,7 +43,10 @@ pub(super) fn choose(resident: &mut Resident) -> Result<(), EngineError> {
         }
     }
     let chosen = best.map_or(first, |(_, tiles)| tiles);
-    begin.again(resident, chosen)
+    begin.again(resident, chosen)?;
+    // Trials are no part of the run.
+    resident.forget();
+    Ok(())
 }
 
 /// Everything as it was before.

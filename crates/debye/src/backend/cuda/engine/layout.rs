@@ -60,7 +60,11 @@ impl Layout {
         let cube = (BLOCK as f64 / density).cbrt();
         let slim = (0.75 * MOST as f64 * BLOCK as f64 / (density * lengths.z)).sqrt();
         let side = cube.min(slim).max(0.5 * radius);
-        let along = |length: f64| ((length / side).round() as u32).max(1);
+        // Never narrower, so that neighbours are at most two columns away.
+        let along = |length: f64| {
+            let most = (1.999_999 * length / radius).floor();
+            ((length / side).round().min(most) as u32).max(1)
+        };
         let (nx, ny) = (along(lengths.x), along(lengths.y));
         let reach =
             |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
@@ -90,7 +94,7 @@ impl Layout {
         let layout = Self {
             columns: [nx, ny, layers],
             reach,
-            blocks: ((n / BLOCK as f64) * 1.02 + columns) as usize + 4,
+            blocks: blocks_of(fractions, nx, ny),
             stage,
             groups: ((1.08 * candidates) as usize / WARP + 2).min(stage / WARP),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
@@ -129,10 +133,40 @@ impl Layout {
     }
 
     fn checked(self) -> Result<Self, EngineError> {
+        let span = |k: usize| (2 * self.reach[k] + 1).min(self.columns[k]) as usize;
+        if span(0) * span(1) > MOST {
+            return Err(unsupported(format!(
+                "{} columns of particles within reach of each other (at most {MOST})",
+                span(0) * span(1)
+            )));
+        }
         if self.stage > 255 * WARP {
             return Err(unsupported(format!(
                 "{} particles around a block of {BLOCK}; the cut-off is too long for this density",
                 self.stage
+            )));
+        }
+        Ok(self)
+    }
+
+    /// With lists of warps where those of particles need more shared memory than there is; refused where neither fits.
+    pub(super) fn fitting(
+        mut self,
+        shared: u32,
+        precision: Precision,
+        excludes: bool,
+    ) -> Result<Self, EngineError> {
+        // Besides what is asked for at a launch, kernels have some of their own.
+        let most = shared.saturating_sub(8192);
+        self.tiles |= self.list_shared() > most && !excludes;
+        let needed = self.list_shared().max(self.step_shared(precision));
+        if needed > most {
+            return Err(unsupported(format!(
+                "{} particles around a block of {BLOCK}: that takes {} KiB of shared memory, and this device has {}; the \
+                 cut-off is too long for this density",
+                self.stage,
+                needed / 1024,
+                shared / 1024
             )));
         }
         Ok(self)
@@ -167,6 +201,18 @@ impl Layout {
     }
 }
 
+/// Blocks of all columns, with some room: particles move on, and lists that need more ask for it.
+fn blocks_of(fractions: &[[f64; 3]], nx: u32, ny: u32) -> usize {
+    let mut counts = vec![0_usize; (nx * ny) as usize];
+    for s in fractions {
+        let at = |x: f64, n: u32| ((x * f64::from(n)).max(0.0) as u32).min(n - 1);
+        counts[(at(s[1], ny) * nx + at(s[0], nx)) as usize] += 1;
+    }
+    let blocks: usize = counts.iter().map(|count| count.div_ceil(BLOCK)).sum();
+    let used = counts.iter().filter(|&&count| count > 0).count();
+    blocks + used.min(blocks / 8) + 4
+}
+
 /// The density that particles have around them, which in a droplet is not that of the cell.
 fn local_density(fractions: &[[f64; 3]], region: &Region, radius: f64) -> f64 {
     let (n, lengths, volume) = (fractions.len() as f64, region.heights(), region.volume());
@@ -183,4 +229,57 @@ fn local_density(fractions: &[[f64; 3]], region: &Region, radius: f64) -> f64 {
         .sum::<f64>()
         / n;
     (mean * counts.len() as f64 / volume).max(n / volume)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Cell;
+
+    fn layout(lengths: [f64; 3], fractions: &[[f64; 3]], radius: f64) -> Layout {
+        let region = Region {
+            cell: Cell::orthorhombic(lengths).unwrap(),
+            begin: [0.0; 3],
+            length: [1.0; 3],
+        };
+        Layout::new(fractions, &region, radius).unwrap()
+    }
+
+    /// Points that fill a box evenly: the additive recurrence of Roberts' R3.
+    fn even(n: usize) -> Vec<[f64; 3]> {
+        let step = [
+            0.819_172_513_396_164_4,
+            0.671_043_606_703_789_3,
+            0.549_700_477_901_970_2,
+        ];
+        (0..n).map(|k| step.map(|a| (k as f64 * a).fract())).collect()
+    }
+
+    #[test]
+    fn tall_cells_keep_neighbours_within_two_columns() {
+        for (lengths, radius, n) in [
+            ([20.0, 20.0, 3700.0], 2.9, 1_249_000),
+            ([12.0, 12.0, 12.0], 2.9, 1459),
+        ] {
+            let made = layout(lengths, &even(n), radius);
+            assert!(made.reach[0] <= 2 && made.reach[1] <= 2, "{made:?}");
+        }
+    }
+
+    #[test]
+    fn one_stray_particle_takes_no_room_for_empty_columns() {
+        let mut drop: Vec<_> = even(50_000).iter().map(|s| s.map(|x| 0.5 + 0.02 * x)).collect();
+        drop.push([0.1, 0.1, 0.1]);
+        let made = layout([2000.0; 3], &drop, 2.9);
+        assert!(made.blocks < 2 * 50_000 / BLOCK, "{made:?}");
+    }
+
+    #[test]
+    fn lists_of_warps_where_shared_memory_is_short() {
+        let made = layout([30.0; 3], &even(22_800), 2.9);
+        let small = made.fitting(made.list_shared(), Precision::Mixed, false).unwrap();
+        assert!(!made.tiles && small.tiles);
+        assert!(made.fitting(made.list_shared(), Precision::Mixed, true).is_err());
+        assert!(made.fitting(20_000, Precision::Mixed, false).is_err());
+    }
 }

@@ -188,7 +188,8 @@ impl CudaEngine {
         if asked.is_small()? {
             return asked.small_needs(device);
         }
-        let parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
+        let mut parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
+        parts.fit(device)?;
         needs::check(device, parts.case(), parts.links.as_ref(), asked.radius())
     }
 
@@ -328,6 +329,14 @@ impl Parts {
 }
 
 impl Parts {
+    /// Fits the layout to the shared memory of a device.
+    fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
+        let shared = device.info().shared_per_block;
+        let excludes = self.terms.excluded.any;
+        self.layout = self.layout.fitting(shared, self.terms.precision, excludes)?;
+        Ok(())
+    }
+
     fn case(&self) -> Case<'_> {
         Case {
             layout: &self.layout,
@@ -367,7 +376,8 @@ impl Asked<'_> {
 
     fn large(self, device: &Device) -> Result<Resident, EngineError> {
         let radius = self.radius();
-        let parts = Parts::new(self.system, self.field, self.dynamics, self.settings, radius)?;
+        let mut parts = Parts::new(self.system, self.field, self.dynamics, self.settings, radius)?;
+        parts.fit(device)?;
         let values = Values {
             region: parts.region,
             dt: self.dynamics.timestep,
@@ -566,7 +576,7 @@ impl Backend for CudaEngine {
     }
 
     fn minimise(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimised, EngineError> {
-        self.descend(fire, go_on)
+        self.descend(fire, go_on).map_err(|error| self.explained(error))
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {

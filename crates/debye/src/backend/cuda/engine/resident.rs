@@ -395,6 +395,8 @@ impl Resident {
         } else {
             self.layout.grown(self.last.needed)?
         };
+        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.excluded.any);
+        let layout = layout.fitting(shared, self.terms.precision, excludes)?;
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
         self.last = Control {
@@ -722,7 +724,7 @@ impl Resident {
     pub(super) fn restore_list(
         &mut self,
         [reference, block_column, column_blocks]: &[Vec<u32>; 3],
-    ) -> Result<(), CudaError> {
+    ) -> Result<(), EngineError> {
         let a = &mut self.arrays;
         self.stream.upload(reference, a.reference.all_mut())?;
         self.stream.upload(block_column, a.block_column.all_mut())?;
@@ -739,7 +741,18 @@ impl Resident {
         let stream = self.device.stream()?;
         self.queue_lists(&stream)?;
         stream.synchronise()?;
-        self.read_control()
+        self.read_control()?;
+        if self.last.overflow != 0 || self.last.building != 0 {
+            return Err(EngineError::Restore(
+                "its list does not fit on this device".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Forgets what was counted and timed so far.
+    pub(super) fn forget(&mut self) {
+        self.watch = Watch::default();
     }
 
     /// Another layout, with everything anew.

@@ -36,7 +36,7 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
             products[2] += force * force;
             largest = fmax(largest, fabs(force));
         }
-        if (!(products[2] < 1e300)) atomicMax(&w.control->lost, 1 + half_of(w.ids, now.side, slots)[slot]);
+        if (!(products[2] < 1e300)) atomicMax(&w.control->nowhere, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
     publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
