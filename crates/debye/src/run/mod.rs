@@ -283,7 +283,11 @@ impl<'a> Running<'a> {
         let left = self.simulation.run.steps.saturating_sub(self.first_step);
         let after = PROFILE_AFTER.min(left / 4);
         if !self.engine.profile(after, steps) {
-            let why = "a profile is of the kernels of a CUDA device; the report says where the time went on the CPU";
+            let why = if self.engine.device_use().is_some() {
+                "small systems do many steps in one kernel, so that there are no kernels of a step to time"
+            } else {
+                "a profile is of the kernels of a CUDA device; the report says where the time went on the CPU"
+            };
             self.notes.push(why.into());
         }
     }

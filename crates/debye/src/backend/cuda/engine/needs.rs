@@ -93,7 +93,18 @@ pub(super) fn check_with(
 
 /// Refuses what the free memory of the device cannot hold.
 pub(super) fn fitting(device: &Device, needs: Needs, radius: f64) -> Result<Needs, EngineError> {
+    growing(device, needs, 0, radius)
+}
+
+/// The same where so many bytes of it are taken already.
+pub(super) fn growing(
+    device: &Device,
+    needs: Needs,
+    taken: usize,
+    radius: f64,
+) -> Result<Needs, EngineError> {
     let Memory { free, total } = device.memory()?;
+    let free = free + taken;
     if needs.total() <= free {
         return Ok(needs);
     }

@@ -348,13 +348,17 @@ impl Small {
     }
 
     fn make_room(&mut self, capacity: u32) -> Result<(), EngineError> {
+        // The old lists go before the new ones come.
+        self.arrays.lists = self.device.allocate(0)?;
+        self.world = self.arrays.world();
+        let entries = self.particles_in() * capacity as usize;
+        let mut needs = self.needs.clone();
+        let all = needs.0.iter_mut().filter(|(what, _)| *what == "lists");
+        all.for_each(|(_, bytes)| *bytes = 4 * (entries + self.terms.kind_of.len()));
+        let taken = needs.total() - 4 * entries;
+        self.needs = super::needs::growing(&self.device, needs, taken, self.values.radius)?;
         self.capacity = capacity;
-        let lists = 4 * self.particles_in() * (capacity as usize + 1);
-        let all = self.needs.0.iter_mut().filter(|(what, _)| *what == "lists");
-        all.for_each(|(_, bytes)| *bytes = lists);
-        self.arrays.lists = self
-            .device
-            .allocate(self.particles_in() * self.capacity as usize)?;
+        self.arrays.lists = self.device.allocate(entries)?;
         self.world = self.arrays.world();
         if self.variant.staged && !fits(&self.device, &self.variant, capacity) {
             self.variant.staged = false;
