@@ -149,6 +149,11 @@ impl<R: Real> Real for Dual<R> {
         self.chain(self.value.erfc(), slope)
     }
     #[inline(always)]
+    fn erfc_beside(self, gaussian: Self) -> Self {
+        let slope = gaussian.value * R::lit(-std::f64::consts::FRAC_2_SQRT_PI);
+        self.chain(self.value.erfc_beside(gaussian.value), slope)
+    }
+    #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         Self {
             value: R::select_lt(a.value, b.value, yes.value, no.value),

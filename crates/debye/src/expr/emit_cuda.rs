@@ -5,7 +5,10 @@
 
 use std::fmt::Write;
 
-use super::{Binary, Node, Tape, Unary};
+use super::erfc::erfc_beside;
+use super::interpret::apply_binary;
+use super::recorder::declare_tables;
+use super::{Binary, Node, Table, Tape, Unary};
 
 /// The type of the numbers in printed code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,13 @@ impl Tape {
     /// after the inputs (`table0`, `table1`, … where there are several); an index past the end
     /// reads the last value, as it does on the CPU.
     pub fn to_cuda(&self, name: &str, real: CudaReal) -> String {
+        if self
+            .nodes
+            .iter()
+            .any(|node| matches!(node, Node::Binary(Binary::ErfcBeside, ..)))
+        {
+            return self.spelled_out(real).to_cuda(name, real);
+        }
         let printer = Printer { tape: self, real };
         let mut text = format!("// {}\n", printer.summary());
         let _ = writeln!(
@@ -73,6 +83,25 @@ impl Tape {
         }
         text.push_str("}\n");
         text
+    }
+
+    /// With a polynomial of the right length in place of every erfc beside a Gaussian.
+    fn spelled_out(&self, real: CudaReal) -> Self {
+        let tables: Vec<Table> = (0..self.tables).map(|_| Table::default()).collect();
+        let tables_by_reference: Vec<&Table> = tables.iter().collect();
+        let mut tape = Self::record(self.inputs(), |inputs| {
+            declare_tables(&tables);
+            let double = real == CudaReal::Double;
+            self.evaluate_with(inputs, &tables_by_reference, |op, a, b| match op {
+                Binary::ErfcBeside => erfc_beside(double, a, b),
+                _ => apply_binary(op, a, b),
+            })
+        });
+        tape.inputs.clone_from(&self.inputs);
+        for (to, from) in tape.outputs.iter_mut().zip(&self.outputs) {
+            to.0.clone_from(&from.0);
+        }
+        tape
     }
 }
 
@@ -186,6 +215,8 @@ impl Printer<'_> {
                     None => format!("{} / {}", o(a), o(b)),
                 },
                 Binary::Atan2 => self.call("atan2", &[a, b]),
+                // Spelled out before it comes here.
+                Binary::ErfcBeside => self.call("erfc", &[a]),
             },
             Node::MulAdd(a, b, c) => self.call("fma", &[a, b, c]),
             Node::SelectLt([a, b, yes, no]) => format!("{} < {} ? {} : {}", o(a), o(b), o(yes), o(no)),

@@ -118,6 +118,11 @@ impl Sweep {
                 let share = weight / (x * x + y * y);
                 (share * y, -(share * x))
             }
+            // The Gaussian is there only to save work: the whole slope is that of erfc.
+            Binary::ErfcBeside => (
+                weight * y * Sym::lit(-std::f64::consts::FRAC_2_SQRT_PI),
+                Sym::lit(0.0),
+            ),
         };
         self.add(a, to_a);
         self.add(b, to_b);

@@ -23,6 +23,7 @@ pub(super) fn apply_binary<R: Real>(op: Binary, a: R, b: R) -> R {
         Binary::Mul => a * b,
         Binary::Div => a / b,
         Binary::Atan2 => a.atan2(b),
+        Binary::ErfcBeside => a.erfc_beside(b),
     }
 }
 
@@ -40,7 +41,17 @@ impl Tape {
     /// # Panics
     /// Where there are fewer inputs or tables than the tape has.
     pub fn evaluate<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
-        let values = self.evaluate_lines(inputs, tables);
+        self.evaluate_with(inputs, tables, apply_binary)
+    }
+
+    /// The same with `binary` for operations of two numbers.
+    pub(super) fn evaluate_with<R: Real>(
+        &self,
+        inputs: &[R],
+        tables: &[&Table],
+        binary: impl Fn(Binary, R, R) -> R,
+    ) -> Vec<R> {
+        let values = self.lines_with(inputs, tables, binary);
         self.outputs
             .iter()
             .map(|&(_, place)| values[place as usize])
@@ -49,6 +60,15 @@ impl Tape {
 
     /// The value of every line; of an index, zero.
     pub(super) fn evaluate_lines<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
+        self.lines_with(inputs, tables, apply_binary)
+    }
+
+    fn lines_with<R: Real>(
+        &self,
+        inputs: &[R],
+        tables: &[&Table],
+        binary: impl Fn(Binary, R, R) -> R,
+    ) -> Vec<R> {
         assert!(
             inputs.len() >= self.inputs(),
             "{} inputs of {}",
@@ -63,7 +83,7 @@ impl Tape {
         );
         let mut slots: Vec<Slot<R>> = Vec::with_capacity(self.nodes.len());
         for &node in &self.nodes {
-            let slot = evaluate_line(node, &slots, inputs, tables);
+            let slot = evaluate_line(node, &slots, inputs, tables, &binary);
             slots.push(slot);
         }
         let number = |slot: Slot<R>| match slot {
@@ -74,7 +94,13 @@ impl Tape {
     }
 }
 
-fn evaluate_line<R: Real>(node: Node, slots: &[Slot<R>], inputs: &[R], tables: &[&Table]) -> Slot<R> {
+fn evaluate_line<R: Real>(
+    node: Node,
+    slots: &[Slot<R>],
+    inputs: &[R],
+    tables: &[&Table],
+    binary: &impl Fn(Binary, R, R) -> R,
+) -> Slot<R> {
     let number = |place: u32| match slots[place as usize] {
         Slot::Number(x) => x,
         Slot::Index(_) => unreachable!("only a gather reads an index"),
@@ -83,7 +109,7 @@ fn evaluate_line<R: Real>(node: Node, slots: &[Slot<R>], inputs: &[R], tables: &
         Node::Input(i) => inputs[i as usize],
         Node::Constant(bits) => R::lit(f64::from_bits(bits)),
         Node::Unary(op, a) => apply_unary(op, number(a)),
-        Node::Binary(op, a, b) => apply_binary(op, number(a), number(b)),
+        Node::Binary(op, a, b) => binary(op, number(a), number(b)),
         Node::MulAdd(a, b, c) => number(a).mul_add(number(b), number(c)),
         Node::SelectLt([a, b, yes, no]) => R::select_lt(number(a), number(b), number(yes), number(no)),
         Node::Floor(a) => return Slot::Index(number(a).split().0),

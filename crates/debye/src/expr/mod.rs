@@ -20,6 +20,7 @@
 
 mod dual;
 mod emit_cuda;
+mod erfc;
 mod gradient;
 mod interpret;
 mod matrix;
@@ -33,6 +34,7 @@ mod vector;
 
 pub use dual::Dual;
 pub use emit_cuda::CudaReal;
+pub(crate) use erfc::erfc_beside;
 pub use matrix::Mat3;
 pub use quaternion::Quat;
 pub use real::Real;

@@ -172,7 +172,7 @@ impl Recorder {
             Binary::Sub => self.sub(a, b, x, y),
             Binary::Mul => self.mul(a, b, x, y),
             Binary::Div => self.div(a, b, x, y),
-            Binary::Atan2 => self.raw(op, a, b),
+            Binary::Atan2 | Binary::ErfcBeside => self.raw(op, a, b),
         }
     }
 

@@ -60,6 +60,9 @@ impl Real for Sym {
     fn atan2(self, x: Self) -> Self {
         with(|r| r.binary(Binary::Atan2, self, x))
     }
+    fn erfc_beside(self, gaussian: Self) -> Self {
+        with(|r| r.binary(Binary::ErfcBeside, self, gaussian))
+    }
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         with(|r| r.select_lt(a, b, yes, no))
     }
@@ -98,6 +101,7 @@ mod tests {
             (x * R::lit(0.1)).acos(),
             x.atan2(y),
             x.erfc(),
+            x.abs().erfc_beside((-(x * x)).exp()),
             R::select_lt(x, y, x, R::lit(2.5)),
             x.mul_add(y, x),
             rest,

@@ -45,6 +45,8 @@ pub enum Binary {
     Div,
     /// Angle of the point (b, a).
     Atan2,
+    /// erfc a, where b = exp(−a²).
+    ErfcBeside,
 }
 
 /// One line of a tape. Operands are the places of earlier lines.
@@ -129,6 +131,7 @@ impl Node {
                 Binary::Mul => "mul",
                 Binary::Div => "div",
                 Binary::Atan2 => "atan2",
+                Binary::ErfcBeside => "erfc",
             },
             Self::MulAdd(..) => "fma",
             Self::SelectLt(_) => "select",

@@ -2,6 +2,7 @@
 
 mod build;
 pub mod geometry;
+pub mod pme;
 mod tail;
 
 pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};

@@ -48,6 +48,7 @@ register!(PAIRS: PairFamily via PairAdapter, visit_pairs by PairVisitor {
     morse::Morse,
     yukawa::Yukawa,
     coulomb::Coulomb,
+    coulomb_ewald::CoulombEwald,
     coulomb_reaction_field::CoulombReactionField,
     tabulated::Tabulated,
 });

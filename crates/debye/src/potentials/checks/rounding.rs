@@ -126,6 +126,12 @@ impl Real for Rounding {
         let slope = std::f64::consts::FRAC_2_SQRT_PI * (-self.value * self.value).exp();
         self.function(Real::erfc(self.value), slope)
     }
+    /// A multiple of the Gaussian, whatever that is; the polynomial beside it depends little on where it is taken.
+    fn erfc_beside(self, gaussian: Self) -> Self {
+        let value = Real::erfc(self.value);
+        let passed_on = gaussian.error * (value / gaussian.value.max(f64::MIN_POSITIVE)) + self.error * value;
+        Self::result(value, passed_on, 3.0 * FUNCTION_ERROR)
+    }
     /// Where the comparison may go the other way in f32, either side may be the result.
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         let (taken, other) = if a.value < b.value { (yes, no) } else { (no, yes) };

@@ -74,6 +74,10 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
         Self(self.0.map(T::erfc))
     }
     #[inline(always)]
+    fn erfc_beside(self, gaussian: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].erfc_beside(gaussian.0[i])))
+    }
+    #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         Self(std::array::from_fn(|i| {
             T::select_lt(a.0[i], b.0[i], yes.0[i], no.0[i])

@@ -116,6 +116,10 @@ macro_rules! lanes_of_intrinsics {
                 self.each(<$element as Real>::erfc)
             }
             #[inline(always)]
+            fn erfc_beside(self, gaussian: Self) -> Self {
+                crate::expr::erfc_beside(<Self as polynomials::Exponents>::DOUBLE, self, gaussian)
+            }
+            #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
                 Self::blend(Self::less_mask(a, b), yes, no)
             }
