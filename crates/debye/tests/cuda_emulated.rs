@@ -19,7 +19,7 @@ fn emulated(seed: u64, instrument: Instrument) -> Device {
 }
 
 fn run(device: &Device, extent: Extent, seed: u64) {
-    let findings = checks::run(device, extent, seed);
+    let findings = checks::run(device, extent, seed, "");
     for found in &findings {
         let how = found.failure.as_deref().unwrap_or("ok");
         println!(

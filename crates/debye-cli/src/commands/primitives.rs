@@ -67,10 +67,13 @@ pub fn profile(profile: &Profile) -> String {
 }
 
 /// Checks a device: memory, kernels, graphs, primitives, simulations.
-pub fn check(number: u32, quick: bool, json: bool) -> Result<ExitCode, Failure> {
+pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCode, Failure> {
     let device = Device::open(number).map_err(Failure::refused)?;
     let extent = if quick { Extent::Smallest } else { Extent::Full };
-    let findings = checks::run(&device, extent, 1);
+    let findings = checks::run(&device, extent, 1, only);
+    if findings.is_empty() {
+        return Err(Failure::refused(format!("no check has `{only}` in its name")));
+    }
     let lines: Vec<Line> = findings
         .into_iter()
         .map(|found| Line {

@@ -33,6 +33,9 @@ pub struct Check {
     /// Small sizes only, on a CUDA device: for tools that watch every access to memory
     #[arg(long)]
     quick: bool,
+    /// Only checks with this in their names, on a CUDA device: "small systems"
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -84,7 +87,7 @@ impl Check {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         if let DeviceChoice::Cuda(number) = self.device {
-            return primitives::check(number, self.quick, self.json);
+            return primitives::check(number, self.quick, self.only.as_deref().unwrap_or(""), self.json);
         }
         let mut all = Vec::new();
         for (title, section) in SECTIONS {

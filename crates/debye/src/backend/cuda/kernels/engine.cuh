@@ -179,6 +179,18 @@ __device__ __forceinline__ void follow(const World& w, Setup& f)
 #endif
 }
 
+// The frame once more, where it is needed: else it would be kept in registers all the way.
+__device__ __forceinline__ void later(const World& w, Setup& f)
+{
+#if MOVING
+    LATER();
+    follow(w, f);
+#else
+    (void)w;
+    (void)f;
+#endif
+}
+
 __device__ __forceinline__ f32 rounded(f32 x) { return rintf(x); }
 __device__ __forceinline__ f64 rounded(f64 x) { return rint(x); }
 

@@ -118,7 +118,7 @@ __device__ __forceinline__ Noise noise_of(const World& w, const Setup& f, const 
 
 // Takes a particle through a step, with noise in the middle for Langevin dynamics; gives the square of its way since the
 // list.
-__device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steering& now, u32 slot, uint4 own, const Kind& kind,
+__device__ __forceinline__ f32 move(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const Kind& kind,
                                     const Noise& noise, speed (&v)[3])
 {
     whole at[3];
@@ -126,6 +126,7 @@ __device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steeri
     i32 image[3] = {0, 0, 0};
 #if LANGEVIN
     bool sound = drift(at, v, 0.5 * f.dt, image, f.frame);
+    later(w, f);
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + noise.normals[axis] * kind.noise);
     sound = drift(at, v, 0.5 * f.dt, image, f.frame) && sound;
@@ -134,6 +135,7 @@ __device__ __forceinline__ f32 move(const World& w, const Setup& f, const Steeri
     const bool sound = drift(at, v, f.dt, image, f.frame);
 #endif
     if (!sound) atomicMax(&w.control->nowhere, 1 + noise.id);
+    later(w, f);
     return write_place(w, f, now, slot, own.w, at, v, image);
 }
 

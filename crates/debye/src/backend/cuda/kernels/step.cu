@@ -25,6 +25,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, p.force, f.dt, kind);
+        later(w, f);
         const f32 way2 = move(w, f, now, slot, p.own, kind, noise, v);
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
@@ -136,6 +137,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         kick(v, force, first, kind);
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
+        later(w, f);
         way2 = move(w, f, now, slot, own, kind, noise, v);
 #if MOVING
         for (u32 k = 0; k < 3; ++k) kinetic[k] = kind.mass * f64(v[k]) * f64(v[k]);
