@@ -6,14 +6,16 @@
 //! differentiation of their definitions, not from [`crate::forces::geometry`].
 
 use crate::expr::{Dual, Real, Vec3};
-use crate::forces::{BondedTerm, ForceField, PairTerm};
+use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
+use crate::forces::ewald::sum_waves;
+use crate::forces::{BondedTerm, ForceField, ListedPairs, PairTerm};
 use crate::potentials::{MAX_BONDED, Pair};
 use crate::system::{Cell, Link, System};
 
 /// What acts in a system as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Energy by term: pair terms, bonds, angles, dihedrals, impropers, scaled 1-4 pairs, tail.
+    /// Energy by term: pair terms, bonds, angles, dihedrals, impropers, listed pairs, parts of an Ewald sum, tail.
     pub terms: Vec<(String, f64)>,
     /// Their sum.
     pub potential: f64,
@@ -60,11 +62,12 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
             e.terms.push((term.name.clone(), energy));
         }
     }
-    if !system.exclusions.scaled.is_empty() {
-        for term in &field.pairs {
-            let energy = scaled_pairs(system, field, term, &mut e);
-            e.terms.push((format!("{} 1-4", term.name), energy));
-        }
+    for listed in field.listed_pairs(system) {
+        let energy = listed_pairs(system, field, &listed, &mut e);
+        e.terms.push((listed.name, energy));
+    }
+    if let Some(plan) = &field.electrostatics {
+        long_range(system, field, plan, &mut e);
     }
     let tail = field.tail_correction(system);
     if tail.present {
@@ -117,25 +120,56 @@ fn pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluatio
 }
 
 /// Pairs left out of the list and added back with a factor, at their nearest image.
-fn scaled_pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluation) -> f64 {
+fn listed_pairs(system: &System, field: &ForceField, listed: &ListedPairs, e: &mut Evaluation) -> f64 {
     let p = &system.particles;
     let mut energy = 0.0;
-    for pair in &system.exclusions.scaled {
-        let [i, j] = pair.atoms.map(|a| a as usize);
-        let factor = if term.family.uses_charges() {
-            pair.charge
-        } else {
-            pair.pair
-        };
+    for &(atoms, factor) in &listed.pairs {
+        let [i, j] = atoms.map(|a| a as usize);
         let d = nearest_image(&system.cell, p.positions[j] - p.positions[i]);
-        let u = pair_energy(system, field, term, i, j, d.norm2());
-        energy += factor * u.value;
-        let force = d * (-2.0 * factor * u.derivative);
+        let charges = field.coulomb_constant * p.charges[i] * p.charges[j];
+        let u = listed.act([p.species[i], p.species[j]], charges, factor, d.norm2());
+        energy += u.value;
+        let force = d * (-2.0 * u.derivative);
         add_virial(&mut e.virial, d, force);
         e.forces[j] += force;
         e.forces[i] -= force;
     }
     energy
+}
+
+/// What an Ewald sum has besides its pair term: all waves that matter where a mesh takes their place.
+fn long_range(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) {
+    let (p, cell) = (&system.particles, plan.wave_cell(&system.cell));
+    let set = match &plan.method {
+        Method::Ewald(set) => *set,
+        Method::Mesh(_) => WaveSet::converged(&cell, plan.alpha),
+    };
+    let (k, sums) = (
+        field.coulomb_constant / plan.permittivity,
+        ChargeSums::of(&p.charges),
+    );
+    let waves = sum_waves(
+        &cell,
+        plan.alpha,
+        &set,
+        k,
+        &p.positions,
+        &p.charges,
+        &mut e.forces,
+    );
+    let unwrapped = |i: usize| p.positions[i] + system.cell.translation(p.images[i]);
+    let rest = plan.rest(
+        &system.cell,
+        field.coulomb_constant,
+        sums,
+        &unwrapped,
+        &p.charges,
+        &mut e.forces,
+    );
+    for (name, part) in plan.names(sums).into_iter().zip([waves].into_iter().chain(rest)) {
+        e.terms.push((name, part.energy));
+        e.virial.iter_mut().zip(part.virial).for_each(|(w, x)| *w += x);
+    }
 }
 
 /// The truncated energy of particles i and j and its derivative by r²; nothing beyond the cut-off.

@@ -227,7 +227,15 @@ impl Electrostatics {
             (Boundary::Vacuum, _) => parts.push(vacuum(k / volume, positions, charges, forces)),
             (Boundary::Slab { .. }, Some(axis)) => {
                 let length = self.wave_cell(cell).heights()[axis];
-                parts.push(slab(k / volume, axis, length, sums.total, positions, charges, forces));
+                parts.push(slab(
+                    k / volume,
+                    axis,
+                    length,
+                    sums.total,
+                    positions,
+                    charges,
+                    forces,
+                ));
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::electrostatics::{Part, WaveSet, Within};
-use crate::expr::{Mat3, Vec3};
+use crate::expr::Vec3;
 use crate::system::Cell;
 
 /// Reciprocal vectors of a cell: row k times a position is its k-th fractional coordinate.

@@ -1,15 +1,21 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
 mod build;
+pub mod electrostatics;
+pub mod ewald;
 pub mod geometry;
 pub mod pme;
 mod tail;
 
 pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
+pub use electrostatics::Electrostatics;
 pub use tail::TailCorrection;
 
-use crate::expr::Table;
-use crate::potentials::{AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, PairFamily};
+use crate::expr::{Dual, Table};
+use crate::potentials::{
+    AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, Pair, PairFamily,
+};
+use crate::system::{ScaledPair, System};
 use crate::truncation::{Truncation, TruncationCoefficients};
 
 /// All terms of a simulation.
@@ -25,6 +31,8 @@ pub struct ForceField {
     pub dihedrals: Vec<BondedTerm<dyn DihedralFamily>>,
     /// Impropers, as potentials of the dihedral angle.
     pub impropers: Vec<BondedTerm<dyn DihedralFamily>>,
+    /// Long-range electrostatics; its pair term is among the pairs.
+    pub electrostatics: Option<Electrostatics>,
     /// Coulomb's constant k_e of this unit system: energy × length / charge².
     pub coulomb_constant: f64,
 }
@@ -57,6 +65,63 @@ pub struct PairRow {
     pub coefficients: Coefficients<f64>,
     /// Tail integrals, zero where there are none.
     pub tail: crate::potentials::Tail,
+}
+
+/// A pair term over given pairs, each with its factor, at the nearest image.
+#[derive(Clone)]
+pub struct ListedPairs {
+    /// Name in tables.
+    pub name: String,
+    /// The term.
+    pub term: PairTerm,
+    /// Pairs of particles, and the factors their interaction is multiplied by.
+    pub pairs: Vec<([u32; 2], f64)>,
+}
+
+impl ForceField {
+    /// What acts between pairs that are left out of the lists: pair terms, scaled, and what an Ewald sum has too much of.
+    pub fn listed_pairs(&self, system: &System) -> Vec<ListedPairs> {
+        let scaled = &system.exclusions.scaled;
+        let of_term = |term: &PairTerm| {
+            let charges = term.family.uses_charges();
+            let factor = |s: &ScaledPair| if charges { s.charge } else { s.pair };
+            ListedPairs {
+                name: format!("{} 1-4", term.name),
+                term: term.clone(),
+                pairs: scaled.iter().map(|s| (s.atoms, factor(s))).collect(),
+            }
+        };
+        let mut all = Vec::new();
+        if !scaled.is_empty() {
+            all.extend(self.pairs.iter().map(of_term));
+        }
+        let plan = self.electrostatics.as_ref();
+        all.extend(plan.and_then(|plan| plan.excluded(system.species.len(), &system.exclusions)));
+        all
+    }
+}
+
+impl ListedPairs {
+    /// Energy of a pair of particles of these species and charges, and its slope by the square of their distance.
+    pub fn act(&self, species: [u32; 2], charges: f64, factor: f64, r2: f64) -> Dual<f64> {
+        let kinds = (self.term.rows.len() as f64).sqrt().round() as u32;
+        let row = &self.term.rows[(species[0] * kinds + species[1]) as usize];
+        if r2 >= row.cutoff * row.cutoff {
+            return Dual::constant(0.0);
+        }
+        let table = &self.term.table;
+        let bare = self
+            .term
+            .family
+            .energy_and_slope(Pair { r2, table }, &row.coefficients);
+        let whole = self.term.truncation.apply(bare, r2, &row.truncation);
+        let strength = if self.term.family.uses_charges() {
+            charges
+        } else {
+            1.0
+        };
+        whole * Dual::constant(factor * strength)
+    }
 }
 
 /// A bonded potential with its parameters per kind of bond, angle or dihedral.

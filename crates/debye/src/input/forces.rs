@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::bonded::BONDED_KEYS;
+use super::electrostatics;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::samples;
@@ -54,6 +55,7 @@ impl<'a> Terms<'_, 'a> {
             return Ok(field);
         };
         let mut names: Vec<String> = Vec::new();
+        let mut long_range = Vec::new();
         for item in list.one_or_many() {
             let kind_item = item.entries()?.into_iter().find(|(name, _)| *name == "kind");
             let Some((_, kind_item)) = kind_item else {
@@ -77,12 +79,18 @@ impl<'a> Terms<'_, 'a> {
                 field.angles.last_mut().map(|t| &mut t.name)
             } else if DIHEDRALS.iter().any(|f| f.name() == kind) {
                 self.dihedral(&item, kind, &mut field)?
+            } else if electrostatics::KINDS.contains(&kind) {
+                long_range.push((item, kind));
+                continue;
             } else {
                 return Err(kind_item.unknown("potential", &all_kinds()));
             };
             if let Some(name) = name {
                 unique(name, &mut names);
             }
+        }
+        for (item, kind) in &long_range {
+            self.electrostatics(item, kind, &mut field)?;
         }
         self.all_covered(list, &field)?;
         Ok(field)
@@ -243,7 +251,7 @@ impl<'a> Terms<'_, 'a> {
         self.units.label(Dimension::LENGTH)
     }
 
-    fn example(&self) -> &'static str {
+    pub(super) fn example(&self) -> &'static str {
         Dimension::LENGTH.example(self.units).unwrap_or("1.0")
     }
 
@@ -332,7 +340,7 @@ impl<'a> Terms<'_, 'a> {
         }
     }
 
-    fn refuse_absurd_cutoff(&self, term: &PairTerm, section: &Section) -> Result<()> {
+    pub(super) fn refuse_absurd_cutoff(&self, term: &PairTerm, section: &Section) -> Result<()> {
         let shortest = shortest_period(&self.system.cell);
         let longest = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
         if longest <= MOST_IMAGES * shortest {
@@ -377,6 +385,7 @@ fn all_kinds() -> Vec<&'static str> {
         .chain(bonds)
         .chain(angles)
         .chain(DIHEDRALS.iter().map(|f| f.name()))
+        .chain(electrostatics::KINDS.iter().copied())
         .collect()
 }
 

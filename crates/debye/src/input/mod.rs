@@ -34,6 +34,7 @@ mod bonded;
 mod build;
 mod check;
 mod dynamics;
+mod electrostatics;
 mod error;
 mod forces;
 mod output;

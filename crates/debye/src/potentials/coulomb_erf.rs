@@ -3,7 +3,9 @@
 //! Between pairs that are excluded from an Ewald sum, whose waves know nothing of exclusions. At r = 0 it is −2α/√π.
 
 use super::Preparation;
-use super::{Coefficients, Pair, PairFamily, PairPotential, PairSample, Parameter, ParameterError, Parameters};
+use super::{
+    Coefficients, Pair, PairFamily, PairPotential, PairSample, Parameter, ParameterError, Parameters,
+};
 use super::{CoulombEwald, PairAdapter};
 use crate::expr::{Dual, Real};
 

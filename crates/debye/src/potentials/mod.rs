@@ -8,6 +8,7 @@
 mod bonded;
 #[doc(hidden)]
 pub mod checks;
+mod coulomb_erf;
 mod pair;
 mod parameter;
 
@@ -20,6 +21,8 @@ pub use pair::{
     Preparation, Tail, truncated,
 };
 pub use parameter::{Kind, Mixing, Parameter, ParameterError, Parameters, Value, energy_times_length};
+
+pub use coulomb_erf::{COULOMB_ERF, CoulombErf};
 
 use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
 pub(crate) use pair::PairAdapter;

@@ -9,6 +9,7 @@ mod barostats;
 mod bonded;
 mod comparison;
 mod continuation;
+mod electrostatics;
 mod explosions;
 mod invariances;
 mod lists;

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::pair::PairSums;
 use crate::expr::{Dual, Vec3};
-use crate::forces::{BondedTerm, ForceField, geometry};
-use crate::potentials::{MAX_BONDED, Pair};
+use crate::forces::{BondedTerm, ForceField, ListedPairs, geometry};
+use crate::potentials::MAX_BONDED;
 use crate::system::{Cell, Link, System};
 
 /// Links per block: the unit of parallel work and of ordered sums.
@@ -33,11 +33,9 @@ struct Sort<const N: usize> {
     first: usize,
 }
 
-/// A scaled pair of one pair term.
+/// Pairs that are left out of the lists, of one pair term.
 struct Scaled {
-    name: String,
-    term: usize,
-    pairs: Vec<([u32; 2], f64)>,
+    listed: ListedPairs,
     first: usize,
 }
 
@@ -81,26 +79,10 @@ impl BondedForces {
                     .push(sort(term, links, slope, dihedral_geometry, &mut first));
             }
         }
-        if !system.exclusions.scaled.is_empty() {
-            for (number, term) in field.pairs.iter().enumerate() {
-                let charges = term.family.uses_charges();
-                let factor = |s: &crate::system::ScaledPair| if charges { s.charge } else { s.pair };
-                let pairs: Vec<_> = system
-                    .exclusions
-                    .scaled
-                    .iter()
-                    .map(|s| (s.atoms, factor(s)))
-                    .collect();
-                let count = pairs.len();
-                let name = format!("{} 1-4", term.name);
-                all.scaled.push(Scaled {
-                    name,
-                    term: number,
-                    pairs,
-                    first,
-                });
-                first += 2 * count;
-            }
+        for listed in field.listed_pairs(system) {
+            let count = listed.pairs.len();
+            all.scaled.push(Scaled { listed, first });
+            first += 2 * count;
         }
         all.places = vec![Vec3::zero(); first];
         all.index(system.particles.len());
@@ -120,7 +102,7 @@ impl BondedForces {
         bonds
             .chain(angles)
             .chain(dihedrals)
-            .chain(self.scaled.iter().map(|s| &s.name))
+            .chain(self.scaled.iter().map(|s| &s.listed.name))
             .cloned()
             .collect()
     }
@@ -209,7 +191,7 @@ impl BondedForces {
         push(&self.angles, &mut pairs);
         push(&self.dihedrals, &mut pairs);
         for s in &self.scaled {
-            for (k, (atoms, _)) in s.pairs.iter().enumerate() {
+            for (k, (atoms, _)) in s.listed.pairs.iter().enumerate() {
                 pairs.extend((0..2).map(|a| (atoms[a], (s.first + k * 2 + a) as u32)));
             }
         }
@@ -337,11 +319,11 @@ impl Scaled {
         particles: &Slots,
         rest: &mut &mut [Vec3<f64>],
     ) -> PairSums {
-        let (mine, others) = std::mem::take(rest).split_at_mut(self.pairs.len() * 2);
+        let (mine, others) = std::mem::take(rest).split_at_mut(self.listed.pairs.len() * 2);
         *rest = others;
         let blocks: Vec<PairSums> = mine
             .par_chunks_mut(BLOCK * 2)
-            .zip(self.pairs.par_chunks(BLOCK))
+            .zip(self.listed.pairs.par_chunks(BLOCK))
             .map(|(places, pairs)| {
                 let mut sums = PairSums::default();
                 for (to, pair) in places.chunks_exact_mut(2).zip(pairs) {
@@ -362,38 +344,22 @@ impl Scaled {
         cell: &Cell,
         field: &ForceField,
         particles: &Slots,
-        &(atoms, mut factor): &([u32; 2], f64),
+        &(atoms, factor): &([u32; 2], f64),
     ) -> (f64, Vec3<f64>, Vec3<f64>) {
-        let term = &field.pairs[self.term];
-        let species = (term.rows.len() as f64).sqrt().round() as u32;
         let [i, j] = atoms.map(|a| particles.slot_of[a as usize] as usize);
         let d = cell.minimum_image(particles.positions[i] - particles.positions[j]);
-        let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
-        let r2 = d.norm2();
-        let mut e = Dual {
-            value: 0.0,
-            derivative: 0.0,
-        };
-        if r2 < row.cutoff * row.cutoff {
-            let pair = Pair {
-                r2,
-                table: &term.table,
-            };
-            let bare = term.family.energy_and_slope(pair, &row.coefficients);
-            e = term.truncation.apply(bare, r2, &row.truncation);
-        }
-        if term.family.uses_charges() {
-            factor *= field.coulomb_constant * particles.charges[i] * particles.charges[j];
-        }
-        (factor * e.value, d * (-2.0 * factor * e.derivative), d)
+        let charges = field.coulomb_constant * particles.charges[i] * particles.charges[j];
+        let species = [particles.species[i], particles.species[j]];
+        let e = self.listed.act(species, charges, factor, d.norm2());
+        (e.value, d * (-2.0 * e.derivative), d)
     }
 
     /// As [`Sort::pull`].
     fn pull(&self, cell: &Cell, field: &ForceField, particles: &Slots, place: usize) -> Option<Pull> {
         let own = place.checked_sub(self.first)?;
-        let pair = self.pairs.get(own / 2)?;
+        let pair = self.listed.pairs.get(own / 2)?;
         let (_, force, _) = self.act(cell, field, particles, pair);
-        Some(Pull::new(&self.name, force, &pair.0, own % 2))
+        Some(Pull::new(&self.listed.name, force, &pair.0, own % 2))
     }
 }
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::bonded::{BondedForces, Slots};
 use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
+use super::long_range::LongRange;
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
 use super::simd::InstructionSet;
@@ -34,6 +35,7 @@ pub struct CpuEngine {
     pub(super) original: (Vec<f64>, Vec<f64>, Vec<u32>),
     pub(super) pairs: Box<dyn Interactions>,
     pub(super) bonded: BondedForces,
+    pub(super) long_range: Option<LongRange>,
     pub(super) tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
@@ -101,11 +103,13 @@ impl CpuEngine {
         let cutoff = field.cutoff();
         let bonded = BondedForces::new(system, field);
         let degrees_of_freedom = dynamics.degrees_of_freedom(system.particles.len());
+        let long_range = LongRange::new(field, &system.particles.charges, settings.precision);
         let names = field
             .pairs
             .iter()
             .map(|t| t.name.clone())
             .chain(bonded.names())
+            .chain(long_range.iter().flat_map(LongRange::names))
             .collect();
         let state = State::new(system);
         Ok(Self {
@@ -151,6 +155,7 @@ impl CpuEngine {
             state,
             pairs,
             bonded,
+            long_range,
             names,
             degrees_of_freedom,
             set,
@@ -328,6 +333,11 @@ impl CpuEngine {
             };
             sums.extend(self.bonded.add(&s.cell, &self.field, &slots, &mut forces));
             self.stages.add("bonded", began);
+        }
+        if let Some(long_range) = &mut self.long_range {
+            let began = Instant::now();
+            sums.extend(long_range.add(&self.state, &mut forces, energy));
+            self.stages.add("mesh", began);
         }
         if self.rounding == Rounding::Single {
             forces

@@ -4,6 +4,8 @@ mod bonded;
 mod diagnosis;
 mod engine;
 mod interactions;
+mod long_range;
+mod mesh;
 mod minimise;
 mod motion;
 mod observe;

@@ -133,6 +133,10 @@ impl CpuEngine {
             + self.verlet.reference.capacity() * 24
             + self.pairs.size().bytes
             + self.bonded.bytes()
+            + self
+                .long_range
+                .as_ref()
+                .map_or(0, super::long_range::LongRange::bytes)
     }
 }
 

@@ -212,6 +212,7 @@ fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>
         angles,
         impropers: dihedrals.clone(),
         dihedrals,
+        electrostatics: None,
         coulomb_constant: 1.7,
     };
     Ok((bag, field))

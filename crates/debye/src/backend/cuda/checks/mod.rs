@@ -110,9 +110,15 @@ pub fn run(device: &Device, extent: Extent, seed: u64, only: &str) -> Vec<Findin
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let mut chosen = &chosen[..];
     // Memory in use is counted while nobody else takes any.
-    if let Some((&&first, rest)) = chosen.split_first().filter(|(first, _)| first.0.starts_with("memory")) {
+    if let Some((&&first, rest)) = chosen
+        .split_first()
+        .filter(|(first, _)| first.0.starts_with("memory"))
+    {
         let finding = run_one(device, extent, seed, first);
-        found.lock().unwrap_or_else(PoisonError::into_inner).push((0, finding));
+        found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((0, finding));
         chosen = rest;
     }
     std::thread::scope(|scope| {

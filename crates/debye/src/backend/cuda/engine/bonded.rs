@@ -12,9 +12,9 @@ use crate::backend::cuda::{
     Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
 };
 use crate::expr::{CudaReal, Tape};
-use crate::forces::{BondedTerm, ForceField, PairTerm};
+use crate::forces::{BondedTerm, ForceField, ListedPairs};
 use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
-use crate::system::{Link, Particles, ScaledPair, System};
+use crate::system::{Link, Particles, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
 
 /// Numbers of a row. Those of a scaled pair are cut-off², factor, coefficients, truncation; links need fewer.
@@ -58,11 +58,8 @@ impl LinkTables {
                 maker.bonded(term, &term.family.tape(), links)?;
             }
         }
-        let scaled = &system.exclusions.scaled;
-        if !scaled.is_empty() {
-            for term in &field.pairs {
-                maker.scaled(term, field, &system.particles, scaled)?;
-            }
+        for listed in field.listed_pairs(system) {
+            maker.listed(&listed, field, &system.particles)?;
         }
         Ok((!maker.made.names.is_empty()).then(|| maker.finish(system.particles.len())))
     }
@@ -114,31 +111,31 @@ impl Maker {
         Ok(())
     }
 
-    /// A pair term at the distance of scaled pairs, with the truncation it has everywhere.
-    fn scaled(
+    /// A pair term at the distance of given pairs, with the truncation it has everywhere.
+    fn listed(
         &mut self,
-        term: &PairTerm,
+        listed: &ListedPairs,
         field: &ForceField,
         particles: &Particles,
-        pairs: &[ScaledPair],
     ) -> Result<(), EngineError> {
+        let term = &listed.term;
         let species = (term.rows.len() as f64).sqrt().round() as u32;
         let charges = term.family.uses_charges();
-        let row = |pair: &ScaledPair| {
-            let [i, j] = pair.atoms.map(|a| a as usize);
+        let row = |&(atoms, factor): &([u32; 2], f64)| {
+            let [i, j] = atoms.map(|a| a as usize);
             let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
-            let factor = if charges {
-                pair.charge * (field.coulomb_constant * particles.charges[i] * particles.charges[j])
+            let strength = if charges {
+                field.coulomb_constant * particles.charges[i] * particles.charges[j]
             } else {
-                pair.pair
+                1.0
             };
-            let numbers = [row.cutoff * row.cutoff, factor].into_iter();
+            let numbers = [row.cutoff * row.cutoff, factor * strength].into_iter();
             (
-                pair.atoms,
+                atoms,
                 padded(numbers.chain(row.coefficients).chain(row.truncation)),
             )
         };
-        self.add(format!("{} 1-4", term.name), pairs.iter().map(row))?;
+        self.add(listed.name.clone(), listed.pairs.iter().map(row))?;
         let tape = term.family.tape(term.truncation.kind());
         let mut given: Vec<String> = (2..COLUMNS).map(|k| format!("c[{k}]")).collect();
         if tape.tables() > 0 {

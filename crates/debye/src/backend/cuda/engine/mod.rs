@@ -543,6 +543,7 @@ fn refuse(
         return Err(EngineError::Empty);
     }
     dynamics.check().map_err(EngineError::Unsupported)?;
+    no(field.electrostatics.is_some(), "long-range electrostatics")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     no(
         settings.drift_tolerance.is_some(),

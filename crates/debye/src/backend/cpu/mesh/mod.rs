@@ -1,0 +1,137 @@
+//! Particle mesh Ewald on the CPU: spread, transform, multiply, transform back, gather.
+//!
+//! Every plane of the mesh belongs to one thread at a time, and so does every particle: no two write to one place, and
+//! sums do not depend on the number of threads.
+
+mod spread;
+mod transform;
+
+use rayon::prelude::*;
+use rustfft::FftNum;
+
+use crate::expr::{Mat3, Real, Vec3};
+use crate::forces::electrostatics::{MeshPlan, Part};
+use crate::forces::ewald::reciprocal;
+use crate::forces::pme::Influence;
+use crate::system::Cell;
+
+use spread::Spots;
+use transform::Transform;
+
+/// Numbers a mesh may hold: `f32` or `f64`.
+pub trait MeshReal: Real + FftNum + Into<f64> + std::ops::AddAssign {
+    /// From double precision.
+    fn of(x: f64) -> Self;
+}
+
+impl MeshReal for f32 {
+    fn of(x: f64) -> Self {
+        x as Self
+    }
+}
+
+impl MeshReal for f64 {
+    fn of(x: f64) -> Self {
+        x
+    }
+}
+
+/// A mesh and all that is needed to solve for the potential of charges on it.
+pub struct Mesh<T: MeshReal> {
+    plan: MeshPlan,
+    alpha: f64,
+    /// The cell that the influence function was made for.
+    cell: Option<Cell>,
+    vectors: [Vec3<f64>; 3],
+    transform: Transform<T>,
+    spots: Spots<T>,
+    forces: Vec<Vec3<f64>>,
+}
+
+impl<T: MeshReal> Mesh<T> {
+    /// For a plan and a splitting parameter.
+    pub fn new(plan: MeshPlan, alpha: f64) -> Self {
+        Self {
+            plan,
+            alpha,
+            cell: None,
+            vectors: [Vec3::zero(); 3],
+            transform: Transform::new(plan.size, plan.basis.points()),
+            spots: Spots::new(plan),
+            forces: Vec::new(),
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.transform.bytes() + self.spots.bytes() + self.forces.capacity() * 24
+    }
+
+    /// Adds the forces of the smooth part of 1/r; with `energy`, gives its energy and virial. `k` is k_e over the
+    /// permittivity. Positions may be any images.
+    pub fn add(
+        &mut self,
+        cell: &Cell,
+        k: f64,
+        positions: &[Vec3<f64>],
+        charges: &[f64],
+        forces: &mut [Vec3<f64>],
+        energy: bool,
+    ) -> Part {
+        self.follow(cell);
+        self.spots.place(&self.vectors, positions, charges);
+        self.spots.spread(&mut self.transform);
+        let mut part = self.transform.solve(energy);
+        part.energy *= k;
+        part.virial.iter_mut().for_each(|w| *w *= k);
+        self.gather(k, charges, forces);
+        part
+    }
+
+    /// The influence function of the cell as it is now.
+    fn follow(&mut self, cell: &Cell) {
+        if self.cell == Some(*cell) {
+            return;
+        }
+        self.vectors = reciprocal(cell);
+        let [a, b, c] = self.vectors;
+        let rows = Mat3::from_rows(a, b, c);
+        let plan = self.plan;
+        let influence = Influence::new(
+            rows,
+            cell.volume(),
+            self.alpha,
+            plan.size,
+            plan.basis,
+            plan.optimal,
+        );
+        self.transform.influence(influence);
+        self.cell = Some(*cell);
+    }
+
+    /// Forces from the potential on the mesh, less their mean: it would push the whole system.
+    fn gather(&mut self, k: f64, charges: &[f64], forces: &mut [Vec3<f64>]) {
+        self.forces.resize(charges.len(), Vec3::zero());
+        // From derivatives along the mesh to those in space.
+        let along: [Vec3<f64>; 3] =
+            std::array::from_fn(|axis| self.vectors[axis] * (-k * self.plan.size[axis] as f64));
+        let sums = self
+            .spots
+            .gather(&self.transform, charges, along, &mut self.forces);
+        let charged = charges.iter().filter(|q| **q != 0.0).count().max(1);
+        let mean = sums * (1.0 / charged as f64);
+        forces
+            .par_iter_mut()
+            .zip(&self.forces)
+            .zip(charges)
+            .with_min_len(spread::BLOCK)
+            .for_each(|((to, &f), &q)| {
+                if q != 0.0 {
+                    *to += f - mean;
+                }
+            });
+    }
+}
+
+#[cfg(test)]
+mod tests;

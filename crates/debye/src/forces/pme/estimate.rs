@@ -1,0 +1,228 @@
+//! Errors of forces before any is computed, and settings that keep them below a tolerance.
+//!
+//! Charges are taken to be where they are without regard to one another. That is not quite so in a liquid or a crystal,
+//! where errors of opposite charges cancel in part; `debye energy --check-electrostatics` measures what is left.
+
+use std::f64::consts::PI;
+
+use rayon::prelude::*;
+
+use super::{Basis, Influence};
+use crate::expr::{Mat3, Vec3};
+use crate::forces::electrostatics::{
+    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, WaveSet, Within,
+};
+use crate::forces::ewald::reciprocal;
+use crate::system::Cell;
+
+/// What errors depend on besides the settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Charged {
+    /// Particles with a charge.
+    pub particles: f64,
+    /// Σ q².
+    pub squares: f64,
+    /// The cell of the waves.
+    pub cell: Cell,
+    /// Volume of the system itself.
+    pub volume: f64,
+    /// k_e over the permittivity.
+    pub k: f64,
+}
+
+impl Charged {
+    /// Of a system of these charges.
+    pub fn new(cell: &Cell, boundary: Boundary, charges: &[f64], k: f64) -> Self {
+        let sums = ChargeSums::of(charges);
+        let plan = Electrostatics {
+            name: String::new(),
+            cutoff: 0.0,
+            alpha: 0.0,
+            permittivity: 1.0,
+            method: Method::Ewald(WaveSet {
+                reach: [0; 3],
+                within: Within::Box,
+            }),
+            boundary,
+        };
+        Self {
+            particles: charges.iter().filter(|q| **q != 0.0).count().max(1) as f64,
+            squares: sums.squares,
+            cell: plan.wave_cell(cell),
+            volume: cell.with_periodicity([true; 3]).volume(),
+            k,
+        }
+    }
+
+    /// The force between neighbours: what tolerances are fractions of. k_e ⟨q²⟩ over the square of the mean distance.
+    pub fn usual_force(&self) -> f64 {
+        let spacing = (self.volume / self.particles).cbrt();
+        self.k * self.squares / self.particles / (spacing * spacing)
+    }
+
+    /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) (Kolafa & Perram 1992).
+    pub fn pair_error(&self, alpha: f64, cutoff: f64) -> f64 {
+        let fall = (-(alpha * cutoff).powi(2)).exp();
+        2.0 * self.k * self.squares * fall / (self.particles * cutoff * self.volume).sqrt()
+    }
+
+    /// α that makes the pair term's error this large.
+    pub fn alpha(&self, cutoff: f64, error: f64) -> f64 {
+        let x = error / self.pair_error(0.0, cutoff);
+        (-x.min(0.5).ln()).sqrt() / cutoff
+    }
+
+    /// Error of leaving out waves shorter than 1/`longest` (the mean over axes of Kolafa & Perram's).
+    pub fn wave_error(&self, alpha: f64, longest: f64) -> f64 {
+        let side = self.cell.volume().cbrt();
+        let number = longest * side;
+        let fall = (-(PI * longest / alpha).powi(2)).exp();
+        2.0 * self.k * self.squares * alpha / side * (1.0 / (PI * number * self.particles)).sqrt() * fall
+    }
+
+    /// Error of a mesh: the mean square over all places of two charges of the difference between the force of the mesh
+    /// and the true one (Hockney & Eastwood 1981, for forces that are derivatives of the gathered potential).
+    pub fn mesh_error(&self, alpha: f64, plan: &MeshPlan) -> f64 {
+        let [a, b, c] = reciprocal(&self.cell);
+        let rows = Mat3::from_rows(a, b, c);
+        let volume = self.cell.volume();
+        let influence = Influence::new(rows, volume, alpha, plan.size, plan.basis, plan.optimal);
+        let moments: [Vec<Moments>; 3] = plan.size.map(|size| Moments::all(plan.basis, size));
+        let [along_x, along_y, along_z] = plan.size;
+        let half = along_z / 2 + 1;
+        let square: f64 = (0..along_x * along_y)
+            .into_par_iter()
+            .map(|row| {
+                let (x, y) = (row / along_y, row % along_y);
+                let of = |z: usize| {
+                    let weight = if z == 0 || 2 * z == along_z { 1.0 } else { 2.0 };
+                    let m = [&moments[0][x], &moments[1][y], &moments[2][z]];
+                    weight * wave_square(&rows, alpha, volume, influence.at([x, y, z]), m)
+                };
+                (0..half).map(of).sum::<f64>()
+            })
+            .collect::<Vec<f64>>()
+            .iter()
+            .sum();
+        2.0 * PI * self.k * self.squares * (square.max(0.0) / self.particles).sqrt()
+    }
+}
+
+/// Sums over the aliases of a wave along one axis: W², n W², n² W²; and the wave itself.
+struct Moments {
+    number: f64,
+    own: f64,
+    sums: [f64; 3],
+}
+
+impl Moments {
+    fn all(basis: Basis, size: usize) -> Vec<Self> {
+        let of = |index: usize| {
+            let number = if 2 * index > size {
+                index as f64 - size as f64
+            } else {
+                index as f64
+            };
+            let square = |n: f64| basis.transform(n / size as f64).powi(2);
+            let mut sums = [0.0; 3];
+            for alias in -6..=6 {
+                let n = number + f64::from(alias) * size as f64;
+                let w = square(n);
+                sums.iter_mut()
+                    .zip([1.0, n, n * n])
+                    .for_each(|(s, x)| *s += w * x);
+            }
+            Self {
+                number,
+                own: square(number),
+                sums,
+            }
+        };
+        (0..size).map(of).collect()
+    }
+}
+
+/// Σ over aliases t of m_t² (g_t² − 2 G W_t² g_t + G² W_t² Σ W_s²); beyond the wave itself g is nothing.
+fn wave_square(rows: &Mat3<f64>, alpha: f64, volume: f64, influence: f64, m: [&Moments; 3]) -> f64 {
+    let wave = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
+    let m2 = wave.norm2();
+    if m2 == 0.0 {
+        return 0.0;
+    }
+    let smeared = (-(PI / alpha).powi(2) * m2).exp() / (PI * volume * m2);
+    let own = m[0].own * m[1].own * m[2].own;
+    let all = m[0].sums[0] * m[1].sums[0] * m[2].sums[0];
+    // Σ |Σ n_a a*_a|² Π W²: squares along each axis, and twice the products of two.
+    let axes = [
+        Vec3::new(1.0, 0.0, 0.0),
+        Vec3::new(0.0, 1.0, 0.0),
+        Vec3::new(0.0, 0.0, 1.0),
+    ]
+    .map(|axis| rows.combine(axis));
+    let mut long = 0.0;
+    for i in 0..3 {
+        for j in 0..3 {
+            let factor = |k: usize| m[k].sums[usize::from(k == i) + usize::from(k == j)];
+            long += axes[i].dot(axes[j]) * factor(0) * factor(1) * factor(2);
+        }
+    }
+    m2 * smeared * (smeared - 2.0 * influence * own) + influence * influence * long * all
+}
+
+/// Largest number of points along an axis.
+pub const MOST_MESH: usize = 1024;
+
+/// The next number from `least` on that has no prime factors but 2, 3, 5 and 7.
+pub fn good_size(least: usize) -> usize {
+    let smooth = |n: &usize| {
+        let mut rest = *n;
+        for prime in [2, 3, 5, 7] {
+            while rest.is_multiple_of(prime) {
+                rest /= prime;
+            }
+        }
+        rest == 1
+    };
+    (least.max(1)..).find(smooth).unwrap_or(least)
+}
+
+/// The coarsest mesh of near-cubic spacing whose error stays below `error`; `None` where the largest does not do.
+pub fn coarsest(charged: &Charged, alpha: f64, basis: Basis, optimal: bool, error: f64) -> Option<MeshPlan> {
+    let lengths = charged.cell.to_arrays().map(|v| Vec3::from(v).norm());
+    let plan = |spacing: f64| MeshPlan {
+        size: lengths.map(|l| good_size(((l / spacing).ceil() as usize).max(basis.points().max(4)))),
+        basis,
+        optimal,
+    };
+    let largest = lengths.iter().fold(0.0_f64, |a, &b| a.max(b));
+    // From too coarse to too fine; errors fall steadily in between.
+    let (mut coarse, mut fine) = (2.0 / alpha, largest / MOST_MESH as f64);
+    if charged.mesh_error(alpha, &plan(coarse)) <= error {
+        return Some(plan(coarse));
+    }
+    let mut found = None;
+    for _ in 0..14 {
+        let middle = (coarse * fine).sqrt();
+        let tried = plan(middle);
+        if tried.size.iter().product::<usize>() > 1 << 27 || charged.mesh_error(alpha, &tried) <= error {
+            fine = middle;
+            found = Some(tried);
+        } else {
+            coarse = middle;
+        }
+        if found.is_some() && coarse / fine < 1.02 {
+            break;
+        }
+    }
+    found.filter(|plan| charged.mesh_error(alpha, plan) <= error)
+}
+
+/// The waves of an Ewald sum whose error stays below `error`.
+pub fn waves(charged: &Charged, alpha: f64, error: f64) -> WaveSet {
+    let step = 0.5 / charged.cell.volume().cbrt();
+    let mut longest = 2.0 * step;
+    while charged.wave_error(alpha, longest) > error {
+        longest += step;
+    }
+    WaveSet::up_to(&charged.cell, longest)
+}
