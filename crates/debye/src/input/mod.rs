@@ -36,6 +36,7 @@ mod check;
 mod dynamics;
 mod error;
 mod forces;
+mod liquids;
 mod output;
 mod plan;
 mod reader;
