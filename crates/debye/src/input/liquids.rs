@@ -71,7 +71,7 @@ impl<'a> Work<'_, '_, 'a> {
     }
 
     pub(super) fn water(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
-        Ok(self.liquid(parent, keys, None)?.build())
+        self.finish(self.liquid(parent, keys, None)?)
     }
 
     pub(super) fn solution(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
@@ -130,6 +130,14 @@ impl<'a> Work<'_, '_, 'a> {
             };
             builder = builder.solute(structure::read(self.setting, section, file, open)?);
         }
+        self.finish(builder)
+    }
+
+    /// Builds it, unless there is no room.
+    fn finish(&self, builder: SolutionBuilder) -> Result<Built> {
+        if let Ok(most) = builder.most_particles() {
+            self.setting.refuse_too_many(&self.section.item, most)?;
+        }
         Ok(builder.build())
     }
 
@@ -164,18 +172,10 @@ impl<'a> Work<'_, '_, 'a> {
         if let Some(density) = density {
             builder = builder.density(density);
         }
-        if let (Some(molecules), Some(item)) = (molecules, section.get("molecules")) {
-            self.setting.refuse_too_many(item, molecules.saturating_mul(3))?;
+        if let Some(molecules) = molecules {
             builder = builder.molecules(molecules);
         }
         if let Some(cell) = own_cell {
-            if molecules.is_none() {
-                let dense = density.unwrap_or(1.0 / Units::Md.grams_per_cubic_centimetre());
-                let atoms = 3.0 * dense * cell.volume() / model.mass();
-                let item = parent.get("cell").unwrap_or(&parent.item);
-                self.setting
-                    .refuse_too_many(item, if atoms < 1e18 { atoms as usize } else { usize::MAX })?;
-            }
             builder = builder.cell(cell);
         } else if molecules.is_none() && solute.is_none() {
             return Err(section.missing(

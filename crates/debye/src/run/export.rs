@@ -34,7 +34,11 @@ impl Export {
                 let name = &system.species[p.species[i] as usize].name;
                 Atom {
                     name: name.clone(),
-                    element: name.clone(),
+                    // PDB has a column for real elements; XYZ would lose the name to it.
+                    element: match debye_io::element_of(name) {
+                        Some(symbol) if format == Format::Pdb => symbol.to_owned(),
+                        _ => name.clone(),
+                    },
                     residue: residues.get(&p.molecules[i]).unwrap_or(name).clone(),
                     residue_number: i64::from(p.molecules[i]) + 1,
                     type_name: Some(name.clone()),

@@ -171,6 +171,13 @@ impl Builder<Solution> {
         self
     }
 
+    /// How many particles there can be, before any memory is taken for them.
+    pub fn most_particles(&self) -> Result<usize, BuildError> {
+        let solute = self.shape.solute.as_ref().map_or(0, |s| s.particles.len());
+        let (_, wanted) = self.shape.extent()?;
+        Ok(wanted.saturating_mul(3).saturating_add(solute))
+    }
+
     /// Seed of orientations and of the places of ions; 0 unless said.
     pub fn seed(mut self, seed: u64) -> Self {
         self.setting.seed = seed;

@@ -94,7 +94,6 @@ pub static IONS: &[IonSet] = &[
 #[cfg(test)]
 mod tests {
     use super::super::ions;
-    use super::*;
 
     /// σ/nm and ε/(kJ/mol) of OpenMM, σ/Å and ε/(kcal/mol) of OpenMD, in the order of the sets.
     type Row = (&'static str, f64, f64, f64, f64);
