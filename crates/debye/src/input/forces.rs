@@ -160,7 +160,7 @@ impl<'a> Terms<'_, 'a> {
                 likes.push((name, values));
             }
         }
-        let filled = self.from_models(family.name(), &everywhere, likes);
+        let filled = self.with_models(family.name(), &everywhere, likes);
         for (name, values) in filled.into_iter().filter(|(name, _)| has(name)) {
             builder = builder
                 .like_values(name, values)
@@ -208,7 +208,7 @@ impl<'a> Terms<'_, 'a> {
     }
 
     /// Parameters by species, with those of published models where the file gives none.
-    fn from_models<'n>(
+    fn with_models<'n>(
         &mut self,
         potential: &str,
         everywhere: &[(String, Value)],

@@ -274,7 +274,8 @@ fn molecules(structure: &Structure) -> Vec<u32> {
     // A bonded molecule may have many residues, and water around it has residues only.
     let same_residue = |i: usize| {
         let (a, b) = (&atoms[i - 1], &atoms[i]);
-        !(bonded[i - 1] || bonded[i])
+        !bonded[i - 1]
+            && !bonded[i]
             && !b.residue.is_empty()
             && (a.residue_number, &a.residue, &a.chain) == (b.residue_number, &b.residue, &b.chain)
     };

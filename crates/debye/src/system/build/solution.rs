@@ -351,7 +351,7 @@ impl Solution {
             }
             system.particles = solute.particles.clone();
             for r in &mut system.particles.positions {
-                *r = *r + shift;
+                *r += shift;
             }
             system.particles.images.fill([0; 3]);
             system.topology = solute.topology.clone();
