@@ -55,6 +55,7 @@ impl<'a> Work<'_, '_, 'a> {
             Some((_, site)) => site.element() == element,
             None => ion.name == element,
         };
+        let species = self.charged(ions)?;
         let spacing = self
             .section
             .map("spacing", |i| i.positive(self.units(), Dimension::LENGTH))?;
@@ -66,8 +67,7 @@ impl<'a> Work<'_, '_, 'a> {
                 return Err(self.section.missing("spacing", &format!("spacing = …, {salt}")));
             }
         };
-        let ions = self.charged(ions)?;
-        Ok(build::salt(cells, ions, spacing).units(self.units()).build())
+        Ok(build::salt(cells, species, spacing).units(self.units()).build())
     }
 
     pub(super) fn water(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
@@ -288,7 +288,8 @@ impl<'a> Work<'_, '_, 'a> {
             Ok(species)
         };
         let [cation, anion] = [charge(ions[0], 1.0)?, charge(ions[1], -1.0)?];
-        if cation.charge > 0.0 && anion.charge < 0.0 {
+        let neutral = (cation.charge + anion.charge).abs() < 1e-9 * cation.charge.abs();
+        if cation.charge > 0.0 && neutral {
             return Ok([cation, anion]);
         }
         let (first, second) = (&cation, &anion);
@@ -299,7 +300,8 @@ impl<'a> Work<'_, '_, 'a> {
                 first.name, first.charge, second.name, second.charge
             ))
             .found(format!("{}, {}", first.charge, second.charge))
-            .expected("a cation, then an anion"))
+            .expected("a cation of charge +q, then an anion of charge −q")
+            .help("name a cation of charge +q first, then an anion of charge −q"))
     }
 
     /// Moles per kilogram of water: a number, or a text with its unit.

