@@ -396,7 +396,7 @@ impl Recipe {
         if system.species.len() > 1 {
             text += &composition(system);
         }
-        let lost = match lost(system, format) {
+        let lost = match self.lost(system, format) {
             Some(what) => Some(format!("this format holds no {what}")),
             None if !format.has_atoms() => Some("this format names no atoms".to_owned()),
             None => None,
@@ -412,19 +412,31 @@ impl Recipe {
     }
 }
 
-/// What a file of this format does not say and the input file cannot either.
-fn lost(system: &System, format: Format) -> Option<&'static str> {
-    let particles = &system.particles;
-    let own_charges = particles
-        .species
-        .iter()
-        .zip(&particles.charges)
-        .any(|(&kind, charge)| *charge != system.species[kind as usize].charge);
-    if !system.topology.bonds.is_empty() && format != Format::Pdb {
-        return Some("bonds; pdb files hold them");
+impl Recipe {
+    /// What a file of this format does not say, and the species do not either.
+    fn lost(&self, system: &System, format: Format) -> Option<&'static str> {
+        if !system.topology.bonds.is_empty() && format != Format::Pdb {
+            return Some("bonds; pdb files hold them");
+        }
+        let modelled = |name: &str| {
+            let of_model = |line: &String| line.starts_with("model");
+            let mut species = self.species.iter();
+            species.any(|s| s.name == name && s.lines.iter().any(of_model))
+        };
+        let known: Vec<f64> = system
+            .species
+            .iter()
+            .map(|s| if modelled(&s.name) { s.charge } else { 0.0 })
+            .collect();
+        let particles = &system.particles;
+        let own_charges = particles
+            .species
+            .iter()
+            .zip(&particles.charges)
+            .any(|(&kind, charge)| *charge != known[kind as usize]);
+        let holds_charges = matches!(format, Format::Pqr | Format::Xyz);
+        (own_charges && !holds_charges).then_some("charges; pqr and xyz files hold them")
     }
-    let holds_charges = matches!(format, Format::Pqr | Format::Xyz);
-    (own_charges && !holds_charges).then_some("charges; pqr and xyz files hold them")
 }
 
 /// How many of each species, and how dense.
