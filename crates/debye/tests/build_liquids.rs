@@ -4,7 +4,7 @@
 use debye::expr::Vec3;
 use debye::system::build::{self, BuildError};
 use debye::system::models::{self, WaterModel};
-use debye::system::{Cell, Particles, Species, System, Topology, Units};
+use debye::system::{Cell, Species, System, Units};
 
 fn model(name: &str) -> &'static WaterModel {
     models::water(name).unwrap()
@@ -194,24 +194,20 @@ fn salt_in_water() {
 
 /// A rod of five atoms of charge +0.6 each: three elementary charges.
 fn rod() -> System {
-    let mut particles = Particles::default();
-    for i in 0..5 {
-        let r = Vec3::new(7.0 + 0.15 * f64::from(i), -3.0, 2.0);
-        particles.push(r, u32::from(i > 2), 12.0, 0.6, 0);
+    let open = Cell::orthorhombic([1.0; 3]).unwrap().with_periodicity([false; 3]);
+    let atoms = build::random(open).units(Units::Md);
+    let mut rod = atoms
+        .add(3, "C", 12.0, 0.0)
+        .add(2, "X", 12.0, 0.0)
+        .build()
+        .unwrap();
+    let p = &mut rod.particles;
+    for (i, r) in p.positions.iter_mut().enumerate() {
+        *r = Vec3::new(7.0 + 0.15 * i as f64, -3.0, 2.0);
     }
-    let species = |name: &str| Species {
-        name: name.into(),
-        mass: 12.0,
-        charge: 0.0,
-    };
-    System {
-        units: Units::Md,
-        cell: Cell::orthorhombic([1.0; 3]).unwrap().with_periodicity([false; 3]),
-        species: vec![species("C"), species("X")],
-        particles,
-        topology: Topology::default(),
-        exclusions: Default::default(),
-    }
+    p.charges.fill(0.6);
+    p.molecules.fill(0);
+    rod
 }
 
 #[test]
