@@ -33,6 +33,15 @@ pub(crate) fn symbol(text: &str) -> Option<&'static str> {
         .copied()
 }
 
+/// The element that the name of an atom stands for: `Na` of `NA`, `O` of `OW`; nothing where it is not known.
+///
+/// ```
+/// assert_eq!(debye_io::element_of("HW1"), Some("H"));
+/// ```
+pub fn element_of(name: &str) -> Option<&'static str> {
+    symbol(name).or(Some(guess(name, name)).filter(|symbol| !symbol.is_empty()))
+}
+
 /// The symbol of atomic number `number`.
 pub(crate) fn by_number(number: i64) -> Option<&'static str> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;

@@ -58,6 +58,7 @@ mod xtc;
 mod xyz;
 
 pub use dcd::{DcdHeader, DcdReader, DcdWriter};
+pub use element::element_of;
 pub use error::{IoError, Place};
 pub use format::Format;
 pub use frame::{Frame, LengthUnit};

@@ -8,6 +8,7 @@ use debye::backend::cuda::library::{self, Wanted};
 use debye::backend::cuda::{self, Device, Nvrtc};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Kind, PAIRS, Parameter};
 use debye::run::report::processor;
+use debye::system::models;
 use debye_io::Format;
 use serde::Serialize;
 
@@ -36,6 +37,14 @@ struct Answer {
     libraries: Vec<LibraryLine>,
     formats: Vec<FormatLine>,
     potentials: Vec<Potential>,
+    models: Vec<Model>,
+}
+
+#[derive(Serialize)]
+struct Model {
+    name: &'static str,
+    sites: Vec<&'static str>,
+    citation: &'static str,
 }
 
 #[derive(Serialize)]
@@ -159,6 +168,7 @@ impl Answer {
                 })
                 .collect(),
             potentials,
+            models: Model::all(),
         }
     }
 
@@ -204,7 +214,27 @@ impl Answer {
         for p in &self.potentials {
             text += &format!("  {:24} {:10} {}\n", p.name, p.acts_on, p.parameters.join(", "));
         }
+        text += "\nmodels (species: model = \"tip3p:O\")\n";
+        for m in &self.models {
+            text += &format!("  {:24} {:40} {}\n", m.name, m.sites.join(" "), m.citation);
+        }
         text
+    }
+}
+
+impl Model {
+    fn all() -> Vec<Self> {
+        let waters = models::WATERS.iter().map(|m| Self {
+            name: m.name,
+            sites: m.sites().map(|site| site.name).into(),
+            citation: m.citation,
+        });
+        let ions = models::IONS.iter().map(|set| Self {
+            name: set.name,
+            sites: set.ions.iter().map(|ion| ion.name).collect(),
+            citation: set.citation,
+        });
+        waters.chain(ions).collect()
     }
 }
 

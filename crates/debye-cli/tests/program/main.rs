@@ -10,4 +10,5 @@ mod commands;
 mod continuation;
 mod energy;
 mod lab;
+mod liquids;
 mod signals;

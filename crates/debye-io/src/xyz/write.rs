@@ -10,7 +10,7 @@ use crate::writer::{Output, WriteFrames, one_line, one_word};
 
 /// Writes frames with all digits, so that reading them back gives the same numbers. The species
 /// column is the element, or the name where the element is not known; charges are written if every
-/// atom has one.
+/// atom has one, numbers of molecules if any two atoms share one.
 pub struct XyzWriter<W> {
     out: Output<W>,
     text: String,
@@ -29,7 +29,7 @@ impl<W: Write + Send> XyzWriter<W> {
         }
     }
 
-    fn put_comment(&mut self, frame: &Frame, charges: bool) {
+    fn put_comment(&mut self, frame: &Frame, charges: bool, molecules: bool) {
         if let Some(cell) = &frame.cell {
             let numbers: Vec<String> = cell.iter().flatten().map(|value| format!("{value:?}")).collect();
             let _ = write!(self.text, "Lattice=\"{}\" pbc=\"T T T\" ", numbers.join(" "));
@@ -39,6 +39,7 @@ impl<W: Write + Send> XyzWriter<W> {
             (frame.velocities.is_some(), ":vel:R:3"),
             (frame.forces.is_some(), ":forces:R:3"),
             (charges, ":charge:R:1"),
+            (molecules, ":molecule:I:1"),
         ] {
             if present {
                 self.text.push_str(column);
@@ -78,7 +79,8 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
         }
         self.text.clear();
         let _ = writeln!(self.text, "{}", atoms.len());
-        self.put_comment(frame, charges.is_some());
+        let molecules = molecules(atoms);
+        self.put_comment(frame, charges.is_some(), molecules.is_some());
         for (index, atom) in atoms.iter().enumerate() {
             let species = if atom.element.is_empty() {
                 &atom.name
@@ -94,6 +96,9 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
             let vectors = vectors.into_iter().flatten().flat_map(|rows| rows[index]);
             for value in vectors.chain(charges.as_ref().map(|charges| charges[index])) {
                 let _ = write!(self.text, " {value:?}");
+            }
+            if let Some(molecules) = &molecules {
+                let _ = write!(self.text, " {}", molecules[index]);
             }
             self.text.push('\n');
         }
@@ -111,4 +116,15 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
     fn frames_written(&self) -> u64 {
         self.out.frames
     }
+}
+
+/// Numbers of the molecules, where every atom has one and some share theirs.
+fn molecules(atoms: &[Atom]) -> Option<Vec<i64>> {
+    let numbers: Vec<i64> = atoms.iter().map(|atom| atom.molecule).collect::<Option<_>>()?;
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    sorted
+        .windows(2)
+        .any(|pair| pair[0] == pair[1])
+        .then_some(numbers)
 }

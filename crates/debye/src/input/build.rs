@@ -1,6 +1,7 @@
 //! `build = { … }`: the builders of [`crate::system::build`] behind keys.
 
 use super::error::InputError;
+use super::liquids::{NACL_KEYS, SOLUTION_KEYS, WATER_KEYS};
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
 use crate::system::build::{self, BuildError, Edge, Lattice};
@@ -44,7 +45,7 @@ const LATTICES: &[(&str, Lattice)] = &[
     ("zinc-blende", Lattice::ZincBlende),
 ];
 
-const COUNT: &str = "a whole number of at least 1";
+pub(super) const COUNT: &str = "a whole number of at least 1";
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -52,6 +53,9 @@ enum Kind {
     Sphere,
     Random,
     Polymer,
+    Nacl,
+    Water,
+    Solution,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -59,6 +63,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("sphere", Kind::Sphere),
     ("random", Kind::Random),
     ("polymer", Kind::Polymer),
+    ("nacl", Kind::Nacl),
+    ("water", Kind::Water),
+    ("solution", Kind::Solution),
 ];
 
 pub(super) fn read<'a>(
@@ -79,6 +86,9 @@ pub(super) fn read<'a>(
         Kind::Sphere => ("a build of kind \"sphere\"", SPHERE_KEYS),
         Kind::Random => ("a build of kind \"random\"", RANDOM_KEYS),
         Kind::Polymer => ("a build of kind \"polymer\"", POLYMER_KEYS),
+        Kind::Nacl => ("a build of kind \"nacl\"", NACL_KEYS),
+        Kind::Water => ("a build of kind \"water\"", WATER_KEYS),
+        Kind::Solution => ("a build of kind \"solution\"", SOLUTION_KEYS),
     };
     let section = item.section(heading, allowed)?;
     let work = Work {
@@ -90,23 +100,36 @@ pub(super) fn read<'a>(
         Kind::Sphere => work.sphere()?,
         Kind::Random => work.random(parent, keys)?,
         Kind::Polymer => work.polymer()?,
+        Kind::Nacl => work.nacl()?,
+        Kind::Water => work.water(parent, keys)?,
+        Kind::Solution => work.solution(parent, keys)?,
     };
     built.map_err(|error| section.error(format!("cannot build this system: {error}")))
 }
 
 fn all_keys() -> Vec<&'static str> {
-    [LATTICE_KEYS, SPHERE_KEYS, RANDOM_KEYS, POLYMER_KEYS].concat()
+    [
+        LATTICE_KEYS,
+        SPHERE_KEYS,
+        RANDOM_KEYS,
+        POLYMER_KEYS,
+        NACL_KEYS,
+        WATER_KEYS,
+        SOLUTION_KEYS,
+    ]
+    .concat()
 }
 
-type Built = std::result::Result<System, BuildError>;
+pub(super) type Built = std::result::Result<System, BuildError>;
 
-struct Work<'w, 's, 'a> {
-    setting: &'w Setting<'s, 'a>,
-    section: &'w Section<'a>,
+/// A builder in the making.
+pub(super) struct Work<'w, 's, 'a> {
+    pub(super) setting: &'w Setting<'s, 'a>,
+    pub(super) section: &'w Section<'a>,
 }
 
 impl<'a> Work<'_, '_, 'a> {
-    fn units(&self) -> Units {
+    pub(super) fn units(&self) -> Units {
         self.setting.units
     }
 
@@ -185,9 +208,8 @@ impl<'a> Work<'_, '_, 'a> {
             .positive(self.units(), Dimension::LENGTH)
     }
 
-    fn lattice(&self) -> Result<Built> {
-        let lattice = self.lattice_choice()?;
-        let species = self.species(lattice.species_count())?;
+    /// How often a lattice is repeated.
+    pub(super) fn cells(&self, lattice: Lattice) -> Result<[usize; 3]> {
         let item = self.section.require("cells", "cells = [10, 10, 10]")?;
         let expected = "three whole numbers of at least 1";
         let cells = if item.is_number() {
@@ -200,6 +222,13 @@ impl<'a> Work<'_, '_, 'a> {
         let per_cell = lattice.particles_per_cell();
         let total = cells.iter().fold(per_cell, |n, k| n.saturating_mul(*k));
         self.setting.refuse_too_many(item, total)?;
+        Ok(cells)
+    }
+
+    fn lattice(&self) -> Result<Built> {
+        let lattice = self.lattice_choice()?;
+        let species = self.species(lattice.species_count())?;
+        let cells = self.cells(lattice)?;
         let spacing = self.spacing(lattice, &species)?;
         let start = build::lattice(lattice, cells)
             .spacing(spacing)
@@ -329,7 +358,7 @@ impl<'a> Work<'_, '_, 'a> {
         Ok(builder.build())
     }
 
-    fn seed(&self) -> Result<u64> {
+    pub(super) fn seed(&self) -> Result<u64> {
         let own = self
             .section
             .map("seed", |i| i.whole(.., "a whole number of at least 0"))?;

@@ -158,16 +158,21 @@ impl<'a> Terms<'_, 'a> {
             .all_values(everywhere.clone())
             .map_err(|e| refuse(e, &section))?;
         let has = |name: &str| species.iter().any(|s| s.name == name);
+        let mut likes: Vec<(&str, Vec<(String, Value)>)> = Vec::new();
         if let Some(item) = section.get("species") {
             for (name, item) in item.entries()? {
                 self.declared.named(name, &item)?;
                 let table = item.section(&format!("species {name}"), &parameter_names)?;
                 let values = self.values(&table, parameters)?;
                 self.check(&table, parameters, &values, &everywhere, |p| family.check(p))?;
-                if has(name) {
-                    builder = builder.like_values(name, values).map_err(|e| refuse(e, &table))?;
-                }
+                likes.push((name, values));
             }
+        }
+        let filled = self.with_models(family.name(), &everywhere, likes);
+        for (name, values) in filled.into_iter().filter(|(name, _)| has(name)) {
+            builder = builder
+                .like_values(name, values)
+                .map_err(|e| refuse(e, &section))?;
         }
         if let Some(item) = section.get("pairs") {
             let mut seen: Vec<[&str; 2]> = Vec::new();
@@ -208,6 +213,40 @@ impl<'a> Terms<'_, 'a> {
             .map_err(|e| self.term_error(e, &section, parameters))?;
         self.refuse_absurd_cutoff(&term, &section)?;
         Ok(term)
+    }
+
+    /// Parameters by species, with those of published models where the file gives none.
+    fn with_models<'n>(
+        &mut self,
+        potential: &str,
+        everywhere: &[(String, Value)],
+        mut likes: Vec<(&'n str, Vec<(String, Value)>)>,
+    ) -> Vec<(&'n str, Vec<(String, Value)>)>
+    where
+        'a: 'n,
+    {
+        if potential != "lennard-jones" {
+            return likes;
+        }
+        for declared in &self.declared.all {
+            let Some((_, site)) = declared.model else { continue };
+            let mut own = match likes.iter().position(|(name, _)| *name == declared.name) {
+                Some(place) => likes.swap_remove(place).1,
+                None => Vec::new(),
+            };
+            for (name, value) in [("epsilon", site.epsilon), ("sigma", site.sigma)] {
+                if !own.iter().chain(everywhere).any(|(given, _)| given == name) {
+                    own.push((name.to_owned(), Value::Number(value)));
+                }
+            }
+            if site.sigma > 0.0 {
+                self.smallest_length = Some(self.smallest_length.map_or(site.sigma, |s| s.min(site.sigma)));
+            }
+            if !own.is_empty() {
+                likes.push((declared.name, own));
+            }
+        }
+        likes
     }
 
     fn truncation(&self, section: &Section) -> Result<Truncation> {

@@ -37,6 +37,7 @@ mod dynamics;
 mod electrostatics;
 mod error;
 mod forces;
+mod liquids;
 mod output;
 mod plan;
 mod reader;

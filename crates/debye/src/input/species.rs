@@ -2,19 +2,22 @@
 
 use super::error::{InputError, suggestion};
 use super::reader::{Item, Section};
+use crate::system::models::{self, Site};
 use crate::system::{Dimension, Species, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
-pub(super) const KEYS: &[&str] = &["mass", "charge", "names"];
+pub(super) const KEYS: &[&str] = &["model", "mass", "charge", "names"];
 
 /// A species as the file declares it.
 #[derive(Clone, Debug)]
 pub(super) struct Declared<'a> {
     pub(super) name: &'a str,
-    /// `None` leaves it to the structure file.
+    /// The published model it is an atom of, by its name.
+    pub(super) model: Option<(&'a str, &'static Site)>,
+    /// The file's, else the model's; `None` leaves it to the structure file.
     pub(super) mass: Option<f64>,
-    /// `None` leaves it to the structure file, else zero.
+    /// The file's, else the model's; `None` leaves it to the structure file, else zero.
     pub(super) charge: Option<f64>,
     /// Atom names and types of structure files that are this species.
     pub(super) names: Vec<&'a str>,
@@ -55,8 +58,12 @@ impl<'a> SpeciesList<'a> {
         let mut list = Self::default();
         for (name, item) in item.entries()? {
             let section = item.section(&format!("[species.{name}]"), KEYS)?;
+            let model = section.map("model", |i| model(i, units))?;
+            let site = model.map(|(_, site)| site);
             let mass = section.map("mass", |i| i.positive(units, Dimension::MASS))?;
+            let mass = mass.or(site.map(|s| s.mass));
             let charge = section.map("charge", |i| i.quantity(units, Dimension::CHARGE))?;
+            let charge = charge.or(site.map(|s| s.charge));
             let names = match section.get("names") {
                 None => vec![name],
                 Some(item) => {
@@ -69,6 +76,7 @@ impl<'a> SpeciesList<'a> {
             };
             list.all.push(Declared {
                 name,
+                model,
                 mass,
                 charge,
                 names,
@@ -143,5 +151,21 @@ impl<'a> SpeciesList<'a> {
                 .expected("two declared species joined by a hyphen, such as Ar-Ar")
                 .help(format!("declared are: {}", self.names().join(", ")))),
         }
+    }
+}
+
+/// `model = "tip3p:O"`.
+fn model<'a>(item: &Item<'a>, units: Units) -> Result<(&'a str, &'static Site)> {
+    let name = item.text()?;
+    if units != Units::Md {
+        return Err(item
+            .error("is a model in md units, but the file has units = \"lj\"")
+            .expected("no model in reduced units")
+            .help("say units = \"md\" at the top, or give the numbers yourself"));
+    }
+    let names = models::site_names();
+    match models::site(name) {
+        Some(site) => Ok((name, site)),
+        None => Err(item.unknown("model", &names.iter().map(String::as_str).collect::<Vec<_>>())),
     }
 }

@@ -255,7 +255,7 @@ impl Work<'_, '_, '_> {
     }
 }
 
-/// Molecule of every atom: as the file says, else by bonds, else by residue, else one each.
+/// Molecule of every atom: as the file says, else by bonds, by residue where it has no bonds, else one each.
 fn molecules(structure: &Structure) -> Vec<u32> {
     let n = structure.atoms.len();
     let atoms = &structure.atoms;
@@ -267,21 +267,20 @@ fn molecules(structure: &Structure) -> Vec<u32> {
         };
         return atoms.iter().map(number).collect();
     }
-    if !structure.bonds.is_empty() {
-        return connected(n, structure.bonds.iter().map(|b| b.atoms));
+    let mut bonded = vec![false; n];
+    for i in structure.bonds.iter().flat_map(|b| b.atoms).filter(|i| *i < n) {
+        bonded[i] = true;
     }
-    let mut current = 0;
-    let mut result = Vec::with_capacity(n);
-    for i in 0..n {
-        if i > 0 {
-            let (a, b) = (&atoms[i - 1], &atoms[i]);
-            let same = !b.residue.is_empty()
-                && (a.residue_number, &a.residue, &a.chain) == (b.residue_number, &b.residue, &b.chain);
-            current += u32::from(!same);
-        }
-        result.push(current);
-    }
-    result
+    // A bonded molecule may have many residues, and water around it has residues only.
+    let same_residue = |i: usize| {
+        let (a, b) = (&atoms[i - 1], &atoms[i]);
+        !bonded[i - 1]
+            && !bonded[i]
+            && !b.residue.is_empty()
+            && (a.residue_number, &a.residue, &a.chain) == (b.residue_number, &b.residue, &b.chain)
+    };
+    let by_residue = (1..n).filter(|i| same_residue(*i)).map(|i| [i - 1, i]);
+    connected(n, structure.bonds.iter().map(|b| b.atoms).chain(by_residue))
 }
 
 /// Numbers of connected parts, in the order of their first member.

@@ -1,6 +1,6 @@
 //! The guide names every key.
 
-use super::{bonded, build, dynamics, forces, output, species, system, topology};
+use super::{bonded, build, dynamics, forces, liquids, output, species, system, topology};
 
 #[test]
 fn every_key_is_documented() {
@@ -13,6 +13,9 @@ fn every_key_is_documented() {
         build::SPHERE_KEYS,
         build::RANDOM_KEYS,
         build::POLYMER_KEYS,
+        liquids::NACL_KEYS,
+        liquids::WATER_KEYS,
+        liquids::SOLUTION_KEYS,
         forces::PAIR_KEYS,
         bonded::BONDED_KEYS,
         bonded::DIHEDRAL_KEYS,

@@ -22,7 +22,14 @@ impl PairPotential for LennardJones {
     fn check(p: Parameters) -> Result<(), ParameterError> {
         let [epsilon, sigma] = p.numbers();
         ParameterError::unless(epsilon >= 0.0, "epsilon", epsilon, "a number ≥ 0")?;
-        ParameterError::unless(sigma > 0.0, "sigma", sigma, "a length > 0")
+        // Hydrogens of water and the like: no interaction, however large.
+        let enough = if epsilon > 0.0 { sigma > 0.0 } else { sigma >= 0.0 };
+        ParameterError::unless(enough, "sigma", sigma, "a length > 0")
+    }
+
+    fn vanishes(p: Parameters) -> bool {
+        let [epsilon, _] = p.numbers();
+        epsilon == 0.0
     }
 
     fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {

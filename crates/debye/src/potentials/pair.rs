@@ -111,6 +111,11 @@ pub trait PairPotential: Send + Sync + 'static {
         Self::energy(dual, &c.map(Dual::constant))
     }
 
+    /// Whether the potential of these parameters is zero everywhere, so that the pair need not be visited.
+    fn vanishes(_p: Parameters) -> bool {
+        false
+    }
+
     /// The cut-off that belongs to the potential itself, where it has one (WCA).
     fn natural_cutoff(_p: Parameters) -> Option<f64> {
         None
@@ -195,6 +200,8 @@ pub trait PairFamily: PairKernels + Send + Sync {
     fn check(&self, p: Parameters) -> Result<(), ParameterError>;
     /// Precomputes coefficients.
     fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64>;
+    /// Whether the potential of these parameters is zero everywhere.
+    fn vanishes(&self, p: Parameters) -> bool;
     /// The potential's own cut-off.
     fn natural_cutoff(&self, p: Parameters) -> Option<f64>;
     /// The analytic tail.
@@ -250,6 +257,9 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
     }
     fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
         P::coefficients(p, preparation)
+    }
+    fn vanishes(&self, p: Parameters) -> bool {
+        P::vanishes(p)
     }
     fn natural_cutoff(&self, p: Parameters) -> Option<f64> {
         P::natural_cutoff(p)

@@ -54,6 +54,10 @@ pub mod stream {
     pub const PLACES: u32 = 4;
     /// Steps of polymer builders.
     pub const CHAINS: u32 = 5;
+    /// Orientations of molecules in builders.
+    pub const ORIENTATIONS: u32 = 6;
+    /// Places of ions in builders.
+    pub const IONS: u32 = 7;
     /// Added once per bath to the stream of a thermostat, so that several share nothing.
     pub const BATHS: u32 = 1 << 8;
     /// The first one free for users of the library.

@@ -1,5 +1,7 @@
 //! Particles as the file formats want them.
 
+use std::collections::HashMap;
+
 use debye_io::{Atom, Format, Frame, LengthUnit, Structure};
 
 use crate::expr::Vec3;
@@ -24,6 +26,7 @@ impl Export {
             .collect();
         // Names of a million particles take more memory than their positions.
         let named = if format.has_atoms() { &chosen[..] } else { &[] };
+        let residues = residues(system, named);
         let atoms = named
             .iter()
             .map(|&i| {
@@ -31,8 +34,12 @@ impl Export {
                 let name = &system.species[p.species[i] as usize].name;
                 Atom {
                     name: name.clone(),
-                    element: name.clone(),
-                    residue: name.clone(),
+                    // PDB has a column for real elements; XYZ would lose the name to it.
+                    element: match debye_io::element_of(name) {
+                        Some(symbol) if format == Format::Pdb => symbol.to_owned(),
+                        _ => name.clone(),
+                    },
+                    residue: residues.get(&p.molecules[i]).unwrap_or(name).clone(),
                     residue_number: i64::from(p.molecules[i]) + 1,
                     type_name: Some(name.clone()),
                     molecule: Some(i64::from(p.molecules[i]) + 1),
@@ -102,6 +109,39 @@ impl Export {
             ..Structure::default()
         }
     }
+}
+
+/// Names of the molecules that have several species, so that formats with residues keep them together: water is `HOH`,
+/// others are named after their first particle.
+fn residues(system: &System, named: &[u32]) -> HashMap<u32, String> {
+    let p = &system.particles;
+    let mut first: HashMap<u32, usize> = HashMap::new();
+    let mut mixed: HashMap<u32, Vec<usize>> = HashMap::new();
+    for i in named.iter().map(|&i| i as usize) {
+        let start = *first.entry(p.molecules[i]).or_insert(i);
+        if p.species[i] != p.species[start] {
+            mixed.entry(p.molecules[i]).or_insert_with(|| vec![start]).push(i);
+        }
+    }
+    // Particles like the first one are not listed: two hydrogens after an oxygen are.
+    let is_water = |members: &[usize]| match members {
+        &[oxygen, a, b] => {
+            let masses = [oxygen, a, b].map(|i| p.masses[i].round());
+            system.units == Units::Md && masses == [16.0, 1.0, 1.0]
+        }
+        _ => false,
+    };
+    let name = |members: &[usize]| {
+        if is_water(members) {
+            "HOH".to_owned()
+        } else {
+            system.species[p.species[members[0]] as usize].name.clone()
+        }
+    };
+    mixed
+        .into_iter()
+        .map(|(molecule, members)| (molecule, name(&members)))
+        .collect()
 }
 
 /// Positions followed through the faces of the cell.

@@ -3,6 +3,7 @@
 pub mod build;
 mod cell;
 mod exclusions;
+pub mod models;
 mod particles;
 mod topology;
 mod units;

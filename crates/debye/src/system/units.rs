@@ -69,6 +69,7 @@ static NAMED: &[Named] = &[
         "\"4.5e-5 1/bar\"",
         "0.05",
     ),
+    named(Dimension::PER_MASS, "an amount per mass", "\"1 mol/kg\"", "0.1"),
     named(Dimension::PER_LENGTH, "an inverse length", "\"3.1 1/nm\"", "1.0"),
     named(Dimension::PER_TIME, "an inverse time", "\"1 1/ps\"", "0.1"),
     named(Dimension::AREA, "an area", "\"0.64 nm^2\"", "1.0"),
@@ -134,6 +135,8 @@ impl Dimension {
     pub const PRESSURE: Self = Self::new(-1, 1, -2, 0, 0);
     /// 1 / pressure: compressibility.
     pub const PER_PRESSURE: Self = Self::new(1, -1, 2, 0, 0);
+    /// Amount per mass: a molality.
+    pub const PER_MASS: Self = Self::new(0, -1, 0, 0, 0);
     /// 1 / length.
     pub const PER_LENGTH: Self = Self::new(-1, 0, 0, 0, 0);
     /// 1 / time: friction.
@@ -391,6 +394,7 @@ mod tests {
             ("1 GPa", D::PRESSURE, 1e4 / 16.605_390_671_738_4),
             ("1 kJ/mol/nm^3", D::PRESSURE, 1.0),
             ("4.5e-5 1/bar", D::PER_PRESSURE, 4.5e-5 * 16.605_390_671_738_4),
+            ("2 mol/kg", D::PER_MASS, 2e-3),
             ("4.5e-5 bar^-1", D::PER_PRESSURE, 4.5e-5 * 16.605_390_671_738_4),
             ("109.5 deg", D::NONE, 1.911_135_530_920_691),
             ("3.405 angstrom", D::LENGTH, 0.3405),

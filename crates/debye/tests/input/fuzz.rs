@@ -4,6 +4,7 @@ use debye::input::{InputOptions, Simulation};
 use debye::system::{Dimension, Units};
 use proptest::prelude::*;
 
+use crate::liquids::{BRINE, WATER};
 use crate::{ARGON, CHAIN, SALT};
 
 fn try_parse(text: &str) {
@@ -50,6 +51,9 @@ const PIECES: &[&str] = &[
     "pairs",
 ];
 
+/// Files to damage.
+const FILES: [&str; 5] = [ARGON, SALT, CHAIN, WATER, BRINE];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -65,8 +69,8 @@ proptest! {
     }
 
     #[test]
-    fn mutated_files(base in 0..3usize, edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, 0..PIECES.len(), 1..12usize), 1..4)) {
-        let mut text: Vec<char> = [ARGON, SALT, CHAIN][base].chars().collect();
+    fn mutated_files(base in 0..FILES.len(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, 0..PIECES.len(), 1..12usize), 1..4)) {
+        let mut text: Vec<char> = FILES[base].chars().collect();
         for (place, what, piece, length) in edits {
             let at = place.index(text.len().max(1)).min(text.len());
             let end = (at + length).min(text.len());
@@ -82,8 +86,8 @@ proptest! {
 
     /// A value of the file becomes something else: the error is about meaning, not about TOML.
     #[test]
-    fn replaced_values(base in 0..3usize, line in any::<prop::sample::Index>(), piece in 0..PIECES.len()) {
-        let mut lines: Vec<String> = [ARGON, SALT, CHAIN][base].lines().map(str::to_owned).collect();
+    fn replaced_values(base in 0..FILES.len(), line in any::<prop::sample::Index>(), piece in 0..PIECES.len()) {
+        let mut lines: Vec<String> = FILES[base].lines().map(str::to_owned).collect();
         let at = line.index(lines.len());
         if let Some((key, _)) = lines[at].split_once('=') {
             lines[at] = format!("{key}= {}", PIECES[piece]);

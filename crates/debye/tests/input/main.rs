@@ -6,6 +6,7 @@ mod bad;
 mod files;
 mod fuzz;
 mod good;
+mod liquids;
 mod potentials;
 
 use debye::input::{InputError, Simulation};

@@ -285,6 +285,9 @@ impl<'a> PairTermBuilder<'a> {
             of: of(),
             source,
         })?;
+        if self.family.vanishes(p) {
+            return Ok(no_interaction());
+        }
         let given = own_cutoff.or(self.cutoff);
         let cutoff = match (given, self.family.natural_cutoff(p)) {
             (Some(given), Some(natural)) => given.min(natural),

@@ -16,9 +16,12 @@
 mod builder;
 mod grid;
 mod lattice;
+mod places;
 mod polymers;
 mod random;
 mod replicate;
+mod salt;
+mod solution;
 mod sphere;
 
 pub use builder::Builder;
@@ -26,6 +29,8 @@ pub use lattice::{Lattice, LatticeBuilder, lattice, lj_melt};
 pub use polymers::{PolymerBuilder, polymers};
 pub use random::{RandomBuilder, random};
 pub use replicate::replicate;
+pub use salt::{NACL_SPACING, nacl, salt};
+pub use solution::{SolutionBuilder, solution, water};
 pub use sphere::{Edge, SphereBuilder, argon_sphere, small_argon_sphere, sphere};
 
 use super::velocities::VelocityError;
@@ -93,6 +98,83 @@ pub enum BuildError {
         attempts: u32,
         /// Volume of all spheres of that diameter over the volume of the cell.
         fraction: f64,
+    },
+    /// Neither a number of molecules nor a cell was given.
+    #[error("how much water? Give a number of molecules, or a cell")]
+    MissingExtent,
+    /// Models of water are in nanometres and kJ/mol.
+    #[error("water and ions need md units: their models have no reduced ones")]
+    ReducedWater,
+    /// Salt without ions.
+    #[error("which ions? Give a cation and an anion")]
+    MissingIons,
+    /// Two ions that do not make a salt one to one.
+    #[error(
+        "a cation of charge {cation} and an anion of charge {anion} do not make a neutral pair; expected +q and −q"
+    )]
+    NotASalt {
+        /// Charge of the first.
+        cation: f64,
+        /// Charge of the second.
+        anion: f64,
+    },
+    /// A solute whose charge ions cannot make up for.
+    #[error(
+        "the solute has the charge {charge:.6}, which is no multiple of that of an ion: check its charges, or do not neutralise it"
+    )]
+    ChargeNotWhole {
+        /// Its charge.
+        charge: f64,
+    },
+    /// More ions than places.
+    #[error(
+        "{wanted} ions, but only {places} places for molecules and ions together: ask for more water or less salt"
+    )]
+    TooManyIons {
+        /// How many ions.
+        wanted: usize,
+        /// How many places.
+        places: usize,
+    },
+    /// Less than half a pair of ions.
+    #[error(
+        "{molecules} molecules at {molality} mol/kg hold no pair of ions: ask for more water or more salt"
+    )]
+    TooDilute {
+        /// Moles per kilogram of water.
+        molality: f64,
+        /// How many molecules.
+        molecules: usize,
+    },
+    /// The ions found no places far enough apart.
+    #[error(
+        "placed {placed} of {wanted} ions at least {apart} nm apart and from the solute: lower that distance, or enlarge the cell"
+    )]
+    IonsDoNotFit {
+        /// How many found a place.
+        placed: usize,
+        /// How many were asked for.
+        wanted: usize,
+        /// The distance.
+        apart: f64,
+    },
+    /// Molecules on top of one another.
+    #[error(
+        "molecules come within {distance:.3} nm of others: lower the density, enlarge the cell, or keep more distance from the solute"
+    )]
+    Crowded {
+        /// The smallest distance of two atoms.
+        distance: f64,
+    },
+    /// A solute that does not fit into the cell given for it.
+    #[error("the solute is {extent:.3} nm long along {axis}, more than the cell's {height:.3} nm")]
+    SoluteTooLarge {
+        /// x, y or z.
+        axis: char,
+        /// How long it is.
+        extent: f64,
+        /// Height of the cell.
+        height: f64,
     },
     /// The cell was refused.
     #[error(transparent)]

@@ -1,17 +1,20 @@
 //! `debye build`: structure files of standard systems, made by the builders that input files have.
 
+mod liquids;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use debye::input::Simulation;
 use debye::run::export::Export;
-use debye::system::Units;
+use debye::system::{System, Units};
 use debye_io::{Bonded, Format, write_structure};
 
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::units;
+use liquids::{Liquid, Nacl, Solution};
 
 /// Build a system and write it to a structure file
 #[derive(Args)]
@@ -22,6 +25,10 @@ Examples:
   debye build lj-melt --cells 20 --temperature 1.44 -o melt.xyz
   debye build random --counts Ar=200,Ne=50 --species Ar=39.948,Ne=20.18 --cell 4 --apart 0.3 -o mix.pdb
   debye build polymer --chains 40 --beads 50 --density 0.85 -o chains.pdb
+  debye build nacl --cells 9 -o nacl.gro
+  debye build water --model tip3p --molecules 895 -o water.xyz
+  debye build solution --model spce --salt NaCl --molality 1 --molecules 1000 -o brine.xyz
+  debye build solution --solute lysozyme.pqr --neutralise --species \"C=12.011 u,N=14.007 u,…\" -o solvated.pqr
 
 The extension of the file is its format: gro, pdb, xyz, pqr, dcd, xtc. What is printed is the
 beginning of an input file that goes on from there. Quantities may carry units.")]
@@ -101,6 +108,12 @@ enum Kind {
         #[command(flatten)]
         rest: Rest,
     },
+    /// Rock salt, with the charges of its ions
+    Nacl(Nacl),
+    /// A box of rigid water
+    Water(Liquid),
+    /// Salt in water, or water around a solute
+    Solution(Solution),
 }
 
 #[derive(Args)]
@@ -145,7 +158,27 @@ struct Recipe {
     build: String,
     /// Further keys of `[system]`.
     more: String,
-    species: Vec<(String, Option<String>)>,
+    species: Vec<Declared>,
+    /// Sections that follow in the printed input file.
+    forces: String,
+}
+
+/// A species and the lines of its section.
+struct Declared {
+    name: String,
+    lines: Vec<String>,
+}
+
+impl Declared {
+    fn new(name: &str, mass: Option<&str>) -> Self {
+        Self {
+            name: name.trim().to_owned(),
+            lines: mass
+                .map(|mass| format!("mass = {}", value(mass)))
+                .into_iter()
+                .collect(),
+        }
+    }
 }
 
 impl Build {
@@ -169,8 +202,7 @@ impl Build {
         input += &format!("[run]\nsteps = 1\nseed = {}\n{temperature}", rest.seed);
         let simulation = Simulation::parse(&input, ".", "build")?;
         write(&rest.output, format, &simulation)?;
-        let bonds = !simulation.system.topology.bonds.is_empty();
-        console::print(&recipe.snippet(&rest.output, &simulation, bonds && format != Format::Pdb))?;
+        console::print(&recipe.snippet(&rest.output, format, &simulation))?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -198,12 +230,12 @@ fn write(path: &Path, format: Format, simulation: &Simulation) -> Result<(), Fai
 
 impl Kind {
     fn recipe(&self) -> Result<(Recipe, &Rest), Failure> {
-        let argon = || vec![("Ar".to_owned(), Some("39.948 u".to_owned()))];
         let sphere = |build: &str| Recipe {
             units: Units::Md,
             build: format!("kind = \"sphere\", lattice = \"sc\", spacing = \"5.256 Å\", {build}"),
             more: String::new(),
-            species: argon(),
+            species: vec![Declared::new("Ar", Some("39.948 u"))],
+            forces: String::new(),
         };
         Ok(match self {
             Self::Lattice { crystal, cells, rest } => {
@@ -254,12 +286,7 @@ impl Kind {
                     value(apart)
                 );
                 let mut recipe = rest.recipe(build, Units::Md)?;
-                let edges: Vec<String> = cell.iter().map(|edge| value(edge)).collect();
-                let edges = match &edges[..] {
-                    [one] => [one.clone(), one.clone(), one.clone()].join(", "),
-                    _ => edges.join(", "),
-                };
-                recipe.more = format!("cell = [{edges}]\n");
+                recipe.more = cell_key(cell);
                 (recipe, rest)
             }
             Self::Polymer {
@@ -282,6 +309,9 @@ impl Kind {
                 }
                 (rest.recipe(build, Units::LennardJones)?, rest)
             }
+            Self::Nacl(nacl) => (nacl.recipe()?, &nacl.rest),
+            Self::Water(water) => (water.recipe()?, &water.rest),
+            Self::Solution(solution) => (solution.recipe()?, &solution.liquid.rest),
         })
     }
 }
@@ -300,15 +330,9 @@ impl Crystal {
 impl Rest {
     fn recipe(&self, build: String, default: Units) -> Result<Recipe, Failure> {
         let units = self.units.unwrap_or(default);
-        let mut species = Vec::new();
-        for text in &self.species {
-            species.push(match text.split_once('=') {
-                Some((name, mass)) => (name.trim().to_owned(), Some(mass.trim().to_owned())),
-                None => (text.trim().to_owned(), None),
-            });
-        }
+        let mut species = self.masses();
         if species.is_empty() && units == Units::LennardJones {
-            species.push(("A".into(), None));
+            species.push(Declared::new("A", None));
         }
         if species.is_empty() {
             return Err(Failure::refused(
@@ -320,7 +344,17 @@ impl Rest {
             build,
             more: String::new(),
             species,
+            forces: String::new(),
         })
+    }
+
+    /// The species named, with their masses.
+    fn masses(&self) -> Vec<Declared> {
+        let one = |text: &String| match text.split_once('=') {
+            Some((name, mass)) => Declared::new(name, Some(mass)),
+            None => Declared::new(text, None),
+        };
+        self.species.iter().map(one).collect()
     }
 
     /// A system whose units and species are given.
@@ -337,7 +371,7 @@ impl Rest {
 impl Recipe {
     fn text(&self, system: &str) -> String {
         let mut text = format!("units = {}\n[system]\n{system}", quoted(self.units.name()));
-        for (name, mass) in &self.species {
+        for Declared { name, lines } in &self.species {
             let bare = name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
@@ -347,25 +381,86 @@ impl Recipe {
                 quoted(name)
             };
             text += &format!("[species.{key}]\n");
-            if let Some(mass) = mass {
-                text += &format!("mass = {}\n", value(mass));
+            for line in lines {
+                text += &format!("{line}\n");
             }
         }
         text
     }
 
-    fn snippet(&self, path: &Path, simulation: &Simulation, bonds_lost: bool) -> String {
-        let count = console::grouped(simulation.system.particles.len() as u64);
+    fn snippet(&self, path: &Path, format: Format, simulation: &Simulation) -> String {
+        let system = &simulation.system;
+        let count = console::grouped(system.particles.len() as u64);
         let name = path.display();
         let mut text = format!("# {count} particles in {name}. An input file may begin like this:\n");
-        if bonds_lost {
-            text += "# (this format holds no bonds, so the system is built again; pdb files hold them)\n";
+        if system.species.len() > 1 {
+            text += &composition(system);
+        }
+        let lost = match self.lost(system, format) {
+            Some(what) => Some(format!("this format holds no {what}")),
+            None if !format.has_atoms() => Some("this format names no atoms".to_owned()),
+            None => None,
+        };
+        if let Some(lost) = lost {
+            text += &format!("# ({lost}, so the system is built again)\n");
             text += &self.text(&format!("build = {{ {} }}\n{}", self.build, self.more));
         } else {
             text += &self.text(&format!("file = {}\n", quoted(&name.to_string())));
         }
+        text += &self.forces;
         text + "# go on with [[forces]], [integrator], [run] and [output]: docs/input-file.md\n"
     }
+}
+
+impl Recipe {
+    /// What a file of this format does not say, and the species do not either.
+    fn lost(&self, system: &System, format: Format) -> Option<&'static str> {
+        if !system.topology.bonds.is_empty() && format != Format::Pdb {
+            return Some("bonds; pdb files hold them");
+        }
+        let modelled = |name: &str| {
+            let of_model = |line: &String| line.starts_with("model");
+            let mut species = self.species.iter();
+            species.any(|s| s.name == name && s.lines.iter().any(of_model))
+        };
+        let known: Vec<f64> = system
+            .species
+            .iter()
+            .map(|s| if modelled(&s.name) { s.charge } else { 0.0 })
+            .collect();
+        let particles = &system.particles;
+        let own_charges = particles
+            .species
+            .iter()
+            .zip(&particles.charges)
+            .any(|(&kind, charge)| *charge != known[kind as usize]);
+        let holds_charges = matches!(format, Format::Pqr | Format::Xyz);
+        (own_charges && !holds_charges).then_some("charges; pqr and xyz files hold them")
+    }
+}
+
+/// How many of each species, and how dense.
+fn composition(system: &System) -> String {
+    let count = |kind: usize| {
+        let is = |k: &&u32| **k as usize == kind;
+        system.particles.species.iter().filter(is).count() as u64
+    };
+    let counts: Vec<String> = (0..system.species.len())
+        .map(|kind| format!("{} {}", console::grouped(count(kind)), system.species[kind].name))
+        .collect();
+    let mass: f64 = system.particles.masses.iter().sum();
+    let density = mass / system.cell.volume() * system.units.grams_per_cubic_centimetre();
+    format!("# {}; {density:.4} g/cm³\n", counts.join(", "))
+}
+
+/// `cell = […]` from one edge or three.
+fn cell_key(edges: &[String]) -> String {
+    let edges: Vec<String> = edges.iter().map(|edge| value(edge)).collect();
+    let edges = match &edges[..] {
+        [one] => [one.clone(), one.clone(), one.clone()].join(", "),
+        _ => edges.join(", "),
+    };
+    format!("cell = [{edges}]\n")
 }
 
 /// A number as it is, anything else as a text.

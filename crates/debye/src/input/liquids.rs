@@ -1,0 +1,314 @@
+//! `build = { kind = "water", … }` and its kin: salt, water, solutions.
+
+use super::build::{Built, COUNT, Work};
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::species::Declared;
+use super::structure;
+use super::system::{CellKeys, cell};
+use crate::system::build::{self, Lattice, NACL_SPACING, SolutionBuilder};
+use crate::system::models::{self, Site, WaterModel};
+use crate::system::{Cell, Dimension, Species, Units};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+pub(super) const NACL_KEYS: &[&str] = &["kind", "cells", "spacing", "species"];
+pub(super) const WATER_KEYS: &[&str] = &["kind", "model", "molecules", "density", "species", "seed"];
+pub(super) const SOLUTION_KEYS: &[&str] = &[
+    "kind",
+    "model",
+    "molecules",
+    "density",
+    "species",
+    "seed",
+    "ions",
+    "molality",
+    "pairs",
+    "ions_apart",
+    "solute",
+    "format",
+    "atom_style",
+    "length_unit",
+    "time_unit",
+    "padding",
+    "clearance",
+    "neutralise",
+];
+
+/// Keys that say something about a solute.
+const SOLUTE_KEYS: &[&str] = &[
+    "format",
+    "atom_style",
+    "length_unit",
+    "time_unit",
+    "padding",
+    "clearance",
+    "neutralise",
+];
+
+impl<'a> Work<'_, '_, 'a> {
+    pub(super) fn nacl(&self) -> Result<Built> {
+        let ions = self.ions("species")?;
+        let cells = self.cells(Lattice::RockSalt)?;
+        let [cation, anion] = &ions;
+        let is = |ion: &Declared, element: &str| match ion.model {
+            Some((_, site)) => site.element() == element,
+            None => ion.name == element,
+        };
+        let species = self.charged(ions)?;
+        let spacing = self
+            .section
+            .map("spacing", |i| i.positive(self.units(), Dimension::LENGTH))?;
+        let spacing = match spacing {
+            Some(spacing) => spacing,
+            None if self.units() == Units::Md && is(cation, "Na") && is(anion, "Cl") => NACL_SPACING,
+            None => {
+                let salt = format!("the lattice constant of {}{}", cation.name, anion.name);
+                return Err(self.section.missing("spacing", &format!("spacing = …, {salt}")));
+            }
+        };
+        Ok(build::salt(cells, species, spacing).units(self.units()).build())
+    }
+
+    pub(super) fn water(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
+        self.finish(self.liquid(parent, keys, None)?)
+    }
+
+    pub(super) fn solution(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
+        let section = self.section;
+        let solute = section.get("solute");
+        if solute.is_some() {
+            section.not_both("solute", "molecules")?;
+        } else if let Some(item) = SOLUTE_KEYS.iter().find_map(|key| section.get(key)) {
+            return Err(item
+                .key_error(format!(
+                    "`{}` belongs to `solute`, of which there is none",
+                    item.path()
+                ))
+                .expected("no such key, or a solute")
+                .help("add solute = \"protein.pqr\""));
+        }
+        section.not_both("molality", "pairs")?;
+        let mut builder = self.liquid(parent, keys, solute)?;
+        let molality = section.map("molality", |item| self.molality(item))?;
+        let pairs = section.map("pairs", |i| i.count(1..=1_000_000_000, COUNT))?;
+        let neutralise = section.map("neutralise", Item::flag)?.unwrap_or(false);
+        if molality.is_some() || pairs.is_some() || neutralise || section.get("ions").is_some() {
+            let [cation, anion] = self.charged(self.ions("ions")?)?;
+            builder = builder.ions(cation, anion).neutralise(neutralise);
+        } else if solute.is_none() {
+            return Err(section.missing(
+                "molality",
+                "molality = 1.0 (in mol/kg), pairs = 20 or solute = \"…\"",
+            ));
+        }
+        if let Some(molality) = molality {
+            builder = builder.molality(molality);
+        }
+        if let Some(pairs) = pairs {
+            builder = builder.ion_pairs(pairs);
+        }
+        let length = |key: &str| section.map(key, |i| i.not_negative(self.units(), Dimension::LENGTH));
+        if let Some(apart) = length("ions_apart")? {
+            builder = builder.ions_apart(apart);
+        }
+        if let Some(padding) = length("padding")? {
+            if let (Some(item), Some(_)) = (section.get("padding"), keys.vectors) {
+                return Err(item
+                    .key_error("`padding` makes a cell, but [system] has `cell`")
+                    .expected("one of `padding` and `cell`"));
+            }
+            builder = builder.padding(padding);
+        }
+        if let Some(clearance) = length("clearance")? {
+            builder = builder.clearance(clearance);
+        }
+        if let Some(file) = solute {
+            let open = CellKeys {
+                vectors: None,
+                periodic: Some([false; 3]),
+            };
+            builder = builder.solute(structure::read(self.setting, section, file, open)?);
+        }
+        self.finish(builder)
+    }
+
+    /// Builds it, unless there is no room.
+    fn finish(&self, builder: SolutionBuilder) -> Result<Built> {
+        if let Ok(most) = builder.most_particles() {
+            self.setting.refuse_too_many(&self.section.item, most)?;
+        }
+        Ok(builder.build())
+    }
+
+    /// Water of the right model and size.
+    fn liquid(
+        &self,
+        parent: &Section<'a>,
+        keys: CellKeys,
+        solute: Option<&Item<'a>>,
+    ) -> Result<SolutionBuilder> {
+        let section = self.section;
+        if self.units() != Units::Md {
+            return Err(section
+                .error("water has md units: its models have no reduced ones")
+                .expected("units = \"md\""));
+        }
+        let model = self.model()?;
+        let [oxygen, hydrogen] = self.sites(model)?;
+        let mut builder = build::water(model).sites(oxygen, hydrogen).seed(self.seed()?);
+        let density = section.map("density", |i| i.positive(self.units(), Dimension::MASS_DENSITY))?;
+        let molecules = section.map("molecules", |i| i.count(1..=1_000_000_000, COUNT))?;
+        let own_cell = keys.vectors.map(|vectors| {
+            let item = parent.get("cell").unwrap_or(&parent.item);
+            cell(item, vectors, &keys)
+        });
+        let own_cell: Option<Cell> = own_cell.transpose()?;
+        if let (Some(item), Some(_), Some(_)) = (section.get("density"), molecules, own_cell) {
+            return Err(item
+                .key_error("`density` follows from `molecules` and `cell`, which are both given")
+                .expected("at most two of density, molecules and cell"));
+        }
+        if let Some(density) = density {
+            builder = builder.density(density);
+        }
+        if let Some(molecules) = molecules {
+            builder = builder.molecules(molecules);
+        }
+        if let Some(cell) = own_cell {
+            builder = builder.cell(cell);
+        } else if molecules.is_none() && solute.is_none() {
+            return Err(section.missing(
+                "molecules",
+                "molecules = 1000, or cell = [\"4 nm\", \"4 nm\", \"4 nm\"] to [system]",
+            ));
+        }
+        Ok(builder)
+    }
+
+    /// The water model: named, or the only one among the species.
+    fn model(&self) -> Result<&'static WaterModel> {
+        let names: Vec<(&str, &WaterModel)> = models::WATERS.iter().map(|m| (m.name, m)).collect();
+        if let Some(item) = self.section.get("model") {
+            return item.choice("water model", &names);
+        }
+        let used = |model: &WaterModel| {
+            let of = |site: &'static Site| model.sites().iter().any(|own| std::ptr::eq(*own, site));
+            let declared = &self.setting.species.all;
+            declared.iter().any(|d| d.model.is_some_and(|(_, site)| of(site)))
+        };
+        let found: Vec<&WaterModel> = models::WATERS.iter().filter(|m| used(m)).collect();
+        match found[..] {
+            [one] => Ok(one),
+            _ => Err(self.section.missing("model", "model = \"tip3p\"")),
+        }
+    }
+
+    /// Oxygen and hydrogen: the two named, or those whose models they are.
+    fn sites(&self, model: &'static WaterModel) -> Result<[Species; 2]> {
+        let declared = self.setting.species;
+        let sites = model.sites();
+        let complete = |species: &Declared, site: &Site| Species {
+            name: species.name.into(),
+            mass: species.mass.unwrap_or(site.mass),
+            charge: species.charge.unwrap_or(site.charge),
+        };
+        if let Some(item) = self.section.get("species") {
+            let names = item.names()?;
+            let [oxygen, hydrogen] = &names[..] else {
+                return Err(item.wrong("two species, oxygen and hydrogen, such as [\"OW\", \"HW\"]"));
+            };
+            if oxygen.0 == hydrogen.0 {
+                return Err(item.wrong("two different species, oxygen and hydrogen"));
+            }
+            let oxygen = declared.named(oxygen.0, &oxygen.1)?;
+            let hydrogen = declared.named(hydrogen.0, &hydrogen.1)?;
+            return Ok([complete(oxygen, sites[0]), complete(hydrogen, sites[1])]);
+        }
+        let find = |site: &'static Site, name: &str| {
+            let is = |d: &&Declared| d.model.is_some_and(|(_, own)| std::ptr::eq(own, site));
+            let found = declared.all.iter().find(is);
+            let found = found.ok_or_else(|| {
+                let (model, atom) = (model.name, site.name);
+                self.section
+                    .error(format!("no species has model = \"{model}:{atom}\""))
+                    .found("none")
+                    .expected(format!("a species with model = \"{model}:{atom}\""))
+                    .help(format!(
+                        "add [species.{name}] with model = \"{model}:{atom}\", or name two with `species`"
+                    ))
+            })?;
+            Ok(complete(found, site))
+        };
+        Ok([find(sites[0], "OW")?, find(sites[1], "HW")?])
+    }
+
+    /// Cation and anion: the two that `key` names, or the only ones that can be meant.
+    fn ions(&self, key: &str) -> Result<[&Declared<'a>; 2]> {
+        let declared = self.setting.species;
+        if let Some(item) = self.section.get(key) {
+            let names = item.names()?;
+            let [cation, anion] = &names[..] else {
+                return Err(item.wrong("two species, cation and anion, such as [\"Na\", \"Cl\"]"));
+            };
+            return Ok([
+                declared.named(cation.0, &cation.1)?,
+                declared.named(anion.0, &anion.1)?,
+            ]);
+        }
+        let of = |sign: f64| -> Vec<&Declared<'a>> {
+            let is_ion = |d: &&Declared| {
+                d.model.is_some_and(|(name, _)| {
+                    name.split_once(':')
+                        .is_some_and(|(set, _)| models::ions(set).is_some())
+                })
+            };
+            let charged = |d: &&Declared| d.charge.is_some_and(|q| q * sign > 0.0);
+            // Among water and a solute only ions by their model can be meant; alone, any two are.
+            let alone = declared.all.len() == 2;
+            declared
+                .all
+                .iter()
+                .filter(|d| charged(d) && (alone || is_ion(d)))
+                .collect()
+        };
+        match (&of(1.0)[..], &of(-1.0)[..]) {
+            ([cation], [anion]) => Ok([cation, anion]),
+            // Two species without charges: as they stand, as a lattice takes them.
+            _ if key == "species" && declared.all.len() == 2 => Ok([&declared.all[0], &declared.all[1]]),
+            _ => Err(self.section.missing(key, &format!("{key} = [\"Na\", \"Cl\"]"))),
+        }
+    }
+
+    /// Ions with charges of +1 and −1 where nothing is said about them.
+    fn charged(&self, ions: [&Declared<'a>; 2]) -> Result<[Species; 2]> {
+        let charge = |ion: &Declared, default: f64| -> Result<Species> {
+            let mut species = ion.complete(self.units())?;
+            species.charge = ion.charge.unwrap_or(default);
+            Ok(species)
+        };
+        let [cation, anion] = [charge(ions[0], 1.0)?, charge(ions[1], -1.0)?];
+        let neutral = (cation.charge + anion.charge).abs() < 1e-9 * cation.charge.abs();
+        if cation.charge > 0.0 && neutral {
+            return Ok([cation, anion]);
+        }
+        let (first, second) = (&cation, &anion);
+        Err(self
+            .section
+            .error(format!(
+                "`{}` has the charge {} and `{}` the charge {}",
+                first.name, first.charge, second.name, second.charge
+            ))
+            .found(format!("{}, {}", first.charge, second.charge))
+            .expected("a cation of charge +q, then an anion of charge −q")
+            .help("name a cation of charge +q first, then an anion of charge −q"))
+    }
+
+    /// Moles per kilogram of water: a number, or a text with its unit.
+    fn molality(&self, item: &Item) -> Result<f64> {
+        if item.is_number() {
+            return item.positive(self.units(), Dimension::NONE);
+        }
+        Ok(item.positive(self.units(), Dimension::PER_MASS)? * 1e3)
+    }
+}
