@@ -33,6 +33,7 @@
 mod bonded;
 mod build;
 mod check;
+mod constraints;
 mod dynamics;
 mod error;
 mod forces;
@@ -74,6 +75,7 @@ const ROOT_KEYS: &[&str] = &[
     "forces",
     "topology",
     "exclusions",
+    "constraints",
     "integrator",
     "thermostat",
     "barostat",

@@ -242,6 +242,23 @@ impl Exclusions {
         Ok(made)
     }
 
+    /// Leaves out these pairs too, of so many particles; scaled pairs among them are no longer added back.
+    pub fn leave_out(
+        &mut self,
+        particles: usize,
+        pairs: impl Iterator<Item = [u32; 2]> + Clone,
+    ) -> Result<(), ExclusionError> {
+        let known: Vec<[u32; 2]> = self.pairs().collect();
+        let all = Graph::from_edges(particles, "excluded pair", known.into_iter().chain(pairs.clone()))?;
+        let gone: std::collections::HashSet<[u32; 2]> = pairs.map(|[i, j]| [i.min(j), i.max(j)]).collect();
+        self.scaled.retain(|scaled| !gone.contains(&scaled.atoms));
+        (self.start, self.partners) = (all.start, all.partners);
+        if self.partners.is_empty() {
+            self.start.clear();
+        }
+        Ok(())
+    }
+
     /// Sorted partners of particle i.
     pub fn of(&self, i: u32) -> &[u32] {
         match (self.start.get(i as usize), self.start.get(i as usize + 1)) {

@@ -545,6 +545,10 @@ fn refuse(
     dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     no(
+        !system.constraints.is_empty(),
+        "constraints (rigid molecules and fixed distances)",
+    )?;
+    no(
         settings.drift_tolerance.is_some(),
         "lists that may miss pairs (`drift_tolerance`)",
     )
