@@ -13,8 +13,8 @@ use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, Syste
 type Result<T> = std::result::Result<T, InputError>;
 
 const HEADING: &str = "[[constraints]]";
-const WATER_KEYS: &[&str] = &["kind", "species", "bond", "base"];
-const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
+pub(super) const WATER_KEYS: &[&str] = &["kind", "species", "bond", "base"];
+pub(super) const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
 
 /// The least accuracy that may be asked for; beyond it a bond is not fixed any more.
 const LARGEST_TOLERANCE: f64 = 1e-3;
@@ -139,7 +139,10 @@ impl Reader<'_, '_, '_> {
 
     fn bonds(&self, section: &Section, system: &mut System) -> Result<()> {
         if section.get("bonds").is_none() && section.get("pairs").is_none() {
-            return Err(section.missing("bonds", "bonds = { CH = \"1.09 Å\" }, or pairs = [[1, 2, \"1.0 Å\"]]"));
+            return Err(section.missing(
+                "bonds",
+                "bonds = { CH = \"1.09 Å\" }, or pairs = [[1, 2, \"1.0 Å\"]]",
+            ));
         }
         let mut added = Vec::new();
         if let Some(table) = section.get("bonds") {

@@ -94,7 +94,11 @@ fn particle(item: &Item, particles: usize) -> Result<u32> {
     Ok((number - 1) as u32)
 }
 
-pub(super) fn distinct<const N: usize>(items: [&Item; N], particles: usize, whole: &Item) -> Result<[u32; N]> {
+pub(super) fn distinct<const N: usize>(
+    items: [&Item; N],
+    particles: usize,
+    whole: &Item,
+) -> Result<[u32; N]> {
     let mut atoms = [0; N];
     for k in 0..N {
         atoms[k] = particle(items[k], particles)?;

@@ -204,7 +204,10 @@ impl Constraints {
                 }
                 let masses = [a, b].map(|i| masses[i as usize]);
                 if masses[0] != masses[1] {
-                    return Err(ConstraintError::Masses { atoms: [a, b], masses });
+                    return Err(ConstraintError::Masses {
+                        atoms: [a, b],
+                        masses,
+                    });
                 }
             }
         }

@@ -46,10 +46,7 @@ fn lattice(side: u32) -> System {
     let mut system = System {
         units: Units::Md,
         cell: Cell::orthorhombic([length; 3]).unwrap(),
-        species: vec![
-            species("OW", OXYGEN, -0.834),
-            species("HW", HYDROGEN, 0.417),
-        ],
+        species: vec![species("OW", OXYGEN, -0.834), species("HW", HYDROGEN, 0.417)],
         particles,
         topology: Topology::default(),
         exclusions: Exclusions::default(),
@@ -116,6 +113,12 @@ fn bath(kind: ThermostatKind, temperature: f64, time: f64) -> Dynamics {
 
 /// 64 waters of a liquid at 300 K.
 fn liquid() -> (System, ForceField) {
+    static MADE: std::sync::OnceLock<System> = std::sync::OnceLock::new();
+    let system = MADE.get_or_init(melted);
+    (system.clone(), field(system))
+}
+
+fn melted() -> System {
     let mut system = lattice(4);
     let field = field(&system);
     let dynamics = bath(ThermostatKind::Langevin, 300.0, 0.1);
@@ -130,7 +133,7 @@ fn liquid() -> (System, ForceField) {
     engine.advance(2000, false).unwrap();
     system.particles = engine.particles();
     velocities::remove_momentum(&mut system).unwrap();
-    (system, field)
+    system
 }
 
 /// The same distances, held by SHAKE and RATTLE.
@@ -166,7 +169,11 @@ fn lengths_and_velocities_hold() {
         ..nve(0.002)
     };
     for dynamics in [nve(0.002), leapfrog, bath(ThermostatKind::Langevin, 300.0, 0.5)] {
-        for (system, field) in [(&water, &forces), (&free, &none), (&shaken(&water, 1e-11), &forces)] {
+        for (system, field) in [
+            (&water, &forces),
+            (&free, &none),
+            (&shaken(&water, 1e-11), &forces),
+        ] {
             let [length, speed] = errors_after(system, field, &dynamics, &double());
             assert!(length < 1e-10, "{dynamics:?}: {length:e}");
             // Thermal speeds are about 1 nm/ps.
@@ -188,7 +195,12 @@ fn a_free_molecule_spins() {
     velocities::thermalise(&mut system, 300.0, 3).unwrap();
     assert!((velocities::temperature(&system, 3.0) - 300.0).abs() < 1e-9);
     // Across the corner of the cell, and drifting through it.
-    for (r, v) in system.particles.positions.iter_mut().zip(&mut system.particles.velocities) {
+    for (r, v) in system
+        .particles
+        .positions
+        .iter_mut()
+        .zip(&mut system.particles.velocities)
+    {
         *r -= Vec3::splat(0.03);
         *v += Vec3::new(1.0, 0.5, -0.7);
     }
@@ -207,14 +219,18 @@ fn a_free_molecule_spins() {
     let field = ForceField::default();
     let mut engine = CpuEngine::new(&system, &field, &nve(0.001), &double()).unwrap();
     let (before, energy) = (spin(&system), engine.observe().unwrap().kinetic);
-    let arm = system.cell.minimum_image(system.particles.positions[1] - system.particles.positions[0]);
+    let arm = system
+        .cell
+        .minimum_image(system.particles.positions[1] - system.particles.positions[0]);
     let mut turned: f64 = 1.0;
     for _ in 0..100 {
         engine.advance(20, true).unwrap();
         let mut now = system.clone();
         now.particles = engine.particles();
         assert!((spin(&now) - before).norm() < 1e-10 * before.norm());
-        let arm_now = now.cell.minimum_image(now.particles.positions[1] - now.particles.positions[0]);
+        let arm_now = now
+            .cell
+            .minimum_image(now.particles.positions[1] - now.particles.positions[0]);
         turned = turned.min(arm.dot(arm_now) / BOND.powi(2));
         let off = engine.observe().unwrap().kinetic / energy - 1.0;
         assert!(off.abs() < 2e-3, "{off:e}");
@@ -237,7 +253,10 @@ fn settle_and_shake_move_alike() {
         }
         for k in 0..6 {
             let (p, q) = (a.1.pressure_tensor[k], b.1.pressure_tensor[k]);
-            assert!((p - q).abs() < 1e-6 * a.1.pressure_tensor[0].abs().max(100.0), "{p} {q}");
+            assert!(
+                (p - q).abs() < 1e-6 * a.1.pressure_tensor[0].abs().max(100.0),
+                "{p} {q}"
+            );
         }
     }
 }
@@ -260,7 +279,10 @@ fn energy_error_is_of_second_order() {
         };
         let [coarse, middle, fine] = [0.002, 0.001, 0.0005].map(spread);
         for ratio in [coarse / middle, middle / fine] {
-            assert!((3.0..5.0).contains(&ratio), "{scheme:?}: {coarse} {middle} {fine}");
+            assert!(
+                (3.0..5.0).contains(&ratio),
+                "{scheme:?}: {coarse} {middle} {fine}"
+            );
         }
         // Of 381 degrees of freedom with a kinetic energy of 475 kJ/mol.
         assert!(coarse < 1.5, "{coarse}");
@@ -291,7 +313,9 @@ fn shares(p: &Particles) -> [f64; 2] {
     for k in (0..p.len()).step_by(3) {
         let mass: f64 = p.masses[k..k + 3].iter().sum();
         let momentum = (k..k + 3).fold(Vec3::zero(), |s, i| s + p.velocities[i] * p.masses[i]);
-        let all: f64 = (k..k + 3).map(|i| 0.5 * p.masses[i] * p.velocities[i].norm2()).sum();
+        let all: f64 = (k..k + 3)
+            .map(|i| 0.5 * p.masses[i] * p.velocities[i].norm2())
+            .sum();
         let common = 0.5 * momentum.norm2() / mass;
         shares[0] += common;
         shares[1] += all - common;
@@ -321,13 +345,14 @@ fn equipartition_under_every_thermostat() {
         (leapfrog, 189.0),
         (split, 192.0),
     ] {
-        let mut engine = CpuEngine::new(&system, &field, &dynamics, &with_precision(Precision::Mixed)).unwrap();
+        let mut engine =
+            CpuEngine::new(&system, &field, &dynamics, &with_precision(Precision::Mixed)).unwrap();
         let seen = engine.observe().unwrap();
         assert_eq!(seen.degrees_of_freedom, moves + 192.0);
         engine.advance(500, false).unwrap();
         let half = 0.5 * system.units.boltzmann();
         let (mut all, mut parts) = (Vec::new(), [Vec::new(), Vec::new()]);
-        for _ in 0..600 {
+        for _ in 0..300 {
             engine.advance(10, true).unwrap();
             all.push(engine.observe().unwrap().temperature);
             let [common, own] = shares(&engine.particles());
@@ -420,7 +445,10 @@ fn the_pressure_is_that_of_the_centres() {
         let [x, y, z, ..] = engine.observe().unwrap().pressure_tensor;
         let got = (x + y + z) * system.cell.volume();
         let want = centres + virial;
-        assert!((got - want).abs() < 1e-5 * virial.abs().max(centres), "{got} instead of {want}");
+        assert!(
+            (got - want).abs() < 1e-5 * virial.abs().max(centres),
+            "{got} instead of {want}"
+        );
     }
 }
 
@@ -470,11 +498,18 @@ fn barostat(kind: BarostatKind, coupling: Coupling, pressure: f64) -> Barostat {
 fn barostats_keep_molecules_rigid() {
     let (system, field) = liquid();
     // 2000 bar.
-    let target = 2000.0 / Units::Md.bar().recip().recip() / Units::Md.bar().powi(-2);
-    let target = if (target - 120.4).abs() < 1.0 { target } else { 2000.0 * 0.060_221_4 };
+    let target = 2000.0 / Units::Md.bar();
     for (kind, coupling, scheme) in [
-        (BarostatKind::CellRescale, Coupling::Isotropic, Scheme::VelocityVerlet),
-        (BarostatKind::CellRescale, Coupling::Anisotropic, Scheme::VelocityVerlet),
+        (
+            BarostatKind::CellRescale,
+            Coupling::Isotropic,
+            Scheme::VelocityVerlet,
+        ),
+        (
+            BarostatKind::CellRescale,
+            Coupling::Anisotropic,
+            Scheme::VelocityVerlet,
+        ),
         (BarostatKind::Berendsen, Coupling::Isotropic, Scheme::Leapfrog),
     ] {
         let dynamics = Dynamics {
@@ -482,9 +517,10 @@ fn barostats_keep_molecules_rigid() {
             scheme,
             ..bath(ThermostatKind::Bussi, 300.0, 0.1)
         };
-        let mut engine = CpuEngine::new(&system, &field, &dynamics, &with_precision(Precision::Mixed)).unwrap();
-        engine.advance(3000, false).unwrap();
-        let rows: Vec<Observation> = (0..1200)
+        let mut engine =
+            CpuEngine::new(&system, &field, &dynamics, &with_precision(Precision::Mixed)).unwrap();
+        engine.advance(2000, false).unwrap();
+        let rows: Vec<Observation> = (0..500)
             .map(|_| {
                 engine.advance(10, true).unwrap();
                 engine.observe().unwrap()
@@ -500,7 +536,10 @@ fn barostats_keep_molecules_rigid() {
         let [length, speed] = end.constraint_errors();
         assert!(length < 1e-10 && speed < 1e-9, "{length:e} {speed:e}");
         let volume = BlockAverage::of(&rows.iter().map(|o| o.cell.volume()).collect::<Vec<_>>());
-        assert!((volume.mean / system.cell.volume() - 1.0).abs() > 0.005, "{volume:?}");
+        assert!(
+            (volume.mean / system.cell.volume() - 1.0).abs() > 0.005,
+            "{volume:?}"
+        );
     }
 }
 
@@ -572,7 +611,10 @@ fn threads_change_no_bit() {
     let (system, field) = mixed();
     for dynamics in all_dynamics() {
         let run = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| {
                 let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
                 engine.advance(20, true).unwrap();
@@ -603,7 +645,10 @@ fn small_errors_of_a_start_are_mended() {
     let molecules = &mut system.constraints.waters[0];
     molecules.bond *= 1.2;
     let refused = system.hold_positions().unwrap_err();
-    assert!(matches!(refused, ConstraintError::Start { atoms: [0, _], .. }), "{refused}");
+    assert!(
+        matches!(refused, ConstraintError::Start { atoms: [0, _], .. }),
+        "{refused}"
+    );
 }
 
 /// Downhill with rigid molecules: the energy falls, the rest of the force is zero, the molecules stay rigid and as hot as
@@ -669,7 +714,10 @@ fn failures_name_the_constraint() {
         found: 0.25,
     };
     let text = error.to_string();
-    assert!(text.contains("particles 4 and 5") && text.contains("step 12"), "{text}");
+    assert!(
+        text.contains("particles 4 and 5") && text.contains("step 12"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -710,5 +758,11 @@ fn contradictions_are_refused() {
         }
         s.constraints.distances = vec![fixed([0, 1], 0.1), fixed([1, 2], 0.1), fixed([0, 2], 0.2)];
     });
-    assert_eq!(line, ConstraintError::Dependent { particle: 0, count: 3 });
+    assert_eq!(
+        line,
+        ConstraintError::Dependent {
+            particle: 0,
+            count: 3
+        }
+    );
 }

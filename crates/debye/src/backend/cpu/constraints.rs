@@ -190,7 +190,13 @@ fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> 
 }
 
 /// Where the particles of a group are, relative to the first.
-fn gather(clusters: &Clusters, group: &Group, state: &State, positions: &[Vec3<f64>], to: &mut Vec<Vec3<f64>>) {
+fn gather(
+    clusters: &Clusters,
+    group: &Group,
+    state: &State,
+    positions: &[Vec3<f64>],
+    to: &mut Vec<Vec3<f64>>,
+) {
     let at = |i: u32| positions[state.slot_of[i as usize] as usize];
     clusters.whole(group, &state.cell, at, to);
 }
@@ -254,13 +260,7 @@ impl CpuEngine {
         let (state, rounding) = (&mut self.state, self.rounding);
         held.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
         if time != 0.0 {
-            held.apply(
-                &changes,
-                &state.ids,
-                &mut state.velocities,
-                1.0 / time,
-                rounding,
-            );
+            held.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
         }
         self.constrained.changes = changes;
         Ok(())
@@ -301,8 +301,7 @@ impl CpuEngine {
                 }
                 Ok(())
             })?;
-        self.constrained
-            .apply(changes, &state.ids, rates, 1.0, rounding);
+        self.constrained.apply(changes, &state.ids, rates, 1.0, rounding);
         Ok(())
     }
 
@@ -424,13 +423,7 @@ impl CpuEngine {
             Ok(())
         })?;
         let state = &mut self.state;
-        held.apply(
-            &changes,
-            &state.ids,
-            &mut state.positions,
-            1.0,
-            Rounding::Double,
-        );
+        held.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
         let state = &self.state;
         held.change(&mut changes, state.step, |clusters, group, _, changes| {
             let masses = clusters.inverse_masses(group);
@@ -439,13 +432,7 @@ impl CpuEngine {
             Ok(())
         })?;
         let state = &mut self.state;
-        held.apply(
-            &changes,
-            &state.ids,
-            &mut state.velocities,
-            1.0,
-            Rounding::Double,
-        );
+        held.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
         self.constrained.changes = changes;
         Ok(())
     }

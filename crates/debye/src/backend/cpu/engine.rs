@@ -274,10 +274,7 @@ impl CpuEngine {
         })
     }
 
-    fn scale_groups(
-        &mut self,
-        factor: impl Fn(&mut Bath, &State) -> Option<f64>,
-    ) -> Result<(), EngineError> {
+    fn scale_groups(&mut self, factor: impl Fn(&mut Bath, &State) -> Option<f64>) -> Result<(), EngineError> {
         let mut factors: Option<Vec<f64>> = None;
         for bath in &mut self.baths {
             if let Some(f) = factor(bath, &self.state) {

@@ -171,9 +171,7 @@ impl Clusters {
         let atoms = &self.atoms[group.places.clone()];
         for (&i, &parent) in atoms.iter().zip(&self.parents[group.places.clone()]) {
             let next = match places.get(parent as usize) {
-                Some(&near) => {
-                    near + cell.minimum_image(position(i) - position(atoms[parent as usize]))
-                }
+                Some(&near) => near + cell.minimum_image(position(i) - position(atoms[parent as usize])),
                 None => Vec3::zero(),
             };
             places.push(next);
@@ -294,7 +292,8 @@ fn is_independent(bonds: &[FixedBond], inverse_masses: &[f64], r: &[Vec3<f64>]) 
             for (i, sign) in [(p.ends[0], 1.0), (p.ends[1], -1.0)] {
                 for (j, other) in [(q.ends[0], 1.0), (q.ends[1], -1.0)] {
                     if i == j {
-                        matrix[a * n + b] += sign * other * inverse_masses[i as usize] * units[a].dot(units[b]);
+                        matrix[a * n + b] +=
+                            sign * other * inverse_masses[i as usize] * units[a].dot(units[b]);
                     }
                 }
             }

@@ -167,7 +167,11 @@ mod tests {
         let y = y * y.norm().recip();
         let height = (BOND * BOND - 0.25 * BASE * BASE).sqrt();
         let o = random(3 * seed + 2);
-        [o, o + x * (0.5 * BASE) - y * height, o - x * (0.5 * BASE) - y * height]
+        [
+            o,
+            o + x * (0.5 * BASE) - y * height,
+            o - x * (0.5 * BASE) - y * height,
+        ]
     }
 
     fn moved(r: [Vec3<f64>; 3], seed: u32, by: f64) -> [Vec3<f64>; 3] {
@@ -192,9 +196,8 @@ mod tests {
             for s in sides() {
                 assert!((s.of(&settled).norm() / s.length - 1.0).abs() < 1e-13);
             }
-            let momentum = |r: [Vec3<f64>; 3]| {
-                (0..3).fold(Vec3::zero(), |p, k| p + (r[k] - new[k]) * MASSES[k])
-            };
+            let momentum =
+                |r: [Vec3<f64>; 3]| (0..3).fold(Vec3::zero(), |p, k| p + (r[k] - new[k]) * MASSES[k]);
             assert!(momentum(settled).norm() < 1e-13);
         }
     }
@@ -206,8 +209,16 @@ mod tests {
         let old = water(1);
         let same = triangle.positions(old, old);
         assert!((0..3).all(|k| (same[k] - old[k]).norm() < 1e-15));
-        let (x, y, z) = (old[1] - old[0], old[2] - old[0], (old[1] - old[0]).cross(old[2] - old[0]));
-        let upright = [old[0], old[0] + z * (0.09 / z.norm()), old[0] + z * (0.09 / z.norm()) + (x - y) * 0.1];
+        let (x, y, z) = (
+            old[1] - old[0],
+            old[2] - old[0],
+            (old[1] - old[0]).cross(old[2] - old[0]),
+        );
+        let upright = [
+            old[0],
+            old[0] + z * (0.09 / z.norm()),
+            old[0] + z * (0.09 / z.norm()) + (x - y) * 0.1,
+        ];
         assert!(triangle.positions(old, upright)[0].x.is_nan());
     }
 
@@ -242,7 +253,16 @@ mod tests {
             let solved: [Vec3<f64>; 3] = std::array::from_fn(|k| v[k] + change[k]);
             let mut iterated = v;
             let mut found = [0.0; 3];
-            rattle(&sides(), &inverse, &r, &mut iterated, |k| wanted[k], 1e-14, &mut found).unwrap();
+            rattle(
+                &sides(),
+                &inverse,
+                &r,
+                &mut iterated,
+                |k| wanted[k],
+                1e-14,
+                &mut found,
+            )
+            .unwrap();
             for (k, s) in sides().iter().enumerate() {
                 assert!((s.of(&r).dot(s.of(&solved)) - wanted[k]).abs() < 1e-14);
                 assert!((multipliers[k] - found[k]).abs() < 1e-11 * found[k].abs().max(1.0));

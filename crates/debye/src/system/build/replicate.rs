@@ -219,9 +219,7 @@ fn constraints(source: &Constraints, whole: &Whole, frame: &Copies) -> Constrain
             .collect();
     }
     let numbered = (0u32..).zip(&source.distances);
-    let pairs: Vec<Link<2>> = numbered
-        .map(|(kind, d)| Link { kind, atoms: d.atoms })
-        .collect();
+    let pairs: Vec<Link<2>> = numbered.map(|(kind, d)| Link { kind, atoms: d.atoms }).collect();
     let fixed = |link: Link<2>| FixedDistance {
         atoms: link.atoms,
         length: source.distances[link.kind as usize].length,
