@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::System;
 use crate::expr::Vec3;
-use crate::forces::constraints::{Clusters, FixedBond, Group, Scratch, Unsolved};
+use crate::forces::constraints::{Clusters, FixedBond, Group, Nearest, Scratch, Unsolved};
 
 /// Rigid molecules of three particles: an oxygen and two hydrogens, or anything of that shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -255,14 +255,15 @@ impl System {
     /// [`FARTHEST_START`].
     pub fn hold_positions(&mut self) -> Result<(), ConstraintError> {
         let clusters = self.clusters()?;
-        let (cell, r) = (self.cell, &mut self.particles.positions);
+        let (nearest, r) = (Nearest::new(&self.cell), &mut self.particles.positions);
         let mut scratch = Scratch::default();
         for group in &clusters.groups {
-            clusters.whole(group, &cell, |i| r[i as usize], &mut scratch.old);
+            clusters.whole(group, nearest, |i| r[i as usize], &mut scratch.old);
             let start = |unsolved| refused(&clusters, group, unsolved);
             let worst = clusters.worst(group, &scratch.old);
             let wanted = clusters.constraint(group, worst.bond).1;
-            if !((worst.found / wanted - 1.0).abs() <= FARTHEST_START) {
+            let off = (worst.found / wanted - 1.0).abs();
+            if off.is_nan() || off > FARTHEST_START {
                 return Err(start(worst));
             }
             let Scratch { old, new, .. } = &mut scratch;
@@ -282,9 +283,10 @@ impl System {
         }
         let clusters = self.clusters()?;
         let (r, v) = (&self.particles.positions, &mut self.particles.velocities);
+        let nearest = Nearest::new(&self.cell);
         let mut scratch = Scratch::default();
         for group in &clusters.groups {
-            clusters.whole(group, &self.cell, |i| r[i as usize], &mut scratch.old);
+            clusters.whole(group, nearest, |i| r[i as usize], &mut scratch.old);
             let atoms = &clusters.atoms[group.places.clone()];
             scratch.new.clear();
             scratch.new.extend(atoms.iter().map(|&i| v[i as usize]));

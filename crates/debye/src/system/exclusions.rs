@@ -396,6 +396,25 @@ mod tests {
     }
 
     #[test]
+    fn more_pairs_to_leave_out() {
+        let chain = bonded(&[[0, 1], [1, 2], [2, 3]]);
+        let rule = ExclusionRule::through(2).one_four(0.5, 0.8);
+        let mut made = Exclusions::from_bonds(&chain, 6, &rule).unwrap();
+        assert_eq!(made.scaled.len(), 1);
+        let before: Vec<_> = made.pairs().collect();
+        made.leave_out(6, [[5, 4], [3, 0], [0, 1]].into_iter()).unwrap();
+        let mut want = before;
+        want.push([4, 5]);
+        assert_eq!(made.pairs().collect::<Vec<_>>(), want);
+        // It was scaled; now it is gone.
+        assert_eq!(made.scaled, []);
+        assert!(made.leave_out(6, [[0, 6]].into_iter()).is_err());
+        let mut none = Exclusions::default();
+        none.leave_out(3, std::iter::empty()).unwrap();
+        assert_eq!(none, Exclusions::default());
+    }
+
+    #[test]
     fn mistakes_are_named() {
         let bad = |bonds: &[[u32; 2]], rule| Exclusions::from_bonds(&bonded(bonds), 3, &rule).unwrap_err();
         let error = bad(&[[0, 1], [1, 3]], ExclusionRule::through(1));

@@ -419,8 +419,8 @@ fn swollen(system: &System, factor: f64) -> System {
             .collect();
         let mass: f64 = p.masses[k..k + 3].iter().sum();
         let middle = (0..3).fold(Vec3::zero(), |s, i| s + r[i] * (p.masses[k + i] / mass));
-        for i in 0..3 {
-            p.positions[k + i] = r[i] + middle * (factor - 1.0);
+        for (to, &whole) in p.positions[k..].iter_mut().zip(&r) {
+            *to = whole + middle * (factor - 1.0);
         }
     }
     made

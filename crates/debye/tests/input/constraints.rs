@@ -148,6 +148,31 @@ fn bonds_and_pairs() {
     assert!(errors[0] < 1e-11 && errors[1] < 1e-11, "{errors:?}");
 }
 
+/// Chains of twenty fixed bonds, whose bonds all depend on one another.
+#[test]
+fn long_chains_hold() {
+    let text = with(CHAIN, "chains = 3, beads = 4", "chains = 6, beads = 21");
+    let mut s = Simulation::parse(&text, ".", "test.toml").unwrap();
+    assert_eq!(s.system.constraints.len(), 120);
+    let settings = Settings {
+        precision: debye::backend::Precision::Double,
+        ..Settings::default()
+    };
+    let mut engine = CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings).unwrap();
+    let start = engine.observe().unwrap();
+    assert_eq!(start.degrees_of_freedom, 3.0 * 126.0 - 3.0 - 120.0);
+    assert!((start.temperature - 1.0).abs() < 1e-8);
+    engine.advance(500, true).unwrap();
+    let end = engine.observe().unwrap();
+    assert!(
+        (end.total() - start.total()).abs() < 0.05 * start.kinetic,
+        "{start:?} {end:?}"
+    );
+    s.system.particles = engine.particles();
+    let [length, speed] = s.system.constraint_errors();
+    assert!(length < 2e-10 && speed < 2e-9, "{length:e} {speed:e}");
+}
+
 #[test]
 fn mistakes_in_waters() {
     let start = "[[constraints]]\nkind = \"rigid-water\"";

@@ -10,7 +10,7 @@ use super::motion::Rounding;
 use super::state::{BLOCK, State};
 use crate::backend::EngineError;
 use crate::expr::Vec3;
-use crate::forces::constraints::{Clusters, Group, Scratch, Unsolved};
+use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Unsolved};
 use crate::system::System;
 
 /// Groups per block: the unit of parallel work and of ordered sums.
@@ -194,11 +194,12 @@ fn gather(
     clusters: &Clusters,
     group: &Group,
     state: &State,
+    nearest: Nearest,
     positions: &[Vec3<f64>],
     to: &mut Vec<Vec3<f64>>,
 ) {
     let at = |i: u32| positions[state.slot_of[i as usize] as usize];
-    clusters.whole(group, &state.cell, at, to);
+    clusters.whole(group, nearest, at, to);
 }
 
 /// Slots of the particles of a group.
@@ -239,9 +240,10 @@ impl CpuEngine {
         let mut changes = self.constrained.lend();
         let (state, held) = (&self.state, &self.constrained);
         let before = &held.before;
+        let nearest = Nearest::new(&state.cell);
         held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
             let Scratch { old, new, .. } = scratch;
-            gather(clusters, group, state, before, old);
+            gather(clusters, group, state, nearest, before, old);
             new.clear();
             let mut first = None;
             for (slot, &place) in slots(clusters, group, state).zip(&*old) {
@@ -287,9 +289,17 @@ impl CpuEngine {
         rounding: Rounding,
     ) -> Result<(), EngineError> {
         let (state, values) = (&self.state, &*rates);
+        let nearest = Nearest::new(&state.cell);
         self.constrained
             .change(changes, state.step, |clusters, group, scratch, changes| {
-                gather(clusters, group, state, &state.positions, &mut scratch.old);
+                gather(
+                    clusters,
+                    group,
+                    state,
+                    nearest,
+                    &state.positions,
+                    &mut scratch.old,
+                );
                 scratch.new.clear();
                 scratch
                     .new
@@ -344,8 +354,16 @@ impl CpuEngine {
     /// positions, velocities and forces of this moment and not from the step that led here.
     pub(super) fn constraint_virial(&self, velocities: &[Vec3<f64>]) -> Result<[f64; 6], EngineError> {
         let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
         self.constrained.sum(state.step, |clusters, group, scratch| {
-            gather(clusters, group, state, &state.positions, &mut scratch.old);
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
             scratch.new.clear();
             scratch
                 .new
@@ -370,8 +388,16 @@ impl CpuEngine {
     /// and without the kinetic energy within groups, the pressure is that of the centres.
     pub(super) fn inner_virial(&self) -> Result<[f64; 6], EngineError> {
         let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
         self.constrained.sum(state.step, |clusters, group, scratch| {
-            gather(clusters, group, state, &state.positions, &mut scratch.old);
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
             let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
             let mut virial = [0.0; 6];
             for (slot, &r) in slots(clusters, group, state).zip(&scratch.old) {
@@ -410,8 +436,16 @@ impl CpuEngine {
         let held = &self.constrained;
         let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
         let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
         held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
-            gather(clusters, group, state, &state.positions, &mut scratch.old);
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
             let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
             let mut first = None;
             for (k, slot) in slots(clusters, group, state).enumerate() {

@@ -44,6 +44,36 @@ pub struct Clusters {
     tolerance: f64,
 }
 
+/// Finds the images of bonded particles that are next to one another.
+#[derive(Clone, Copy, Debug)]
+pub struct Nearest<'a> {
+    cell: &'a Cell,
+    /// A difference shorter than this (squared) is its own shortest image.
+    short: f64,
+}
+
+impl<'a> Nearest<'a> {
+    /// In a cell.
+    pub fn new(cell: &'a Cell) -> Self {
+        let heights = cell.heights();
+        let half = 0.49 * heights.x.min(heights.y).min(heights.z);
+        Self {
+            cell,
+            short: half * half,
+        }
+    }
+
+    /// The shortest image of a difference.
+    #[inline(always)]
+    fn of(&self, d: Vec3<f64>) -> Vec3<f64> {
+        if d.norm2() < self.short {
+            d
+        } else {
+            self.cell.minimum_image(d)
+        }
+    }
+}
+
 /// Room for the work on one group.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
@@ -163,7 +193,7 @@ impl Clusters {
     pub fn whole(
         &self,
         group: &Group,
-        cell: &Cell,
+        nearest: Nearest,
         position: impl Fn(u32) -> Vec3<f64>,
         places: &mut Vec<Vec3<f64>>,
     ) {
@@ -171,7 +201,7 @@ impl Clusters {
         let atoms = &self.atoms[group.places.clone()];
         for (&i, &parent) in atoms.iter().zip(&self.parents[group.places.clone()]) {
             let next = match places.get(parent as usize) {
-                Some(&near) => near + cell.minimum_image(position(i) - position(atoms[parent as usize])),
+                Some(&near) => near + nearest.of(position(i) - position(atoms[parent as usize])),
                 None => Vec3::zero(),
             };
             places.push(next);
@@ -269,7 +299,7 @@ impl Clusters {
             if bonds.len() < group.places.len() || bonds.len() > MOST_CHECKED {
                 return false;
             }
-            self.whole(group, cell, |i| positions[i as usize], &mut places);
+            self.whole(group, Nearest::new(cell), |i| positions[i as usize], &mut places);
             !is_independent(bonds, self.inverse_masses(group), &places)
         })
     }

@@ -5,6 +5,6 @@ mod clusters;
 mod settle;
 mod shake;
 
-pub use clusters::{Clusters, Group, Scratch};
+pub use clusters::{Clusters, Group, Nearest, Scratch};
 pub use settle::Triangle;
 pub use shake::{FixedBond, Unsolved, rattle, shake};
