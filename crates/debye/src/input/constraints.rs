@@ -18,8 +18,8 @@ pub(super) const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
 
 /// The least accuracy that may be asked for; beyond it a bond is not fixed any more.
 const LARGEST_TOLERANCE: f64 = 1e-3;
-/// Rounding allows no better.
-const SMALLEST_TOLERANCE: f64 = 1e-14;
+/// Rounding allows no better in clusters of some size.
+const SMALLEST_TOLERANCE: f64 = 1e-13;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {

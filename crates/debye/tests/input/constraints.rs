@@ -292,7 +292,7 @@ fn mistakes_in_bonds() {
         ("tolerance = 1e-9", ["missing key `bonds`", "pairs ="]),
         (
             "bonds = { stiff = 0.97 }\ntolerance = 1",
-            ["`constraints[0].tolerance` is 1", "from 1e-14 to 1e-3"],
+            ["`constraints[0].tolerance` is 1", "from 1e-13 to 1e-3"],
         ),
         (
             "pairs = [[1, 2]]",
