@@ -100,6 +100,23 @@ pub enum EngineError {
         /// The particle, counted from 0.
         particle: u32,
     },
+    /// A fixed distance that could not be held.
+    #[error(
+        "the constraint between particles {} and {} cannot be held in step {step}: they should be {wanted:.6} apart, and are \
+         {found:.6}. Try a shorter time step, or minimise the energy first",
+        particles[0] + 1,
+        particles[1] + 1
+    )]
+    Constraint {
+        /// The step.
+        step: u64,
+        /// The particles, counted from 0.
+        particles: [u32; 2],
+        /// The length wanted.
+        wanted: f64,
+        /// The length found.
+        found: f64,
+    },
     /// A simulation that does not fit into the memory of its device.
     #[error("{0}")]
     DeviceMemory(Box<super::Shortage>),

@@ -1,6 +1,7 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
 mod build;
+pub mod constraints;
 pub mod electrostatics;
 pub mod ewald;
 pub mod geometry;

@@ -1,5 +1,7 @@
 //! `[[forces]]` of bonds, angles and dihedrals.
 
+use std::collections::HashSet;
+
 use super::error::InputError;
 use super::forces::Terms;
 use super::reader::{Item, Section};
@@ -113,16 +115,18 @@ impl<'a> Terms<'_, 'a> {
     /// Refuses bonds, angles or dihedrals no term acts on.
     pub(super) fn all_covered(&self, list: &Item, field: &ForceField) -> Result<()> {
         let t = &self.system.topology;
+        let pairs = self.system.constraints.pairs();
+        let held: HashSet<[u32; 2]> = pairs.map(|([i, j], _)| [i.min(j), i.max(j)]).collect();
         let bare = [
-            ("bonds", bare(&t.bond_kinds, &t.bonds, &field.bonds)),
-            ("angles", bare(&t.angle_kinds, &t.angles, &field.angles)),
+            ("bonds", bare(&t.bond_kinds, &t.bonds, &field.bonds, &held)),
+            ("angles", bare(&t.angle_kinds, &t.angles, &field.angles, &held)),
             (
                 "dihedrals",
-                bare(&t.dihedral_kinds, &t.dihedrals, &field.dihedrals),
+                bare(&t.dihedral_kinds, &t.dihedrals, &field.dihedrals, &held),
             ),
             (
                 "impropers",
-                bare(&t.improper_kinds, &t.impropers, &field.impropers),
+                bare(&t.improper_kinds, &t.impropers, &field.impropers, &held),
             ),
         ];
         for (what, found) in bare {
@@ -174,14 +178,20 @@ impl<'a> Terms<'_, 'a> {
     }
 }
 
-/// The first kind that has links and no term, and how many.
+/// The first kind that has links and no term, and how many. Links that constraints keep as they are need none.
 fn bare<const N: usize, F: ?Sized>(
     kinds: &[String],
     links: &[Link<N>],
     terms: &[BondedTerm<F>],
+    held: &HashSet<[u32; 2]>,
 ) -> Option<(String, usize)> {
     let mut counts = vec![0; kinds.len()];
-    for link in links {
+    let moves = |link: &&Link<N>| {
+        let mut atoms = link.atoms;
+        atoms.sort_unstable();
+        (0..N).any(|j| (0..j).any(|i| !held.contains(&[atoms[i], atoms[j]])))
+    };
+    for link in links.iter().filter(moves) {
         counts[link.kind as usize] += 1;
     }
     let place = (0..kinds.len()).find(|&k| counts[k] > 0 && !covers(terms, k))?;

@@ -33,6 +33,7 @@
 mod bonded;
 mod build;
 mod check;
+mod constraints;
 mod dynamics;
 mod electrostatics;
 mod error;
@@ -76,6 +77,7 @@ const ROOT_KEYS: &[&str] = &[
     "forces",
     "topology",
     "exclusions",
+    "constraints",
     "integrator",
     "thermostat",
     "barostat",

@@ -8,7 +8,9 @@ use super::error::InputError;
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
 use crate::expr::Vec3;
-use crate::system::{Cell, Dimension, Exclusions, Link, Particles, Species, System, Topology, Units};
+use crate::system::{
+    Cell, Constraints, Dimension, Exclusions, Link, Particles, Species, System, Topology, Units,
+};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -69,6 +71,7 @@ pub(super) fn read<'a>(
         particles,
         topology,
         exclusions: Exclusions::default(),
+        constraints: Constraints::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use super::{InputOptions, build, structure, topology};
+use super::{InputOptions, build, constraints, structure, topology};
 use crate::system::{Cell, CellError, Dimension, Particles, System, Units, build::replicate};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -85,6 +85,7 @@ impl<'a> Setting<'_, 'a> {
                 .expected("at least one"));
         }
         topology::read(root, &mut system)?;
+        constraints::read(self, root, &mut system)?;
         if let Some(item) = section.get("copies") {
             system = self.copies(item, system)?;
         }

@@ -1,6 +1,6 @@
 //! The guide names every key.
 
-use super::{bonded, build, dynamics, forces, liquids, output, species, system, topology};
+use super::{bonded, build, constraints, dynamics, forces, liquids, output, species, system, topology};
 
 #[test]
 fn every_key_is_documented() {
@@ -22,6 +22,8 @@ fn every_key_is_documented() {
         topology::TOPOLOGY_KEYS,
         topology::EXCLUSIONS_KEYS,
         topology::SCALE_KEYS,
+        constraints::WATER_KEYS,
+        constraints::BONDS_KEYS,
         dynamics::INTEGRATOR_KEYS,
         dynamics::THERMOSTAT_KEYS,
         dynamics::BAROSTAT_KEYS,

@@ -94,7 +94,11 @@ fn particle(item: &Item, particles: usize) -> Result<u32> {
     Ok((number - 1) as u32)
 }
 
-fn distinct<const N: usize>(items: [&Item; N], particles: usize, whole: &Item) -> Result<[u32; N]> {
+pub(super) fn distinct<const N: usize>(
+    items: [&Item; N],
+    particles: usize,
+    whole: &Item,
+) -> Result<[u32; N]> {
     let mut atoms = [0; N];
     for k in 0..N {
         atoms[k] = particle(items[k], particles)?;
@@ -135,8 +139,8 @@ fn add<const N: usize>(
     Ok(())
 }
 
-/// Molecules that are now bonded to one another become one.
-fn join_molecules(system: &mut System) {
+/// Molecules that are now bonded to one another, or joined by constraints, become one.
+pub(super) fn join_molecules(system: &mut System) {
     let n = system.particles.len();
     let molecules = &system.particles.molecules;
     let mut first = std::collections::HashMap::new();
@@ -144,5 +148,9 @@ fn join_molecules(system: &mut System) {
         .map(|i| [*first.entry(molecules[i]).or_insert(i), i])
         .collect();
     let bonds = system.topology.bonds.iter().map(|b| b.atoms.map(|i| i as usize));
-    system.particles.molecules = connected(n, within.into_iter().chain(bonds));
+    let held = system
+        .constraints
+        .pairs()
+        .map(|(atoms, _)| atoms.map(|i| i as usize));
+    system.particles.molecules = connected(n, within.into_iter().chain(bonds).chain(held));
 }

@@ -30,7 +30,10 @@ impl Bath {
         let bath = |(number, t): (usize, &Thermostat)| {
             let belongs = |s: u32| t.species.is_empty() || t.species.contains(&s);
             let count = p.species.iter().filter(|&&s| belongs(s)).count() as f64;
-            let share = freedom * count / p.len() as f64;
+            let held = system
+                .constraints
+                .taken_from(&p.masses, |i| belongs(p.species[i as usize]));
+            let share = freedom * count / p.len() as f64 - held;
             Self::new(
                 t,
                 number as u32,

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use bath::Bath;
 
+use crate::system::System;
+
 /// Everything that turns forces into motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dynamics {
@@ -35,6 +37,11 @@ impl Dynamics {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// The degrees of freedom of a system: those of its particles less its constraints.
+    pub fn freedom_of(&self, system: &System) -> f64 {
+        self.degrees_of_freedom(system.particles.len()) - system.constraints.len() as f64
     }
 
     /// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.

@@ -382,6 +382,11 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
     masses.f64s(&system.particles.masses);
     masses.f64s(&system.particles.charges);
     masses.u32s(&system.particles.species);
+    // Only where there are any: checkpoints from before there were constraints still fit.
+    let constraints = match &system.constraints {
+        none if none.is_empty() => String::new(),
+        some => format!(" {some:?}"),
+    };
     let parts: [(&str, String); 7] = [
         ("the number of particles", system.particles.len().to_string()),
         (
@@ -399,7 +404,7 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
         ),
         (
             "topology or exclusions",
-            format!("{:?} {:?}", system.topology, system.exclusions),
+            format!("{:?} {:?}{}", system.topology, system.exclusions, constraints),
         ),
         (
             "[[forces]]",

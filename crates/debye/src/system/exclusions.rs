@@ -242,6 +242,23 @@ impl Exclusions {
         Ok(made)
     }
 
+    /// Leaves out these pairs too, of so many particles; scaled pairs among them are no longer added back.
+    pub fn leave_out(
+        &mut self,
+        particles: usize,
+        pairs: impl Iterator<Item = [u32; 2]> + Clone,
+    ) -> Result<(), ExclusionError> {
+        let known: Vec<[u32; 2]> = self.pairs().collect();
+        let all = Graph::from_edges(particles, "excluded pair", known.into_iter().chain(pairs.clone()))?;
+        let gone: std::collections::HashSet<[u32; 2]> = pairs.map(|[i, j]| [i.min(j), i.max(j)]).collect();
+        self.scaled.retain(|scaled| !gone.contains(&scaled.atoms));
+        (self.start, self.partners) = (all.start, all.partners);
+        if self.partners.is_empty() {
+            self.start.clear();
+        }
+        Ok(())
+    }
+
     /// Sorted partners of particle i.
     pub fn of(&self, i: u32) -> &[u32] {
         match (self.start.get(i as usize), self.start.get(i as usize + 1)) {
@@ -376,6 +393,25 @@ mod tests {
         let none = Exclusions::from_bonds(&bonded(&[]), 9, &ExclusionRule::through(3)).unwrap();
         assert_eq!(none, Exclusions::default());
         assert!(!none.contains(0, 1) && none.is_empty());
+    }
+
+    #[test]
+    fn more_pairs_to_leave_out() {
+        let chain = bonded(&[[0, 1], [1, 2], [2, 3]]);
+        let rule = ExclusionRule::through(2).one_four(0.5, 0.8);
+        let mut made = Exclusions::from_bonds(&chain, 6, &rule).unwrap();
+        assert_eq!(made.scaled.len(), 1);
+        let before: Vec<_> = made.pairs().collect();
+        made.leave_out(6, [[5, 4], [3, 0], [0, 1]].into_iter()).unwrap();
+        let mut want = before;
+        want.push([4, 5]);
+        assert_eq!(made.pairs().collect::<Vec<_>>(), want);
+        // It was scaled; now it is gone.
+        assert_eq!(made.scaled, []);
+        assert!(made.leave_out(6, [[0, 6]].into_iter()).is_err());
+        let mut none = Exclusions::default();
+        none.leave_out(3, std::iter::empty()).unwrap();
+        assert_eq!(none, Exclusions::default());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod build;
 mod cell;
+pub mod constraints;
 mod exclusions;
 pub mod models;
 mod particles;
@@ -10,6 +11,7 @@ mod units;
 pub mod velocities;
 
 pub use cell::{Cell, CellError};
+pub use constraints::{ConstraintError, Constraints, FixedDistance, RigidWater};
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
 pub use particles::Particles;
 pub use topology::{Link, Topology};
@@ -42,4 +44,6 @@ pub struct System {
     pub topology: Topology,
     /// Pairs left out of the pair terms.
     pub exclusions: Exclusions,
+    /// Distances that do not change.
+    pub constraints: Constraints,
 }

@@ -21,6 +21,9 @@ pub enum VelocityError {
     /// A temperature that is none.
     #[error("temperature is {0}; expected zero or a positive number")]
     Temperature(f64),
+    /// Constraints that leave no velocities to draw.
+    #[error(transparent)]
+    Constraint(#[from] super::ConstraintError),
     /// Nobody to move.
     #[error("there are no particles to give velocities to")]
     Empty,
@@ -28,6 +31,9 @@ pub enum VelocityError {
 
 /// Gives all particles velocities of the Maxwell–Boltzmann distribution, removes the total momentum and
 /// scales to exactly this temperature for [`degrees_of_freedom`]. A lone particle keeps its momentum.
+///
+/// Fixed distances stay as they are: what would change them is taken from the velocities before these are scaled, and each
+/// takes one degree of freedom.
 ///
 /// The normals are those of step 0 of [`stream::VELOCITIES`] of the seed: a particle's velocity before
 /// removal and scaling depends on its index, its mass and the seed only.
@@ -56,7 +62,9 @@ pub fn thermalise(system: &mut System, temperature: f64, seed: u64) -> Result<()
     if n > 1 {
         remove_momentum(system)?;
     }
-    let factor = (temperature / self::temperature(system, degrees_of_freedom(n))).sqrt();
+    system.hold_velocities()?;
+    let freedom = degrees_of_freedom(n) - system.constraints.len() as f64;
+    let factor = (temperature / self::temperature(system, freedom)).sqrt();
     for v in &mut system.particles.velocities {
         *v = *v * factor;
     }

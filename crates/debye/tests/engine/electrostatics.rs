@@ -318,7 +318,12 @@ fn nist_water_in_triclinic_cells() {
             ];
             for (part, want) in parts.into_iter().zip(want) {
                 let rounding = if part == "tail" { 1e-6 } else { 0.0 };
-                close(term(&e, part), want, allowed + rounding, &format!("{name}: {part}"));
+                close(
+                    term(&e, part),
+                    want,
+                    allowed + rounding,
+                    &format!("{name}: {part}"),
+                );
             }
         }
     }
@@ -542,7 +547,12 @@ fn sodium_chloride_of_the_paper() {
                 let tolerance = Tolerance::of(settings.precision).energy;
                 let what = format!("{n}, {}", settings.precision.name());
                 let madelung = -103.256_72 * salt.particles.len() as f64;
-                close(coulomb(&e), if as_logged { charges } else { madelung }, 1e-5, &what);
+                close(
+                    coulomb(&e),
+                    if as_logged { charges } else { madelung },
+                    1e-5,
+                    &what,
+                );
                 close(
                     term(&e, "lennard-jones"),
                     dispersion,

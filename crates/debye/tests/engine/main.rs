@@ -8,6 +8,7 @@
 mod barostats;
 mod bonded;
 mod comparison;
+mod constraints;
 mod continuation;
 mod electrostatics;
 mod explosions;

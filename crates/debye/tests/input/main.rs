@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bad;
+mod constraints;
 mod files;
 mod fuzz;
 mod good;

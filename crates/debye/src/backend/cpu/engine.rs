@@ -5,6 +5,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::bonded::{BondedForces, Slots};
+use super::constraints::Constrained;
 use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
 use super::long_range::LongRange;
@@ -36,6 +37,7 @@ pub struct CpuEngine {
     pub(super) pairs: Box<dyn Interactions>,
     pub(super) bonded: BondedForces,
     pub(super) long_range: Option<LongRange>,
+    pub(super) constrained: Constrained,
     pub(super) tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
@@ -57,6 +59,9 @@ impl CpuEngine {
         settings: &Settings,
     ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(system, field, dynamics, settings)?;
+        engine.before_drift();
+        engine.hold_positions(0.0)?;
+        engine.hold_velocities()?;
         engine.state.wrap();
         engine.rebuild()?;
         engine.evaluate(true)?;
@@ -102,8 +107,9 @@ impl CpuEngine {
         };
         let cutoff = field.cutoff();
         let bonded = BondedForces::new(system, field);
-        let degrees_of_freedom = dynamics.degrees_of_freedom(system.particles.len());
         let long_range = LongRange::new(field, &system.particles.charges, settings.precision);
+        let constrained = Constrained::new(system)?;
+        let degrees_of_freedom = dynamics.freedom_of(system);
         let names = field
             .pairs
             .iter()
@@ -156,6 +162,7 @@ impl CpuEngine {
             pairs,
             bonded,
             long_range,
+            constrained,
             names,
             degrees_of_freedom,
             set,
@@ -173,38 +180,53 @@ impl CpuEngine {
     fn step(&mut self, observe: bool) -> Result<(), EngineError> {
         let (dt, rounding) = (self.dynamics.timestep, self.rounding);
         let began = Instant::now();
+        let inner = if self.barostat_is_due() {
+            self.inner_virial()?
+        } else {
+            [0.0; 6]
+        };
+        self.before_drift();
         match self.dynamics.scheme {
             Scheme::VelocityVerlet => {
-                self.nose_hoover_half();
+                self.nose_hoover_half()?;
                 if self.is_langevin() {
                     motion::kick_and_drift(&mut self.state, 0.5 * dt, 0.5 * dt, rounding);
+                    self.hold_positions(0.5 * dt)?;
+                    self.hold_velocities()?;
                     self.langevin();
+                    self.hold_velocities()?;
+                    self.before_drift();
                     motion::drift(&mut self.state, 0.5 * dt, rounding);
+                    self.hold_positions(0.5 * dt)?;
                 } else {
                     motion::kick_and_drift(&mut self.state, 0.5 * dt, dt, rounding);
+                    self.hold_positions(dt)?;
                 }
+            }
+            Scheme::Leapfrog if self.is_constrained() => {
+                // The thermostat must see velocities without what the constraints are about to take.
+                motion::kick(&mut self.state, dt, rounding);
+                motion::drift(&mut self.state, dt, rounding);
+                self.hold_positions(dt)?;
+                self.rescale()?;
             }
             Scheme::Leapfrog => {
                 motion::kick(&mut self.state, dt, rounding);
-                self.rescale();
+                self.rescale()?;
                 motion::drift(&mut self.state, dt, rounding);
             }
         }
-        self.barostat()?;
+        self.barostat(inner)?;
         self.state.step += 1;
         self.stages.add("integrate", began);
         self.refresh()?;
-        let next_scales = self
-            .dynamics
-            .barostat
-            .as_ref()
-            .is_some_and(|b| self.state.step.is_multiple_of(b.every));
-        self.evaluate(observe || next_scales)?;
+        self.evaluate(observe || self.barostat_is_due())?;
         let began = Instant::now();
         if self.dynamics.scheme == Scheme::VelocityVerlet {
             motion::kick(&mut self.state, 0.5 * dt, rounding);
-            self.rescale();
-            self.nose_hoover_half();
+            self.hold_velocities()?;
+            self.rescale()?;
+            self.nose_hoover_half()?;
         }
         let every = self.dynamics.remove_momentum_every;
         if every > 0 && self.state.step.is_multiple_of(every) {
@@ -237,27 +259,27 @@ impl CpuEngine {
     }
 
     /// Weak coupling and stochastic rescaling, at the end of a step.
-    fn rescale(&mut self) {
+    fn rescale(&mut self) -> Result<(), EngineError> {
         let (dt, step, philox) = (self.dynamics.timestep, self.state.step, self.philox);
         self.scale_groups(|bath, state| match bath.thermostat.kind {
             ThermostatKind::Bussi | ThermostatKind::Berendsen => {
                 Some(bath.rescale(motion::kinetic_energy_of(state, &bath.marked), dt, step, philox))
             }
             _ => None,
-        });
+        })
     }
 
-    fn nose_hoover_half(&mut self) {
+    fn nose_hoover_half(&mut self) -> Result<(), EngineError> {
         let dt = self.dynamics.timestep;
         self.scale_groups(|bath, state| match bath.thermostat.kind {
             ThermostatKind::NoseHoover { .. } => {
                 Some(bath.nose_hoover_half(motion::kinetic_energy_of(state, &bath.marked), dt))
             }
             _ => None,
-        });
+        })
     }
 
-    fn scale_groups(&mut self, factor: impl Fn(&mut Bath, &State) -> Option<f64>) {
+    fn scale_groups(&mut self, factor: impl Fn(&mut Bath, &State) -> Option<f64>) -> Result<(), EngineError> {
         let mut factors: Option<Vec<f64>> = None;
         for bath in &mut self.baths {
             if let Some(f) = factor(bath, &self.state) {
@@ -269,20 +291,35 @@ impl CpuEngine {
         }
         if let Some(factors) = factors {
             motion::scale(&mut self.state, &factors, self.rounding);
+            // Groups of different temperature may share a molecule.
+            if factors.iter().any(|f| *f != factors[0]) {
+                self.hold_velocities()?;
+            }
         }
+        Ok(())
     }
 
-    /// Scales the cell between drift and forces, so that the forces belong to the scaled positions.
-    fn barostat(&mut self) -> Result<(), EngineError> {
+    /// Whether the step that begins now changes the cell.
+    fn barostat_is_due(&self) -> bool {
+        let barostat = self.dynamics.barostat.as_ref();
+        barostat.is_some_and(|b| self.state.step.is_multiple_of(b.every))
+    }
+
+    /// Scales the cell between drift and forces, so that the forces belong to the scaled positions. What constraints hold
+    /// together is moved as a whole, and so the pressure that counts is that of the centres: without `inner`, the virial
+    /// within such groups.
+    fn barostat(&mut self, inner: [f64; 6]) -> Result<(), EngineError> {
+        if !self.barostat_is_due() {
+            return Ok(());
+        }
         let Some(barostat) = &self.dynamics.barostat else {
             return Ok(());
         };
-        if !self.state.step.is_multiple_of(barostat.every) {
-            return Ok(());
-        }
         // Virial of the step's start, kinetic energy of its middle.
-        let [x, y, z, ..] =
-            self.pressure_tensor(&motion::kinetic_tensor(&self.state, &self.state.velocities));
+        let mut kinetic = motion::kinetic_tensor(&self.state, &self.state.velocities);
+        let within = self.inner_kinetic()?;
+        (0..6).for_each(|k| kinetic[k] -= within[k] + inner[k]);
+        let [x, y, z, ..] = self.pressure_tensor(&kinetic);
         let dt = self.dynamics.timestep * barostat.every as f64;
         let (kb, volume) = (self.units.boltzmann(), self.state.cell.volume());
         let factors = barostat.factors([x, y, z], volume, kb, dt, self.state.step, self.philox);
@@ -295,18 +332,23 @@ impl CpuEngine {
         }
         let back = factors.map(|f| 1.0 / f);
         let rescales = barostat.kind == crate::integrate::BarostatKind::CellRescale;
+        self.scale_constrained(factors, if rescales { back } else { Vec3::splat(1.0) })?;
         self.state.cell = self.state.cell.scaled(factors);
         self.verlet.scale = self.verlet.scale.scale(factors);
+        let constrained = &self.constrained;
         let State {
             positions,
             velocities,
+            ids,
             ..
         } = &mut self.state;
         positions
             .par_iter_mut()
             .zip(velocities)
+            .zip(&*ids)
             .with_min_len(BLOCK)
-            .for_each(|(r, v)| {
+            .filter(|(_, id)| constrained.is_free(**id))
+            .for_each(|((r, v), _)| {
                 *r = r.scale(factors);
                 if rescales {
                     *v = v.scale(back);

@@ -124,6 +124,7 @@ impl CpuEngine {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
+        self.hold_forces()?;
         let first = self.dynamics.timestep;
         let (mut descent, mut steps) = (Descent::new(first), 0);
         let mut largest = self.largest_force();
@@ -139,9 +140,13 @@ impl CpuEngine {
                 .zip(&state.forces)
                 .with_min_len(BLOCK)
                 .for_each(|(v, &f)| *v = *v * keep + f * mix);
+            self.before_drift();
             self.move_downhill(descent.dt, fire.max_displacement);
+            self.hold_positions(descent.dt)?;
             self.refresh()?;
+            self.hold_velocities()?;
             self.evaluate(false)?;
+            self.hold_forces()?;
             largest = self.largest_force();
             steps += 1;
         }
@@ -150,6 +155,7 @@ impl CpuEngine {
         for (k, &id) in ids.iter().enumerate() {
             self.state.velocities[self.state.slot_of[id as usize] as usize] = velocities[k];
         }
+        self.turn_velocities()?;
         if self.dynamics.scheme == Scheme::Leapfrog {
             // Half a step behind again, by the forces of the minimum and not of the start.
             motion::kick(&mut self.state, -0.5 * first, Rounding::Double);
@@ -161,6 +167,22 @@ impl CpuEngine {
             largest_force: largest,
             converged: largest <= fire.force_tolerance,
         })
+    }
+
+    /// The velocities of the start for molecules that have turned since, as hot as they were.
+    fn turn_velocities(&mut self) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let every = vec![true; 1 + self.state.species.iter().fold(0, |most, &s| most.max(s)) as usize];
+        let before = motion::kinetic_energy_of(&self.state, &every);
+        self.hold_velocities()?;
+        let after = motion::kinetic_energy_of(&self.state, &every);
+        if after > 0.0 {
+            let factor = (before / after).sqrt();
+            motion::scale(&mut self.state, &vec![factor; every.len()], self.rounding);
+        }
+        Ok(())
     }
 
     fn largest_force(&self) -> f64 {

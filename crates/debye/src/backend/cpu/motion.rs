@@ -17,7 +17,7 @@ pub enum Rounding {
 
 impl Rounding {
     #[inline(always)]
-    fn apply(self, v: Vec3<f64>) -> Vec3<f64> {
+    pub(super) fn apply(self, v: Vec3<f64>) -> Vec3<f64> {
         match self {
             Self::Double => v,
             Self::Single => v.map(|x| f64::from(x as f32)),

@@ -17,7 +17,9 @@ impl CpuEngine {
         if self.sums_step != Some(self.state.step) {
             self.evaluate(true)?;
         }
-        let kinetic = motion::kinetic_tensor(&self.state, &self.velocities_now());
+        let velocities = self.velocities_now();
+        let kinetic = motion::kinetic_tensor(&self.state, &velocities);
+        let constraints = self.constraint_virial(&velocities)?;
         let mut terms: Vec<(String, f64)> = self
             .names
             .iter()
@@ -39,7 +41,7 @@ impl CpuEngine {
             bath: kept.then(|| self.baths.iter().map(Bath::energy).sum()),
             temperature: 2.0 * energy / (freedom * self.units.boltzmann()),
             degrees_of_freedom: freedom,
-            pressure_tensor: self.pressure_tensor(&kinetic),
+            pressure_tensor: self.pressure_tensor(&std::array::from_fn(|k| kinetic[k] + constraints[k])),
             cell: self.state.cell,
         })
     }
@@ -74,6 +76,7 @@ impl CpuEngine {
                 .for_each(|((v, &f), &m)| {
                     *v += f * (half / m);
                 });
+            velocities = self.held(velocities);
         }
         velocities
     }
@@ -137,6 +140,7 @@ impl CpuEngine {
                 .long_range
                 .as_ref()
                 .map_or(0, super::long_range::LongRange::bytes)
+            + self.constrained.bytes()
     }
 }
 

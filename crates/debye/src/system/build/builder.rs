@@ -2,7 +2,7 @@
 
 use super::lattice::Lattice;
 use super::{BuildError, positive};
-use crate::system::{Cell, Exclusions, Particles, Species, System, Topology, Units, velocities};
+use crate::system::{Cell, Constraints, Exclusions, Particles, Species, System, Topology, Units, velocities};
 
 /// A system in the making: of what it is made, and its shape.
 #[derive(Clone, Debug)]
@@ -198,6 +198,7 @@ impl Setting {
             particles: Particles::default(),
             topology: Topology::default(),
             exclusions: Exclusions::default(),
+            constraints: Constraints::default(),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{BuildError, count, reserve};
 use crate::system::exclusions::Graph;
-use crate::system::{Cell, Exclusions, Link, ScaledPair, System, Topology};
+use crate::system::{Cell, Constraints, Exclusions, FixedDistance, Link, ScaledPair, System, Topology};
 
 /// The system repeated along a, b and c this many times, with its bonds, exclusions and velocities.
 ///
@@ -74,6 +74,7 @@ pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildErr
         ..system.topology.clone()
     };
     made.exclusions = exclusions(&system.exclusions, &whole, &frame);
+    made.constraints = constraints(&system.constraints, &whole, &frame);
     Ok(made)
 }
 
@@ -205,6 +206,26 @@ fn links<const N: usize>(links: &[Link<N>], whole: &Whole, frame: &Copies) -> Ve
             })
         })
         .collect()
+}
+
+fn constraints(source: &Constraints, whole: &Whole, frame: &Copies) -> Constraints {
+    let mut made = source.clone();
+    for water in &mut made.waters {
+        let molecules = water.molecules.iter().map(|&atoms| Link { kind: 0, atoms });
+        let molecules: Vec<Link<3>> = molecules.collect();
+        water.molecules = links(&molecules, whole, frame)
+            .into_iter()
+            .map(|l| l.atoms)
+            .collect();
+    }
+    let numbered = (0u32..).zip(&source.distances);
+    let pairs: Vec<Link<2>> = numbered.map(|(kind, d)| Link { kind, atoms: d.atoms }).collect();
+    let fixed = |link: Link<2>| FixedDistance {
+        atoms: link.atoms,
+        length: source.distances[link.kind as usize].length,
+    };
+    made.distances = links(&pairs, whole, frame).into_iter().map(fixed).collect();
+    made
 }
 
 fn exclusions(source: &Exclusions, whole: &Whole, frame: &Copies) -> Exclusions {

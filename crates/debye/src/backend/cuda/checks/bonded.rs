@@ -37,6 +37,7 @@ impl<'a> Bag<'a> {
             particles: Particles::default(),
             topology: crate::system::Topology::default(),
             exclusions: crate::system::Exclusions::default(),
+            constraints: crate::system::Constraints::default(),
         };
         Ok(Self { random, system })
     }

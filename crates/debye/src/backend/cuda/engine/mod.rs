@@ -546,6 +546,10 @@ fn refuse(
     no(field.electrostatics.is_some(), "long-range electrostatics")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     no(
+        !system.constraints.is_empty(),
+        "constraints (rigid molecules and fixed distances)",
+    )?;
+    no(
         settings.drift_tolerance.is_some(),
         "lists that may miss pairs (`drift_tolerance`)",
     )

@@ -1,0 +1,473 @@
+//! Constraints at work: positions after a drift, velocities after a kick, and what they add to the pressure.
+//!
+//! Every group of constrained particles writes changes to places of its own; then each particle adds the one that is its.
+//! So threads never meet, and nothing depends on their number.
+
+use rayon::prelude::*;
+
+use super::engine::CpuEngine;
+use super::motion::Rounding;
+use super::state::{BLOCK, State};
+use crate::backend::EngineError;
+use crate::expr::Vec3;
+use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Unsolved};
+use crate::system::System;
+
+/// Groups per block: the unit of parallel work and of ordered sums.
+const GROUPS: usize = 256;
+
+/// A particle that no constraint holds.
+const FREE: u32 = u32::MAX;
+
+/// The constraints of an engine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Constrained {
+    clusters: Clusters,
+    /// The place of each particle by its number, or [`FREE`].
+    place_of: Vec<u32>,
+    /// A change for every place.
+    changes: Vec<Vec3<f64>>,
+    /// Positions before the drift, by slot.
+    before: Vec<Vec3<f64>>,
+}
+
+/// xx yy zz xy xz yz of a ⊗ b, made symmetric.
+fn outer(a: Vec3<f64>, b: Vec3<f64>) -> [f64; 6] {
+    let both = |p: f64, q: f64| 0.5 * (p + q);
+    [
+        a.x * b.x,
+        a.y * b.y,
+        a.z * b.z,
+        both(a.x * b.y, a.y * b.x),
+        both(a.x * b.z, a.z * b.x),
+        both(a.y * b.z, a.z * b.y),
+    ]
+}
+
+fn add(total: &mut [f64; 6], part: [f64; 6]) {
+    total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+}
+
+impl Constrained {
+    pub(super) fn new(system: &System) -> Result<Self, EngineError> {
+        if system.constraints.is_empty() {
+            return Ok(Self::default());
+        }
+        let clusters = system
+            .clusters()
+            .map_err(|e| EngineError::Unsupported(e.to_string()))?;
+        let mut place_of = vec![FREE; system.particles.len()];
+        for (place, &atom) in (0..).zip(&clusters.atoms) {
+            place_of[atom as usize] = place;
+        }
+        Ok(Self {
+            clusters,
+            place_of,
+            ..Self::default()
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.clusters.is_empty()
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.place_of.capacity() * 4
+            + (self.changes.capacity() + self.before.capacity()) * 24
+            + self.clusters.atoms.capacity() * 16
+    }
+
+    /// Remembers where the particles are before they move.
+    fn remember(&mut self, positions: &[Vec3<f64>]) {
+        self.before.resize(positions.len(), Vec3::zero());
+        self.before
+            .par_iter_mut()
+            .zip(positions)
+            .with_min_len(BLOCK)
+            .for_each(|(to, &r)| *to = r);
+    }
+
+    /// Works on every group in parallel; `work` writes the changes of its particles. The first failure in the order of
+    /// the groups counts.
+    fn change(
+        &self,
+        changes: &mut [Vec3<f64>],
+        step: u64,
+        work: impl Fn(&Clusters, &Group, &mut Scratch, &mut [Vec3<f64>]) -> Result<(), Unsolved> + Sync,
+    ) -> Result<(), EngineError> {
+        let clusters = &self.clusters;
+        let mut rest = changes;
+        let mut blocks = Vec::with_capacity(clusters.groups.len().div_ceil(GROUPS));
+        for groups in clusters.groups.chunks(GROUPS) {
+            let places: usize = groups.iter().map(|g| g.places.len()).sum();
+            let (own, others) = rest.split_at_mut(places);
+            blocks.push((groups, own));
+            rest = others;
+        }
+        let done: Vec<Result<(), EngineError>> = blocks
+            .into_par_iter()
+            .map_init(Scratch::default, |scratch, (groups, mut changes)| {
+                for group in groups {
+                    let (own, others) = changes.split_at_mut(group.places.len());
+                    work(clusters, group, scratch, own).map_err(|u| failed(clusters, group, u, step))?;
+                    changes = others;
+                }
+                Ok(())
+            })
+            .collect();
+        done.into_iter().collect()
+    }
+
+    /// Adds up something of every group, in one order.
+    fn sum(
+        &self,
+        step: u64,
+        work: impl Fn(&Clusters, &Group, &mut Scratch) -> Result<[f64; 6], Unsolved> + Sync,
+    ) -> Result<[f64; 6], EngineError> {
+        let clusters = &self.clusters;
+        let sums: Vec<Result<[f64; 6], EngineError>> = clusters
+            .groups
+            .par_chunks(GROUPS)
+            .map_init(Scratch::default, |scratch, groups| {
+                let mut total = [0.0; 6];
+                for group in groups {
+                    let part = work(clusters, group, scratch);
+                    add(&mut total, part.map_err(|u| failed(clusters, group, u, step))?);
+                }
+                Ok(total)
+            })
+            .collect();
+        let mut total = [0.0; 6];
+        for sum in sums {
+            add(&mut total, sum?);
+        }
+        Ok(total)
+    }
+
+    /// Room for the changes; not given back by who fails.
+    fn lend(&mut self) -> Vec<Vec3<f64>> {
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.resize(self.clusters.atoms.len(), Vec3::zero());
+        changes
+    }
+
+    /// Whether no constraint holds a particle.
+    pub(super) fn is_free(&self, id: u32) -> bool {
+        self.place_of.get(id as usize).is_none_or(|&place| place == FREE)
+    }
+
+    /// Changes something of every constrained particle.
+    fn apply(
+        &self,
+        changes: &[Vec3<f64>],
+        ids: &[u32],
+        values: &mut [Vec3<f64>],
+        factor: f64,
+        rounding: Rounding,
+    ) {
+        values
+            .par_iter_mut()
+            .zip(ids)
+            .with_min_len(BLOCK)
+            .for_each(|(value, &id)| {
+                let place = self.place_of[id as usize];
+                if place != FREE {
+                    *value = rounding.apply(*value + changes[place as usize] * factor);
+                }
+            });
+    }
+}
+
+fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> EngineError {
+    let (particles, wanted) = clusters.constraint(group, unsolved.bond);
+    EngineError::Constraint {
+        step,
+        particles,
+        wanted,
+        found: unsolved.found,
+    }
+}
+
+/// Where the particles of a group are, relative to the first.
+fn gather(
+    clusters: &Clusters,
+    group: &Group,
+    state: &State,
+    nearest: Nearest,
+    positions: &[Vec3<f64>],
+    to: &mut Vec<Vec3<f64>>,
+) {
+    let at = |i: u32| positions[state.slot_of[i as usize] as usize];
+    clusters.whole(group, nearest, at, to);
+}
+
+/// Slots of the particles of a group.
+fn slots<'a>(clusters: &'a Clusters, group: &Group, state: &'a State) -> impl Iterator<Item = usize> + 'a {
+    clusters.atoms[group.places.clone()]
+        .iter()
+        .map(|&i| state.slot_of[i as usize] as usize)
+}
+
+/// The mean of something of the particles of a group, by mass.
+fn centre(inverse_masses: &[f64], values: impl Iterator<Item = Vec3<f64>>) -> Vec3<f64> {
+    let (mut sum, mut mass) = (Vec3::zero(), 0.0);
+    for (w, value) in inverse_masses.iter().zip(values) {
+        sum += value * (1.0 / w);
+        mass += 1.0 / w;
+    }
+    sum * (1.0 / mass)
+}
+
+impl CpuEngine {
+    pub(super) fn is_constrained(&self) -> bool {
+        !self.constrained.is_empty()
+    }
+
+    /// To be called before positions change.
+    pub(super) fn before_drift(&mut self) {
+        if self.is_constrained() {
+            self.constrained.remember(&self.state.positions);
+        }
+    }
+
+    /// After a drift of `time`: brings distances back to their lengths along the bonds before it, and gives the velocities
+    /// their share. A `time` of zero leaves velocities alone.
+    pub(super) fn hold_positions(&mut self, time: f64) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let (state, held) = (&self.state, &self.constrained);
+        let before = &held.before;
+        let nearest = Nearest::new(&state.cell);
+        held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
+            let Scratch { old, new, .. } = scratch;
+            gather(clusters, group, state, nearest, before, old);
+            new.clear();
+            let mut first = None;
+            for (slot, &place) in slots(clusters, group, state).zip(&*old) {
+                let origin = *first.get_or_insert(before[slot]);
+                // What led to the image next to the others; then the way since.
+                let image = place - (before[slot] - origin);
+                new.push(state.positions[slot] - origin + image);
+            }
+            changes.copy_from_slice(new);
+            clusters.positions(group, scratch)?;
+            for (change, &held) in changes.iter_mut().zip(&scratch.new) {
+                *change = held - *change;
+            }
+            Ok(())
+        })?;
+        let (state, rounding) = (&mut self.state, self.rounding);
+        held.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
+        if time != 0.0 {
+            held.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
+        }
+        self.constrained.changes = changes;
+        Ok(())
+    }
+
+    /// Takes from the velocities what would change a fixed distance.
+    pub(super) fn hold_velocities(&mut self) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut velocities = std::mem::take(&mut self.state.velocities);
+        let mut changes = self.constrained.lend();
+        let done = self.hold_rates(&mut velocities, &mut changes, self.rounding);
+        self.state.velocities = velocities;
+        self.constrained.changes = changes;
+        done
+    }
+
+    /// The same for velocities or accelerations that are not those of the state.
+    fn hold_rates(
+        &self,
+        rates: &mut [Vec3<f64>],
+        changes: &mut [Vec3<f64>],
+        rounding: Rounding,
+    ) -> Result<(), EngineError> {
+        let (state, values) = (&self.state, &*rates);
+        let nearest = Nearest::new(&state.cell);
+        self.constrained
+            .change(changes, state.step, |clusters, group, scratch, changes| {
+                gather(
+                    clusters,
+                    group,
+                    state,
+                    nearest,
+                    &state.positions,
+                    &mut scratch.old,
+                );
+                scratch.new.clear();
+                scratch
+                    .new
+                    .extend(slots(clusters, group, state).map(|slot| values[slot]));
+                changes.copy_from_slice(&scratch.new);
+                clusters.rates(group, scratch, |_| 0.0)?;
+                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
+                    *change = held - *change;
+                }
+                Ok(())
+            })?;
+        self.constrained.apply(changes, &state.ids, rates, 1.0, rounding);
+        Ok(())
+    }
+
+    /// Velocities that are not those of the state, held as far as they can be: where they cannot, the next step says so.
+    pub(super) fn held(&self, mut velocities: Vec<Vec3<f64>>) -> Vec<Vec3<f64>> {
+        if !self.is_constrained() {
+            return velocities;
+        }
+        let before = velocities.clone();
+        let mut changes = vec![Vec3::zero(); self.constrained.clusters.atoms.len()];
+        match self.hold_rates(&mut velocities, &mut changes, Rounding::Double) {
+            Ok(()) => velocities,
+            Err(_) => before,
+        }
+    }
+
+    /// Leaves of the forces only what moves particles without changing a fixed distance. Zero at a minimum.
+    pub(super) fn hold_forces(&mut self) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let mut rates = std::mem::take(&mut self.state.forces);
+        let weigh = |rates: &mut [Vec3<f64>], masses: &[f64], power: i32| {
+            rates
+                .par_iter_mut()
+                .zip(masses)
+                .with_min_len(BLOCK)
+                .for_each(|(f, m)| *f = *f * m.powi(power));
+        };
+        weigh(&mut rates, &self.state.masses, -1);
+        let done = self.hold_rates(&mut rates, &mut changes, Rounding::Double);
+        weigh(&mut rates, &self.state.masses, 1);
+        self.state.forces = rates;
+        self.constrained.changes = changes;
+        done
+    }
+
+    /// Σ r⊗G of the forces of constraints G, which are those that keep distances from changing now: they follow from
+    /// positions, velocities and forces of this moment and not from the step that led here.
+    pub(super) fn constraint_virial(&self, velocities: &[Vec3<f64>]) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        self.constrained.sum(state.step, |clusters, group, scratch| {
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
+            scratch.new.clear();
+            scratch
+                .new
+                .extend(slots(clusters, group, state).map(|s| state.forces[s] * (1.0 / state.masses[s])));
+            // d²|r|²/dt² = 0: the pull along the bond makes up for the turning.
+            let turning = |k: usize| {
+                let ends = clusters.constraint(group, k).0;
+                let [i, j] = ends.map(|id| velocities[state.slot_of[id as usize] as usize]);
+                -(i - j).norm2()
+            };
+            let multipliers = clusters.rates(group, scratch, turning)?.to_vec();
+            let mut virial = [0.0; 6];
+            for (bond, pull) in clusters.bonds(group).iter().zip(multipliers) {
+                let [i, j] = bond.ends.map(|end| scratch.old[end as usize]);
+                add(&mut virial, outer(i - j, (i - j) * pull));
+            }
+            Ok(virial)
+        })
+    }
+
+    /// What forces within constrained groups add to the virial: Σ (r − R)⊗F, with R the group's centre of mass. Without it,
+    /// and without the kinetic energy within groups, the pressure is that of the centres.
+    pub(super) fn inner_virial(&self) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        self.constrained.sum(state.step, |clusters, group, scratch| {
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
+            let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
+            let mut virial = [0.0; 6];
+            for (slot, &r) in slots(clusters, group, state).zip(&scratch.old) {
+                add(&mut virial, outer(r - middle, state.forces[slot]));
+            }
+            Ok(virial)
+        })
+    }
+
+    /// The kinetic tensor of motion within constrained groups: Σ m u⊗u, with u relative to the centre of mass.
+    pub(super) fn inner_kinetic(&self) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        self.constrained.sum(state.step, |clusters, group, _| {
+            let masses = clusters.inverse_masses(group);
+            let common = centre(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
+            let mut kinetic = [0.0; 6];
+            for (slot, w) in slots(clusters, group, state).zip(masses) {
+                let u = state.velocities[slot] - common;
+                add(&mut kinetic, outer(u, u * (1.0 / w)));
+            }
+            Ok(kinetic)
+        })
+    }
+
+    /// Moves every constrained group as a whole where space is scaled, and its common velocity likewise: instead of scaling
+    /// its particles one by one. The cell is still that of before.
+    pub(super) fn scale_constrained(
+        &mut self,
+        factors: Vec3<f64>,
+        velocity_factors: Vec3<f64>,
+    ) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let held = &self.constrained;
+        let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
+            let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
+            let mut first = None;
+            for (k, slot) in slots(clusters, group, state).enumerate() {
+                let origin = *first.get_or_insert(state.positions[slot]);
+                // A particle stored an image away moves with that image of the centre.
+                let image = scratch.old[k] - (state.positions[slot] - origin);
+                changes[k] = (origin + middle - image).scale(less(factors));
+            }
+            Ok(())
+        })?;
+        let state = &mut self.state;
+        held.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
+        let state = &self.state;
+        held.change(&mut changes, state.step, |clusters, group, _, changes| {
+            let masses = clusters.inverse_masses(group);
+            let common = centre(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
+            changes.fill(common.scale(less(velocity_factors)));
+            Ok(())
+        })?;
+        let state = &mut self.state;
+        held.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
+        self.constrained.changes = changes;
+        Ok(())
+    }
+}

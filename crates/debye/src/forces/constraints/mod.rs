@@ -1,0 +1,10 @@
+//! Constraints on one molecule or one cluster, as pure functions: SETTLE for rigid triangles, SHAKE and RATTLE for
+//! anything else; and the groups of a system they are applied to.
+
+mod clusters;
+mod settle;
+mod shake;
+
+pub use clusters::{Clusters, Group, Nearest, Scratch};
+pub use settle::Triangle;
+pub use shake::{FixedBond, Unsolved, rattle, shake};

@@ -1,0 +1,124 @@
+//! [`Triangle`]: a rigid molecule of one particle and two like ones at equal distances, such as water.
+
+use crate::expr::{Real, Vec3};
+
+/// A rigid triangle A–B–C with |AB| = |AC| and like masses of B and C.
+///
+/// In its own frame, with the centre of mass at the origin, A is at (0, `apex`), B and C at (∓`half`, −`foot`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triangle<R> {
+    /// Shares of the mass: of A, and of B or C.
+    share: [R; 2],
+    /// Inverse masses: of A, and of B or C.
+    inverse_mass: [R; 2],
+    apex: R,
+    foot: R,
+    half: R,
+}
+
+impl<R: Real> Triangle<R> {
+    /// From the masses of A and of B, and the lengths AB and BC.
+    pub fn new(masses: [f64; 2], bond: f64, base: f64) -> Self {
+        let [a, b] = masses;
+        let total = a + 2.0 * b;
+        let half = 0.5 * base;
+        let height = (bond * bond - half * half).sqrt();
+        Self {
+            share: [R::lit(a / total), R::lit(b / total)],
+            inverse_mass: [R::lit(1.0 / a), R::lit(1.0 / b)],
+            apex: R::lit(2.0 * b * height / total),
+            foot: R::lit(a * height / total),
+            half: R::lit(half),
+        }
+    }
+
+    /// Where the particles go that moved from `old` to `new` without constraints: the rigid triangle reached from `new` by
+    /// forces along the sides of `old` (SETTLE: Miyamoto & Kollman, J. Comput. Chem. 13, 952 (1992), Sec. II and
+    /// Appendix A). Not a number where there is none: the molecule turned by too much at once.
+    #[inline(always)]
+    pub fn positions(&self, old: [Vec3<R>; 3], new: [Vec3<R>; 3]) -> [Vec3<R>; 3] {
+        let one = R::lit(1.0);
+        let cosine = |sine: R| (one - sine * sine).sqrt();
+        let [a, b, c] = new;
+        let centre = a * self.share[0] + (b + c) * self.share[1];
+        let (a, b, c) = (a - centre, b - centre, c - centre);
+        let (b0, c0) = (old[1] - old[0], old[2] - old[0]);
+        // The frame of the paper: z upright on the old plane, A above the middle of it in x.
+        let unit = |v: Vec3<R>| v * v.norm().recip();
+        let z = unit(b0.cross(c0));
+        let x = unit(a.cross(z));
+        let y = z.cross(x);
+        let flat = |v: Vec3<R>| (v.dot(x), v.dot(y));
+        let (b0x, b0y) = flat(b0);
+        let (c0x, c0y) = flat(c0);
+        let (bx, by) = flat(b);
+        let (cx, cy) = flat(c);
+        let (az, bz, cz) = (a.dot(z), b.dot(z), c.dot(z));
+        // Tilts out of the old plane, known from the heights.
+        let sin_phi = az / self.apex;
+        let cos_phi = cosine(sin_phi);
+        let sin_psi = (bz - cz) / ((self.half + self.half) * cos_phi);
+        let cos_psi = cosine(sin_psi);
+        let a2 = self.apex * cos_phi;
+        let b2x = -(self.half * cos_psi);
+        let (middle, lean) = (-(self.foot * cos_phi), self.half * sin_psi * sin_phi);
+        let (b2y, c2y) = (middle - lean, middle + lean);
+        // The turn θ within the plane: the constraints exert no torque about z.
+        let alpha = b2x * (b0x - c0x) + b0y * b2y + c0y * c2y;
+        let beta = b2x * (c0y - b0y) + b0x * b2y + c0x * c2y;
+        let gamma = b0x * by - bx * b0y + c0x * cy - cx * c0y;
+        let both = alpha * alpha + beta * beta;
+        let sin_theta = (alpha * gamma - beta * (both - gamma * gamma).sqrt()) / both;
+        let cos_theta = cosine(sin_theta);
+        let place = |px: R, py: R, pz: R| centre + x * px + y * py + z * pz;
+        [
+            place(-(a2 * sin_theta), a2 * cos_theta, az),
+            place(
+                b2x * cos_theta - b2y * sin_theta,
+                b2x * sin_theta + b2y * cos_theta,
+                bz,
+            ),
+            place(
+                -(b2x * cos_theta) - c2y * sin_theta,
+                c2y * cos_theta - b2x * sin_theta,
+                cz,
+            ),
+        ]
+    }
+
+    /// How `rates` (velocities or accelerations of A, B, C at places `r`) must change by forces along the sides, so that
+    /// side · difference of rates is `wanted` for AB, AC and BC. The changes, and the multiplier of each side: a particle of
+    /// mass m changes by multiplier × side / m.
+    #[inline(always)]
+    pub fn rates(&self, r: [Vec3<R>; 3], rates: [Vec3<R>; 3], wanted: [R; 3]) -> ([Vec3<R>; 3], [R; 3]) {
+        let [u, w] = self.inverse_mass;
+        let sides = [r[0] - r[1], r[0] - r[2], r[1] - r[2]];
+        let [p, q, s] = sides;
+        // The symmetric matrix of the three equations.
+        let (pp, qq, ss) = ((u + w) * p.norm2(), (u + w) * q.norm2(), (w + w) * s.norm2());
+        let (pq, ps, qs) = (u * p.dot(q), -(w * p.dot(s)), w * q.dot(s));
+        let right = [
+            wanted[0] - p.dot(rates[0] - rates[1]),
+            wanted[1] - q.dot(rates[0] - rates[2]),
+            wanted[2] - s.dot(rates[1] - rates[2]),
+        ];
+        let rows = [
+            Vec3::new(pp, pq, ps),
+            Vec3::new(pq, qq, qs),
+            Vec3::new(ps, qs, ss),
+        ];
+        let minors = [
+            rows[1].cross(rows[2]),
+            rows[2].cross(rows[0]),
+            rows[0].cross(rows[1]),
+        ];
+        let per_determinant = rows[0].dot(minors[0]).recip();
+        let g = (minors[0] * right[0] + minors[1] * right[1] + minors[2] * right[2]) * per_determinant;
+        let change = [
+            (p * g.x + q * g.y) * u,
+            (s * g.z - p * g.x) * w,
+            -((q * g.y + s * g.z) * w),
+        ];
+        (change, g.to_array())
+    }
+}

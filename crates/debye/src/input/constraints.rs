@@ -1,0 +1,270 @@
+//! `[[constraints]]`: rigid waters and fixed distances.
+
+use std::collections::HashSet;
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use super::structure::species_kind;
+use super::system::Setting;
+use super::topology;
+use crate::system::constraints::FARTHEST_START;
+use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, System};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+const HEADING: &str = "[[constraints]]";
+pub(super) const WATER_KEYS: &[&str] = &["kind", "species", "bond", "base"];
+pub(super) const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
+
+/// The least accuracy that may be asked for; beyond it a bond is not fixed any more.
+const LARGEST_TOLERANCE: f64 = 1e-3;
+/// Rounding allows no better in clusters of some size.
+const SMALLEST_TOLERANCE: f64 = 1e-13;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Water,
+    Bonds,
+}
+
+/// Adds the constraints, leaves their pairs out of the pair terms, and brings the distances to their lengths.
+pub(super) fn read(setting: &Setting, root: &Section, system: &mut System) -> Result<()> {
+    let Some(list) = root.get("constraints") else {
+        return Ok(());
+    };
+    let reader = Reader { setting };
+    for item in list.one_or_many() {
+        let all: Vec<&str> = WATER_KEYS.iter().chain(BONDS_KEYS).copied().collect();
+        let section = item.section(HEADING, &all)?;
+        let kinds = [("rigid-water", Kind::Water), ("bonds", Kind::Bonds)];
+        let kind = section
+            .require("kind", "kind = \"rigid-water\"")?
+            .choice("kind of constraints", &kinds)?;
+        match kind {
+            Kind::Water => reader.water(&item.section(HEADING, WATER_KEYS)?, system)?,
+            Kind::Bonds => reader.bonds(&item.section(HEADING, BONDS_KEYS)?, system)?,
+        }
+        let masses = &system.particles.masses;
+        let checked = system.constraints.check(masses);
+        checked.map_err(|e| refused(&section, &e))?;
+    }
+    let n = system.particles.len();
+    let pairs: Vec<[u32; 2]> = system.constraints.pairs().map(|(atoms, _)| atoms).collect();
+    system
+        .exclusions
+        .leave_out(n, pairs.iter().copied())
+        .map_err(|e| list.key_error(format!("cannot leave out the pairs of constraints: {e}")))?;
+    topology::join_molecules(system);
+    system
+        .hold_positions()
+        .map_err(|e| list.key_error(format!("cannot hold the constraints: {e}")))
+}
+
+fn refused(section: &Section, error: &ConstraintError) -> InputError {
+    let help = match error {
+        ConstraintError::Twice { .. } => "leave one of the two constraints out",
+        ConstraintError::Shared { .. } => "a rigid water is held by its own three distances",
+        ConstraintError::Flat { .. } => "`base` must be shorter than twice `bond`",
+        ConstraintError::Masses { .. } => "give both hydrogens one mass in [species]",
+        _ => "see docs/input-file.md",
+    };
+    section
+        .error(error.to_string())
+        .expected("constraints that can be held")
+        .help(help)
+}
+
+struct Reader<'s, 'r, 'a> {
+    setting: &'s Setting<'r, 'a>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn length(&self, item: &Item) -> Result<f64> {
+        item.positive(self.setting.units, Dimension::LENGTH)
+    }
+
+    fn water(&self, section: &Section, system: &mut System) -> Result<()> {
+        let item = section.require("species", "species = [\"OW\", \"HW\", \"HW\"]")?;
+        let expected = "the species of oxygen, hydrogen and hydrogen";
+        let names: [Item; 3] = item.array(expected)?;
+        let mut species = [0; 3];
+        for (name, place) in names.iter().zip(&mut species) {
+            let text = name.text()?;
+            self.setting.species.named(text, name)?;
+            let found = system.species.iter().position(|s| s.name == text);
+            *place = found.ok_or_else(|| {
+                name.error(format!(
+                    "names species `{text}`, of which the system has no particle"
+                ))
+                .expected("a species of the system")
+            })? as u32;
+        }
+        if species[1] != species[2] {
+            return Err(item
+                .error("names two species of hydrogen")
+                .expected("one species for both"));
+        }
+        let bond = self.length(section.require("bond", "bond = \"0.9572 Å\"")?)?;
+        let base = self.length(section.require("base", "base = \"1.5139 Å\"")?)?;
+        let water = RigidWater {
+            bond,
+            base,
+            molecules: molecules(item, system, species)?,
+        };
+        let unit = system.units.label(Dimension::LENGTH);
+        for (number, atoms) in water.molecules.iter().enumerate() {
+            for side in water.sides() {
+                let [i, j] = side.ends.map(|end| atoms[end as usize]);
+                let found = distance(system, [i, j]);
+                if !near(found, side.length) {
+                    let [a, b, c] = atoms.map(|i| i + 1);
+                    return Err(section
+                        .error(format!(
+                            "molecule {} (particles {a}, {b} and {c}) does not have the shape of its constraints: particles {} \
+                             and {} are {found:.5} {unit} apart instead of {:.5} {unit}",
+                            number + 1,
+                            i + 1,
+                            j + 1,
+                            side.length
+                        ))
+                        .found(format!("{found:.5}"))
+                        .expected(format!("{:.5} {unit}, within 5 %", side.length))
+                        .help("check the cell, the order of the particles, and `bond` and `base`"));
+                }
+            }
+        }
+        system.constraints.waters.push(water);
+        Ok(())
+    }
+
+    fn bonds(&self, section: &Section, system: &mut System) -> Result<()> {
+        if section.get("bonds").is_none() && section.get("pairs").is_none() {
+            return Err(section.missing(
+                "bonds",
+                "bonds = { CH = \"1.09 Å\" }, or pairs = [[1, 2, \"1.0 Å\"]]",
+            ));
+        }
+        let mut added = Vec::new();
+        if let Some(table) = section.get("bonds") {
+            for (name, item) in table.entries()? {
+                let length = self.length(&item)?;
+                let kind = bond_kind(system, name, &item)?;
+                let of_kind = system.topology.bonds.iter().filter(|b| b.kind == kind);
+                added.extend(of_kind.map(|b| FixedDistance {
+                    atoms: b.atoms,
+                    length,
+                }));
+            }
+        }
+        let particles = system.particles.len();
+        if let Some(list) = section.get("pairs") {
+            for item in list.list()? {
+                let [i, j, length] = item.array("two particle numbers and a length")?;
+                let atoms = topology::distinct([&i, &j], particles, &item)?;
+                let length = self.length(&length)?;
+                added.push(FixedDistance { atoms, length });
+            }
+        }
+        let unit = system.units.label(Dimension::LENGTH);
+        for d in &added {
+            let found = distance(system, d.atoms);
+            if !near(found, d.length) {
+                let [i, j] = d.atoms.map(|i| i + 1);
+                return Err(section
+                    .error(format!(
+                        "particles {i} and {j} are {found:.5} {unit} apart, and their constraint is {:.5} {unit}",
+                        d.length
+                    ))
+                    .found(format!("{found:.5}"))
+                    .expected(format!("{:.5} {unit}, within 5 %", d.length))
+                    .help("minimise with a stiff bond first, or check the cell and the length"));
+            }
+        }
+        system.constraints.distances.extend(added);
+        if let Some(item) = section.get("tolerance") {
+            let tolerance = item.quantity(self.setting.units, Dimension::NONE)?;
+            if !(SMALLEST_TOLERANCE..=LARGEST_TOLERANCE).contains(&tolerance) {
+                return Err(item.wrong(format!(
+                    "a number from {SMALLEST_TOLERANCE:e} to {LARGEST_TOLERANCE:e}"
+                )));
+            }
+            let smallest = &mut system.constraints.tolerance;
+            *smallest = smallest.min(tolerance);
+        }
+        Ok(())
+    }
+}
+
+fn bond_kind(system: &System, name: &str, item: &Item) -> Result<u32> {
+    let kinds = &system.topology.bond_kinds;
+    let parts: Vec<&str> = name.split('-').collect();
+    let place = kinds.iter().position(|k| k == name || *k == species_kind(&parts));
+    let place = place.ok_or_else(|| {
+        let known = if kinds.is_empty() {
+            "the system has no bonds".into()
+        } else {
+            format!("there are {}", kinds.join(", "))
+        };
+        item.key_error(format!("there are no bonds of kind `{name}`"))
+            .found(name)
+            .expected("a kind of bonds of the topology")
+            .help(known)
+    })?;
+    Ok(place as u32)
+}
+
+fn distance(system: &System, atoms: [u32; 2]) -> f64 {
+    let [a, b] = atoms.map(|i| system.particles.positions[i as usize]);
+    system.cell.minimum_image(a - b).norm()
+}
+
+fn near(found: f64, wanted: f64) -> bool {
+    (found / wanted - 1.0).abs() <= FARTHEST_START
+}
+
+/// The molecules: consecutive particles of these species. Every particle of them must belong to one.
+fn molecules(item: &Item, system: &System, species: [u32; 3]) -> Result<Vec<[u32; 3]>> {
+    let p = &system.particles;
+    let mut sizes = std::collections::HashMap::new();
+    for molecule in &p.molecules {
+        *sizes.entry(molecule).or_insert(0) += 1;
+    }
+    let mut found = Vec::new();
+    let mut i = 0;
+    while i < p.len() {
+        if !species.contains(&p.species[i]) {
+            i += 1;
+            continue;
+        }
+        if p.species.get(i..i + 3) != Some(&species[..]) {
+            let names: Vec<&str> = species.map(|s| system.species[s as usize].name.as_str()).to_vec();
+            return Err(item
+                .error(format!(
+                    "does not fit particle {} ({}): it does not begin a molecule of {}",
+                    i + 1,
+                    system.species[p.species[i] as usize].name,
+                    names.join(", ")
+                ))
+                .expected("these species only in such molecules, their particles one after another")
+                .help("give the particles of other molecules a species of their own"));
+        }
+        let of = &p.molecules[i..i + 3];
+        // Either the file says nothing of molecules, and each particle is one; or these three are one.
+        let silent = of.iter().all(|m| sizes[m] == 1);
+        let distinct: HashSet<&u32> = of.iter().collect();
+        if !(silent || distinct.len() == 1 && sizes[&of[0]] == 3) {
+            return Err(item
+                .error(format!(
+                    "takes particles {}, {} and {} for a molecule, but by the structure they are not one of their own",
+                    i + 1,
+                    i + 2,
+                    i + 3
+                ))
+                .expected("molecules of three particles")
+                .help("check molecule or residue numbers, and bonds, of the structure"));
+        }
+        found.push([i as u32, i as u32 + 1, i as u32 + 2]);
+        i += 3;
+    }
+    Ok(found)
+}

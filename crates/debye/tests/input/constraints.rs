@@ -1,0 +1,338 @@
+//! `[[constraints]]`: what is understood and what is refused.
+
+use debye::backend::cpu::CpuEngine;
+use debye::backend::cuda::{CudaEngine, Device, Emulation};
+use debye::backend::{EngineError, Settings};
+use debye::input::{InputError, Simulation};
+
+use crate::with;
+
+/// Two waters, the second across the border of the cell, and an ion.
+const XYZ: &str = "7
+Lattice=\"8 0 0 0 8 0 0 0 8\" Properties=species:S:1:pos:R:3
+O 2.0 2.0 2.0
+H 2.757 2.586 2.0
+H 1.243 2.586 2.0
+O 0.1 5.0 5.0
+H 0.857 5.586 5.0
+H 7.343 5.586 5.0
+Na 5.0 2.0 6.0
+";
+
+const WATER: &str = r#"units = "md"
+[system]
+file = "water.xyz"
+[species.OW]
+names = ["O"]
+mass = "15.9994 u"
+charge = -0.834
+[species.HW]
+names = ["H"]
+mass = "1.008 u"
+charge = 0.417
+[species.Na]
+mass = "22.99 u"
+charge = 1.0
+[[forces]]
+kind = "coulomb-reaction-field"
+cutoff = "3.9 Å"
+[[constraints]]
+kind = "rigid-water"
+species = ["OW", "HW", "HW"]
+bond = "0.9572 Å"
+base = "1.5139 Å"
+[integrator]
+kind = "nve"
+timestep = "1 fs"
+[run]
+steps = 10
+temperature = "300 K"
+"#;
+
+/// A chain of four beads with its bonds, of two kinds.
+const CHAIN: &str = r#"units = "lj"
+[system]
+build = { kind = "polymer", chains = 3, beads = 4, density = 0.1, seed = 2, bond_kind = "stiff" }
+[species.A]
+[[forces]]
+kind = "lennard-jones"
+cutoff = 1.5
+epsilon = 1.0
+sigma = 1.0
+[[constraints]]
+kind = "bonds"
+bonds = { stiff = 0.97 }
+[integrator]
+kind = "nve"
+timestep = 0.002
+[run]
+steps = 10
+temperature = 1.0
+"#;
+
+fn read_with(xyz: &str, text: &str) -> Result<Simulation, InputError> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("water.xyz"), xyz).unwrap();
+    Simulation::parse(text, folder.path(), "water.toml")
+}
+
+fn read(text: &str) -> Result<Simulation, InputError> {
+    read_with(XYZ, text)
+}
+
+fn refused(xyz: &str, text: &str, parts: &[&str]) {
+    let shown = match read_with(xyz, text) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => error.to_string(),
+    };
+    for part in parts {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn rigid_waters() {
+    let s = read(WATER).unwrap();
+    let water = &s.system.constraints.waters[0];
+    assert_eq!(water.molecules, [[0, 1, 2], [3, 4, 5]]);
+    assert!((water.bond - 0.09572).abs() < 1e-15 && (water.base - 0.15139).abs() < 1e-15);
+    assert_eq!(s.system.constraints.len(), 6);
+    // The lengths of the file are off by 2e-4; these are not, and neither do the velocities change them.
+    let [length, speed] = s.system.constraint_errors();
+    assert!(length < 1e-12 && speed < 1e-12, "{length:e} {speed:e}");
+    let pairs: Vec<[u32; 2]> = s.system.exclusions.pairs().collect();
+    assert_eq!(pairs, [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]);
+    assert_eq!(s.system.particles.molecules, [0, 0, 0, 1, 1, 1, 2]);
+    let kinetic = debye::system::velocities::temperature(&s.system, 21.0 - 3.0 - 6.0);
+    assert!((kinetic - 300.0).abs() < 1e-9);
+    assert!(s.warnings.is_empty(), "{:?}", s.warnings);
+    let mut engine = CpuEngine::new(&s.system, &s.forces, &s.dynamics, &Settings::default()).unwrap();
+    let seen = engine.observe().unwrap();
+    assert_eq!(seen.degrees_of_freedom, 12.0);
+    assert!((seen.temperature - 300.0).abs() < 1e-6);
+}
+
+#[test]
+fn copies_of_constraints() {
+    let s = read(&with(WATER, "water.xyz\"", "water.xyz\"\ncopies = [2, 1, 2]")).unwrap();
+    assert_eq!(s.system.constraints.len(), 24);
+    assert_eq!(s.system.exclusions.pairs().count(), 24);
+    let [length, speed] = s.system.constraint_errors();
+    assert!(length < 1e-12 && speed < 1e-12, "{length:e} {speed:e}");
+    for molecule in &s.system.constraints.waters[0].molecules {
+        let [a, b, c] = molecule.map(|i| s.system.particles.molecules[i as usize]);
+        assert!(a == b && b == c, "{molecule:?}");
+    }
+}
+
+#[test]
+fn bonds_and_pairs() {
+    let parse = |text: &str| Simulation::parse(text, ".", "test.toml");
+    let s = parse(CHAIN).unwrap();
+    assert_eq!(s.system.constraints.distances.len(), 9);
+    assert_eq!(s.system.constraints.tolerance, 1e-10);
+    // No potential is needed for bonds that do not change.
+    assert!(s.forces.bonds.is_empty());
+    assert!(s.system.constraint_errors()[0] < 1e-9);
+    // One of a chain by itself, with its own length and tolerance.
+    let some = with(
+        CHAIN,
+        "bonds = { stiff = 0.97 }",
+        "pairs = [[1, 2, 0.97], [2, 3, 0.96]]\ntolerance = 1e-12\n[[forces]]\nkind = \"harmonic-bond\"\nk = 100.0\nr0 = 1.0",
+    );
+    let s = parse(&some).unwrap();
+    assert_eq!(s.system.constraints.distances[1].atoms, [1, 2]);
+    assert_eq!(s.system.constraints.distances[1].length, 0.96);
+    assert_eq!(s.system.constraints.tolerance, 1e-12);
+    let errors = s.system.constraint_errors();
+    assert!(errors[0] < 1e-11 && errors[1] < 1e-11, "{errors:?}");
+}
+
+/// Chains of twenty fixed bonds, whose bonds all depend on one another.
+#[test]
+fn long_chains_hold() {
+    let text = with(CHAIN, "chains = 3, beads = 4", "chains = 6, beads = 21");
+    let mut s = Simulation::parse(&text, ".", "test.toml").unwrap();
+    assert_eq!(s.system.constraints.len(), 120);
+    let settings = Settings {
+        precision: debye::backend::Precision::Double,
+        ..Settings::default()
+    };
+    let mut engine = CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings).unwrap();
+    let start = engine.observe().unwrap();
+    assert_eq!(start.degrees_of_freedom, 3.0 * 126.0 - 3.0 - 120.0);
+    assert!((start.temperature - 1.0).abs() < 1e-8);
+    engine.advance(500, true).unwrap();
+    let end = engine.observe().unwrap();
+    assert!(
+        (end.total() - start.total()).abs() < 0.05 * start.kinetic,
+        "{start:?} {end:?}"
+    );
+    s.system.particles = engine.particles();
+    let [length, speed] = s.system.constraint_errors();
+    assert!(length < 2e-10 && speed < 2e-9, "{length:e} {speed:e}");
+}
+
+#[test]
+fn mistakes_in_waters() {
+    let start = "[[constraints]]\nkind = \"rigid-water\"";
+    for (old, new, parts) in [
+        (
+            "kind = \"rigid-water\"",
+            "kind = \"rigid-watr\"",
+            ["unknown kind of constraints `rigid-watr`", "rigid-water, bonds"],
+        ),
+        (
+            "base = \"1.5139 Å\"\n",
+            "",
+            ["missing key `base` in [[constraints]]", "base ="],
+        ),
+        (
+            "bond = \"0.9572 Å\"",
+            "bond = \"0.9572 ps\"",
+            ["constraints[0].bond", "expected a length"],
+        ),
+        (
+            "base = \"1.5139 Å\"",
+            "base = \"1.5139 Å\"\ntolerance = 1e-9",
+            ["unknown key `tolerance`", "valid keys: kind, species, bond, base"],
+        ),
+        (
+            "base = \"1.5139 Å\"",
+            "base = \"1.92 Å\"",
+            [
+                "are 0.15140 nm apart instead of 0.19200 nm",
+                "molecule 1 (particles 1, 2 and 3)",
+            ],
+        ),
+        (
+            "[\"OW\", \"HW\", \"HW\"]",
+            "[\"OW\", \"HW\"]",
+            [
+                "the species of oxygen, hydrogen and hydrogen",
+                "`constraints[0].species`",
+            ],
+        ),
+        (
+            "[\"OW\", \"HW\", \"HW\"]",
+            "[\"OW\", \"HW\", \"OW\"]",
+            ["two species of hydrogen", "constraints[0].species"],
+        ),
+        (
+            "[\"OW\", \"HW\", \"HW\"]",
+            "[\"OW\", \"HX\", \"HX\"]",
+            ["there is no species `HX`", "HW"],
+        ),
+        (
+            "[\"OW\", \"HW\", \"HW\"]",
+            "[\"HW\", \"OW\", \"OW\"]",
+            ["does not fit particle 1 (OW)", "a species of their own"],
+        ),
+        (
+            start,
+            "[[constraints]]\nkind = \"bonds\"\npairs = [[1, 2, \"0.9572 Å\"]]\n[[constraints]]\nkind = \"rigid-water\"",
+            [
+                "particle 1 belongs to a rigid water and to another constraint",
+                "three distances",
+            ],
+        ),
+        (
+            start,
+            "[[constraints]]\nkind = \"bonds\"\npairs = [[1, 7, \"3 Å\"]]\n[[constraints]]\nkind = \"rigid-water\"",
+            ["particles 1 and 7 are", "0.30000 nm"],
+        ),
+    ] {
+        refused(XYZ, &with(WATER, old, new), &parts);
+    }
+    let far = with(XYZ, "H 2.757 2.586 2.0", "H 2.857 2.686 2.0");
+    refused(
+        &far,
+        WATER,
+        &["molecule 1 (particles 1, 2 and 3)", "instead of 0.09572 nm"],
+    );
+    let second = with(XYZ, "H 7.343 5.586 5.0", "H 7.243 5.586 5.0");
+    refused(
+        &second,
+        WATER,
+        &["molecule 2 (particles 4, 5 and 6)", "particles 4 and 6"],
+    );
+    let order = with(
+        XYZ,
+        "O 0.1 5.0 5.0\nH 0.857 5.586 5.0",
+        "H 0.857 5.586 5.0\nO 0.1 5.0 5.0",
+    );
+    refused(&order, WATER, &["does not fit particle 4 (HW)", "OW, HW, HW"]);
+    let bonded = with(
+        WATER,
+        "[[forces]]",
+        "[topology]\nbonds = [[3, 7, \"odd\"]]\n[[forces]]",
+    );
+    refused(
+        XYZ,
+        &bonded,
+        &[
+            "takes particles 1, 2 and 3 for a molecule",
+            "check molecule or residue numbers",
+        ],
+    );
+}
+
+#[test]
+fn mistakes_in_bonds() {
+    let all = "bonds = { stiff = 0.97 }";
+    for (new, parts) in [
+        (
+            "bonds = { stif = 0.97 }",
+            ["there are no bonds of kind `stif`", "there are stiff"],
+        ),
+        (
+            "bonds = { stiff = -1 }",
+            ["greater than zero", "constraints[0].bonds.stiff"],
+        ),
+        ("tolerance = 1e-9", ["missing key `bonds`", "pairs ="]),
+        (
+            "bonds = { stiff = 0.97 }\ntolerance = 1",
+            ["`constraints[0].tolerance` is 1", "from 1e-13 to 1e-3"],
+        ),
+        (
+            "pairs = [[1, 2]]",
+            ["two particle numbers and a length", "constraints[0].pairs[0]"],
+        ),
+        (
+            "pairs = [[1, 1, 0.97]]",
+            ["names particle 1 twice", "constraints[0].pairs[0]"],
+        ),
+        (
+            "pairs = [[1, 13, 0.97]]",
+            ["a particle number from 1 to 12", "pairs[0][1]"],
+        ),
+        (
+            "bonds = { stiff = 0.97 }\npairs = [[2, 1, 0.97]]",
+            ["particles 2 and 1 are constrained twice", "leave one"],
+        ),
+        (
+            "bonds = { stiff = 0.8 }",
+            ["particles 1 and 2 are 0.97000", "their constraint is 0.80000"],
+        ),
+    ] {
+        refused("", &with(CHAIN, all, new), &parts);
+    }
+    // Its own kind of bond has neither potential nor constraint.
+    refused(
+        "",
+        &with(CHAIN, all, "pairs = [[1, 2, 0.97]]"),
+        &["no [[forces]] act on the 8 bonds of kind `stiff`"],
+    );
+}
+
+/// Not on a device yet, and it says so.
+#[test]
+fn devices_refuse_constraints() {
+    let s = read(WATER).unwrap();
+    let device = Device::emulated(Emulation::default()).unwrap();
+    let needs = CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &Settings::default());
+    match needs.unwrap_err() {
+        EngineError::Unsupported(why) => assert!(why.contains("does not do constraints"), "{why}"),
+        other => panic!("{other}"),
+    }
+}
