@@ -5,5 +5,7 @@
 //! mesh Ewald; any basis with the optimal one is P3M (Hockney & Eastwood 1981).
 
 mod basis;
+mod influence;
 
 pub use basis::{Basis, MOST_POINTS, Weights, b_spline, cubic};
+pub use influence::Influence;
