@@ -107,6 +107,12 @@ const AT_ONCE: usize = 8;
 
 /// Runs every check on a device.
 pub fn run(device: &Device, extent: Extent, seed: u64) -> Vec<Finding> {
+    run_matching(device, extent, seed, "")
+}
+
+/// Runs the checks whose names contain this text.
+pub fn run_matching(device: &Device, extent: Extent, seed: u64, text: &str) -> Vec<Finding> {
+    let checks: Vec<_> = CHECKS.iter().filter(|check| check.0.contains(text)).collect();
     // The emulation is one thread's work.
     let workers = if device.info().emulated { 1 } else { AT_ONCE };
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -114,8 +120,8 @@ pub fn run(device: &Device, extent: Extent, seed: u64) -> Vec<Finding> {
         for _ in 0..workers {
             scope.spawn(|| {
                 // The longest are the last in the list.
-                while let Some(number) = CHECKS.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
-                    let finding = run_one(device, extent, seed, CHECKS[number]);
+                while let Some(number) = checks.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
+                    let finding = run_one(device, extent, seed, *checks[number]);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     found.push((number, finding));
                 }

@@ -12,8 +12,8 @@ type Complex = [f64; 2];
 
 /// Lengths that cover every radix and many products.
 const LENGTHS: [u32; 47] = [
-    4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 21, 25, 27, 28, 30, 32, 35, 36, 40, 42, 45, 48, 49, 50, 54, 56, 60, 63, 64, 70,
-    72, 75, 80, 81, 84, 90, 96, 100, 105, 108, 112, 120, 125, 126, 128,
+    4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 21, 25, 27, 28, 30, 32, 35, 36, 40, 42, 45, 48, 49, 50, 54, 56,
+    60, 63, 64, 70, 72, 75, 80, 81, 84, 90, 96, 100, 105, 108, 112, 120, 125, 126, 128,
 ];
 
 /// Transforms one axis by its definition.
@@ -88,7 +88,14 @@ fn expected(
 
 impl Place<'_> {
     /// Counts a case and compares with the largest value in mind.
-    fn close(&mut self, what: &str, got: &[f64], want: &[f64], scale: f64, allowed: f64) -> Result<(), Wrong> {
+    fn close(
+        &mut self,
+        what: &str,
+        got: &[f64],
+        want: &[f64],
+        scale: f64,
+        allowed: f64,
+    ) -> Result<(), Wrong> {
         self.cases += 1;
         if got.len() != want.len() {
             return Err(Wrong::Result(format!(
@@ -136,7 +143,14 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
         let m: [f64; 3] = std::array::from_fn(|a| i[a].min(n[a] - i[a]) as f64 / n[a] as f64);
         1.0 / (1.0 + 3.0 * m[0] + 5.0 * m[1] * m[1] + 7.0 * m[2])
     };
-    let influence = Influence::new(Mat3::diagonal([1.0; 3].into()), 1.0, 1.0, n, Basis::BSpline(4), true);
+    let influence = Influence::new(
+        Mat3::diagonal([1.0; 3].into()),
+        1.0,
+        1.0,
+        n,
+        Basis::BSpline(4),
+        true,
+    );
     let mut solve = Solve::<R>::new(device, &influence, fft)?;
     let half = n[2] / 2 + 1;
     let mut table = Vec::with_capacity(n[0] * n[1] * half);
@@ -164,7 +178,13 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
             got.extend(spectrum[at..at + 2].iter().map(|x| x.wide()));
         }
         let scale = largest(&want);
-        place.close(&format!("{what}: spectrum of planes"), &got, &want, scale, allowed::<R>())?;
+        place.close(
+            &format!("{what}: spectrum of planes"),
+            &got,
+            &want,
+            scale,
+            allowed::<R>(),
+        )?;
     }
     solve.queue(&stream, on_device.all_mut(), cell.all(), None)?;
     let got: Vec<f64> = stream.download(&on_device)?.iter().map(|x| x.wide()).collect();
@@ -194,7 +214,14 @@ pub(super) fn lengths(place: &mut Place<'_>) -> Result<(), Wrong> {
     let few: &[[u32; 3]] = match place.extent {
         Extent::Smallest => &[[16, 4, 15], [14, 9, 4]],
         // All radices from 2 to 16, and products of two.
-        Extent::Small => &[[16, 4, 27], [14, 9, 50], [35, 6, 64], [81, 5, 24], [20, 7, 42], [45, 8, 96]],
+        Extent::Small => &[
+            [16, 4, 27],
+            [14, 9, 50],
+            [35, 6, 64],
+            [81, 5, 24],
+            [20, 7, 42],
+            [45, 8, 96],
+        ],
         Extent::Full => &[],
     };
     let mut all = few.to_vec();
@@ -218,7 +245,13 @@ pub(super) fn meshes(place: &mut Place<'_>) -> Result<(), Wrong> {
     let sizes: &[[u32; 3]] = match place.extent {
         Extent::Smallest => &[[6, 5, 7]],
         Extent::Small => &[[12, 10, 14], [8, 9, 15], [5, 7, 4]],
-        Extent::Full => &[[12, 10, 14], [64, 64, 64], [108, 81, 45], [54, 128, 75], [160, 48, 192]],
+        Extent::Full => &[
+            [12, 10, 14],
+            [64, 64, 64],
+            [108, 81, 45],
+            [54, 128, 75],
+            [160, 48, 192],
+        ],
     };
     for &size in sizes {
         let info = place.device.info();
@@ -233,9 +266,17 @@ pub(super) fn meshes(place: &mut Place<'_>) -> Result<(), Wrong> {
             transforms::<f64>(place, size, Fft::Library)?;
         }
     }
-    let error = Solve::<f32>::new(place.device, &influence([4, 11, 8], CELLS[0], Basis::Cubic, false), narrow(true, 16));
+    let error = Solve::<f32>::new(
+        place.device,
+        &influence([4, 11, 8], CELLS[0], Basis::Cubic, false),
+        narrow(true, 16),
+    );
     let refused = error.err().map(|error| error.to_string()).unwrap_or_default();
-    place.expect("11 points are refused", &[refused.contains("2, 3, 5 and 7")], &[true])
+    place.expect(
+        "11 points are refused",
+        &[refused.contains("2, 3, 5 and 7")],
+        &[true],
+    )
 }
 
 /// Lower triangles of vectors a, b, c.
@@ -250,7 +291,14 @@ fn reciprocal(cell: [f64; 6]) -> (Mat3<f64>, f64) {
 
 fn influence(size: [u32; 3], cell: [f64; 6], basis: Basis, optimal: bool) -> Influence {
     let (reciprocal, volume) = reciprocal(cell);
-    Influence::new(reciprocal, volume, ALPHA, size.map(|n| n as usize), basis, optimal)
+    Influence::new(
+        reciprocal,
+        volume,
+        ALPHA,
+        size.map(|n| n as usize),
+        basis,
+        optimal,
+    )
 }
 
 /// A solve of this cell, and of the other one where the function follows the cell.
@@ -294,13 +342,27 @@ fn solves<R: MeshNumber>(
         // Again, in place, with and without sums.
         stream.replay(&graph)?;
         let bytes = |values: &[R]| bytemuck::cast_slice::<R, u8>(values).to_vec();
-        place.expect(&format!("{what}: same bits"), &bytes(&stream.download(&to)?), &bytes(&potential))?;
+        place.expect(
+            &format!("{what}: same bits"),
+            &bytes(&stream.download(&to)?),
+            &bytes(&potential),
+        )?;
         let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        place.expect(&format!("{name}: same bits"), &bits(&stream.download(&sums)?), &bits(&found))?;
+        place.expect(
+            &format!("{name}: same bits"),
+            &bits(&stream.download(&sums)?),
+            &bits(&found),
+        )?;
         let mut own = device.upload(&mesh)?;
         solve.queue(&stream, own.all_mut(), cell.all(), None)?;
         let own: Vec<f64> = stream.download(&own)?.iter().map(|x| x.wide()).collect();
-        place.close(&format!("{what}: in place"), &own, &want.potential, scale, allowed::<R>())?;
+        place.close(
+            &format!("{what}: in place"),
+            &own,
+            &want.potential,
+            scale,
+            allowed::<R>(),
+        )?;
     }
     Ok(())
 }

@@ -140,12 +140,22 @@ impl Plans {
     }
 
     /// Queues a transform between two arrays, which a graph in the making keeps.
-    fn execute(&self, stream: &Stream, plan: c_int, which: usize, from: u64, to: u64) -> Result<(), CudaError> {
+    fn execute(
+        &self,
+        stream: &Stream,
+        plan: c_int,
+        which: usize,
+        from: u64,
+        to: u64,
+    ) -> Result<(), CudaError> {
         let calls = calls()?;
         stream.driver.memory()?;
         // SAFETY: plan and stream are alive; both arrays are as long as the mesh of the plan, which the caller checked.
         unsafe {
-            accept("cufftSetStream", (calls.set_stream)(plan, stream.handle as *mut c_void))?;
+            accept(
+                "cufftSetStream",
+                (calls.set_stream)(plan, stream.handle as *mut c_void),
+            )?;
             accept(
                 "cufftExec",
                 (calls.execute[which])(plan, from as *mut c_void, to as *mut c_void),
@@ -197,8 +207,13 @@ impl<R: MeshNumber> Cufft<R> {
         stream.keep([&self.plans]);
         stream.keep([mesh.allocation, &spectrum.allocation]);
         let which = 2 * usize::from(R::DOUBLE);
-        self.plans
-            .execute(stream, self.plans.there, which, mesh.address(), spectrum.address())
+        self.plans.execute(
+            stream,
+            self.plans.there,
+            which,
+            mesh.address(),
+            spectrum.address(),
+        )
     }
 
     pub(super) fn middle(
@@ -216,7 +231,9 @@ impl<R: MeshNumber> Cufft<R> {
                 let values = (spectrum, factors, cell, table, partial);
                 self.multiply_with_sums.launch(stream, shape, values)
             }
-            None => self.multiply.launch(stream, shape, (spectrum, factors, cell, table)),
+            None => self
+                .multiply
+                .launch(stream, shape, (spectrum, factors, cell, table)),
         }
     }
 
@@ -244,6 +261,8 @@ impl<R: MeshNumber> Cufft<R> {
 
 impl<R: MeshNumber> std::fmt::Debug for Cufft<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cufft").field("blocks", &self.blocks).finish_non_exhaustive()
+        f.debug_struct("Cufft")
+            .field("blocks", &self.blocks)
+            .finish_non_exhaustive()
     }
 }

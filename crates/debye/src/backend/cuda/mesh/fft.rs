@@ -75,7 +75,10 @@ pub fn radices(n: u32, most: u32) -> Option<Vec<u32>> {
 
 /// Refuses a mesh that cannot be transformed.
 pub(super) fn check(size: [u32; 3]) -> Result<(), CudaError> {
-    if size.iter().all(|&n| SIZES.contains(&n) && radices(n, 16).is_some()) {
+    if size
+        .iter()
+        .all(|&n| SIZES.contains(&n) && radices(n, 16).is_some())
+    {
         return Ok(());
     }
     Err(refused(format!(
@@ -112,7 +115,8 @@ fn balanced_of(work: &[(u32, &[u32])], most: u32) -> u32 {
         work.iter().map(line).sum()
     };
     let all = (1..=most / 32).map(|warps| 32 * warps);
-    all.min_by_key(|&threads| (rounds(threads), threads)).unwrap_or(32)
+    all.min_by_key(|&threads| (rounds(threads), threads))
+        .unwrap_or(32)
 }
 
 /// Sizes that follow from a mesh.
@@ -138,12 +142,20 @@ impl Sizes {
         };
         let half = size[2] / 2 + 1;
         let columns = size[1] * half;
-        let apart = if z[0].is_multiple_of(2) { (size[2] - 1) / z[0] } else { 0 };
+        let apart = if z[0].is_multiple_of(2) {
+            (size[2] - 1) / z[0]
+        } else {
+            0
+        };
         Ok(Self {
             size,
             half,
             columns,
-            plane: if padded { columns.next_multiple_of(16) } else { columns },
+            plane: if padded {
+                columns.next_multiple_of(16)
+            } else {
+                columns
+            },
             radices: [x, y, z],
             double_row: size[2] + apart,
         })
@@ -184,8 +196,9 @@ fn complex(double: bool) -> u32 {
 impl Cut {
     /// What is expected to be fast on a device.
     pub fn rule(info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<Self, CudaError> {
-        let radix = if double { 10 } else { 16 };
-        let whole = Self::whole_planes(info, size, double, radix, 512)?;
+        // More threads of double precision would have too few registers.
+        let (radix, threads) = (16, if double { 384 } else { 512 });
+        let whole = Self::whole_planes(info, size, double, radix, threads)?;
         let rows = || Self::by_rows(info, size, double, radix);
         whole.map_or_else(rows, Ok)
     }
@@ -249,7 +262,12 @@ impl Cut {
                 .into_iter()
                 .map(|(lines, most)| tile(info, &sizes, double, Some(lines), most))
                 .collect();
-            let threads: &[u32] = if all { &[256, 384, 512, 768, 1024] } else { &[512] };
+            let threads: &[u32] = match (all, double) {
+                (true, false) => &[256, 384, 512, 768, 1024],
+                (true, true) => &[128, 192, 256, 384, 512],
+                (false, false) => &[512],
+                (false, true) => &[384],
+            };
             for (k, &threads) in threads.iter().enumerate() {
                 let tile = tiles[if all { k } else { 1 }];
                 let planes = Self::whole_planes(info, size, double, radix, threads)?;
@@ -279,7 +297,13 @@ impl Cut {
         let fitting = |cut: &Self| cut.check(info, size, double).is_ok();
         let mut distinct: Vec<Self> = Vec::new();
         for cut in found.into_iter().filter(fitting) {
-            let same = |other: &Self| Self { radix: cut.radix, ..*other } == cut && cut.same_radices(other, size);
+            let same = |other: &Self| {
+                Self {
+                    radix: cut.radix,
+                    ..*other
+                } == cut
+                    && cut.same_radices(other, size)
+            };
             if !distinct.iter().any(same) {
                 distinct.push(cut);
             }
@@ -288,7 +312,8 @@ impl Cut {
     }
 
     fn same_radices(&self, other: &Self, size: [u32; 3]) -> bool {
-        size.iter().all(|&n| radices(n, self.radix) == radices(n, other.radix))
+        size.iter()
+            .all(|&n| radices(n, self.radix) == radices(n, other.radix))
     }
 
     /// Refuses what a device cannot do.
@@ -396,7 +421,8 @@ impl fmt::Display for Fft {
 }
 
 /// What a choice looks like as text.
-const EXPECTED: &str = "expected `cufft`, `planes=512 tile=16x256 radix=16` or `pairs=4x128 strip=16x128 tile=16x256 radix=16`";
+const EXPECTED: &str =
+    "expected `cufft`, `planes=512 tile=16x256 radix=16` or `pairs=4x128 strip=16x128 tile=16x256 radix=16`";
 
 impl FromStr for Fft {
     type Err = String;
@@ -405,7 +431,8 @@ impl FromStr for Fft {
         if text.trim() == "cufft" {
             return Ok(Self::Library);
         }
-        let words: Option<Vec<(&str, &str)>> = text.split_whitespace().map(|word| word.split_once('=')).collect();
+        let words: Option<Vec<(&str, &str)>> =
+            text.split_whitespace().map(|word| word.split_once('=')).collect();
         let wrong = || format!("`{text}`: {EXPECTED}");
         let words = words.ok_or_else(wrong)?;
         let find = |key: &str| {
@@ -448,10 +475,14 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
     for (size, text) in told {
         for (double, table) in [(false, false), (true, true)] {
             let Ok(Fft::Own(cut)) = text.parse() else { continue };
-            let (Ok(sizes), Ok(bare)) = (Sizes::new(size, cut.radix, true), Sizes::new(size, 16, false)) else {
+            let (Ok(sizes), Ok(bare)) = (Sizes::new(size, cut.radix, true), Sizes::new(size, 16, false))
+            else {
                 continue;
             };
-            all.extend([cut.source(&sizes, double, table), super::cufft::source(&bare, double, table)]);
+            all.extend([
+                cut.source(&sizes, double, table),
+                super::cufft::source(&bare, double, table),
+            ]);
         }
     }
     all
@@ -495,7 +526,10 @@ mod tests {
                     assert_eq!(text.parse(), Ok(Fft::Own(cut)), "{text}");
                     cut.check(&info, size, double).unwrap();
                 }
-                Cut::rule(&info, size, double).unwrap().check(&info, size, double).unwrap();
+                Cut::rule(&info, size, double)
+                    .unwrap()
+                    .check(&info, size, double)
+                    .unwrap();
             }
         }
         assert_eq!("cufft".parse(), Ok(Fft::Library));

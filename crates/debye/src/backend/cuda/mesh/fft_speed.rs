@@ -1,5 +1,7 @@
 //! How fast a mesh is solved, kernel by kernel, and the choice that follows from it.
 
+use rayon::prelude::*;
+
 use crate::backend::cuda::speed::median;
 use crate::backend::cuda::{CudaError, Device};
 use crate::expr::Mat3;
@@ -42,11 +44,7 @@ impl Fft {
             return Ok((Self::rule::<R>(device, size)?, Vec::new()));
         }
         let all = Self::candidates::<R>(device, size, false)?;
-        let mut timed = Vec::new();
-        for fft in all {
-            timed.push(measure::<R>(device, size, fft, false)?);
-        }
-        timed.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let timed = measure::<R>(device, size, &all, false)?;
         let best = match timed.first() {
             Some(best) => best.fft,
             None => Self::rule::<R>(device, size)?,
@@ -67,24 +65,55 @@ impl Fft {
     }
 }
 
-/// Measures a solve of the plain influence function; `parts` for every part of it, and a solve with sums.
+/// Measures solves of the plain influence function, the fastest first; `parts` for every part of them, and with sums. Ways
+/// that a device refuses are left out.
 pub fn measure<R: MeshNumber>(
     device: &Device,
     size: [u32; 3],
-    fft: Fft,
+    ways: &[Fft],
+    parts: bool,
+) -> Result<Vec<Timed>, CudaError> {
+    let influence = Influence::new(
+        Mat3::diagonal([1.0 / SIDE; 3].into()),
+        SIDE.powi(3),
+        ALPHA,
+        size.map(|n| n as usize),
+        Basis::BSpline(5),
+        false,
+    );
+    // Compiled side by side: that takes far longer than to measure.
+    let solves: Vec<_> = ways
+        .par_iter()
+        .map(|&fft| Solve::<R>::new(device, &influence, fft))
+        .collect();
+    let mut all = Vec::new();
+    for solve in solves {
+        match solve.and_then(|mut solve| measure_one(device, &mut solve, parts)) {
+            Ok(timed) => all.push(timed),
+            Err(CudaError::Shape { .. }) if ways.len() > 1 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(all)
+}
+
+/// Edge of a cubic cell and splitting parameter, such as a box of water has.
+const SIDE: f64 = 80.0;
+const ALPHA: f64 = 0.35;
+
+fn measure_one<R: MeshNumber>(
+    device: &Device,
+    solve: &mut Solve<R>,
     parts: bool,
 ) -> Result<Timed, CudaError> {
     let stream = device.stream()?;
-    let n = size.map(|n| n as usize);
-    let unit = Mat3::diagonal([1.0 / 80.0; 3].into());
-    let influence = Influence::new(unit, 80.0_f64.powi(3), 0.35, n, Basis::BSpline(5), false);
-    let mut solve = Solve::<R>::new(device, &influence, fft)?;
-    // A wave of a few periods, small, so that repeating the solve stays finite.
     let charge = |i: usize| R::rounded(((i % 97) as f64 - 48.0) * 1e-9);
     let charges = device.upload(&(0..solve.points()).map(charge).collect::<Vec<R>>())?;
     let mut mesh = device.zeros::<R>(solve.points())?;
     let mut sums = device.zeros::<f64>(7)?;
-    let cell = device.upload(&[MeshCell::new(unit, 80.0_f64.powi(3), 0.35)])?;
+    let unit = Mat3::diagonal([1.0 / SIDE; 3].into());
+    let cell = device.upload(&[MeshCell::new(unit, SIDE.powi(3), ALPHA)])?;
     let mut whole = |with_sums: bool| -> Result<f64, CudaError> {
         let graph = stream.capture(|stream| {
             (0..REPETITIONS).try_for_each(|_| {
@@ -105,7 +134,7 @@ pub fn measure<R: MeshNumber>(
         each.push((median(&stream, &graph, REPETITIONS)?, solve.part_bytes(part)));
     }
     Ok(Timed {
-        fft,
+        fft: solve.fft(),
         seconds,
         with_sums,
         parts: each,

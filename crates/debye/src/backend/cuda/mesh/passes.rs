@@ -138,7 +138,10 @@ impl<R: MeshNumber> Passes<R> {
 }
 
 /// A kernel that may have the shared memory of its launches.
-fn allowed<A: crate::backend::cuda::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kernel<A>, CudaError> {
+fn allowed<A: crate::backend::cuda::Arguments>(
+    kernel: Kernel<A>,
+    shape: Shape,
+) -> Result<Kernel<A>, CudaError> {
     if kernel.resident_blocks(shape.block[0], shape.shared)? > 0 {
         return Ok(kernel);
     }
@@ -183,7 +186,10 @@ mod tests {
             for k in 0..n {
                 let [x, y] = wave(k, n);
                 let angle = TAU * f64::from(k) / f64::from(n);
-                assert!((x - angle.cos()).abs() < 2e-15 && (y + angle.sin()).abs() < 2e-15, "{k}/{n}");
+                assert!(
+                    (x - angle.cos()).abs() < 2e-15 && (y + angle.sin()).abs() < 2e-15,
+                    "{k}/{n}"
+                );
             }
         }
         assert_eq!(wave(3, 12), [0.0, -1.0]);
