@@ -7,27 +7,16 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
 use crate::backend::cuda::library::{self, Found, Wanted};
-use crate::backend::cuda::{
-    Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
-};
+use crate::backend::cuda::{CudaError, Device, Slice, SliceMut, Stream};
 
 use super::MeshNumber;
-use super::fft::{Sizes, with_mesh};
-use super::solve::{MeshCell, Multiplier};
-
-type Multiply<R> = Kernel<(Mut<R>, Const<R>, Const<MeshCell>, Const<R>)>;
-type MultiplyWithSums<R> = Kernel<(Mut<R>, Const<R>, Const<MeshCell>, Const<R>, Mut<f64>)>;
-type Add = Kernel<(Const<f64>, Mut<f64>, u32)>;
-
-const THREADS: u32 = 256;
+use super::fft::Sizes;
+use super::multiply::Multiply;
 
 /// Plans of one mesh, and the kernels between them.
 pub(super) struct Cufft<R: MeshNumber> {
     plans: Arc<Plans>,
     multiply: Multiply<R>,
-    multiply_with_sums: MultiplyWithSums<R>,
-    add: Add,
-    blocks: u32,
 }
 
 /// A plan there and one back; they hold their work area, so that using them allocates nothing.
@@ -108,19 +97,6 @@ pub(super) fn version(device: &Device) -> Result<(u32, u32), CudaError> {
     Ok(calls()?.version)
 }
 
-/// The kernels between the transforms.
-pub(super) fn source(sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
-    with_mesh(
-        "multiply.cu",
-        include_str!("../kernels/multiply.cu"),
-        sizes,
-        double,
-        table,
-    )
-    .define("PADDED", 0)
-    .define("THREADS", THREADS)
-}
-
 impl Plans {
     fn new(device: &Device, size: [u32; 3], double: bool) -> Result<Self, CudaError> {
         let calls = calls()?;
@@ -181,21 +157,15 @@ impl Drop for Plans {
 impl<R: MeshNumber> Cufft<R> {
     pub(super) fn new(device: &Device, sizes: &Sizes, table: bool) -> Result<Self, CudaError> {
         version(device)?;
-        let module = device.module(&source(sizes, R::DOUBLE, table))?;
-        let multiply_with_sums: MultiplyWithSums<R> = module.kernel("debye_mesh_multiply_sums")?;
-        let resident = multiply_with_sums.resident_blocks(THREADS, 0)?.max(1);
         Ok(Self {
             plans: Arc::new(Plans::new(device, sizes.size, R::DOUBLE)?),
-            multiply: module.kernel("debye_mesh_multiply")?,
-            multiply_with_sums,
-            add: module.kernel("debye_mesh_add")?,
-            blocks: (sizes.size[0] * sizes.columns).div_ceil(THREADS).min(resident),
+            multiply: Multiply::new(device, sizes, table)?,
         })
     }
 
-    /// Blocks that leave sums.
-    pub(super) fn blocks(&self) -> u32 {
-        self.blocks
+    /// What stands between the transforms.
+    pub(super) fn multiply(&self) -> &Multiply<R> {
+        &self.multiply
     }
 
     pub(super) fn forward(
@@ -216,53 +186,22 @@ impl<R: MeshNumber> Cufft<R> {
         )
     }
 
-    pub(super) fn middle(
-        &self,
-        stream: &Stream,
-        spectrum: SliceMut<'_, R>,
-        by: &Multiplier<R>,
-        cell: Slice<'_, MeshCell>,
-        partial: Option<SliceMut<'_, f64>>,
-    ) -> Result<(), CudaError> {
-        let shape = Shape::new(self.blocks, THREADS);
-        let (factors, table) = (by.factors.all(), by.table.all());
-        match partial {
-            Some(partial) => {
-                let values = (spectrum, factors, cell, table, partial);
-                self.multiply_with_sums.launch(stream, shape, values)
-            }
-            None => self
-                .multiply
-                .launch(stream, shape, (spectrum, factors, cell, table)),
-        }
-    }
-
     pub(super) fn backward(
         &self,
         stream: &Stream,
         spectrum: SliceMut<'_, R>,
         mesh: SliceMut<'_, R>,
-        partial: Slice<'_, f64>,
-        sums: Option<SliceMut<'_, f64>>,
     ) -> Result<(), CudaError> {
         stream.keep([&self.plans]);
         stream.keep([&spectrum.allocation, &mesh.allocation]);
         let which = 2 * usize::from(R::DOUBLE) + 1;
         self.plans
-            .execute(stream, self.plans.back, which, spectrum.address(), mesh.address())?;
-        match sums {
-            Some(sums) => self
-                .add
-                .launch(stream, Shape::new(1, THREADS), (partial, sums, self.blocks)),
-            None => Ok(()),
-        }
+            .execute(stream, self.plans.back, which, spectrum.address(), mesh.address())
     }
 }
 
 impl<R: MeshNumber> std::fmt::Debug for Cufft<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cufft")
-            .field("blocks", &self.blocks)
-            .finish_non_exhaustive()
+        f.debug_struct("Cufft").finish_non_exhaustive()
     }
 }

@@ -99,7 +99,7 @@ fn refused(reason: String) -> CudaError {
 }
 
 /// The fewest threads, up to `most`, with which a block goes through these lines as fast as it can.
-fn balanced(lines: u32, radices: &[u32], most: u32) -> u32 {
+pub(super) fn balanced(lines: u32, radices: &[u32], most: u32) -> u32 {
     balanced_of(&[(lines, radices)], most)
 }
 
@@ -204,7 +204,7 @@ impl Cut {
     }
 
     /// Whole planes by blocks of up to `threads`, if they fit.
-    fn whole_planes(
+    pub(super) fn whole_planes(
         info: &DeviceInfo,
         size: [u32; 3],
         double: bool,
@@ -223,7 +223,12 @@ impl Cut {
     }
 
     /// Rows, then columns.
-    fn by_rows(info: &DeviceInfo, size: [u32; 3], double: bool, radix: u32) -> Result<Self, CudaError> {
+    pub(super) fn by_rows(
+        info: &DeviceInfo,
+        size: [u32; 3],
+        double: bool,
+        radix: u32,
+    ) -> Result<Self, CudaError> {
         let sizes = Sizes::new(size, radix, true)?;
         let [_, y, z] = &sizes.radices;
         let pairs = (128 * z[0] / size[2]).max(1);
@@ -244,76 +249,6 @@ impl Cut {
             },
             tile: tile(info, &sizes, double, None, 256),
         })
-    }
-
-    /// Those worth measuring: every one differs from another in what its kernels do. `all` for more than a run waits for.
-    pub fn candidates(
-        info: &DeviceInfo,
-        size: [u32; 3],
-        double: bool,
-        all: bool,
-    ) -> Result<Vec<Self>, CudaError> {
-        let mut found = Vec::new();
-        let most: &[u32] = if all { &[8, 10, 16] } else { &[10, 16] };
-        for &radix in most {
-            let sizes = Sizes::new(size, radix, true)?;
-            let tiles = [(8, 128), (16, 256), (16, 512), (8, 256), (32, 512)];
-            let tiles: Vec<Lines> = tiles
-                .into_iter()
-                .map(|(lines, most)| tile(info, &sizes, double, Some(lines), most))
-                .collect();
-            let threads: &[u32] = match (all, double) {
-                (true, false) => &[256, 384, 512, 768, 1024],
-                (true, true) => &[128, 192, 256, 384, 512],
-                (false, false) => &[512],
-                (false, true) => &[384],
-            };
-            for (k, &threads) in threads.iter().enumerate() {
-                let tile = tiles[if all { k } else { 1 }];
-                let planes = Self::whole_planes(info, size, double, radix, threads)?;
-                found.extend(planes.map(|cut| Self { tile, ..cut }));
-            }
-            let rows = Self::by_rows(info, size, double, radix)?;
-            found.push(rows);
-            if let Across::Rows { pairs, strip } = rows.across {
-                for (k, scale) in [(0, 2), (3, 4)] {
-                    let more = Lines {
-                        lines: pairs.lines * scale,
-                        threads: balanced(pairs.lines * scale, &sizes.radices[2], 512),
-                    };
-                    let width = (strip.lines / scale).max(1);
-                    let strip = Lines {
-                        lines: width,
-                        threads: balanced(width, &sizes.radices[1], 256),
-                    };
-                    let across = Across::Rows { pairs: more, strip };
-                    let tile = tiles[k];
-                    if all {
-                        found.push(Self { across, tile, ..rows });
-                    }
-                }
-            }
-        }
-        let fitting = |cut: &Self| cut.check(info, size, double).is_ok();
-        let mut distinct: Vec<Self> = Vec::new();
-        for cut in found.into_iter().filter(fitting) {
-            let same = |other: &Self| {
-                Self {
-                    radix: cut.radix,
-                    ..*other
-                } == cut
-                    && cut.same_radices(other, size)
-            };
-            if !distinct.iter().any(same) {
-                distinct.push(cut);
-            }
-        }
-        Ok(distinct)
-    }
-
-    fn same_radices(&self, other: &Self, size: [u32; 3]) -> bool {
-        size.iter()
-            .all(|&n| radices(n, self.radix) == radices(n, other.radix))
     }
 
     /// Refuses what a device cannot do.
@@ -385,7 +320,7 @@ pub(super) fn with_mesh(name: &str, text: &str, sizes: &Sizes, double: bool, tab
 }
 
 /// Columns along x of a block; by rule, lines of 128 bytes unless there would be too few blocks.
-fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool, lines: Option<u32>, most: u32) -> Lines {
+pub(super) fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool, lines: Option<u32>, most: u32) -> Lines {
     let full = if double { 8 } else { 16 };
     let enough = sizes.columns / full >= info.multiprocessors;
     let lines = lines.unwrap_or(if enough { full } else { 8 });
@@ -467,22 +402,20 @@ impl FromStr for Fft {
 /// Modules for tests that compile them all.
 pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
     let told = [
-        ([64, 64, 64], "planes=288 tile=16x128 radix=8"),
-        ([128, 108, 45], "planes=512 tile=16x256 radix=16"),
-        ([98, 75, 120], "pairs=4x128 strip=11x128 tile=8x64 radix=15"),
+        ([64, 64, 64], "planes=288 tile=16x128 radix=8", false),
+        ([128, 105, 45], "planes=384 tile=8x128 radix=16", true),
+        (
+            [98, 75, 120],
+            "pairs=4x128 strip=11x128 tile=8x64 radix=15",
+            false,
+        ),
     ];
     let mut all = Vec::new();
-    for (size, text) in told {
-        for (double, table) in [(false, false), (true, true)] {
-            let Ok(Fft::Own(cut)) = text.parse() else { continue };
-            let (Ok(sizes), Ok(bare)) = (Sizes::new(size, cut.radix, true), Sizes::new(size, 16, false))
-            else {
-                continue;
-            };
-            all.extend([
-                cut.source(&sizes, double, table),
-                super::cufft::source(&bare, double, table),
-            ]);
+    for (size, text, double) in told {
+        if let (Ok(Fft::Own(cut)), Ok(bare)) = (text.parse(), Sizes::new(size, 16, false)) {
+            let sizes = Sizes::new(size, cut.radix, true);
+            all.extend(sizes.map(|sizes| cut.source(&sizes, double, double)));
+            all.push(super::multiply::source(&bare, double, double));
         }
     }
     all

@@ -1,8 +1,10 @@
 //! Meshes on a device.
 
+mod candidates;
 mod cufft;
 mod fft;
 pub mod fft_speed;
+mod multiply;
 mod number;
 mod passes;
 mod solve;

@@ -60,6 +60,37 @@ pub(super) struct Multiplier<R: MeshNumber> {
     pub(super) table: Buffer<R>,
 }
 
+impl<R: MeshNumber> Multiplier<R> {
+    pub(super) fn new(device: &Device, influence: &Influence, sizes: &Sizes) -> Result<Self, CudaError> {
+        let [x, y, z] = influence.factors();
+        let factors = x.iter().chain(y).chain(&z[..sizes.half as usize]);
+        let factors: Vec<R> = factors.copied().map(R::rounded).collect();
+        let table = if influence.is_optimal() {
+            laid_out(&influence.table(), sizes)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            factors: device.upload(&factors)?,
+            table: device.upload(&table)?,
+        })
+    }
+}
+
+/// A table as the spectrum lies in memory.
+fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, CudaError> {
+    let (columns, plane) = (sizes.columns as usize, sizes.plane as usize);
+    let needed = columns * sizes.size[0] as usize;
+    CudaError::check_length("table of an influence function", values.len(), needed)?;
+    let mut table = vec![R::rounded(0.0); sizes.spectrum() / 2];
+    for (to, from) in table.chunks_mut(plane).zip(values.chunks(columns)) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = R::rounded(*from);
+        }
+    }
+    Ok(table)
+}
+
 /// Numbers of energy and virial.
 const SUMS: usize = 7;
 
@@ -80,8 +111,8 @@ pub struct Solve<R: MeshNumber> {
 
 #[derive(Debug)]
 enum Kernels<R: MeshNumber> {
-    Own(Passes<R>),
-    Library(Cufft<R>),
+    Own(Box<Passes<R>>),
+    Library(Box<Cufft<R>>),
 }
 
 impl<R: MeshNumber> Solve<R> {
@@ -94,55 +125,32 @@ impl<R: MeshNumber> Solve<R> {
             Fft::Own(cut) => {
                 let sizes = Sizes::new(size, cut.radix, true)?;
                 let passes = Passes::new(device, &sizes, &cut, table)?;
-                (sizes, Kernels::Own(passes))
+                (sizes, Kernels::Own(Box::new(passes)))
             }
             Fft::Library => {
                 let sizes = Sizes::new(size, 16, false)?;
                 let cufft = Cufft::new(device, &sizes, table)?;
-                (sizes, Kernels::Library(cufft))
+                (sizes, Kernels::Library(Box::new(cufft)))
             }
         };
         let blocks = match &kernels {
             Kernels::Own(passes) => passes.blocks(),
-            Kernels::Library(cufft) => cufft.blocks(),
+            Kernels::Library(cufft) => cufft.multiply().blocks(),
         };
-        let half = sizes.half as usize;
-        let [x, y, z] = influence.factors();
-        let factors = x.iter().chain(y).chain(&z[..half]);
-        let factors: Vec<R> = factors.copied().map(R::rounded).collect();
-        let length = if table { sizes.spectrum() / 2 } else { 0 };
-        let mut solve = Self {
+        Ok(Self {
             fft,
             spectrum: device.zeros(sizes.spectrum())?,
-            by: Multiplier {
-                factors: device.upload(&factors)?,
-                table: device.allocate(length)?,
-            },
+            by: Multiplier::new(device, influence, &sizes)?,
             partial: device.zeros(blocks as usize * SUMS)?,
             none: device.allocate(0)?,
             kernels,
             sizes,
-        };
-        if table {
-            solve.set_table(&device.stream()?, &influence.table())?;
-        }
-        Ok(solve)
+        })
     }
 
     /// Takes another table, such as [`Influence::table`] of another cell; waits for the stream.
     pub fn set_table(&mut self, stream: &Stream, values: &[f64]) -> Result<(), CudaError> {
-        let (columns, plane) = (self.sizes.columns as usize, self.sizes.plane as usize);
-        CudaError::check_length(
-            "table of an influence function",
-            values.len(),
-            columns * self.sizes.size[0] as usize,
-        )?;
-        let mut table = vec![R::rounded(0.0); self.by.table.len()];
-        for (to, from) in table.chunks_mut(plane).zip(values.chunks(columns)) {
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = R::rounded(*from);
-            }
-        }
+        let table = laid_out::<R>(values, &self.sizes)?;
         stream.upload(&table, self.by.table.all_mut())?;
         stream.synchronise()
     }
@@ -242,7 +250,7 @@ impl<R: MeshNumber> Solve<R> {
         let partial = sums.then(|| self.partial.all_mut());
         match &self.kernels {
             Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial),
-            Kernels::Library(cufft) => cufft.middle(stream, spectrum, &self.by, cell, partial),
+            Kernels::Library(cufft) => cufft.multiply().queue(stream, spectrum, &self.by, cell, partial),
         }
     }
 
@@ -261,7 +269,10 @@ impl<R: MeshNumber> Solve<R> {
             Kernels::Own(passes) => {
                 passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut())
             }
-            Kernels::Library(cufft) => cufft.backward(stream, spectrum, mesh, partial, sums),
+            Kernels::Library(cufft) => {
+                cufft.backward(stream, spectrum, mesh)?;
+                sums.map_or(Ok(()), |sums| cufft.multiply().add(stream, partial, sums))
+            }
         }
     }
 }
