@@ -11,7 +11,7 @@ use debye::run::Existing;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
-use super::primitives;
+use super::{fft, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
@@ -48,6 +48,8 @@ pub struct Bench {
     /// Lay small systems out on a CUDA device as told: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
     #[arg(long, hide = true, value_parser = Told::parse, value_name = "NUMBERS")]
     small: Vec<Told>,
+    #[command(flatten)]
+    meshes: fft::Flags,
 }
 
 /// A layout of a small system, as told.
@@ -191,6 +193,10 @@ const ANY_MELT: &str = "lj:";
 const PRIMITIVES: &[(&str, &str)] = &[
     ("scan", "prefix sums of 2^16 to 2^27 numbers beside a copy (CUDA)"),
     ("sort", "counting and radix sorts of 2^14 to 2^24 pairs (CUDA)"),
+    (
+        "fft",
+        "mesh solves of 48³ to 256³ points, kernel by kernel (CUDA)",
+    ),
 ];
 
 fn after_help() -> String {
@@ -295,7 +301,11 @@ impl Bench {
             .iter()
             .partition(|name| PRIMITIVES.iter().any(|p| p.0 == name.as_str()));
         for name in primitive {
-            primitives::bench(self.device, name, self.json)?;
+            let number = primitives::number(self.device, name)?;
+            match name.as_str() {
+                "fft" => fft::bench(number, &self.precision, &self.meshes, self.json)?,
+                _ => primitives::bench(number, name, self.json)?,
+            }
         }
         if cases.is_empty() {
             return Ok(ExitCode::SUCCESS);

@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod check;
 mod energy;
+mod fft;
 mod info;
 mod primitives;
 mod run;

@@ -123,17 +123,19 @@ fn table(lines: &[Line]) -> String {
     with_failures.collect()
 }
 
+/// The device that a case measures.
+pub fn number(choice: DeviceChoice, what: &str) -> Result<u32, Failure> {
+    match choice {
+        DeviceChoice::Cuda(number) => Ok(number),
+        DeviceChoice::Auto => Ok(0),
+        DeviceChoice::Cpu => Err(Failure::refused(format!(
+            "case `{what}` measures primitives of a CUDA device; use --device cuda"
+        ))),
+    }
+}
+
 /// Measures scans and sorts of several lengths beside a plain copy.
-pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
-    let number = match choice {
-        DeviceChoice::Cuda(number) => number,
-        DeviceChoice::Auto => 0,
-        DeviceChoice::Cpu => {
-            return Err(Failure::refused(format!(
-                "case `{what}` measures primitives of a CUDA device; use --device cuda"
-            )));
-        }
-    };
+pub fn bench(number: u32, what: &str, json: bool) -> Result<(), Failure> {
     let device = Device::open(number).map_err(Failure::refused)?;
     let mut all = Vec::new();
     if !json {

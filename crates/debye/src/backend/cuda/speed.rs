@@ -33,7 +33,7 @@ fn repetitions(elements: usize) -> usize {
     if elements >= 1 << 25 { 4 } else { 20 }
 }
 
-fn median(stream: &Stream, graph: &Graph, repetitions: usize) -> Result<f64, CudaError> {
+pub(super) fn median(stream: &Stream, graph: &Graph, repetitions: usize) -> Result<f64, CudaError> {
     stream.time(graph, 2)?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {

@@ -60,6 +60,16 @@ impl Influence {
         }
     }
 
+    /// Points of the mesh along each axis.
+    pub fn mesh(&self) -> [usize; 3] {
+        self.mesh
+    }
+
+    /// Whether it is the optimal one.
+    pub fn is_optimal(&self) -> bool {
+        self.optimal
+    }
+
     /// The factors along each axis; B(m) of the plain function is their product.
     pub fn factors(&self) -> &[Vec<f64>; 3] {
         &self.factors

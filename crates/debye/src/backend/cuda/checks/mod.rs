@@ -7,6 +7,7 @@ mod bonded;
 mod engine;
 mod orders;
 mod small;
+mod solve;
 mod sums;
 mod watch;
 
@@ -79,6 +80,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("sums of segments", sums::segments),
     ("sums of floating-point numbers, fixed order", sums::ordered),
     ("extremes", sums::extremes),
+    ("mesh: transforms of every length", solve::lengths),
+    ("mesh: transforms of whole meshes", solve::meshes),
+    ("mesh: potential, energy, virial", solve::potentials),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),
@@ -159,6 +163,7 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
+    all.extend(super::mesh::modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
     all

@@ -1,0 +1,138 @@
+// The influence function of a mesh, and the energy and virial of its waves. As in forces/pme/influence.rs.
+//
+// Defines: N1 N2 N3, PADDED (1: planes of the spectrum begin on lines of the cache), TABLE (1: G is read from a table).
+#pragma once
+#include "fft.cuh"
+
+// The spectrum is [x][y][kz], kz < HALF; a column is y·HALF + kz.
+constexpr u32 HALF = N3 / 2 + 1;
+constexpr u32 COLUMNS = N2 * HALF;
+constexpr u32 PLANE = PADDED ? (COLUMNS + 15) / 16 * 16 : COLUMNS;
+// Energy, and the virial xx yy zz xy xz yz.
+constexpr u32 SUMS = 7;
+
+// The cell and the smearing; as on the host. A barostat writes it.
+struct MeshCell {
+    f64 reciprocal[9];
+    f64 volume;
+    f64 alpha;
+};
+
+__device__ __forceinline__ f32 exponential(f32 x) { return expf(x); }
+__device__ __forceinline__ f64 exponential(f64 x) { return exp(x); }
+
+// An index as a number of waves, −N/2 < m ≤ N/2.
+__device__ __forceinline__ real folded(u32 index, u32 size)
+{
+    return real(2 * index > size ? i32(index) - i32(size) : i32(index));
+}
+
+// The influence function, from numbers in registers.
+struct Influence {
+    real a[9];
+    // π²/α² and 1/(πV).
+    real narrow, scale;
+    bool skewed;
+
+    __device__ __forceinline__ explicit Influence(const MeshCell* cell)
+    {
+        constexpr f64 PI = 0.5 * TURN;
+        for (u32 k = 0; k < 9; ++k) a[k] = real(cell->reciprocal[k]);
+        narrow = real(PI * PI / (cell->alpha * cell->alpha));
+        scale = real(1.0 / (PI * cell->volume));
+        skewed = a[1] != 0 || a[2] != 0 || a[3] != 0 || a[5] != 0 || a[6] != 0 || a[7] != 0;
+    }
+    // exp(−π²m²/α²)/(πVm²) of a wave, and its vector.
+    __device__ __forceinline__ real smeared(real x, real y, real z, real (&m)[3], real& m2) const
+    {
+        for (u32 k = 0; k < 3; ++k) m[k] = x * a[k] + (y * a[3 + k] + z * a[6 + k]);
+        m2 = m[0] * m[0] + m[1] * m[1] + m[2] * m[2];
+        return m2 > 0 ? scale * exponential(-narrow * m2) / m2 : real(0);
+    }
+};
+
+// Adds to energy and virial: e, and e (δ − 2 (1/m² + π²/α²) m m), xx yy zz xy xz yz.
+__device__ __forceinline__ void add_wave(f64 (&sums)[SUMS], real e, const real (&m)[3], real m2, real narrow)
+{
+    if (!(m2 > 0)) return;
+    const real s = 2 * (1 / m2 + narrow);
+    sums[0] += e;
+    for (u32 k = 0; k < 3; ++k) sums[1 + k] += e * (1 - s * m[k] * m[k]);
+    sums[4] -= e * (s * m[0] * m[1]);
+    sums[5] -= e * (s * m[0] * m[2]);
+    sums[6] -= e * (s * m[1] * m[2]);
+}
+
+// What the waves of a column share. `factors` are those of x, y and z one after another.
+struct Column {
+    u32 number;
+    real y, z, other_y, other_z, factor, weight;
+    // Whether it cannot be told from another column.
+    bool half;
+
+    __device__ __forceinline__ Column(u32 column, const real* factors)
+    {
+        number = smaller(column, COLUMNS - 1);
+        const u32 iy = number / HALF, iz = number % HALF;
+        y = folded(iy, N2);
+        z = real(iz);
+        half = 2 * iy == N2 || 2 * iz == N3;
+        other_y = 2 * iy == N2 ? -y : y;
+        other_z = 2 * iz == N3 ? -z : z;
+        factor = TABLE ? real(1) : factors[N1 + iy] * factors[N1 + N2 + iz];
+        // Half of |q|², but most waves stand for two. None counts beyond the last column.
+        weight = column >= COLUMNS ? real(0) : iz == 0 || 2 * iz == N3 ? real(0.5) : real(1);
+    }
+};
+
+// q times G of the wave `x` of a column; adds to the sums. A wave of half the mesh is the mean of two that look alike, which
+// differ in skewed cells and in their virials.
+template <bool WITH_SUMS>
+__device__ __forceinline__ Complex multiplied(Complex q, u32 x, const Column& c, const Influence& g, const real* factors,
+                                              const real* table, f64 (&sums)[SUMS])
+{
+    const real wave = folded(x, N1), other_wave = 2 * x == N1 ? -wave : wave;
+    real value = TABLE ? table[u64(x) * PLANE + c.number] : factors[x] * c.factor;
+    if (TABLE && !WITH_SUMS) return q * value;
+    real m[3], m2, other[3], other2;
+    const real one = g.smeared(wave, c.y, c.z, m, m2);
+    const bool mirrored = (WITH_SUMS || g.skewed) && (c.half || 2 * x == N1);
+    const real two = mirrored ? g.smeared(other_wave, c.other_y, c.other_z, other, other2) : one;
+    const real both = one + two;
+    if (!TABLE) value *= real(0.5) * both;
+    if constexpr (WITH_SUMS) {
+        const real e = c.weight * value * (q.x * q.x + q.y * q.y);
+        const real share = !mirrored ? real(1) : both > 0 ? one / both : real(0.5);
+        add_wave(sums, e * share, m, m2, g.narrow);
+        if (mirrored) add_wave(sums, e - e * share, other, other2, g.narrow);
+    }
+    return q * value;
+}
+
+// Adds what all blocks left, SUMS numbers each, in one order. A block of its own.
+template <u32 THREADS> __device__ __forceinline__ void add_partial(f64* sums, const f64* partial, u32 blocks)
+{
+    for (u32 k = warp_of(threadIdx.x); k < SUMS; k += THREADS / WARP) {
+        f64 x = 0.0;
+        for (u32 b = lane_of(threadIdx.x); b < blocks; b += WARP) x += partial[u64(b) * SUMS + k];
+        for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
+        if (lane_of(threadIdx.x) == 0) sums[k] = x;
+    }
+}
+
+// Leaves the sums of a block for `add_partial`. `warps` has room for SUMS numbers a warp. All threads call it.
+template <u32 THREADS> __device__ __forceinline__ void leave_partial(f64* partial, f64 (&sums)[SUMS], f64* warps)
+{
+    constexpr u32 WARPS = THREADS / WARP;
+#pragma unroll
+    for (u32 k = 0; k < SUMS; ++k) {
+        for (u32 step = WARP / 2; step > 0; step /= 2) sums[k] += __shfl_down_sync(ALL_LANES, sums[k], step);
+        if (lane_of(threadIdx.x) == 0) warps[k * WARPS + warp_of(threadIdx.x)] = sums[k];
+    }
+    __syncthreads();
+    if (threadIdx.x < SUMS) {
+        f64 sum = 0.0;
+        for (u32 w = 0; w < WARPS; ++w) sum += warps[threadIdx.x * WARPS + w];
+        partial[u64(blockIdx.x) * SUMS + threadIdx.x] = sum;
+    }
+}

@@ -1,0 +1,198 @@
+//! [`Passes`]: transforms of a mesh by kernels of this program, fused with the influence function.
+
+use std::f64::consts::TAU;
+
+use crate::backend::cuda::{Buffer, Const, CudaError, Device, Kernel, Mut, Shape, Slice, SliceMut, Stream};
+
+use super::MeshNumber;
+use super::fft::{Across, Cut, Sizes};
+use super::solve::{MeshCell, Multiplier};
+
+type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>)>;
+type Columns<R> = Kernel<(Mut<R>, Const<R>)>;
+type Middle<R> = Kernel<(Mut<R>, Const<R>, Const<R>, Const<MeshCell>, Const<R>)>;
+type MiddleWithSums<R> = Kernel<(Mut<R>, Const<R>, Const<R>, Const<MeshCell>, Const<R>, Mut<f64>)>;
+type Backward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Const<f64>, Mut<f64>, u32)>;
+
+/// The kernels of one mesh and the numbers they read.
+#[derive(Debug)]
+pub(super) struct Passes<R: MeshNumber> {
+    forward: (Forward<R>, Shape),
+    /// Columns along y there and back, where planes are not taken whole.
+    columns: Option<(Columns<R>, Columns<R>, Shape)>,
+    middle: Middle<R>,
+    middle_with_sums: MiddleWithSums<R>,
+    tiles: Shape,
+    backward: Backward<R>,
+    /// exp(−2πi k/K) for every axis.
+    waves: Buffer<R>,
+}
+
+impl<R: MeshNumber> Passes<R> {
+    pub(super) fn new(device: &Device, sizes: &Sizes, cut: &Cut, table: bool) -> Result<Self, CudaError> {
+        cut.check(device.info(), sizes.size, R::DOUBLE)?;
+        let module = device.module(&cut.source(sizes, R::DOUBLE, table))?;
+        let tiles = Shape::new(sizes.columns.div_ceil(cut.tile.lines), cut.tile.threads)
+            .shared(sizes.tile_shared(cut.tile, R::DOUBLE));
+        let (shape, columns, names) = match cut.across {
+            Across::Planes(threads) => {
+                let shape = Shape::new(sizes.size[0], threads).shared(sizes.plane_shared(R::DOUBLE));
+                (shape, None, ["debye_mesh_forward", "debye_mesh_backward"])
+            }
+            Across::Rows { pairs, strip } => {
+                let rows = sizes.size[0] * sizes.size[1];
+                let shape = Shape::new(rows.div_ceil(2 * pairs.lines), pairs.threads)
+                    .shared(sizes.pairs_shared(pairs, R::DOUBLE));
+                let strips = sizes.size[0] * sizes.half.div_ceil(strip.lines);
+                let columns = Shape::new(strips, strip.threads).shared(sizes.strip_shared(strip, R::DOUBLE));
+                let names = ["debye_mesh_rows_forward", "debye_mesh_rows_backward"];
+                (shape, Some(columns), names)
+            }
+        };
+        let columns = columns.map(|shape| -> Result<_, CudaError> {
+            let there = module.kernel("debye_mesh_columns_forward")?;
+            let back = module.kernel("debye_mesh_columns_backward")?;
+            Ok((allowed(there, shape)?, allowed(back, shape)?, shape))
+        });
+        Ok(Self {
+            forward: (allowed(module.kernel(names[0])?, shape)?, shape),
+            columns: columns.transpose()?,
+            middle: allowed(module.kernel("debye_mesh_solve")?, tiles)?,
+            middle_with_sums: allowed(module.kernel("debye_mesh_solve_sums")?, tiles)?,
+            tiles,
+            backward: allowed(module.kernel(names[1])?, shape)?,
+            waves: device.upload(&waves::<R>(sizes.size))?,
+        })
+    }
+
+    /// Whether planes are taken whole.
+    pub(super) fn takes_planes(&self) -> bool {
+        self.columns.is_none()
+    }
+
+    /// Blocks that leave sums.
+    pub(super) fn blocks(&self) -> u32 {
+        self.tiles.grid[0]
+    }
+
+    /// The mesh to its spectrum along z and y.
+    pub(super) fn forward(
+        &self,
+        stream: &Stream,
+        mesh: Slice<'_, R>,
+        mut spectrum: SliceMut<'_, R>,
+    ) -> Result<(), CudaError> {
+        let (kernel, shape) = &self.forward;
+        kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all()))?;
+        if let Some((there, _, shape)) = &self.columns {
+            there.launch(stream, *shape, (spectrum, self.waves.all()))?;
+        }
+        Ok(())
+    }
+
+    /// Along x, times the influence function, and back; sums of every block where there is room for them.
+    pub(super) fn middle(
+        &self,
+        stream: &Stream,
+        spectrum: SliceMut<'_, R>,
+        by: &Multiplier<R>,
+        cell: Slice<'_, MeshCell>,
+        partial: Option<SliceMut<'_, f64>>,
+    ) -> Result<(), CudaError> {
+        let (waves, factors, table) = (self.waves.all(), by.factors.all(), by.table.all());
+        match partial {
+            Some(partial) => {
+                let values = (spectrum, waves, factors, cell, table, partial);
+                self.middle_with_sums.launch(stream, self.tiles, values)
+            }
+            None => self
+                .middle
+                .launch(stream, self.tiles, (spectrum, waves, factors, cell, table)),
+        }
+    }
+
+    /// The spectrum along z and y back to the mesh; adds sums of blocks where there is room for them.
+    pub(super) fn backward(
+        &self,
+        stream: &Stream,
+        mut spectrum: SliceMut<'_, R>,
+        mesh: SliceMut<'_, R>,
+        partial: Slice<'_, f64>,
+        sums: Option<SliceMut<'_, f64>>,
+        none: SliceMut<'_, f64>,
+    ) -> Result<(), CudaError> {
+        if let Some((_, back, shape)) = &self.columns {
+            back.launch(stream, *shape, (spectrum.again(), self.waves.all()))?;
+        }
+        let mut shape = self.forward.1;
+        let blocks = if sums.is_some() { self.blocks() } else { 0 };
+        // One block more adds them.
+        shape.grid[0] += u32::from(sums.is_some());
+        let sums = sums.unwrap_or(none);
+        self.backward.launch(
+            stream,
+            shape,
+            (spectrum.read(), mesh, self.waves.all(), partial, sums, blocks),
+        )
+    }
+}
+
+/// A kernel that may have the shared memory of its launches.
+fn allowed<A: crate::backend::cuda::Arguments>(
+    kernel: Kernel<A>,
+    shape: Shape,
+) -> Result<Kernel<A>, CudaError> {
+    if kernel.resident_blocks(shape.block[0], shape.shared)? > 0 {
+        return Ok(kernel);
+    }
+    Err(CudaError::Shape {
+        kernel: kernel.name().to_owned(),
+        reason: format!(
+            "{} threads and {} bytes of shared memory do not fit on a multiprocessor",
+            shape.block[0], shape.shared
+        ),
+    })
+}
+
+/// exp(−2πi k/K), axis after axis, rounded from double precision.
+fn waves<R: MeshNumber>(size: [u32; 3]) -> Vec<R> {
+    let axis = |n: u32| (0..n).flat_map(move |k| wave(k, n)).map(R::rounded);
+    size.into_iter().flat_map(axis).collect()
+}
+
+/// cos and −sin of k/n of a turn, exact at its quarters.
+fn wave(k: u32, n: u32) -> [f64; 2] {
+    let eighths = 8 * u64::from(k) / u64::from(n);
+    // Angles within an eighth of a turn of an axis.
+    let quarter = eighths.div_ceil(2) % 4;
+    let beyond = 4.0 * f64::from(k) - eighths.div_ceil(2) as f64 * f64::from(n);
+    let (sin, cos) = (TAU * beyond / (4.0 * f64::from(n))).sin_cos();
+    let [x, y] = match quarter {
+        0 => [cos, sin],
+        1 => [-sin, cos],
+        2 => [-cos, -sin],
+        _ => [sin, -cos],
+    };
+    [x, -y]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_are_those_of_the_turn() {
+        for n in 4..=512 {
+            for k in 0..n {
+                let [x, y] = wave(k, n);
+                let angle = TAU * f64::from(k) / f64::from(n);
+                assert!(
+                    (x - angle.cos()).abs() < 2e-15 && (y + angle.sin()).abs() < 2e-15,
+                    "{k}/{n}"
+                );
+            }
+        }
+        assert_eq!(wave(3, 12), [0.0, -1.0]);
+        assert_eq!(wave(6, 12), [-1.0, 0.0]);
+    }
+}
