@@ -1,10 +1,8 @@
-//! Charges on a mesh and forces from one, against plain loops in double precision.
+//! Charges on a mesh, against plain loops in double precision.
 
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::mesh::speed::Charges;
-use crate::backend::cuda::mesh::{
-    self, Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, Tiling, Way,
-};
+use crate::backend::cuda::mesh::{self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling};
 use crate::backend::cuda::{Buffer, Device, ModuleSource, Stream};
 use crate::forces::pme::Basis;
 
@@ -13,9 +11,9 @@ pub(super) fn modules() -> Vec<ModuleSource> {
 }
 
 /// A basis, points, and edges of bricks: larger and smaller than the mesh, dividing it and not.
-type Case = (Basis, [u32; 3], [u32; 3]);
+pub(super) type Case = (Basis, [u32; 3], [u32; 3]);
 
-const CASES: &[Case] = &[
+pub(super) const CASES: &[Case] = &[
     (Basis::Cubic, [12, 18, 20], [8, 8, 8]),
     (Basis::BSpline(5), [15, 14, 28], [8, 12, 8]),
     (Basis::BSpline(3), [7, 9, 10], [16, 16, 16]),
@@ -25,7 +23,7 @@ const CASES: &[Case] = &[
     (Basis::BSpline(8), [18, 25, 16], [8, 12, 8]),
 ];
 
-fn cases(place: &Place<'_>) -> &'static [Case] {
+pub(super) fn cases(place: &Place<'_>) -> &'static [Case] {
     if place.extent == Extent::Smallest {
         &CASES[..2]
     } else {
@@ -34,14 +32,14 @@ fn cases(place: &Place<'_>) -> &'static [Case] {
 }
 
 /// Charges on a device.
-struct There<M: MeshNumber> {
-    pos: Buffer<u32>,
-    charges: Buffer<M>,
-    particles: Particles,
+pub(super) struct There<M: MeshNumber> {
+    pub(super) pos: Buffer<u32>,
+    pub(super) charges: Buffer<M>,
+    pub(super) particles: Particles,
 }
 
 impl<M: MeshNumber> There<M> {
-    fn new(device: &Device, charges: &Charges) -> Result<Self, Wrong> {
+    pub(super) fn new(device: &Device, charges: &Charges) -> Result<Self, Wrong> {
         let (slots, table) = slots_of(charges);
         let table: Vec<M> = table.iter().map(|&q| M::rounded(q)).collect();
         let (pos, charges) = (device.upload(&slots)?, device.upload(&table)?);
@@ -68,12 +66,12 @@ fn slots_of(charges: &Charges) -> (Vec<u32>, Vec<f64>) {
 }
 
 /// The slot of each particle.
-fn slot(i: usize) -> usize {
+pub(super) fn slot(i: usize) -> usize {
     i + (i + 4) / 7
 }
 
 /// Charges anywhere, at corners, on points of the mesh, and some that are zero.
-fn charges(place: &mut Place<'_>, shape: &MeshShape, number: usize) -> Charges {
+pub(super) fn charges(place: &mut Place<'_>, shape: &MeshShape, number: usize) -> Charges {
     let kinds = [0.417, -0.834, 0.5, 0.0, -1.0, 0.25];
     let mut places: Vec<[u32; 3]> = vec![[0; 3], [u32::MAX; 3], [0, u32::MAX, 1 << 31]];
     // The first place of a cell, and the last of the one before.
@@ -92,7 +90,7 @@ fn charges(place: &mut Place<'_>, shape: &MeshShape, number: usize) -> Charges {
     Charges { places, charges }
 }
 
-fn number(place: &Place<'_>) -> usize {
+pub(super) fn number(place: &Place<'_>) -> usize {
     match place.extent {
         Extent::Smallest => 60,
         Extent::Small => 150,
@@ -111,7 +109,16 @@ fn spread<M: MeshNumber>(
     capacity: usize,
 ) -> Result<Spread<M>, Wrong> {
     let tiling = Tiling::new(edges, 64, 1);
-    Ok(Spread::new(device, shape, design, tiling, fixed, margin, capacity as u32, None)?)
+    Ok(Spread::new(
+        device,
+        shape,
+        design,
+        tiling,
+        fixed,
+        margin,
+        capacity as u32,
+        None,
+    )?)
 }
 
 fn run<M: MeshNumber>(
@@ -166,8 +173,8 @@ fn compare<M: MeshNumber>(
     place.cases += 1;
     for (i, (got, want)) in got.iter().zip(&want).enumerate() {
         let allowed = count[i] * (0.5 * unit + weights) + want.abs() * weights;
-        // Not a number is never near.
-        if !((got.wide() - want).abs() <= allowed) {
+        let off = (got.wide() - want).abs();
+        if off > allowed || off.is_nan() {
             return Err(Wrong::Result(format!(
                 "{what}: point {i} has {:e}, expected {want:e} within {allowed:e}",
                 got.wide()
@@ -177,7 +184,8 @@ fn compare<M: MeshNumber>(
     let (total, sum): (f64, f64) = (charges.charges.iter().sum(), got.iter().map(|x| x.wide()).sum());
     let parts = charges.places.len() as f64;
     let allowed = parts.sqrt() * (shape.basis.points() as f64).powf(1.5) * (unit + weights);
-    if !((total - sum).abs() <= allowed) {
+    let off = (total - sum).abs();
+    if off > allowed || off.is_nan() {
         return Err(Wrong::Result(format!(
             "{what}: a charge of {sum} on the mesh, expected {total} within {allowed:e}"
         )));
@@ -212,7 +220,11 @@ fn spread_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             spread.queue_fresh(&stream, &there.particles, &mut mesh)?;
         }
         place.expect(&what, &bits(&stream.download(&mesh)?), first)?;
-        place.expect(&what, &spread.bricks().counts(&stream)?, &vec![0; spread.bricks().number()])?;
+        place.expect(
+            &what,
+            &spread.bricks().counts(&stream)?,
+            &vec![0; spread.bricks().number()],
+        )?;
     }
     // In another order.
     for i in (1..n).rev() {
@@ -306,7 +318,7 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
     let there = There::<f32>::new(device, &all)?;
     let fixed = Fixed { bits: 16 };
     for design in Design::ALL {
-        let mut tight = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 32)?;
+        let mut tight = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 8)?;
         let roomy = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 96)?;
         let want = run(device, &stream, &roomy, &there.particles, &shape)?;
         let most = roomy.bricks().counts(&stream)?.into_iter().max();
@@ -345,13 +357,24 @@ pub(super) fn saturation(place: &mut Place<'_>) -> Result<(), Wrong> {
                 let got = run(device, &stream, &spread, &there.particles, &shape)?;
                 if fixed.holds(&spread.bricks().notes(&stream)?) {
                     right += 1;
-                    compare(place, &format!("{design} {basis:?}, {places} places"), &got, &all, &shape, fixed)?;
+                    compare(
+                        place,
+                        &format!("{design} {basis:?}, {places} places"),
+                        &got,
+                        &all,
+                        &shape,
+                        fixed,
+                    )?;
                 } else {
                     flagged += 1;
                 }
             }
             let both = [right > 0, flagged > 0];
-            place.expect(&format!("{design} {basis:?}: {right} right, {flagged} flagged"), &both, &[true; 2])?;
+            place.expect(
+                &format!("{design} {basis:?}: {right} right, {flagged} flagged"),
+                &both,
+                &[true; 2],
+            )?;
             let fixed = Fixed { bits: 30 };
             let mut spread = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 96)?;
             let mut tries = 0;
@@ -362,169 +385,37 @@ pub(super) fn saturation(place: &mut Place<'_>) -> Result<(), Wrong> {
                     break got;
                 }
             };
-            compare(place, &format!("{design} {basis:?} settled"), &got, &all, &shape, spread.fixed())?;
+            compare(
+                place,
+                &format!("{design} {basis:?} settled"),
+                &got,
+                &all,
+                &shape,
+                spread.fixed(),
+            )?;
         }
     }
     Ok(())
 }
 
-/// Force and q φ of every particle, by plain loops: `turn` × −q ∂φ/∂(fraction).
-fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3]; 3]) -> Vec<([f64; 3], f64)> {
-    let n = shape.basis.points();
-    let size = shape.size.map(|k| k as usize);
-    let one = |(place, q): (&[u32; 3], &f64)| {
-        let along: [(usize, _); 3] = std::array::from_fn(|a| {
-            let u = u64::from(place[a]) * u64::from(shape.size[a]);
-            let first = (u >> 32) as i64 + i64::from(shape.basis.first());
-            let rest = (u & 0xffff_ffff) as f64 / 4_294_967_296.0;
-            (first.rem_euclid(size[a] as i64) as usize, shape.basis.weights::<f64>(rest))
-        });
-        let (mut slope, mut value) = ([0.0; 3], 0.0);
-        for k in 0..n * n * n {
-            let at = [k / (n * n), k / n % n, k % n];
-            let p: [usize; 3] = std::array::from_fn(|a| (along[a].0 + at[a]) % size[a]);
-            let here = phi[(p[0] * size[1] + p[1]) * size[2] + p[2]];
-            let w: [f64; 3] = std::array::from_fn(|a| along[a].1.values[at[a]]);
-            let s: [f64; 3] = std::array::from_fn(|a| along[a].1.slopes[at[a]]);
-            value += w[0] * w[1] * w[2] * here;
-            slope[0] += s[0] * w[1] * w[2] * here;
-            slope[1] += w[0] * s[1] * w[2] * here;
-            slope[2] += w[0] * w[1] * s[2] * here;
-        }
-        let pull: [f64; 3] = std::array::from_fn(|a| -q * size[a] as f64 * slope[a]);
-        let force = std::array::from_fn(|k| (0..3).map(|a| turn[k][a] * pull[a]).sum());
-        (force, q * value)
+/// The fastest design is found, and spreads as the others do.
+pub(super) fn choice(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (device, stream) = (place.device, place.device.stream()?);
+    let shape = MeshShape {
+        size: [8, 8, 12],
+        basis: Basis::BSpline(4),
     };
-    charges.places.iter().zip(&charges.charges).map(one).collect()
-}
-
-const TURN: [[f64; 3]; 3] = [[0.1, 0.0, 0.0], [-0.02, 0.12, 0.0], [0.01, 0.03, 0.09]];
-
-fn near(place: &mut Place<'_>, what: &str, got: f64, want: f64, allowed: f64) -> Result<(), Wrong> {
-    place.cases += 1;
-    if (got - want).abs() <= allowed {
-        return Ok(());
-    }
-    Err(Wrong::Result(format!("{what}: {got}, expected {want} within {allowed:e}")))
-}
-
-fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), Wrong> {
-    let (device, stream) = (place.device, place.device.stream()?);
-    let &(basis, size, edges) = case;
-    let shape = MeshShape { size, basis };
-    let n = number(place);
-    let all = charges(place, &shape, n);
-    let there = There::<M>::new(device, &all)?;
-    let slots = there.pos.len() / 4;
-    let phi: Vec<M> = (0..shape.points()).map(|_| M::rounded(place.random.real())).collect();
-    let wide: Vec<f64> = phi.iter().map(|x| x.wide()).collect();
-    let want = gathered(&all, &shape, &wide, &TURN);
-    let charged = all.charges.iter().filter(|q| **q != 0.0).count();
-    let mesh = device.upload(&phi)?;
-    let bricks = Bricks::new::<M>(device, &shape, edges, Entered::Touched, [1; 3], n as u32, None)?;
-    bricks.queue(&stream, &there.particles, false)?;
-    let most = f64::from(*size.iter().max().unwrap_or(&1));
-    let allowed = if M::DOUBLE { 1e-13 } else { 5e-6 } * most;
-    let mut first: Option<Vec<u64>> = None;
-    for way in [Way::Slots, Way::Tiles] {
-        let what = format!("{way:?} {basis:?} {size:?}");
-        let mut gather = Gather::<M>::new(device, &shape, way, Tiling::new(edges, 64, 1))?;
-        gather.set_cell(&stream, TURN, 1.0, charged)?;
-        let mut forces = device.upload(&vec![7.0_f64; 3 * slots])?;
-        let mut potentials = device.upload(&vec![7.0_f64; slots])?;
-        let particles = &there.particles;
-        let lists = Some(&bricks);
-        gather.queue(&stream, particles, lists, &mesh, &mut forces, Some(&mut potentials), false, false)?;
-        let (set, energy) = (stream.download(&forces)?, stream.download(&potentials)?);
-        for (i, (force, value)) in want.iter().enumerate() {
-            for (k, want) in force.iter().enumerate() {
-                near(place, &format!("{what}: force {i}"), set[k * slots + slot(i)], *want, allowed)?;
-            }
-            near(place, &format!("{what}: potential {i}"), energy[slot(i)], *value, allowed)?;
-        }
-        place.expect(&format!("{what}: empty slots"), &[set[3], energy[3]], &[0.0, 0.0])?;
-        let now: Vec<u64> = set.iter().chain(&energy).map(|x| x.to_bits()).collect();
-        let first = first.get_or_insert_with(|| now.clone());
-        place.expect(&format!("{what}: same bits as the first"), &now, first)?;
-        // Added to, with the mean removed; twice, as sums must be clear again.
-        let sums: [f64; 3] = std::array::from_fn(|k| want.iter().map(|w| w.0[k]).sum::<f64>() / charged as f64);
-        for _ in 0..2 {
-            stream.upload(&vec![7.0; 3 * slots], forces.all_mut())?;
-            gather.queue(&stream, particles, lists, &mesh, &mut forces, None, true, true)?;
-            gather.remove_mean(&stream, particles, &mut forces)?;
-            let added = stream.download(&forces)?;
-            for (i, (force, _)) in want.iter().enumerate() {
-                for k in 0..3 {
-                    let mean = if all.charges[i] == 0.0 { 0.0 } else { sums[k] };
-                    let left = 7.0 + force[k] - mean;
-                    near(place, &format!("{what}: mean"), added[k * slots + slot(i)], left, allowed + 1e-6)?;
-                }
-            }
-        }
-        place.expect(&what, &[gather.notes(&stream)?.too_strong], &[false])?;
-    }
-    Ok(())
-}
-
-pub(super) fn gathering(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for (k, case) in cases(place).iter().enumerate() {
-        gather_case::<f32>(place, case)?;
-        if place.extent == Extent::Full || k % 3 == 0 {
-            gather_case::<f64>(place, case)?;
-        }
-    }
-    Ok(())
-}
-
-/// Forces are minus the slopes of Σ q φ for a mesh that stays as it is.
-pub(super) fn slopes(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (device, stream) = (place.device, place.device.stream()?);
-    let mut used = vec![CASES[0]];
-    if place.extent > Extent::Smallest {
-        used.extend([CASES[3], CASES[6]]);
-    }
-    for (basis, size, _) in used {
-        let shape = MeshShape { size, basis };
-        let mut all = charges(place, &shape, 40);
-        let phi: Vec<f64> = (0..shape.points()).map(|_| place.random.real()).collect();
-        let mesh = device.upload(&phi)?;
-        let turn = std::array::from_fn(|k| std::array::from_fn(|j| f64::from(u8::from(j == k))));
-        let mut gather = Gather::<f64>::usual(device, &shape)?;
-        gather.set_cell(&stream, turn, 1.0, 1)?;
-        let mut evaluate = |all: &Charges| -> Result<(Vec<f64>, Vec<f64>), Wrong> {
-            let there = There::<f64>::new(device, all)?;
-            let slots = there.pos.len() / 4;
-            let (mut forces, mut potentials) = (device.zeros(3 * slots)?, device.zeros(slots)?);
-            let values = Some(&mut potentials);
-            gather.queue(&stream, &there.particles, None, &mesh, &mut forces, values, false, false)?;
-            place.cases += usize::from(!there.charges.is_empty());
-            Ok((stream.download(&forces)?, stream.download(&potentials)?))
-        };
-        let (forces, _) = evaluate(&all)?;
-        let slots = forces.len() / 3;
-        // Fractions of 2^-17: 10^-4 of a mesh cell and more.
-        let step = 1_u32 << 15;
-        for a in 0..3 {
-            let mut energy = |by: u32| {
-                all.places.iter_mut().for_each(|at| at[a] = at[a].wrapping_add(by));
-                evaluate(&all).map(|(_, energy)| energy)
-            };
-            let up = energy(step)?;
-            let down = energy(0_u32.wrapping_sub(2 * step))?;
-            energy(step)?;
-            let per = 4_294_967_296.0 / (2.0 * f64::from(step));
-            for i in 0..40 {
-                let found = -(up[slot(i)] - down[slot(i)]) * per;
-                let force = forces[a * slots + slot(i)];
-                // The cubic's second derivative jumps at points of the mesh.
-                let allowed = 2e-3 * f64::from(size[a]);
-                if (found - force).abs() > allowed {
-                    return Err(Wrong::Result(format!(
-                        "{basis:?} {size:?}: a force of {force} on {i} along axis {a}, but the energy falls by {found}"
-                    )));
-                }
-            }
-        }
-    }
-    Ok(())
+    let all = charges(place, &shape, 30);
+    let there = There::<f32>::new(device, &all)?;
+    let (fastest, timed) = Spread::<f32>::fastest(device, &shape, &there.particles, &all.charges, [1; 3])?;
+    let got = run(device, &stream, &fastest, &there.particles, &shape)?;
+    compare(place, "the fastest", &got, &all, &shape, fastest.fixed())?;
+    let first = timed.first().map(|t| (t.design, t.tiling));
+    place.expect(
+        "it is the first",
+        &[first],
+        &[Some((fastest.design(), fastest.tiling()))],
+    )?;
+    let in_order = timed.windows(2).all(|w| w[0].seconds <= w[1].seconds);
+    place.expect("in order", &[in_order], &[true])
 }

@@ -6,6 +6,7 @@ mod basics;
 mod bonded;
 mod engine;
 mod mesh;
+mod mesh_forces;
 mod orders;
 mod small;
 mod sums;
@@ -84,8 +85,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("mesh: lists with a margin", mesh::margins),
     ("mesh: lists that do not fit", mesh::overflow),
     ("mesh: sums that are too large", mesh::saturation),
-    ("mesh: forces gathered, mean removed", mesh::gathering),
-    ("mesh: forces are slopes of the energy", mesh::slopes),
+    ("mesh: the fastest design", mesh::choice),
+    ("mesh: forces gathered, mean removed", mesh_forces::gathering),
+    ("mesh: forces are slopes of the energy", mesh_forces::slopes),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),
@@ -118,6 +120,11 @@ pub fn run(device: &Device, extent: Extent, seed: u64) -> Vec<Finding> {
             scope.spawn(|| {
                 // The longest are the last in the list.
                 while let Some(number) = CHECKS.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
+                    if let Ok(only) = std::env::var("DEBYE_ONLY")
+                        && !CHECKS[number].0.contains(&only)
+                    {
+                        continue;
+                    }
                     let finding = run_one(device, extent, seed, CHECKS[number]);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     found.push((number, finding));

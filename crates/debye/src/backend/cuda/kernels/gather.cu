@@ -103,6 +103,25 @@ __device__ __forceinline__ void add_sums(u64* to, i64 (&sums)[3])
     if (threadIdx.x < 3) atomicAdd(to + threadIdx.x, block[threadIdx.x]);
 }
 
+// Takes the mean of the mesh's forces from every charged particle, and makes the sums ready for the next step.
+KERNEL(debye_mesh_remove_mean, 256, MeshParticles p, MeshForces to)
+{
+    SHARED(u32, last, 1);
+    const u32 slot = blockIdx.x * 256 + threadIdx.x;
+    if (slot < p.slots) {
+        const Entry e = entry(slot, positions_now(p), p.charges);
+        const f64 per = 1.0 / (to.cell->scale * to.cell->charged);
+        for (u32 k = 0; k < 3 && e.charge != mesh_real(0); ++k) {
+            to.forces[u64(k) * p.slots + slot] -= f64(i64(load_relaxed(to.sums + k))) * per;
+        }
+    }
+    __syncthreads();
+    __threadfence();
+    if (threadIdx.x == 0) last[0] = atomicAdd(&to.notes->finished, 1u) + 1 == gridDim.x;
+    __syncthreads();
+    if (last[0] && threadIdx.x < 3) atomicExch(to.sums + threadIdx.x, u64(0));
+    if (last[0] && threadIdx.x == 0) atomicExch(&to.notes->finished, 0u);
+}
 #if !TILED
 // Numbers of 16 bytes; whole vectors that hold a row of a stencil wherever it begins.
 constexpr u32 V = MESH_Z % (16 / sizeof(mesh_real)) == 0 ? 16 / sizeof(mesh_real) : 1, VECTORS = (POINTS + 2 * (V - 1)) / V;
@@ -164,26 +183,6 @@ KERNEL_RESIDENT(debye_mesh_gather, THREADS, RESIDENT, MeshParticles p, const mes
         else deliver_none(to, p.slots, slot);
     }
     if (to.sums) add_sums(to.sums, sums);
-}
-
-// Takes the mean of the mesh's forces from every charged particle, and makes the sums ready for the next step.
-KERNEL(debye_mesh_remove_mean, 256, MeshParticles p, MeshForces to)
-{
-    SHARED(u32, last, 1);
-    const u32 slot = blockIdx.x * 256 + threadIdx.x;
-    if (slot < p.slots) {
-        const Entry e = entry(slot, positions_now(p), p.charges);
-        const f64 per = 1.0 / (to.cell->scale * to.cell->charged);
-        for (u32 k = 0; k < 3 && e.charge != mesh_real(0); ++k) {
-            to.forces[u64(k) * p.slots + slot] -= f64(i64(load_relaxed(to.sums + k))) * per;
-        }
-    }
-    __syncthreads();
-    __threadfence();
-    if (threadIdx.x == 0) last[0] = atomicAdd(&to.notes->finished, 1u) + 1 == gridDim.x;
-    __syncthreads();
-    if (last[0] && threadIdx.x < 3) atomicExch(to.sums + threadIdx.x, u64(0));
-    if (last[0] && threadIdx.x == 0) atomicExch(&to.notes->finished, 0u);
 }
 #else
 constexpr u32 TILE_X = BRICK_X + POINTS - 1, TILE_Y = BRICK_Y + POINTS - 1, TILE_Z = (BRICK_Z + POINTS - 1 + 3) / 4 * 4;

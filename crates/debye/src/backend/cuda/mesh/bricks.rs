@@ -1,6 +1,8 @@
 //! [`Bricks`]: lists of the particles that may touch each brick of a mesh.
 
-use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
+use crate::backend::cuda::{
+    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
+};
 
 use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt};
 
@@ -121,7 +123,8 @@ impl Bricks {
             Entered::Touched => margin,
             Entered::Begun => [0; 3],
         };
-        let make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)> = module.kernel("debye_mesh_lists")?;
+        let make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)> =
+            module.kernel("debye_mesh_lists")?;
         let shared = if number > MOST_SHARED { 0 } else { 4 * number };
         make.resident_blocks(THREADS, shared)?;
         let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
@@ -166,9 +169,7 @@ impl Bricks {
             Entered::Touched => edges[a] + shape.basis.points() as u32 - 1 + 2 * margin[a],
             Entered::Begun => edges[a],
         };
-        let cells: f64 = (0..3)
-            .map(|a| f64::from(wide(a).min(shape.size[a])))
-            .product();
+        let cells: f64 = (0..3).map(|a| f64::from(wide(a).min(shape.size[a]))).product();
         let mean = per_point * cells;
         // Matter is denser in places than on average.
         let room = 1.25 * mean + 8.0 * mean.sqrt() + 32.0;
@@ -196,7 +197,13 @@ impl Bricks {
         let capacity = capacity.next_multiple_of(32);
         self.slots = device.allocate(self.number * capacity as usize)?;
         self.capacity = capacity;
-        self.bundle = bundle(&self.counts, &self.slots, &self.notes, self.when.as_ref(), capacity);
+        self.bundle = bundle(
+            &self.counts,
+            &self.slots,
+            &self.notes,
+            self.when.as_ref(),
+            capacity,
+        );
         Ok(())
     }
 

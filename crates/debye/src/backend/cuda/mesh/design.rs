@@ -51,7 +51,11 @@ pub struct Tiling {
 impl fmt::Display for Tiling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.edges;
-        write!(f, "{x}x{y}x{z}, {} threads, {} blocks", self.threads, self.resident)
+        write!(
+            f,
+            "{x}x{y}x{z}, {} threads, {} blocks",
+            self.threads, self.resident
+        )
     }
 }
 
@@ -66,22 +70,40 @@ impl Tiling {
     }
 
     pub(super) fn check(&self) -> Result<(), CudaError> {
-        let edges = self.edges.iter().all(|&e| e > 0 && e.is_multiple_of(4) && e <= 256);
-        if edges && self.threads.is_multiple_of(32) && (32..=1024).contains(&self.threads) && self.resident > 0 {
+        let edges = self
+            .edges
+            .iter()
+            .all(|&e| e > 0 && e.is_multiple_of(4) && e <= 256);
+        if edges
+            && self.threads.is_multiple_of(32)
+            && (32..=1024).contains(&self.threads)
+            && self.resident > 0
+        {
             return Ok(());
         }
         Err(CudaError::Shape {
             kernel: "debye_mesh".into(),
-            reason: format!("{self}: edges must be multiples of 4 up to 256, threads a multiple of 32 up to 1024"),
+            reason: format!(
+                "{self}: edges must be multiples of 4 up to 256, threads a multiple of 32 up to 1024"
+            ),
         })
     }
 
     /// What is taken without measuring: the first that fits into shared memory.
-    pub fn usual<M: MeshNumber>(device: &Device, shape: &MeshShape, design: Design, margin: [u32; 3]) -> Self {
+    pub fn usual<M: MeshNumber>(
+        device: &Device,
+        shape: &MeshShape,
+        design: Design,
+        margin: [u32; 3],
+    ) -> Self {
         let fits = |tiling: &&Self| {
             spread::shared_bytes::<M>(shape, design, **tiling, margin) <= device.info().shared_per_block
         };
-        let all = if device.info().emulated { SMALL } else { candidates(design) };
+        let all = if device.info().emulated {
+            SMALL
+        } else {
+            candidates(design)
+        };
         all.iter().find(fits).copied().unwrap_or(SMALL[0])
     }
 }
@@ -101,6 +123,10 @@ const OWNER: &[Tiling] = &[
     Tiling::new([8, 16, 16], 512, 4),
     Tiling::new([8, 16, 32], 512, 3),
     Tiling::new([8, 16, 40], 512, 3),
+    Tiling::new([12, 16, 20], 448, 3),
+    Tiling::new([12, 16, 20], 512, 2),
+    Tiling::new([12, 16, 20], 768, 2),
+    Tiling::new([16, 12, 20], 512, 3),
     Tiling::new([12, 12, 20], 448, 4),
     Tiling::new([12, 12, 16], 384, 4),
     Tiling::new([12, 12, 40], 512, 3),
@@ -163,7 +189,8 @@ impl<M: MeshNumber> Spread<M> {
         let mut all = Vec::new();
         for design in [Design::Owner, Design::Halo] {
             for tiling in fitting::<M>(device, shape, design, margin) {
-                let mut spread = Self::settled(device, &stream, shape, design, tiling, particles, charges, margin)?;
+                let mut spread =
+                    Self::settled(device, &stream, shape, design, tiling, particles, charges, margin)?;
                 let seconds = spread.time(&stream, particles, &mut mesh)?;
                 all.push(Timed {
                     design,
@@ -231,7 +258,11 @@ pub(super) fn fitting<M: MeshNumber>(
     design: Design,
     margin: [u32; 3],
 ) -> Vec<Tiling> {
-    let all = if device.info().emulated { SMALL } else { candidates(design) };
+    let all = if device.info().emulated {
+        SMALL
+    } else {
+        candidates(design)
+    };
     let fits = |tiling: &&Tiling| {
         spread::shared_bytes::<M>(shape, design, **tiling, margin) <= device.info().shared_per_block
     };
@@ -250,7 +281,12 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
         basis: Basis::BSpline(8),
     };
     for design in Design::ALL {
-        all.push(spread::source::<f32>(&usual, design, candidates(design)[0], [0; 3]));
+        all.push(spread::source::<f32>(
+            &usual,
+            design,
+            candidates(design)[0],
+            [0; 3],
+        ));
         all.push(spread::source::<f32>(&odd, design, SMALL[0], [1, 0, 2]));
         all.push(spread::source::<f64>(&odd, design, SMALL[0], [0; 3]));
     }

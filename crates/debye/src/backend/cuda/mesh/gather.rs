@@ -91,7 +91,12 @@ pub(super) fn source<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling)
 }
 
 type OnSlots<M> = Kernel<(Addresses<ParticlesAt>, Const<M>, Addresses<ForcesAt>)>;
-type OnTiles<M> = Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Const<M>, Addresses<ForcesAt>)>;
+type OnTiles<M> = Kernel<(
+    Addresses<ParticlesAt>,
+    Addresses<ListsAt>,
+    Const<M>,
+    Addresses<ForcesAt>,
+)>;
 
 #[derive(Debug)]
 enum By<M: MeshNumber> {
@@ -129,14 +134,11 @@ impl<M: MeshNumber> Gather<M> {
                 By::Tiles(kernel, shared)
             }
         };
-        // The removal is in the other module.
-        let usual = candidates(Way::Slots)[0];
-        let remove = device.module(&source::<M>(shape, Way::Slots, usual))?;
         Ok(Self {
             shape: *shape,
             tiling,
             by,
-            remove: remove.kernel("debye_mesh_remove_mean")?,
+            remove: module.kernel("debye_mesh_remove_mean")?,
             cell: device.zeros(1)?,
             sums: device.zeros(3)?,
             notes: device.zeros(4)?,

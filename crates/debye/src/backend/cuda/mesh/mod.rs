@@ -8,7 +8,7 @@ pub mod speed;
 mod spread;
 
 pub use bricks::{Bricks, Entered, Notes};
-pub use design::{Design, Timed, Tiling};
+pub use design::{Design, Tiling, Timed};
 pub use gather::{Gather, Way};
 pub use shape::{MeshNumber, MeshShape, Particles};
 pub use spread::{Fixed, Spread};

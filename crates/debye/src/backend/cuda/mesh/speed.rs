@@ -42,7 +42,9 @@ impl Charges {
     pub fn random(number: usize) -> Self {
         let mut state = 1_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             ((state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
         };
         Self {
@@ -55,7 +57,8 @@ impl Charges {
     pub fn ordered(&self, shape: &MeshShape, edge: u32) -> Self {
         let mut order: Vec<usize> = (0..self.places.len()).collect();
         order.sort_by_key(|&i| {
-            let cube = |a: usize| ((u64::from(self.places[i][a]) * u64::from(shape.size[a])) >> 32) as u32 / edge;
+            let cube =
+                |a: usize| ((u64::from(self.places[i][a]) * u64::from(shape.size[a])) >> 32) as u32 / edge;
             (cube(0), cube(1), cube(2))
         });
         Self {
@@ -124,6 +127,8 @@ pub struct MeshRate {
     pub bytes: f64,
     /// ‖mesh − reference‖ / ‖reference‖, where a mesh was made.
     pub error: Option<f64>,
+    /// Why it was not measured.
+    pub failure: Option<String>,
 }
 
 impl MeshRate {
@@ -162,6 +167,25 @@ impl<M: MeshNumber> Bench<'_, M> {
             seconds,
             bytes,
             error,
+            failure: None,
+        }
+    }
+
+    /// What cannot be measured is said, and the rest goes on, unless nothing more can be done on the device.
+    fn or_failure(
+        &self,
+        what: String,
+        tiling: Tiling,
+        found: Result<Vec<MeshRate>, CudaError>,
+    ) -> Result<Vec<MeshRate>, CudaError> {
+        match found {
+            Err(error @ (CudaError::Lost { .. } | CudaError::Launch { .. })) => Err(error),
+            Err(error) => {
+                let mut rate = self.rate(what, tiling, f64::NAN, 0.0, None);
+                rate.failure = Some(error.to_string());
+                Ok(vec![rate])
+            }
+            Ok(rates) => Ok(rates),
         }
     }
 
@@ -189,16 +213,20 @@ impl<M: MeshNumber> Bench<'_, M> {
         let particles = &self.particles;
         let listing = median(&self.stream, |stream| spread.list(stream, particles))?;
         let mut all = vec![
-            self.rate(format!("{design}, margin {margin}"), tiling, ready, spread_bytes, Some(error)),
+            self.rate(
+                format!("{design}, margin {margin}"),
+                tiling,
+                ready,
+                spread_bytes,
+                Some(error),
+            ),
             self.rate("  its lists".into(), tiling, listing, list_bytes, None),
         ];
         if margin == 0 {
             let bricks = spread.bricks_mut();
             bricks.clear(&self.stream)?;
             let (particles, mesh) = (&self.particles, &mut self.mesh);
-            let fresh = median(&self.stream, |stream| {
-                spread.queue_fresh(stream, particles, mesh)
-            })?;
+            let fresh = median(&self.stream, |stream| spread.queue_fresh(stream, particles, mesh))?;
             let error = self.error()?;
             let bytes = spread_bytes + list_bytes;
             all.push(self.rate("  lists and spreading".into(), tiling, fresh, bytes, Some(error)));
@@ -215,8 +243,15 @@ impl<M: MeshNumber> Bench<'_, M> {
         let mut forces = self.device.zeros::<f64>(3 * slots)?;
         let entered = Entered::Touched;
         let capacity = Bricks::capacity_for(self.shape, tiling.edges, entered, [0; 3], slots);
-        let mut bricks =
-            Bricks::new::<M>(self.device, self.shape, tiling.edges, entered, [0; 3], capacity, None)?;
+        let mut bricks = Bricks::new::<M>(
+            self.device,
+            self.shape,
+            tiling.edges,
+            entered,
+            [0; 3],
+            capacity,
+            None,
+        )?;
         bricks.queue(&self.stream, &self.particles, false)?;
         if let Some(needed) = bricks.notes(&self.stream)?.listed {
             bricks.grow(self.device, needed)?;
@@ -225,7 +260,16 @@ impl<M: MeshNumber> Bench<'_, M> {
         let (particles, mesh) = (&self.particles, &self.mesh);
         let mut with = |sum: bool| {
             median(&self.stream, |stream| {
-                gather.queue(stream, particles, Some(&bricks), mesh, &mut forces, None, way == Way::Slots, sum)?;
+                gather.queue(
+                    stream,
+                    particles,
+                    Some(&bricks),
+                    mesh,
+                    &mut forces,
+                    None,
+                    way == Way::Slots,
+                    sum,
+                )?;
                 if sum {
                     gather.remove_mean(stream, particles, &mut forces)?;
                 }
@@ -235,20 +279,33 @@ impl<M: MeshNumber> Bench<'_, M> {
         let (plain, mean) = (with(false)?, with(true)?);
         let bytes = 64.0 * slots as f64 + (self.shape.points() * size_of::<M>()) as f64;
         Ok(vec![
-            self.rate(format!("gather, {way:?}").to_lowercase(), tiling, plain, bytes, None),
-            self.rate("  and the mean removed".into(), tiling, mean, bytes + 64.0 * slots as f64, None),
+            self.rate(
+                format!("gather, {way:?}").to_lowercase(),
+                tiling,
+                plain,
+                bytes,
+                None,
+            ),
+            self.rate(
+                "  and the mean removed".into(),
+                tiling,
+                mean,
+                bytes + 64.0 * slots as f64,
+                None,
+            ),
         ])
     }
 }
 
-/// Measures everything for these charges: designs and ways to cut the mesh in `told`, or all that there are.
+/// Measures everything for these charges, and gives each as it is found: designs and ways to cut the mesh in `told`, or all
+/// that there are.
 pub fn charge_mapping<M: MeshNumber>(
     device: &Device,
     shape: &MeshShape,
     charges: &Charges,
     told: &[(Design, Tiling)],
     mut each: impl FnMut(&MeshRate),
-) -> Result<Vec<MeshRate>, CudaError> {
+) -> Result<(), CudaError> {
     let (slots, table) = charges.kinds();
     let table: Vec<M> = table.iter().map(|&q| M::rounded(q)).collect();
     let (pos, table) = (device.upload(&slots)?, device.upload(&table)?);
@@ -261,27 +318,27 @@ pub fn charge_mapping<M: MeshNumber>(
         mesh: device.zeros(shape.points())?,
         want: charges.mesh(shape),
     };
-    let mut all = Vec::new();
-    let mut take = |rates: Vec<MeshRate>| {
-        rates.iter().for_each(&mut each);
-        all.extend(rates);
-    };
     for design in Design::ALL {
         let mut tilings = design::fitting::<M>(device, shape, design, [0; 3]);
         if !told.is_empty() {
             tilings = told.iter().filter(|t| t.0 == design).map(|t| t.1).collect();
         }
-        for tiling in tilings {
-            take(bench.spread(design, tiling, 0)?);
-            if design != Design::Grid {
-                take(bench.spread(design, tiling, 1)?);
-            }
+        let margins = if design == Design::Grid { 0..1 } else { 0..2 };
+        for (tiling, margin) in tilings
+            .into_iter()
+            .flat_map(|t| margins.clone().map(move |m| (t, m)))
+        {
+            let found = bench.spread(design, tiling, margin);
+            let what = format!("{design}, margin {margin}");
+            bench.or_failure(what, tiling, found)?.iter().for_each(&mut each);
         }
     }
     for way in [Way::Slots, Way::Tiles] {
         for &tiling in gather::candidates(way) {
-            take(bench.gather(way, tiling)?);
+            let found = bench.gather(way, tiling);
+            let what = format!("gather, {way:?}").to_lowercase();
+            bench.or_failure(what, tiling, found)?.iter().for_each(&mut each);
         }
     }
-    Ok(all)
+    Ok(())
 }

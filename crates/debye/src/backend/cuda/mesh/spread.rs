@@ -1,8 +1,6 @@
 //! [`Spread`]: charges spread over a mesh; [`Fixed`]: the whole numbers that are summed.
 
-use crate::backend::cuda::{
-    Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream,
-};
+use crate::backend::cuda::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
 use super::design::{Design, Tiling};
@@ -25,10 +23,14 @@ impl Fixed {
     ///
     /// `f64`: all charges at one point fit, so nothing can go wrong. `f32`: the kernels bound the charge near every point in
     /// every step ([`Notes::range`]), and [`Fixed::holds`] says whether the sums are right.
-    pub fn choose<M: MeshNumber>(shape: &MeshShape, design: Design, charges: impl IntoIterator<Item = f64>) -> Self {
-        let (total, most) = charges
-            .into_iter()
-            .fold((0.0_f64, 0.0_f64), |(sum, most), q| (sum + q.abs(), most.max(q.abs())));
+    pub fn choose<M: MeshNumber>(
+        shape: &MeshShape,
+        design: Design,
+        charges: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let (total, most) = charges.into_iter().fold((0.0_f64, 0.0_f64), |(sum, most), q| {
+            (sum + q.abs(), most.max(q.abs()))
+        });
         let weight = shape.most_weight().powi(3);
         if M::DOUBLE {
             let bound = (1.001 * total * weight).max(f64::MIN_POSITIVE);
@@ -120,7 +122,12 @@ pub(super) fn tile_bytes(points: [u32; 3], word: u32) -> u32 {
 }
 
 /// Bytes of shared memory of a block.
-pub(super) fn shared_bytes<M: MeshNumber>(shape: &MeshShape, design: Design, tiling: Tiling, margin: [u32; 3]) -> u32 {
+pub(super) fn shared_bytes<M: MeshNumber>(
+    shape: &MeshShape,
+    design: Design,
+    tiling: Tiling,
+    margin: [u32; 3],
+) -> u32 {
     let (points, e) = (shape.basis.points() as u32, tiling.edges);
     let word = size_of::<M>() as u32;
     let edge = box_edge(shape);
@@ -227,7 +234,12 @@ impl<M: MeshNumber> Spread<M> {
     }
 
     /// Queues the spreading; sets every point of `mesh`.
-    pub fn queue(&self, stream: &Stream, particles: &Particles, mesh: &mut Buffer<M>) -> Result<(), CudaError> {
+    pub fn queue(
+        &self,
+        stream: &Stream,
+        particles: &Particles,
+        mesh: &mut Buffer<M>,
+    ) -> Result<(), CudaError> {
         self.spread(stream, particles, mesh, false)
     }
 
@@ -243,7 +255,13 @@ impl<M: MeshNumber> Spread<M> {
         self.spread(stream, particles, mesh, true)
     }
 
-    fn spread(&self, stream: &Stream, particles: &Particles, mesh: &mut Buffer<M>, once: bool) -> Result<(), CudaError> {
+    fn spread(
+        &self,
+        stream: &Stream,
+        particles: &Particles,
+        mesh: &mut Buffer<M>,
+        once: bool,
+    ) -> Result<(), CudaError> {
         particles.check::<M>()?;
         CudaError::check_length("mesh", mesh.len(), self.shape.points())?;
         let scale: M = self.fixed.scale();
