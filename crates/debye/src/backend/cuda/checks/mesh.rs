@@ -2,7 +2,9 @@
 
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::mesh::speed::Charges;
-use crate::backend::cuda::mesh::{self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling};
+use crate::backend::cuda::mesh::{
+    self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word,
+};
 use crate::backend::cuda::{Buffer, Device, ModuleSource, Stream};
 use crate::forces::pme::Basis;
 
@@ -200,8 +202,11 @@ fn spread_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
     let n = number(place);
     let mut charges = charges(place, &shape, n);
     let there = There::<M>::new(device, &charges)?;
-    // Tiles that overlap leave fewer places.
-    let fixed = Fixed::choose::<M>(&shape, Design::Halo, charges.charges.iter().copied());
+    // Tiles that overlap leave fewer places; fewer still, so that no heap of a few charges is too large.
+    let mut fixed = Fixed::choose::<M>(&shape, Design::Halo, charges.charges.iter().copied());
+    if !M::DOUBLE {
+        fixed.bits -= 4;
+    }
     let mut first = None;
     for design in Design::ALL {
         let what = format!("{design} {basis:?} {size:?} {edges:?}");
@@ -271,15 +276,24 @@ pub(super) fn margins(place: &mut Place<'_>) -> Result<(), Wrong> {
         let mut pos = device.upload(&[here, slots_of(&moved).0].concat())?;
         let table: Vec<f32> = table.iter().map(|q| *q as f32).collect();
         let table = device.upload(&table)?;
-        let particles = Particles::halves(&pos, slots, Some((&steer, 1)), &table);
+        let (parity, due) = (Word::of(&steer, 4), Word::of(&steer, 8));
+        let particles = Particles::halves(&pos, slots, Some(&parity), &table);
         let fresh = spread::<f32>(device, &shape, Design::Owner, edges, fixed, [0; 3], n)?;
         let there = There::<f32>::new(device, &moved)?;
         let want = bits(&run(device, &stream, &fresh, &there.particles, &shape)?);
         for design in Design::ALL {
             let what = format!("{design} {basis:?} {size:?}, margin {margin:?}");
             let tiling = Tiling::new(edges, 64, 1);
-            let when = Some((&steer, 2));
-            let spread = Spread::<f32>::new(device, &shape, design, tiling, fixed, margin, n as u32, when)?;
+            let spread = Spread::<f32>::new(
+                device,
+                &shape,
+                design,
+                tiling,
+                fixed,
+                margin,
+                n as u32,
+                Some(&due),
+            )?;
             let mut mesh = device.zeros(shape.points())?;
             stream.upload(&[0, 0, 1], steer.all_mut())?;
             spread.list(&stream, &particles)?;

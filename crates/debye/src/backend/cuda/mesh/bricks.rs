@@ -4,7 +4,7 @@ use crate::backend::cuda::{
     Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
 };
 
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt};
+use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
 
 /// Which bricks a particle is entered in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct Bricks {
     slots: Buffer<u32>,
     notes: Buffer<u32>,
     bundle: Bundle<ListsAt>,
-    when: Option<Bundle<u64>>,
+    when: Option<Word>,
     clear: Kernel<(Addresses<ListsAt>,)>,
     make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
     shared: u32,
@@ -100,7 +100,7 @@ pub(super) fn source<M: MeshNumber>(shape: &MeshShape, edges: [u32; 3]) -> Modul
 impl Bricks {
     /// Bricks with these edges, `capacity` places in each list.
     ///
-    /// If `when` is given, a word of a buffer, lists are made only while it is not zero: so they can be part of a graph
+    /// If `when` is given, lists are made only while it is not zero: so they can be part of a graph
     /// that makes them when they are stale.
     pub fn new<M: MeshNumber>(
         device: &Device,
@@ -109,7 +109,7 @@ impl Bricks {
         entered: Entered,
         margin: [u32; 3],
         capacity: u32,
-        when: Option<(&Buffer<u32>, usize)>,
+        when: Option<&Word>,
     ) -> Result<Self, CudaError> {
         shape.check()?;
         let module = device.module(&source::<M>(shape, edges))?;
@@ -129,12 +129,7 @@ impl Bricks {
         make.resident_blocks(THREADS, shared)?;
         let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
         let slots = device.allocate(number as usize * capacity as usize)?;
-        let when = when.map(|(buffer, word)| {
-            let mut at = Binder::default();
-            let address = at.address(buffer) + 4 * word as u64;
-            at.bundle(address)
-        });
-        let bundle = bundle(&counts, &slots, &notes, when.as_ref(), capacity);
+        let bundle = bundle(&counts, &slots, &notes, when, capacity);
         Ok(Self {
             edges,
             number: number as usize,
@@ -149,7 +144,7 @@ impl Bricks {
             counts,
             slots,
             notes,
-            when,
+            when: when.cloned(),
             clear: module.kernel("debye_mesh_clear")?,
             make,
             shared,
@@ -256,7 +251,7 @@ fn bundle(
     counts: &Buffer<u32>,
     slots: &Buffer<u32>,
     notes: &Buffer<u32>,
-    when: Option<&Bundle<u64>>,
+    when: Option<&Word>,
     capacity: u32,
 ) -> Bundle<ListsAt> {
     let mut at = Binder::default();
@@ -264,7 +259,7 @@ fn bundle(
         counts: at.address(counts),
         slots: at.address(slots),
         notes: at.address(notes),
-        when: when.map_or(0, |when| at.join(when)),
+        when: Word::address(when, &mut at),
         capacity,
         unused: 0,
     };

@@ -96,15 +96,19 @@ impl Tiling {
         design: Design,
         margin: [u32; 3],
     ) -> Self {
-        let fits = |tiling: &&Self| {
-            spread::shared_bytes::<M>(shape, design, **tiling, margin) <= device.info().shared_per_block
-        };
-        let all = if device.info().emulated {
-            SMALL
+        let first = fitting::<M>(device, shape, design, margin).first().copied();
+        first.unwrap_or(SMALL[0]).for_registers::<M>(shape)
+    }
+
+    /// Fewer blocks where a thread needs more registers.
+    pub(super) fn for_registers<M: MeshNumber>(self, shape: &MeshShape) -> Self {
+        let many = M::DOUBLE || shape.basis.points() > 5;
+        let resident = if many {
+            self.resident.div_ceil(2)
         } else {
-            candidates(design)
+            self.resident
         };
-        all.iter().find(fits).copied().unwrap_or(SMALL[0])
+        Self { resident, ..self }
     }
 }
 
@@ -280,18 +284,15 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
         size: [18, 15, 14],
         basis: Basis::BSpline(8),
     };
-    for design in Design::ALL {
-        all.push(spread::source::<f32>(
-            &usual,
-            design,
-            candidates(design)[0],
-            [0; 3],
-        ));
-        all.push(spread::source::<f32>(&odd, design, SMALL[0], [1, 0, 2]));
-        all.push(spread::source::<f64>(&odd, design, SMALL[0], [0; 3]));
+    for design in [Design::Owner, Design::Halo] {
+        let tiling = candidates(design)[0];
+        all.push(spread::source::<f32>(&usual, design, tiling, [0; 3]));
+        all.push(spread::source::<f64>(&odd, design, SMALL[0], [1, 0, 2]));
     }
+    all.push(spread::source::<f32>(&odd, Design::Grid, SMALL[0], [0; 3]));
+    let slots = gather::candidates(Way::Slots)[0];
+    all.push(gather::source::<f32>(&usual, Way::Slots, slots));
     for way in [Way::Slots, Way::Tiles] {
-        all.push(gather::source::<f32>(&usual, way, gather::candidates(way)[0]));
         all.push(gather::source::<f64>(&odd, way, SMALL[0]));
     }
     all.push(bricks::source::<f32>(&usual, [16, 16, 16]));

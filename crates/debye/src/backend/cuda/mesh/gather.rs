@@ -147,7 +147,8 @@ impl<M: MeshNumber> Gather<M> {
 
     /// The usual way: from memory.
     pub fn usual(device: &Device, shape: &MeshShape) -> Result<Self, CudaError> {
-        Self::new(device, shape, Way::Slots, candidates(Way::Slots)[0])
+        let tiling = candidates(Way::Slots)[0].for_registers::<M>(shape);
+        Self::new(device, shape, Way::Slots, tiling)
     }
 
     /// Sets what turns −q ∂φ/∂(fraction of the cell) into a force (the rows of `turn` are its components: the reciprocal

@@ -10,7 +10,7 @@ mod spread;
 pub use bricks::{Bricks, Entered, Notes};
 pub use design::{Design, Tiling, Timed};
 pub use gather::{Gather, Way};
-pub use shape::{MeshNumber, MeshShape, Particles};
+pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use spread::{Fixed, Spread};
 
 pub(super) use design::modules;

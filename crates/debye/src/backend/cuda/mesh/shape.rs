@@ -158,6 +158,24 @@ pub(super) struct ParticlesAt {
 }
 crate::cuda_struct!(ParticlesAt);
 
+/// A 32-bit word in device memory that steers kernels.
+#[derive(Clone, Debug)]
+pub struct Word(Bundle<u64>);
+
+impl Word {
+    /// The word so many bytes into a buffer.
+    pub fn of<T: Element>(buffer: &Buffer<T>, bytes: usize) -> Self {
+        let mut at = Binder::default();
+        let address = at.address(buffer) + bytes as u64;
+        Self(at.bundle(address))
+    }
+
+    /// Its address, or none.
+    pub(super) fn address(word: Option<&Self>, at: &mut Binder) -> u64 {
+        word.map_or(0, |word| at.join(&word.0))
+    }
+}
+
 /// Positions and charges on the device.
 ///
 /// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
@@ -175,18 +193,18 @@ impl Particles {
         Self::halves(pos, pos.len() / 4, None, charges)
     }
 
-    /// `slots` of each of two halves of `pos`; a word of `steer` says which is now.
+    /// `slots` of each of two halves of `pos`; `parity` says which is now.
     pub fn halves<M: MeshNumber>(
         pos: &Buffer<u32>,
         slots: usize,
-        steer: Option<(&Buffer<u32>, usize)>,
+        parity: Option<&Word>,
         charges: &Buffer<M>,
     ) -> Self {
         let mut at = Binder::default();
         let addresses = ParticlesAt {
             pos: at.address(pos),
             charges: at.address(charges),
-            parity: steer.map_or(0, |(buffer, word)| at.address(buffer) + 4 * word as u64),
+            parity: Word::address(parity, &mut at),
             slots: slots as u32,
             unused: 0,
         };

@@ -4,7 +4,7 @@ use crate::backend::cuda::{Addresses, Buffer, CudaError, Device, Kernel, ModuleS
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
 use super::design::{Design, Tiling};
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt};
+use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
 
 /// Sums at the points of a mesh are whole numbers of 2^−bits: 32 bits of them for `f32`, 64 for `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,7 @@ impl<M: MeshNumber> Spread<M> {
         fixed: Fixed,
         margin: [u32; 3],
         capacity: u32,
-        when: Option<(&Buffer<u32>, usize)>,
+        when: Option<&Word>,
     ) -> Result<Self, CudaError> {
         tiling.check()?;
         let entered = design.entered();
