@@ -11,7 +11,7 @@ use debye::run::Existing;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
-use super::{fft, primitives};
+use super::{fft, mapping, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
@@ -50,6 +50,8 @@ pub struct Bench {
     small: Vec<Told>,
     #[command(flatten)]
     meshes: fft::Flags,
+    #[command(flatten)]
+    mapping: mapping::Options,
 }
 
 /// A layout of a small system, as told.
@@ -197,6 +199,10 @@ const PRIMITIVES: &[(&str, &str)] = &[
         "fft",
         "mesh solves of 48³ to 256³ points, kernel by kernel (CUDA)",
     ),
+    (
+        mapping::CASE,
+        "charges spread over a mesh and forces gathered from it (CUDA)",
+    ),
 ];
 
 fn after_help() -> String {
@@ -301,10 +307,10 @@ impl Bench {
             .iter()
             .partition(|name| PRIMITIVES.iter().any(|p| p.0 == name.as_str()));
         for name in primitive {
-            let number = primitives::number(self.device, name)?;
             match name.as_str() {
-                "fft" => fft::bench(number, &self.precision, &self.meshes, self.json)?,
-                _ => primitives::bench(number, name, self.json)?,
+                "fft" => fft::bench(self.device, &self.precision, &self.meshes, self.json)?,
+                mapping::CASE => mapping::bench(self.device, &self.precision, &self.mapping, self.json)?,
+                _ => primitives::bench(self.device, name, self.json)?,
             }
         }
         if cases.is_empty() {

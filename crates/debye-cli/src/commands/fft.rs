@@ -5,9 +5,10 @@ use debye::backend::Precision;
 use debye::backend::cuda::mesh::fft_speed::{Timed, measure};
 use debye::backend::cuda::mesh::{Fft, MeshNumber};
 use debye::backend::cuda::{CudaError, Device};
+use debye::input::DeviceChoice;
 use serde::Serialize;
 
-use super::primitives::describe;
+use super::primitives::{describe, device_for};
 use crate::console;
 use crate::failure::Failure;
 
@@ -71,8 +72,13 @@ struct PartLine {
 }
 
 /// Measures solves of meshes, kernel by kernel.
-pub fn bench(number: u32, precisions: &[Precision], flags: &Flags, json: bool) -> Result<(), Failure> {
-    let device = Device::open(number).map_err(Failure::refused)?;
+pub fn bench(
+    choice: DeviceChoice,
+    precisions: &[Precision],
+    flags: &Flags,
+    json: bool,
+) -> Result<(), Failure> {
+    let (device, number) = device_for(choice, "fft")?;
     if !json {
         let library = Fft::library(&device).map_or("no cuFFT".into(), |(a, b)| format!("cuFFT {a}.{b}"));
         console::print(&format!(

@@ -7,6 +7,7 @@ mod check;
 mod energy;
 mod fft;
 mod info;
+mod mapping;
 mod primitives;
 mod run;
 

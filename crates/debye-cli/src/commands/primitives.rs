@@ -123,20 +123,23 @@ fn table(lines: &[Line]) -> String {
     with_failures.collect()
 }
 
-/// The device that a case measures.
-pub fn number(choice: DeviceChoice, what: &str) -> Result<u32, Failure> {
-    match choice {
-        DeviceChoice::Cuda(number) => Ok(number),
-        DeviceChoice::Auto => Ok(0),
-        DeviceChoice::Cpu => Err(Failure::refused(format!(
-            "case `{what}` measures primitives of a CUDA device; use --device cuda"
-        ))),
-    }
+/// The CUDA device that a case measures, and its number.
+pub fn device_for(choice: DeviceChoice, what: &str) -> Result<(Device, u32), Failure> {
+    let number = match choice {
+        DeviceChoice::Cuda(number) => number,
+        DeviceChoice::Auto => 0,
+        DeviceChoice::Cpu => {
+            return Err(Failure::refused(format!(
+                "case `{what}` measures primitives of a CUDA device; use --device cuda"
+            )));
+        }
+    };
+    Ok((Device::open(number).map_err(Failure::refused)?, number))
 }
 
 /// Measures scans and sorts of several lengths beside a plain copy.
-pub fn bench(number: u32, what: &str, json: bool) -> Result<(), Failure> {
-    let device = Device::open(number).map_err(Failure::refused)?;
+pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
+    let (device, number) = device_for(choice, what)?;
     let mut all = Vec::new();
     if !json {
         let head = format!(

@@ -5,6 +5,8 @@
 mod basics;
 mod bonded;
 mod engine;
+mod mesh;
+mod mesh_forces;
 mod orders;
 mod small;
 mod solve;
@@ -83,6 +85,13 @@ const CHECKS: &[(&str, Check)] = &[
     ("mesh: transforms of every length", solve::lengths),
     ("mesh: transforms of whole meshes", solve::meshes),
     ("mesh: potential, energy, virial", solve::potentials),
+    ("mesh: charges spread, every basis and design", mesh::spreading),
+    ("mesh: lists with a margin", mesh::margins),
+    ("mesh: lists that do not fit", mesh::overflow),
+    ("mesh: sums that are too large", mesh::saturation),
+    ("mesh: the fastest design", mesh::choice),
+    ("mesh: forces gathered, mean removed", mesh_forces::gathering),
+    ("mesh: forces are slopes of the energy", mesh_forces::slopes),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),
@@ -163,9 +172,10 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
     all.extend([basics::source(), super::speed::source()]);
-    all.extend(super::mesh::modules());
+    all.extend(super::mesh::solve_modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
+    all.extend(mesh::modules());
     all
 }
 

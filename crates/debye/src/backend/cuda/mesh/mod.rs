@@ -1,16 +1,26 @@
-//! Meshes on a device.
+//! Particle meshes on a device: charges spread over points, their potential, and forces gathered from it.
 
+mod bricks;
 mod candidates;
 mod cufft;
+mod design;
 mod fft;
 pub mod fft_speed;
+mod gather;
 mod multiply;
-mod number;
 mod passes;
+mod shape;
 mod solve;
+pub mod speed;
+mod spread;
 
+pub use bricks::{Bricks, Entered, Notes};
+pub use design::{Design, Tiling, Timed};
 pub use fft::{Across, Cut, Fft, Lines, radices};
-pub use number::MeshNumber;
+pub use gather::{Gather, Way};
+pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MeshCell, Part, Solve};
+pub use spread::{Fixed, Spread};
 
-pub(super) use fft::modules;
+pub(super) use design::modules as spread_modules;
+pub(super) use fft::modules as solve_modules;
