@@ -15,6 +15,7 @@ mod exclusions;
 mod frame;
 mod kernels;
 mod layout;
+mod mesh;
 mod minimise;
 mod needs;
 mod resident;
@@ -36,6 +37,7 @@ use diagnosis::Witness;
 use frame::Region;
 use kernels::{Case, Values};
 use layout::Layout;
+use mesh::MeshTables;
 use resident::{Change, Resident, Sums};
 use rules::Rules;
 use skeleton::Skeleton;
@@ -48,6 +50,7 @@ use crate::backend::{
     Backend, DeviceUse, EngineError, ListKind, Lists, Needs, Observation, Settings, Stages,
 };
 use crate::expr::Vec3;
+use crate::forces::electrostatics::ChargeSums;
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
 use crate::random::Philox;
@@ -190,7 +193,8 @@ impl CudaEngine {
         }
         let mut parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
         parts.fit(device)?;
-        needs::check(device, parts.case(), parts.links.as_ref(), asked.radius())
+        let mesh = parts.mesh.as_ref().map_or(0, MeshTables::bytes);
+        needs::check(device, parts.case(), parts.links.as_ref(), mesh, asked.radius())
     }
 
     fn unevaluated(
@@ -230,7 +234,7 @@ impl CudaEngine {
             langevin: is_langevin(dynamics),
             degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
             baths: Bath::all(system, dynamics),
-            names: names(field, LinkTables::new(system, field)?.as_ref()),
+            names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
             witness,
             wreck: None,
@@ -299,6 +303,7 @@ struct Parts {
     terms: Terms,
     rules: Rules,
     links: Option<LinkTables>,
+    mesh: Option<MeshTables>,
     region: Region,
 }
 
@@ -318,11 +323,24 @@ impl Parts {
             tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
             ..Layout::new(&region.fractions(&system.particles), &region, radius)?
         };
+        let reach = 0.5 * (radius - field.cutoff());
+        let mesh = MeshTables::new(
+            system,
+            field,
+            &terms.kind_of,
+            terms.kinds.len(),
+            reach,
+            settings.precision,
+        )?;
+        if mesh.is_some() && dynamics.barostat.is_some() {
+            return Err(unsupported("electrostatics with a barostat".into()));
+        }
         Ok(Self {
             layout,
             terms,
             rules,
             links: LinkTables::new(system, field)?,
+            mesh,
             region,
         })
     }
@@ -343,7 +361,7 @@ impl Parts {
             terms: &self.terms,
             rules: &self.rules,
             region: &self.region,
-            bonded: self.links.is_some(),
+            bonded: self.links.is_some() || self.mesh.is_some(),
         }
     }
 }
@@ -361,7 +379,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     fn is_small(self) -> Result<bool, EngineError> {
-        let able = small::supports(self.system);
+        let able = small::supports(self.system) && self.field.electrostatics.is_none();
         if self.choice.small == Some(true) && !able {
             return Err(unsupported("this as a small system".into()));
         }
@@ -386,7 +404,16 @@ impl Asked<'_> {
             cutoff: self.field.cutoff(),
         };
         let links = parts.links.as_ref();
-        Resident::new(device, parts.layout, parts.terms, parts.rules, links, values)
+        let mesh = parts.mesh.as_ref();
+        Resident::new(
+            device,
+            parts.layout,
+            parts.terms,
+            parts.rules,
+            links,
+            mesh,
+            values,
+        )
     }
 
     fn rules(self) -> Result<Rules, EngineError> {
@@ -468,11 +495,13 @@ fn radius(field: &ForceField, settings: &Settings) -> f64 {
 }
 
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
-fn names(field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
-    let pairs = field.pairs.iter().map(|t| &t.name);
+fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
+    let sums = ChargeSums::of(&system.particles.charges);
+    let pairs = field.pairs.iter().map(|t| t.name.clone());
+    let rest = field.electrostatics.iter().flat_map(|plan| plan.names(sums));
     pairs
-        .chain(links.into_iter().flat_map(|links| &links.names))
-        .cloned()
+        .chain(links.into_iter().flat_map(|links| links.names.clone()))
+        .chain(rest)
         .collect()
 }
 
@@ -543,7 +572,6 @@ fn refuse(
         return Err(EngineError::Empty);
     }
     dynamics.check().map_err(EngineError::Unsupported)?;
-    no(field.electrostatics.is_some(), "long-range electrostatics")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     no(
         !system.constraints.is_empty(),

@@ -13,7 +13,7 @@ use crate::backend::{EngineError, Needs, Precision, Shortage};
 type Links = Option<(usize, usize)>;
 
 /// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
-fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
+fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
     let Case {
         layout, terms, rules, ..
     } = case;
@@ -68,6 +68,9 @@ fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
             tables + 8 * blocks * width + slots * (2 * 4 + 8 * forces),
         ));
     }
+    if mesh > 0 {
+        all.push(("mesh", mesh));
+    }
     Needs(all)
 }
 
@@ -76,9 +79,10 @@ pub(super) fn check(
     device: &Device,
     case: Case<'_>,
     links: Option<&LinkTables>,
+    mesh: usize,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    check_with(device, case, links.map(LinkTables::needs), radius)
+    check_with(device, case, links.map(LinkTables::needs), mesh, radius)
 }
 
 /// The same where the tables of bonded terms are on the device already.
@@ -86,9 +90,10 @@ pub(super) fn check_with(
     device: &Device,
     case: Case<'_>,
     links: Links,
+    mesh: usize,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    fitting(device, needs(device, case, links), radius)
+    fitting(device, needs(device, case, links, mesh), radius)
 }
 
 /// Refuses what the free memory of the device cannot hold.

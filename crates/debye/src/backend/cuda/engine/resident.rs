@@ -6,6 +6,7 @@ use crate::backend::cuda::primitives::CountingSort;
 use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
+use crate::forces::electrostatics::Part;
 use crate::system::{Cell, Particles};
 
 use super::arrays::{self, Arrays, Numbers, world};
@@ -13,6 +14,7 @@ use super::bonded::{Bonded, LinkSums, LinkTables};
 use super::frame::{Frame, Region};
 use super::kernels::{Case, Control, Kernels, OnWorld, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
+use super::mesh::{MeshForces, MeshTables, Within};
 use super::needs;
 use super::rules::{DeviceBath, Fire, Rules};
 use super::skeleton::Skeleton;
@@ -40,6 +42,7 @@ pub(super) struct Resident {
     rebuild: Option<Counted>,
     last: Control,
     bonded: Option<Bonded>,
+    mesh: Option<MeshForces>,
     needs: Needs,
     watch: Watch,
 }
@@ -63,6 +66,7 @@ impl Resident {
         terms: Terms,
         rules: Rules,
         links: Option<&LinkTables>,
+        mesh: Option<&MeshTables>,
         values: Values,
     ) -> Result<Self, EngineError> {
         let case = Case {
@@ -70,15 +74,30 @@ impl Resident {
             terms: &terms,
             rules: &rules,
             region: &values.region,
-            bonded: links.is_some(),
+            bonded: links.is_some() || mesh.is_some(),
         };
-        let needs = needs::check(device, case, links, values.radius)?;
+        let needs = needs::check(
+            device,
+            case,
+            links,
+            mesh.map_or(0, MeshTables::bytes),
+            values.radius,
+        )?;
         let bonded = links.map(|links| Bonded::new(device, links, case)).transpose()?;
         let kernels = Kernels::new(device, case)?;
         let arrays = Arrays::new(device, case)?;
         let frame = values.region.frame(values.radius, values.cutoff);
         let numbers = Numbers::new(device, &terms, &rules, frame)?;
         let control = device.upload(&[Control::default()])?;
+        let within = Within {
+            control: &control,
+            pos: &arrays.pos,
+            reference: &arrays.reference,
+            slots: layout.slots(),
+        };
+        let mesh = mesh
+            .map(|mesh| MeshForces::new(device, mesh, within))
+            .transpose()?;
         Ok(Self {
             setup: setup(&layout, &values, &rules),
             world: world(&control, &arrays, &numbers),
@@ -97,6 +116,7 @@ impl Resident {
             rebuild: None,
             last: Control::default(),
             bonded,
+            mesh,
             needs,
             watch: Watch::default(),
         })
@@ -108,7 +128,7 @@ impl Resident {
             terms: &self.terms,
             rules: &self.rules,
             region: &self.values.region,
-            bonded: self.bonded.is_some(),
+            bonded: self.bonded.is_some() || self.mesh.is_some(),
         }
     }
 
@@ -171,7 +191,7 @@ impl Resident {
         s.upload(&velocities, a.velocities.part_mut(0..velocities.len()))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
-        if self.bonded.is_some() {
+        if self.bonded.is_some() || self.mesh.is_some() {
             s.upload(&state.slot_of(), a.slot_of.part_mut(0..slots))?;
         }
         s.synchronise()
@@ -381,7 +401,11 @@ impl Resident {
                 why: "its pressure cannot be followed".into(),
             });
         }
-        if self.last.overflow != 0 {
+        let full = self.last.overflow != 0;
+        if let Some(mesh) = &mut self.mesh {
+            mesh.check(&self.device, &self.stream)?;
+        }
+        if full {
             self.grow()?;
         }
         Ok(())
@@ -490,6 +514,12 @@ impl Resident {
         // Stages and their positions; lists, and how many rows.
         let written: Bytes = |n| 18.0 * n.slots + 4.0 * n.staged + n.listed;
         self.launch(s, &k.lists, self.blocks(self.layout.list_shared()), written)?;
+        if let Some(mesh) = &self.mesh {
+            // Counts cleared, particles read and entered in a few bricks each.
+            let bytes: Bytes = |n| (16.0 + 12.0) * n.slots;
+            self.watch
+                .around(s, "mesh lists", 2, bytes, || mesh.queue_lists(s))?;
+        }
         self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
     }
 
@@ -510,22 +540,52 @@ impl Resident {
         )
     }
 
+    /// Forces of the mesh at the positions of now, on top of those of bonded terms; with `sums`, energy and virial.
+    fn queue_mesh(&mut self, s: &Stream, sums: bool) -> Result<(), CudaError> {
+        let Some(mesh) = &mut self.mesh else {
+            return Ok(());
+        };
+        let (add, forces) = (self.bonded.is_some(), &mut self.arrays.bonded);
+        // Positions read three times, forces written and moved once more.
+        let bytes: Bytes = |n| (3.0 * 16.0 + 3.0 * 24.0) * n.slots;
+        let queue = || mesh.queue(s, forces, add, sums);
+        self.watch.around(s, "mesh", MeshForces::LAUNCHES, bytes, queue)
+    }
+
     /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
     /// that need sums. Each returns at once if it is not due.
-    fn queue_step(&self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
-        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
+    fn queue_step(&mut self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
         let plain = self.rules.baths.is_empty();
+        let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
         if plain {
-            self.queue_bonded(s, u32::from(k.split.is_some()))?;
+            self.queue_bonded(s, u32::from(self.kernels.split.is_some()))?;
+            self.queue_mesh(s, false)?;
+            self.queue_plain(s)?;
+        }
+        if self.kernels.split.is_none() || !due {
+            return Ok(());
+        }
+        // What came before may have been the step before.
+        self.queue_bonded(s, if plain { 2 } else { 0 })?;
+        self.queue_mesh(s, false)?;
+        self.queue_split(s, plain)
+    }
+
+    /// The kernel of a step that needs no sums.
+    fn queue_plain(&self, s: &Stream) -> Result<(), CudaError> {
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
+        {
             // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
             let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
-            self.launch(s, &k.step, shape, bytes)?;
+            self.launch(s, &k.step, shape, bytes)
         }
-        let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
+    }
+
+    /// The kernels of a step that needs sums.
+    fn queue_split(&self, s: &Stream, plain: bool) -> Result<(), CudaError> {
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         match &k.split {
-            Some(split) if due => {
-                // What came before may have been the step before.
-                self.queue_bonded(s, if plain { 2 } else { 0 })?;
+            Some(split) => {
                 let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
                 if !plain || self.rules.remove_every > 0 {
                     self.launch(s, &split.pull, shape, bytes)?;
@@ -548,6 +608,7 @@ impl Resident {
     /// Forces, energies by term, virial and what velocities sum to. The list must be good.
     pub(super) fn evaluate(&mut self) -> Result<Sums, EngineError> {
         let links = self.bonded_sums()?;
+        let mesh = self.mesh_sums()?;
         let shape = self.blocks(self.case().step_shared());
         // Upper halves, what moves, forces and how many rows; stages and lists.
         let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
@@ -574,6 +635,29 @@ impl Resident {
             sums.energies.extend(energies);
             sums.virial.iter_mut().zip(virial).for_each(|(sum, x)| *sum += x);
         }
+        for part in mesh {
+            sums.energies.push(part.energy);
+            sums.virial
+                .iter_mut()
+                .zip(part.virial)
+                .for_each(|(sum, x)| *sum += x);
+        }
+        Ok(sums)
+    }
+
+    /// Forces of the mesh, and what it and the rest of electrostatics sum to, where there are any.
+    pub(super) fn mesh_sums(&mut self) -> Result<Vec<Part>, EngineError> {
+        if self.mesh.is_none() {
+            return Ok(Vec::new());
+        }
+        let stream = self.device.stream()?;
+        self.queue_mesh(&stream, true)?;
+        stream.synchronise()?;
+        let Some(mesh) = &mut self.mesh else {
+            return Ok(Vec::new());
+        };
+        let sums = mesh.read_sums(&stream)?;
+        mesh.check(&self.device, &stream)?;
         Ok(sums)
     }
 
@@ -697,6 +781,7 @@ impl Resident {
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
                 self.queue_bonded(&stream, 0)?;
+                self.queue_mesh(&stream, false)?;
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
             }
@@ -765,12 +850,21 @@ impl Resident {
         self.world = world(&self.control, &self.arrays, &self.numbers);
         self.layout = layout;
         let links = self.bonded.as_ref().map(Bonded::needs);
-        self.needs = needs::check_with(&self.device, self.case(), links, self.values.radius)?;
+        let mesh = self.mesh.as_ref().map_or(0, |mesh| mesh.tables().bytes());
+        self.needs = needs::check_with(&self.device, self.case(), links, mesh, self.values.radius)?;
         self.setup = setup(&layout, &self.values, &self.rules);
         self.kernels = Kernels::new(&self.device, self.case())?;
         self.arrays = Arrays::new(&self.device, self.case())?;
         if let Some(bonded) = &mut self.bonded {
             bonded.resize(&self.device, layout.blocks)?;
+        }
+        if let Some(mesh) = &mut self.mesh {
+            mesh.rebind(Within {
+                control: &self.control,
+                pos: &self.arrays.pos,
+                reference: &self.arrays.reference,
+                slots: layout.slots(),
+            });
         }
         self.world = world(&self.control, &self.arrays, &self.numbers);
         Ok(())

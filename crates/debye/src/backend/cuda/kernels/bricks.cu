@@ -72,7 +72,9 @@ KERNEL(debye_mesh_lists, THREADS, MeshParticles p, MeshLists l, Reach r)
     };
     // Entries so far; the last block to come sees all.
     auto count = [&](u32 entries) {
-        if (entries > l.capacity) atomicMax(&l.notes->listed, entries);
+        if (entries <= l.capacity) return;
+        atomicMax(&l.notes->listed, entries);
+        if (l.overflow) atomicExch(l.overflow, 1u);
     };
 #if DIRECT
     s.each([&](u32 b) {

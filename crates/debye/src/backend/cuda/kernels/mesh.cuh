@@ -53,6 +53,7 @@ struct MeshLists {
     u32* slots;
     MeshNotes* notes;
     const u32* when; // made anew only if this word is not zero; none: always
+    u32* overflow;   // told when a list does not fit; none: nobody is
     u32 capacity;
     u32 unused;
 };

@@ -23,6 +23,7 @@ pub(super) struct ListsAt {
     slots: u64,
     notes: u64,
     when: u64,
+    overflow: u64,
     capacity: u32,
     unused: u32,
 }
@@ -83,6 +84,7 @@ pub struct Bricks {
     notes: Buffer<u32>,
     bundle: Bundle<ListsAt>,
     when: Option<Word>,
+    overflow: Option<Word>,
     clear: Kernel<(Addresses<ListsAt>,)>,
     make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
     shared: u32,
@@ -129,7 +131,7 @@ impl Bricks {
         make.resident_blocks(THREADS, shared)?;
         let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
         let slots = device.allocate(number as usize * capacity as usize)?;
-        let bundle = bundle(&counts, &slots, &notes, when, capacity);
+        let bundle = bundle(&counts, &slots, &notes, [when, None], capacity);
         Ok(Self {
             edges,
             number: number as usize,
@@ -145,6 +147,7 @@ impl Bricks {
             slots,
             notes,
             when: when.cloned(),
+            overflow: None,
             clear: module.kernel("debye_mesh_clear")?,
             make,
             shared,
@@ -192,14 +195,19 @@ impl Bricks {
         let capacity = capacity.next_multiple_of(32);
         self.slots = device.allocate(self.number * capacity as usize)?;
         self.capacity = capacity;
-        self.bundle = bundle(
-            &self.counts,
-            &self.slots,
-            &self.notes,
-            self.when.as_ref(),
-            capacity,
-        );
+        self.bind();
         Ok(())
+    }
+
+    /// Sets a word to one when a list does not fit. Graphs that make lists must be captured anew.
+    pub fn tell(&mut self, overflow: &Word) {
+        self.overflow = Some(overflow.clone());
+        self.bind();
+    }
+
+    fn bind(&mut self) {
+        let words = [self.when.as_ref(), self.overflow.as_ref()];
+        self.bundle = bundle(&self.counts, &self.slots, &self.notes, words, self.capacity);
     }
 
     /// What was noted since [`Bricks::forget`]; waits for the stream.
@@ -251,7 +259,7 @@ fn bundle(
     counts: &Buffer<u32>,
     slots: &Buffer<u32>,
     notes: &Buffer<u32>,
-    when: Option<&Word>,
+    [when, overflow]: [Option<&Word>; 2],
     capacity: u32,
 ) -> Bundle<ListsAt> {
     let mut at = Binder::default();
@@ -260,6 +268,7 @@ fn bundle(
         slots: at.address(slots),
         notes: at.address(notes),
         when: Word::address(when, &mut at),
+        overflow: Word::address(overflow, &mut at),
         capacity,
         unused: 0,
     };
