@@ -11,7 +11,7 @@ use debye::run::Existing;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
-use super::primitives;
+use super::{mapping, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
@@ -48,6 +48,8 @@ pub struct Bench {
     /// Lay small systems out on a CUDA device as told: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
     #[arg(long, hide = true, value_parser = Told::parse, value_name = "NUMBERS")]
     small: Vec<Told>,
+    #[command(flatten)]
+    mapping: mapping::Options,
 }
 
 /// A layout of a small system, as told.
@@ -191,6 +193,10 @@ const ANY_MELT: &str = "lj:";
 const PRIMITIVES: &[(&str, &str)] = &[
     ("scan", "prefix sums of 2^16 to 2^27 numbers beside a copy (CUDA)"),
     ("sort", "counting and radix sorts of 2^14 to 2^24 pairs (CUDA)"),
+    (
+        mapping::CASE,
+        "charges spread over a mesh and forces gathered from it (CUDA)",
+    ),
 ];
 
 fn after_help() -> String {
@@ -295,6 +301,10 @@ impl Bench {
             .iter()
             .partition(|name| PRIMITIVES.iter().any(|p| p.0 == name.as_str()));
         for name in primitive {
+            if name == mapping::CASE {
+                mapping::bench(self.device, &self.precision, &self.mapping, self.json)?;
+                continue;
+            }
             primitives::bench(self.device, name, self.json)?;
         }
         if cases.is_empty() {

@@ -6,6 +6,7 @@ mod build;
 mod check;
 mod energy;
 mod info;
+mod mapping;
 mod primitives;
 mod run;
 

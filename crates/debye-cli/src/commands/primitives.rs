@@ -120,8 +120,8 @@ fn table(lines: &[Line]) -> String {
     with_failures.collect()
 }
 
-/// Measures scans and sorts of several lengths beside a plain copy.
-pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
+/// The CUDA device that a case measures, and its number.
+pub fn device_for(choice: DeviceChoice, what: &str) -> Result<(Device, u32), Failure> {
     let number = match choice {
         DeviceChoice::Cuda(number) => number,
         DeviceChoice::Auto => 0,
@@ -131,7 +131,12 @@ pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure
             )));
         }
     };
-    let device = Device::open(number).map_err(Failure::refused)?;
+    Ok((Device::open(number).map_err(Failure::refused)?, number))
+}
+
+/// Measures scans and sorts of several lengths beside a plain copy.
+pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
+    let (device, number) = device_for(choice, what)?;
     let mut all = Vec::new();
     if !json {
         let head = format!(

@@ -95,6 +95,12 @@ impl Binder {
         }
     }
 
+    /// What another bundle holds.
+    pub fn join<T: Copy>(&mut self, other: &Bundle<T>) -> T {
+        self.0.extend(other.memory.iter().cloned());
+        other.addresses
+    }
+
     /// A structure of addresses taken here.
     pub fn bundle<T>(self, addresses: T) -> Bundle<T> {
         Bundle {

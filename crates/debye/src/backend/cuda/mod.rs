@@ -30,6 +30,7 @@ mod error;
 mod gpu;
 mod host_compiler;
 pub mod library;
+pub mod mesh;
 mod module;
 mod nvrtc;
 pub mod primitives;

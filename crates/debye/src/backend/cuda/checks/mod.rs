@@ -5,6 +5,8 @@
 mod basics;
 mod bonded;
 mod engine;
+mod mesh;
+mod mesh_forces;
 mod orders;
 mod small;
 mod sums;
@@ -79,6 +81,13 @@ const CHECKS: &[(&str, Check)] = &[
     ("sums of segments", sums::segments),
     ("sums of floating-point numbers, fixed order", sums::ordered),
     ("extremes", sums::extremes),
+    ("mesh: charges spread, every basis and design", mesh::spreading),
+    ("mesh: lists with a margin", mesh::margins),
+    ("mesh: lists that do not fit", mesh::overflow),
+    ("mesh: sums that are too large", mesh::saturation),
+    ("mesh: the fastest design", mesh::choice),
+    ("mesh: forces gathered, mean removed", mesh_forces::gathering),
+    ("mesh: forces are slopes of the energy", mesh_forces::slopes),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),
@@ -146,6 +155,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend([basics::source(), super::speed::source()]);
     all.extend(engine::modules());
     all.extend(bonded::modules());
+    all.extend(mesh::modules());
     all
 }
 

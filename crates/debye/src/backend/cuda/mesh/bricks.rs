@@ -1,0 +1,267 @@
+//! [`Bricks`]: lists of the particles that may touch each brick of a mesh.
+
+use crate::backend::cuda::{
+    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
+};
+
+use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+
+/// Which bricks a particle is entered in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entered {
+    /// All that it touches.
+    Touched,
+    /// The one where its first point is.
+    Begun,
+}
+
+/// Where the lists are; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct ListsAt {
+    counts: u64,
+    slots: u64,
+    notes: u64,
+    when: u64,
+    capacity: u32,
+    unused: u32,
+}
+
+/// Points below the first and beyond it that a particle may touch; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Reach {
+    low: [u32; 3],
+    high: [u32; 3],
+}
+crate::cuda_struct!(ListsAt, Reach);
+
+/// What the kernels have to say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Notes {
+    /// The longest list, if it did not fit: there must be room for so many.
+    pub listed: Option<u32>,
+    /// A bound on the charge at a point, without signs; zero where none is needed.
+    pub range: f32,
+    /// A particle was further from where it was listed than the margin.
+    pub strayed: bool,
+    /// A force was too large to be summed.
+    pub too_strong: bool,
+}
+
+impl Notes {
+    pub(super) fn read(stream: &Stream, words: &Buffer<u32>) -> Result<Self, CudaError> {
+        let w = stream.download(words)?;
+        Ok(Self {
+            listed: Some(w[0]).filter(|&n| n > 0),
+            range: f32::from_bits(w[1]),
+            strayed: w[2] & 1 != 0,
+            too_strong: w[2] & 2 != 0,
+        })
+    }
+}
+
+/// Threads of a block that makes lists.
+const THREADS: u32 = 512;
+/// Bricks that are counted in shared memory.
+const MOST_SHARED: u32 = 8192;
+
+/// Lists of the particles that may touch each brick of a mesh, made on the device.
+///
+/// With a margin, lists stay right until a particle has moved by more than so many mesh cells along an axis since they were
+/// made. The order inside a list differs from run to run; what is summed from it are whole numbers, which does not.
+#[derive(Debug)]
+pub struct Bricks {
+    edges: [u32; 3],
+    number: usize,
+    entered: Entered,
+    margin: [u32; 3],
+    reach: Reach,
+    capacity: u32,
+    counts: Buffer<u32>,
+    slots: Buffer<u32>,
+    notes: Buffer<u32>,
+    bundle: Bundle<ListsAt>,
+    when: Option<Word>,
+    clear: Kernel<(Addresses<ListsAt>,)>,
+    make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
+    shared: u32,
+}
+
+/// The module that makes lists.
+pub(super) fn source<M: MeshNumber>(shape: &MeshShape, edges: [u32; 3]) -> ModuleSource {
+    let number: u32 = shape.bricks(edges).iter().product();
+    shape
+        .source::<M>("bricks.cu", include_str!("../kernels/bricks.cu"), edges)
+        .define("THREADS", THREADS)
+        .define("DIRECT", u32::from(number > MOST_SHARED))
+}
+
+impl Bricks {
+    /// Bricks with these edges, `capacity` places in each list.
+    ///
+    /// If `when` is given, lists are made only while it is not zero: so they can be part of a graph
+    /// that makes them when they are stale.
+    pub fn new<M: MeshNumber>(
+        device: &Device,
+        shape: &MeshShape,
+        edges: [u32; 3],
+        entered: Entered,
+        margin: [u32; 3],
+        capacity: u32,
+        when: Option<&Word>,
+    ) -> Result<Self, CudaError> {
+        shape.check()?;
+        let module = device.module(&source::<M>(shape, edges))?;
+        let number: u32 = shape.bricks(edges).iter().product();
+        let extra = match entered {
+            Entered::Touched => shape.basis.points() as u32 - 1,
+            Entered::Begun => 0,
+        };
+        // A particle is listed where it begins; how far it may move is the tile's affair.
+        let low = match entered {
+            Entered::Touched => margin,
+            Entered::Begun => [0; 3],
+        };
+        let make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)> =
+            module.kernel("debye_mesh_lists")?;
+        let shared = if number > MOST_SHARED { 0 } else { 4 * number };
+        make.resident_blocks(THREADS, shared)?;
+        let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
+        let slots = device.allocate(number as usize * capacity as usize)?;
+        let bundle = bundle(&counts, &slots, &notes, when, capacity);
+        Ok(Self {
+            edges,
+            number: number as usize,
+            entered,
+            margin,
+            reach: Reach {
+                low,
+                high: low.map(|m| m + extra),
+            },
+            capacity,
+            bundle,
+            counts,
+            slots,
+            notes,
+            when: when.cloned(),
+            clear: module.kernel("debye_mesh_clear")?,
+            make,
+            shared,
+        })
+    }
+
+    /// Places that each list should have for so many charges, spread evenly but for chance.
+    pub fn capacity_for(
+        shape: &MeshShape,
+        edges: [u32; 3],
+        entered: Entered,
+        margin: [u32; 3],
+        charges: usize,
+    ) -> u32 {
+        let per_point = charges as f64 / shape.points() as f64;
+        let wide = |a: usize| match entered {
+            Entered::Touched => edges[a] + shape.basis.points() as u32 - 1 + 2 * margin[a],
+            Entered::Begun => edges[a],
+        };
+        let cells: f64 = (0..3).map(|a| f64::from(wide(a).min(shape.size[a]))).product();
+        let mean = per_point * cells;
+        // Matter is denser in places than on average.
+        let room = 1.25 * mean + 8.0 * mean.sqrt() + 32.0;
+        (room.min(charges as f64).max(1.0) as u32).next_multiple_of(32)
+    }
+
+    /// Queues the clearing of counts.
+    pub fn clear(&self, stream: &Stream) -> Result<(), CudaError> {
+        self.clear
+            .launch(stream, Shape::covering(self.number, 256), (&self.bundle,))
+    }
+
+    /// Queues the making of lists. `cleared`: the last use left the counts clear (see [`super::Spread::queue_fresh`]).
+    pub fn queue(&self, stream: &Stream, particles: &Particles, cleared: bool) -> Result<(), CudaError> {
+        if !cleared {
+            self.clear(stream)?;
+        }
+        let shape = Shape::covering(particles.slots.max(1), THREADS).shared(self.shared);
+        self.make
+            .launch(stream, shape, (&particles.bundle, &self.bundle, self.reach))
+    }
+
+    /// Makes room for so many particles in each list. Graphs that use the lists must be captured anew.
+    pub fn grow(&mut self, device: &Device, capacity: u32) -> Result<(), CudaError> {
+        let capacity = capacity.next_multiple_of(32);
+        self.slots = device.allocate(self.number * capacity as usize)?;
+        self.capacity = capacity;
+        self.bundle = bundle(
+            &self.counts,
+            &self.slots,
+            &self.notes,
+            self.when.as_ref(),
+            capacity,
+        );
+        Ok(())
+    }
+
+    /// What was noted since [`Bricks::forget`]; waits for the stream.
+    pub fn notes(&self, stream: &Stream) -> Result<Notes, CudaError> {
+        Notes::read(stream, &self.notes)
+    }
+
+    /// Clears the notes.
+    pub fn forget(&mut self, stream: &Stream) -> Result<(), CudaError> {
+        stream.fill(self.notes.all_mut(), 0)
+    }
+
+    /// Edges of a brick.
+    pub fn edges(&self) -> [u32; 3] {
+        self.edges
+    }
+
+    /// Which bricks a particle is in.
+    pub fn entered(&self) -> Entered {
+        self.entered
+    }
+
+    /// Mesh cells that a particle may move by.
+    pub fn margin(&self) -> [u32; 3] {
+        self.margin
+    }
+
+    /// Places of a list.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// How many there are.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// How many particles are in each; waits for the stream.
+    pub fn counts(&self, stream: &Stream) -> Result<Vec<u32>, CudaError> {
+        stream.download(&self.counts)
+    }
+
+    pub(super) fn at(&self) -> &Bundle<ListsAt> {
+        &self.bundle
+    }
+}
+
+fn bundle(
+    counts: &Buffer<u32>,
+    slots: &Buffer<u32>,
+    notes: &Buffer<u32>,
+    when: Option<&Word>,
+    capacity: u32,
+) -> Bundle<ListsAt> {
+    let mut at = Binder::default();
+    let addresses = ListsAt {
+        counts: at.address(counts),
+        slots: at.address(slots),
+        notes: at.address(notes),
+        when: Word::address(when, &mut at),
+        capacity,
+        unused: 0,
+    };
+    at.bundle(addresses)
+}

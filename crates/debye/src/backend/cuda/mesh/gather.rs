@@ -1,0 +1,272 @@
+//! [`Gather`]: forces and potentials of charges from a mesh of potentials.
+
+use crate::backend::cuda::{
+    Addresses, Binder, Buffer, Bundle, Const, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
+};
+
+use super::bricks::{Bricks, Entered, ListsAt, Notes};
+use super::design::Tiling;
+use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt};
+use super::spread::tile_bytes;
+
+/// How points are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From memory, a thread per slot.
+    Slots,
+    /// From shared memory, a block per brick.
+    Tiles,
+}
+
+/// What may change between steps; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct MeshCell {
+    turn: [f64; 9],
+    potential: f64,
+    scale: f64,
+    most: f64,
+    charged: f64,
+}
+
+/// Where forces go; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct ForcesAt {
+    cell: u64,
+    forces: u64,
+    potentials: u64,
+    sums: u64,
+    notes: u64,
+    add: u32,
+    unused: u32,
+}
+crate::cuda_struct!(MeshCell, ForcesAt);
+
+/// What is tried from memory, the usual choice first; edges do not matter.
+const SLOTS: &[Tiling] = &[
+    Tiling::new([16, 16, 16], 128, 6),
+    Tiling::new([16, 16, 16], 128, 4),
+    Tiling::new([16, 16, 16], 256, 3),
+    Tiling::new([16, 16, 16], 64, 12),
+];
+
+/// What is tried from shared memory.
+const TILES: &[Tiling] = &[
+    Tiling::new([8, 16, 16], 256, 4),
+    Tiling::new([16, 16, 16], 512, 2),
+    Tiling::new([16, 16, 32], 512, 2),
+    Tiling::new([8, 8, 8], 128, 6),
+    Tiling::new([8, 8, 16], 128, 6),
+    Tiling::new([8, 8, 16], 256, 3),
+];
+
+/// What is tried, the usual choice first.
+pub(super) fn candidates(way: Way) -> &'static [Tiling] {
+    match way {
+        Way::Slots => SLOTS,
+        Way::Tiles => TILES,
+    }
+}
+
+fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u32 {
+    let more = shape.basis.points() as u32 - 1;
+    let [x, y, z] = tiling.edges;
+    match way {
+        Way::Slots => 0,
+        Way::Tiles => {
+            let points = [x + more, y + more, (z + more).next_multiple_of(4)];
+            tile_bytes(points, size_of::<M>() as u32)
+        }
+    }
+}
+
+pub(super) fn source<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> ModuleSource {
+    shape
+        .source::<M>("gather.cu", include_str!("../kernels/gather.cu"), tiling.edges)
+        .define("THREADS", tiling.threads)
+        .define("RESIDENT", tiling.resident)
+        .define("TILED", u32::from(way == Way::Tiles))
+        .define("SHARED_BYTES", shared_bytes::<M>(shape, way, tiling))
+}
+
+type OnSlots<M> = Kernel<(Addresses<ParticlesAt>, Const<M>, Addresses<ForcesAt>)>;
+type OnTiles<M> = Kernel<(
+    Addresses<ParticlesAt>,
+    Addresses<ListsAt>,
+    Const<M>,
+    Addresses<ForcesAt>,
+)>;
+
+#[derive(Debug)]
+enum By<M: MeshNumber> {
+    Slots(OnSlots<M>),
+    Tiles(OnTiles<M>, u32),
+}
+
+/// Gathers forces and potentials from a mesh; both ways give the same bits.
+#[derive(Debug)]
+pub struct Gather<M: MeshNumber> {
+    shape: MeshShape,
+    tiling: Tiling,
+    by: By<M>,
+    remove: Kernel<(Addresses<ParticlesAt>, Addresses<ForcesAt>)>,
+    cell: Buffer<MeshCell>,
+    sums: Buffer<u64>,
+    notes: Buffer<u32>,
+}
+
+/// Binary places of the sums of forces.
+const SUM_BITS: i32 = 20;
+
+impl<M: MeshNumber> Gather<M> {
+    /// Gathers in this way.
+    pub fn new(device: &Device, shape: &MeshShape, way: Way, tiling: Tiling) -> Result<Self, CudaError> {
+        shape.check()?;
+        tiling.check()?;
+        let module = device.module(&source::<M>(shape, way, tiling))?;
+        let by = match way {
+            Way::Slots => By::Slots(module.kernel("debye_mesh_gather")?),
+            Way::Tiles => {
+                let kernel: OnTiles<M> = module.kernel("debye_mesh_gather_tile")?;
+                let shared = shared_bytes::<M>(shape, way, tiling);
+                kernel.resident_blocks(tiling.threads, shared)?;
+                By::Tiles(kernel, shared)
+            }
+        };
+        Ok(Self {
+            shape: *shape,
+            tiling,
+            by,
+            remove: module.kernel("debye_mesh_remove_mean")?,
+            cell: device.zeros(1)?,
+            sums: device.zeros(3)?,
+            notes: device.zeros(4)?,
+        })
+    }
+
+    /// The usual way: from memory.
+    pub fn usual(device: &Device, shape: &MeshShape) -> Result<Self, CudaError> {
+        let tiling = candidates(Way::Slots)[0].for_registers::<M>(shape);
+        Self::new(device, shape, Way::Slots, tiling)
+    }
+
+    /// Sets what turns −q ∂φ/∂(fraction of the cell) into a force (the rows of `turn` are its components: the reciprocal
+    /// vectors as columns, and units), the factor of q φ, and how many particles have a charge.
+    pub fn set_cell(
+        &mut self,
+        stream: &Stream,
+        turn: [[f64; 3]; 3],
+        potential: f64,
+        charged: usize,
+    ) -> Result<(), CudaError> {
+        let scale = 2_f64.powi(SUM_BITS);
+        let cell = MeshCell {
+            turn: std::array::from_fn(|k| turn[k / 3][k % 3]),
+            potential,
+            scale,
+            most: 2_f64.powi(62) / (scale * charged.max(1) as f64),
+            charged: charged.max(1) as f64,
+        };
+        stream.upload(&[cell], self.cell.all_mut())
+    }
+
+    fn forces_at(
+        &self,
+        forces: &Buffer<f64>,
+        potentials: Option<&Buffer<f64>>,
+        add: bool,
+        sum: bool,
+    ) -> Bundle<ForcesAt> {
+        let mut at = Binder::default();
+        let addresses = ForcesAt {
+            cell: at.address(&self.cell),
+            forces: at.address(forces),
+            potentials: potentials.map_or(0, |p| at.address(p)),
+            sums: if sum { at.address(&self.sums) } else { 0 },
+            notes: at.address(&self.notes),
+            add: u32::from(add),
+            unused: 0,
+        };
+        at.bundle(addresses)
+    }
+
+    /// Queues the gathering from `mesh`: sets, or adds to, `forces` (axis by axis), and sets the potentials q φ. `sum`: for
+    /// [`Gather::remove_mean`], which must follow. Tiles need lists of the particles that touch each brick.
+    #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
+    pub fn queue(
+        &self,
+        stream: &Stream,
+        particles: &Particles,
+        bricks: Option<&Bricks>,
+        mesh: &Buffer<M>,
+        forces: &mut Buffer<f64>,
+        mut potentials: Option<&mut Buffer<f64>>,
+        add: bool,
+        sum: bool,
+    ) -> Result<(), CudaError> {
+        particles.check::<M>()?;
+        CudaError::check_length("mesh", mesh.len(), self.shape.points())?;
+        CudaError::check_length("forces of a mesh", forces.len(), 3 * particles.slots)?;
+        if let Some(p) = &potentials {
+            CudaError::check_length("potentials of a mesh", p.len(), particles.slots)?;
+        }
+        let threads = self.tiling.threads;
+        match &self.by {
+            By::Slots(kernel) => {
+                let to = self.forces_at(forces, potentials.as_deref(), add, sum);
+                let blocks = Shape::covering(particles.slots.max(1), threads);
+                kernel.launch(stream, blocks, (&particles.bundle, mesh.all(), &to))
+            }
+            By::Tiles(kernel, shared) => {
+                let bricks = self.suitable(bricks)?;
+                // Particles without charge are in no list.
+                if !add {
+                    stream.fill(forces.all_mut(), 0)?;
+                }
+                if let Some(p) = &mut potentials {
+                    stream.fill(p.all_mut(), 0)?;
+                }
+                let to = self.forces_at(forces, potentials.as_deref(), add, sum);
+                let blocks = Shape::new(bricks.number() as u32, threads).shared(*shared);
+                kernel.launch(stream, blocks, (&particles.bundle, bricks.at(), mesh.all(), &to))
+            }
+        }
+    }
+
+    fn suitable<'a>(&self, bricks: Option<&'a Bricks>) -> Result<&'a Bricks, CudaError> {
+        let right = |b: &&Bricks| {
+            b.edges() == self.tiling.edges && (b.entered() == Entered::Touched || b.margin() == [0; 3])
+        };
+        bricks.filter(right).ok_or_else(|| CudaError::Shape {
+            kernel: "debye_mesh_gather_tile".into(),
+            reason: format!(
+                "it needs lists of what touches bricks of {:?} points",
+                self.tiling.edges
+            ),
+        })
+    }
+
+    /// Queues the removal of the mean mesh force from all charged particles.
+    pub fn remove_mean(
+        &self,
+        stream: &Stream,
+        particles: &Particles,
+        forces: &mut Buffer<f64>,
+    ) -> Result<(), CudaError> {
+        particles.check::<M>()?;
+        let to = self.forces_at(forces, None, true, true);
+        let blocks = Shape::covering(particles.slots.max(1), 256);
+        self.remove.launch(stream, blocks, (&particles.bundle, &to))
+    }
+
+    /// What was noted; waits for the stream.
+    pub fn notes(&self, stream: &Stream) -> Result<Notes, CudaError> {
+        Notes::read(stream, &self.notes)
+    }
+
+    /// How it is cut.
+    pub fn tiling(&self) -> Tiling {
+        self.tiling
+    }
+}

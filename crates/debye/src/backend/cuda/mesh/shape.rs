@@ -1,0 +1,227 @@
+//! [`MeshShape`]: the points of a mesh and the basis on it; [`Particles`]: where the charges are.
+
+use std::fmt::Write;
+
+use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Element, ModuleSource, Value};
+use crate::expr::{CudaReal, Tape};
+use crate::forces::pme::Basis;
+
+/// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
+pub trait MeshNumber: Element + Value {
+    /// Whether it is `f64`.
+    const DOUBLE: bool;
+    /// Its name in printed code.
+    const REAL: CudaReal;
+    /// Rounded to it.
+    fn rounded(x: f64) -> Self;
+    /// As `f64`.
+    fn wide(self) -> f64;
+}
+
+impl MeshNumber for f32 {
+    const DOUBLE: bool = false;
+    const REAL: CudaReal = CudaReal::Float;
+
+    fn rounded(x: f64) -> Self {
+        x as Self
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl MeshNumber for f64 {
+    const DOUBLE: bool = true;
+    const REAL: CudaReal = CudaReal::Double;
+
+    fn rounded(x: f64) -> Self {
+        x
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+/// Points along each axis, the last contiguous, and how a charge is spread over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeshShape {
+    /// Points along each axis.
+    pub size: [u32; 3],
+    /// The functions along each axis.
+    pub basis: Basis,
+}
+
+impl MeshShape {
+    /// Points in all.
+    pub fn points(&self) -> usize {
+        self.size.iter().map(|&k| k as usize).product()
+    }
+
+    /// Refuses a mesh on which a charge would touch a point twice, or one too large for 32-bit numbers.
+    pub(super) fn check(&self) -> Result<(), CudaError> {
+        let least = self.basis.points() as u32;
+        let too_large = |k: u32| k > 1 << 20;
+        if self.size.iter().any(|&k| k < least || too_large(k)) {
+            return Err(CudaError::Shape {
+                kernel: "debye_mesh".into(),
+                reason: format!(
+                    "a mesh of {:?} points; {:?} needs {least} to {} along each axis",
+                    self.size,
+                    self.basis,
+                    1 << 20
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Bricks along each axis.
+    pub(super) fn bricks(&self, edges: [u32; 3]) -> [u32; 3] {
+        std::array::from_fn(|a| self.size[a].div_ceil(edges[a]))
+    }
+
+    /// A module for this mesh, cut into such bricks.
+    pub(super) fn source<M: MeshNumber>(&self, name: &str, text: &str, edges: [u32; 3]) -> ModuleSource {
+        let mut module = ModuleSource::new(name, text)
+            .include("mesh.cuh", include_str!("../kernels/mesh.cuh"))
+            .include("stencil.cuh", include_str!("../kernels/stencil.cuh"))
+            .include("basis.cuh", &header::<M>(self.basis))
+            .define("MESH_DOUBLE", u32::from(M::DOUBLE))
+            // Weights must have the same bits in every kernel, however it is compiled.
+            .option("--fmad=false");
+        for (axis, name) in ["X", "Y", "Z"].into_iter().enumerate() {
+            module = module
+                .define(&format!("MESH_{name}"), self.size[axis])
+                .define(&format!("BRICK_{name}"), edges[axis]);
+        }
+        module
+    }
+
+    /// The largest weight of a point along an axis.
+    pub(super) fn most_weight(&self) -> f64 {
+        most_weight(self.basis)
+    }
+}
+
+/// The largest weight of a point. B-splines have it with the charge on a point or halfway, the cubic on a point.
+fn most_weight(basis: Basis) -> f64 {
+    let all = [0.0, 0.5].map(|rest| basis.weights::<f64>(rest).values);
+    all.iter().flatten().fold(0.0, |most, w| w.abs().max(most))
+}
+
+/// The functions of a basis as text for kernels, from the functions that the host uses.
+fn header<M: MeshNumber>(basis: Basis) -> String {
+    let n = basis.points();
+    let real = M::REAL.name();
+    let names = |letter: char| (0..n).map(|k| format!("{letter}{k}")).collect::<Vec<_>>();
+    let (values, slopes) = (names('w'), names('s'));
+    let both: Vec<&str> = values.iter().chain(&slopes).map(String::as_str).collect();
+    let value_tape = Tape::record(1, |x| basis.weights(x[0]).values[..n].to_vec()).named(&["x"], &both[..n]);
+    let both_tape = Tape::record(1, |x| {
+        let w = basis.weights(x[0]);
+        [&w.values[..n], &w.slopes[..n]].concat()
+    })
+    .named(&["x"], &both);
+    let mut text = format!(
+        "#pragma once\nconstexpr u32 POINTS = {n};\nconstexpr i32 FIRST = {};\nusing mesh_real = {real};\n\
+         #define MOST_WEIGHT {:?}\n",
+        basis.first(),
+        most_weight(basis)
+    );
+    text += &value_tape.to_cuda("basis_value_list", M::REAL);
+    text += &both_tape.to_cuda("basis_slope_list", M::REAL);
+    let list = |letter: char| (0..n).map(|k| format!(", {letter}[{k}]")).collect::<String>();
+    let _ = write!(
+        text,
+        "__device__ __forceinline__ void basis_values({real} x, {real} (&w)[POINTS])\n\
+         {{\n    basis_value_list(x{});\n}}\n\
+         __device__ __forceinline__ void basis_slopes({real} x, {real} (&w)[POINTS], {real} (&s)[POINTS])\n\
+         {{\n    basis_slope_list(x{}{});\n}}\n",
+        list('w'),
+        list('w'),
+        list('s')
+    );
+    text
+}
+
+/// Where the particles are; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct ParticlesAt {
+    pos: u64,
+    charges: u64,
+    parity: u64,
+    slots: u32,
+    unused: u32,
+}
+crate::cuda_struct!(ParticlesAt);
+
+/// A 32-bit word in device memory that steers kernels.
+#[derive(Clone, Debug)]
+pub struct Word(Bundle<u64>);
+
+impl Word {
+    /// The word so many bytes into a buffer.
+    pub fn of<T: Element>(buffer: &Buffer<T>, bytes: usize) -> Self {
+        let mut at = Binder::default();
+        let address = at.address(buffer) + bytes as u64;
+        Self(at.bundle(address))
+    }
+
+    /// Its address, or none.
+    pub(super) fn address(word: Option<&Self>, at: &mut Binder) -> u64 {
+        word.map_or(0, |word| at.join(&word.0))
+    }
+}
+
+/// Positions and charges on the device.
+///
+/// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
+/// nobody.
+#[derive(Clone, Debug)]
+pub struct Particles {
+    pub(super) bundle: Bundle<ParticlesAt>,
+    pub(super) slots: usize,
+    pub(super) double: bool,
+}
+
+impl Particles {
+    /// All slots of `pos`, with the charge of each kind.
+    pub fn new<M: MeshNumber>(pos: &Buffer<u32>, charges: &Buffer<M>) -> Self {
+        Self::halves(pos, pos.len() / 4, None, charges)
+    }
+
+    /// `slots` of each of two halves of `pos`; `parity` says which is now.
+    pub fn halves<M: MeshNumber>(
+        pos: &Buffer<u32>,
+        slots: usize,
+        parity: Option<&Word>,
+        charges: &Buffer<M>,
+    ) -> Self {
+        let mut at = Binder::default();
+        let addresses = ParticlesAt {
+            pos: at.address(pos),
+            charges: at.address(charges),
+            parity: Word::address(parity, &mut at),
+            slots: slots as u32,
+            unused: 0,
+        };
+        Self {
+            bundle: at.bundle(addresses),
+            slots,
+            double: M::DOUBLE,
+        }
+    }
+
+    pub(super) fn check<M: MeshNumber>(&self) -> Result<(), CudaError> {
+        if self.double == M::DOUBLE {
+            return Ok(());
+        }
+        Err(CudaError::Shape {
+            kernel: "debye_mesh".into(),
+            reason: "charges of another precision than the mesh".into(),
+        })
+    }
+}
