@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug)]
 pub struct Flags {
     /// Meshes of case `fft`, such as 64x64x64 [default: a list]
-    #[arg(long, hide = true, value_delimiter = ',', value_parser = mesh, value_name = "SIZES")]
+    #[arg(id = "meshes", long = "meshes", hide = true, value_delimiter = ',', value_parser = mesh, value_name = "SIZES")]
     mesh: Vec<Mesh>,
     /// Transform meshes of case `fft` as told, such as "planes=512 tile=16x256 radix=16" or cufft
     #[arg(long, hide = true, value_name = "HOW")]

@@ -365,32 +365,23 @@ pub(super) fn saturation(place: &mut Place<'_>) -> Result<(), Wrong> {
         let there = There::<f32>::new(device, &all)?;
         for design in Design::ALL {
             let (mut right, mut flagged) = (0, 0);
+            let first = Fixed { bits: 20 };
+            let mut spread = spread::<f32>(device, &shape, design, edges, first, [0; 3], 96)?;
             for places in [20, 24, 26, 27, 28, 29, 30] {
                 let fixed = Fixed { bits: places };
-                let spread = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 96)?;
+                spread.set_fixed(fixed);
                 let got = run(device, &stream, &spread, &there.particles, &shape)?;
                 if fixed.holds(&spread.bricks().notes(&stream)?) {
                     right += 1;
-                    compare(
-                        place,
-                        &format!("{design} {basis:?}, {places} places"),
-                        &got,
-                        &all,
-                        &shape,
-                        fixed,
-                    )?;
+                    let what = format!("{design} {basis:?}, {places} places");
+                    compare(place, &what, &got, &all, &shape, fixed)?;
                 } else {
                     flagged += 1;
                 }
+                spread.bricks_mut().forget(&stream)?;
             }
-            let both = [right > 0, flagged > 0];
-            place.expect(
-                &format!("{design} {basis:?}: {right} right, {flagged} flagged"),
-                &both,
-                &[true; 2],
-            )?;
-            let fixed = Fixed { bits: 30 };
-            let mut spread = spread::<f32>(device, &shape, design, edges, fixed, [0; 3], 96)?;
+            let what = format!("{design} {basis:?}: {right} right, {flagged} flagged");
+            place.expect(&what, &[right > 0, flagged > 0], &[true; 2])?;
             let mut tries = 0;
             let got = loop {
                 let got = run(device, &stream, &spread, &there.particles, &shape)?;

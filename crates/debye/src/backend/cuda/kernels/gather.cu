@@ -173,7 +173,7 @@ __device__ __forceinline__ Found gather_at(const mesh_real* mesh, const uint4& a
     });
 }
 
-KERNEL_RESIDENT(debye_mesh_gather, THREADS, RESIDENT, MeshParticles p, const mesh_real* mesh, MeshForces to)
+KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, const mesh_real* mesh, MeshForces to)
 {
     const u32 slot = blockIdx.x * THREADS + threadIdx.x;
     i64 sums[3] = {};
@@ -204,7 +204,7 @@ __device__ __forceinline__ void fill_tile(mesh_real* tile, const Brick& b, const
     }
 }
 
-KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, RESIDENT, MeshParticles p, MeshLists l, const mesh_real* mesh, MeshForces to)
+KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, const mesh_real* mesh, MeshForces to)
 {
     DYNAMIC_SHARED(mesh_real, tile);
     const Brick b = brick(blockIdx.x);

@@ -75,6 +75,19 @@ template <u32 SIZE> __device__ __forceinline__ Along along(u32 position)
     return {u32(start < 0 ? start + i32(SIZE) : start), mesh_real(u32(u)) * mesh_real(2.3283064365386963e-10)};
 }
 
+// Blocks to limit registers for: RESIDENT, or as many as the threads of a multiprocessor allow.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
+constexpr u32 THREADS_TO_FIT = 1024;
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+constexpr u32 THREADS_TO_FIT = 1536;
+#else
+constexpr u32 THREADS_TO_FIT = 2048;
+#endif
+__device__ constexpr u32 fitting(u32 threads, u32 blocks)
+{
+    return threads * blocks <= THREADS_TO_FIT ? blocks : THREADS_TO_FIT / threads;
+}
+
 // Where a brick begins, and how large it is.
 struct Brick {
     i32 x, y, z;

@@ -80,7 +80,7 @@ __device__ __forceinline__ void write_brick(const fixed* tile, const Brick& b, m
 }
 
 // `fresh`: this is the only use of the lists, and their counts are made ready for the next.
-KERNEL_RESIDENT(debye_mesh_owner, THREADS, RESIDENT, MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
+KERNEL_RESIDENT(debye_mesh_owner, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
 {
     DYNAMIC_SHARED(fixed, tile);
     u32* boxes = reinterpret_cast<u32*>(tile + TILE);

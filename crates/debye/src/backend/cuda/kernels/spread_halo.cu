@@ -77,7 +77,7 @@ __device__ __forceinline__ void flush(const fixed* tile, const Brick& b, fixed* 
     }
 }
 
-KERNEL_RESIDENT(debye_mesh_halo, THREADS, RESIDENT, MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
+KERNEL_RESIDENT(debye_mesh_halo, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
 {
     DYNAMIC_SHARED(fixed, tile);
     u32* boxes = reinterpret_cast<u32*>(tile + TILE);

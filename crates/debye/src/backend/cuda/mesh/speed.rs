@@ -267,7 +267,7 @@ impl<M: MeshNumber> Bench<'_, M> {
                     mesh,
                     &mut forces,
                     None,
-                    way == Way::Slots,
+                    true,
                     sum,
                 )?;
                 if sum {
