@@ -2,6 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use rayon::prelude::*;
+
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve};
 use crate::backend::cuda::{CudaError, Device};
@@ -210,6 +212,16 @@ fn narrow(planes: bool, radix: u32) -> Fft {
     })
 }
 
+/// Compiles side by side what is then taken from the cache: most of the time of a card goes there.
+fn compile_ahead(device: &Device, sizes: &[[u32; 3]], fft: Fft) {
+    if !device.info().emulated {
+        sizes.par_iter().for_each(|&size| {
+            // What fails here fails again where it is used.
+            let _ = Solve::<f32>::new(device, &influence(size, CELLS[0], Basis::Cubic, true), fft);
+        });
+    }
+}
+
 pub(super) fn lengths(place: &mut Place<'_>) -> Result<(), Wrong> {
     let few: &[[u32; 3]] = match place.extent {
         Extent::Smallest => &[[16, 4, 15], [14, 9, 4]],
@@ -230,6 +242,7 @@ pub(super) fn lengths(place: &mut Place<'_>) -> Result<(), Wrong> {
         let pairs = LENGTHS.chunks(2).enumerate();
         all.extend(pairs.map(|(i, pair)| [pair[0], middle[i % 7], pair[pair.len() - 1]]));
     }
+    compile_ahead(place.device, &all, narrow(true, 16));
     for size in all {
         transforms::<f32>(place, size, narrow(true, 16))?;
     }

@@ -70,7 +70,7 @@ pub fn radices(n: u32, most: u32) -> Option<Vec<u32>> {
         });
         found.min_by_key(|all| (all.len(), all.iter().sum::<u32>()))
     }
-    search(n, most).filter(|_| n > 1)
+    if n > 1 { search(n, most) } else { None }
 }
 
 /// Refuses a mesh that cannot be transformed.
