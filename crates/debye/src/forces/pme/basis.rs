@@ -224,7 +224,11 @@ mod tests {
     fn what_spreading_does_to_a_wave_is_the_sum_of_the_transforms() {
         for basis in Basis::ALL {
             for f in [0.05, 0.2, 0.45] {
-                let sum: f64 = (-200..=200).map(|s| basis.transform(f + f64::from(s))).sum();
+                // The middle of a function of odd order lies between two points: a wave there turns by half a turn per point.
+                let odd = basis.points() % 2 == 1;
+                let sign = |s: i32| if odd && s % 2 != 0 { -1.0 } else { 1.0 };
+                let alias = |s: i32| sign(s) * basis.transform(f + f64::from(s));
+                let sum: f64 = (-200..=200).map(alias).sum();
                 assert!((sum - basis.on_mesh(f)).abs() < 2e-5, "{basis:?} {f}");
             }
         }

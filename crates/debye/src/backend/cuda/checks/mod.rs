@@ -4,6 +4,7 @@
 
 mod basics;
 mod bonded;
+mod electrostatics;
 mod engine;
 mod mesh;
 mod mesh_forces;
@@ -101,6 +102,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
+    (
+        "electrostatics: energies, pressure, forces",
+        electrostatics::forces,
+    ),
+    (
+        "electrostatics: motion, same bits resumed",
+        electrostatics::motion,
+    ),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
     ("small systems: ways to move", small::motion),
