@@ -119,6 +119,8 @@ pub(super) struct Within<'a> {
     pub(super) control: &'a Buffer<Control>,
     pub(super) pos: &'a Buffer<u32>,
     pub(super) reference: &'a Buffer<u32>,
+    /// The first block of each column, and their number.
+    pub(super) column_blocks: &'a Buffer<u32>,
     pub(super) slots: usize,
 }
 
@@ -242,9 +244,8 @@ impl<M: MeshNumber> Typed<M> {
         let rows = Mat3::from_rows(a, b, c);
         let MeshPlan { size, basis, optimal } = tables.mesh;
         let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
-        let double = M::DOUBLE;
-        let cuts = Cut::candidates(device.info(), shape.size, double, false)?;
-        let fft = cuts.first().map_or(Fft::Library, |cut| Fft::Own(*cut));
+        // By rule, not by timing: other cuts round differently, and a resumed run must not.
+        let fft = Fft::Own(Cut::rule(device.info(), shape.size, M::DOUBLE)?);
         let mut gather = Gather::usual(device, &shape)?;
         let turn = std::array::from_fn(|k| std::array::from_fn(|axis| tables.k * tables.reciprocal[axis][k]));
         let stream = device.stream()?;
@@ -311,8 +312,23 @@ impl<M: MeshNumber> Typed<M> {
 fn particles<M: MeshNumber>(within: Within<'_>, charges: &Buffer<M>) -> (Particles, Particles) {
     debug_assert!(within.slots.is_multiple_of(BLOCK));
     let parity = Word::of(within.control, std::mem::offset_of!(Control, parity));
+    let blocks = Word::of(within.control, std::mem::offset_of!(Control, blocks));
+    let listed = Word::of(within.column_blocks, 4 * (within.column_blocks.len() - 1));
+    let unit = BLOCK as u32;
     (
-        Particles::halves(within.pos, within.slots, Some(&parity), charges),
-        Particles::halves(within.reference, within.slots, None, charges),
+        Particles::halves(
+            within.pos,
+            within.slots,
+            Some(&parity),
+            Some((&blocks, unit)),
+            charges,
+        ),
+        Particles::halves(
+            within.reference,
+            within.slots,
+            None,
+            Some((&listed, unit)),
+            charges,
+        ),
     )
 }

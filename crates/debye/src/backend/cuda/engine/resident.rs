@@ -93,6 +93,7 @@ impl Resident {
             control: &control,
             pos: &arrays.pos,
             reference: &arrays.reference,
+            column_blocks: &arrays.column_blocks,
             slots: layout.slots(),
         };
         let mesh = mesh
@@ -863,6 +864,7 @@ impl Resident {
                 control: &self.control,
                 pos: &self.arrays.pos,
                 reference: &self.arrays.reference,
+                column_blocks: &self.arrays.column_blocks,
                 slots: layout.slots(),
             });
         }

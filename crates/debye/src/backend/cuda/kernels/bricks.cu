@@ -45,7 +45,7 @@ struct Spans {
 __device__ __forceinline__ Spans spans_of(u32 slot, const MeshParticles& p, const Reach& r)
 {
     Spans s = {};
-    if (slot >= p.slots) return s;
+    if (slot >= slots_used(p)) return s;
     const Entry e = entry(slot, positions_now(p), p.charges);
     if (e.charge == mesh_real(0)) return s;
     s.x = span<MESH_X, BRICK_X, BRICKS_X>(along<MESH_X>(e.at.x).start, r.low[0], r.high[0]);

@@ -108,7 +108,7 @@ KERNEL(debye_mesh_remove_mean, 256, MeshParticles p, MeshForces to)
 {
     SHARED(u32, last, 1);
     const u32 slot = blockIdx.x * 256 + threadIdx.x;
-    if (slot < p.slots) {
+    if (slot < slots_used(p)) {
         const Entry e = entry(slot, positions_now(p), p.charges);
         const f64 per = 1.0 / (to.cell->scale * to.cell->charged);
         for (u32 k = 0; k < 3 && e.charge != mesh_real(0); ++k) {
@@ -177,7 +177,7 @@ KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshPart
 {
     const u32 slot = blockIdx.x * THREADS + threadIdx.x;
     i64 sums[3] = {};
-    if (slot < p.slots) {
+    if (slot < slots_used(p)) {
         const Entry e = entry(slot, positions_now(p), p.charges);
         if (e.charge != mesh_real(0)) deliver(to, p.slots, slot, gather_at(mesh, e.at), e.charge, sums);
         else deliver_none(to, p.slots, slot);

@@ -43,8 +43,9 @@ struct MeshParticles {
     const uint4* pos;         // one or two halves of `slots`
     const mesh_real* charges; // by kind
     const u32* parity;        // which half is now; none: the first
+    const u32* used;          // units of slots that are in use; none: all are
     u32 slots;
-    u32 unused;
+    u32 unit;
 };
 
 // The particles that may touch each brick, `capacity` places for each.
@@ -61,6 +62,12 @@ struct MeshLists {
 __device__ __forceinline__ const uint4* positions_now(const MeshParticles& p)
 {
     return p.pos + (p.parity ? u64(*p.parity) * p.slots : 0);
+}
+
+// Slots that may hold particles.
+__device__ __forceinline__ u32 slots_used(const MeshParticles& p)
+{
+    return p.used ? smaller(*p.used * p.unit, p.slots) : p.slots;
 }
 
 // The first point that a charge touches along an axis, and its way beyond the point below it.

@@ -153,8 +153,9 @@ pub(super) struct ParticlesAt {
     pos: u64,
     charges: u64,
     parity: u64,
+    used: u64,
     slots: u32,
-    unused: u32,
+    unit: u32,
 }
 crate::cuda_struct!(ParticlesAt);
 
@@ -190,14 +191,16 @@ pub struct Particles {
 impl Particles {
     /// All slots of `pos`, with the charge of each kind.
     pub fn new<M: MeshNumber>(pos: &Buffer<u32>, charges: &Buffer<M>) -> Self {
-        Self::halves(pos, pos.len() / 4, None, charges)
+        Self::halves(pos, pos.len() / 4, None, None, charges)
     }
 
-    /// `slots` of each of two halves of `pos`; `parity` says which is now.
+    /// `slots` of each of two halves of `pos`; `parity` says which is now, `used` how many units of how many slots are in
+    /// use.
     pub fn halves<M: MeshNumber>(
         pos: &Buffer<u32>,
         slots: usize,
         parity: Option<&Word>,
+        used: Option<(&Word, u32)>,
         charges: &Buffer<M>,
     ) -> Self {
         let mut at = Binder::default();
@@ -205,8 +208,9 @@ impl Particles {
             pos: at.address(pos),
             charges: at.address(charges),
             parity: Word::address(parity, &mut at),
+            used: Word::address(used.map(|used| used.0), &mut at),
             slots: slots as u32,
-            unused: 0,
+            unit: used.map_or(0, |used| used.1),
         };
         Self {
             bundle: at.bundle(addresses),
