@@ -97,8 +97,11 @@ fn forces_of(
 
 /// A short run stays with the CPU's through several lists; the same bits again, and resumed.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let steps = if place.extent == Extent::Smallest { 8 } else { 30 };
-    let few = if place.extent == Extent::Smallest { 2 } else { 5 };
+    let (steps, few) = match place.extent {
+        Extent::Smallest => (6, 1),
+        Extent::Small => (12, 3),
+        Extent::Full => (30, 7),
+    };
     for (name, dynamics) in integrators()
         .into_iter()
         .filter(|(_, d)| d.barostat.is_none())
