@@ -4,6 +4,7 @@
 
 mod basics;
 mod bonded;
+mod constraints;
 mod engine;
 mod orders;
 mod small;
@@ -88,6 +89,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
+    ("constraints: energies, pressure", constraints::observed),
+    ("constraints: motion, lengths", constraints::motion),
+    ("constraints: same bits again and resumed", constraints::continuation),
+    ("constraints: minimisation", constraints::minimisation),
+    ("constraints: what cannot be held or done", constraints::refused),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
     ("small systems: ways to move", small::motion),
@@ -161,6 +167,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend([basics::source(), super::speed::source()]);
     all.extend(engine::modules());
     all.extend(bonded::modules());
+    all.extend(constraints::modules());
     all
 }
 

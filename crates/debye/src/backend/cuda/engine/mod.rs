@@ -10,6 +10,7 @@ mod arrays;
 mod bonded;
 mod choice;
 mod choose;
+mod constraints;
 mod diagnosis;
 mod exclusions;
 mod frame;
@@ -32,6 +33,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use bonded::LinkTables;
+use constraints::HeldTables;
 use diagnosis::Witness;
 use frame::Region;
 use kernels::{Case, Values};
@@ -112,14 +114,15 @@ impl CudaEngine {
         choice: &Choice,
     ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        let particles = constraints::held(system)?;
         // On the emulation a clock says nothing, and lists of warps leave nothing out.
         let by_rule = settings.lists.is_none() && !device.info().emulated;
         let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
         if let (true, Some(resident)) = (measure, engine.skeleton.get_mut().large()) {
-            resident.place(&system.particles)?;
+            resident.place(&particles)?;
             choose::choose(resident)?;
         }
-        engine.begin(&system.particles)?;
+        engine.begin(&particles)?;
         Ok(engine)
     }
 
@@ -190,7 +193,8 @@ impl CudaEngine {
         }
         let mut parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
         parts.fit(device)?;
-        needs::check(device, parts.case(), parts.links.as_ref(), asked.radius())
+        let (links, held) = (parts.links.as_ref(), parts.held.as_ref());
+        needs::check(device, parts.case(), links, held, asked.radius())
     }
 
     fn unevaluated(
@@ -228,7 +232,7 @@ impl CudaEngine {
             units: system.units,
             dynamics: dynamics.clone(),
             langevin: is_langevin(dynamics),
-            degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
+            degrees_of_freedom: dynamics.freedom_of(system),
             baths: Bath::all(system, dynamics),
             names: names(field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
@@ -293,12 +297,19 @@ fn kinetic_tensor(sums: &Sums, change: &[Change]) -> [f64; 6] {
     })
 }
 
+/// The virial of what keeps molecules together as they turn, after a change of velocities.
+fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
+    let groups = || change.iter().zip(&sums.turning);
+    std::array::from_fn(|k| groups().map(|(c, turning)| c.0 * c.0 * turning[k]).sum())
+}
+
 /// What an engine is made from.
 struct Parts {
     layout: Layout,
     terms: Terms,
     rules: Rules,
     links: Option<LinkTables>,
+    held: Option<HeldTables>,
     region: Region,
 }
 
@@ -314,6 +325,10 @@ impl Parts {
         refuse_short(&region, radius)?;
         let rules = Rules::new(system, dynamics, &field.tail_correction(system))?;
         let terms = Terms::new(system, field, dynamics, &rules.group_of, settings.precision)?;
+        let held = HeldTables::new(system)?;
+        if let Some(held) = &held {
+            held.check_groups(&terms)?;
+        }
         let layout = Layout {
             tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
             ..Layout::new(&region.fractions(&system.particles), &region, radius)?
@@ -323,6 +338,7 @@ impl Parts {
             terms,
             rules,
             links: LinkTables::new(system, field)?,
+            held,
             region,
         })
     }
@@ -344,6 +360,7 @@ impl Parts {
             rules: &self.rules,
             region: &self.region,
             bonded: self.links.is_some(),
+            held: self.held.is_some(),
         }
     }
 }
@@ -385,8 +402,8 @@ impl Asked<'_> {
             radius,
             cutoff: self.field.cutoff(),
         };
-        let links = parts.links.as_ref();
-        Resident::new(device, parts.layout, parts.terms, parts.rules, links, values)
+        let (links, held) = (parts.links.as_ref(), parts.held);
+        Resident::new(device, parts.layout, parts.terms, parts.rules, links, held, values)
     }
 
     fn rules(self) -> Result<Rules, EngineError> {
@@ -510,6 +527,7 @@ pub(super) fn modules(
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));
+    sources.extend(parts.held.is_some().then(|| constraints::source(case)));
     Ok(sources)
 }
 
@@ -545,9 +563,10 @@ fn refuse(
     dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.electrostatics.is_some(), "long-range electrostatics")?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
+    let scaled = dynamics.thermostats.iter().any(|t| rules::scales(t.kind));
     no(
-        !system.constraints.is_empty(),
-        "constraints (rigid molecules and fixed distances)",
+        !system.constraints.is_empty() && scaled && dynamics.scheme == Scheme::Leapfrog,
+        "constraints with leapfrog and a thermostat that scales velocities (velocity Verlet it does)",
     )?;
     no(
         settings.drift_tolerance.is_some(),
@@ -590,12 +609,15 @@ impl Backend for CudaEngine {
         let sums = resident.evaluate()?;
         let (change, baths) = self.ending(resident.as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
-        let mut terms: Vec<_> = self.names.iter().cloned().zip(sums.energies).collect();
+        let energies = sums.energies.iter().copied();
+        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
         let volume = self.cell.volume();
         if self.tail.present {
             terms.push(("tail".into(), self.tail.energy(volume)));
         }
-        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + sums.virial[k]) / volume);
+        let turning = turning(&sums, &change);
+        let mut tensor: [f64; 6] =
+            std::array::from_fn(|k| (kinetic[k] + sums.virial[k] + turning[k]) / volume);
         if self.tail.present {
             tensor[..3]
                 .iter_mut()

@@ -1,6 +1,7 @@
 //! How much device memory a layout takes, before any of it is taken.
 
 use super::bonded::LinkTables;
+use super::constraints::HeldTables;
 use super::frame::Frame;
 use super::kernels::{Case, Control};
 use super::rules::{DeviceBath, Fire, Group, Numbers};
@@ -12,8 +13,15 @@ use crate::backend::{EngineError, Needs, Precision, Shortage};
 /// Bytes of the tables of bonded terms, and numbers of a block for their sums.
 type Links = Option<(usize, usize)>;
 
+/// What tables on the device take: those of bonded terms, and bytes for constraints.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tables {
+    pub(super) links: Links,
+    pub(super) held: Option<usize>,
+}
+
 /// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
-fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
+fn needs(device: &Device, case: Case<'_>, Tables { links, held }: Tables) -> Needs {
     let Case {
         layout, terms, rules, ..
     } = case;
@@ -36,6 +44,7 @@ fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
     } else {
         4
     };
+    let numbers = if case.numbered() { 4 } else { 0 };
     let excluded = &terms.excluded;
     let parameters = number * (terms.parameters.len() + terms.tables.len())
         + size_of::<Kind>() * terms.kinds.len()
@@ -48,8 +57,11 @@ fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
         + size_of::<Numbers>()
         + size_of::<Fire>();
     let mut all = vec![
-        // Two halves of positions, what moves, ids and images; the list's positions; forces.
-        ("particles", slots * (2 * (16 + moving + 4 + 12) + 16 + 24)),
+        // Two halves of positions, what moves, ids, slots by number and images; the list's positions; forces.
+        (
+            "particles",
+            slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24),
+        ),
         ("lists", 2 * layout.list_entries() + 2 * slots),
         ("stages", 4 * blocks * layout.stage),
         (
@@ -65,8 +77,11 @@ fn needs(device: &Device, case: Case<'_>, links: Links) -> Needs {
         let forces = if rules.scale_every > 0 { 6 } else { 3 };
         all.push((
             "bonded",
-            tables + 8 * blocks * width + slots * (2 * 4 + 8 * forces),
+            tables + 8 * blocks * width + slots * 8 * forces,
         ));
+    }
+    if let Some(bytes) = held {
+        all.push(("constraints", bytes));
     }
     Needs(all)
 }
@@ -76,19 +91,24 @@ pub(super) fn check(
     device: &Device,
     case: Case<'_>,
     links: Option<&LinkTables>,
+    held: Option<&HeldTables>,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    check_with(device, case, links.map(LinkTables::needs), radius)
+    let tables = Tables {
+        links: links.map(LinkTables::needs),
+        held: held.map(|held| held.bytes(case.rules)),
+    };
+    check_with(device, case, tables, radius)
 }
 
-/// The same where the tables of bonded terms are on the device already.
+/// The same where the tables are on the device already.
 pub(super) fn check_with(
     device: &Device,
     case: Case<'_>,
-    links: Links,
+    tables: Tables,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    fitting(device, needs(device, case, links), radius)
+    fitting(device, needs(device, case, tables), radius)
 }
 
 /// Refuses what the free memory of the device cannot hold.
