@@ -91,7 +91,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("bonded: motion, same bits resumed", bonded::motion),
     ("constraints: energies, pressure", constraints::observed),
     ("constraints: motion, lengths", constraints::motion),
-    ("constraints: same bits again and resumed", constraints::continuation),
+    (
+        "constraints: same bits again and resumed",
+        constraints::continuation,
+    ),
     ("constraints: minimisation", constraints::minimisation),
     ("constraints: what cannot be held or done", constraints::refused),
     ("engine: explosions explained", watch::explosions),

@@ -176,8 +176,7 @@ fn settle() -> String {
     });
     let rates = Tape::record(NUMBERS + 21, |s| {
         let wanted = std::array::from_fn(|k| s[NUMBERS + 18 + k]);
-        let (change, multipliers) =
-            triangle(s).rates(three(s, NUMBERS), three(s, NUMBERS + 9), wanted);
+        let (change, multipliers) = triangle(s).rates(three(s, NUMBERS), three(s, NUMBERS + 9), wanted);
         [flat(change), multipliers.to_vec()].concat()
     });
     format!(
@@ -340,9 +339,7 @@ impl Held {
         Ok(HeldSums {
             forces: at(0),
             turning: (0..groups).map(|g| at(6 + 15 * g)).collect(),
-            groups: (0..groups)
-                .map(|g| (at(12 + 15 * g), of(18 + 15 * g)))
-                .collect(),
+            groups: (0..groups).map(|g| (at(12 + 15 * g), of(18 + 15 * g))).collect(),
         })
     }
 

@@ -403,7 +403,15 @@ impl Asked<'_> {
             cutoff: self.field.cutoff(),
         };
         let (links, held) = (parts.links.as_ref(), parts.held);
-        Resident::new(device, parts.layout, parts.terms, parts.rules, links, held, values)
+        Resident::new(
+            device,
+            parts.layout,
+            parts.terms,
+            parts.rules,
+            links,
+            held,
+            values,
+        )
     }
 
     fn rules(self) -> Result<Rules, EngineError> {

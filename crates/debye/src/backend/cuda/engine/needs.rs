@@ -75,10 +75,7 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held }: Tables) -> Nee
     ];
     if let Some((tables, width)) = links {
         let forces = if rules.scale_every > 0 { 6 } else { 3 };
-        all.push((
-            "bonded",
-            tables + 8 * blocks * width + slots * 8 * forces,
-        ));
+        all.push(("bonded", tables + 8 * blocks * width + slots * 8 * forces));
     }
     if let Some(bytes) = held {
         all.push(("constraints", bytes));

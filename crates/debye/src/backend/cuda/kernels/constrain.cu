@@ -58,7 +58,7 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const H
 #if LANGEVIN
     bool held = drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
     // Particles of one molecule need not keep the same share of their velocities.
-    settle(v, m.shape, r, {0.0, 0.0, 0.0});
+    hold_rates(v, m.shape, r, {0.0, 0.0, 0.0});
 #pragma unroll
     for (u32 k = 0; k < 3; ++k) v[k] = noisy(v[k], f, now.step, h.atoms[3 * number + k], w.kinds[p.pos[m.slot[k]].w]);
     held = held && drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
@@ -220,7 +220,7 @@ __device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& 
         centre = centre + m.r[k] * kind.mass;
         mass += kind.mass;
     }
-    settle(v, m.shape, m.r, {0.0, 0.0, 0.0});
+    hold_rates(v, m.shape, m.r, {0.0, 0.0, 0.0});
     if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
     centre = centre * (1.0 / mass);
 #pragma unroll
@@ -412,7 +412,7 @@ __device__ inline void look_at_water(Looked& l, const World& w, const Held& h, c
         a[k] = force_on(w, f, m.slot[k]) * kind.inverse_mass;
         group = kind.group;
     }
-    settle(v, m.shape, m.r, nothing);
+    hold_rates(v, m.shape, m.r, nothing);
     if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
     for (u32 k = 0; k < 3; ++k) look_at(l, h, 3 * number + k, w.kinds[p.pos[m.slot[k]].w], v[k]);
     auto add = [&](f64 (&to)[6], const Vector& pull) {
@@ -420,10 +420,10 @@ __device__ inline void look_at_water(Looked& l, const World& w, const Held& h, c
         add_outer(to, sides[1], pull.y);
         add_outer(to, sides[2], pull.z);
     };
-    add(l.forces, settle(a, m.shape, m.r, nothing));
+    add(l.forces, hold_rates(a, m.shape, m.r, nothing));
     const Vector u[3] = {v[0] - v[1], v[0] - v[2], v[1] - v[2]}, wanted = {-dot(u[0], u[0]), -dot(u[1], u[1]), -dot(u[2], u[2])};
     Vector still[3] = {nothing, nothing, nothing};
-    add(l.turning[group], settle(still, m.shape, m.r, wanted));
+    add(l.turning[group], hold_rates(still, m.shape, m.r, wanted));
 }
 
 __device__ inline void look_at_cluster(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)

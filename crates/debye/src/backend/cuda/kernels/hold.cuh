@@ -130,7 +130,7 @@ __device__ __forceinline__ void settle(Vector (&to)[3], const f64* c, const Vect
 }
 
 // Changes rates so that side · difference is what is wanted; the multipliers of the sides.
-__device__ __forceinline__ Vector settle(Vector (&rate)[3], const f64* c, const Vector (&r)[3], const Vector& wanted)
+__device__ __forceinline__ Vector hold_rates(Vector (&rate)[3], const f64* c, const Vector (&r)[3], const Vector& wanted)
 {
     const Vector(&o)[3] = r, (&n)[3] = rate;
     Vector d[3], g;

@@ -156,10 +156,9 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 #endif
     f32 way2 = 0.0f;
     if (own.w != NOBODY) {
+        const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
         const bool held = is_held(kind);
-        Noise noise = {};
-        if (!held) noise = noise_of(w, f, now, slot);
         const Group group = w.groups[kind.group];
         const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
         const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
