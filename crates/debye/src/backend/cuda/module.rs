@@ -26,6 +26,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("pull.cuh", include_str!("kernels/pull.cuh")),
     ("exact.cuh", include_str!("kernels/exact.cuh")),
     ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
+    ("hold.cuh", include_str!("kernels/hold.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
     ("small.cuh", include_str!("kernels/small.cuh")),
     ("small_motion.cuh", include_str!("kernels/small_motion.cuh")),

@@ -175,6 +175,24 @@ impl Clusters {
         }
     }
 
+    /// The triangle of a rigid water; nothing for other groups.
+    pub fn triangle(&self, group: &Group) -> Option<&Triangle<f64>> {
+        match &group.hold {
+            Hold::Triangle(shape) => Some(&self.shapes[*shape].triangle),
+            Hold::Bonds(_) => None,
+        }
+    }
+
+    /// For each particle of a group the one it is connected to, by their places in the group.
+    pub fn parents(&self, group: &Group) -> &[u32] {
+        &self.parents[group.places.clone()]
+    }
+
+    /// How well distances are held that SHAKE and RATTLE hold, relative to their length.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
     /// The inverse masses of a group.
     pub fn inverse_masses(&self, group: &Group) -> &[f64] {
         &self.inverse_masses[group.places.clone()]

@@ -32,6 +32,23 @@ impl<R: Real> Triangle<R> {
         }
     }
 
+    /// Its numbers, for who keeps them elsewhere.
+    pub fn numbers(&self) -> [R; 7] {
+        let ([a, b], [c, d]) = (self.share, self.inverse_mass);
+        [a, b, c, d, self.apex, self.foot, self.half]
+    }
+
+    /// A triangle of such numbers.
+    pub fn from_numbers([a, b, c, d, apex, foot, half]: [R; 7]) -> Self {
+        Self {
+            share: [a, b],
+            inverse_mass: [c, d],
+            apex,
+            foot,
+            half,
+        }
+    }
+
     /// Where the particles go that moved from `old` to `new` without constraints: the rigid triangle reached from `new` by
     /// forces along the sides of `old` (SETTLE: Miyamoto & Kollman, J. Comput. Chem. 13, 952 (1992), Sec. II and
     /// Appendix A). Not a number where there is none: the molecule turned by too much at once.

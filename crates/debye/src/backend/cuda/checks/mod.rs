@@ -4,6 +4,7 @@
 
 mod basics;
 mod bonded;
+mod constraints;
 mod electrostatics;
 mod engine;
 mod mesh;
@@ -110,6 +111,14 @@ const CHECKS: &[(&str, Check)] = &[
         "electrostatics: motion, same bits resumed",
         electrostatics::motion,
     ),
+    ("constraints: energies, pressure", constraints::observed),
+    ("constraints: motion, lengths", constraints::motion),
+    (
+        "constraints: same bits again and resumed",
+        constraints::continuation,
+    ),
+    ("constraints: minimisation", constraints::minimisation),
+    ("constraints: what cannot be held or done", constraints::refused),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
     ("small systems: ways to move", small::motion),
@@ -185,6 +194,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend(engine::modules());
     all.extend(bonded::modules());
     all.extend(mesh::modules());
+    all.extend(constraints::modules());
     all
 }
 

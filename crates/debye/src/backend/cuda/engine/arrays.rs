@@ -136,7 +136,7 @@ pub(super) struct Arrays {
     pub(super) forces: Buffer<f64>,
     pub(super) partial: Buffer<f64>,
     pub(super) sort: CountingSort,
-    /// Slots of particles (both halves) and forces of bonded terms; empty where there are none.
+    /// Slots of particles (both halves) and forces of bonded terms; empty where they are not needed.
     pub(super) slot_of: Buffer<u32>,
     pub(super) bonded: Buffer<f64>,
 }
@@ -174,7 +174,7 @@ impl Arrays {
             forces: device.zeros(3 * slots)?,
             partial: device.zeros(blocks * sums)?,
             sort: CountingSort::new(device, slots, buckets)?,
-            slot_of: device.zeros(if case.bonded { 2 * slots } else { 0 })?,
+            slot_of: device.zeros(if case.numbered() { 2 * slots } else { 0 })?,
             bonded: device.zeros(if case.bonded { of_links * slots } else { 0 })?,
         })
     }

@@ -12,7 +12,7 @@ use crate::system::{Particles, System};
 pub(super) struct Witness {
     /// As it began; species, masses, charges and molecules never change.
     pub(super) system: System,
-    field: ForceField,
+    pub(super) field: ForceField,
     dynamics: Dynamics,
 }
 

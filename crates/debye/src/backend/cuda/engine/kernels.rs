@@ -53,8 +53,10 @@ pub(super) struct Control {
     pub(super) farthest: u32,
     pub(super) held: u32,
     pub(super) nowhere: u32,
-    pub(super) unused: u32,
+    pub(super) stretched: u32,
     pub(super) virial: [f64; 3],
+    pub(super) factors: [f64; 3],
+    pub(super) unheld: u64,
 }
 
 /// Numbers of the simulation that the kernels need.
@@ -140,9 +142,16 @@ pub(super) struct Case<'a> {
     pub(super) region: &'a Region,
     /// Whether there are bonded terms.
     pub(super) bonded: bool,
+    /// Whether there are constraints.
+    pub(super) held: bool,
 }
 
 impl Case<'_> {
+    /// Whether kernels look for particles by their numbers.
+    pub(super) fn numbered(self) -> bool {
+        self.bonded || self.held
+    }
+
     /// A module that knows how particles are kept and how they move.
     pub(super) fn module(self, name: &str, text: &str) -> ModuleSource {
         let flag = u32::from;
@@ -152,6 +161,7 @@ impl Case<'_> {
             .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
             .define("MOVING", flag(self.rules.scale_every > 0))
             .define("LANGEVIN", flag(self.terms.langevin))
+            .define("HELD", flag(self.held))
     }
 
     /// A module that also knows the lists and what acts.
@@ -169,6 +179,7 @@ impl Case<'_> {
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
             .define("BONDED", flag(self.bonded))
+            .define("NUMBERED", flag(self.numbered()))
             .define("RESIDENT", if double { 2 } else { 4 })
     }
 

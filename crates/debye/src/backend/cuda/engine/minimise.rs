@@ -2,9 +2,10 @@
 
 use super::resident::{Change, Resident};
 use super::{CudaEngine, rules};
-use crate::backend::cpu::{Descent, Fire, Minimised};
-use crate::backend::{Backend, EngineError};
+use crate::backend::cpu::{CpuEngine, Descent, Fire, Minimised};
+use crate::backend::{Backend, EngineError, Settings};
 use crate::expr::Vec3;
+use crate::integrate::{Dynamics, Scheme};
 use crate::system::Particles;
 
 /// Steps between two looks of the host.
@@ -18,6 +19,9 @@ impl CudaEngine {
         fire: Fire,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimised, EngineError> {
+        if !self.witness.system.constraints.is_empty() {
+            return self.descend_by_cpu(fire, go_on);
+        }
         let start = Backend::observe(self)?.potential;
         let before = Backend::particles(self)?;
         let mut still = before.clone();
@@ -43,6 +47,27 @@ impl CudaEngine {
             largest_force: largest,
             converged: largest <= fire.force_tolerance,
         })
+    }
+
+    /// The same by the CPU, which keeps fixed distances on the way.
+    fn descend_by_cpu(
+        &mut self,
+        fire: Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimised, EngineError> {
+        let mut system = self.witness.system.clone();
+        system.particles = Backend::particles(self)?;
+        system.cell = self.cell;
+        let dynamics = Dynamics {
+            scheme: Scheme::VelocityVerlet,
+            ..self.dynamics.clone()
+        };
+        let mut cpu = CpuEngine::new(&system, &self.witness.field, &dynamics, &Settings::default())?;
+        let done = cpu.minimise_while(fire, go_on)?;
+        let step = self.step;
+        self.begin(&cpu.particles())?;
+        self.skeleton.get_mut().set_step(step)?;
+        Ok(done)
     }
 
     /// The same with the motion on the host, for layouts that have no kernels for it: those of small systems.

@@ -10,6 +10,7 @@ mod arrays;
 mod bonded;
 mod choice;
 mod choose;
+mod constraints;
 mod diagnosis;
 mod exclusions;
 mod frame;
@@ -33,11 +34,13 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use bonded::LinkTables;
+use constraints::HeldTables;
 use diagnosis::Witness;
 use frame::Region;
 use kernels::{Case, Values};
 use layout::Layout;
 use mesh::MeshTables;
+use needs::Tables;
 use resident::{Change, Resident, Sums};
 use rules::Rules;
 use skeleton::Skeleton;
@@ -115,14 +118,15 @@ impl CudaEngine {
         choice: &Choice,
     ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        let particles = constraints::held(system)?;
         // On the emulation a clock says nothing, and lists of warps leave nothing out.
         let by_rule = settings.lists.is_none() && !device.info().emulated;
         let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
         if let (true, Some(resident)) = (measure, engine.skeleton.get_mut().large()) {
-            resident.place(&system.particles)?;
+            resident.place(&particles)?;
             choose::choose(resident)?;
         }
-        engine.begin(&system.particles)?;
+        engine.begin(&particles)?;
         Ok(engine)
     }
 
@@ -193,8 +197,7 @@ impl CudaEngine {
         }
         let mut parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
         parts.fit(device)?;
-        let mesh = parts.mesh.as_ref().map_or(0, MeshTables::bytes);
-        needs::check(device, parts.case(), parts.links.as_ref(), mesh, asked.radius())
+        needs::check(device, parts.case(), parts.tables(), asked.radius())
     }
 
     fn unevaluated(
@@ -232,7 +235,7 @@ impl CudaEngine {
             units: system.units,
             dynamics: dynamics.clone(),
             langevin: is_langevin(dynamics),
-            degrees_of_freedom: dynamics.degrees_of_freedom(system.particles.len()),
+            degrees_of_freedom: dynamics.freedom_of(system),
             baths: Bath::all(system, dynamics),
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
@@ -297,6 +300,12 @@ fn kinetic_tensor(sums: &Sums, change: &[Change]) -> [f64; 6] {
     })
 }
 
+/// The virial of what keeps molecules together as they turn, after a change of velocities.
+fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
+    let groups = || change.iter().zip(&sums.turning);
+    std::array::from_fn(|k| groups().map(|(c, turning)| c.0 * c.0 * turning[k]).sum())
+}
+
 /// What an engine is made from.
 struct Parts {
     layout: Layout,
@@ -304,6 +313,7 @@ struct Parts {
     rules: Rules,
     links: Option<LinkTables>,
     mesh: Option<MeshTables>,
+    held: Option<HeldTables>,
     region: Region,
 }
 
@@ -319,6 +329,10 @@ impl Parts {
         refuse_short(&region, radius)?;
         let rules = Rules::new(system, dynamics, &field.tail_correction(system))?;
         let terms = Terms::new(system, field, dynamics, &rules.group_of, settings.precision)?;
+        let held = HeldTables::new(system)?;
+        if let Some(held) = &held {
+            held.check_groups(&terms)?;
+        }
         let layout = Layout {
             tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
             ..Layout::new(&region.fractions(&system.particles), &region, radius)?
@@ -341,6 +355,7 @@ impl Parts {
             rules,
             links: LinkTables::new(system, field)?,
             mesh,
+            held,
             region,
         })
     }
@@ -355,6 +370,15 @@ impl Parts {
         Ok(())
     }
 
+    /// What tables on the device take.
+    fn tables(&self) -> Tables {
+        Tables {
+            links: self.links.as_ref().map(LinkTables::needs),
+            held: self.held.as_ref().map(|held| held.bytes(&self.rules)),
+            mesh: self.mesh.as_ref().map_or(0, MeshTables::bytes),
+        }
+    }
+
     fn case(&self) -> Case<'_> {
         Case {
             layout: &self.layout,
@@ -362,6 +386,7 @@ impl Parts {
             rules: &self.rules,
             region: &self.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
+            held: self.held.is_some(),
         }
     }
 }
@@ -403,8 +428,7 @@ impl Asked<'_> {
             radius,
             cutoff: self.field.cutoff(),
         };
-        let links = parts.links.as_ref();
-        let mesh = parts.mesh.as_ref();
+        let (links, mesh, held) = (parts.links.as_ref(), parts.mesh.as_ref(), parts.held);
         Resident::new(
             device,
             parts.layout,
@@ -412,6 +436,7 @@ impl Asked<'_> {
             parts.rules,
             links,
             mesh,
+            held,
             values,
         )
     }
@@ -539,6 +564,7 @@ pub(super) fn modules(
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));
+    sources.extend(parts.held.is_some().then(|| constraints::source(case)));
     Ok(sources)
 }
 
@@ -573,9 +599,10 @@ fn refuse(
     }
     dynamics.check().map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
+    let scaled = dynamics.thermostats.iter().any(|t| rules::scales(t.kind));
     no(
-        !system.constraints.is_empty(),
-        "constraints (rigid molecules and fixed distances)",
+        !system.constraints.is_empty() && scaled && dynamics.scheme == Scheme::Leapfrog,
+        "constraints with leapfrog and a thermostat that scales velocities (velocity Verlet it does)",
     )?;
     no(
         settings.drift_tolerance.is_some(),
@@ -618,12 +645,15 @@ impl Backend for CudaEngine {
         let sums = resident.evaluate()?;
         let (change, baths) = self.ending(resident.as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
-        let mut terms: Vec<_> = self.names.iter().cloned().zip(sums.energies).collect();
+        let energies = sums.energies.iter().copied();
+        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
         let volume = self.cell.volume();
         if self.tail.present {
             terms.push(("tail".into(), self.tail.energy(volume)));
         }
-        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + sums.virial[k]) / volume);
+        let turning = turning(&sums, &change);
+        let mut tensor: [f64; 6] =
+            std::array::from_fn(|k| (kinetic[k] + sums.virial[k] + turning[k]) / volume);
         if self.tail.present {
             tensor[..3]
                 .iter_mut()

@@ -1,6 +1,5 @@
 //! How much device memory a layout takes, before any of it is taken.
 
-use super::bonded::LinkTables;
 use super::frame::Frame;
 use super::kernels::{Case, Control};
 use super::rules::{DeviceBath, Fire, Group, Numbers};
@@ -12,8 +11,16 @@ use crate::backend::{EngineError, Needs, Precision, Shortage};
 /// Bytes of the tables of bonded terms, and numbers of a block for their sums.
 type Links = Option<(usize, usize)>;
 
+/// What tables on the device take: those of bonded terms, and bytes for constraints and for a mesh.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tables {
+    pub(super) links: Links,
+    pub(super) held: Option<usize>,
+    pub(super) mesh: usize,
+}
+
 /// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
-fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
+fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) -> Needs {
     let Case {
         layout, terms, rules, ..
     } = case;
@@ -36,6 +43,7 @@ fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
     } else {
         4
     };
+    let numbers = if case.numbered() { 4 } else { 0 };
     let excluded = &terms.excluded;
     let parameters = number * (terms.parameters.len() + terms.tables.len())
         + size_of::<Kind>() * terms.kinds.len()
@@ -48,8 +56,11 @@ fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
         + size_of::<Numbers>()
         + size_of::<Fire>();
     let mut all = vec![
-        // Two halves of positions, what moves, ids and images; the list's positions; forces.
-        ("particles", slots * (2 * (16 + moving + 4 + 12) + 16 + 24)),
+        // Two halves of positions, what moves, ids, slots by number and images; the list's positions; forces.
+        (
+            "particles",
+            slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24),
+        ),
         ("lists", 2 * layout.list_entries() + 2 * slots),
         ("stages", 4 * blocks * layout.stage),
         (
@@ -63,10 +74,10 @@ fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
     ];
     if let Some((tables, width)) = links {
         let forces = if rules.scale_every > 0 { 6 } else { 3 };
-        all.push((
-            "bonded",
-            tables + 8 * blocks * width + slots * (2 * 4 + 8 * forces),
-        ));
+        all.push(("bonded", tables + 8 * blocks * width + slots * 8 * forces));
+    }
+    if let Some(bytes) = held {
+        all.push(("constraints", bytes));
     }
     if mesh > 0 {
         all.push(("mesh", mesh));
@@ -78,22 +89,10 @@ fn needs(device: &Device, case: Case<'_>, links: Links, mesh: usize) -> Needs {
 pub(super) fn check(
     device: &Device,
     case: Case<'_>,
-    links: Option<&LinkTables>,
-    mesh: usize,
+    tables: Tables,
     radius: f64,
 ) -> Result<Needs, EngineError> {
-    check_with(device, case, links.map(LinkTables::needs), mesh, radius)
-}
-
-/// The same where the tables of bonded terms are on the device already.
-pub(super) fn check_with(
-    device: &Device,
-    case: Case<'_>,
-    links: Links,
-    mesh: usize,
-    radius: f64,
-) -> Result<Needs, EngineError> {
-    fitting(device, needs(device, case, links, mesh), radius)
+    fitting(device, needs(device, case, tables), radius)
 }
 
 /// Refuses what the free memory of the device cannot hold.

@@ -11,11 +11,12 @@ use crate::system::{Cell, Particles};
 
 use super::arrays::{self, Arrays, Numbers, world};
 use super::bonded::{Bonded, LinkSums, LinkTables};
+use super::constraints::{Held, HeldSums, HeldTables};
 use super::frame::{Frame, Region};
 use super::kernels::{Case, Control, Kernels, OnWorld, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
 use super::mesh::{MeshForces, MeshTables, Within};
-use super::needs;
+use super::needs::{self, Tables};
 use super::rules::{DeviceBath, Fire, Rules};
 use super::skeleton::Skeleton;
 use super::state::{NOBODY, State, fraction};
@@ -43,6 +44,7 @@ pub(super) struct Resident {
     last: Control,
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
+    held: Option<Held>,
     needs: Needs,
     watch: Watch,
 }
@@ -54,7 +56,12 @@ pub(super) struct Sums {
     pub(super) virial: [f64; 6],
     /// Σ m v⊗v and Σ m v of every group.
     pub(super) groups: Vec<([f64; 6], [f64; 3])>,
+    /// Virial of what keeps molecules together as they turn, of every group; goes with the square of its velocities.
+    pub(super) turning: Vec<[f64; 6]>,
 }
+
+/// Queues a kernel of the constraints.
+type QueueHeld = fn(&Held, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
 
 /// What happens to the velocities of a group: v becomes v × factor − shift.
 pub(super) type Change = (f64, [f64; 3]);
@@ -67,6 +74,7 @@ impl Resident {
         rules: Rules,
         links: Option<&LinkTables>,
         mesh: Option<&MeshTables>,
+        held: Option<HeldTables>,
         values: Values,
     ) -> Result<Self, EngineError> {
         let case = Case {
@@ -75,14 +83,15 @@ impl Resident {
             rules: &rules,
             region: &values.region,
             bonded: links.is_some() || mesh.is_some(),
+            held: held.is_some(),
         };
-        let needs = needs::check(
-            device,
-            case,
-            links,
-            mesh.map_or(0, MeshTables::bytes),
-            values.radius,
-        )?;
+        let tables = Tables {
+            links: links.map(LinkTables::needs),
+            held: held.as_ref().map(|held| held.bytes(&rules)),
+            mesh: mesh.map_or(0, MeshTables::bytes),
+        };
+        let needs = needs::check(device, case, tables, values.radius)?;
+        let held = held.map(|held| Held::new(device, held, case)).transpose()?;
         let bonded = links.map(|links| Bonded::new(device, links, case)).transpose()?;
         let kernels = Kernels::new(device, case)?;
         let arrays = Arrays::new(device, case)?;
@@ -118,6 +127,7 @@ impl Resident {
             last: Control::default(),
             bonded,
             mesh,
+            held,
             needs,
             watch: Watch::default(),
         })
@@ -130,6 +140,7 @@ impl Resident {
             rules: &self.rules,
             region: &self.values.region,
             bonded: self.bonded.is_some() || self.mesh.is_some(),
+            held: self.held.is_some(),
         }
     }
 
@@ -183,6 +194,7 @@ impl Resident {
     /// Puts a state into the first half of everything.
     pub(super) fn upload(&mut self, state: &State) -> Result<(), CudaError> {
         let (slots, single) = (self.layout.slots(), self.is(Precision::Single));
+        let numbered = self.case().numbered();
         let (a, s) = (&mut self.arrays, &self.stream);
         s.upload(&state.pos, a.pos.part_mut(0..4 * slots))?;
         if !single {
@@ -192,7 +204,7 @@ impl Resident {
         s.upload(&velocities, a.velocities.part_mut(0..velocities.len()))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
-        if self.bonded.is_some() || self.mesh.is_some() {
+        if numbered {
             s.upload(&state.slot_of(), a.slot_of.part_mut(0..slots))?;
         }
         s.synchronise()
@@ -390,6 +402,7 @@ impl Resident {
 
     /// Reports what went wrong, makes room for what did not fit.
     fn check(&mut self) -> Result<(), EngineError> {
+        self.check_held(self.last.step.saturating_sub(1))?;
         if self.last.lost != 0 {
             return Err(EngineError::Lost {
                 step: self.last.step,
@@ -410,6 +423,14 @@ impl Resident {
             self.grow()?;
         }
         Ok(())
+    }
+
+    /// Reports a distance that could not be held in a step.
+    fn check_held(&self, step: u64) -> Result<(), EngineError> {
+        match &self.held {
+            Some(held) if self.last.unheld != 0 => Err(held.failed(self.last.unheld, step)),
+            _ => Ok(()),
+        }
     }
 
     fn grow(&mut self) -> Result<(), EngineError> {
@@ -553,6 +574,23 @@ impl Resident {
         self.watch.around(s, "mesh", MeshForces::LAUNCHES, bytes, queue)
     }
 
+    /// Kernels of constraints, for steps without sums (1) or those with (2).
+    fn queue_held(&self, s: &Stream, queue: QueueHeld, links: u32) -> Result<(), CudaError> {
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        let mut setup = self.setup;
+        setup.links = links;
+        // At most all particles: place, what moves both ways, the list's position and the new place.
+        self.watch.around(
+            s,
+            "constraints",
+            1,
+            |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving),
+            || queue(held, s, &self.world, setup),
+        )
+    }
+
     /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
     /// that need sums. Each returns at once if it is not due.
     fn queue_step(&mut self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
@@ -578,7 +616,8 @@ impl Resident {
         {
             // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
             let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
-            self.launch(s, &k.step, shape, bytes)
+            self.launch(s, &k.step, shape, bytes)?;
+            self.queue_held(s, Held::queue_motion, 1)
         }
     }
 
@@ -594,8 +633,11 @@ impl Resident {
                 if let Some(pull) = &split.pull_virial {
                     self.launch(s, pull, shape, bytes)?;
                 }
+                self.queue_held(s, Held::queue_sums, 2)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
-                self.launch(s, &split.moves, self.blocks(0), bytes)
+                self.launch(s, &split.moves, self.blocks(0), bytes)?;
+                self.queue_held(s, Held::queue_motion, 2)?;
+                self.queue_held(s, Held::queue_reshape, 2)
             }
             _ => Ok(()),
         }
@@ -631,6 +673,7 @@ impl Resident {
             energies: all[..terms].to_vec(),
             virial: std::array::from_fn(|k| all[terms + k]),
             groups: (0..groups).map(of_group).collect(),
+            turning: vec![[0.0; 6]; groups],
         };
         if let Some((energies, virial)) = links {
             sums.energies.extend(energies);
@@ -643,6 +686,7 @@ impl Resident {
                 .zip(part.virial)
                 .for_each(|(sum, x)| *sum += x);
         }
+        self.add_held(&mut sums)?;
         Ok(sums)
     }
 
@@ -660,6 +704,34 @@ impl Resident {
         let sums = mesh.read_sums(&stream)?;
         mesh.check(&self.device, &stream)?;
         Ok(sums)
+    }
+
+    /// Velocities of the particles at fixed distances, their sums, and the virial of what holds them.
+    fn add_held(&mut self, sums: &mut Sums) -> Result<(), EngineError> {
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        let more = held.look(&self.stream, &self.world, self.setup, self.rules.groups())?;
+        let HeldSums {
+            forces,
+            turning,
+            groups,
+        } = more;
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+        let pairs = sums.virial;
+        add(&mut sums.virial, &forces);
+        for ((tensor, momentum), more) in sums.groups.iter_mut().zip(&groups) {
+            add(tensor, &more.0);
+            add(momentum, &more.1);
+        }
+        sums.turning = turning;
+        self.read_control()?;
+        // Forces that are no numbers are somebody else's fault.
+        let sound = sums.energies.iter().chain(&pairs).all(|x| x.is_finite());
+        if sound {
+            self.check_held(self.last.step)?;
+        }
+        Ok(())
     }
 
     /// Forces of the bonded terms, and their sums, where there are any.
@@ -719,6 +791,13 @@ impl Resident {
                 (kept + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
             out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+        }
+        if let Some(held) = &self.held {
+            for (id, v) in held.velocities(&self.stream)? {
+                let i = id as usize;
+                let (factor, shift) = change[self.terms.kinds[self.terms.kind_of[i] as usize].group as usize];
+                out.velocities[i] = v * factor - Vec3::from(shift);
+            }
         }
         Ok(out)
     }
@@ -850,9 +929,12 @@ impl Resident {
         self.arrays = Arrays::new(&self.device, self.case())?;
         self.world = world(&self.control, &self.arrays, &self.numbers);
         self.layout = layout;
-        let links = self.bonded.as_ref().map(Bonded::needs);
-        let mesh = self.mesh.as_ref().map_or(0, |mesh| mesh.tables().bytes());
-        self.needs = needs::check_with(&self.device, self.case(), links, mesh, self.values.radius)?;
+        let tables = Tables {
+            links: self.bonded.as_ref().map(Bonded::needs),
+            held: self.held.as_ref().map(Held::bytes),
+            mesh: self.mesh.as_ref().map_or(0, |mesh| mesh.tables().bytes()),
+        };
+        self.needs = needs::check(&self.device, self.case(), tables, self.values.radius)?;
         self.setup = setup(&layout, &self.values, &self.rules);
         self.kernels = Kernels::new(&self.device, self.case())?;
         self.arrays = Arrays::new(&self.device, self.case())?;

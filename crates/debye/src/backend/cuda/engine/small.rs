@@ -93,7 +93,7 @@ fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
 
 /// Whether the kernel of small systems can do this.
 pub(super) fn supports(system: &System) -> bool {
-    system.cell.periodic() == [true; 3]
+    system.cell.periodic() == [true; 3] && system.constraints.is_empty()
 }
 
 /// The device memory it will take.
@@ -452,6 +452,7 @@ impl Skeleton for Small {
             energies: sums[..terms].to_vec(),
             virial: six(terms),
             groups: (0..self.variant.groups).map(group).collect(),
+            turning: Vec::new(),
         })
     }
 

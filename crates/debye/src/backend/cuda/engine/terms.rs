@@ -28,14 +28,14 @@ pub(super) struct Kind {
     noise: f64,
     mass: f64,
     pub(super) group: u32,
-    unused: u32,
+    pub(super) held: u32,
 }
 crate::cuda_struct!(Kind);
 
 /// What the kernels need to know of particles and forces.
 #[derive(Debug)]
 pub(super) struct Terms {
-    /// The kind of each particle: species, charge and mass.
+    /// The kind of each particle: species, charge and mass, and whether constraints hold it.
     pub(super) kind_of: Vec<u32>,
     /// Numbers of each kind.
     pub(super) kinds: Vec<Kind>,
@@ -63,18 +63,25 @@ impl Terms {
         precision: Precision,
     ) -> Result<Self, EngineError> {
         let p = &system.particles;
-        let mut known: HashMap<(u32, u64, u64), u32> = HashMap::new();
+        let mut held = vec![false; p.len()];
+        for (atoms, _) in system.constraints.pairs() {
+            atoms.into_iter().for_each(|i| held[i as usize] = true);
+        }
+        let mut known: HashMap<(u32, u64, u64, bool), u32> = HashMap::new();
         let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
+        let mut held_kinds = Vec::new();
         // Most particles are like the one before them.
         let mut last = None;
         let kind_of: Vec<u32> = (0..p.len())
             .map(|i| {
-                let key = (p.species[i], p.charges[i].to_bits(), p.masses[i].to_bits());
+                let (charge, mass) = (p.charges[i], p.masses[i]);
+                let key = (p.species[i], charge.to_bits(), mass.to_bits(), held[i]);
                 if let Some((_, kind)) = last.filter(|(before, _)| *before == key) {
                     return kind;
                 }
                 let kind = *known.entry(key).or_insert_with(|| {
-                    distinct.push((p.species[i], p.charges[i], p.masses[i]));
+                    distinct.push((p.species[i], charge, mass));
+                    held_kinds.push(held[i]);
                     distinct.len() as u32 - 1
                 });
                 last = Some((key, kind));
@@ -93,7 +100,8 @@ impl Terms {
             .any(|t| t.kind == ThermostatKind::Langevin);
         let kinds: Vec<Kind> = distinct
             .iter()
-            .map(|&(species, _, mass)| {
+            .zip(&held_kinds)
+            .map(|(&(species, _, mass), &held)| {
                 let bath = dynamics
                     .thermostats
                     .iter()
@@ -110,7 +118,7 @@ impl Terms {
                     noise,
                     mass,
                     group: group_of[species as usize],
-                    unused: 0,
+                    held: u32::from(held),
                 }
             })
             .collect();

@@ -25,5 +25,5 @@ struct Kind {
     f64 noise;
     f64 mass;
     u32 group;
-    u32 unused;
+    u32 held; // 1: at fixed distances from others
 };

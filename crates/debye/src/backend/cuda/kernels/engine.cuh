@@ -6,7 +6,7 @@
 // columns of the cell; a slot without a particle has the kind NOBODY.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
-// because a barostat changes it).
+// because a barostat changes it), HELD (1: some particles are at fixed distances).
 #pragma once
 #include "frame.cuh"
 
@@ -36,7 +36,7 @@ struct Setup {
     u32 open;     // a bit for every axis that ends
     u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
     u32 baths;    // thermostats that scale velocities
-    u32 links;    // when bonded terms are due: 0 always, 1 before steps without sums, 2 before those with
+    u32 links;    // when bonded terms and constraints are due: 0 always, 1 for steps without sums, 2 for those with
 };
 
 // Sums over all particles; a change of the cell; sums that are there, so that particles may move.
@@ -63,8 +63,10 @@ struct Control {
     u32 farthest;  // square of the longest way since the list, as bits
     u32 held;      // how often a barostat was held back
     u32 nowhere;   // 1 + a particle that this step led nowhere
-    u32 unused;
+    u32 stretched; // the cell has changed, and what is held together with it
     f64 virial[3]; // of the beginning of a step that changes the cell
+    f64 factors[3]; // by which it changed
+    u64 unheld;    // a distance that cannot be held: 2^32 - 1 - its number, and the length found, as bits
 };
 
 // The box of a block or of a warp's share of it: middle (upper halves) and half sizes, negative if nobody is in it.
@@ -126,7 +128,7 @@ struct World {
     Group* groups;
     const Rules* rules;
     Fire* fire;
-    u32* slot_of;      // * the slot of each particle; only there with bonded terms
+    u32* slot_of;      // * the slot of each particle; only there with bonded terms or constraints
     f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
 };
 

@@ -71,6 +71,19 @@ __device__ __forceinline__ void read_place(whole (&at)[3], const World& w, const
     at[2] = coordinate(own.z, low, 2 * u64(f.slots) + slot);
 }
 
+// The velocity that is kept, as it is now.
+__device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, const Setup& f, u32 side, u32 slot)
+{
+    const speed* velocities = half_of(w.velocities, side, 3 * f.slots);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        v[axis] = velocities[axis * f.slots + slot];
+#if MOVING
+        v[axis] = speed(v[axis] * f.frame.pending[axis]);
+#endif
+    }
+}
+
 // Writes a particle's new place and velocity; gives the square of its way since the list.
 __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const Steering& now, u32 slot, u32 kind,
                                            const whole (&at)[3], const speed (&v)[3], const i32 (&image)[3])

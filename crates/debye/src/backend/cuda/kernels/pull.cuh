@@ -34,16 +34,3 @@ __device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, cons
     }
 #endif
 }
-
-// The velocity that is kept, as it is now.
-__device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, const Setup& f, u32 side, u32 slot)
-{
-    const speed* velocities = half_of(w.velocities, side, 3 * f.slots);
-#pragma unroll
-    for (u32 axis = 0; axis < 3; ++axis) {
-        v[axis] = velocities[axis * f.slots + slot];
-#if MOVING
-        v[axis] = speed(v[axis] * f.frame.pending[axis]);
-#endif
-    }
-}

@@ -105,7 +105,7 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     if (threadIdx.x == 0) w.block_column[b] = first;
     const u32 now = c->side, next = now ^ 1;
     half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
-#if BONDED
+#if NUMBERED
     if (there) half_of(w.slot_of, next, f.slots)[half_of(w.ids, now, f.slots)[from]] = to;
 #endif
     for (u32 axis = 0; axis < 3; ++axis) {

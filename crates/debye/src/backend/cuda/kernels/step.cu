@@ -4,9 +4,29 @@
 // Mostly this is one kernel. A step that needs sums over all particles (thermostats that scale velocities, the removal of
 // momentum, barostats) is two: forces and sums, then motion; the last block of each does what follows from the sums.
 //
+// Particles at fixed distances get their kick here and no more; constrain.cu moves them and ends the step.
+//
 // Defines: STAGE, ROWS and WRAP as in rebuild.cu; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
 // RESIDENT, the blocks that should fit on a multiprocessor.
 #include "pull.cuh"
+
+// Whether constrain.cu moves particles of this kind.
+__device__ __forceinline__ bool is_held(const Kind& kind)
+{
+#if HELD
+    return kind.held != 0;
+#else
+    (void)kind;
+    return false;
+#endif
+}
+
+__device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u32 side, u32 slot, const speed (&v)[3])
+{
+    speed* velocities = half_of(w.velocities, side, 3 * f.slots);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) velocities[axis * f.slots + slot] = v[axis];
+}
 
 KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
 {
@@ -17,7 +37,13 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     Pull p;
     pull<false>(p, shared, w, f, now.parity, now.side);
-    if (p.own.w != NOBODY) {
+    if (HELD && p.own.w != NOBODY && is_held(w.kinds[p.own.w])) {
+        follow(w, f);
+        speed v[3];
+        read_velocity(v, w, f, now.side, slot);
+        kick(v, p.force, f.dt, w.kinds[p.own.w]);
+        write_velocity(w, f, now.side, slot, v);
+    } else if (p.own.w != NOBODY) {
         const Noise noise = noise_of(w, f, now, slot);
         // Once more: what moves particles need not be kept in registers while pairs are computed.
         follow(w, f);
@@ -31,6 +57,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     } else {
         half_of(w.pos, now.parity ^ 1, f.slots)[slot] = p.own;
     }
+#if !HELD
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0 && is_last_block(w.control, now.blocks)) {
@@ -39,6 +66,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
 #endif
         next_step(w, f, now);
     }
+#endif
 }
 
 #if SPLIT
@@ -47,7 +75,6 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * BLOCK_WARPS);
-    SHARED(u32, last, 1);
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     Pull p;
@@ -62,7 +89,7 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
         const f64 u[3] = {v[0], v[1], v[2]};
 #pragma unroll
         for (u32 g = 0; g < GROUPS_OF; ++g) {
-            const f64 m = kind.group == g ? kind.mass : 0.0;
+            const f64 m = kind.group == g && !is_held(kind) ? kind.mass : 0.0;
             x[4 * g] = m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
             for (u32 k = 0; k < 3; ++k) x[4 * g + 1 + k] = m * u[k];
         }
@@ -78,6 +105,8 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
         }
     }
     publish_sums(w.partial + u64(blockIdx.x) * N, x, warps);
+#if !HELD
+    SHARED(u32, last, 1);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
@@ -90,6 +119,7 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
     change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
     const u32 torn = w.control->torn;
     store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
+#endif
 }
 
 KERNEL_RESIDENT(debye_pull, BLOCK, RESIDENT, World w, Setup f)
@@ -114,7 +144,6 @@ KERNEL_RESIDENT(debye_pull_virial, BLOCK, 2, World w, Setup f)
 // Motion when the sums are there, and what changes the cell.
 KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 {
-    SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || !(now.split & SUMMED)) return;
     follow(w, f);
@@ -129,6 +158,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     if (own.w != NOBODY) {
         const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
+        const bool held = is_held(kind);
         const Group group = w.groups[kind.group];
         const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
         const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
@@ -138,9 +168,10 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
         later(w, f);
-        way2 = move(w, f, now, slot, own, kind, noise, v);
+        if (held) write_velocity(w, f, now.side, slot, v);
+        else way2 = move(w, f, now, slot, own, kind, noise, v);
 #if MOVING
-        for (u32 k = 0; k < 3; ++k) kinetic[k] = kind.mass * f64(v[k]) * f64(v[k]);
+        for (u32 k = 0; k < 3; ++k) kinetic[k] = held ? 0.0 : kind.mass * f64(v[k]) * f64(v[k]);
 #endif
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
@@ -152,6 +183,8 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         publish_sums(w.partial + u64(blockIdx.x) * 3, kinetic, warps);
     }
 #endif
+#if !HELD
+    SHARED(u32, last, 1);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
@@ -166,6 +199,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     }
 #endif
     if (threadIdx.x == 0) next_step(w, f, now);
+#endif
 }
 #endif
 
@@ -189,7 +223,8 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
         const Kind kind = w.kinds[p.own.w];
         speed kept[3];
         read_velocity(kept, w, f, c->side, slot);
-        mass = kind.mass;
+        // constrain.cu looks at the others, whose velocities of now need more than a kick.
+        mass = is_held(kind) ? 0.0 : kind.mass;
         group = kind.group;
         for (u32 axis = 0; axis < 3; ++axis) {
             v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * p.force[axis];

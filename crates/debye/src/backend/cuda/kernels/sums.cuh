@@ -4,28 +4,29 @@
 #include "block_sum.cuh"
 #include "motion.cuh"
 
-// Publishes sums over a block, in one order. `shared` has room for N × BLOCK_WARPS. All threads call it.
-template <u32 N> __device__ __forceinline__ void publish_sums(f64* to, f64 (&x)[N], f64* shared)
+// Publishes sums over a block, in one order. `shared` has room for N × WARPS, of which a block has so many. All threads call it.
+template <u32 N, u32 WARPS = BLOCK_WARPS> __device__ __forceinline__ void publish_sums(f64* to, f64 (&x)[N], f64* shared)
 {
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         for (u32 step = WARP / 2; step > 0; step /= 2) x[k] += __shfl_down_sync(ALL_LANES, x[k], step);
-        if (lane_of(threadIdx.x) == 0) shared[k * BLOCK_WARPS + warp_of(threadIdx.x)] = x[k];
+        if (lane_of(threadIdx.x) == 0) shared[k * WARPS + warp_of(threadIdx.x)] = x[k];
     }
     __syncthreads();
     if (threadIdx.x < N) {
         f64 sum = 0.0;
-        for (u32 k = 0; k < BLOCK_WARPS; ++k) sum += shared[threadIdx.x * BLOCK_WARPS + k];
+        for (u32 k = 0; k < WARPS; ++k) sum += shared[threadIdx.x * WARPS + k];
         publish(to + threadIdx.x, sum);
     }
 }
 
 // Adds what all blocks published, N numbers each, in one order, into shared memory. A warp takes a number, so that its loads
 // are under way together. All threads of the last block call it.
-template <u32 N> __device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 blocks)
+template <u32 N, u32 WARPS = BLOCK_WARPS>
+__device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 blocks)
 {
     __syncthreads();
-    for (u32 k = warp_of(threadIdx.x); k < N; k += BLOCK_WARPS) {
+    for (u32 k = warp_of(threadIdx.x); k < N; k += WARPS) {
         f64 x = 0.0;
 #pragma unroll 8
         for (u32 b = lane_of(threadIdx.x); b < blocks; b += WARP) x += published(partial + u64(b) * N + k);
@@ -54,6 +55,7 @@ CALLED void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 s
     Frame frame;
     u64* words = reinterpret_cast<u64*>(&frame);
     for (u32 k = 0; k < sizeof(Frame) / 8; ++k) words[k] = load_relaxed(reinterpret_cast<const u64*>(to) + k);
+    const f64 before[3] = {frame.cell[0], frame.cell[1], frame.cell[2]};
     const f32 farthest2 = __uint_as_float(atomicMax(&c->farthest, 0u));
     const Stretch found = change_cell(frame, *rules, dt, seed, step, c->virial, kinetic, farthest2, radius, cutoff);
     if (!found.sound) {
@@ -62,6 +64,9 @@ CALLED void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 s
     }
     if (found.held) c->held += 1;
     if (found.moved) atomicExch(&c->moved, 1u);
+    // For those that must not change with it.
+    for (u32 k = 0; k < 3; ++k) c->factors[k] = frame.cell[k] / before[k];
+    c->stretched = HELD;
     for (u32 k = 0; k < sizeof(Frame) / 8; ++k) store_relaxed(reinterpret_cast<u64*>(to) + k, words[k]);
 }
 #endif

@@ -1,0 +1,476 @@
+//! Rigid waters and clusters of fixed distances on the device against the CPU.
+
+use super::engine::{alike, continues, layout, moves_alike, settings, within, wrong};
+use super::{Extent, Place, Random, Wrong};
+use crate::backend::cpu::{CpuEngine, Fire};
+use crate::backend::cuda::{CudaEngine, ModuleSource};
+use crate::backend::{Backend, EngineError, Precision};
+use crate::expr::Vec3;
+use crate::forces::{ForceField, PairTerm};
+use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use crate::system::{
+    Cell, Constraints, Exclusions, FixedDistance, Particles, RigidWater, Species, System, Topology, Units,
+};
+use crate::truncation::Truncation;
+
+type Vector = Vec3<f64>;
+
+// TIP3P: Jorgensen et al., J. Chem. Phys. 79, 926 (1983).
+const BOND: f64 = 0.09572;
+const BASE: f64 = 0.15139;
+const OXYGEN: f64 = 15.9994;
+const HYDROGEN: f64 = 1.008;
+/// Distance of the particles of a cluster from its middle.
+const ARM: f64 = 0.109;
+const SPACING: f64 = 0.31;
+
+/// Waters alone, or with clusters of four and free particles among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Waters,
+    Mixture,
+}
+
+/// Three directions at right angles.
+fn directions(random: &mut Random) -> [Vector; 3] {
+    loop {
+        let [x, y] = std::array::from_fn(|_| Vec3::new(random.real(), random.real(), random.real()));
+        let z = x.cross(y);
+        if x.norm2() > 0.1 && z.norm2() > 0.01 {
+            let unit = |v: Vector| v * v.norm().recip();
+            return [unit(x), unit(z.cross(x)), unit(z)];
+        }
+    }
+}
+
+fn cell(side: usize, skewed: bool) -> Result<Cell, Wrong> {
+    let length = side as f64 * SPACING;
+    let skew = if skewed { length } else { 0.0 };
+    Cell::triclinic([
+        [length, 0.0, 0.0],
+        [0.12 * skew, length, 0.0],
+        [-0.09 * skew, 0.1 * skew, length],
+    ])
+    .map_err(wrong)
+}
+
+/// Molecules turned at random on a lattice that begins on the faces of the cell, at rest.
+fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
+    let mut random = Random(7);
+    let cell = cell(side, skewed)?;
+    let (mut p, mut waters, mut distances) = (Particles::default(), Vec::new(), Vec::new());
+    let height = (BOND * BOND - 0.25 * BASE * BASE).sqrt();
+    for k in 0..side.pow(3) {
+        let at = [k % side, k / side % side, k / (side * side)].map(|n| n as f64 / side as f64);
+        let (at, [x, y, z]) = (cell.position(Vec3::from(at)), directions(&mut random));
+        let (first, molecule) = (p.len() as u32, k as u32);
+        match k % 7 {
+            5 if what == What::Mixture => p.push(at, 4, 39.948, 0.0, molecule),
+            2 | 6 if what == What::Mixture => {
+                p.push(at, 2, 12.011, -0.3, molecule);
+                for (number, arm) in [x, y, z].into_iter().enumerate() {
+                    p.push(at + arm * ARM, 3, HYDROGEN, 0.1, molecule);
+                    distances.push(FixedDistance {
+                        atoms: [first, first + 1 + number as u32],
+                        length: ARM,
+                    });
+                }
+                // One cluster in two has a ring.
+                if k % 2 == 0 {
+                    distances.push(FixedDistance {
+                        atoms: [first + 2, first + 1],
+                        length: ARM * 2.0_f64.sqrt(),
+                    });
+                }
+            }
+            _ => {
+                p.push(at, 0, OXYGEN, -0.834, molecule);
+                for way in [0.5 * BASE, -0.5 * BASE] {
+                    p.push(at + x * way - y * height, 1, HYDROGEN, 0.417, molecule);
+                }
+                waters.push([first, first + 1, first + 2]);
+            }
+        }
+    }
+    let species = [
+        ("OW", OXYGEN, -0.834),
+        ("HW", HYDROGEN, 0.417),
+        ("C", 12.011, -0.3),
+        ("HC", HYDROGEN, 0.1),
+        ("AR", 39.948, 0.0),
+    ];
+    let mut system = System {
+        units: Units::Md,
+        cell,
+        species: species
+            .map(|(name, mass, charge)| Species {
+                name: name.into(),
+                mass,
+                charge,
+            })
+            .to_vec(),
+        particles: p,
+        topology: Topology::default(),
+        exclusions: Exclusions::default(),
+        constraints: Constraints {
+            waters: vec![RigidWater {
+                bond: BOND,
+                base: BASE,
+                molecules: waters,
+            }],
+            distances,
+            // Two ways to the same end meet as closely as this.
+            tolerance: 1e-13,
+        },
+    };
+    let mut inside: Vec<[u32; 2]> = Vec::new();
+    let molecules = &system.particles.molecules;
+    for i in 0..molecules.len() {
+        let others = i + 1..(i + 4).min(molecules.len());
+        inside.extend(
+            others
+                .filter(|&j| molecules[j] == molecules[i])
+                .map(|j| [i as u32, j as u32]),
+        );
+    }
+    let n = system.particles.len();
+    system
+        .exclusions
+        .leave_out(n, inside.into_iter())
+        .map_err(wrong)?;
+    Ok(system)
+}
+
+/// TIP3P with a reaction field; the others are like it.
+fn field(system: &System) -> Result<ForceField, Wrong> {
+    let truncation = Truncation::Switch { from: 0.4 };
+    let mut middle = PairTerm::build("lennard-jones", &system.species)
+        .map_err(wrong)?
+        .cutoff(0.5)
+        .truncation(truncation)
+        .all(&[("epsilon", 0.635_968), ("sigma", 0.315_075_24)])
+        .map_err(wrong)?
+        .finish()
+        .map_err(wrong)?;
+    // Hydrogens have a charge and no more.
+    let count = system.species.len();
+    for (k, row) in middle.rows.iter_mut().enumerate() {
+        if [k / count, k % count].iter().any(|s| [1, 3].contains(s)) {
+            row.coefficients.iter_mut().for_each(|c| *c = 0.0);
+            row.truncation.iter_mut().for_each(|t| *t = 0.0);
+        }
+    }
+    let charges = PairTerm::build("coulomb-reaction-field", &system.species)
+        .map_err(wrong)?
+        .cutoff(0.5)
+        .truncation(truncation)
+        .all(&[("epsilon_rf", 78.0)])
+        .map_err(wrong)?
+        .finish()
+        .map_err(wrong)?;
+    Ok(ForceField {
+        pairs: vec![middle, charges],
+        coulomb_constant: Units::Md.coulomb_constant(),
+        ..ForceField::default()
+    })
+}
+
+/// A liquid not far from its lattice.
+fn liquid(what: What, side: usize, skewed: bool) -> Result<(System, ForceField), Wrong> {
+    let mut system = lattice(what, side, skewed)?;
+    let field = field(&system)?;
+    let hot = with_bath(ThermostatKind::Langevin);
+    let mut engine = CpuEngine::new(&system, &field, &hot, &settings(Precision::Double))?;
+    engine.minimise(Fire {
+        force_tolerance: 500.0,
+        max_steps: 200,
+        max_displacement: 0.01,
+    })?;
+    engine.advance(300, false)?;
+    system.particles = engine.particles();
+    Ok((system, field))
+}
+
+fn plain() -> Dynamics {
+    Dynamics {
+        timestep: 0.002,
+        ..super::engine::plain()
+    }
+}
+
+fn with_bath(kind: ThermostatKind) -> Dynamics {
+    Dynamics {
+        thermostats: vec![Thermostat {
+            kind,
+            species: vec![],
+            temperature: 300.0,
+            time: 0.1,
+        }],
+        ..plain()
+    }
+}
+
+fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> Dynamics {
+    Dynamics {
+        barostat: Some(Barostat {
+            kind,
+            coupling,
+            pressure: [10.0, 20.0, 30.0],
+            time: 0.5,
+            // Softer than water, so that the cell moves.
+            compressibility: [1e-3, 1e-3, 2e-3],
+            temperature: 300.0,
+            every: 3,
+            held: Default::default(),
+        }),
+        ..dynamics
+    }
+}
+
+/// Every way to move that constraints allow.
+fn integrators() -> Vec<(&'static str, Dynamics)> {
+    use ThermostatKind::{Berendsen, Bussi, Langevin, NoseHoover};
+    let leapfrog = || Dynamics {
+        scheme: Scheme::Leapfrog,
+        remove_momentum_every: 7,
+        ..plain()
+    };
+    let still = |dynamics| Dynamics {
+        remove_momentum_every: 5,
+        ..dynamics
+    };
+    let (weak, rescale) = (BarostatKind::Berendsen, BarostatKind::CellRescale);
+    vec![
+        ("velocity Verlet", plain()),
+        (
+            "Langevin, cell rescaling",
+            with_barostat(rescale, Coupling::SemiIsotropic, with_bath(Langevin)),
+        ),
+        ("Langevin", with_bath(Langevin)),
+        ("Bussi", with_bath(Bussi)),
+        ("leapfrog", leapfrog()),
+        ("Nosé–Hoover", still(with_bath(NoseHoover { chain: 3 }))),
+        ("Langevin, momentum removed", still(with_bath(Langevin))),
+        (
+            "Berendsen twice",
+            with_barostat(weak, Coupling::Anisotropic, with_bath(Berendsen)),
+        ),
+        (
+            "leapfrog, cell rescaling",
+            with_barostat(rescale, Coupling::Isotropic, leapfrog()),
+        ),
+    ]
+}
+
+fn side(extent: Extent) -> usize {
+    match extent {
+        Extent::Smallest => 4,
+        Extent::Small => 5,
+        Extent::Full => 12,
+    }
+}
+
+/// Energies, pressure with the virial of constraints, forces and velocities at the start.
+pub(super) fn observed(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let few = if place.extent == Extent::Smallest { 1 } else { 2 };
+    for (what, skewed) in [(What::Mixture, true), (What::Waters, false)]
+        .into_iter()
+        .take(few)
+    {
+        let (system, field) = liquid(what, side(place.extent), skewed)?;
+        alike(place, &system, &field, Precision::Double, &layout(false))
+            .map_err(|e| wrong(format!("{what:?}: {e}")))?;
+        if place.device.info().emulated {
+            memory(place, &system, &field)?;
+        }
+    }
+    Ok(())
+}
+
+/// What an engine takes is what it says.
+fn memory(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(), Wrong> {
+    let before = place.device.memory()?.free;
+    let (s, large) = (settings(Precision::Double), layout(false));
+    let cuda = CudaEngine::with_choice(place.device, system, field, &plain(), &s, &large)?;
+    let taken = before - place.device.memory()?.free;
+    place.expect("bytes", &[taken], &[Backend::bytes(&cuda)])
+}
+
+/// How well distances are held after some steps, and pressures against the CPU's.
+fn lengths(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    precision: Precision,
+    steps: u64,
+) -> Result<(), Wrong> {
+    let s = settings(precision);
+    let large = layout(false);
+    let mut cuda = CudaEngine::with_choice(place.device, system, field, dynamics, &s, &large)?;
+    Backend::advance(&mut cuda, steps, false)?;
+    let mut after = system.clone();
+    after.particles = Backend::particles(&cuda)?;
+    after.cell = Backend::cell(&cuda);
+    let [off, speed] = after.constraint_errors();
+    // A coordinate of single precision has 32 bits.
+    let [close, slow] = if precision == Precision::Single {
+        [3e-8, 1e-4]
+    } else {
+        [1e-10, 1e-9]
+    };
+    within(place, "lengths", off, 0.0, close)?;
+    within(place, "speeds along fixed distances", speed, 0.0, slow)?;
+    let mut cpu = CpuEngine::new(system, field, dynamics, &settings(Precision::Double))?;
+    cpu.advance(steps, true)?;
+    let (found, expected) = (cuda.observe()?, cpu.observe()?);
+    let close = if precision == Precision::Double {
+        1e-8
+    } else {
+        1e-3
+    };
+    within(place, "energy", found.potential, expected.potential, close)?;
+    let scale = expected
+        .pressure_tensor
+        .iter()
+        .fold(0.0, |most: f64, p| most.max(p.abs()));
+    for k in 0..6 {
+        let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
+        within(place, "pressure", (a - b) / scale, 0.0, close)?;
+    }
+    let freedom = [found.degrees_of_freedom];
+    place.expect("degrees of freedom", &freedom, &[expected.degrees_of_freedom])
+}
+
+/// A run stays with the CPU's.
+pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let smallest = place.extent == Extent::Smallest;
+    let steps = if smallest { 10 } else { 40 };
+    let few = if smallest { 2 } else { usize::MAX };
+    let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
+    for (name, dynamics) in integrators().into_iter().take(few) {
+        let named = |e: Wrong| wrong(format!("{name}: {e}"));
+        let (double, large) = (Precision::Double, layout(false));
+        moves_alike(place, &system, &field, &dynamics, double, steps, &large).map_err(named)?;
+        lengths(place, &system, &field, &dynamics, double, 7).map_err(named)?;
+    }
+    let (system, field) = liquid(What::Waters, side(place.extent), true)?;
+    for precision in [Precision::Mixed, Precision::Single].into_iter().take(few - 2) {
+        let large = layout(false);
+        moves_alike(place, &system, &field, &plain(), precision, steps, &large)?;
+        lengths(place, &system, &field, &plain(), precision, 7)?;
+    }
+    Ok(())
+}
+
+/// Twice the same, and the same after saving and going on: to the last bit.
+pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let smallest = place.extent == Extent::Smallest;
+    let (half, odd) = if smallest { (4, 1) } else { (9, 4) };
+    let few = if smallest { 2 } else { usize::MAX };
+    let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
+    // Kernels that the motion has been checked with need not be compiled again.
+    for (number, (name, d)) in integrators().into_iter().take(few).enumerate() {
+        let precision = if number == 2 {
+            Precision::Mixed
+        } else {
+            Precision::Double
+        };
+        let large = layout(false);
+        continues(place, &system, &field, &d, precision, [half, odd], &large)
+            .map_err(|e| wrong(format!("{name}: {e}")))?;
+    }
+    Ok(())
+}
+
+/// Downhill by the CPU, and on from there.
+pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let mut system = lattice(What::Mixture, 4, false)?;
+    let field = field(&system)?;
+    let fire = Fire {
+        force_tolerance: 10.0,
+        max_steps: 30,
+        max_displacement: 0.01,
+    };
+    let (s, large) = (settings(Precision::Double), layout(false));
+    let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &large)?;
+    let mut cpu = CpuEngine::new(&system, &field, &plain(), &s)?;
+    let found = Backend::minimise(&mut cuda, fire, &mut |_| true)?;
+    let expected = cpu.minimise(fire)?;
+    for (a, b) in found.energy.into_iter().zip(expected.energy) {
+        within(place, "energy", a, b, 1e-3)?;
+    }
+    let energy = cuda.observe()?.potential;
+    within(place, "energy on the device", energy, found.energy[1], 1e-5)?;
+    Backend::advance(&mut cuda, 3, false)?;
+    system.particles = Backend::particles(&cuda)?;
+    let [off, _] = system.constraint_errors();
+    within(place, "lengths", off, 0.0, 1e-10)?;
+    place.expect("step", &[Backend::step_number(&cuda)], &[3])
+}
+
+/// Molecules that turn too fast, and what is not done.
+pub(super) fn refused(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, field) = liquid(What::Mixture, 4, false)?;
+    let (s, large) = (settings(Precision::Double), layout(false));
+    // A water, and a cluster.
+    for first in [21, 6] {
+        let mut fast = system.clone();
+        let p = &mut fast.particles;
+        let at = |k: usize| {
+            fast.cell
+                .minimum_image(p.positions[first + k] - p.positions[first])
+        };
+        let across = at(1).cross(at(2));
+        let speed = across * (120.0 / across.norm());
+        p.velocities[first + 1] += speed;
+        p.velocities[first + 2] -= speed;
+        let mut cuda = CudaEngine::with_choice(place.device, &fast, &field, &plain(), &s, &large)?;
+        let mut cpu = CpuEngine::new(&fast, &field, &plain(), &s)?;
+        let found = Backend::advance(&mut cuda, 20, false).err();
+        let expected = cpu.advance(20, false).err();
+        let told = |e: Option<EngineError>| match e {
+            Some(e @ EngineError::Constraint { .. }) => Ok(e.to_string()),
+            other => Err(wrong(format!("a constraint that cannot be held gave {other:?}"))),
+        };
+        place.expect("what cannot be held", &[told(found)?], &[told(expected)?])?;
+    }
+    let leapfrog = Dynamics {
+        scheme: Scheme::Leapfrog,
+        ..with_bath(ThermostatKind::Bussi)
+    };
+    let mut partly = with_bath(ThermostatKind::Bussi);
+    partly.thermostats[0].species = vec![0, 2];
+    for (dynamics, word) in [(leapfrog, "leapfrog"), (partly, "some particles of a molecule")] {
+        let refused = CudaEngine::with_choice(place.device, &system, &field, &dynamics, &s, &large);
+        let message = refused.err().map(|e| e.to_string()).unwrap_or_default();
+        place.expect(&message, &[message.contains(word)], &[true])?;
+    }
+    Ok(())
+}
+
+/// The kernels of the systems above.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let mut all = Vec::new();
+    let mut add = |skewed, dynamics: &Dynamics, precision| {
+        let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
+        if let Ok((system, field)) = made {
+            let sources = super::super::engine::modules(&system, &field, dynamics, &settings(precision));
+            all.extend(sources.into_iter().flatten().filter(|m| {
+                // Those that constraints change.
+                ["constrain.cu", "step.cu", "rebuild.cu"]
+                    .iter()
+                    .any(|name| m.label().contains(name))
+            }));
+        }
+    };
+    for (_, dynamics) in integrators() {
+        add(false, &dynamics, Precision::Mixed);
+    }
+    for precision in [Precision::Single, Precision::Double] {
+        add(true, &integrators()[1].1, precision);
+    }
+    all.sort_by(|a, b| format!("{a:?}").cmp(&format!("{b:?}")));
+    all.dedup();
+    all
+}

@@ -1,0 +1,480 @@
+// The motion of particles at fixed distances, and what they add to sums. One thread takes a rigid water or a cluster.
+//
+// step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
+// over when this is. The impulses that take from v(t) what would change a distance are along the sides of the molecule as
+// it is at t, and so are those of SETTLE and SHAKE after the drift that follows; the latter make up for the former. So v(t)
+// is projected only where somebody looks at it: in sums.
+//
+// Defines: GROUPS_OF and SPLIT as in step.cu; LANGEVIN, MOVING.
+#include "hold.cuh"
+#include "sums.cuh"
+
+// What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its centre.
+struct Moved {
+    f32 way2;
+    f64 kinetic[3];
+};
+
+__device__ __forceinline__ void add_way(Moved& m, f32 way2) { m.way2 = fmaxf(m.way2, way2); }
+
+__device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f64 mass)
+{
+    m.kinetic[0] = momentum.x * momentum.x / mass;
+    m.kinetic[1] = momentum.y * momentum.y / mass;
+    m.kinetic[2] = momentum.z * momentum.z / mass;
+}
+
+// A drift for a time, and what brings the distances back; velocities get their share.
+__device__ __forceinline__ bool drift_water(const f64* shape, Vector (&r)[3], Vector (&v)[3], f64 time, Unsolved& unsolved)
+{
+    Vector free[3], held[3];
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) free[k] = r[k] + v[k] * time;
+    settle(held, shape, r, free);
+    if (!are_numbers(held)) {
+        unsolved = worst_side(shape, free);
+        return false;
+    }
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        v[k] = v[k] + (held[k] - free[k]) * (1.0 / time);
+        r[k] = held[k];
+    }
+    return true;
+}
+
+__device__ __forceinline__ void move_water(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now,
+                                           u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Water m = water_of(h, p, f, number);
+    Vector r[3], v[3];
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        r[k] = m.r[k];
+        v[k] = stored_velocity(w, f, now.side, m.slot[k]);
+    }
+    Unsolved unsolved;
+#if LANGEVIN
+    bool held = drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
+    // Particles of one molecule need not keep the same share of their velocities.
+    hold_rates(v, m.shape, r, {0.0, 0.0, 0.0});
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) v[k] = noisy(v[k], f, now.step, h.atoms[3 * number + k], w.kinds[p.pos[m.slot[k]].w]);
+    held = held && drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
+#else
+    const bool held = drift_water(m.shape, r, v, f.dt, unsolved);
+#endif
+    if (!held) give_up(w, h, 3 * number, unsolved, 3 * number);
+#if MOVING
+    Vector momentum = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < 3; ++k) {
+        const f64 own = w.kinds[p.pos[m.slot[k]].w].mass;
+        momentum = momentum + v[k] * own;
+        mass += own;
+    }
+    set_kinetic(moved, momentum, mass);
+#endif
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) add_way(moved, write_member(w, f, now, now, m.slot[k], r[k] - m.r[k], v[k]));
+}
+
+// NEW and RATE after a drift of OLD for a time.
+__device__ __forceinline__ bool drift_cluster(const Cluster& c, f64 time, Unsolved& unsolved)
+{
+    for (u32 k = 0; k < c.count; ++k) c.put(NEW, k, c.get(OLD, k) + c.get(RATE, k) * time);
+    if (!shake(c, unsolved)) return false;
+    for (u32 k = 0; k < c.count; ++k) {
+        // Where the drift alone led.
+        const Vector v = c.get(RATE, k), free = c.get(OLD, k) + v * time;
+        c.put(RATE, k, v + (c.get(NEW, k) - free) * (1.0 / time));
+    }
+    return true;
+}
+
+__device__ inline void move_cluster(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    for (u32 k = 0; k < c.count; ++k) c.put(RATE, k, stored_velocity(w, f, now.side, p.slot(c.place(k))));
+    Unsolved unsolved;
+#if LANGEVIN
+    bool held = drift_cluster(c, 0.5 * f.dt, unsolved);
+    if (held) {
+        for (u32 k = 0; k < c.count; ++k) c.put(OLD, k, c.get(NEW, k));
+        held = rattle(c, unsolved);
+        for (u32 k = 0; k < c.count; ++k) {
+            const u32 place = c.place(k);
+            c.put(RATE, k, noisy(c.get(RATE, k), f, now.step, h.atoms[place], w.kinds[p.pos[p.slot(place)].w]));
+        }
+        held = held && drift_cluster(c, 0.5 * f.dt, unsolved);
+    }
+    // The way is counted from where the step began.
+    find_places(c, p, f);
+#else
+    const bool held = drift_cluster(c, f.dt, unsolved);
+#endif
+    if (!held) {
+        give_up(w, h, c.first_bond(), unsolved, c.place(0));
+        for (u32 k = 0; k < c.count; ++k) c.put(NEW, k, c.get(OLD, k));
+    }
+#if MOVING
+    Vector momentum = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const f64 own = 1.0 / c.inverse_mass(k);
+        momentum = momentum + c.get(RATE, k) * own;
+        mass += own;
+    }
+    set_kinetic(moved, momentum, mass);
+#endif
+    for (u32 k = 0; k < c.count; ++k) {
+        const Vector way = c.get(NEW, k) - c.get(OLD, k);
+        add_way(moved, write_member(w, f, now, now, p.slot(c.place(k)), way, c.get(RATE, k)));
+    }
+}
+
+// The rest of a step, after the kernel that gave the kicks: `links` is 1 after those without sums, else 2.
+KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f)
+{
+    SHARED(u32, last, 1);
+    const Steering now = steering(w);
+    if (now.idle || (f.links == 1 ? now.split != 0 : !(now.split & SUMMED))) return;
+    follow(w, f);
+    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
+    Moved moved = {0.0f, {0.0, 0.0, 0.0}};
+    if (number < h.waters) move_water(moved, w, h, f, now, number);
+    else if (number - h.waters < h.clusters) move_cluster(moved, w, h, f, now, number - h.waters);
+    if (moved.way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+#if MOVING
+    SHARED(f64, warps, 3 * HOLDER_WARPS);
+    SHARED(f64, others, 3);
+    const bool scales = now.split & SCALES;
+    if (scales) {
+        atomicMax(&w.control->farthest, __float_as_uint(moved.way2));
+        publish_sums<3, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
+    }
+#endif
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
+    __syncthreads();
+    if (!last[0]) return;
+#if MOVING
+    if (scales) {
+        add_blocks<3, HOLDER_WARPS>(warps, h.partial, gridDim.x);
+        add_blocks<3, HOLDER_WARPS>(others, w.partial, now.blocks);
+    }
+    if (threadIdx.x == 0) {
+        for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
+        if (scales) {
+            for (u32 k = 0; k < 3; ++k) others[k] += warps[k];
+            change_cell(w.frame, w.rules, w.control, f.dt * f.scale_every, f.seed, f.radius, f.cutoff, now.step, others);
+        }
+    }
+#endif
+    if (threadIdx.x == 0) next_step(w, f, now);
+}
+
+#if SPLIT
+// What a group adds to the sums that decide what happens to the velocities: for every group of thermostats Σ m v² and Σ m v
+// of projected velocities; then the virial of its centre rather than of its particles.
+template <u32 N, bool VIRIAL> struct Share {
+    f64 x[N] = {};
+
+    __device__ __forceinline__ void add(const Kind& kind, const Vector& v)
+    {
+#pragma unroll
+        for (u32 g = 0; g < GROUPS_OF; ++g) {
+            const f64 m = kind.group == g ? kind.mass : 0.0;
+            x[4 * g] += m * dot(v, v);
+            x[4 * g + 1] += m * v.x;
+            x[4 * g + 2] += m * v.y;
+            x[4 * g + 3] += m * v.z;
+        }
+    }
+    __device__ __forceinline__ void take(const Vector& from_centre, const Vector& force)
+    {
+        if (VIRIAL) {
+            x[N - 3] -= from_centre.x * force.x;
+            x[N - 2] -= from_centre.y * force.y;
+            x[N - 1] -= from_centre.z * force.z;
+        }
+    }
+};
+
+template <class Sum>
+__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Water m = water_of(h, p, f, number);
+    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    Vector v[3], centre = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
+        v[k] = kicked(w, f, now.side, m.slot[k], first, kind);
+        centre = centre + m.r[k] * kind.mass;
+        mass += kind.mass;
+    }
+    hold_rates(v, m.shape, m.r, {0.0, 0.0, 0.0});
+    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
+    centre = centre * (1.0 / mass);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        sum.add(w.kinds[p.pos[m.slot[k]].w], v[k]);
+        sum.take(m.r[k] - centre, force_on(w, f, m.slot[k]));
+    }
+}
+
+template <class Sum>
+__device__ inline void sum_cluster(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    Vector centre = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        const Kind kind = w.kinds[p.pos[slot].w];
+        c.put(RATE, k, kicked(w, f, now.side, slot, first, kind));
+        centre = centre + c.get(OLD, k) * kind.mass;
+        mass += kind.mass;
+    }
+    Unsolved unsolved;
+    if (!rattle(c, unsolved)) give_up(w, h, c.first_bond(), unsolved, c.place(0));
+    centre = centre * (1.0 / mass);
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        sum.add(w.kinds[p.pos[slot].w], c.get(RATE, k));
+        sum.take(c.get(OLD, k) - centre, force_on(w, f, slot));
+    }
+}
+
+// Sums of the held particles, added to those of the others that step.cu has published; and what follows from them.
+template <bool VIRIAL> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f, const Steering& now)
+{
+    constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
+    SHARED(f64, warps, N * HOLDER_WARPS);
+    SHARED(f64, others, N);
+    SHARED(u32, last, 1);
+    follow(w, f);
+    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
+    Share<N, VIRIAL> sum;
+    if (number < h.waters) sum_water(sum, w, h, f, now, number);
+    else if (number - h.waters < h.clusters) sum_cluster(sum, w, h, f, now, number - h.waters);
+    publish_sums<N, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
+    __syncthreads();
+    if (!last[0]) return;
+    add_blocks<N, HOLDER_WARPS>(warps, h.partial, gridDim.x);
+    add_blocks<N, HOLDER_WARPS>(others, w.partial, now.blocks);
+    if (threadIdx.x != 0) return;
+    for (u32 k = 0; k < N; ++k) others[k] += warps[k];
+    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k];
+    w.control->farthest = 0;
+    change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
+    const u32 torn = w.control->torn;
+    store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
+}
+
+KERNEL(debye_held_sums, HOLDERS, World w, Held h, Setup f)
+{
+    const Steering now = steering(w);
+    if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
+#if MOVING
+    if (now.split & SCALES) {
+        sum_held<true>(w, h, f, now);
+        return;
+    }
+#endif
+    sum_held<false>(w, h, f, now);
+}
+#endif
+
+#if MOVING
+// Gives a particle of a group back its distance from the centre after the cell has changed by `c.factors`, and to its
+// velocity what is to be multiplied with it later, of which only the centre's is to change. `from` is its way from the
+// centre by the fractions of now.
+__device__ __forceinline__ f32 reshape_member(const World& w, const Setup& f, const Steering& now, u32 slot, const Vector& from,
+                                              const Vector& common)
+{
+    const f64* by = w.control->factors;
+    const f64* pending = f.frame.pending;
+    const Vector v = stored_velocity(w, f, now.side, slot);
+    const Vector way = {from.x * (1.0 / by[0] - 1.0), from.y * (1.0 / by[1] - 1.0), from.z * (1.0 / by[2] - 1.0)};
+    const Vector kept = {(v.x - common.x) / pending[0] + common.x, (v.y - common.y) / pending[1] + common.y,
+                         (v.z - common.z) / pending[2] + common.z};
+    // To where it is: this is no step.
+    Steering same = now;
+    same.parity ^= 1;
+    return write_member(w, f, now, same, slot, way, kept);
+}
+
+template <class Place, class Slot>
+__device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Steering& now, u32 count, Place place, Slot slot)
+{
+    const uint4* pos = half_of(w.pos, now.parity, f.slots);
+    Vector centre = {0.0, 0.0, 0.0}, common = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < count; ++k) {
+        const f64 own = w.kinds[pos[slot(k)].w].mass;
+        centre = centre + place(k) * own;
+        common = common + stored_velocity(w, f, now.side, slot(k)) * own;
+        mass += own;
+    }
+    centre = centre * (1.0 / mass);
+    common = common * (1.0 / mass);
+    f32 way2 = 0.0f;
+    for (u32 k = 0; k < count; ++k) way2 = fmaxf(way2, reshape_member(w, f, now, slot(k), place(k) - centre, common));
+    return way2;
+}
+
+// After a change of the cell: fractions have scaled all distances, and those within groups must be as before.
+KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
+{
+    Control* c = w.control;
+    if (STEERING(&c->stretched) == 0) return;
+    follow(w, f);
+    const Steering now = steering(w);
+    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
+    const Here p = here(w, h, f, now.parity, now.side);
+    f32 way2 = 0.0f;
+    if (number < h.waters) {
+        const Water m = water_of(h, p, f, number);
+        way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
+    } else if (number - h.waters < h.clusters) {
+        const Cluster k = cluster_of(h, number - h.waters);
+        find_places(k, p, f);
+        way2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
+    }
+    if (way2 > f.frame.limit2) atomicExch(&c->moved, 1u);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && is_last_block(c, gridDim.x)) {
+        if (atomicExch(&c->moved, 0u)) atomicExch(&c->stale, 1u);
+        atomicExch(&c->stretched, 0u);
+    }
+}
+#endif
+
+// Velocities of now, and for every block: the virial of the forces that make up for those on the particles; for every group
+// of thermostats Σ m v⊗v, Σ m v, and the virial of what keeps molecules together as they turn. They are apart, because a
+// thermostat has yet to scale the velocities.
+struct Looked {
+    f64 forces[6];
+    f64 turning[GROUPS_OF][6];
+    f64 tensor[GROUPS_OF][6];
+    f64 momentum[GROUPS_OF][3];
+};
+
+__device__ __forceinline__ void add_outer(f64 (&to)[6], const Vector& d, f64 factor)
+{
+    const f64 x[6] = {d.x * d.x, d.y * d.y, d.z * d.z, d.x * d.y, d.x * d.z, d.y * d.z};
+    for (u32 k = 0; k < 6; ++k) to[k] += factor * x[k];
+}
+
+__device__ __forceinline__ Vector velocity_now(const World& w, const Setup& f, u32 side, u32 slot, const Kind& kind)
+{
+    speed kept[3];
+    read_velocity(kept, w, f, side, slot);
+    return Vector{f64(kept[0]), f64(kept[1]), f64(kept[2])} + force_on(w, f, slot) * (0.5 * f.dt * kind.inverse_mass);
+}
+
+__device__ __forceinline__ void look_at(Looked& l, const Held& h, u32 place, const Kind& kind, const Vector& v)
+{
+    h.velocities[place] = v.x;
+    h.velocities[u64(h.places) + place] = v.y;
+    h.velocities[2 * u64(h.places) + place] = v.z;
+    add_outer(l.tensor[kind.group], v, kind.mass);
+    l.momentum[kind.group][0] += kind.mass * v.x;
+    l.momentum[kind.group][1] += kind.mass * v.y;
+    l.momentum[kind.group][2] += kind.mass * v.z;
+}
+
+__device__ inline void look_at_water(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+{
+    const Here p = here(w, h, f, parity, side);
+    const Water m = water_of(h, p, f, number);
+    const Vector nothing = {0.0, 0.0, 0.0}, sides[3] = {m.r[0] - m.r[1], m.r[0] - m.r[2], m.r[1] - m.r[2]};
+    Vector v[3], a[3];
+    u32 group = 0;
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
+        v[k] = velocity_now(w, f, side, m.slot[k], kind);
+        a[k] = force_on(w, f, m.slot[k]) * kind.inverse_mass;
+        group = kind.group;
+    }
+    hold_rates(v, m.shape, m.r, nothing);
+    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
+    for (u32 k = 0; k < 3; ++k) look_at(l, h, 3 * number + k, w.kinds[p.pos[m.slot[k]].w], v[k]);
+    auto add = [&](f64 (&to)[6], const Vector& pull) {
+        add_outer(to, sides[0], pull.x);
+        add_outer(to, sides[1], pull.y);
+        add_outer(to, sides[2], pull.z);
+    };
+    add(l.forces, hold_rates(a, m.shape, m.r, nothing));
+    const Vector u[3] = {v[0] - v[1], v[0] - v[2], v[1] - v[2]}, wanted = {-dot(u[0], u[0]), -dot(u[1], u[1]), -dot(u[2], u[2])};
+    Vector still[3] = {nothing, nothing, nothing};
+    add(l.turning[group], hold_rates(still, m.shape, m.r, wanted));
+}
+
+__device__ inline void look_at_cluster(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+{
+    const Here p = here(w, h, f, parity, side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        const Kind kind = w.kinds[p.pos[slot].w];
+        c.put(RATE, k, velocity_now(w, f, side, slot, kind));
+        c.put(NEW, k, force_on(w, f, slot) * kind.inverse_mass);
+    }
+    Unsolved unsolved;
+    auto none = [](const Bond&) { return 0.0; };
+    bool held = rattle(c, unsolved);
+    held = held && rattle(c, NEW, unsolved, none, [&](const Vector& d, f64 pull) { add_outer(l.forces, d, pull); });
+    u32 group = 0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const Kind kind = w.kinds[p.pos[p.slot(c.place(k))].w];
+        look_at(l, h, c.place(k), kind, c.get(RATE, k));
+        c.put(NEW, k, {0.0, 0.0, 0.0});
+        group = kind.group;
+    }
+    auto turning = [&](const Bond& b) {
+        const Vector u = c.of(RATE, b);
+        return -dot(u, u);
+    };
+    held = held && rattle(c, NEW, unsolved, turning, [&](const Vector& d, f64 pull) { add_outer(l.turning[group], d, pull); });
+    if (!held) give_up(w, h, c.first_bond(), unsolved, c.place(0));
+}
+
+KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
+{
+    constexpr u32 WIDTH = 6 + 15 * GROUPS_OF;
+    SHARED(f64, warps, HOLDER_WARPS);
+    const Control* c = w.control;
+    const u32 parity = c->parity, side = c->side, number = blockIdx.x * HOLDERS + threadIdx.x;
+    follow(w, f);
+    Looked l = {};
+    if (number < h.waters) look_at_water(l, w, h, f, parity, side, number);
+    else if (number - h.waters < h.clusters) look_at_cluster(l, w, h, f, parity, side, number - h.waters);
+    f64* to = h.partial + u64(blockIdx.x) * WIDTH;
+    auto write = [&](u32 k, f64 x) {
+        const f64 sum = block_sum<HOLDER_WARPS>(x, warps);
+        if (threadIdx.x == 0) to[k] = sum;
+    };
+    for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        for (u32 k = 0; k < 6; ++k) write(6 + 15 * g + k, l.turning[g][k]);
+        for (u32 k = 0; k < 6; ++k) write(12 + 15 * g + k, l.tensor[g][k]);
+        for (u32 k = 0; k < 3; ++k) write(18 + 15 * g + k, l.momentum[g][k]);
+    }
+}
