@@ -456,12 +456,14 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
         if let Ok((system, field)) = made {
             let sources = super::super::engine::modules(&system, &field, dynamics, &settings(precision));
-            all.extend(sources.into_iter().flatten().filter(|m| {
-                // Those that constraints change.
-                ["constrain.cu", "step.cu", "rebuild.cu"]
-                    .iter()
-                    .any(|name| m.label().contains(name))
-            }));
+            // The others change little with constraints: some of them are enough.
+            let wanted: &[&str] = if skewed {
+                &["constrain.cu", "step.cu", "rebuild.cu"]
+            } else {
+                &["constrain.cu"]
+            };
+            let named = |m: &ModuleSource| wanted.iter().any(|name| m.label().starts_with(name));
+            all.extend(sources.into_iter().flatten().filter(named));
         }
     };
     for (_, dynamics) in integrators() {
@@ -470,6 +472,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
     for precision in [Precision::Single, Precision::Double] {
         add(true, &integrators()[1].1, precision);
     }
+    add(true, &plain(), Precision::Mixed);
     all.sort_by(|a, b| format!("{a:?}").cmp(&format!("{b:?}")));
     all.dedup();
     all
