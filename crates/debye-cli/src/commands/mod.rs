@@ -4,10 +4,12 @@ mod analyze;
 mod bench;
 mod build;
 mod check;
+mod electrostatics;
 mod energy;
 mod info;
 mod primitives;
 mod run;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -25,6 +27,7 @@ pub enum Command {
     Bench(bench::Bench),
     Check(check::Check),
     Info(info::Info),
+    Tune(tune::Tune),
 }
 
 impl Command {
@@ -38,6 +41,7 @@ impl Command {
             Self::Bench(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Info(command) => command.execute(),
+            Self::Tune(command) => command.execute(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The guide names every key.
 
-use super::{bonded, build, constraints, dynamics, electrostatics, forces, liquids, output, species, system, topology};
+use super::{
+    bonded, build, constraints, dynamics, electrostatics, forces, liquids, output, species, system, topology,
+};
 
 #[test]
 fn every_key_is_documented() {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::{RunError, engine};
 use crate::backend::cpu::Fire;
+use crate::expr::Vec3;
 use crate::forces::electrostatics::{Electrostatics, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest};
@@ -215,6 +216,19 @@ pub fn with_plan(simulation: &Simulation, plan: &Electrostatics) -> Result<Simul
     Ok(other)
 }
 
+/// The Coulomb forces alone, by the engine that the simulation asks for.
+pub fn coulomb_forces(simulation: &Simulation) -> Result<Vec<Vec3<f64>>, TuneError> {
+    let mut other = simulation.clone();
+    (other.system, other.forces) =
+        coulomb_only(&simulation.system, &simulation.forces).map_err(TuneError::Measure)?;
+    other.dynamics = Dynamics {
+        thermostats: Vec::new(),
+        barostat: None,
+        ..other.dynamics
+    };
+    Ok(engine(&other)?.forces()?)
+}
+
 struct Lab<'a> {
     simulation: &'a Simulation,
     charged: Charged,
@@ -245,15 +259,8 @@ impl Lab<'_> {
 
     /// Errors of settings; `None` where there is nothing to compare.
     fn errors(&self, plan: &Electrostatics) -> Result<Option<(Expected, Measured)>, TuneError> {
-        let mut other = with_plan(self.simulation, plan).map_err(TuneError::Measure)?;
-        (other.system, other.forces) =
-            coulomb_only(&other.system, &other.forces).map_err(TuneError::Measure)?;
-        other.dynamics = Dynamics {
-            thermostats: Vec::new(),
-            barostat: None,
-            ..other.dynamics
-        };
-        let measured = self.exact.measure(&engine(&other)?.forces()?);
+        let other = with_plan(self.simulation, plan).map_err(TuneError::Measure)?;
+        let measured = self.exact.measure(&coulomb_forces(&other)?);
         Ok(Expected::of_plan(&self.charged, plan).map(|expected| (expected, measured)))
     }
 

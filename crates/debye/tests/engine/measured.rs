@@ -144,20 +144,23 @@ fn a_measured_error_is_the_error() {
 /// For charges at random, what is measured is what was estimated: the pair term, waves and meshes.
 #[test]
 fn estimates_are_right_for_random_charges() {
-    let cell = Cell::orthorhombic([3.0, 2.8, 3.3]).unwrap();
-    let system = charges(cell, 900, 8);
+    let cell = Cell::orthorhombic([2.4, 2.2, 2.6]).unwrap();
+    let system = charges(cell, 500, 8);
     let charged = Charged::new(&cell, Boundary::Conductor, &system.particles.charges, K / 1.3);
     for tolerance in [1e-3, 1e-4, 1e-5] {
         let error = tolerance * charged.usual_force() * 0.5_f64.sqrt();
         let cutoff = 0.9;
         let alpha = charged.alpha(cutoff, error);
         let mesh = |basis, optimal| Method::Mesh(coarsest(&charged, alpha, basis, optimal, error).unwrap());
-        for method in [
+        // Low orders want large meshes for small errors.
+        let mut methods = vec![
             Method::Ewald(waves(&charged, alpha, error)),
-            mesh(Basis::BSpline(4), false),
             mesh(Basis::BSpline(6), false),
-            mesh(Basis::Cubic, true),
-        ] {
+        ];
+        if tolerance > 5e-4 {
+            methods.extend([mesh(Basis::BSpline(4), false), mesh(Basis::Cubic, true)]);
+        }
+        for method in methods {
             let field = field(&system, plan(cutoff, alpha, Boundary::Conductor, method.clone()));
             let expected = Expected::of(&system, &field).unwrap();
             let mut parts = Vec::new();
