@@ -140,34 +140,34 @@ const DOWNHILL: u64 = 100;
 const SETTLE: u64 = 300;
 
 // α and the order go with the meshes: docs/benchmarks.md says how they were chosen.
-const SALT_ALPHA: f64 = 2.92;
-const WATER_ALPHA: f64 = 2.92;
+const SALT_ALPHA: f64 = 2.95;
+const WATER_ALPHA: f64 = 2.98;
 const ORDER: usize = 5;
 
 const NACL6K: Salt = Salt {
     cells: 9,
-    mesh: 63,
-    energy: 0.0,
+    mesh: 42,
+    energy: -2_308_711.817_874,
 };
 const NACL512K: Salt = Salt {
     cells: 40,
-    mesh: 280,
-    energy: 0.0,
+    mesh: 192,
+    energy: -202_685_276.001_2,
 };
 const WATER21K: Water = Water {
     copies: [2, 2, 2],
-    mesh: [54, 54, 54],
-    energy: 0.0,
+    mesh: [40, 40, 40],
+    energy: -42_131.031_883,
 };
 const WATER97K: Water = Water {
     copies: [4, 3, 3],
-    mesh: [108, 81, 81],
-    energy: 0.0,
+    mesh: [80, 60, 60],
+    energy: -183_569.801_371,
 };
 const WATER1M: Water = Water {
     copies: [6, 8, 8],
-    mesh: [162, 216, 216],
-    energy: 0.0,
+    mesh: [120, 160, 160],
+    energy: -1_957_897.116_667,
 };
 
 /// What a melt is made from.
@@ -697,8 +697,11 @@ impl Chosen {
             Kind::Salt(salt) => salt.energy,
             Kind::Water(water) => water.energy,
         };
-        let found = engine.observe()?.potential;
-        let error = (found / expected - 1.0).abs();
+        let seen = engine.observe()?;
+        let found = seen.potential;
+        // Parts of an Ewald sum are much larger than their sum, and so is their rounding.
+        let parts: f64 = seen.terms.iter().map(|(_, energy)| energy.abs()).sum();
+        let error = (found - expected).abs() / expected.abs().max(parts);
         let allowed = match simulation.run.precision {
             Precision::Double => 1e-8,
             Precision::Mixed => 2e-6,
