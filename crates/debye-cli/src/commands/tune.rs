@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use debye::forces::pme::measure::MeasureError;
 use debye::input::{Simulation, electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::run::Existing;
@@ -102,6 +103,12 @@ impl Tune {
         let mut simulation = Simulation::read(&self.input)?;
         self.engine.apply(&mut simulation);
         simulation.run.device = debye::run::choose_device(&simulation, Existing::Refuse).0;
+        if simulation.forces.electrostatics.is_none() {
+            return Err(MeasureError::Nothing.into());
+        }
+        if simulation.system.particles.charges.iter().all(|q| *q == 0.0) {
+            return Err(MeasureError::NoCharges.into());
+        }
         let plotted = self.plot.as_deref().map(format_of).transpose()?;
         let asked = self.tolerance;
         let tolerance = asked.or_else(|| electrostatics_tolerance(&simulation.input_text));

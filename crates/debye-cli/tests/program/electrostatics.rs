@@ -20,7 +20,7 @@ species = { Na = { sigma = 0.2159538, epsilon = 1.4754533 }, Cl = { sigma = 0.48
 [[forces]]
 kind = "pme"
 cutoff = 0.8 # of the charges
-tolerance = 1e-3
+tolerance = 5e-3
 [integrator]
 kind = "nve"
 timestep = "1 fs"
@@ -118,7 +118,7 @@ fn errors_are_measured() {
         assert!(seen.contains(part), "{part}: {seen}");
     }
     // Tighter is better.
-    let tight = salt(&SALT.replace("tolerance = 1e-3", "tolerance = 1e-6"));
+    let tight = salt(&SALT.replace("tolerance = 5e-3", "tolerance = 1e-5"));
     let error = |lab: &Lab| {
         let seen = json(lab, &["energy", "salt.toml", "--check-electrostatics", "--json"]);
         seen["electrostatics"]["measured"]["relative"].as_f64().unwrap()
@@ -142,7 +142,7 @@ fn nothing_to_check_or_tune() {
     let lab = salt(
         &SALT
             .replace("kind = \"pme\"", "kind = \"coulomb\"")
-            .replace("tolerance = 1e-3\n", ""),
+            .replace("tolerance = 5e-3\n", ""),
     );
     for arguments in [
         &["energy", "salt.toml", "--check-electrostatics"][..],
@@ -169,7 +169,7 @@ fn tuning_finds_settings_and_writes_them() {
     let quick = ["--seconds", "0.001", "--warm-up", "5"];
     let seen = json(&lab, &[&["tune", "salt.toml", "--json"], &quick[..]].concat());
     let tolerance = seen["tolerance"].as_f64().unwrap();
-    assert_eq!(tolerance, 1e-3);
+    assert_eq!(tolerance, 5e-3);
     assert!(seen["trials"].as_array().unwrap().len() > 8, "{seen}");
     for trial in seen["trials"].as_array().unwrap() {
         let measured = trial["measured"]["relative"].as_f64().unwrap();
@@ -185,7 +185,7 @@ fn tuning_finds_settings_and_writes_them() {
         "--plot",
         "tuned.png",
         "--tolerance",
-        "2e-3",
+        "1e-2",
     ];
     let seen = lab.succeeds(&[&told[..], &quick].concat()).out;
     assert!(
