@@ -185,11 +185,11 @@ impl Reader<'_, '_, '_> {
                         .expected("molecules of this water in the system")
                 }),
                 [] => Err(section
-                    .error(format!(
-                        "no species is {name}, so that the molecules cannot be found"
-                    ))
-                    .expected(format!("a [species] with model = \"{name}\""))
-                    .help("or name them: species = [\"OW\", \"HW\", \"HW\"]")),
+                    .error(format!("no species is {name}, so that the molecules cannot be found"))
+                    .expected("a [species] of that model")
+                    .help(format!(
+                        "say model = \"{name}\" in its [species], or name them: species = [\"OW\", \"HW\", \"HW\"]"
+                    ))),
                 _ => Err(section
                     .error(format!("several species are {name}: {}", found.join(", ")))
                     .expected("one of them")

@@ -9,9 +9,9 @@ use std::time::Instant;
 use super::{RunError, engine};
 use crate::backend::cpu::Fire;
 use crate::expr::Vec3;
-use crate::forces::electrostatics::{Electrostatics, Method};
+use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
-use crate::forces::pme::estimate::{Charged, coarsest};
+use crate::forces::pme::estimate::{Charged, coarsest, good_size};
 use crate::forces::pme::expected::{Expected, charged};
 use crate::forces::pme::measure::{Exact, MeasureError, Measured, coulomb_only};
 use crate::input::Simulation;
@@ -134,12 +134,20 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
     // How measured and estimated errors compare on this system is learnt on the way.
     let mut ratio = None;
     for factor in CUTOFFS {
+        let cutoff = plan.cutoff * factor;
+        let mut smallest = None;
         for (basis, optimal) in BASES {
-            let cutoff = plan.cutoff * factor;
             let mut goal = CAREFUL * tolerance / ratio.unwrap_or(1.0);
             for _ in 0..3 {
-                let Some(candidate) = lab.candidate(&plan, cutoff, basis, optimal, goal) else {
+                let Some((alpha, mesh)) = lab.mesh(cutoff, basis, optimal, goal, smallest) else {
                     break;
+                };
+                smallest = smallest.or(Some(mesh.size));
+                let candidate = Electrostatics {
+                    cutoff,
+                    alpha,
+                    method: Method::Mesh(mesh),
+                    ..plan.clone()
                 };
                 tell(&candidate.in_words(simulation.system.units));
                 let Some((expected, measured)) = lab.errors(&candidate)? else {
@@ -237,24 +245,30 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// α and mesh by the estimates, for an error relative to the usual force.
-    fn candidate(
+    /// α and mesh by the estimates, for an error relative to the usual force; `None` where the mesh would be more than
+    /// eight times as large as a known one, which cannot be faster and takes long to find.
+    fn mesh(
         &self,
-        plan: &Electrostatics,
         cutoff: f64,
         basis: Basis,
         optimal: bool,
         goal: f64,
-    ) -> Option<Electrostatics> {
+        known: Option<[usize; 3]>,
+    ) -> Option<(f64, MeshPlan)> {
         let error = goal * self.charged.usual_force() * 0.5_f64.sqrt();
         let alpha = self.charged.alpha(cutoff, error);
+        if let Some(size) = known {
+            let twice = MeshPlan {
+                size: size.map(|n| good_size(2 * n)),
+                basis,
+                optimal,
+            };
+            if self.charged.mesh_error(alpha, &twice) > error {
+                return None;
+            }
+        }
         let mesh = coarsest(&self.charged, alpha, basis, optimal, error)?;
-        Some(Electrostatics {
-            cutoff,
-            alpha,
-            method: Method::Mesh(mesh),
-            ..plan.clone()
-        })
+        Some((alpha, mesh))
     }
 
     /// Errors of settings; `None` where there is nothing to compare.

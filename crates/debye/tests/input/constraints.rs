@@ -195,7 +195,10 @@ fn mistakes_in_waters() {
         (
             "base = \"1.5139 Å\"",
             "base = \"1.5139 Å\"\ntolerance = 1e-9",
-            ["unknown key `tolerance`", "valid keys: kind, species, bond, base"],
+            [
+                "unknown key `tolerance`",
+                "valid keys: kind, model, species, bond, base",
+            ],
         ),
         (
             "base = \"1.5139 Å\"",

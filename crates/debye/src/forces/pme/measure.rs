@@ -224,11 +224,11 @@ impl Exact {
     }
 }
 
-/// Every k-th charged particle. k has none of the small factors that molecules and lattices repeat by.
+/// Every k-th charged particle. k has neither of the factors 2 and 3 that salts, lattices and waters repeat by.
 fn sample(charges: &[f64]) -> Vec<usize> {
     let charged: Vec<usize> = (0..charges.len()).filter(|&i| charges[i] != 0.0).collect();
     let least = charged.len().div_ceil(SAMPLE);
-    let common = |k: &usize| [2, 3, 5, 7].iter().any(|p| k.is_multiple_of(*p));
+    let common = |k: &usize| [2, 3].iter().any(|p| k.is_multiple_of(*p));
     let step = (least..).find(|k| !common(k)).unwrap_or(least);
     charged.into_iter().step_by(step.max(1)).collect()
 }
