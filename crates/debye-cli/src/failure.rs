@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use debye::analyse::AnalyseError;
 use debye::backend::EngineError;
+use debye::forces::pme::measure::MeasureError;
 use debye::input::InputError;
 use debye::plot::PlotError;
 use debye::run::RunError;
+use debye::run::tune::TuneError;
 use debye::system::build::BuildError;
 use debye_io::IoError;
 
@@ -84,6 +86,25 @@ impl From<RunError> for Failure {
             RunError::Engine(error) => error.into(),
             RunError::Explained { .. } | RunError::Broken { .. } => Self::failed(error),
             RunError::StoppedEarly => Self::interrupted(error),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Self {
+        match error {
+            MeasureError::Engine(error) => error.into(),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<TuneError> for Failure {
+    fn from(error: TuneError) -> Self {
+        match error {
+            TuneError::Run(error) => error.into(),
+            TuneError::Measure(error) => error.into(),
             _ => Self::refused(error),
         }
     }

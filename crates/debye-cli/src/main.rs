@@ -4,6 +4,7 @@ mod commands;
 mod console;
 mod failure;
 mod flags;
+mod progress;
 
 use std::process::ExitCode;
 

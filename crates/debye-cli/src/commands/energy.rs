@@ -11,6 +11,7 @@ use debye::input::{InputOptions, Simulation};
 use debye::system::{Dimension, Units};
 use serde::{Serialize, Serializer};
 
+use super::electrostatics::Checked;
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::EngineFlags;
@@ -22,6 +23,7 @@ Examples:
   debye energy examples/argon-droplet.toml
   debye energy melt.toml --json
   debye energy melt.toml --forces forces.csv
+  debye energy salt.toml --check-electrostatics
 
 Nothing moves: no minimisation, no step; the file needs neither [integrator] nor [run]. The arithmetic is double unless --precision says otherwise.
 Numbers of --json are in the run's own units, as plain numbers in the input file are
@@ -36,6 +38,9 @@ pub struct Energy {
     /// Write the force on every particle: id,fx,fy,fz
     #[arg(long, value_name = "FILE")]
     forces: Option<PathBuf>,
+    /// Measure the error of the Coulomb forces against an Ewald sum in double precision
+    #[arg(long)]
+    check_electrostatics: bool,
     #[command(flatten)]
     engine: EngineFlags,
 }
@@ -49,6 +54,9 @@ struct Answer {
     /// Left out on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_memory_bytes: Option<usize>,
+    /// Left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    electrostatics: Option<Checked>,
     #[serde(serialize_with = "in_order")]
     terms: Vec<(String, f64)>,
     potential: f64,
@@ -94,7 +102,14 @@ impl Energy {
         if let Some(file) = &self.forces {
             write_forces(file, &forces)?;
         }
+        let charges = if self.check_electrostatics {
+            let measured = self.engine.threads.install(|| Checked::measured(&simulation))?;
+            Some(measured)
+        } else {
+            Checked::expected(&simulation)
+        };
         let mut answer = Answer::new(&simulation, seen);
+        answer.electrostatics = charges;
         answer.device_memory_bytes = device.as_ref().map(|device| device.memory.total());
         let text = if self.json {
             console::json(&answer)?
@@ -124,6 +139,7 @@ impl Answer {
             particles: simulation.system.particles.len(),
             precision: simulation.run.precision.name(),
             device_memory_bytes: None,
+            electrostatics: None,
             potential: seen.potential,
             kinetic: seen.kinetic,
             temperature: seen.temperature,
@@ -180,8 +196,9 @@ impl Answer {
         let largest = forces.iter().map(|f| f.norm2()).fold(0.0, f64::max).sqrt();
         plain("largest force", largest, &l.force);
         let count = console::grouped(self.particles as u64);
+        let charges = self.electrostatics.as_ref().map_or("", Checked::text);
         format!(
-            "{count} particles, {} precision\n{}",
+            "{count} particles, {} precision\n{charges}{}",
             self.precision,
             console::columns(&rows)
         )

@@ -4,12 +4,14 @@ mod analyze;
 mod bench;
 mod build;
 mod check;
+mod electrostatics;
 mod energy;
 mod fft;
 mod info;
 mod mapping;
 mod primitives;
 mod run;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ pub enum Command {
     Bench(bench::Bench),
     Check(check::Check),
     Info(info::Info),
+    Tune(tune::Tune),
 }
 
 impl Command {
@@ -40,6 +43,7 @@ impl Command {
             Self::Bench(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Info(command) => command.execute(),
+            Self::Tune(command) => command.execute(),
         }
     }
 }

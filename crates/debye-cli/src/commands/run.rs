@@ -164,6 +164,8 @@ fn header(
         };
         rows.push(("force", format!("{what}, on {place}")));
     }
+    let charges = debye::forces::pme::expected::describe(&s.system, &s.forces);
+    rows.extend(charges.map(|line| ("charges", line)));
     let (cutoff, length) = (s.forces.cutoff(), unit(Dimension::LENGTH));
     if cutoff > 0.0 {
         rows.push(("cut-off", format!("{} {length}", console::short(cutoff))));

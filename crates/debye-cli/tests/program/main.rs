@@ -8,6 +8,7 @@ mod bad_files;
 mod bad_input;
 mod commands;
 mod continuation;
+mod electrostatics;
 mod energy;
 mod lab;
 mod liquids;

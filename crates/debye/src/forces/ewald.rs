@@ -100,24 +100,54 @@ pub fn sum_waves(
     charges: &[f64],
     forces: &mut [Vec3<f64>],
 ) -> Part {
-    let n = positions.len();
-    let vectors = reciprocal(cell);
-    let turns: [Turns; 3] = std::array::from_fn(|axis| {
-        let s: Vec<f64> = positions.iter().map(|r| vectors[axis].dot(*r)).collect();
-        Turns::new(&s, set.reach[axis])
-    });
-    let waves = Waves {
-        vectors,
-        volume: cell.volume(),
-        alpha,
-        set: *set,
-        k,
-        turns,
-        n,
-    };
+    let waves = Waves::new(cell, alpha, set, k, positions);
     let rows: Vec<Row> = waves.rows(charges);
     waves.pull(&rows, charges, forces);
     waves.total(&rows)
+}
+
+/// Particles whose waves are summed at a time, where only some are pulled.
+const AT_ONCE: usize = 8192;
+
+/// The forces of the waves of all particles on some of them. `tell` hears how much is done, from 0 to 1.
+pub fn waves_on(
+    cell: &Cell,
+    alpha: f64,
+    set: &WaveSet,
+    k: f64,
+    (positions, charges): (&[Vec3<f64>], &[f64]),
+    some: &[usize],
+    tell: &mut dyn FnMut(f64),
+) -> Vec<Vec3<f64>> {
+    let mut rows: Vec<Row> = Vec::new();
+    let all = charges.len();
+    let chunks = positions.chunks(AT_ONCE).zip(charges.chunks(AT_ONCE));
+    for (number, (positions, charges)) in chunks.enumerate() {
+        let part = Waves::new(cell, alpha, set, k, positions).rows(charges);
+        if rows.is_empty() {
+            rows = part;
+        } else {
+            rows.iter_mut().zip(part).for_each(|(row, part)| row.add(part));
+        }
+        tell(((number + 1) * AT_ONCE).min(all) as f64 / all as f64);
+    }
+    let at: Vec<Vec3<f64>> = some.iter().map(|&i| positions[i]).collect();
+    let charged: Vec<f64> = some.iter().map(|&i| charges[i]).collect();
+    let mut forces = vec![Vec3::zero(); some.len()];
+    Waves::new(cell, alpha, set, k, &at).pull(&rows, &charged, &mut forces);
+    forces
+}
+
+impl Row {
+    /// With the sums of other particles.
+    fn add(&mut self, other: Self) {
+        for (sums, others) in self.sums.iter_mut().zip(other.sums) {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                sum[0] += other[0];
+                sum[1] += other[1];
+            }
+        }
+    }
 }
 
 struct Waves {
@@ -134,6 +164,23 @@ struct Waves {
 const CHUNK: usize = 64;
 
 impl Waves {
+    fn new(cell: &Cell, alpha: f64, set: &WaveSet, k: f64, positions: &[Vec3<f64>]) -> Self {
+        let vectors = reciprocal(cell);
+        let turns = std::array::from_fn(|axis| {
+            let s: Vec<f64> = positions.iter().map(|r| vectors[axis].dot(*r)).collect();
+            Turns::new(&s, set.reach[axis])
+        });
+        Self {
+            vectors,
+            volume: cell.volume(),
+            alpha,
+            set: *set,
+            k,
+            turns,
+            n: positions.len(),
+        }
+    }
+
     fn vector(&self, n: [i64; 3]) -> Vec3<f64> {
         let [a, b, c] = self.vectors;
         a * n[0] as f64 + b * n[1] as f64 + c * n[2] as f64

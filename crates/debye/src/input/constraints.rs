@@ -8,12 +8,13 @@ use super::structure::species_kind;
 use super::system::Setting;
 use super::topology;
 use crate::system::constraints::FARTHEST_START;
-use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, System};
+use crate::system::models::{self, Site, WaterModel};
+use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
 const HEADING: &str = "[[constraints]]";
-pub(super) const WATER_KEYS: &[&str] = &["kind", "species", "bond", "base"];
+pub(super) const WATER_KEYS: &[&str] = &["kind", "model", "species", "bond", "base"];
 pub(super) const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
 
 /// The least accuracy that may be asked for; beyond it a bond is not fixed any more.
@@ -84,28 +85,22 @@ impl Reader<'_, '_, '_> {
     }
 
     fn water(&self, section: &Section, system: &mut System) -> Result<()> {
-        let item = section.require("species", "species = [\"OW\", \"HW\", \"HW\"]")?;
-        let expected = "the species of oxygen, hydrogen and hydrogen";
-        let names: [Item; 3] = item.array(expected)?;
-        let mut species = [0; 3];
-        for (name, place) in names.iter().zip(&mut species) {
-            let text = name.text()?;
-            self.setting.species.named(text, name)?;
-            let found = system.species.iter().position(|s| s.name == text);
-            *place = found.ok_or_else(|| {
-                name.error(format!(
-                    "names species `{text}`, of which the system has no particle"
-                ))
-                .expected("a species of the system")
-            })? as u32;
-        }
-        if species[1] != species[2] {
-            return Err(item
-                .error("names two species of hydrogen")
-                .expected("one species for both"));
-        }
-        let bond = self.length(section.require("bond", "bond = \"0.9572 Å\"")?)?;
-        let base = self.length(section.require("base", "base = \"1.5139 Å\"")?)?;
+        let model = section.map("model", |item| self.model(item))?;
+        let (item, species) = match (section.get("species"), model) {
+            (Some(item), _) => (item, self.named_species(item, system)?),
+            (None, Some(model)) => (&section.item, self.modelled_species(section, model, system)?),
+            (None, None) => {
+                let hint = "species = [\"OW\", \"HW\", \"HW\"], or model = \"tip3p\"";
+                return Err(section.missing("species", hint));
+            }
+        };
+        let length = |key: &str, of_model: Option<f64>, hint: &str| match (section.get(key), of_model) {
+            (Some(item), _) => self.length(item),
+            (None, Some(length)) => Ok(length),
+            (None, None) => Err(section.missing(key, hint)),
+        };
+        let bond = length("bond", model.map(|m| m.bond), "bond = \"0.9572 Å\"")?;
+        let base = length("base", model.map(|m| m.base), "base = \"1.5139 Å\"")?;
         let water = RigidWater {
             bond,
             base,
@@ -135,6 +130,74 @@ impl Reader<'_, '_, '_> {
         }
         system.constraints.waters.push(water);
         Ok(())
+    }
+
+    /// `model = "tip3p"`.
+    fn model(&self, item: &Item) -> Result<&'static WaterModel> {
+        let name = item.text()?;
+        if self.setting.units != Units::Md {
+            return Err(item
+                .error("is a model in md units, but the file has units = \"lj\"")
+                .expected("no model in reduced units")
+                .help("say units = \"md\" at the top, or give `species`, `bond` and `base`"));
+        }
+        let known: Vec<&str> = models::WATERS.iter().map(|m| m.name).collect();
+        models::water(name).ok_or_else(|| item.unknown("water model", &known))
+    }
+
+    /// The species that `species` names.
+    fn named_species(&self, item: &Item, system: &System) -> Result<[u32; 3]> {
+        let names: [Item; 3] = item.array("the species of oxygen, hydrogen and hydrogen")?;
+        let mut species = [0; 3];
+        for (name, place) in names.iter().zip(&mut species) {
+            let text = name.text()?;
+            self.setting.species.named(text, name)?;
+            let found = system.species.iter().position(|s| s.name == text);
+            *place = found.ok_or_else(|| {
+                name.error(format!(
+                    "names species `{text}`, of which the system has no particle"
+                ))
+                .expected("a species of the system")
+            })? as u32;
+        }
+        if species[1] != species[2] {
+            return Err(item
+                .error("names two species of hydrogen")
+                .expected("one species for both"));
+        }
+        Ok(species)
+    }
+
+    /// The species that are atoms of the model.
+    fn modelled_species(&self, section: &Section, model: &WaterModel, system: &System) -> Result<[u32; 3]> {
+        let of = |site: &Site| {
+            let name = format!("{}:{}", model.name, site.name);
+            let declared = self.setting.species.all.iter();
+            let has = |d: &&super::species::Declared| d.model.is_some_and(|(m, _)| m == name);
+            let found: Vec<&str> = declared.filter(has).map(|d| d.name).collect();
+            let place = |species: &str| system.species.iter().position(|s| s.name == species);
+            match found[..] {
+                [one] => place(one).map(|k| k as u32).ok_or_else(|| {
+                    section
+                        .error(format!(
+                            "the system has no particle of species `{one}`, which is {name}"
+                        ))
+                        .expected("molecules of this water in the system")
+                }),
+                [] => Err(section
+                    .error(format!("no species is {name}, so that the molecules cannot be found"))
+                    .expected("a [species] of that model")
+                    .help(format!(
+                        "say model = \"{name}\" in its [species], or name them: species = [\"OW\", \"HW\", \"HW\"]"
+                    ))),
+                _ => Err(section
+                    .error(format!("several species are {name}: {}", found.join(", ")))
+                    .expected("one of them")
+                    .help("name those that are rigid: species = [\"OW\", \"HW\", \"HW\"]")),
+            }
+        };
+        let [oxygen, hydrogen] = [of(&model.oxygen)?, of(&model.hydrogen)?];
+        Ok([oxygen, hydrogen, hydrogen])
     }
 
     fn bonds(&self, section: &Section, system: &mut System) -> Result<()> {

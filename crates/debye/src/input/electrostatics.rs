@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, InputError>;
 /// The kinds this module reads.
 pub(super) const KINDS: &[&str] = &["ewald", "pme", "p3m"];
 
-const EWALD_KEYS: &[&str] = &[
+pub(super) const EWALD_KEYS: &[&str] = &[
     "kind",
     "name",
     "cutoff",
@@ -26,7 +26,7 @@ const EWALD_KEYS: &[&str] = &[
     "boundary",
     "slab_factor",
 ];
-const MESH_KEYS: &[&str] = &[
+pub(super) const MESH_KEYS: &[&str] = &[
     "kind",
     "name",
     "cutoff",
@@ -41,7 +41,7 @@ const MESH_KEYS: &[&str] = &[
 ];
 
 /// Relative error of forces unless said: that of the force between neighbours.
-const TOLERANCE: f64 = 5e-4;
+pub(super) const TOLERANCE: f64 = 5e-4;
 const SLAB_FACTOR: f64 = 3.0;
 const ORDER: usize = 5;
 

@@ -35,6 +35,7 @@ mod build;
 mod check;
 mod constraints;
 mod dynamics;
+mod edit;
 mod electrostatics;
 mod error;
 mod forces;
@@ -51,6 +52,7 @@ mod topology;
 use std::path::{Path, PathBuf};
 
 pub use check::{Overlap, check_overlaps};
+pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
 pub use plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,

@@ -1,6 +1,8 @@
 //! The guide names every key.
 
-use super::{bonded, build, constraints, dynamics, forces, liquids, output, species, system, topology};
+use super::{
+    bonded, build, constraints, dynamics, electrostatics, forces, liquids, output, species, system, topology,
+};
 
 #[test]
 fn every_key_is_documented() {
@@ -17,6 +19,8 @@ fn every_key_is_documented() {
         liquids::WATER_KEYS,
         liquids::SOLUTION_KEYS,
         forces::PAIR_KEYS,
+        electrostatics::EWALD_KEYS,
+        electrostatics::MESH_KEYS,
         bonded::BONDED_KEYS,
         bonded::DIHEDRAL_KEYS,
         topology::TOPOLOGY_KEYS,

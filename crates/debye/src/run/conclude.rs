@@ -10,6 +10,7 @@ use super::table::read_table;
 use super::{Outcome, RunError, Running, Summary};
 use crate::analyse::{Column, Snapshot, drift};
 use crate::backend::{Backend, Culprit};
+use crate::forces::pme::expected::describe;
 use crate::input::Simulation;
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::system::{Cell, Dimension, Particles, Units};
@@ -282,33 +283,37 @@ impl Running<'_> {
         let cutoff = self.simulation.forces.cutoff();
         let per_particle = lists.size.entries as f64 / system.particles.len() as f64;
         let row = |v: [f64; 3]| format!("({:.4}, {:.4}, {:.4})", v[0], v[1], v[2]);
+        let charges = describe(system, &self.simulation.forces).map(|line| ("Electrostatics".into(), line));
         SystemFacts {
             particles: system.particles.len() as u64,
             species,
-            facts: vec![
-                (
-                    "Cell".into(),
-                    format!("{} {} {} {length}", row(a), row(b), row(c)),
-                ),
-                ("Largest cut-off".into(), format!("{cutoff:.4} {length}")),
-                (
-                    "List buffer now".into(),
-                    format!("{:.4} {length}", lists.radius - cutoff),
-                ),
-                (
-                    "Neighbours listed per particle".into(),
-                    format!("{per_particle:.1}"),
-                ),
-                ("Images beyond the cell".into(), lists.size.images.to_string()),
-                (
-                    "Time step".into(),
-                    format!(
-                        "{} {}",
-                        self.simulation.dynamics.timestep,
-                        system.units.label(Dimension::TIME)
+            facts: charges
+                .into_iter()
+                .chain([
+                    (
+                        "Cell".into(),
+                        format!("{} {} {} {length}", row(a), row(b), row(c)),
                     ),
-                ),
-            ],
+                    ("Largest cut-off".into(), format!("{cutoff:.4} {length}")),
+                    (
+                        "List buffer now".into(),
+                        format!("{:.4} {length}", lists.radius - cutoff),
+                    ),
+                    (
+                        "Neighbours listed per particle".into(),
+                        format!("{per_particle:.1}"),
+                    ),
+                    ("Images beyond the cell".into(), lists.size.images.to_string()),
+                    (
+                        "Time step".into(),
+                        format!(
+                            "{} {}",
+                            self.simulation.dynamics.timestep,
+                            system.units.label(Dimension::TIME)
+                        ),
+                    ),
+                ])
+                .collect(),
         }
     }
 

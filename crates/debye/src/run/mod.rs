@@ -9,6 +9,7 @@ mod outputs;
 pub mod report;
 mod start;
 pub mod table;
+pub mod tune;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -14,6 +14,7 @@ mod electrostatics;
 mod explosions;
 mod invariances;
 mod lists;
+mod measured;
 mod minimisation;
 mod nve;
 mod oracles;

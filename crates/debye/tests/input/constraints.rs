@@ -195,7 +195,10 @@ fn mistakes_in_waters() {
         (
             "base = \"1.5139 Å\"",
             "base = \"1.5139 Å\"\ntolerance = 1e-9",
-            ["unknown key `tolerance`", "valid keys: kind, species, bond, base"],
+            [
+                "unknown key `tolerance`",
+                "valid keys: kind, model, species, bond, base",
+            ],
         ),
         (
             "base = \"1.5139 Å\"",
@@ -335,4 +338,76 @@ fn devices_refuse_constraints() {
         EngineError::Unsupported(why) => assert!(why.contains("does not do constraints"), "{why}"),
         other => panic!("{other}"),
     }
+}
+
+/// [`WATER`] by its model.
+fn modelled() -> String {
+    let text = with(
+        WATER,
+        "mass = \"15.9994 u\"\ncharge = -0.834",
+        "model = \"tip3p:O\"",
+    );
+    let text = with(&text, "mass = \"1.008 u\"\ncharge = 0.417", "model = \"tip3p:H\"");
+    with(
+        &text,
+        "species = [\"OW\", \"HW\", \"HW\"]\nbond = \"0.9572 Å\"\nbase = \"1.5139 Å\"",
+        "model = \"tip3p\"",
+    )
+}
+
+#[test]
+fn rigid_waters_by_their_model() {
+    let s = read(&modelled()).unwrap();
+    let water = &s.system.constraints.waters[0];
+    assert_eq!(water.molecules, [[0, 1, 2], [3, 4, 5]]);
+    assert_eq!((water.bond, water.base), (0.09572, 0.15139));
+    // What the file says wins.
+    let text = with(
+        &modelled(),
+        "model = \"tip3p\"\n",
+        "model = \"tip3p\"\nbond = \"0.96 Å\"\n",
+    );
+    let water = &read(&text).unwrap().system.constraints.waters[0];
+    assert!((water.bond - 0.096).abs() < 1e-15);
+    assert_eq!(water.base, 0.15139);
+    let text = with(
+        &modelled(),
+        "model = \"tip3p\"\n",
+        "model = \"tip3p\"\nspecies = [\"OW\", \"HW\", \"HW\"]\n",
+    );
+    assert_eq!(
+        read(&text).unwrap().system.constraints.waters[0].molecules.len(),
+        2
+    );
+    // Species without a model, named.
+    let text = with(
+        WATER,
+        "bond = \"0.9572 Å\"\nbase = \"1.5139 Å\"",
+        "model = \"tip3p\"",
+    );
+    assert_eq!(read(&text).unwrap().system.constraints.waters[0].bond, 0.09572);
+}
+
+#[test]
+fn models_that_are_refused() {
+    let changed = |from: &str, to: &str| with(&modelled(), from, to);
+    refused(
+        XYZ,
+        &changed("model = \"tip3p\"\n", "model = \"tip4p\"\n"),
+        &["tip4p", "tip3p, spce"],
+    );
+    refused(
+        XYZ,
+        &changed("model = \"tip3p\"\n", "model = \"spce\"\n"),
+        &["no species is spce:O", "model = \"spce:O\"", "species = ["],
+    );
+    let two = changed("[species.Na]\nmass", "[species.Na]\nmodel = \"tip3p:O\"\nmass");
+    refused(XYZ, &two, &["several species are tip3p:O: OW, Na"]);
+    // Shapes that do not fit are found with the lengths of the model.
+    let moved = XYZ.replace("H 2.757 2.586 2.0", "H 2.957 2.586 2.0");
+    refused(&moved, &modelled(), &["does not have the shape"]);
+    let without = changed("model = \"tip3p\"\n", "bond = \"1 Å\"\nbase = \"1.6 Å\"\n");
+    refused(XYZ, &without, &["missing key `species`", "model = \"tip3p\""]);
+    let dry = XYZ.replace("O ", "Na ").replace("H ", "Na ");
+    refused(&dry, &modelled(), &["no particle of species `OW`"]);
 }

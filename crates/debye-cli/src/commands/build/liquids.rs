@@ -9,13 +9,43 @@ use debye::system::models::{self, IonSet, Site, WaterModel};
 use super::{Declared, Recipe, Rest, cell_key, quoted, triple, value};
 use crate::failure::Failure;
 
-/// The input file goes on with these: all that the models say of Lennard-Jones.
-const FORCES: &str = "\
+/// The Lennard-Jones parameters are those of the models.
+const LENNARD_JONES: &str = "\
 [[forces]]
 kind = \"lennard-jones\"
 cutoff = \"0.9 nm\"
 mixing = \"lorentz-berthelot\"
 ";
+
+const CHARGES: &str = "\
+[[forces]]
+kind = \"pme\"
+cutoff = \"0.9 nm\"
+tolerance = 5e-4
+";
+
+/// Water of this model, rigid.
+fn rigid(model: &WaterModel) -> String {
+    format!(
+        "[[constraints]]\nkind = \"rigid-water\"\nmodel = {}\n",
+        quoted(model.name)
+    )
+}
+
+/// The rest of an input file that runs as it is printed.
+fn motion(rest: &Rest, downhill: bool) -> String {
+    let temperature = value(rest.temperature.as_deref().unwrap_or("298 K"));
+    let downhill = if downhill {
+        "[minimize]\nforce_tolerance = 1000.0\nmax_steps = 200\n"
+    } else {
+        ""
+    };
+    format!(
+        "{downhill}[integrator]\nkind = \"bussi\"\ntimestep = \"2 fs\"\ntemperature = {temperature}\ntime = \"0.5 ps\"\n\
+         [run]\nsteps = 5000\ntemperature = {temperature}\n\
+         [output]\ntable = {{ every = 50 }}\n"
+    )
+}
 
 /// Rock salt, with the charges of its ions
 #[derive(Args)]
@@ -113,7 +143,8 @@ impl Nacl {
             build,
             more: String::new(),
             species: ions.map(|ion| modelled(ion.element(), set.name, ion)).into(),
-            forces: FORCES.into(),
+            forces: [LENNARD_JONES, CHARGES].concat(),
+            motion: motion(&self.rest, false),
         })
     }
 }
@@ -163,7 +194,8 @@ impl Liquid {
                 modelled("OW", model.name, &model.oxygen),
                 modelled("HW", model.name, &model.hydrogen),
             ],
-            forces: FORCES.into(),
+            forces: [LENNARD_JONES, CHARGES, &rigid(model)].concat(),
+            motion: motion(&self.rest, true),
         })
     }
 }
@@ -210,7 +242,8 @@ impl Solution {
             Some(file) => {
                 recipe.build += &format!(", solute = {}", quoted(&file.display().to_string()));
                 // Its Lennard-Jones parameters are not known here.
-                recipe.forces.clear();
+                recipe.forces = [CHARGES, &rigid(self.liquid.water()?)].concat();
+                recipe.motion.clear();
                 let own = self.liquid.rest.masses();
                 let known = |name: &str| recipe.species.iter().any(|s| s.name == name);
                 if let Some(twice) = own.iter().find(|s| known(&s.name)) {

@@ -161,6 +161,8 @@ struct Recipe {
     species: Vec<Declared>,
     /// Sections that follow in the printed input file.
     forces: String,
+    /// Those after them, where the file is complete.
+    motion: String,
 }
 
 /// A species and the lines of its section.
@@ -236,6 +238,7 @@ impl Kind {
             more: String::new(),
             species: vec![Declared::new("Ar", Some("39.948 u"))],
             forces: String::new(),
+            motion: String::new(),
         };
         Ok(match self {
             Self::Lattice { crystal, cells, rest } => {
@@ -345,6 +348,7 @@ impl Rest {
             more: String::new(),
             species,
             forces: String::new(),
+            motion: String::new(),
         })
     }
 
@@ -392,7 +396,12 @@ impl Recipe {
         let system = &simulation.system;
         let count = console::grouped(system.particles.len() as u64);
         let name = path.display();
-        let mut text = format!("# {count} particles in {name}. An input file may begin like this:\n");
+        let begins = if self.motion.is_empty() {
+            "An input file may begin like this"
+        } else {
+            "An input file"
+        };
+        let mut text = format!("# {count} particles in {name}. {begins}:\n");
         if system.species.len() > 1 {
             text += &composition(system);
         }
@@ -408,7 +417,10 @@ impl Recipe {
             text += &self.text(&format!("file = {}\n", quoted(&name.to_string())));
         }
         text += &self.forces;
-        text + "# go on with [[forces]], [integrator], [run] and [output]: docs/input-file.md\n"
+        if self.motion.is_empty() {
+            return text + "# go on with [[forces]], [integrator], [run] and [output]: docs/input-file.md\n";
+        }
+        text + &self.motion
     }
 }
 

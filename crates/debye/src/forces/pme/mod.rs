@@ -6,7 +6,9 @@
 
 mod basis;
 pub mod estimate;
+pub mod expected;
 mod influence;
+pub mod measure;
 
 pub use basis::{Basis, MOST_POINTS, Weights, b_spline, cubic};
 pub use influence::Influence;

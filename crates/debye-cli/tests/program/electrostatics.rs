@@ -1,0 +1,232 @@
+//! What a user sees of electrostatics: settings and errors, measured and tuned.
+
+use crate::lab::Lab;
+
+/// 216 ions off their places: a crystal whose charges feel forces.
+const SALT: &str = r#"units = "md"
+[system]
+file = "salt.xyz"
+[species.Na]
+mass = 22.99
+charge = 1.0
+[species.Cl]
+mass = 35.45
+charge = -1.0
+[[forces]]
+kind = "lennard-jones"
+cutoff = 0.8 # of Lennard-Jones
+mixing = "lorentz-berthelot"
+species = { Na = { sigma = 0.2159538, epsilon = 1.4754533 }, Cl = { sigma = 0.4830453, epsilon = 0.0534924 } }
+[[forces]]
+kind = "pme"
+cutoff = 0.8 # of the charges
+tolerance = 5e-3
+[integrator]
+kind = "nve"
+timestep = "1 fs"
+[run]
+steps = 10
+temperature = "300 K"
+"#;
+
+fn salt(text: &str) -> Lab {
+    let lab = Lab::new();
+    let mut xyz =
+        String::from("216\nLattice=\"16.92 0 0 0 16.92 0 0 0 16.92\" Properties=species:S:1:pos:R:3\n");
+    for n in 0..216_u32 {
+        let at = [n / 36, n / 6 % 6, n % 6];
+        let name = if (at[0] + at[1] + at[2]).is_multiple_of(2) {
+            "Na"
+        } else {
+            "Cl"
+        };
+        // Any numbers do that have nothing to do with the lattice.
+        let off = |k: u32| f64::from((n * 7919 + k * 104_729) % 1000) * 6e-4 - 0.3;
+        let [x, y, z] = [0, 1, 2].map(|k| 2.82 * f64::from(at[k]) + off(k as u32 + 1));
+        xyz += &format!("{name} {x:.4} {y:.4} {z:.4}\n");
+    }
+    lab.write("salt.xyz", xyz);
+    lab.write("salt.toml", text);
+    lab
+}
+
+fn json(lab: &Lab, arguments: &[&str]) -> serde_json::Value {
+    let tried = lab.succeeds(arguments);
+    serde_json::from_str(&tried.out).unwrap_or_else(|e| panic!("{e}: {}", tried.out))
+}
+
+#[test]
+fn settings_and_estimates_are_said() {
+    let lab = salt(SALT);
+    let seen = lab.succeeds(&["energy", "salt.toml"]).out;
+    for part in [
+        "electrostatics: pme, cut-off 0.8 nm",
+        "1/nm, mesh ",
+        "order 5",
+        "estimated error of forces",
+        "of the force between neighbours",
+    ] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    let seen = lab.succeeds(&["run", "salt.toml", "--steps", "2"]).out;
+    assert!(
+        seen.contains("charges") && seen.contains("estimated error of forces"),
+        "{seen}"
+    );
+    let report = String::from_utf8(lab.read("salt.out/report.html")).unwrap();
+    assert!(report.contains("Electrostatics") && report.contains("estimated error of forces"));
+}
+
+#[test]
+fn errors_are_measured() {
+    for (change, kind) in [
+        ("kind = \"pme\"", "pme"),
+        ("kind = \"p3m\"", "p3m"),
+        ("kind = \"ewald\"", "ewald"),
+        ("kind = \"pme\"\nboundary = \"vacuum\"", "pme"),
+    ] {
+        let lab = salt(&SALT.replace("kind = \"pme\"", change));
+        let seen = json(&lab, &["energy", "salt.toml", "--check-electrostatics", "--json"]);
+        let e = &seen["electrostatics"];
+        assert_eq!(e["kind"], kind);
+        assert_eq!(e["measured"]["particles"], 216);
+        let number = |group: &str, key: &str| e[group][key].as_f64().unwrap();
+        let ratio = number("measured", "absolute") / number("estimated", "absolute");
+        assert!((0.2..5.0).contains(&ratio), "{change}: {e}");
+        let relative = number("measured", "absolute") / number("measured", "rms_force");
+        assert!(
+            (relative / number("measured", "relative") - 1.0).abs() < 1e-9,
+            "{e}"
+        );
+        assert!(
+            number("against", "estimated_error") < 1e-3 * number("measured", "absolute"),
+            "{e}"
+        );
+    }
+    let lab = salt(SALT);
+    let seen = lab
+        .succeeds(&["energy", "salt.toml", "--check-electrostatics"])
+        .out;
+    for part in [
+        "cut-off",
+        "mesh",
+        "estimated, pairs",
+        "  measured",
+        "216 of 216 charges",
+        "Ewald sum in double precision",
+    ] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    // Tighter is better.
+    let tight = salt(&SALT.replace("tolerance = 5e-3", "tolerance = 1e-5"));
+    let error = |lab: &Lab| {
+        let seen = json(lab, &["energy", "salt.toml", "--check-electrostatics", "--json"]);
+        seen["electrostatics"]["measured"]["relative"].as_f64().unwrap()
+    };
+    assert!(error(&tight) < 0.02 * error(&lab));
+}
+
+#[test]
+fn a_crystal_at_rest_is_told_of() {
+    let lab = Lab::new();
+    let text = SALT.replace("file = \"salt.xyz\"", "build = { kind = \"nacl\", cells = 3 }");
+    lab.write("crystal.toml", text);
+    let seen = lab
+        .succeeds(&["energy", "crystal.toml", "--check-electrostatics"])
+        .out;
+    assert!(seen.contains("nearly cancel"), "{seen}");
+}
+
+#[test]
+fn nothing_to_check_or_tune() {
+    let lab = salt(
+        &SALT
+            .replace("kind = \"pme\"", "kind = \"coulomb\"")
+            .replace("tolerance = 5e-3\n", ""),
+    );
+    for arguments in [
+        &["energy", "salt.toml", "--check-electrostatics"][..],
+        &["tune", "salt.toml"],
+    ] {
+        lab.refuses(arguments, 2, &["no long-range electrostatics", "\"pme\""]);
+    }
+    let lab = salt(
+        &SALT
+            .replace("charge = 1.0", "charge = 0")
+            .replace("charge = -1.0", "charge = 0"),
+    );
+    for arguments in [
+        &["energy", "salt.toml", "--check-electrostatics"][..],
+        &["tune", "salt.toml"],
+    ] {
+        lab.refuses(arguments, 2, &["no particle has a charge"]);
+    }
+}
+
+#[test]
+fn tuning_finds_settings_and_writes_them() {
+    let lab = salt(SALT);
+    let quick = ["--seconds", "0.001", "--warm-up", "5"];
+    let seen = json(&lab, &[&["tune", "salt.toml", "--json"], &quick[..]].concat());
+    let tolerance = seen["tolerance"].as_f64().unwrap();
+    assert_eq!(tolerance, 5e-3);
+    assert!(seen["trials"].as_array().unwrap().len() > 8, "{seen}");
+    for trial in seen["trials"].as_array().unwrap() {
+        let measured = trial["measured"]["relative"].as_f64().unwrap();
+        assert!(measured <= tolerance && measured > 0.01 * tolerance, "{trial}");
+        assert!(trial["milliseconds_per_step"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(lab.read("salt.toml"), SALT.as_bytes());
+
+    let told = [
+        "tune",
+        "salt.toml",
+        "--write",
+        "--plot",
+        "tuned.png",
+        "--tolerance",
+        "1e-2",
+    ];
+    let seen = lab.succeeds(&[&told[..], &quick].concat()).out;
+    assert!(
+        seen.contains("the fastest, for [[forces]]:") && seen.contains("ms per step"),
+        "{seen}"
+    );
+    assert_eq!(lab.read("salt.toml.before"), SALT.as_bytes());
+    assert!(lab.read("tuned.png").starts_with(b"\x89PNG"));
+    let written = String::from_utf8(lab.read("salt.toml")).unwrap();
+    assert!(written.contains("cutoff = 0.8 # of Lennard-Jones\n"), "{written}");
+    assert!(
+        written.contains("# of the charges\n") && written.contains("mesh = ["),
+        "{written}"
+    );
+    let checked = json(&lab, &["energy", "salt.toml", "--check-electrostatics", "--json"]);
+    assert!(
+        checked["electrostatics"]["measured"]["relative"]
+            .as_f64()
+            .unwrap()
+            < 4e-3
+    );
+
+    lab.refuses(&["tune", "salt.toml", "--plot", "x.gif"], 2, &[".png or .svg"]);
+    lab.refuses(
+        &["tune", "salt.toml", "--tolerance", "2"],
+        2,
+        &["between 1e-9 and 0.1"],
+    );
+}
+
+#[test]
+fn bench_takes_a_box_for_water_only() {
+    let lab = salt(SALT);
+    lab.refuses(
+        &["bench", "--cases", "lj1k", "--structure", "salt.xyz"],
+        2,
+        &["is for the water cases", "lj1k"],
+    );
+    lab.refuses(
+        &["bench", "--cases", "water21k", "--structure", "none.xyz"],
+        2,
+        &["none.xyz"],
+    );
+}
