@@ -174,9 +174,9 @@ impl<T: MeshReal> Spot<T> {
                 let begin = py * transform.pitch() + self.first[2] as usize;
                 let row = &plane[begin..begin + MOST_POINTS];
                 let (mut plain, mut steep) = (T::of(0.0), T::of(0.0));
-                for k in 0..MOST_POINTS {
-                    plain = row[k].mul_add(z.values[k], plain);
-                    steep = row[k].mul_add(z.slopes[k], steep);
+                for ((&x, &value), &slope) in row.iter().zip(&z.values).zip(&z.slopes) {
+                    plain = x.mul_add(value, plain);
+                    steep = x.mul_add(slope, steep);
                 }
                 across = plain.mul_add(y.values[j], across);
                 up = plain.mul_add(y.slopes[j], up);

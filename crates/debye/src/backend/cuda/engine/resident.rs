@@ -67,6 +67,7 @@ type QueueHeld = fn(&Held, &Stream, &Bundle<World>, Setup) -> Result<(), CudaErr
 pub(super) type Change = (f64, [f64; 3]);
 
 impl Resident {
+    #[expect(clippy::too_many_arguments, reason = "each is a part of its own")]
     pub(super) fn new(
         device: &Device,
         layout: Layout,
