@@ -275,9 +275,9 @@ fn nist_water_in_triclinic_cells() {
                 931.154_51,
                 -34.165_69,
                 371.465_25,
-                -6046.436_27,
-                95078.894_47,
-                -96297.755_79,
+                -6_046.436_27,
+                95_078.894_47,
+                -96_297.755_79,
             ],
         ),
         (
@@ -286,9 +286,9 @@ fn nist_water_in_triclinic_cells() {
                 208.070_258_465_546_63,
                 -1.356_014_022_857_23,
                 185.609_550_259_359_57,
-                -1425.614_389_433_790_6,
-                23769.718_311_281_21,
-                -24074.443_366_236_523,
+                -1_425.614_389_433_790_6,
+                23_769.718_311_281_21,
+                -24_074.443_366_236_523,
             ],
         ),
     ];
@@ -305,7 +305,7 @@ fn nist_water_in_triclinic_cells() {
             within: Within::Length(7.0 / l[1].min(l[2]).min(l[3])),
         };
         let plan = plan(10.0, 0.2850, Method::Ewald(set));
-        let field = field(&water, plan, 1389.354_576, vec![terms[0].clone()]);
+        let field = field(&water, plan, 1_389.354_576, vec![terms[0].clone()]);
         for (name, e, tolerance) in evaluations(&water, &field) {
             let allowed = 2e-6 + tolerance.energy;
             let parts = [
@@ -393,8 +393,11 @@ fn forces_on_nist_water() {
     }
 }
 
+/// Charges and places of a cell.
+type Unit = Vec<(f64, [f64; 3])>;
+
 /// Places of a crystal of unit charges, in units of the cell, with the distance of neighbours; its Madelung constant.
-fn crystals() -> Vec<(&'static str, Vec<(f64, [f64; 3])>, f64, f64)> {
+fn crystals() -> Vec<(&'static str, Unit, f64, f64)> {
     let fcc = [[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]];
     let moved = |by: [f64; 3]| fcc.map(|s| std::array::from_fn(|k| s[k] + by[k]));
     let two = |by: [f64; 3]| {
@@ -413,7 +416,7 @@ fn crystals() -> Vec<(&'static str, Vec<(f64, [f64; 3])>, f64, f64)> {
             "ZnS",
             two([0.25, 0.25, 0.25]),
             0.1875_f64.sqrt(),
-            1.638_055_053_388_790,
+            1.638_055_053_388_79,
         ),
     ]
 }
@@ -513,12 +516,24 @@ fn melt(cell: Cell, ions: usize, seed: u64) -> (System, f64) {
 #[test]
 fn sodium_chloride_of_the_paper() {
     let printed = [
-        (3, -9829.551_521_567_8 - 12473.771_959_531_2, 2330.780_420_050_7),
-        (5, -45507.182_970_216_5 - 57748.944_257_088_7, 10790.650_092_823_3),
-        (6, -78636.412_172_537_3 - 99790.175_676_249_3, 18646.243_360_399_1),
-        (7, -124_871.710_070_28 - 158_491.773_141_184, 29609.543_854_717_8),
-        (8, -186_397.421_446_322 - 236_539.675_677_035, 44198.502_780_216),
-        (9, -265_397.891_082_292 - 336_791.842_907_341, 62931.071_341_352),
+        (
+            3,
+            -9_829.551_521_567_8 - 12_473.771_959_531_2,
+            2_330.780_420_050_7,
+        ),
+        (
+            5,
+            -45_507.182_970_216_5 - 57_748.944_257_088_7,
+            10_790.650_092_823_3,
+        ),
+        (
+            6,
+            -78_636.412_172_537_3 - 99_790.175_676_249_3,
+            18_646.243_360_399_1,
+        ),
+        (7, -124_871.710_070_28 - 158_491.773_141_184, 29_609.543_854_717_8),
+        (8, -186_397.421_446_322 - 236_539.675_677_035, 44_198.502_780_216),
+        (9, -265_397.891_082_292 - 336_791.842_907_341, 62_931.071_341_352),
     ];
     let unit = &crystals()[0].1;
     for (n, charges, dispersion) in printed {
@@ -641,13 +656,13 @@ fn sixty_charges() {
             include_str!("../data/coulomb/coulomb60_neut.dat"),
             cell,
             -588.542_845_71,
-            Some(-1681.477_086),
+            Some(-1_681.477_086),
         ),
         (
             include_str!("../data/coulomb/coulomb60_net3.dat"),
             cell,
             -599.788_841_44,
-            Some(-1713.607_090),
+            Some(-1_713.607_090),
         ),
         (
             include_str!("../data/coulomb/coulomb60_slab.dat"),
