@@ -1,8 +1,7 @@
 //! `[[constraints]]`: what is understood and what is refused.
 
 use debye::backend::cpu::CpuEngine;
-use debye::backend::cuda::{CudaEngine, Device, Emulation};
-use debye::backend::{EngineError, Settings};
+use debye::backend::Settings;
 use debye::input::{InputError, Simulation};
 
 use crate::with;
@@ -326,18 +325,6 @@ fn mistakes_in_bonds() {
         &with(CHAIN, all, "pairs = [[1, 2, 0.97]]"),
         &["no [[forces]] act on the 8 bonds of kind `stiff`"],
     );
-}
-
-/// Not on a device yet, and it says so.
-#[test]
-fn devices_refuse_constraints() {
-    let s = read(WATER).unwrap();
-    let device = Device::emulated(Emulation::default()).unwrap();
-    let needs = CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &Settings::default());
-    match needs.unwrap_err() {
-        EngineError::Unsupported(why) => assert!(why.contains("does not do constraints"), "{why}"),
-        other => panic!("{other}"),
-    }
 }
 
 /// [`WATER`] by its model.
