@@ -1,7 +1,7 @@
 //! `[[constraints]]`: what is understood and what is refused.
 
-use debye::backend::cpu::CpuEngine;
 use debye::backend::Settings;
+use debye::backend::cpu::CpuEngine;
 use debye::input::{InputError, Simulation};
 
 use crate::with;
