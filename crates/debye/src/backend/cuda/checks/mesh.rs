@@ -187,7 +187,7 @@ fn compare<M: MeshNumber>(
     let parts = charges.places.len() as f64;
     // Weights of a charge sum to one but for their last digit, which may lean one way.
     let size: f64 = charges.charges.iter().map(|q| q.abs()).sum();
-    let lean = size * if M::DOUBLE { 1e-15 } else { 1e-6 };
+    let lean = size * if M::DOUBLE { 4e-15 } else { 1e-6 };
     let allowed = parts.sqrt() * (shape.basis.points() as f64).powf(1.5) * (unit + weights) + lean;
     let off = (total - sum).abs();
     if off > allowed || off.is_nan() {

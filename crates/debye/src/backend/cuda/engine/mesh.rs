@@ -223,7 +223,10 @@ impl<M: MeshNumber> Typed<M> {
         let (shape, margin) = (tables.shape(), tables.margin());
         let design = Design::Owner;
         let tiling = Tiling::usual::<M>(device, &shape, design, margin);
-        let fixed = Fixed::choose::<M>(&shape, design, tables.charges.iter().copied());
+        // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
+        // than the numbers of the mesh.
+        let Fixed { bits } = Fixed::choose::<M>(&shape, design, tables.charges.iter().copied());
+        let fixed = Fixed { bits: bits - 2 };
         let capacity = Bricks::capacity_for(&shape, tiling.edges, Entered::Touched, margin, tables.charged());
         let (building, overflow) = (
             Word::of(within.control, std::mem::offset_of!(Control, building)),
