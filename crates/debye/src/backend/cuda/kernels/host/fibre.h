@@ -93,8 +93,8 @@ class Stacks {
     }
 
   private:
-    // Stacks asked of the system at once.
-    static constexpr std::size_t SLAB = 1024;
+    // Stacks asked of the system at once. Every guard page is a mapping of its own, and a process may have some 65,000.
+    static constexpr std::size_t SLAB = 64;
     void more()
     {
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
