@@ -23,6 +23,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("motion.cuh", include_str!("kernels/motion.cuh")),
     ("sums.cuh", include_str!("kernels/sums.cuh")),
     ("visit.cuh", include_str!("kernels/visit.cuh")),
+    ("molecules.cuh", include_str!("kernels/molecules.cuh")),
     ("pull.cuh", include_str!("kernels/pull.cuh")),
     ("exact.cuh", include_str!("kernels/exact.cuh")),
     ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
@@ -48,8 +49,8 @@ pub struct ModuleSource {
 impl ModuleSource {
     /// A module of one file.
     pub fn new(name: &str, text: &str) -> Self {
-        let own = (name.to_owned(), text.to_owned());
-        let headers = HEADERS.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned()));
+        let own = (name.to_owned(), current(name, text));
+        let headers = HEADERS.iter().map(|(n, t)| ((*n).to_owned(), current(n, t)));
         Self {
             name: name.to_owned(),
             files: std::iter::once(own).chain(headers).collect(),
@@ -91,6 +92,14 @@ impl ModuleSource {
         let pairs = files.flat_map(|(a, b)| [a.as_str(), b.as_str()]);
         pairs.chain(self.options.iter().map(String::as_str)).collect()
     }
+}
+
+/// The text of a kernel file: as it was built in, or, for work on kernels, from the folder that `DEBYE_KERNELS` names.
+fn current(name: &str, built_in: &str) -> String {
+    let folder = std::env::var_os("DEBYE_KERNELS").map(std::path::PathBuf::from);
+    folder
+        .and_then(|folder| std::fs::read_to_string(folder.join(name)).ok())
+        .unwrap_or_else(|| built_in.to_owned())
 }
 
 /// How a kernel is launched.

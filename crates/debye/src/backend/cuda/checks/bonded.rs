@@ -495,7 +495,8 @@ pub(super) fn modules() -> Vec<ModuleSource> {
     systems
         .flat_map(|(system, field)| {
             let settings = settings(Precision::Mixed);
-            let large = super::super::engine::modules(&system, &field, &plain(), &settings);
+            let by_rule = Choice::default();
+            let large = super::super::engine::modules(&system, &field, &plain(), &settings, &by_rule);
             let choice = super::engine::layout(true);
             let small =
                 super::super::engine::small_module(&system, &field, &plain(), &settings, 132, &choice);

@@ -456,7 +456,8 @@ pub(super) fn modules() -> Vec<ModuleSource> {
     let mut add = |skewed, dynamics: &Dynamics, precision| {
         let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
         if let Ok((system, field)) = made {
-            let sources = super::super::engine::modules(&system, &field, dynamics, &settings(precision));
+            let (settings, large) = (settings(precision), layout(false));
+            let sources = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
             // The others change little with constraints: some of them are enough.
             let wanted: &[&str] = if skewed {
                 &["constrain.cu", "step.cu", "rebuild.cu"]

@@ -3,7 +3,7 @@
 use super::engine::{Space, difference, integrators, layout, melt, plain, settings, within, wrong};
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::CudaEngine;
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, Precision};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
@@ -72,7 +72,11 @@ fn forces_of(
 ) -> Result<(), Wrong> {
     let (system, field) = ions(place.extent, space, basis, optimal)?;
     let s = settings(precision);
-    let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &layout(false))?;
+    let shared = Choice {
+        lanes: (space == Space::Box).then_some(8),
+        ..layout(false)
+    };
+    let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &shared)?;
     let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
     let [force, energy, pressure] = tolerances(precision);
@@ -114,7 +118,11 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 fn motion_of(place: &mut Place<'_>, steps: u64, dynamics: &Dynamics) -> Result<(), Wrong> {
     let (system, field) = ions(place.extent, Space::Box, Basis::BSpline(5), false)?;
-    let (device, large) = (place.device, layout(false));
+    let device = place.device;
+    let large = Choice {
+        lanes: Some(8),
+        ..layout(false)
+    };
     let s = settings(Precision::Mixed);
     let start = || CudaEngine::with_choice(device, &system, &field, dynamics, &s, &large);
     let (mut one, mut two) = (start()?, start()?);

@@ -102,11 +102,13 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
     ]
 }
 
-/// Laid out as a large or as a small system.
+/// Laid out as a large or as a small system. Where lists know particles, each has one thread, as in systems too large for
+/// checks.
 pub(super) fn layout(small: bool) -> Choice {
     Choice {
         small: Some(small),
         measure: Some(false),
+        lanes: (!small).then_some(1),
         ..Choice::default()
     }
 }
@@ -118,8 +120,14 @@ pub(super) fn layouts(extent: Extent, space: Space) -> Vec<Choice> {
         lanes: (extent != Extent::Full).then_some(4),
         ..layout(true)
     };
+    let shared = Choice {
+        lanes: Some(4),
+        ..layout(false)
+    };
+    let skewed = space == Space::Triclinic;
     std::iter::once(layout(false))
         .chain(able.then_some(small))
+        .chain(skewed.then_some(shared))
         .collect()
 }
 
@@ -240,8 +248,17 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
                     Exclusions::from_bonds(&Topology::default(), system.particles.len(), &rule)
                         .unwrap_or_default();
             }
-            let made = super::super::engine::modules(&system, &field, dynamics, &settings(precision));
-            all.extend(made.into_iter().flatten());
+            let one = layout(false);
+            let eight = Choice {
+                lanes: Some(8),
+                ..one
+            };
+            let choices: &[Choice] = if mixed { &[one, eight] } else { &[one] };
+            for choice in choices {
+                let settings = settings(precision);
+                let made = super::super::engine::modules(&system, &field, dynamics, &settings, choice);
+                all.extend(made.into_iter().flatten());
+            }
         }
     };
     for (_, dynamics) in integrators() {

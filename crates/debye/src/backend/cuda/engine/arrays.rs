@@ -144,7 +144,7 @@ pub(super) struct Arrays {
 impl Arrays {
     pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
         let (layout, groups) = (case.layout, case.rules.groups());
-        let (slots, blocks) = (layout.slots(), layout.blocks);
+        let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
         let single = case.terms.precision == Precision::Single;
         let triclinic = !case.region.cell.is_orthorhombic();
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
@@ -163,17 +163,17 @@ impl Arrays {
             block_column: device.zeros(blocks)?,
             column_blocks: device.zeros(columns + 1)?,
             boxes: device.zeros(box_words * blocks)?,
-            warp_boxes: device.zeros(8 * box_words * blocks)?,
+            warp_boxes: device.zeros((layout.boxes() - 1) * box_words * blocks)?,
             stage_counts: device.zeros(blocks)?,
             stages: device.allocate(blocks * layout.stage)?,
             lists: device.allocate(layout.list_entries())?,
-            rows_of: device.zeros(slots)?,
-            keys: device.allocate(slots)?,
-            order: device.allocate(slots)?,
+            rows_of: device.zeros(bodies)?,
+            keys: device.allocate(bodies)?,
+            order: device.allocate(bodies)?,
             starts: device.zeros(buckets + 1)?,
             forces: device.zeros(3 * slots)?,
             partial: device.zeros(blocks * sums)?,
-            sort: CountingSort::new(device, slots, buckets)?,
+            sort: CountingSort::new(device, bodies, buckets)?,
             slot_of: device.zeros(if case.numbered() { 2 * slots } else { 0 })?,
             bonded: device.zeros(if case.bonded { of_links * slots } else { 0 })?,
         })

@@ -1,11 +1,18 @@
 //! [`Choice`]: how a simulation is laid out on a device, by rule or, for tests and measurements, as told.
 
-use crate::system::Cell;
+use super::bodies::Bodies;
+use super::constraints::HeldTables;
+use crate::backend::Settings;
+use crate::system::{Cell, System};
 
 /// Up to so many particles a small system's kernel is the faster one.
 const SMALL: usize = 12_000;
 /// The most particles that lists with images can name.
 pub(super) const MOST: usize = 65_535;
+
+/// Buffers of the lists of a large system, in cut-offs. Anchors of molecules move slowly.
+const PARTICLES: f64 = 0.16;
+const MOLECULES: f64 = 0.08;
 
 /// What to override; all by rule if nothing is set. For tests and measurements.
 #[doc(hidden)]
@@ -13,8 +20,10 @@ pub(super) const MOST: usize = 65_535;
 pub struct Choice {
     /// Whether to take the kernel for small systems.
     pub small: Option<bool>,
-    /// Lanes that share a particle of a small system.
+    /// Threads that share a particle: a power of two.
     pub lanes: Option<u32>,
+    /// Whether lists know rigid molecules instead of particles, where they can.
+    pub molecules: Option<bool>,
     /// Threads of a block.
     pub threads: Option<u32>,
     /// Buffer of the lists beyond the cut-off, instead of the one in the settings.
@@ -32,9 +41,48 @@ pub struct Choice {
 impl Choice {
     /// Whether a system is small. `cutoff` is the longest.
     pub(super) fn is_small(&self, particles: usize, cell: &Cell, cutoff: f64, buffer: Option<f64>) -> bool {
-        let long_enough = shortest(cell) >= 2.0 * (cutoff + buffer.unwrap_or(0.16 * cutoff));
+        let long_enough = shortest(cell) >= 2.0 * (cutoff + buffer.unwrap_or(PARTICLES * cutoff));
         let by_rule = particles <= SMALL || (!long_enough && particles <= MOST);
         self.small.unwrap_or(by_rule)
+    }
+
+    /// What lists of a large system know of, and their buffer beyond the cut-off. Where a cell is too short for the lists of
+    /// molecules, these are particles.
+    pub(super) fn bodies(
+        &self,
+        system: &System,
+        held: Option<&HeldTables>,
+        kind_of: &[u32],
+        cutoff: f64,
+        settings: &Settings,
+    ) -> (Bodies, f64) {
+        let asked = self.buffer.or(settings.buffer);
+        let particles = system.particles.len();
+        let molecules = held
+            .filter(|_| self.molecules.unwrap_or(true))
+            .and_then(|held| Bodies::molecules(system, held, kind_of));
+        if let Some(bodies) = molecules {
+            let buffer = asked.unwrap_or(MOLECULES * cutoff);
+            if 2.0 * (cutoff + 2.0 * bodies.arm() + buffer) <= shortest(&system.cell) {
+                return (bodies, buffer);
+            }
+        }
+        let lanes = self
+            .lanes
+            .map_or_else(|| lanes(particles), |lanes| lanes as usize);
+        (
+            Bodies::particles(particles, lanes.clamp(1, 8)),
+            asked.unwrap_or(PARTICLES * cutoff),
+        )
+    }
+}
+
+/// Threads of a particle: more where there are too few particles to keep a device busy.
+fn lanes(particles: usize) -> usize {
+    match particles {
+        0..16_000 => 8,
+        16_000..40_000 => 4,
+        _ => 1,
     }
 }
 

@@ -80,6 +80,16 @@ impl HeldTables {
         Ok(Some(made))
     }
 
+    /// Molecules held by SETTLE: their particles, and how far from the first the others are.
+    pub(super) fn triangles(&self) -> impl Iterator<Item = ([u32; 3], f64)> {
+        let groups = self.clusters.groups.iter();
+        groups.filter_map(|group| {
+            self.clusters.triangle(group)?;
+            let atoms = self.clusters.atoms[group.places.clone()].try_into().ok()?;
+            Some((atoms, self.clusters.bonds(group)[0].length))
+        })
+    }
+
     fn add_water(
         &mut self,
         clusters: &Clusters,

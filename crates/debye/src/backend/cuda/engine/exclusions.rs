@@ -19,8 +19,11 @@ pub(super) struct Excluded {
 }
 
 impl Excluded {
-    pub(super) fn new(exclusions: &Exclusions, particles: usize) -> Self {
-        let any = !exclusions.is_empty();
+    /// Without those that never come up, whose particles are marked.
+    pub(super) fn new(exclusions: &Exclusions, never: &[bool]) -> Self {
+        let particles = never.len();
+        let mut listed = (0..particles as u32).filter(|&i| !never[i as usize]);
+        let any = listed.any(|i| !exclusions.of(i).is_empty());
         let mut all = Self {
             near: vec![0],
             starts: vec![0],

@@ -26,7 +26,9 @@ pub(super) struct Setup {
     remove_every: u32,
     scale_every: u32,
     baths: u32,
+    arm: f32,
     pub(super) links: u32,
+    unused: u32,
 }
 crate::cuda_struct!(Setup, Control, World);
 
@@ -65,8 +67,11 @@ pub(super) struct Values {
     pub(super) region: Region,
     pub(super) dt: f64,
     pub(super) seed: u64,
+    /// Radius of the lists, and how near to each other anchors of bodies can be that have a pair within a cut-off.
     pub(super) radius: f64,
     pub(super) cutoff: f64,
+    /// How far a particle of a body may be from its anchor.
+    pub(super) arm: f64,
 }
 
 /// Where everything lies in device memory; as in the kernels.
@@ -157,6 +162,8 @@ impl Case<'_> {
         let flag = u32::from;
         ModuleSource::new(name, text)
             .define("WRAP", flag(self.layout.wrap))
+            .define("LANES", self.layout.grain.lanes)
+            .define("SITES", self.layout.grain.sites)
             .define("PRECISION", self.terms.precision as u32)
             .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
             .define("MOVING", flag(self.rules.scale_every > 0))
@@ -252,7 +259,7 @@ impl Kernels {
         let threads = BLOCK as u32;
         kernels
             .lists
-            .resident_blocks(threads, case.layout.list_shared())?;
+            .resident_blocks(case.layout.grain.bodies() as u32, case.layout.list_shared())?;
         let pulls = kernels
             .split
             .iter()
@@ -284,6 +291,8 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         remove_every: rules.remove_every,
         scale_every: rules.scale_every,
         baths: rules.baths.len() as u32,
+        arm: values.arm as f32,
         links: 0,
+        unused: 0,
     }
 }

@@ -12,16 +12,34 @@ const MOST: usize = 32;
 /// Particles of a layer, about.
 const LAYER: f64 = 8.0;
 
+/// What lists know of: how many slots it has, and how many of them may have particles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grain {
+    pub(super) lanes: usize,
+    pub(super) sites: usize,
+}
+
+impl Grain {
+    /// A particle with one thread.
+    pub(super) const PARTICLE: Self = Self { lanes: 1, sites: 1 };
+
+    /// Bodies of a block.
+    pub(super) fn bodies(self) -> usize {
+        BLOCK / self.lanes
+    }
+}
+
 /// Shape of the sort and room of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
+    pub(super) grain: Grain,
     /// Columns along x and y, layers along z.
     pub(super) columns: [u32; 3],
     /// How many columns away neighbours may be.
     pub(super) reach: [u32; 2],
     /// Most blocks.
     pub(super) blocks: usize,
-    /// Most places of a stage.
+    /// Most bodies of a stage.
     pub(super) stage: usize,
     /// Most candidates of a warp, in groups of 32.
     pub(super) groups: usize,
@@ -39,6 +57,7 @@ impl Layout {
     /// The smallest there is, for arrays that only keep a place.
     pub(super) fn smallest() -> Self {
         Self {
+            grain: Grain::PARTICLE,
             columns: [1; 3],
             reach: [1; 2],
             blocks: 1,
@@ -51,14 +70,21 @@ impl Layout {
         }
     }
 
-    /// For particles at these fractions of a region.
-    pub(super) fn new(fractions: &[[f64; 3]], region: &Region, radius: f64) -> Result<Self, EngineError> {
+    /// For bodies whose anchors are at these fractions of a region, and whose particles are at most an arm from them.
+    pub(super) fn new(
+        fractions: &[[f64; 3]],
+        region: &Region,
+        radius: f64,
+        grain: Grain,
+        arm: f64,
+    ) -> Result<Self, EngineError> {
         let (n, lengths) = (fractions.len() as f64, region.heights());
+        let bodies = grain.bodies() as f64;
         let density = local_density(fractions, region, radius);
         // Blocks as cubes, but not too many above each other, and columns no narrower than half the radius, so that
         // few are within reach.
-        let cube = (BLOCK as f64 / density).cbrt();
-        let slim = (0.75 * MOST as f64 * BLOCK as f64 / (density * lengths.z)).sqrt();
+        let cube = (bodies / density).cbrt();
+        let slim = (0.75 * MOST as f64 * bodies / (density * lengths.z)).sqrt();
         let side = cube.min(slim).max(0.5 * radius);
         // Never narrower, so that neighbours are at most two columns away.
         let along = |length: f64| {
@@ -71,7 +97,7 @@ impl Layout {
         let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
         let columns = f64::from(nx) * f64::from(ny);
         let (wx, wy) = (lengths.x / f64::from(nx), lengths.y / f64::from(ny));
-        let high = BLOCK as f64 / (density * wx * wy);
+        let high = bodies / (density * wx * wy);
         // Places within the radius of a box.
         let pi = std::f64::consts::PI;
         let around = |high: f64| {
@@ -80,8 +106,8 @@ impl Layout {
                 + pi * (wx + wy + high) * radius * radius
                 + 4.0 / 3.0 * pi * radius.powi(3)
         };
-        // A warp has an eighth of a block, and no particles are sorted within a layer.
-        let candidates = density * around((BLOCK as f64 / 8.0 + LAYER) / (density * wx * wy));
+        // A warp has 32 bodies, and none are sorted within a layer.
+        let candidates = density * around((WARP as f64 + LAYER) / (density * wx * wy));
         let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
         // Layers for the sort.
         let most_layers = (4.0 * n / columns).clamp(64.0, 4096.0);
@@ -91,17 +117,17 @@ impl Layout {
         let stage = ((1.18 * density * around(high)) as usize + 64)
             .min(fractions.len() + WARP)
             .next_multiple_of(WARP);
+        let reached = 2.1 * radius + 2.0 * arm;
         let layout = Self {
+            grain,
             columns: [nx, ny, layers],
             reach,
-            blocks: blocks_of(fractions, nx, ny),
+            blocks: blocks_of(fractions, nx, ny, grain.bodies()),
             stage,
             groups: ((1.08 * candidates) as usize / WARP + 2).min(stage / WARP),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
             near: 64,
-            wrap: wx + 2.1 * radius > lengths.x
-                || wy + 2.1 * radius > lengths.y
-                || high + 2.1 * radius > lengths.z,
+            wrap: wx + reached > lengths.x || wy + reached > lengths.y || high + reached > lengths.z,
             tiles: false,
         };
         layout.checked()
@@ -142,8 +168,9 @@ impl Layout {
         }
         if self.stage > 255 * WARP {
             return Err(unsupported(format!(
-                "{} particles around a block of {BLOCK}; the cut-off is too long for this density",
-                self.stage
+                "{} particles around a block of {}; the cut-off is too long for this density",
+                self.stage * self.grain.sites,
+                self.grain.bodies() * self.grain.sites
             )));
         }
         Ok(self)
@@ -158,13 +185,14 @@ impl Layout {
     ) -> Result<Self, EngineError> {
         // Besides what is asked for at a launch, kernels have some of their own.
         let most = shared.saturating_sub(8192);
-        self.tiles |= self.list_shared() > most && !excludes;
+        self.tiles |= self.list_shared() > most && !excludes && self.grain == Grain::PARTICLE;
         let needed = self.list_shared().max(self.step_shared(precision));
         if needed > most {
             return Err(unsupported(format!(
-                "{} particles around a block of {BLOCK}: that takes {} KiB of shared memory, and this device has {}; the \
+                "{} particles around a block of {}: that takes {} KiB of shared memory, and this device has {}; the \
                  cut-off is too long for this density",
-                self.stage,
+                self.stage * self.grain.sites,
+                self.grain.bodies() * self.grain.sites,
                 needed / 1024,
                 shared / 1024
             )));
@@ -177,12 +205,22 @@ impl Layout {
         self.blocks * BLOCK
     }
 
+    /// Room for bodies.
+    pub(super) fn bodies(&self) -> usize {
+        self.blocks * self.grain.bodies()
+    }
+
+    /// Boxes of a block: its own, and one for every 32 of its bodies.
+    pub(super) fn boxes(&self) -> usize {
+        1 + self.grain.bodies() / WARP
+    }
+
     /// Shared memory of the kernel that makes lists.
     pub(super) fn list_shared(&self) -> u32 {
         // Places and candidates; for each particle its place, words and the groups they are of.
         let words = self.groups + self.groups.div_ceil(WARP);
         let particle = if self.tiles { 0 } else { 16 + 4 * words };
-        (16 * self.stage + BLOCK * (2 * self.groups + particle)) as u32
+        (16 * self.stage + self.grain.bodies() * (2 * self.groups + particle)) as u32
     }
 
     /// Numbers of all lists together.
@@ -190,25 +228,25 @@ impl Layout {
         if self.tiles {
             self.blocks * (BLOCK / WARP) * (self.groups * WARP + 16)
         } else {
-            4 * self.blocks * self.rows * BLOCK
+            4 * self.rows * self.bodies()
         }
     }
 
     /// Shared memory of the kernels that use them.
     pub(super) fn step_shared(&self, precision: Precision) -> u32 {
         let spot = if precision == Precision::Double { 32 } else { 16 };
-        (spot * self.stage) as u32
+        (spot * self.stage * self.grain.sites) as u32
     }
 }
 
 /// Blocks of all columns, with some room: particles move on, and lists that need more ask for it.
-fn blocks_of(fractions: &[[f64; 3]], nx: u32, ny: u32) -> usize {
+fn blocks_of(fractions: &[[f64; 3]], nx: u32, ny: u32, bodies: usize) -> usize {
     let mut counts = vec![0_usize; (nx * ny) as usize];
     for s in fractions {
         let at = |x: f64, n: u32| ((x * f64::from(n)).max(0.0) as u32).min(n - 1);
         counts[(at(s[1], ny) * nx + at(s[0], nx)) as usize] += 1;
     }
-    let blocks: usize = counts.iter().map(|count| count.div_ceil(BLOCK)).sum();
+    let blocks: usize = counts.iter().map(|count| count.div_ceil(bodies)).sum();
     let used = counts.iter().filter(|&&count| count > 0).count();
     blocks + used.min(blocks / 8) + 4
 }
@@ -242,7 +280,7 @@ mod tests {
             begin: [0.0; 3],
             length: [1.0; 3],
         };
-        Layout::new(fractions, &region, radius).unwrap()
+        Layout::new(fractions, &region, radius, Grain::PARTICLE, 0.0).unwrap()
     }
 
     /// Points that fill a box evenly: the additive recurrence of Roberts' R3.

@@ -7,6 +7,7 @@
 //! Small systems have a layout of their own ([`small`]): one kernel that stays on the device for many steps.
 
 mod arrays;
+mod bodies;
 mod bonded;
 mod choice;
 mod choose;
@@ -33,12 +34,13 @@ pub use choice::Choice;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use bodies::Bodies;
 use bonded::LinkTables;
 use constraints::HeldTables;
 use diagnosis::Witness;
 use frame::Region;
 use kernels::{Case, Values};
-use layout::Layout;
+use layout::{Grain, Layout};
 use mesh::MeshTables;
 use needs::Tables;
 use resident::{Change, Resident, Sums};
@@ -122,7 +124,9 @@ impl CudaEngine {
         // On the emulation a clock says nothing, and lists of warps leave nothing out.
         let by_rule = settings.lists.is_none() && !device.info().emulated;
         let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
-        if let (true, Some(resident)) = (measure, engine.skeleton.get_mut().large()) {
+        let large = engine.skeleton.get_mut().large();
+        let plain = large.filter(|large| large.layout.grain == Grain::PARTICLE);
+        if let (true, Some(resident)) = (measure, plain) {
             resident.place(&particles)?;
             choose::choose(resident)?;
         }
@@ -195,9 +199,9 @@ impl CudaEngine {
         if asked.is_small()? {
             return asked.small_needs(device);
         }
-        let mut parts = Parts::new(system, field, dynamics, settings, asked.radius())?;
+        let mut parts = Parts::new(asked)?;
         parts.fit(device)?;
-        needs::check(device, parts.case(), parts.tables(), asked.radius())
+        needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
     fn unevaluated(
@@ -225,7 +229,8 @@ impl CudaEngine {
             let small = Small::new(device, system, terms, values, rules, links, choice)?;
             (values.radius, Box::new(small))
         } else {
-            (asked.radius(), Box::new(asked.large(device)?))
+            let large = asked.large(device)?;
+            (large.values.radius, Box::new(large))
         };
         let info = device.info();
         Ok(Self {
@@ -314,36 +319,56 @@ struct Parts {
     links: Option<LinkTables>,
     mesh: Option<MeshTables>,
     held: Option<HeldTables>,
-    region: Region,
+    values: Values,
 }
 
 impl Parts {
-    fn new(
-        system: &System,
-        field: &ForceField,
-        dynamics: &Dynamics,
-        settings: &Settings,
-        radius: f64,
-    ) -> Result<Self, EngineError> {
-        let region = Region::around(&system.cell, &system.particles.positions, radius);
-        refuse_short(&region, radius)?;
-        let rules = Rules::new(system, dynamics, &field.tail_correction(system))?;
-        let terms = Terms::new(system, field, dynamics, &rules.group_of, settings.precision)?;
+    fn new(asked: Asked<'_>) -> Result<Self, EngineError> {
+        let Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+        } = asked;
+        let rules = asked.rules()?;
         let held = HeldTables::new(system)?;
+        let mut buffer = 0.0;
+        let bodies = |kind_of: &[u32]| {
+            let bodies = choice.bodies(system, held.as_ref(), kind_of, field.cutoff(), settings);
+            buffer = bodies.1;
+            bodies.0
+        };
+        let terms = Terms::new(
+            system,
+            field,
+            dynamics,
+            &rules.group_of,
+            settings.precision,
+            bodies,
+        )?;
         if let Some(held) = &held {
             held.check_groups(&terms)?;
         }
+        let (arm, grain) = (terms.bodies.arm(), terms.bodies.grain());
+        let cutoff = field.cutoff() + 2.0 * arm;
+        let radius = cutoff + buffer;
+        let region = Region::around(&system.cell, &system.particles.positions, radius);
+        refuse_short(&region, radius)?;
+        let fractions = region.fractions(&system.particles);
+        let anchors: Vec<_> = terms.bodies.anchors().map(|i| fractions[i]).collect();
         let layout = Layout {
-            tiles: settings.lists == Some(ListKind::Clusters) && !terms.excluded.any,
-            ..Layout::new(&region.fractions(&system.particles), &region, radius)?
+            tiles: settings.lists == Some(ListKind::Clusters)
+                && !terms.excluded.any
+                && grain == Grain::PARTICLE,
+            ..Layout::new(&anchors, &region, radius, grain, arm)?
         };
-        let reach = 0.5 * (radius - field.cutoff());
         let mesh = MeshTables::new(
             system,
             field,
             &terms.kind_of,
             terms.kinds.len(),
-            reach,
+            0.5 * buffer + arm,
             settings.precision,
         )?;
         if mesh.is_some() && dynamics.barostat.is_some() {
@@ -356,7 +381,14 @@ impl Parts {
             links: LinkTables::new(system, field)?,
             mesh,
             held,
-            region,
+            values: Values {
+                region,
+                dt: dynamics.timestep,
+                seed: dynamics.seed,
+                radius,
+                cutoff,
+                arm,
+            },
         })
     }
 }
@@ -384,7 +416,7 @@ impl Parts {
             layout: &self.layout,
             terms: &self.terms,
             rules: &self.rules,
-            region: &self.region,
+            region: &self.values.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
             held: self.held.is_some(),
         }
@@ -413,21 +445,9 @@ impl Asked<'_> {
         Ok(able && self.choice.is_small(n, &self.system.cell, cutoff, buffer))
     }
 
-    fn radius(self) -> f64 {
-        radius(self.field, self.settings)
-    }
-
     fn large(self, device: &Device) -> Result<Resident, EngineError> {
-        let radius = self.radius();
-        let mut parts = Parts::new(self.system, self.field, self.dynamics, self.settings, radius)?;
+        let mut parts = Parts::new(self)?;
         parts.fit(device)?;
-        let values = Values {
-            region: parts.region,
-            dt: self.dynamics.timestep,
-            seed: self.dynamics.seed,
-            radius,
-            cutoff: self.field.cutoff(),
-        };
         let (links, mesh, held) = (parts.links.as_ref(), parts.mesh.as_ref(), parts.held);
         Resident::new(
             device,
@@ -437,7 +457,7 @@ impl Asked<'_> {
             links,
             mesh,
             held,
-            values,
+            parts.values,
         )
     }
 
@@ -456,6 +476,7 @@ impl Asked<'_> {
             self.dynamics,
             &rules.group_of,
             self.settings.precision,
+            |_| Bodies::particles(self.system.particles.len(), 1),
         )
     }
 
@@ -513,12 +534,6 @@ fn is_langevin(dynamics: &Dynamics) -> bool {
         .any(|t| t.kind == ThermostatKind::Langevin)
 }
 
-/// Radius of the lists.
-fn radius(field: &ForceField, settings: &Settings) -> f64 {
-    let cutoff = field.cutoff();
-    cutoff + settings.buffer.unwrap_or(0.16 * cutoff)
-}
-
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
 fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
     let sums = ChargeSums::of(&system.particles.charges);
@@ -559,8 +574,15 @@ pub(super) fn modules(
     field: &ForceField,
     dynamics: &Dynamics,
     settings: &Settings,
+    choice: &Choice,
 ) -> Result<Vec<ModuleSource>, EngineError> {
-    let parts = Parts::new(system, field, dynamics, settings, radius(field, settings))?;
+    let parts = Parts::new(Asked {
+        system,
+        field,
+        dynamics,
+        settings,
+        choice,
+    })?;
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));

@@ -24,7 +24,7 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
     let Case {
         layout, terms, rules, ..
     } = case;
-    let (slots, blocks) = (layout.slots(), layout.blocks);
+    let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
     let columns = (layout.columns[0] * layout.columns[1]) as usize;
     let buckets = columns * layout.columns[2] as usize;
     // Lower halves and velocities.
@@ -61,14 +61,17 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
             "particles",
             slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24),
         ),
-        ("lists", 2 * layout.list_entries() + 2 * slots),
+        ("lists", 2 * layout.list_entries() + 2 * bodies),
         ("stages", 4 * blocks * layout.stage),
         (
             "sort",
-            4 * (2 * slots + buckets + 1) + CountingSort::bytes(device, slots, buckets),
+            4 * (2 * bodies + buckets + 1) + CountingSort::bytes(device, bodies, buckets),
         ),
-        // Column, count of the stage, a box for the block and for each of its eight warps.
-        ("boxes", blocks * (4 + 4 + 9 * each) + 4 * (columns + 1)),
+        // Column, count of the stage, boxes.
+        (
+            "boxes",
+            blocks * (4 + 4 + layout.boxes() * each) + 4 * (columns + 1),
+        ),
         ("sums", 8 * blocks * (terms.count + 6 + 9 * rules.groups())),
         ("parameters", parameters),
     ];

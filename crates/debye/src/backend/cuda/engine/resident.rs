@@ -145,32 +145,44 @@ impl Resident {
         }
     }
 
+    /// Pairs of particles in the lists.
     pub(super) fn pairs(&self) -> usize {
+        self.listed() * self.layout.grain.sites.pow(2)
+    }
+
+    /// Pairs of bodies in the lists.
+    fn listed(&self) -> usize {
         (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
     }
 
     /// Puts particles into slots in their own order; the list is stale.
     pub(super) fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
-        let (n, region) = (particles.len(), self.values.region);
-        let slots = self.layout.slots();
+        let region = self.values.region;
+        let (slots, bodies, grain) = (self.layout.slots(), self.terms.bodies.len(), self.layout.grain);
         let (mut pos, mut low) = (vec![0_u32; 4 * slots], vec![0_u32; 3 * slots]);
         let (mut velocities, mut images) = (vec![0.0; 3 * slots], vec![0_i32; 3 * slots]);
         let mut ids = vec![NOBODY; slots];
         for slot in 0..slots {
             pos[4 * slot + 3] = NOBODY;
         }
-        for i in 0..n {
+        let members = |body: usize| {
+            let members = self.terms.bodies.members(body);
+            members
+                .enumerate()
+                .map(move |(site, i)| (body * grain.lanes + site, i))
+        };
+        for (slot, i) in (0..bodies).flat_map(members) {
             let (inside, shift) = region.cell.wrap(particles.positions[i]);
             let s = region.fractional(inside);
             for k in 0..3 {
                 let at = fraction(s[k]);
-                pos[4 * i + k] = (at >> 32) as u32;
-                low[k * slots + i] = at as u32;
-                velocities[k * slots + i] = particles.velocities[i][k];
-                images[k * slots + i] = particles.images.get(i).map_or(0, |image| image[k]) + shift[k];
+                pos[4 * slot + k] = (at >> 32) as u32;
+                low[k * slots + slot] = at as u32;
+                velocities[k * slots + slot] = particles.velocities[i][k];
+                images[k * slots + slot] = particles.images.get(i).map_or(0, |image| image[k]) + shift[k];
             }
-            pos[4 * i + 3] = self.terms.kind_of[i];
-            ids[i] = i as u32;
+            pos[4 * slot + 3] = self.terms.kind_of[i];
+            ids[slot] = i as u32;
         }
         self.upload(&State {
             pos,
@@ -181,7 +193,7 @@ impl Resident {
         })?;
         self.last = Control {
             stale: 1,
-            blocks: n.div_ceil(BLOCK) as u32,
+            blocks: bodies.div_ceil(grain.bodies()) as u32,
             split: self.rules.needs_of(0),
             ..Control::default()
         };
@@ -331,7 +343,7 @@ impl Resident {
         let (a, blocks) = (&self.arrays, self.last.blocks as usize);
         let staged = self.stream.download_part(a.stage_counts.part(0..blocks))?;
         // Pairs are listed in numbers of two bytes, for a particle or for a warp.
-        let listed = 2.0 * self.pairs() as f64 / if self.layout.tiles { 32.0 } else { 1.0 };
+        let listed = 2.0 * self.listed() as f64 / if self.layout.tiles { 32.0 } else { 1.0 };
         let columns = f64::from(self.layout.columns[0] * self.layout.columns[1]);
         Ok(Sizes {
             slots: (blocks * BLOCK) as f64,
@@ -483,10 +495,12 @@ impl Resident {
             self.values.region = region;
             self.set_frame(region.frame(radius, self.values.cutoff))?;
         }
-        let fractions: Vec<_> = used.iter().map(|&slot| state.fractions(slot, slots)).collect();
+        let grain = self.layout.grain;
+        let anchors = used.iter().filter(|&slot| slot.is_multiple_of(grain.lanes));
+        let fractions: Vec<_> = anchors.map(|&slot| state.fractions(slot, slots)).collect();
         Ok(Layout {
             tiles: self.layout.tiles,
-            ..Layout::new(&fractions, &self.values.region, radius)?
+            ..Layout::new(&fractions, &self.values.region, radius, grain, self.values.arm)?
         })
     }
 
@@ -508,7 +522,7 @@ impl Resident {
     }
 
     fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
-        let every = Shape::covering(self.layout.slots(), 256);
+        let every = Shape::covering(self.layout.bodies(), 256);
         self.launch(s, &self.kernels.keys, every, |n| 16.0 * n.slots + 4.0 * n.room)?;
         let a = &mut self.arrays;
         let traffic: Bytes = |n| CountingSort::traffic(n.room, n.buckets);
@@ -527,7 +541,7 @@ impl Resident {
     /// Boxes and lists of the reference positions.
     pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
         let k = &self.kernels;
-        self.launch(s, &k.boxes, self.blocks(0), |n| {
+        self.launch(s, &k.boxes, self.bodies(0), |n| {
             16.0 * n.slots + 9.0 * 32.0 * n.blocks
         })?;
         // Boxes, and the positions of what may be near; stages.
@@ -536,7 +550,7 @@ impl Resident {
         })?;
         // Stages and their positions; lists, and how many rows.
         let written: Bytes = |n| 18.0 * n.slots + 4.0 * n.staged + n.listed;
-        self.launch(s, &k.lists, self.blocks(self.layout.list_shared()), written)?;
+        self.launch(s, &k.lists, self.bodies(self.layout.list_shared()), written)?;
         if let Some(mesh) = &self.mesh {
             // Counts cleared, particles read and entered in a few bricks each.
             let bytes: Bytes = |n| (16.0 + 12.0) * n.slots;
@@ -642,6 +656,11 @@ impl Resident {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A thread for every body, with so much shared memory.
+    fn bodies(&self, shared: u32) -> Shape {
+        Shape::new(self.layout.blocks as u32, self.layout.grain.bodies() as u32).shared(shared)
     }
 
     /// A thread for every slot, with so much shared memory.
@@ -926,7 +945,10 @@ impl Resident {
         self.graph = None;
         self.rebuild = None;
         // The old arrays go before the new ones come.
-        self.layout = Layout::smallest();
+        self.layout = Layout {
+            grain: layout.grain,
+            ..Layout::smallest()
+        };
         self.arrays = Arrays::new(&self.device, self.case())?;
         self.world = world(&self.control, &self.arrays, &self.numbers);
         self.layout = layout;

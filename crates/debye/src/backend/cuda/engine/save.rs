@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Region};
 use super::kernels::{Control, Values};
-use super::layout::Layout;
+use super::layout::{Grain, Layout};
 use super::resident::Resident;
 use super::rules::DeviceBath;
 use super::state::State;
@@ -32,7 +32,12 @@ impl Resident {
         w.u32s(bytemuck::cast_slice(&resident.baths()?));
         let l = resident.layout;
         let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near].map(|x| x as u32);
-        let flags = [u32::from(l.wrap), u32::from(l.tiles)];
+        let flags = [
+            u32::from(l.wrap),
+            u32::from(l.tiles),
+            l.grain.lanes as u32,
+            l.grain.sites as u32,
+        ];
         w.u32s(&[&l.columns[..], &l.reach[..], &sizes[..], &flags[..]].concat());
         w.u32s(&state.pos);
         w.u32s(&state.low);
@@ -57,6 +62,7 @@ impl Resident {
             && source[0].len() == 4 * slots
             && source[1].len() == layout.blocks
             && source[2].len() == (layout.columns[0] * layout.columns[1]) as usize + 1
+            && layout.grain == resident.layout.grain
             && read.baths.len() == resident.rules.baths.len()
             && read.head[0] as usize <= layout.blocks;
         if !fits {
@@ -122,9 +128,14 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let frame = words(&r.u32s()?)?;
     let frame = fixed::<_, 1>(&frame)?[0];
     let baths = words(&r.u32s()?)?;
-    let l: [u32; 12] = fixed(&r.u32s()?)?;
+    let l: [u32; 14] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
+    let grain = Grain {
+        lanes: size(12),
+        sites: size(13),
+    };
     let layout = Layout {
+        grain,
         columns: [l[0], l[1], l[2]],
         reach: [l[3], l[4]],
         blocks: size(5),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::bodies::Bodies;
 use super::exclusions::Excluded;
 use super::unsupported;
 use crate::backend::{EngineError, Precision};
@@ -39,7 +40,7 @@ pub(super) struct Terms {
     pub(super) kind_of: Vec<u32>,
     /// Numbers of each kind.
     pub(super) kinds: Vec<Kind>,
-    /// Rows of the pair terms by kinds; empty if they are in the text.
+    /// For every pair of kinds the numbers of the pair terms that are not the same for all pairs; those are in the text.
     pub(super) parameters: Vec<f64>,
     /// Tables of all terms, one after another.
     pub(super) tables: Vec<f64>,
@@ -47,6 +48,8 @@ pub(super) struct Terms {
     pub(super) text: String,
     /// Pairs that are left out.
     pub(super) excluded: Excluded,
+    /// What lists know of.
+    pub(super) bodies: Bodies,
     /// How many pair terms there are.
     pub(super) count: usize,
     /// Whether there is a Langevin thermostat.
@@ -61,6 +64,7 @@ impl Terms {
         dynamics: &Dynamics,
         group_of: &[u32],
         precision: Precision,
+        bodies: impl FnOnce(&[u32]) -> Bodies,
     ) -> Result<Self, EngineError> {
         let p = &system.particles;
         let mut held = vec![false; p.len()];
@@ -122,13 +126,16 @@ impl Terms {
                 }
             })
             .collect();
+        let bodies = bodies(&kind_of);
+        let excluded = Excluded::new(&system.exclusions, &bodies.in_molecules());
         let mut terms = Self {
             kind_of,
             kinds,
             parameters: Vec::new(),
             tables: Vec::new(),
             text: String::new(),
-            excluded: Excluded::new(&system.exclusions, p.len()),
+            excluded,
+            bodies,
             count: field.pairs.len(),
             langevin,
             precision,
@@ -146,71 +153,86 @@ impl Terms {
         let rows: Vec<Vec<[f64; COLUMNS]>> =
             field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
         let (mut functions, mut body) = (String::new(), String::new());
+        // Term and column of the numbers that differ from pair to pair.
+        let mut varying: Vec<(usize, usize)> = Vec::new();
         for (number, term) in field.pairs.iter().enumerate() {
             let tape = term.family.tape(term.truncation.kind());
             functions += &tape.to_cuda(&format!("term_{number}"), real);
             let rows = &rows[number];
-            let uniform = rows.iter().all(|row| row == &rows[0]);
-            let value = |k: usize| {
-                if uniform {
-                    match real {
-                        CudaReal::Float => {
-                            format!("__uint_as_float(0x{:08x}u)", (rows[0][k] as f32).to_bits())
-                        }
-                        CudaReal::Double => {
-                            format!("__longlong_as_double(0x{:016x}ll)", rows[0][k].to_bits())
-                        }
-                    }
-                } else {
-                    format!("row[{k}]")
+            let mut value = |k: usize| {
+                let x = rows[0][k];
+                if rows.iter().all(|row| row[k].to_bits() == x.to_bits()) {
+                    return literal(x, real);
                 }
+                let place = varying.iter().position(|&at| at == (number, k));
+                let place = place.unwrap_or_else(|| {
+                    varying.push((number, k));
+                    varying.len() - 1
+                });
+                format!("row.n[{place}]")
             };
-            let _ = writeln!(body, "    {{");
-            if !uniform {
-                let begin = self.parameters.len();
-                let _ = writeln!(
-                    body,
-                    "        const real* row = parameters + {begin} + (own * {}u + other) * {COLUMNS}u;",
-                    kinds.len()
-                );
-                self.parameters.extend(rows.iter().flatten());
-            }
             let mut arguments: Vec<String> = vec!["r2".into()];
-            arguments.extend((2..COLUMNS).map(value));
+            arguments.extend((2..COLUMNS).map(&mut value));
             if tape.tables() > 0 {
                 arguments.push(format!("tables + {}", self.tables.len()));
                 arguments.push(format!("{}", term.table.f64s().len()));
                 self.tables.extend_from_slice(term.table.f64s());
             }
             arguments.extend(["energy".into(), "derivative".into()]);
+            let arguments = arguments.join(", ");
+            let (cutoff2, factor) = (value(0), value(1));
             let _ = writeln!(
                 body,
-                "        real energy, derivative;\n        term_{number}({});",
-                arguments.join(", ")
-            );
-            let _ = writeln!(
-                body,
-                "        const bool inside = r2 < {};\n        const real factor = {};",
-                value(0),
-                value(1)
-            );
-            let _ = writeln!(
-                body,
-                "        energies[{number}] = inside ? energy * factor : real(0);\n        slope += inside ? derivative * factor : real(0);\n    }}"
+                "    energies[{number}] = real(0);
+    if (active >> {number} & 1) {{
+        real energy, derivative;
+        term_{number}({arguments});
+        const bool inside = r2 < {cutoff2};
+        const real factor = {factor};
+        energies[{number}] = inside ? energy * factor : real(0);
+        slope += inside ? derivative * factor : real(0);
+    }}"
             );
         }
-        let count = self.count;
+        for pair in 0..kinds.len() * kinds.len() {
+            let numbers = varying.iter().map(|&(term, k)| rows[term][pair][k]);
+            self.parameters.extend(numbers);
+        }
+        let active = |a: u32, b: u32| {
+            let pair = a as usize * kinds.len() + b as usize;
+            let acts = |row: &[f64; COLUMNS]| row[0] > 0.0 && row[1] != 0.0;
+            (0..rows.len()).fold(0, |bits, term| bits | u32::from(acts(&rows[term][pair])) << term)
+        };
+        let molecules = self.bodies.text(kinds.len(), &active);
+        let (count, kinds, width) = (self.count, kinds.len(), varying.len());
+        let room = width.max(1);
         self.text = format!(
-            "#pragma once\n#include \"common.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}
-__device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const real* parameters, const real* tables,
+            "#pragma once\n#include \"common.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}{molecules}
+// Numbers of the terms between two kinds, as far as they are not the same for all.
+struct Rows {{
+    real n[{room}];
+}};
+__device__ __forceinline__ void read_rows(Rows& row, u32 own, u32 other, const real* parameters)
+{{
+    const real* from = parameters + (own * {kinds}u + other) * {width}u;
+#pragma unroll
+    for (u32 k = 0; k < {width}u; ++k) row.n[k] = from[k];
+}}
+// Terms whose bits are not set are zero.
+__device__ __forceinline__ void debye_pair(real r2, const Rows& row, const real* tables, u32 active,
                                            real (&energies)[TERMS], real& slope)
 {{
-    (void)own;
-    (void)other;
-    (void)parameters;
+    (void)row;
     (void)tables;
     slope = real(0);
 {body}}}
+__device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const real* parameters, const real* tables,
+                                           real (&energies)[TERMS], real& slope)
+{{
+    Rows row;
+    read_rows(row, own, other, parameters);
+    debye_pair(r2, row, tables, ~0u, energies, slope);
+}}
 "
         );
         // Kernels take no empty arrays.
@@ -220,6 +242,14 @@ __device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const re
         if self.tables.is_empty() {
             self.tables.push(0.0);
         }
+    }
+}
+
+/// A number as the kernels write it, to the last bit.
+fn literal(x: f64, real: CudaReal) -> String {
+    match real {
+        CudaReal::Float => format!("__uint_as_float(0x{:08x}u)", (x as f32).to_bits()),
+        CudaReal::Double => format!("__longlong_as_double(0x{:016x}ll)", x.to_bits()),
     }
 }
 

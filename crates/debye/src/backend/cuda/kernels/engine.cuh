@@ -5,6 +5,10 @@
 // branch, and they are exact wherever in the cell they are taken. Particles stand in slots, 256 to a block, blocks in
 // columns of the cell; a slot without a particle has the kind NOBODY.
 //
+// Lists know bodies: LANES slots side by side, of which the first SITES may have particles. A body is a particle, or a rigid
+// molecule whose first particle, its anchor, stands for all where neighbours are looked for; the others are at most `arm`
+// from it, which the radius of the lists allows for. As many threads as a body has slots share its list.
+//
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
 // because a barostat changes it), HELD (1: some particles are at fixed distances).
 #pragma once
@@ -12,6 +16,13 @@
 
 constexpr u32 BLOCK = 256;
 constexpr u32 BLOCK_WARPS = BLOCK / WARP;
+#ifndef LANES
+#define LANES 1
+#define SITES 1
+#endif
+constexpr u32 BODIES = BLOCK / LANES;
+constexpr u32 BODY_WARPS = BODIES / WARP;
+static_assert(BODY_WARPS > 0 && SITES <= LANES, "bodies");
 constexpr u32 NOBODY = 0xffffffffu;
 #if WRAP
 // Not a number is near nothing, however it is wrapped.
@@ -36,7 +47,9 @@ struct Setup {
     u32 open;     // a bit for every axis that ends
     u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
     u32 baths;    // thermostats that scale velocities
+    f32 arm;      // how far a particle of a body may be from its anchor
     u32 links;    // when bonded terms and constraints are due: 0 always, 1 for steps without sums, 2 for those with
+    u32 unused;
 };
 
 // Sums over all particles; a change of the cell; sums that are there, so that particles may move.
@@ -111,9 +124,9 @@ struct World {
     u32* stage_counts;
     u32* stages;
     u16* lists;
-    u16* rows_of; // how long each particle's list is; where lists are those of warps, its own place in the stage
-    u32* keys;
-    u32* order;
+    u16* rows_of; // how long each body's list is; where lists are those of warps, its own place in the stage
+    u32* keys;  // of bodies
+    u32* order; // of bodies
     u32* starts;
     f64* forces;
     f64* partial;

@@ -84,6 +84,21 @@ __device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, con
     }
 }
 
+// The square of a particle's way since the list. Bodies turn, which the radius of the lists allows for: of all but their
+// anchors it is the way beyond their arm.
+__device__ __forceinline__ f32 way_since_list(const World& w, const Setup& f, u32 slot, u32 x, u32 y, u32 z)
+{
+    const uint4 then = w.reference[slot];
+    const Place way = length_of(i32(x - then.x), i32(y - then.y), i32(z - then.z), f);
+    const f32 way2 = way.x * way.x + way.y * way.y + way.z * way.z;
+#if SITES > 1
+    const f32 beyond_arm = fmaxf(0.0f, sqrtf(way2) - f.arm);
+    return slot % LANES == 0 ? way2 : beyond_arm * beyond_arm;
+#else
+    return way2;
+#endif
+}
+
 // Writes a particle's new place and velocity; gives the square of its way since the list.
 __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const Steering& now, u32 slot, u32 kind,
                                            const whole (&at)[3], const speed (&v)[3], const i32 (&image)[3])
@@ -105,9 +120,7 @@ __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const
         if (image[axis] != 0) half_of(w.images, now.side, 3 * slots)[axis * slots + slot] += image[axis];
     }
     half_of(w.pos, now.parity ^ 1, slots)[slot] = make_uint4(upper[0], upper[1], upper[2], kind);
-    const uint4 then = w.reference[slot];
-    const Place way = length_of(i32(upper[0] - then.x), i32(upper[1] - then.y), i32(upper[2] - then.z), f);
-    return way.x * way.x + way.y * way.y + way.z * way.z;
+    return way_since_list(w, f, slot, upper[0], upper[1], upper[2]);
 }
 
 // Noise for the middle of a step; nothing without Langevin dynamics. Taken before all else, when few numbers are held.

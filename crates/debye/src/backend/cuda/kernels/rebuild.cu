@@ -1,9 +1,9 @@
-// A new list: sort the particles into columns and blocks, box them, and find for every block which places are near
-// (the stage, read together into shared memory in every step) and for every particle which of those are its
-// neighbours (16-bit places in the stage, four to a row).
+// A new list: sort the bodies into columns and blocks, box them, and find for every block which bodies are near
+// (the stage, read together into shared memory in every step) and for every body which of those are its
+// neighbours (16-bit places in the stage, four to a row). What is said here of particles holds for the anchors of bodies.
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
-// of a particle; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
+// of a body; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
 // whether there are bonded terms (0 or 1); TILES, see visit.cuh.
 #include "engine.cuh"
 
@@ -19,13 +19,13 @@ KERNEL(debye_keys, 256, World w, Setup f)
 {
     const Control* c = w.control;
     follow(w, f);
-    const u32 slot = blockIdx.x * 256 + threadIdx.x;
-    if (slot >= f.slots) return;
-    const bool used = slot < c->blocks * BLOCK;
-    const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? slot : 0];
+    const u32 body = blockIdx.x * 256 + threadIdx.x;
+    if (body >= f.slots / LANES) return;
+    const bool used = body < c->blocks * BODIES;
+    const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? body * LANES : 0];
     const u32 column = __umulhi(p.y, f.ny) * f.nx + __umulhi(p.x, f.nx);
     const bool there = used && p.w != NOBODY;
-    w.keys[slot] = there ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
+    w.keys[body] = there ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
     if (f.open != 0 && there && c->stale) {
         // Where the cell is open, nobody may come so near a face of the frame that it meets who is near the other.
         const u32 at[3] = {p.x, p.y, p.z};
@@ -59,7 +59,7 @@ KERNEL(debye_columns, 1024, World w, Setup f)
     for (u32 base = 0; base < columns; base += 1024) {
         const u32 column = base + threadIdx.x;
         u32 own = 0;
-        if (column < columns) own = (w.starts[(column + 1) * f.nz] - w.starts[column * f.nz] + BLOCK - 1) / BLOCK;
+        if (column < columns) own = (w.starts[(column + 1) * f.nz] - w.starts[column * f.nz] + BODIES - 1) / BODIES;
         const u32 inclusive = warp_inclusive(own, lane);
         if (lane == WARP - 1) sums[warp] = inclusive;
         __syncthreads();
@@ -95,11 +95,11 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
         else last = middle;
     }
     const u32 begin = w.starts[first * f.nz], count = w.starts[(first + 1) * f.nz] - begin;
-    const u32 k = (b - w.column_blocks[first]) * BLOCK + threadIdx.x, to = b * BLOCK + threadIdx.x;
-    const bool there = k < count;
-    const u32 from = w.order[there ? begin + k : begin];
+    const u32 k = (b - w.column_blocks[first]) * BODIES + threadIdx.x / LANES, to = b * BLOCK + threadIdx.x;
+    const u32 from = w.order[k < count ? begin + k : begin] * LANES + threadIdx.x % LANES;
     uint4 at = half_of(w.pos, c->parity, f.slots)[from];
-    if (!there) at.w = NOBODY;
+    if (k >= count) at.w = NOBODY;
+    const bool there = at.w != NOBODY;
     half_of(w.pos, c->parity ^ 1, f.slots)[to] = at;
     w.reference[to] = at;
     if (threadIdx.x == 0) w.block_column[b] = first;
@@ -119,16 +119,16 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     }
 }
 
-// The boxes of blocks and of their warps. Positions are those a list is made from.
-KERNEL(debye_boxes, BLOCK, World w, Setup f)
+// The boxes of blocks and of 32 bodies of them. Positions are those a list is made from.
+KERNEL(debye_boxes, BODIES, World w, Setup f)
 {
-    SHARED(i32, lowest, 3 * BLOCK_WARPS);
-    SHARED(i32, highest, 3 * BLOCK_WARPS);
+    SHARED(i32, lowest, 3 * BODY_WARPS);
+    SHARED(i32, highest, 3 * BODY_WARPS);
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
     follow(w, f);
-    const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x];
+    const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x * LANES];
     const bool there = p.w != NOBODY;
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
     auto write = [&](Box& box, const i32 (&low)[3], const i32 (&high)[3]) {
@@ -161,24 +161,24 @@ KERNEL(debye_boxes, BLOCK, World w, Setup f)
         low[axis] = warp_lowest(there ? d[axis] : 0x7fffffff);
         high[axis] = warp_highest(there ? d[axis] : -0x7fffffff - 1);
         if (lane == 0) {
-            lowest[axis * BLOCK_WARPS + warp] = low[axis];
-            highest[axis * BLOCK_WARPS + warp] = high[axis];
+            lowest[axis * BODY_WARPS + warp] = low[axis];
+            highest[axis * BODY_WARPS + warp] = high[axis];
         }
     }
-    if (lane == 0) write(w.warp_boxes[b * BLOCK_WARPS + warp], low, high);
+    if (lane == 0) write(w.warp_boxes[b * BODY_WARPS + warp], low, high);
     __syncthreads();
     if (threadIdx.x != 0) return;
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) {
-        for (u32 k = 1; k < BLOCK_WARPS; ++k) {
-            const i32 l = lowest[axis * BLOCK_WARPS + k], h = highest[axis * BLOCK_WARPS + k];
+        for (u32 k = 1; k < BODY_WARPS; ++k) {
+            const i32 l = lowest[axis * BODY_WARPS + k], h = highest[axis * BODY_WARPS + k];
             low[axis] = l < low[axis] ? l : low[axis];
             high[axis] = h > high[axis] ? h : high[axis];
         }
 #if !WRAP
         // Particles move a little before the next list; limit2 is the square of how far.
         const f32 width = f32(u32(high[axis]) - u32(low[axis])) * (1.0f / 4294967296.0f);
-        if (width + 2.1f * f.radius / f.frame.height[axis] > 1.0f) too_much(w.control, 6, 1);
+        if (width + (2.1f * f.radius + 2.0f * f.arm) / f.frame.height[axis] > 1.0f) too_much(w.control, 6, 1);
 #endif
     }
     write(w.boxes[b], low, high);
@@ -189,7 +189,7 @@ KERNEL(debye_boxes, BLOCK, World w, Setup f)
 // the count is zero. Latencies rule here, so that many blocks share a multiprocessor.
 KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
 {
-    constexpr u32 NEAR_GROUPS = NEAR * BLOCK_WARPS, NEAR_WORDS = NEAR_GROUPS / WARP;
+    constexpr u32 NEAR_GROUPS = NEAR * BODY_WARPS, NEAR_WORDS = NEAR_GROUPS / WARP;
     SHARED(u32, column_mask, WARP);
     SHARED(u32, column_first, WARP);
     SHARED(u32, column_before, WARP + 1);
@@ -245,12 +245,12 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     __syncthreads();
 
     // Near groups of 32 places, by the boxes of the warps: a word for 32 of them.
-    const u32 words = (near * BLOCK_WARPS + WARP - 1) / WARP;
+    const u32 words = (near * BODY_WARPS + WARP - 1) / WARP;
     for (u32 q = warp; q < words; q += BLOCK_WARPS) {
         const u32 g = q * WARP + lane;
         bool hit = false;
-        if (g < near * BLOCK_WARPS) {
-            const u32 of = near_blocks[g / BLOCK_WARPS] * BLOCK_WARPS + g % BLOCK_WARPS;
+        if (g < near * BODY_WARPS) {
+            const u32 of = near_blocks[g / BODY_WARPS] * BODY_WARPS + g % BODY_WARPS;
             hit = boxes_close(own_box, w.warp_boxes[of], f, radius2);
         }
         const u32 mask = __ballot_sync(ALL_LANES, hit);
@@ -268,9 +268,9 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     }
     const u32 groups = bits_before(words);
     __syncthreads();
-    auto slot_of = [&](u32 k) {
+    auto body_of = [&](u32 k) {
         const u32 g = near_groups[k];
-        return near_blocks[g / BLOCK_WARPS] * BLOCK + g % BLOCK_WARPS * WARP + lane;
+        return near_blocks[g / BODY_WARPS] * BODIES + g % BODY_WARPS * WARP + lane;
     };
     // Which places of each group are near the block; four groups at a time, so that loads overlap.
     constexpr u32 AT_ONCE = 4;
@@ -278,7 +278,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK_WARPS < groups) p[j] = w.reference[slot_of(k + j * BLOCK_WARPS)];
+            if (k + j * BLOCK_WARPS < groups) p[j] = w.reference[body_of(k + j * BLOCK_WARPS) * LANES];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
@@ -290,8 +290,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     }
     __syncthreads();
     // Where each group begins in the stage.
-    constexpr u32 EACH = NEAR_GROUPS / BLOCK;
-    static_assert(NEAR_GROUPS % BLOCK == 0, "groups per thread");
+    constexpr u32 EACH = (NEAR_GROUPS + BLOCK - 1) / BLOCK;
     u32 counts[EACH], own_sum = 0;
 #pragma unroll
     for (u32 k = 0; k < EACH; ++k) {
@@ -306,7 +305,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     for (u32 k = 0; k < warp; ++k) before += sums[k];
 #pragma unroll
     for (u32 k = 0; k < EACH; ++k) {
-        group_before[threadIdx.x * EACH + k] = u16(before);
+        if (threadIdx.x * EACH + k < NEAR_GROUPS) group_before[threadIdx.x * EACH + k] = u16(before);
         before += counts[k];
     }
     if (threadIdx.x == BLOCK - 1) total[0] = before;
@@ -321,7 +320,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     u32* stage = w.stages + u64(b) * STAGE;
     for (u32 k = warp; k < groups; k += BLOCK_WARPS) {
         const u32 mask = group_masks[k];
-        if (mask >> lane & 1) stage[group_before[k] + u32(__popc(mask & lanes_below(lane)))] = slot_of(k);
+        if (mask >> lane & 1) stage[group_before[k] + u32(__popc(mask & lanes_below(lane)))] = body_of(k);
     }
 }
 
@@ -509,8 +508,8 @@ __device__ __forceinline__ void write_list(ushort4* list, Neighbours& n, u32 nob
         return row;
     };
     const u32 full = n.total / 4, rest = n.total % 4;
-    for (u32 r = 0; r < full; ++r) list[u64(r) * BLOCK] = row_of(4);
-    if (rest != 0) list[u64(full) * BLOCK] = row_of(rest);
+    for (u32 r = 0; r < full; ++r) list[u64(r) * BODIES] = row_of(4);
+    if (rest != 0) list[u64(full) * BODIES] = row_of(rest);
 }
 
 // The same without those that are left out; gives how many remain.
@@ -521,7 +520,7 @@ __device__ __forceinline__ u32 write_list(ushort4* list, Neighbours& n, u32 nobo
     u32 kept = 0;
     auto add = [&](u32 at) {
         row = row >> 16 | u64(at) << 48;
-        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BLOCK] = four(row);
+        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BODIES] = four(row);
     };
     for (u32 k = 0; k < n.total; ++k) {
         const u32 at = n.next();
@@ -565,17 +564,17 @@ __device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u3
 // The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates. Where lists
 // are those of warps, that is all. Else its lanes take 32 candidates at a time and test all the warp's particles, and
 // the lists are written in the order of the stage.
-KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
+KERNEL_RESIDENT(debye_lists, BODIES, 3 * LANES, World w, Setup f)
 {
-    SHARED(u16, own_places, BLOCK);
+    SHARED(u16, own_places, BODIES);
     DYNAMIC_SHARED(float4, places);
     u16* all_candidates = reinterpret_cast<u16*>(places + STAGE);
 #if !TILES
-    float4* particles = reinterpret_cast<float4*>(all_candidates + GROUPS * BLOCK);
-    u32* words = reinterpret_cast<u32*>(particles + BLOCK);
+    float4* particles = reinterpret_cast<float4*>(all_candidates + GROUPS * BODIES);
+    u32* words = reinterpret_cast<u32*>(particles + BODIES);
 #endif
     const Control* c = w.control;
-    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), slot = b * BLOCK + threadIdx.x;
+    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), body = b * BODIES + threadIdx.x;
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
     follow(w, f);
     const u32 staged = w.stage_counts[b];
@@ -584,38 +583,38 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     const u32* stage = w.stages + u64(b) * STAGE;
     const u32* ids = half_of(w.ids, c->side ^ 1, f.slots); // particles are in their new slots
     constexpr u32 AT_ONCE = 4;
-    for (u32 k = threadIdx.x; k < staged; k += BLOCK * AT_ONCE) {
+    for (u32 k = threadIdx.x; k < staged; k += BODIES * AT_ONCE) {
         u32 from[AT_ONCE], number[AT_ONCE] = {};
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK < staged) from[j] = stage[k + j * BLOCK];
+            if (k + j * BODIES < staged) from[j] = stage[k + j * BODIES];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK >= staged) continue;
-            p[j] = w.reference[from[j]];
-            if (EXCLUSIONS) number[j] = ids[from[j]];
+            if (k + j * BODIES >= staged) continue;
+            p[j] = w.reference[from[j] * LANES];
+            if (EXCLUSIONS) number[j] = ids[from[j] * LANES];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK >= staged) continue;
+            if (k + j * BODIES >= staged) continue;
             const Place d = seen_from(own_box.middle, p[j], f);
-            places[k + j * BLOCK] = make_float4(d.x, d.y, d.z, __uint_as_float(number[j]));
-            if (from[j] / BLOCK == b) own_places[from[j] % BLOCK] = u16(k + j * BLOCK);
+            places[k + j * BODIES] = make_float4(d.x, d.y, d.z, __uint_as_float(number[j]));
+            if (from[j] / BODIES == b) own_places[from[j] % BODIES] = u16(k + j * BODIES);
         }
     }
     if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
-    const uint4 own = w.reference[slot];
+    const uint4 own = w.reference[body * LANES];
     const bool there = own.w != NOBODY;
 #if !TILES
     particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
 #endif
     __syncthreads();
 
-    const Box warp_box = w.warp_boxes[b * BLOCK_WARPS + warp];
+    const Box warp_box = w.warp_boxes[b * BODY_WARPS + warp];
     if (warp_box.half[0] < 0.0f) {
-        w.rows_of[slot] = 0;
+        w.rows_of[body] = 0;
         if (TILES && lane == 0) tile_of(w, b, warp)[0] = make_uint4(0, 0, 0, 0);
         return;
     }
@@ -638,9 +637,9 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     for (u32 k = lane; k < eights; k += WARP) tile[k + 1] = from[k];
     if (lane == 0) tile[0] = make_uint4(eights, 0, 0, 0);
     if (lane == 0) atomicAdd(pairs, u64(picked.count) * crew);
-    w.rows_of[slot] = u16(own_place);
+    w.rows_of[body] = u16(own_place);
 #else
-    u32* present = words + GROUPS * BLOCK + warp * Neighbours::SUPERS * WARP + lane;
+    u32* present = words + GROUPS * BODIES + warp * Neighbours::SUPERS * WARP + lane;
     Neighbours neighbours = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
     test_all(neighbours, groups, places, particles + warp * WARP, lane, f);
     if (neighbours.total > 4 * ROWS) {
@@ -648,12 +647,12 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
         neighbours.total = 0;
     }
     neighbours.rewind(groups);
-    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BODIES + threadIdx.x;
     u32 kept = neighbours.total;
 #if EXCLUSIONS
     LeftOut left_out = {};
     if (there) {
-        const u32 id = ids[slot];
+        const u32 id = ids[body * LANES];
         left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
     }
     kept = write_list(list, neighbours, staged, left_out, w.excluded_far, places);
@@ -663,7 +662,7 @@ KERNEL_RESIDENT(debye_lists, BLOCK, 3, World w, Setup f)
     __syncwarp();
     const u32 of_warp = warp_sum(kept);
     if (lane == 0) atomicAdd(pairs, u64(of_warp));
-    w.rows_of[slot] = u16((kept + 3) / 4);
+    w.rows_of[body] = u16((kept + 3) / 4);
 #endif
 }
 

@@ -5,7 +5,7 @@
 // nothing. So the sums are the same to the last bit.
 //
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
-// debye_pair(r2, own, other, rows, tables, energies, slope).
+// debye_pair(r2, own, other, rows, tables, energies, slope); and what molecules.cuh needs.
 #pragma once
 #include "engine.cuh"
 #include "pair_terms.cuh"
@@ -34,39 +34,54 @@ __device__ __forceinline__ Spot spot_of(const Box& box, uint4 p, const u32* low,
 #endif
 }
 
-// Reads the places of a stage into shared memory; one more is out of everyone's reach.
+// Reads the particles of a stage into shared memory; one more body is out of everyone's reach. Threads stand to the particles
+// of a body as they do to its slots, so that these are read together.
 __device__ __forceinline__ void read_stage(Spot* shared, const uint4* pos, const u32* low, const u32* stage, u32 count,
                                            const Box& box, const Setup& f)
 {
-    constexpr u32 AT_ONCE = 4;
-    for (u32 k = threadIdx.x; k < count; k += BLOCK * AT_ONCE) {
+    constexpr u32 SIDE = SITES == 1 ? 1 : LANES, AT_ONCE = 4, STEP = BLOCK / SIDE;
+    const u32 site = threadIdx.x % SIDE;
+    for (u32 k = threadIdx.x / SIDE; k < count && site < SITES; k += STEP * AT_ONCE) {
         u32 slot[AT_ONCE];
         uint4 p[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK < count) slot[j] = stage[k + j * BLOCK];
+            if (k + j * STEP < count) slot[j] = stage[k + j * STEP] * LANES + site;
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK < count) p[j] = pos[slot[j]];
+            if (k + j * STEP < count) p[j] = pos[slot[j]];
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (k + j * BLOCK >= count) continue;
-            shared[k + j * BLOCK] = spot_of(box, p[j], low, slot[j], f);
+            if (k + j * STEP >= count) continue;
+            shared[(k + j * STEP) * SITES + site] = spot_of(box, p[j], low, slot[j], f);
         }
     }
-    if (threadIdx.x == 0) shared[count] = {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0};
+    if (threadIdx.x < SITES) shared[count * SITES + threadIdx.x] = {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0};
 }
 
-// The list of this thread's particle, or of its warp.
+// The list of this thread's body, from where this thread begins, or of its warp.
 __device__ __forceinline__ const ushort4* list_of(const World& w, u32 b)
 {
 #if TILES
     return reinterpret_cast<const ushort4*>(tile_of(w, b, warp_of(threadIdx.x)));
 #else
-    return reinterpret_cast<const ushort4*>(w.lists) + u64(b) * ROWS * BLOCK + threadIdx.x;
+    return reinterpret_cast<const ushort4*>(w.lists) + (u64(b) * ROWS + threadIdx.x % LANES) * BODIES + threadIdx.x / LANES;
 #endif
+}
+
+// Rows of a list that this thread takes: every LANES-th.
+__device__ __forceinline__ u32 own_rows(u32 rows)
+{
+    return (rows + LANES - 1 - threadIdx.x % LANES) / LANES;
+}
+
+// Adds up over the threads of a body, and gives the sum to each of them.
+template <class R> __device__ __forceinline__ void join(R& x)
+{
+#pragma unroll
+    for (u32 step = LANES / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
 }
 
 struct Sums {
@@ -75,8 +90,24 @@ struct Sums {
     real virial[6];
 };
 
+// Energies and virial that the threads of a body found, given to the first of them.
+__device__ __forceinline__ void join_sums(Sums& to, Sums& found)
+{
+    const bool first = threadIdx.x % LANES == 0;
+#pragma unroll
+    for (u32 t = 0; t < TERMS; ++t) {
+        join(found.energy[t]);
+        to.energy[t] = first ? found.energy[t] : real(0);
+    }
+#pragma unroll
+    for (u32 k = 0; k < 6; ++k) {
+        join(found.virial[k]);
+        to.virial[k] = first ? found.virial[k] : real(0);
+    }
+}
+
 // Sums over the list of a particle. Forces still without their factor −2. `rows` is what World::rows_of says: the rows of the
-// list, or with tiles the particle's own place in the stage.
+// list, of which every thread of a body takes its share, or with tiles the particle's own place in the stage.
 template <bool ENERGY>
 __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, const ushort4* list, u32 rows, const Spot& me,
                                       const World& w, const Setup& f)
@@ -133,12 +164,13 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
         meet(row.w >> 16);
     }
 #else
-    if (rows == 0) return;
+    const u32 count = own_rows(rows);
+    if (count == 0) return;
     ushort4 next = list[0];
 #pragma unroll 2
-    for (u32 k = 0; k < rows; ++k) {
+    for (u32 k = 0; k < count; ++k) {
         const ushort4 row = next;
-        if (k + 1 < rows) next = list[u64(k + 1) * BLOCK];
+        if (k + 1 < count) next = list[u64(k + 1) * BLOCK];
         meet(row.x);
         meet(row.y);
         meet(row.z);
