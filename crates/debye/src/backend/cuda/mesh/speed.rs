@@ -85,6 +85,16 @@ impl Charges {
 
     /// The mesh by a plain loop in double precision.
     pub fn mesh(&self, shape: &MeshShape) -> Vec<f64> {
+        self.mesh_of(shape, |part| part)
+    }
+
+    /// The same with every part of every charge rounded to so many binary places.
+    pub fn mesh_rounded(&self, shape: &MeshShape, bits: i32) -> Vec<f64> {
+        let (scale, unit) = (2_f64.powi(bits), 2_f64.powi(-bits));
+        self.mesh_of(shape, |part| (part * scale).round_ties_even() * unit)
+    }
+
+    fn mesh_of(&self, shape: &MeshShape, rounded: impl Fn(f64) -> f64) -> Vec<f64> {
         let n = shape.basis.points();
         let [kx, ky, kz] = shape.size.map(|k| k as usize);
         let mut mesh = vec![0.0; shape.points()];
@@ -103,7 +113,7 @@ impl Charges {
                     let part = q * along[0].1[i] * along[1].1[j];
                     for k in 0..n {
                         let z = (along[2].0 + k) % kz;
-                        mesh[(x * ky + y) * kz + z] += part * along[2].1[k];
+                        mesh[(x * ky + y) * kz + z] += rounded(part * along[2].1[k]);
                     }
                 }
             }
