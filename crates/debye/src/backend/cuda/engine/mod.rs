@@ -386,6 +386,7 @@ impl Parts {
             rules: &self.rules,
             region: &self.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
+            meshed: self.mesh.is_some(),
             held: self.held.is_some(),
         }
     }

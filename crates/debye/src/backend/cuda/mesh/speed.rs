@@ -5,7 +5,7 @@ use crate::backend::cuda::{Buffer, CudaError, Device, Stream};
 use super::bricks::{Bricks, Entered};
 use super::design::{self, Design, Tiling};
 use super::gather::{self, Gather, Way};
-use super::shape::{MeshNumber, MeshShape, Particles};
+use super::shape::{MeshNumber, MeshShape, Particles, Word};
 use super::spread::Spread;
 
 /// Rounds; the median counts.
@@ -268,6 +268,8 @@ impl<M: MeshNumber> Bench<'_, M> {
             bricks.queue(&self.stream, &self.particles, false)?;
         }
         let (particles, mesh) = (&self.particles, &self.mesh);
+        let sums = self.device.zeros::<u64>(3)?;
+        let sums = Word::of(&sums, 0);
         let mut with = |sum: bool| {
             median(&self.stream, |stream| {
                 gather.queue(
@@ -278,12 +280,8 @@ impl<M: MeshNumber> Bench<'_, M> {
                     &mut forces,
                     None,
                     true,
-                    sum,
-                )?;
-                if sum {
-                    gather.remove_mean(stream, particles, &mut forces)?;
-                }
-                Ok(())
+                    Some(&sums).filter(|_| sum),
+                )
             })
         };
         let (plain, mean) = (with(false)?, with(true)?);
@@ -297,7 +295,7 @@ impl<M: MeshNumber> Bench<'_, M> {
                 None,
             ),
             self.rate(
-                "  and the mean removed".into(),
+                "  and the sums of forces".into(),
                 tiling,
                 mean,
                 bytes + 64.0 * slots as f64,
