@@ -33,6 +33,7 @@ struct Member {
 };
 __device__ __forceinline__ Member member_of(const Here& p, const Corner& c)
 {
+    if (!c.exists) return {0, make_uint4(0, 0, 0, 0), {0, 0, 0}};
     const u32 slot = p.slot(3 * c.water + c.number);
     return {slot, p.pos[slot], p.at(slot)};
 }
@@ -47,7 +48,8 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const H
 {
     const Corner c = corner_of(h, thread);
     const Member m = member_of(here(w, h, f, now.parity, now.side), c);
-    Vector v = stored_velocity(w, f, now.side, m.slot), step;
+    Vector v = {0.0, 0.0, 0.0}, step;
+    if (c.exists) v = stored_velocity(w, f, now.side, m.slot);
     Sides s = sides_now(c, m, f);
 #if LANGEVIN
     drift_corner(w, h, c, s, v, 0.5 * f.dt, step);
@@ -68,6 +70,8 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const H
     const f64 all = of_lane(mass, c.first) + of_lane(mass, c.first + 1) + of_lane(mass, c.first + 2);
     if (c.there && c.number == 0) set_kinetic(moved, momentum, all);
 #endif
+    // The fourth lane has read what the first writes.
+    __syncwarp();
     if (!c.there) return;
 #if PRECISION == 0
     whole at[3] = {whole(m.at.x >> 32), whole(m.at.y >> 32), whole(m.at.z >> 32)};
@@ -225,12 +229,13 @@ __device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& 
     const Member m = member_of(here(w, h, f, now.parity, now.side), c);
     const Kind kind = w.kinds[m.own.w];
     const Sides s = sides_now(c, m, f);
-    Vector v = kicked(w, f, now.side, m.slot, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
+    Vector v = {0.0, 0.0, 0.0};
+    if (c.exists) v = kicked(w, f, now.side, m.slot, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
     hold_rate(c, s, v);
     const Vector place = place_of(c, s), part = place * kind.mass;
     const Vector centre = of_lane(part, c.first) + of_lane(part, c.first + 1) + of_lane(part, c.first + 2);
     const f64 mass = of_lane(kind.mass, c.first) + of_lane(kind.mass, c.first + 1) + of_lane(kind.mass, c.first + 2);
-    const bool held = !any_of(c, !is_number(dot(v, v)));
+    const bool lost = any_of(c, !is_number(dot(v, v))), held = !lost || !c.exists;
     if (!__all_sync(ALL_LANES, held)) {
         const Vector r[3] = {of_lane(place, c.first), of_lane(place, c.first + 1), of_lane(place, c.first + 2)};
         if (!held && c.there && c.number == 0) give_up(w, h, 3 * c.water, worst_side(c.shape, r), 3 * c.water);

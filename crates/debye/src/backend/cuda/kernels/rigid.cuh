@@ -37,10 +37,11 @@ __device__ __forceinline__ Exact of_lane(const Exact& at, u32 lane)
 
 // A particle of a water, and the side from it to the next.
 struct Corner {
-    u32 water;    // one that there is, for every lane
+    u32 water;
+    bool exists;  // else nothing is read or written for it
     u32 number;   // 0, 1 or 2
     u32 first, next, before; // lanes
-    bool there;   // not a copy
+    bool there;   // not a copy, and of a water that exists
     const f64* shape;
     f64 inverse_mass, next_inverse_mass;
     f64 square;   // of the length
@@ -51,7 +52,8 @@ __device__ __forceinline__ Corner corner_of(const Held& h, u32 thread_of_waters)
 {
     Corner c;
     const u32 lane = lane_of(thread_of_waters), k = lane % LANES, water = thread_of_waters / LANES;
-    c.there = k < 3 && water < h.waters;
+    c.exists = water < h.waters;
+    c.there = k < 3 && c.exists;
     c.water = smaller(water, h.waters - 1);
     c.number = k < 3 ? k : 0;
     c.first = lane - k;
@@ -129,7 +131,7 @@ __device__ __forceinline__ bool hold_side(Vector& added, const Corner& c, const 
 {
     const f32 mine = 2.0f * f32(c.inverse_mass) * c.per_square, its = 2.0f * f32(c.next_inverse_mass) * c.per_square;
     f64 g = 0.0;
-    bool done = false, sound = true;
+    bool done = !c.exists, sound = true;
     added = {0.0, 0.0, 0.0};
     for (u32 round = 0; round < MOST_ROUNDS; ++round) {
         const Vector moved = step + added, now = s.own + (moved - of_lane(moved, c.next));
