@@ -36,7 +36,10 @@ fn run(device: &Device, extent: Extent, seed: u64) {
 
 #[test]
 fn primitives_agree_with_plain_loops() {
-    run(&emulated(1, Instrument::Nothing), Extent::Small, 1);
+    // As much as on a card, if asked for: some checks only, as it takes minutes.
+    let full = std::env::var("DEBYE_TEST_EXTENT").is_ok_and(|extent| extent == "full");
+    let extent = if full { Extent::Full } else { Extent::Small };
+    run(&emulated(1, Instrument::Nothing), extent, 1);
 }
 
 /// Another order of blocks and threads, another number of multiprocessors: the same results.

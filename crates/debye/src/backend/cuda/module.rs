@@ -28,6 +28,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("exact.cuh", include_str!("kernels/exact.cuh")),
     ("block_sum.cuh", include_str!("kernels/block_sum.cuh")),
     ("hold.cuh", include_str!("kernels/hold.cuh")),
+    ("rigid.cuh", include_str!("kernels/rigid.cuh")),
     ("random.cuh", include_str!("kernels/random.cuh")),
     ("small.cuh", include_str!("kernels/small.cuh")),
     ("small_motion.cuh", include_str!("kernels/small_motion.cuh")),

@@ -3,7 +3,9 @@
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::mesh::speed::Charges;
-use crate::backend::cuda::mesh::{Bricks, Entered, Gather, MeshNumber, MeshShape, Tiling, Way};
+use crate::backend::cuda::mesh::{
+    Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Spread, Tiling, Way, Word, mean_of_sums,
+};
 
 /// Force and q φ of every particle, by plain loops: `turn` × −q ∂φ/∂(fraction).
 fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3]; 3]) -> Vec<([f64; 3], f64)> {
@@ -86,7 +88,7 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             &mut forces,
             Some(&mut potentials),
             false,
-            false,
+            None,
         )?;
         let (set, energy) = (stream.download(&forces)?, stream.download(&potentials)?);
         for (i, (force, value)) in want.iter().enumerate() {
@@ -111,26 +113,46 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
         let now: Vec<u64> = set.iter().chain(&energy).map(|x| x.to_bits()).collect();
         let first = first.get_or_insert_with(|| now.clone());
         place.expect(&format!("{what}: same bits as the first"), &now, first)?;
-        // Added to, with the mean removed; twice, as sums must be clear again.
-        let sums: [f64; 3] =
-            std::array::from_fn(|k| want.iter().map(|w| w.0[k]).sum::<f64>() / charged as f64);
+        // Added to, and summed; twice, as spreading clears the sums.
+        let sums = device.upload(&[5_u64; 3])?;
+        let at = Word::of(&sums, 0);
+        let fixed = Fixed { bits: 16 };
+        let tiling = Tiling::new(edges, 64, 1);
+        let mut spread = Spread::<M>::new(
+            device,
+            &shape,
+            Design::Owner,
+            tiling,
+            fixed,
+            [0; 3],
+            n as u32,
+            None,
+        )?;
+        spread.bricks_mut().clear_sums(&at);
         for _ in 0..2 {
             stream.upload(&vec![7.0; 3 * slots], forces.all_mut())?;
-            gather.queue(&stream, particles, lists, &mesh, &mut forces, None, true, true)?;
-            gather.remove_mean(&stream, particles, &mut forces)?;
-            let added = stream.download(&forces)?;
+            spread.queue_fresh(&stream, particles, &mut device.zeros(shape.points())?)?;
+            gather.queue(
+                &stream,
+                particles,
+                lists,
+                &mesh,
+                &mut forces,
+                None,
+                true,
+                Some(&at),
+            )?;
+            let (added, found) = (stream.download(&forces)?, stream.download(&sums)?);
             for (i, (force, _)) in want.iter().enumerate() {
                 for k in 0..3 {
-                    let mean = if all.charges[i] == 0.0 { 0.0 } else { sums[k] };
-                    let left = 7.0 + force[k] - mean;
-                    near(
-                        place,
-                        &format!("{what}: mean"),
-                        added[k * slots + slot(i)],
-                        left,
-                        allowed + 1e-6,
-                    )?;
+                    let what = format!("{what}: added force");
+                    near(place, &what, added[k * slots + slot(i)], 7.0 + force[k], allowed)?;
                 }
+            }
+            for k in 0..3 {
+                let mean = want.iter().map(|w| w.0[k]).sum::<f64>() / charged as f64;
+                let found = found[k] as i64 as f64 * mean_of_sums(charged);
+                near(place, &format!("{what}: mean"), found, mean, allowed + 1e-6)?;
             }
         }
         place.expect(&what, &[gather.notes(&stream)?.too_strong], &[false])?;
@@ -176,7 +198,7 @@ pub(super) fn slopes(place: &mut Place<'_>) -> Result<(), Wrong> {
                 &mut forces,
                 values,
                 false,
-                false,
+                None,
             )?;
             place.cases += usize::from(!there.charges.is_empty());
             Ok((stream.download(&forces)?, stream.download(&potentials)?))

@@ -7,6 +7,7 @@ use crate::backend::Precision;
 
 use super::frame::Frame;
 use super::kernels::{Case, Control, World};
+use super::mesh::MeshForces;
 use super::rules::{self, DeviceBath, Fire, Group, Rules};
 use super::terms::{Kind, Terms};
 
@@ -73,7 +74,12 @@ pub(super) fn numbers(words: &[u32], double: bool) -> Vec<f64> {
 }
 
 /// Where everything lies.
-pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) -> Bundle<World> {
+pub(super) fn world(
+    control: &Buffer<Control>,
+    a: &Arrays,
+    numbers: &Numbers,
+    mesh: Option<&MeshForces>,
+) -> Bundle<World> {
     let mut at = Binder::default();
     let world = World {
         control: at.address(control),
@@ -109,6 +115,7 @@ pub(super) fn world(control: &Buffer<Control>, a: &Arrays, numbers: &Numbers) ->
         fire: at.address(&numbers.fire),
         slot_of: at.address(&a.slot_of),
         bonded: at.address(&a.bonded),
+        mesh: mesh.map_or(0, |mesh| at.address(mesh.left())),
     };
     at.bundle(world)
 }

@@ -19,7 +19,9 @@ const NUMBERS: usize = 7;
 const SHAPE: usize = NUMBERS + 2;
 
 /// Threads of a block; as in the kernels.
-const HOLDERS: usize = 64;
+const HOLDERS: usize = 128;
+/// Lanes of a water; as in the kernels.
+const LANES: usize = 4;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
@@ -142,7 +144,8 @@ impl HeldTables {
     }
 
     fn blocks(&self) -> usize {
-        self.groups().div_ceil(HOLDERS)
+        let clusters = self.groups() - self.waters;
+        self.waters.div_ceil(HOLDERS / LANES) + clusters.div_ceil(HOLDERS)
     }
 
     /// Numbers of a block for its sums.
@@ -271,13 +274,20 @@ impl Held {
             cluster_places: tables.parents.len() as u32,
         };
         let (splits, moves) = (case.rules.split(), case.rules.scale_every > 0);
+        // Waters alone need fewer registers.
+        let alone = if tables.groups() == tables.waters {
+            "_waters"
+        } else {
+            ""
+        };
+        let kernel = |name: &str| module.kernel(&format!("{name}{alone}"));
         Ok(Self {
             bytes: tables.bytes(case.rules),
             velocities,
             partial,
             bundle: at.bundle(world),
-            motion: module.kernel("debye_constrain")?,
-            sums: splits.then(|| module.kernel("debye_held_sums")).transpose()?,
+            motion: kernel("debye_constrain")?,
+            sums: splits.then(|| kernel("debye_held_sums")).transpose()?,
             reshape: moves.then(|| module.kernel("debye_reshape")).transpose()?,
             now: module.kernel("debye_held_now")?,
             tables,

@@ -111,6 +111,7 @@ pub(super) struct World {
     pub(super) fire: u64,
     pub(super) slot_of: u64,
     pub(super) bonded: u64,
+    pub(super) mesh: u64,
 }
 
 /// A kernel that works on everything.
@@ -147,6 +148,8 @@ pub(super) struct Case<'a> {
     pub(super) region: &'a Region,
     /// Whether there are bonded terms.
     pub(super) bonded: bool,
+    /// Whether there is a mesh.
+    pub(super) meshed: bool,
     /// Whether there are constraints.
     pub(super) held: bool,
 }
@@ -186,6 +189,7 @@ impl Case<'_> {
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
             .define("BONDED", flag(self.bonded))
+            .define("MESHED", flag(self.meshed))
             .define("NUMBERED", flag(self.numbered()))
             .define("RESIDENT", if double { 2 } else { 4 })
     }

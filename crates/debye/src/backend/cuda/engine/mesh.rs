@@ -1,14 +1,14 @@
 //! [`MeshForces`]: the smooth part of Coulomb's law on the mesh of a device, as forces of every step.
 //!
 //! Lists of what touches each brick of the mesh are made with the neighbour lists, from the same positions, with room for
-//! as far as a particle may go before those are stale.
+//! as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are read.
 
 use super::kernels::Control;
 use super::layout::BLOCK;
 use super::unsupported;
 use crate::backend::cuda::mesh::{
     Bricks, Cut, Design, Entered, Fft, Fixed, Gather, MeshCell, MeshNumber, MeshShape, Particles, Solve,
-    Spread, Tiling, Word,
+    Spread, Tiling, Word, mean_of_sums,
 };
 use crate::backend::cuda::{Buffer, CudaError, Device, Stream};
 use crate::backend::{EngineError, Precision};
@@ -104,6 +104,14 @@ impl MeshTables {
         self.charges.iter().filter(|q| **q != 0.0).count()
     }
 
+    /// What a step reads besides forces, before the first: sums of forces, and the share of each kind in them.
+    fn left(&self) -> Vec<u64> {
+        let each = mean_of_sums(self.charged());
+        let share = |q: &f64| if *q == 0.0 { 0.0 } else { each };
+        let shares = self.kinds.iter().map(|q| share(q).to_bits());
+        [0; 3].into_iter().chain(shares).collect()
+    }
+
     /// Bytes on the device, nearly.
     pub(super) fn bytes(&self) -> usize {
         let number = if self.precision == Precision::Double { 8 } else { 4 };
@@ -165,8 +173,13 @@ impl MeshForces {
         &self.tables
     }
 
+    /// What a step reads besides forces; as MeshLeft in the kernels.
+    pub(super) fn left(&self) -> &Buffer<u64> {
+        on!(&self.on, mesh => &mesh.left)
+    }
+
     /// Launches of a step.
-    pub(super) const LAUNCHES: u64 = 6;
+    pub(super) const LAUNCHES: u64 = 5;
 
     /// Queues the lists of bricks, while neighbour lists are made.
     pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
@@ -213,6 +226,7 @@ struct Typed<M: MeshNumber> {
     cell: Buffer<MeshCell>,
     sums: Buffer<f64>,
     charges: Buffer<M>,
+    left: Buffer<u64>,
     /// Particles as they are now, and where they were when lists were made.
     now: Particles,
     listed: Particles,
@@ -243,6 +257,8 @@ impl<M: MeshNumber> Typed<M> {
             Some(&building),
         )?;
         spread.bricks_mut().tell(&overflow);
+        let left = device.upload(&tables.left())?;
+        spread.bricks_mut().clear_sums(&Word::of(&left, 0));
         let [a, b, c] = tables.reciprocal;
         let rows = Mat3::from_rows(a, b, c);
         let MeshPlan { size, basis, optimal } = tables.mesh;
@@ -265,6 +281,7 @@ impl<M: MeshNumber> Typed<M> {
             cell: device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?,
             sums: device.zeros(7)?,
             charges,
+            left,
             now,
             listed,
         })
@@ -285,9 +302,9 @@ impl<M: MeshNumber> Typed<M> {
         let wanted = sums.then(|| self.sums.all_mut());
         self.solve
             .queue(s, self.mesh.all_mut(), self.cell.all(), wanted)?;
+        let total = Word::of(&self.left, 0);
         self.gather
-            .queue(s, &self.now, None, &self.mesh, forces, None, add, true)?;
-        self.gather.remove_mean(s, &self.now, forces)
+            .queue(s, &self.now, None, &self.mesh, forces, None, add, Some(&total))
     }
 
     fn check(&mut self, device: &Device, s: &Stream) -> Result<(), EngineError> {

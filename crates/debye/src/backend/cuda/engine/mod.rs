@@ -418,6 +418,7 @@ impl Parts {
             rules: &self.rules,
             region: &self.values.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
+            meshed: self.mesh.is_some(),
             held: self.held.is_some(),
         }
     }

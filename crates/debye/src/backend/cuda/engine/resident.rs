@@ -84,6 +84,7 @@ impl Resident {
             rules: &rules,
             region: &values.region,
             bonded: links.is_some() || mesh.is_some(),
+            meshed: mesh.is_some(),
             held: held.is_some(),
         };
         let tables = Tables {
@@ -111,7 +112,7 @@ impl Resident {
             .transpose()?;
         Ok(Self {
             setup: setup(&layout, &values, &rules),
-            world: world(&control, &arrays, &numbers),
+            world: world(&control, &arrays, &numbers, mesh.as_ref()),
             control,
             numbers,
             stream: device.stream()?,
@@ -141,6 +142,7 @@ impl Resident {
             rules: &self.rules,
             region: &self.values.region,
             bonded: self.bonded.is_some() || self.mesh.is_some(),
+            meshed: self.mesh.is_some(),
             held: self.held.is_some(),
         }
     }
@@ -583,8 +585,8 @@ impl Resident {
             return Ok(());
         };
         let (add, forces) = (self.bonded.is_some(), &mut self.arrays.bonded);
-        // Positions read three times, forces written and moved once more.
-        let bytes: Bytes = |n| (3.0 * 16.0 + 3.0 * 24.0) * n.slots;
+        // Positions read twice, forces written.
+        let bytes: Bytes = |n| (2.0 * 16.0 + 24.0) * n.slots;
         let queue = || mesh.queue(s, forces, add, sums);
         self.watch.around(s, "mesh", MeshForces::LAUNCHES, bytes, queue)
     }
@@ -950,7 +952,7 @@ impl Resident {
             ..Layout::smallest()
         };
         self.arrays = Arrays::new(&self.device, self.case())?;
-        self.world = world(&self.control, &self.arrays, &self.numbers);
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
         self.layout = layout;
         let tables = Tables {
             links: self.bonded.as_ref().map(Bonded::needs),
@@ -973,7 +975,7 @@ impl Resident {
                 slots: layout.slots(),
             });
         }
-        self.world = world(&self.control, &self.arrays, &self.numbers);
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-// The motion of particles at fixed distances, and what they add to sums. One thread takes a rigid water or a cluster.
+// The motion of particles at fixed distances, and what they add to sums. Four lanes take a rigid water (rigid.cuh), one thread
+// a cluster; blocks of waters come first. 120 bytes are moved for each particle.
 //
 // step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
 // over when this is. The impulses that take from v(t) what would change a distance are along the sides of the molecule as
@@ -6,7 +7,7 @@
 // is projected only where somebody looks at it: in sums.
 //
 // Defines: GROUPS_OF and SPLIT as in step.cu; LANGEVIN, MOVING.
-#include "hold.cuh"
+#include "rigid.cuh"
 #include "sums.cuh"
 
 // What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its centre.
@@ -24,60 +25,60 @@ __device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f6
     m.kinetic[2] = momentum.z * momentum.z / mass;
 }
 
-// A drift for a time, and what brings the distances back; velocities get their share.
-__device__ __forceinline__ bool drift_water(const f64* shape, Vector (&r)[3], Vector (&v)[3], f64 time, Unsolved& unsolved)
+// The particle in a corner, as it is now.
+struct Member {
+    u32 slot;
+    uint4 own;
+    Exact at;
+};
+__device__ __forceinline__ Member member_of(const Here& p, const Corner& c)
 {
-    Vector free[3], held[3];
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) free[k] = r[k] + v[k] * time;
-    settle(held, shape, r, free);
-    if (!are_numbers(held)) {
-        unsolved = worst_side(shape, free);
-        return false;
-    }
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) {
-        v[k] = v[k] + (held[k] - free[k]) * (1.0 / time);
-        r[k] = held[k];
-    }
-    return true;
+    if (!c.exists) return {0, make_uint4(0, 0, 0, 0), {0, 0, 0}};
+    const u32 slot = p.slot(3 * c.water + c.number);
+    return {slot, p.pos[slot], p.at(slot)};
+}
+__device__ __forceinline__ Sides sides_now(const Corner& c, const Member& m, const Setup& f)
+{
+    return sides_of(c, apart64(m.at, of_lane(m.at, c.next), f.frame.cell));
 }
 
+// All lanes of a warp call it.
 __device__ __forceinline__ void move_water(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now,
-                                           u32 number)
+                                           u32 thread)
 {
-    const Here p = here(w, h, f, now.parity, now.side);
-    const Water m = water_of(h, p, f, number);
-    Vector r[3], v[3];
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) {
-        r[k] = m.r[k];
-        v[k] = stored_velocity(w, f, now.side, m.slot[k]);
-    }
-    Unsolved unsolved;
+    const Corner c = corner_of(h, thread);
+    const Member m = member_of(here(w, h, f, now.parity, now.side), c);
+    Vector v = {0.0, 0.0, 0.0}, step;
+    if (c.exists) v = stored_velocity(w, f, now.side, m.slot);
+    Sides s = sides_now(c, m, f);
 #if LANGEVIN
-    bool held = drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
+    drift_corner(w, h, c, s, v, 0.5 * f.dt, step);
+    s = sides_of(c, s.own + (step - of_lane(step, c.next)));
     // Particles of one molecule need not keep the same share of their velocities.
-    hold_rates(v, m.shape, r, {0.0, 0.0, 0.0});
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) v[k] = noisy(v[k], f, now.step, h.atoms[3 * number + k], w.kinds[p.pos[m.slot[k]].w]);
-    held = held && drift_water(m.shape, r, v, 0.5 * f.dt, unsolved);
+    hold_rate(c, s, v);
+    v = noisy(v, f, now.step, h.atoms[3 * c.water + c.number], w.kinds[m.own.w]);
+    const Vector before = step;
+    drift_corner(w, h, c, s, v, 0.5 * f.dt, step);
+    step = before + step;
 #else
-    const bool held = drift_water(m.shape, r, v, f.dt, unsolved);
+    drift_corner(w, h, c, s, v, f.dt, step);
 #endif
-    if (!held) give_up(w, h, 3 * number, unsolved, 3 * number);
 #if MOVING
-    Vector momentum = {0.0, 0.0, 0.0};
-    f64 mass = 0.0;
-    for (u32 k = 0; k < 3; ++k) {
-        const f64 own = w.kinds[p.pos[m.slot[k]].w].mass;
-        momentum = momentum + v[k] * own;
-        mass += own;
-    }
-    set_kinetic(moved, momentum, mass);
+    const f64 mass = w.kinds[m.own.w].mass;
+    const Vector part = v * mass;
+    const Vector momentum = of_lane(part, c.first) + of_lane(part, c.first + 1) + of_lane(part, c.first + 2);
+    const f64 all = of_lane(mass, c.first) + of_lane(mass, c.first + 1) + of_lane(mass, c.first + 2);
+    if (c.there && c.number == 0) set_kinetic(moved, momentum, all);
 #endif
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) add_way(moved, write_member(w, f, now, now, m.slot[k], r[k] - m.r[k], v[k]));
+    // The fourth lane has read what the first writes.
+    __syncwarp();
+    if (!c.there) return;
+#if PRECISION == 0
+    whole at[3] = {whole(m.at.x >> 32), whole(m.at.y >> 32), whole(m.at.z >> 32)};
+#else
+    whole at[3] = {m.at.x, m.at.y, m.at.z};
+#endif
+    add_way(moved, write_moved(w, f, now, now, m.slot, m.own.w, at, step, v));
 }
 
 // NEW and RATE after a drift of OLD for a time.
@@ -136,17 +137,28 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Held& h,
     }
 }
 
+// Blocks whose threads have waters.
+__device__ __forceinline__ u32 water_blocks(const Held& h) { return (h.waters + WATERS - 1) / WATERS; }
+
+// The number of this thread's cluster; none if it is as large as there are clusters.
+__device__ __forceinline__ u32 cluster_of_thread(const Held& h)
+{
+    return (blockIdx.x - water_blocks(h)) * HOLDERS + threadIdx.x;
+}
+
 // The rest of a step, after the kernel that gave the kicks: `links` is 1 after those without sums, else 2.
-KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f)
+template <bool CLUSTERS> __device__ __forceinline__ void constrain(const World& w, const Held& h, Setup& f)
 {
     SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || (f.links == 1 ? now.split != 0 : !(now.split & SUMMED))) return;
     follow(w, f);
-    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
-    if (number < h.waters) move_water(moved, w, h, f, now, number);
-    else if (number - h.waters < h.clusters) move_cluster(moved, w, h, f, now, number - h.waters);
+    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
+        move_water(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        move_cluster(moved, w, h, f, now, cluster_of_thread(h));
+    }
     if (moved.way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
 #if MOVING
     SHARED(f64, warps, 3 * HOLDER_WARPS);
@@ -178,6 +190,10 @@ KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f)
     if (threadIdx.x == 0) next_step(w, f, now);
 }
 
+// Of waters alone, and of anything.
+KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f) { constrain<false>(w, h, f); }
+KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f) { constrain<true>(w, h, f); }
+
 #if SPLIT
 // What a group adds to the sums that decide what happens to the velocities: for every group of thermostats Σ m v² and Σ m v
 // of projected velocities; then the virial of its centre rather than of its particles.
@@ -205,29 +221,28 @@ template <u32 N, bool VIRIAL> struct Share {
     }
 };
 
+// All lanes of a warp call it.
 template <class Sum>
-__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 thread)
 {
-    const Here p = here(w, h, f, now.parity, now.side);
-    const Water m = water_of(h, p, f, number);
-    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
-    Vector v[3], centre = {0.0, 0.0, 0.0};
-    f64 mass = 0.0;
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) {
-        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
-        v[k] = kicked(w, f, now.side, m.slot[k], first, kind);
-        centre = centre + m.r[k] * kind.mass;
-        mass += kind.mass;
+    const Corner c = corner_of(h, thread);
+    const Member m = member_of(here(w, h, f, now.parity, now.side), c);
+    const Kind kind = w.kinds[m.own.w];
+    const Sides s = sides_now(c, m, f);
+    Vector v = {0.0, 0.0, 0.0};
+    if (c.exists) v = kicked(w, f, now.side, m.slot, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
+    hold_rate(c, s, v);
+    const Vector place = place_of(c, s), part = place * kind.mass;
+    const Vector centre = of_lane(part, c.first) + of_lane(part, c.first + 1) + of_lane(part, c.first + 2);
+    const f64 mass = of_lane(kind.mass, c.first) + of_lane(kind.mass, c.first + 1) + of_lane(kind.mass, c.first + 2);
+    const bool lost = any_of(c, !is_number(dot(v, v))), held = !lost || !c.exists;
+    if (!__all_sync(ALL_LANES, held)) {
+        const Vector r[3] = {of_lane(place, c.first), of_lane(place, c.first + 1), of_lane(place, c.first + 2)};
+        if (!held && c.there && c.number == 0) give_up(w, h, 3 * c.water, worst_side(c.shape, r), 3 * c.water);
     }
-    hold_rates(v, m.shape, m.r, {0.0, 0.0, 0.0});
-    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
-    centre = centre * (1.0 / mass);
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) {
-        sum.add(w.kinds[p.pos[m.slot[k]].w], v[k]);
-        sum.take(m.r[k] - centre, force_on(w, f, m.slot[k]));
-    }
+    if (!c.there) return;
+    sum.add(kind, v);
+    sum.take(place - centre * (1.0 / mass), force_on(w, f, m.slot));
 }
 
 template <class Sum>
@@ -257,17 +272,19 @@ __device__ inline void sum_cluster(Sum& sum, const World& w, const Held& h, cons
 }
 
 // Sums of the held particles, added to those of the others that step.cu has published; and what follows from them.
-template <bool VIRIAL> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f, const Steering& now)
+template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f, const Steering& now)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * HOLDER_WARPS);
     SHARED(f64, others, N);
     SHARED(u32, last, 1);
     follow(w, f);
-    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
     Share<N, VIRIAL> sum;
-    if (number < h.waters) sum_water(sum, w, h, f, now, number);
-    else if (number - h.waters < h.clusters) sum_cluster(sum, w, h, f, now, number - h.waters);
+    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
+        sum_water(sum, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        sum_cluster(sum, w, h, f, now, cluster_of_thread(h));
+    }
     publish_sums<N, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
     __threadfence();
     __syncthreads();
@@ -285,18 +302,21 @@ template <bool VIRIAL> __device__ __forceinline__ void sum_held(const World& w, 
     store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
 }
 
-KERNEL(debye_held_sums, HOLDERS, World w, Held h, Setup f)
+template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f)
 {
     const Steering now = steering(w);
     if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
 #if MOVING
     if (now.split & SCALES) {
-        sum_held<true>(w, h, f, now);
+        sum_held<true, CLUSTERS>(w, h, f, now);
         return;
     }
 #endif
-    sum_held<false>(w, h, f, now);
+    sum_held<false, CLUSTERS>(w, h, f, now);
 }
+
+KERNEL(debye_held_sums_waters, HOLDERS, World w, Held h, Setup f) { sum_held<false>(w, h, f); }
+KERNEL(debye_held_sums, HOLDERS, World w, Held h, Setup f) { sum_held<true>(w, h, f); }
 #endif
 
 #if MOVING
@@ -344,14 +364,16 @@ KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
     if (STEERING(&c->stretched) == 0) return;
     follow(w, f);
     const Steering now = steering(w);
-    const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
     const Here p = here(w, h, f, now.parity, now.side);
     f32 way2 = 0.0f;
-    if (number < h.waters) {
-        const Water m = water_of(h, p, f, number);
-        way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
-    } else if (number - h.waters < h.clusters) {
-        const Cluster k = cluster_of(h, number - h.waters);
+    if (blockIdx.x < water_blocks(h)) {
+        const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
+        if (thread % LANES == 0 && thread / LANES < h.waters) {
+            const Water m = water_of(h, p, f, thread / LANES);
+            way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
+        }
+    } else if (cluster_of_thread(h) < h.clusters) {
+        const Cluster k = cluster_of(h, cluster_of_thread(h));
         find_places(k, p, f);
         way2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
     }
@@ -461,11 +483,14 @@ KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
     constexpr u32 WIDTH = 6 + 15 * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
-    const u32 parity = c->parity, side = c->side, number = blockIdx.x * HOLDERS + threadIdx.x;
+    const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
     follow(w, f);
     Looked l = {};
-    if (number < h.waters) look_at_water(l, w, h, f, parity, side, number);
-    else if (number - h.waters < h.clusters) look_at_cluster(l, w, h, f, parity, side, number - h.waters);
+    if (blockIdx.x < water_blocks(h)) {
+        if (thread % LANES == 0 && thread / LANES < h.waters) look_at_water(l, w, h, f, parity, side, thread / LANES);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        look_at_cluster(l, w, h, f, parity, side, cluster_of_thread(h));
+    }
     f64* to = h.partial + u64(blockIdx.x) * WIDTH;
     auto write = [&](u32 k, f64 x) {
         const f64 sum = block_sum<HOLDER_WARPS>(x, warps);

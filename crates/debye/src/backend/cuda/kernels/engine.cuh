@@ -103,6 +103,13 @@ struct alignas(4 * sizeof(real)) Spot {
     u32 kind;
 };
 
+// What a mesh leaves besides forces. After it, by kind: what the mean force is of the sums; nothing for those without a charge.
+struct MeshLeft {
+    i64 sums[3]; // of its forces on all charged particles, as whole numbers
+
+    __device__ __forceinline__ f64 share(u32 kind) const { return reinterpret_cast<const f64*>(this + 1)[kind]; }
+};
+
 struct Bath;
 struct Rules;
 struct Group;
@@ -143,6 +150,7 @@ struct World {
     Fire* fire;
     u32* slot_of;      // * the slot of each particle; only there with bonded terms or constraints
     f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
+    const MeshLeft* mesh; // only there with one
 };
 
 #ifdef GROUPS

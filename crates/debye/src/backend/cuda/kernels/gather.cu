@@ -1,11 +1,12 @@
-// Forces and potentials of charges from a mesh of potentials, and the removal of their mean.
+// Forces and potentials of charges from a mesh of potentials, and the sums of forces that a mean is taken from.
 //
 // debye_mesh_gather: a thread per slot reads the points around its charge from memory, in whole vectors along z where rows
 // are made of them. debye_mesh_gather_tile: a block per brick brings its points to shared memory and takes the particles that
 // begin in it. Both add in one order, so that they give the same bits. 16 bytes read per particle, 24 written (48 moved where
 // forces are added to), and every point read once from memory at best.
 //
-// Forces are summed as whole numbers, so that the order of particles does not matter.
+// Forces are summed as whole numbers, so that the order of particles does not matter. Spreading clears the sums; who reads
+// forces takes the mean away (MeshLeft in engine.cuh), which so costs no pass over the particles.
 //
 // Defines: those of mesh.cuh; THREADS; RESIDENT; TILED.
 #include "mesh.cuh"
@@ -16,7 +17,6 @@ struct MeshCell {
     f64 potential; // times q φ
     f64 scale;     // units of the sums of forces
     f64 most;      // the largest force that cannot make a sum too large
-    f64 charged;   // number of charged particles
 };
 
 struct MeshForces {
@@ -103,25 +103,6 @@ __device__ __forceinline__ void add_sums(u64* to, i64 (&sums)[3])
     if (threadIdx.x < 3) atomicAdd(to + threadIdx.x, block[threadIdx.x]);
 }
 
-// Takes the mean of the mesh's forces from every charged particle, and makes the sums ready for the next step.
-KERNEL(debye_mesh_remove_mean, 256, MeshParticles p, MeshForces to)
-{
-    SHARED(u32, last, 1);
-    const u32 slot = blockIdx.x * 256 + threadIdx.x;
-    if (slot < slots_used(p)) {
-        const Entry e = entry(slot, positions_now(p), p.charges);
-        const f64 per = 1.0 / (to.cell->scale * to.cell->charged);
-        for (u32 k = 0; k < 3 && e.charge != mesh_real(0); ++k) {
-            to.forces[u64(k) * p.slots + slot] -= f64(i64(load_relaxed(to.sums + k))) * per;
-        }
-    }
-    __syncthreads();
-    __threadfence();
-    if (threadIdx.x == 0) last[0] = atomicAdd(&to.notes->finished, 1u) + 1 == gridDim.x;
-    __syncthreads();
-    if (last[0] && threadIdx.x < 3) atomicExch(to.sums + threadIdx.x, u64(0));
-    if (last[0] && threadIdx.x == 0) atomicExch(&to.notes->finished, 0u);
-}
 #if !TILED
 // Numbers of 16 bytes; whole vectors that hold a row of a stencil wherever it begins.
 constexpr u32 V = MESH_Z % (16 / sizeof(mesh_real)) == 0 ? 16 / sizeof(mesh_real) : 1, VECTORS = (POINTS + 2 * (V - 1)) / V;

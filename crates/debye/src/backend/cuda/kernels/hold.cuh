@@ -1,12 +1,12 @@
-// What holds particles at fixed distances: rigid waters by SETTLE, any other cluster by SHAKE and RATTLE, one thread to
-// each. The formulas are those of forces/constraints; SETTLE's are printed from there (settle.cuh).
+// What holds particles at fixed distances: rigid waters by SETTLE (or as rigid.cuh does), any other cluster by SHAKE and
+// RATTLE, one thread to each. The formulas are those of forces/constraints; SETTLE's are printed from there (settle.cuh).
 #pragma once
 #include "exact.cuh"
 #include "motion.cuh"
 #include "settle.cuh"
 
 // Threads of a block.
-constexpr u32 HOLDERS = 64;
+constexpr u32 HOLDERS = 128;
 constexpr u32 HOLDER_WARPS = HOLDERS / WARP;
 
 // Numbers of a shape of water: those of settle.cuh, then the lengths of bond and base.
@@ -37,11 +37,15 @@ struct Unsolved {
 };
 
 // Keeps the first of the distances that cannot be held, by its number, and ends the run with this step.
-__device__ inline void give_up(const World& w, const Held& h, u32 first_bond, const Unsolved& u, u32 place)
+__device__ inline void give_up(Control* control, u32 first_bond, const Unsolved& u, u32 particle)
 {
     const u32 left = 0xffffffffu - (first_bond + u.bond);
-    atomicMax(&w.control->unheld, u64(left) << 32 | __float_as_uint(f32(u.found)));
-    atomicMax(&w.control->nowhere, 1 + h.atoms[place]);
+    atomicMax(&control->unheld, u64(left) << 32 | __float_as_uint(f32(u.found)));
+    atomicMax(&control->nowhere, 1 + particle);
+}
+__device__ inline void give_up(const World& w, const Held& h, u32 first_bond, const Unsolved& u, u32 place)
+{
+    give_up(w.control, first_bond, u, h.atoms[place]);
 }
 
 __device__ __forceinline__ bool is_number(f64 x) { return fabs(x) < 1e300; }
@@ -96,12 +100,9 @@ __device__ __forceinline__ Vector noisy(const Vector& v, const Setup& f, u64 ste
 
 // Moves a particle by a way from where it is and gives it a velocity, both written for the step after `to`; gives the square
 // of its way since the list.
-__device__ __forceinline__ f32 write_member(const World& w, const Setup& f, const Steering& now, const Steering& to, u32 slot,
-                                            const Vector& way, const Vector& v)
+__device__ __forceinline__ f32 write_moved(const World& w, const Setup& f, const Steering& now, const Steering& to, u32 slot,
+                                           u32 kind, whole (&at)[3], const Vector& way, const Vector& v)
 {
-    const uint4 own = half_of(w.pos, now.parity, f.slots)[slot];
-    whole at[3];
-    read_place(at, w, f, now, slot, own);
     const f64* per = f.frame.per_length;
     const f64 part[3] = {COARSE * (per[0] * way.x + per[3] * way.y + per[4] * way.z),
                          COARSE * (per[1] * way.y + per[5] * way.z), COARSE * (per[2] * way.z)};
@@ -117,7 +118,15 @@ __device__ __forceinline__ f32 write_member(const World& w, const Setup& f, cons
     }
     if (!sound) atomicMax(&w.control->nowhere, 1 + half_of(w.ids, now.side, f.slots)[slot]);
     const speed u[3] = {speed(v.x), speed(v.y), speed(v.z)};
-    return write_place(w, f, to, slot, own.w, at, u, image);
+    return write_place(w, f, to, slot, kind, at, u, image);
+}
+__device__ __forceinline__ f32 write_member(const World& w, const Setup& f, const Steering& now, const Steering& to, u32 slot,
+                                            const Vector& way, const Vector& v)
+{
+    const uint4 own = half_of(w.pos, now.parity, f.slots)[slot];
+    whole at[3];
+    read_place(at, w, f, now, slot, own);
+    return write_moved(w, f, now, to, slot, own.w, at, way, v);
 }
 
 // Where three particles go that moved from `old` to `free`.

@@ -55,6 +55,7 @@ struct MeshLists {
     MeshNotes* notes;
     const u32* when; // made anew only if this word is not zero; none: always
     u32* overflow;   // told when a list does not fit; none: nobody is
+    u64* sums;       // three sums that spreading makes ready for those who gather; none: nobody wants them
     u32 capacity;
     u32 unused;
 };
@@ -62,6 +63,12 @@ struct MeshLists {
 __device__ __forceinline__ const uint4* positions_now(const MeshParticles& p)
 {
     return p.pos + (p.parity ? u64(*p.parity) * p.slots : 0);
+}
+
+// Sums of forces begin at nothing. One block calls it, in a kernel before the one that adds.
+__device__ __forceinline__ void clear_sums(const MeshLists& l)
+{
+    if (l.sums && threadIdx.x < 3) l.sums[threadIdx.x] = 0;
 }
 
 // Slots that may hold particles.

@@ -1,6 +1,6 @@
 // The force on a particle, and what it does to its velocity.
 //
-// Defines: BONDED (0 or 1), whether there are forces of bonded terms to add.
+// Defines: BONDED (0 or 1), whether there are forces of bonded terms or of a mesh to add; MESHED, whether there is a mesh.
 #pragma once
 #include "sums.cuh"
 #include "visit.cuh"
@@ -51,6 +51,11 @@ __device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, cons
 #if BONDED
     if (p.own.w != NOBODY) {
         for (u32 axis = 0; axis < 3; ++axis) p.force[axis] += w.bonded[u64(axis) * f.slots + slot];
+#if MESHED
+        // Less the mean of the mesh's forces, which are not quite opposite in pairs.
+        const f64 share = w.mesh->share(p.own.w);
+        for (u32 axis = 0; axis < 3; ++axis) p.force[axis] -= f64(w.mesh->sums[axis]) * share;
+#endif
     }
 #endif
 }

@@ -24,6 +24,7 @@ pub(super) struct ListsAt {
     notes: u64,
     when: u64,
     overflow: u64,
+    sums: u64,
     capacity: u32,
     unused: u32,
 }
@@ -85,6 +86,7 @@ pub struct Bricks {
     bundle: Bundle<ListsAt>,
     when: Option<Word>,
     overflow: Option<Word>,
+    sums: Option<Word>,
     clear: Kernel<(Addresses<ListsAt>,)>,
     make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
     shared: u32,
@@ -131,7 +133,7 @@ impl Bricks {
         make.resident_blocks(THREADS, shared)?;
         let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
         let slots = device.allocate(number as usize * capacity as usize)?;
-        let bundle = bundle(&counts, &slots, &notes, [when, None], capacity);
+        let bundle = bundle(&counts, &slots, &notes, [when, None, None], capacity);
         Ok(Self {
             edges,
             number: number as usize,
@@ -148,6 +150,7 @@ impl Bricks {
             notes,
             when: when.cloned(),
             overflow: None,
+            sums: None,
             clear: module.kernel("debye_mesh_clear")?,
             make,
             shared,
@@ -205,8 +208,14 @@ impl Bricks {
         self.bind();
     }
 
+    /// Has spreading set three 64-bit sums to zero, which [`super::Gather`] adds to.
+    pub fn clear_sums(&mut self, sums: &Word) {
+        self.sums = Some(sums.clone());
+        self.bind();
+    }
+
     fn bind(&mut self) {
-        let words = [self.when.as_ref(), self.overflow.as_ref()];
+        let words = [self.when.as_ref(), self.overflow.as_ref(), self.sums.as_ref()];
         self.bundle = bundle(&self.counts, &self.slots, &self.notes, words, self.capacity);
     }
 
@@ -259,7 +268,7 @@ fn bundle(
     counts: &Buffer<u32>,
     slots: &Buffer<u32>,
     notes: &Buffer<u32>,
-    [when, overflow]: [Option<&Word>; 2],
+    [when, overflow, sums]: [Option<&Word>; 3],
     capacity: u32,
 ) -> Bundle<ListsAt> {
     let mut at = Binder::default();
@@ -269,6 +278,7 @@ fn bundle(
         notes: at.address(notes),
         when: Word::address(when, &mut at),
         overflow: Word::address(overflow, &mut at),
+        sums: Word::address(sums, &mut at),
         capacity,
         unused: 0,
     };

@@ -6,7 +6,7 @@ use crate::backend::cuda::{
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
 use super::design::Tiling;
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt};
+use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
 use super::spread::tile_bytes;
 
 /// How points are read.
@@ -26,7 +26,6 @@ struct MeshCell {
     potential: f64,
     scale: f64,
     most: f64,
-    charged: f64,
 }
 
 /// Where forces go; as in the kernels.
@@ -110,14 +109,17 @@ pub struct Gather<M: MeshNumber> {
     shape: MeshShape,
     tiling: Tiling,
     by: By<M>,
-    remove: Kernel<(Addresses<ParticlesAt>, Addresses<ForcesAt>)>,
     cell: Buffer<MeshCell>,
-    sums: Buffer<u64>,
     notes: Buffer<u32>,
 }
 
 /// Binary places of the sums of forces.
 const SUM_BITS: i32 = 20;
+
+/// What the sums of forces on so many particles are multiplied with for the mean force.
+pub fn mean_of_sums(charged: usize) -> f64 {
+    2_f64.powi(-SUM_BITS) / charged.max(1) as f64
+}
 
 impl<M: MeshNumber> Gather<M> {
     /// Gathers in this way.
@@ -138,9 +140,7 @@ impl<M: MeshNumber> Gather<M> {
             shape: *shape,
             tiling,
             by,
-            remove: module.kernel("debye_mesh_remove_mean")?,
             cell: device.zeros(1)?,
-            sums: device.zeros(3)?,
             notes: device.zeros(4)?,
         })
     }
@@ -166,7 +166,6 @@ impl<M: MeshNumber> Gather<M> {
             potential,
             scale,
             most: 2_f64.powi(62) / (scale * charged.max(1) as f64),
-            charged: charged.max(1) as f64,
         };
         stream.upload(&[cell], self.cell.all_mut())
     }
@@ -176,14 +175,14 @@ impl<M: MeshNumber> Gather<M> {
         forces: &Buffer<f64>,
         potentials: Option<&Buffer<f64>>,
         add: bool,
-        sum: bool,
+        sums: Option<&Word>,
     ) -> Bundle<ForcesAt> {
         let mut at = Binder::default();
         let addresses = ForcesAt {
             cell: at.address(&self.cell),
             forces: at.address(forces),
             potentials: potentials.map_or(0, |p| at.address(p)),
-            sums: if sum { at.address(&self.sums) } else { 0 },
+            sums: Word::address(sums, &mut at),
             notes: at.address(&self.notes),
             add: u32::from(add),
             unused: 0,
@@ -191,8 +190,9 @@ impl<M: MeshNumber> Gather<M> {
         at.bundle(addresses)
     }
 
-    /// Queues the gathering from `mesh`: sets, or adds to, `forces` (axis by axis), and sets the potentials q φ. `sum`: for
-    /// [`Gather::remove_mean`], which must follow. Tiles need lists of the particles that touch each brick.
+    /// Queues the gathering from `mesh`: sets, or adds to, `forces` (axis by axis), and sets the potentials q φ.
+    /// `sums` are three 64-bit whole numbers that forces are added to ([`mean_of_sums`]). Tiles need lists of the particles
+    /// that touch each brick.
     #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
     pub fn queue(
         &self,
@@ -203,7 +203,7 @@ impl<M: MeshNumber> Gather<M> {
         forces: &mut Buffer<f64>,
         mut potentials: Option<&mut Buffer<f64>>,
         add: bool,
-        sum: bool,
+        sums: Option<&Word>,
     ) -> Result<(), CudaError> {
         particles.check::<M>()?;
         CudaError::check_length("mesh", mesh.len(), self.shape.points())?;
@@ -214,7 +214,7 @@ impl<M: MeshNumber> Gather<M> {
         let threads = self.tiling.threads;
         match &self.by {
             By::Slots(kernel) => {
-                let to = self.forces_at(forces, potentials.as_deref(), add, sum);
+                let to = self.forces_at(forces, potentials.as_deref(), add, sums);
                 let blocks = Shape::covering(particles.slots.max(1), threads);
                 kernel.launch(stream, blocks, (&particles.bundle, mesh.all(), &to))
             }
@@ -227,7 +227,7 @@ impl<M: MeshNumber> Gather<M> {
                 if let Some(p) = &mut potentials {
                     stream.fill(p.all_mut(), 0)?;
                 }
-                let to = self.forces_at(forces, potentials.as_deref(), add, sum);
+                let to = self.forces_at(forces, potentials.as_deref(), add, sums);
                 let blocks = Shape::new(bricks.number() as u32, threads).shared(*shared);
                 kernel.launch(stream, blocks, (&particles.bundle, bricks.at(), mesh.all(), &to))
             }
@@ -245,19 +245,6 @@ impl<M: MeshNumber> Gather<M> {
                 self.tiling.edges
             ),
         })
-    }
-
-    /// Queues the removal of the mean mesh force from all charged particles.
-    pub fn remove_mean(
-        &self,
-        stream: &Stream,
-        particles: &Particles,
-        forces: &mut Buffer<f64>,
-    ) -> Result<(), CudaError> {
-        particles.check::<M>()?;
-        let to = self.forces_at(forces, None, true, true);
-        let blocks = Shape::covering(particles.slots.max(1), 256);
-        self.remove.launch(stream, blocks, (&particles.bundle, &to))
     }
 
     /// What was noted; waits for the stream.

@@ -17,7 +17,7 @@ mod spread;
 pub use bricks::{Bricks, Entered, Notes};
 pub use design::{Design, Tiling, Timed};
 pub use fft::{Across, Cut, Fft, Lines, radices};
-pub use gather::{Gather, Way};
+pub use gather::{Gather, Way, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MeshCell, Part, Solve};
 pub use spread::{Fixed, Spread};

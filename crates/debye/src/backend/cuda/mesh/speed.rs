@@ -5,7 +5,7 @@ use crate::backend::cuda::{Buffer, CudaError, Device, Stream};
 use super::bricks::{Bricks, Entered};
 use super::design::{self, Design, Tiling};
 use super::gather::{self, Gather, Way};
-use super::shape::{MeshNumber, MeshShape, Particles};
+use super::shape::{MeshNumber, MeshShape, Particles, Word};
 use super::spread::Spread;
 
 /// Rounds; the median counts.
@@ -85,6 +85,16 @@ impl Charges {
 
     /// The mesh by a plain loop in double precision.
     pub fn mesh(&self, shape: &MeshShape) -> Vec<f64> {
+        self.mesh_of(shape, |part| part)
+    }
+
+    /// The same with every part of every charge rounded to so many binary places.
+    pub fn mesh_rounded(&self, shape: &MeshShape, bits: i32) -> Vec<f64> {
+        let (scale, unit) = (2_f64.powi(bits), 2_f64.powi(-bits));
+        self.mesh_of(shape, |part| (part * scale).round_ties_even() * unit)
+    }
+
+    fn mesh_of(&self, shape: &MeshShape, rounded: impl Fn(f64) -> f64) -> Vec<f64> {
         let n = shape.basis.points();
         let [kx, ky, kz] = shape.size.map(|k| k as usize);
         let mut mesh = vec![0.0; shape.points()];
@@ -103,7 +113,7 @@ impl Charges {
                     let part = q * along[0].1[i] * along[1].1[j];
                     for k in 0..n {
                         let z = (along[2].0 + k) % kz;
-                        mesh[(x * ky + y) * kz + z] += part * along[2].1[k];
+                        mesh[(x * ky + y) * kz + z] += rounded(part * along[2].1[k]);
                     }
                 }
             }
@@ -258,6 +268,8 @@ impl<M: MeshNumber> Bench<'_, M> {
             bricks.queue(&self.stream, &self.particles, false)?;
         }
         let (particles, mesh) = (&self.particles, &self.mesh);
+        let sums = self.device.zeros::<u64>(3)?;
+        let sums = Word::of(&sums, 0);
         let mut with = |sum: bool| {
             median(&self.stream, |stream| {
                 gather.queue(
@@ -268,12 +280,8 @@ impl<M: MeshNumber> Bench<'_, M> {
                     &mut forces,
                     None,
                     true,
-                    sum,
-                )?;
-                if sum {
-                    gather.remove_mean(stream, particles, &mut forces)?;
-                }
-                Ok(())
+                    Some(&sums).filter(|_| sum),
+                )
             })
         };
         let (plain, mean) = (with(false)?, with(true)?);
@@ -287,7 +295,7 @@ impl<M: MeshNumber> Bench<'_, M> {
                 None,
             ),
             self.rate(
-                "  and the mean removed".into(),
+                "  and the sums of forces".into(),
                 tiling,
                 mean,
                 bytes + 64.0 * slots as f64,
