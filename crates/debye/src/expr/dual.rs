@@ -154,6 +154,17 @@ impl<R: Real> Real for Dual<R> {
         self.chain(self.value.erfc_beside(gaussian.value), slope)
     }
     #[inline(always)]
+    fn screened(self) -> Self {
+        self.chain(self.value.screened(), self.value.screened_pull() * R::lit(-0.5))
+    }
+    #[inline(always)]
+    fn screened_pull(self) -> Self {
+        let pull = self.value.screened_pull();
+        let gaussian = (-self.value).exp() * R::lit(2.0 * std::f64::consts::FRAC_2_SQRT_PI);
+        let slope = (pull * R::lit(3.0) + gaussian) / (self.value * R::lit(-2.0));
+        self.chain(pull, slope)
+    }
+    #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         Self {
             value: R::select_lt(a.value, b.value, yes.value, no.value),

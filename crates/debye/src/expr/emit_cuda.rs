@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use super::erfc::erfc_beside;
-use super::interpret::apply_binary;
+use super::erfc::{erfc_beside, screened, screened_pull};
+use super::interpret::{apply_binary, apply_unary};
 use super::recorder::declare_tables;
 use super::{Binary, Node, Table, Tape, Unary};
 
@@ -53,11 +53,14 @@ impl Tape {
     /// after the inputs (`table0`, `table1`, … where there are several); an index past the end
     /// reads the last value, as it does on the CPU.
     pub fn to_cuda(&self, name: &str, real: CudaReal) -> String {
-        if self
-            .nodes
-            .iter()
-            .any(|node| matches!(node, Node::Binary(Binary::ErfcBeside, ..)))
-        {
+        let short = |node: &Node| {
+            matches!(
+                node,
+                Node::Binary(Binary::ErfcBeside, ..)
+                    | Node::Unary(Unary::Screened | Unary::ScreenedPull, _)
+            )
+        };
+        if self.nodes.iter().any(short) {
             return self.spelled_out(real).to_cuda(name, real);
         }
         let printer = Printer { tape: self, real };
@@ -85,17 +88,26 @@ impl Tape {
         text
     }
 
-    /// With a polynomial of the right length in place of every erfc beside a Gaussian.
+    /// With what a precision needs in place of every erfc beside a Gaussian and of what a cloud leaves.
     fn spelled_out(&self, real: CudaReal) -> Self {
         let tables: Vec<Table> = (0..self.tables).map(|_| Table::default()).collect();
         let tables_by_reference: Vec<&Table> = tables.iter().collect();
         let mut tape = Self::record(self.inputs(), |inputs| {
             declare_tables(&tables);
             let double = real == CudaReal::Double;
-            self.evaluate_with(inputs, &tables_by_reference, |op, a, b| match op {
-                Binary::ErfcBeside => erfc_beside(double, a, b),
-                _ => apply_binary(op, a, b),
-            })
+            self.evaluate_with(
+                inputs,
+                &tables_by_reference,
+                |op, a| match op {
+                    Unary::Screened => screened(double, a),
+                    Unary::ScreenedPull => screened_pull(double, a),
+                    _ => apply_unary(op, a),
+                },
+                |op, a, b| match op {
+                    Binary::ErfcBeside => erfc_beside(double, a, b),
+                    _ => apply_binary(op, a, b),
+                },
+            )
         });
         tape.inputs.clone_from(&self.inputs);
         for (to, from) in tape.outputs.iter_mut().zip(&self.outputs) {
@@ -246,6 +258,8 @@ impl Printer<'_> {
             Unary::Cos => "cos",
             Unary::Acos => "acos",
             Unary::Erfc => "erfc",
+            // Spelled out before they come here.
+            Unary::Screened | Unary::ScreenedPull => "erfc",
         };
         self.call(name, &[a])
     }

@@ -6,6 +6,89 @@
 
 use super::Real;
 
+/// erfc(√x)/√x, what a Gaussian cloud leaves of 1/r. In single precision it is the difference of 1/r and of what the cloud
+/// takes, a quotient of polynomials: to 3·10⁻⁸ of 1/r, and zero where it is less than that.
+#[inline(always)]
+pub(crate) fn screened<R: Real>(double: bool, x: R) -> R {
+    if double {
+        let root = x.sqrt();
+        erfc_double(root, (-x).exp()) / root
+    } else {
+        let rest = x.sqrt().recip() - quotient(x, &ENERGY);
+        R::select_lt(x, R::lit(FAR), rest, R::lit(0.0))
+    }
+}
+
+/// [erfc(√x)/√x + 2/√π exp(−x)]/x, −2 times the derivative of [`screened`]; in single precision to 2·10⁻⁷ of x^(−3/2).
+#[inline(always)]
+pub(crate) fn screened_pull<R: Real>(double: bool, x: R) -> R {
+    if double {
+        let (root, gaussian) = (x.sqrt(), (-x).exp());
+        let near = erfc_double(root, gaussian) / root;
+        gaussian.mul_add(R::lit(std::f64::consts::FRAC_2_SQRT_PI), near) / x
+    } else {
+        let inverse = x.sqrt().recip();
+        let rest = inverse * inverse * inverse - quotient(x, &PULL);
+        R::select_lt(x, R::lit(FAR), rest, R::lit(0.0))
+    }
+}
+
+/// Where erfc(√x) is 1.5·10⁻⁸.
+const FAR: f64 = 16.0;
+
+/// Two polynomials, lowest powers first; the second begins with one.
+type Quotient = ([f64; 5], [f64; 7]);
+
+#[inline(always)]
+fn quotient<R: Real>(x: R, (above, below): &Quotient) -> R {
+    let at = |c: &[f64]| {
+        let (&last, rest) = c.split_last().unwrap_or((&0.0, &[]));
+        rest.iter()
+            .rev()
+            .fold(R::lit(last), |sum, &c| sum.mul_add(x, R::lit(c)))
+    };
+    at(above) / at(below)
+}
+
+/// erf(√x)/√x, and −2 times its derivative, on 0 ≤ x ≤ 16: fitted so that the largest error is least, relative to x^(−1/2) and
+/// x^(−3/2), by weighted least squares on values of forty digits.
+const ENERGY: Quotient = (
+    [
+        1.128_378_891_968_331_3,
+        0.198_002_715_000_672_65,
+        0.052_581_087_482_191_126,
+        0.003_927_687_324_567_644_5,
+        0.000_237_826_857_955_009_24,
+    ],
+    [
+        1.0,
+        0.508_805_506_458_668_5,
+        0.116_212_378_537_436_74,
+        0.015_127_230_518_243_294,
+        0.001_135_961_704_153_039_3,
+        2.309_197_586_160_934_8e-5,
+        -1.065_515_427_387_403_3e-7,
+    ],
+);
+const PULL: Quotient = (
+    [
+        0.752_256_237_946_687_3,
+        0.007_418_664_187_268_803,
+        0.017_000_302_510_715_156,
+        0.000_803_892_808_795_874_5,
+        5.979_366_806_260_280_5e-5,
+    ],
+    [
+        1.0,
+        0.609_912_891_648_158_8,
+        0.174_098_999_416_048_45,
+        0.030_636_614_956_330_303,
+        0.003_449_613_660_086_187_3,
+        0.000_304_588_438_253_892,
+        4.144_286_355_436_786e-6,
+    ],
+);
+
 /// To 7·10⁻⁸ of its value up to x = 5, where it is 10⁻¹².
 #[inline(always)]
 pub(super) fn erfc_single<R: Real>(x: R, gaussian: R) -> R {
@@ -75,6 +158,24 @@ const DOUBLE: [f64; 19] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_cloud_leaves_is_as_exact_as_one_over_r() {
+        for k in 1..=2000 {
+            let root = 5.0 * f64::from(k) / 2000.0;
+            let x = f64::from((root * root) as f32);
+            let (energy, gaussian) = (libm::erfc(x.sqrt()) / x.sqrt(), (-x).exp());
+            let pull = (energy + std::f64::consts::FRAC_2_SQRT_PI * gaussian) / x;
+            let close = |a: f64, b: f64, limit: f64| assert!((a - b).abs() <= limit, "{x}: {a} {b}");
+            close(screened(true, x), energy, 1e-14 * energy);
+            close(screened_pull(true, x), pull, 1e-14 * pull);
+            close(screened(false, x), energy, 4e-8 * x.powf(-0.5));
+            close(screened_pull(false, x), pull, 2e-7 * x.powf(-1.5));
+            let single = x as f32;
+            close(f64::from(screened(false, single)), energy, 6e-7 * x.powf(-0.5));
+            close(f64::from(screened_pull(false, single)), pull, 8e-7 * x.powf(-1.5));
+        }
+    }
 
     #[test]
     fn both_lengths_hold_what_they_promise() {

@@ -141,6 +141,11 @@ fn unary_slope(op: Unary, x: Sym, result: Sym) -> Sym {
         Unary::Cos => -x.sin(),
         Unary::Acos => -((one - x * x).sqrt().recip()),
         Unary::Erfc => Sym::lit(-std::f64::consts::FRAC_2_SQRT_PI) * (-(x * x)).exp(),
+        Unary::Screened => x.screened_pull() * Sym::lit(-0.5),
+        Unary::ScreenedPull => {
+            let gaussian = (-x).exp() * Sym::lit(2.0 * std::f64::consts::FRAC_2_SQRT_PI);
+            (result * Sym::lit(3.0) + gaussian) / (x * Sym::lit(-2.0))
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub(super) fn apply_unary<R: Real>(op: Unary, a: R) -> R {
         Unary::Cos => a.cos(),
         Unary::Acos => a.acos(),
         Unary::Erfc => a.erfc(),
+        Unary::Screened => a.screened(),
+        Unary::ScreenedPull => a.screened_pull(),
     }
 }
 
@@ -41,17 +43,18 @@ impl Tape {
     /// # Panics
     /// Where there are fewer inputs or tables than the tape has.
     pub fn evaluate<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
-        self.evaluate_with(inputs, tables, apply_binary)
+        self.evaluate_with(inputs, tables, apply_unary, apply_binary)
     }
 
-    /// The same with `binary` for operations of two numbers.
+    /// The same with `unary` and `binary` for operations of one number and of two.
     pub(super) fn evaluate_with<R: Real>(
         &self,
         inputs: &[R],
         tables: &[&Table],
+        unary: impl Fn(Unary, R) -> R,
         binary: impl Fn(Binary, R, R) -> R,
     ) -> Vec<R> {
-        let values = self.lines_with(inputs, tables, binary);
+        let values = self.lines_with(inputs, tables, unary, binary);
         self.outputs
             .iter()
             .map(|&(_, place)| values[place as usize])
@@ -60,13 +63,14 @@ impl Tape {
 
     /// The value of every line; of an index, zero.
     pub(super) fn evaluate_lines<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
-        self.lines_with(inputs, tables, apply_binary)
+        self.lines_with(inputs, tables, apply_unary, apply_binary)
     }
 
     fn lines_with<R: Real>(
         &self,
         inputs: &[R],
         tables: &[&Table],
+        unary: impl Fn(Unary, R) -> R,
         binary: impl Fn(Binary, R, R) -> R,
     ) -> Vec<R> {
         assert!(
@@ -83,7 +87,7 @@ impl Tape {
         );
         let mut slots: Vec<Slot<R>> = Vec::with_capacity(self.nodes.len());
         for &node in &self.nodes {
-            let slot = evaluate_line(node, &slots, inputs, tables, &binary);
+            let slot = evaluate_line(node, &slots, inputs, tables, &unary, &binary);
             slots.push(slot);
         }
         let number = |slot: Slot<R>| match slot {
@@ -99,6 +103,7 @@ fn evaluate_line<R: Real>(
     slots: &[Slot<R>],
     inputs: &[R],
     tables: &[&Table],
+    unary: &impl Fn(Unary, R) -> R,
     binary: &impl Fn(Binary, R, R) -> R,
 ) -> Slot<R> {
     let number = |place: u32| match slots[place as usize] {
@@ -108,7 +113,7 @@ fn evaluate_line<R: Real>(
     Slot::Number(match node {
         Node::Input(i) => inputs[i as usize],
         Node::Constant(bits) => R::lit(f64::from_bits(bits)),
-        Node::Unary(op, a) => apply_unary(op, number(a)),
+        Node::Unary(op, a) => unary(op, number(a)),
         Node::Binary(op, a, b) => binary(op, number(a), number(b)),
         Node::MulAdd(a, b, c) => number(a).mul_add(number(b), number(c)),
         Node::SelectLt([a, b, yes, no]) => R::select_lt(number(a), number(b), number(yes), number(no)),

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::Table;
-use super::erfc::{erfc_double, erfc_single};
+use super::erfc::{erfc_double, erfc_single, screened, screened_pull};
 
 /// A real number, a vector of them, a derivative pair or a symbol.
 ///
@@ -49,6 +49,10 @@ pub trait Real:
     /// The same for `self` ≥ 0 where exp(−`self`²) is known: a fraction of the work, and good to a few units in the last
     /// place of one rather than of itself.
     fn erfc_beside(self, gaussian: Self) -> Self;
+    /// erfc(√x)/√x for x > 0: what a Gaussian cloud leaves of Coulomb's law, as exact as 1/√x.
+    fn screened(self) -> Self;
+    /// [erfc(√x)/√x + 2/√π exp(−x)]/x: −2 times the derivative of [`Real::screened`], as exact as x^(−3/2).
+    fn screened_pull(self) -> Self;
     /// `yes` where `a < b`, else `no` (also where either is NaN). Both are evaluated.
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self;
     /// `self * a + b`, in one rounding where the hardware has it, in two elsewhere.
@@ -106,7 +110,7 @@ pub trait Real:
 }
 
 macro_rules! scalar_real {
-    ($t:ident, $erfc:path, $erfc_beside:path, $slice:ident) => {
+    ($t:ident, $erfc:path, $erfc_beside:path, $double:literal, $slice:ident) => {
         impl Real for $t {
             type Index = usize;
 
@@ -151,6 +155,14 @@ macro_rules! scalar_real {
                 $erfc_beside(self, gaussian)
             }
             #[inline(always)]
+            fn screened(self) -> Self {
+                screened($double, self)
+            }
+            #[inline(always)]
+            fn screened_pull(self) -> Self {
+                screened_pull($double, self)
+            }
+            #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
                 if a < b { yes } else { no }
             }
@@ -173,8 +185,8 @@ macro_rules! scalar_real {
     };
 }
 
-scalar_real!(f64, libm::erfc, erfc_double, f64s);
-scalar_real!(f32, libm::erfcf, erfc_single, f32s);
+scalar_real!(f64, libm::erfc, erfc_double, true, f64s);
+scalar_real!(f32, libm::erfcf, erfc_single, false, f32s);
 
 #[cfg(test)]
 mod tests {

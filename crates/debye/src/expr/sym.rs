@@ -52,7 +52,10 @@ macro_rules! function {
 impl Real for Sym {
     type Index = SymIndex;
 
-    function!(sqrt: Sqrt, recip: Recip, exp: Exp, ln: Ln, sin: Sin, cos: Cos, acos: Acos, erfc: Erfc);
+    function!(
+        sqrt: Sqrt, recip: Recip, exp: Exp, ln: Ln, sin: Sin, cos: Cos, acos: Acos, erfc: Erfc,
+        screened: Screened, screened_pull: ScreenedPull
+    );
 
     fn lit(x: f64) -> Self {
         with(|r| r.constant(x))
@@ -102,6 +105,8 @@ mod tests {
             x.atan2(y),
             x.erfc(),
             x.abs().erfc_beside((-(x * x)).exp()),
+            x.abs().screened(),
+            x.abs().screened_pull(),
             R::select_lt(x, y, x, R::lit(2.5)),
             x.mul_add(y, x),
             rest,

@@ -30,6 +30,10 @@ pub enum Unary {
     Acos,
     /// erfc x.
     Erfc,
+    /// erfc(√x)/√x.
+    Screened,
+    /// −2 times its derivative.
+    ScreenedPull,
 }
 
 /// An operation of two numbers.
@@ -125,6 +129,7 @@ impl Node {
                 Unary::Cos => "cos",
                 Unary::Acos => "acos",
                 Unary::Erfc => "erfc",
+                Unary::Screened | Unary::ScreenedPull => "screened",
             },
             Self::Binary(op, ..) => match op {
                 Binary::Add | Binary::Sub => "add",

@@ -25,8 +25,10 @@ impl PairPotential for CoulombErf {
         CoulombEwald::check(p)
     }
 
-    fn coefficients(p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
-        CoulombEwald::coefficients(p, preparation)
+    fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
+        let [alpha, epsilon_r] = p.numbers();
+        let slope = alpha * std::f64::consts::FRAC_2_SQRT_PI;
+        [epsilon_r.recip(), alpha, slope, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
     #[inline(always)]

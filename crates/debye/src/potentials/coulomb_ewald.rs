@@ -29,27 +29,24 @@ impl PairPotential for CoulombEwald {
 
     fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
         let [alpha, epsilon_r] = p.numbers();
-        let slope = alpha * std::f64::consts::FRAC_2_SQRT_PI;
-        [epsilon_r.recip(), alpha, slope, 0.0, 0.0, 0.0, 0.0, 0.0]
+        let strength = alpha / epsilon_r;
+        let slope = -0.5 * strength * alpha * alpha;
+        [strength, alpha * alpha, slope, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
     #[inline(always)]
     fn energy<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> R {
-        let r = pair.r2.sqrt();
-        c[0] * (c[1] * r).erfc() / r
+        let x = (c[1] * pair.r2).sqrt();
+        c[0] * x.erfc() / x
     }
 
-    /// du/d(r²) = −[erfc(α r)/r + 2α/√π exp(−α²r²)]/(2r²): one exponential, one root, two inverses.
+    /// With x = α²r²: u = α s(x)/ε_r and du/d(r²) = −α³ p(x)/(2 ε_r).
     #[inline(always)]
     fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
-        let inverse = pair.r2.sqrt().recip();
-        let x = c[1] * (pair.r2 * inverse);
-        let gaussian = (-(x * x)).exp();
-        let value = c[0] * (x.erfc_beside(gaussian) * inverse);
-        let steep = (c[0] * c[2]).mul_add(gaussian, value);
+        let x = c[1] * pair.r2;
         Dual {
-            value,
-            derivative: steep * (inverse * inverse * R::lit(-0.5)),
+            value: c[0] * x.screened(),
+            derivative: c[2] * x.screened_pull(),
         }
     }
 

@@ -132,6 +132,24 @@ impl Real for Rounding {
         let passed_on = gaussian.error * (value / gaussian.value.max(f64::MIN_POSITIVE)) + self.error * value;
         Self::result(value, passed_on, 3.0 * FUNCTION_ERROR)
     }
+    /// As exact as 1/√x.
+    fn screened(self) -> Self {
+        let slope = 0.5 * self.value.screened_pull();
+        let own = 10.0 * self.value.powf(-0.5);
+        Self {
+            value: self.value.screened(),
+            error: self.error * slope + own,
+        }
+    }
+    /// As exact as x^(−3/2).
+    fn screened_pull(self) -> Self {
+        let (x, value) = (self.value, self.value.screened_pull());
+        let slope = (3.0 * value + 2.0 * std::f64::consts::FRAC_2_SQRT_PI * (-x).exp()) / (2.0 * x);
+        Self {
+            value,
+            error: self.error * slope + 14.0 * x.powf(-1.5),
+        }
+    }
     /// Where the comparison may go the other way in f32, either side may be the result.
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         let (taken, other) = if a.value < b.value { (yes, no) } else { (no, yes) };

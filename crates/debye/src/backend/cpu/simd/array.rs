@@ -78,6 +78,14 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
         Self(std::array::from_fn(|i| self.0[i].erfc_beside(gaussian.0[i])))
     }
     #[inline(always)]
+    fn screened(self) -> Self {
+        Self(self.0.map(T::screened))
+    }
+    #[inline(always)]
+    fn screened_pull(self) -> Self {
+        Self(self.0.map(T::screened_pull))
+    }
+    #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         Self(std::array::from_fn(|i| {
             T::select_lt(a.0[i], b.0[i], yes.0[i], no.0[i])

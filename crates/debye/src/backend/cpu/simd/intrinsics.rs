@@ -120,6 +120,14 @@ macro_rules! lanes_of_intrinsics {
                 crate::expr::erfc_beside(<Self as polynomials::Exponents>::DOUBLE, self, gaussian)
             }
             #[inline(always)]
+            fn screened(self) -> Self {
+                crate::expr::screened(<Self as polynomials::Exponents>::DOUBLE, self)
+            }
+            #[inline(always)]
+            fn screened_pull(self) -> Self {
+                crate::expr::screened_pull(<Self as polynomials::Exponents>::DOUBLE, self)
+            }
+            #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
                 Self::blend(Self::less_mask(a, b), yes, no)
             }
