@@ -56,8 +56,7 @@ impl Tape {
         let short = |node: &Node| {
             matches!(
                 node,
-                Node::Binary(Binary::ErfcBeside, ..)
-                    | Node::Unary(Unary::Screened | Unary::ScreenedPull, _)
+                Node::Binary(Binary::ErfcBeside, ..) | Node::Unary(Unary::Screened | Unary::ScreenedPull, _)
             )
         };
         if self.nodes.iter().any(short) {

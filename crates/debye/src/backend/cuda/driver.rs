@@ -88,6 +88,8 @@ pub(super) trait Driver: Send + Sync {
     ) -> Result<(), CudaError>;
     fn event(&self, stream: Handle) -> Result<Handle, CudaError>;
     fn end_event(&self, event: Handle);
+    /// Makes a stream wait for what another has queued so far.
+    fn wait(&self, stream: Handle, other: Handle) -> Result<(), CudaError>;
     /// Seconds between two events; waits for the later.
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64, CudaError>;
     fn begin_capture(&self, stream: Handle) -> Result<(), CudaError>;

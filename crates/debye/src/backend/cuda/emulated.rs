@@ -137,6 +137,8 @@ struct State {
     /// Which library launches a kernel.
     launchers: HashMap<Handle, LaunchCall>,
     recording: HashMap<Handle, Vec<Step>>,
+    /// Streams whose work is recorded with that of another.
+    beside: HashMap<Handle, Handle>,
     graphs: HashMap<Handle, Vec<Step>>,
     events: HashMap<Handle, Instant>,
 }
@@ -192,7 +194,9 @@ impl Emulated {
 
     /// Records the step if a graph is captured, else does it.
     fn take(&self, stream: Handle, step: Step) -> Result<(), CudaError> {
-        if let Some(steps) = self.state().recording.get_mut(&stream) {
+        let mut state = self.state();
+        let recorder = state.beside.get(&stream).copied().unwrap_or(stream);
+        if let Some(steps) = state.recording.get_mut(&recorder) {
             steps.push(step);
             return Ok(());
         }
@@ -484,6 +488,17 @@ impl Driver for Emulated {
 
     fn end_event(&self, event: Handle) {
         self.state().events.remove(&event);
+    }
+
+    /// Work is done when it is queued, or when a graph is replayed in the order in which it was.
+    fn wait(&self, stream: Handle, other: Handle) -> Result<(), CudaError> {
+        let mut state = self.state();
+        if state.beside.get(&other) == Some(&stream) {
+            state.beside.remove(&other);
+        } else if state.recording.contains_key(&other) {
+            state.beside.insert(stream, other);
+        }
+        Ok(())
     }
 
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64, CudaError> {

@@ -568,6 +568,14 @@ impl Driver for Gpu {
         }
     }
 
+    fn wait(&self, stream: Handle, other: Handle) -> Result<(), CudaError> {
+        let event = self.event(other)?;
+        // SAFETY: stream and event are alive; an event that is destroyed is given back when it has been waited for.
+        let waits = unsafe { sys::cuStreamWaitEvent(stream as sys::CUstream, event as sys::CUevent, 0) };
+        self.end_event(event);
+        accept("cuStreamWaitEvent", waits)
+    }
+
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64, CudaError> {
         self.bind()?;
         let mut milliseconds = 0_f32;

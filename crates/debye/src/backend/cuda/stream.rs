@@ -107,6 +107,19 @@ impl Stream {
         })
     }
 
+    /// Waits, on the device, for everything that another stream has queued so far. What follows in a stream that is captured
+    /// is captured too, until that stream follows this one.
+    pub fn follow(&self, other: &Self) -> Result<(), CudaError> {
+        self.driver.wait(self.handle, other.handle)?;
+        let (mut own, mut others) = (self.captured.borrow_mut(), other.captured.borrow_mut());
+        match (own.as_mut(), others.as_mut()) {
+            (None, Some(_)) => *own = Some(Vec::new()),
+            (Some(own), Some(_)) => own.extend(others.take().unwrap_or_default()),
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Records what `work` queues on this stream, without doing it.
     pub fn capture(&self, work: impl FnOnce(&Self) -> Result<(), CudaError>) -> Result<Graph, CudaError> {
         self.refuse_in_capture("another capture")?;

@@ -11,6 +11,9 @@ use crate::system::System;
 /// Particles of a rigid molecule.
 pub(super) const SITES: usize = 3;
 
+/// With fewer particles, more threads to a molecule keep a device busy.
+const FEW: usize = 40_000;
+
 /// How far beyond its length a distance may be found that is held, relative to it.
 const STRETCH: f64 = 1e-3;
 
@@ -84,7 +87,7 @@ impl Bodies {
         molecules.members.extend(others.map(|i| [i, NOBODY, NOBODY]));
         Some(Self {
             molecules: Some(molecules),
-            lanes: 4,
+            lanes: if n < FEW { 8 } else { 4 },
             particles: n,
         })
     }

@@ -40,6 +40,8 @@ pub(super) struct LinkTables {
     pub(super) rows: Vec<[f64; COLUMNS]>,
     /// Tables of all terms, one after another.
     pub(super) tables: Vec<f64>,
+    /// Whether all of them are pairs within rigid molecules: what holds these undoes what such pairs do to them.
+    pub(super) inert: bool,
 }
 
 impl LinkTables {
@@ -58,7 +60,18 @@ impl LinkTables {
                 maker.bonded(term, &term.family.tape(), links)?;
             }
         }
-        for listed in field.listed_pairs(system) {
+        let pairs = field.listed_pairs(system);
+        let rigid = rigid_molecules(system);
+        let within = |&[i, j]: &[u32; 2]| {
+            let [a, b] = [i, j].map(|i| rigid[i as usize]);
+            a.is_some() && a == b
+        };
+        maker.made.inert = maker.made.names.is_empty()
+            && pairs
+                .iter()
+                .flat_map(|listed| &listed.pairs)
+                .all(|(atoms, _)| within(atoms));
+        for listed in pairs {
             maker.listed(&listed, field, &system.particles)?;
         }
         Ok((!maker.made.names.is_empty()).then(|| maker.finish(system.particles.len())))
@@ -78,6 +91,16 @@ impl LinkTables {
         case.module("bonded.cu", include_str!("../kernels/bonded.cu"))
             .include("bonded_terms.cuh", &self.text)
     }
+}
+
+/// The rigid molecule of each particle, where it is in one.
+fn rigid_molecules(system: &System) -> Vec<Option<usize>> {
+    let mut of = vec![None; system.particles.len()];
+    let waters = system.constraints.waters.iter().flat_map(|kind| &kind.molecules);
+    for (number, atoms) in waters.enumerate() {
+        atoms.iter().for_each(|&i| of[i as usize] = Some(number));
+    }
+    of
 }
 
 /// Tables while they are made.
@@ -250,6 +273,8 @@ pub(in crate::backend::cuda) type LinkSums = (Vec<f64>, [f64; 6]);
 
 /// The bonded terms of a simulation on its device.
 pub(super) struct Bonded {
+    /// See [`LinkTables`].
+    pub(super) inert: bool,
     terms: usize,
     starts: Buffer<u32>,
     links: Buffer<u32>,
@@ -271,6 +296,7 @@ impl Bonded {
         let lookup = device.upload(&tables.tables)?;
         let partial = device.zeros(case.layout.blocks * (tables.names.len() + 6))?;
         Ok(Self {
+            inert: tables.inert,
             terms: tables.names.len(),
             bundle: bundle(&starts, &links, [&rows, &lookup, &partial]),
             starts,

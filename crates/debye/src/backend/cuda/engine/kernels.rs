@@ -126,6 +126,8 @@ pub(super) struct Kernels {
     pub(super) stages: OnWorld,
     pub(super) lists: OnWorld,
     pub(super) commit: OnWorld,
+    /// Forces of pairs, where they are computed beside those of a mesh.
+    pub(super) pairs: Option<OnWorld>,
     pub(super) step: OnWorld,
     /// Steps that need sums.
     pub(super) split: Option<Split>,
@@ -257,6 +259,7 @@ impl Kernels {
             stages: rebuild.kernel("debye_stages")?,
             lists: rebuild.kernel("debye_lists")?,
             commit: rebuild.kernel("debye_commit")?,
+            pairs: case.meshed.then(|| step.kernel("debye_pairs")).transpose()?,
             step: step.kernel("debye_step")?,
             split,
             evaluate: step.kernel("debye_evaluate")?,
@@ -270,10 +273,8 @@ impl Kernels {
             .split
             .iter()
             .flat_map(|s| [Some(&s.pull), s.pull_virial.as_ref()]);
-        for kernel in [&kernels.step, &kernels.evaluate]
-            .into_iter()
-            .chain(pulls.flatten())
-        {
+        let forces = kernels.pairs.as_ref().unwrap_or(&kernels.step);
+        for kernel in [forces, &kernels.evaluate].into_iter().chain(pulls.flatten()) {
             kernel.resident_blocks(threads, case.step_shared())?;
         }
         Ok(kernels)

@@ -27,6 +27,8 @@ use super::watch::{AT_ONCE, Bytes, Counted, Sizes, Watch};
 pub(super) struct Resident {
     device: Device,
     stream: Stream,
+    /// For what is done beside the forces of pairs.
+    side: Option<Stream>,
     pub(super) layout: Layout,
     pub(super) terms: Terms,
     pub(super) rules: Rules,
@@ -116,6 +118,7 @@ impl Resident {
             control,
             numbers,
             stream: device.stream()?,
+            side: Some(device.stream()?),
             device: device.clone(),
             layout,
             terms,
@@ -579,12 +582,28 @@ impl Resident {
         )
     }
 
+    /// The same where they move anybody: within rigid molecules they do not.
+    fn queue_links(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+        if self.moved_by_links() {
+            self.queue_bonded(s, links)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether bonded terms move anybody, or change the cell.
+    fn moved_by_links(&self) -> bool {
+        let scales = self.rules.scale_every > 0;
+        self.bonded.as_ref().is_some_and(|links| !links.inert || scales)
+    }
+
     /// Forces of the mesh at the positions of now, on top of those of bonded terms; with `sums`, energy and virial.
     fn queue_mesh(&mut self, s: &Stream, sums: bool) -> Result<(), CudaError> {
+        let add = self.moved_by_links() || sums && self.bonded.is_some();
         let Some(mesh) = &mut self.mesh else {
             return Ok(());
         };
-        let (add, forces) = (self.bonded.is_some(), &mut self.arrays.bonded);
+        let forces = &mut self.arrays.bonded;
         // Positions read twice, forces written.
         let bytes: Bytes = |n| (2.0 * 16.0 + 24.0) * n.slots;
         let queue = || mesh.queue(s, forces, add, sums);
@@ -614,27 +633,49 @@ impl Resident {
         let plain = self.rules.baths.is_empty();
         let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
         if plain {
-            self.queue_bonded(s, u32::from(self.kernels.split.is_some()))?;
-            self.queue_mesh(s, false)?;
             self.queue_plain(s)?;
         }
         if self.kernels.split.is_none() || !due {
             return Ok(());
         }
         // What came before may have been the step before.
-        self.queue_bonded(s, if plain { 2 } else { 0 })?;
+        self.queue_links(s, if plain { 2 } else { 0 })?;
         self.queue_mesh(s, false)?;
         self.queue_split(s, plain)
     }
 
-    /// The kernel of a step that needs no sums.
-    fn queue_plain(&self, s: &Stream) -> Result<(), CudaError> {
+    /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
+    fn queue_plain(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let beside = self.mesh.is_some() && !self.watch.timing();
+        let side = self.side.take_if(|_| beside);
+        let queued = self.queue_beside(s, side.as_ref());
+        self.side = side.or(self.side.take());
+        queued?;
+        self.queue_held(s, Held::queue_motion, 1)
+    }
+
+    /// The same up to constraints, with a stream for what can be done beside pairs.
+    fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
+        let rest = side.unwrap_or(s);
+        if let Some(side) = side {
+            side.follow(s)?;
+        }
+        self.queue_links(rest, u32::from(self.kernels.split.is_some()))?;
+        self.queue_mesh(rest, false)?;
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
-        {
-            // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
-            let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
-            self.launch(s, &k.step, shape, bytes)?;
-            self.queue_held(s, Held::queue_motion, 1)
+        // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
+        let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
+        match &k.pairs {
+            Some(pairs) => {
+                let of_pairs: Bytes = |n| n.slots * (16.0 + 24.0) + 4.0 * n.staged + n.listed;
+                self.launch(s, pairs, shape, of_pairs)?;
+                if let Some(side) = side {
+                    s.follow(side)?;
+                }
+                let of_motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 4.0 + 48.0);
+                self.launch(s, &k.step, self.blocks(0), of_motion)
+            }
+            None => self.launch(s, &k.step, shape, bytes),
         }
     }
 
@@ -882,7 +923,7 @@ impl Resident {
             let kernels = self.case().downhill(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
-                self.queue_bonded(&stream, 0)?;
+                self.queue_links(&stream, 0)?;
                 self.queue_mesh(&stream, false)?;
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;

@@ -141,6 +141,11 @@ impl Watch {
         self.queue.replace(Some(Queue::default()));
     }
 
+    /// Whether kernels are timed one by one.
+    pub(super) fn timing(&self) -> bool {
+        self.queue.borrow().is_some()
+    }
+
     /// A step begins.
     pub(super) fn step(&self) {
         if let Some(queue) = self.queue.borrow_mut().as_mut() {

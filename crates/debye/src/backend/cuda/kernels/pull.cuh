@@ -15,8 +15,9 @@ struct Pull {
     f64 force[3];
 };
 
+// Forces of pairs.
 template <bool ENERGY>
-__device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, count = w.stage_counts[b];
     const u32 body = b * BODIES + threadIdx.x / LANES, anchor = body * LANES;
@@ -48,14 +49,32 @@ __device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, cons
     p.force[0] = -2.0 * f64(p.sums.fx);
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);
+}
+
+// Adds what bonded terms and the mesh do to a particle.
+__device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, const World& w, const Setup& f)
+{
 #if BONDED
-    if (p.own.w != NOBODY) {
-        for (u32 axis = 0; axis < 3; ++axis) p.force[axis] += w.bonded[u64(axis) * f.slots + slot];
+    if (kind == NOBODY) return;
+    for (u32 axis = 0; axis < 3; ++axis) force[axis] += w.bonded[u64(axis) * f.slots + slot];
 #if MESHED
-        // Less the mean of the mesh's forces, which are not quite opposite in pairs.
-        const f64 share = w.mesh->share(p.own.w);
-        for (u32 axis = 0; axis < 3; ++axis) p.force[axis] -= f64(w.mesh->sums[axis]) * share;
+    // Less the mean of the mesh's forces, which are not quite opposite in pairs.
+    const f64 share = w.mesh->share(kind);
+    for (u32 axis = 0; axis < 3; ++axis) force[axis] -= f64(w.mesh->sums[axis]) * share;
 #endif
-    }
+#else
+    (void)force;
+    (void)kind;
+    (void)slot;
+    (void)w;
+    (void)f;
 #endif
+}
+
+// All forces.
+template <bool ENERGY>
+__device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+{
+    pull_pairs<ENERGY>(p, shared, w, f, parity, side);
+    add_rest(p.force, p.own.w, blockIdx.x * BLOCK + threadIdx.x, w, f);
 }

@@ -4,6 +4,8 @@
 // Mostly this is one kernel. A step that needs sums over all particles (thermostats that scale velocities, the removal of
 // momentum, barostats) is two: forces and sums, then motion; the last block of each does what follows from the sums.
 //
+// Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh.
+//
 // Particles at fixed distances get their kick here and no more; constrain.cu moves them and ends the step.
 //
 // Defines: STAGE, ROWS and WRAP as in rebuild.cu; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
@@ -28,34 +30,28 @@ __device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u
     for (u32 axis = 0; axis < 3; ++axis) velocities[axis * f.slots + slot] = v[axis];
 }
 
-KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
+// What forces do to a particle in a step that needs no sums.
+__device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
 {
-    DYNAMIC_SHARED(Spot, shared);
-    const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
-    follow(w, f);
-    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
-    Pull p;
-    pull<false>(p, shared, w, f, now.parity, now.side);
-    if (HELD && p.own.w != NOBODY && is_held(w.kinds[p.own.w])) {
+    if (HELD && own.w != NOBODY && is_held(w.kinds[own.w])) {
         follow(w, f);
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
-        kick(v, p.force, f.dt, w.kinds[p.own.w]);
+        kick(v, force, f.dt, w.kinds[own.w]);
         write_velocity(w, f, now.side, slot, v);
-    } else if (p.own.w != NOBODY) {
+    } else if (own.w != NOBODY) {
         const Noise noise = noise_of(w, f, now, slot);
         // Once more: what moves particles need not be kept in registers while pairs are computed.
         follow(w, f);
-        const Kind kind = w.kinds[p.own.w];
+        const Kind kind = w.kinds[own.w];
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
-        kick(v, p.force, f.dt, kind);
+        kick(v, force, f.dt, kind);
         later(w, f);
-        const f32 way2 = move(w, f, now, slot, p.own, kind, noise, v);
+        const f32 way2 = move(w, f, now, slot, own, kind, noise, v);
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
-        half_of(w.pos, now.parity ^ 1, f.slots)[slot] = p.own;
+        half_of(w.pos, now.parity ^ 1, f.slots)[slot] = own;
     }
 #if !HELD
     __threadfence();
@@ -68,6 +64,47 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     }
 #endif
 }
+
+#if MESHED
+KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
+{
+    DYNAMIC_SHARED(Spot, shared);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
+    follow(w, f);
+    Pull p;
+    pull_pairs<false>(p, shared, w, f, now.parity, now.side);
+    if (p.own.w == NOBODY) return;
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
+    for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
+}
+
+KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
+{
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
+    const uint4 own = half_of(w.pos, now.parity, f.slots)[slot];
+    f64 force[3] = {0.0, 0.0, 0.0};
+    if (own.w != NOBODY) {
+        for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.slots + slot];
+    }
+    add_rest(force, own.w, slot, w, f);
+    go_on(w, f, now, slot, own, force);
+}
+#else
+KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
+{
+    DYNAMIC_SHARED(Spot, shared);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
+    follow(w, f);
+    Pull p;
+    pull<false>(p, shared, w, f, now.parity, now.side);
+    go_on(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.force);
+}
+#endif
 
 #if SPLIT
 // Forces, and the sums that decide what happens to the velocities: for every group Σ m v² and Σ m v, then the virial.
