@@ -21,7 +21,7 @@ const SHAPE: usize = NUMBERS + 2;
 /// Threads of a block; as in the kernels.
 const HOLDERS: usize = 128;
 /// Lanes of a water; as in the kernels.
-const LANES: usize = 4;
+const HANDS: usize = 4;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
@@ -145,7 +145,7 @@ impl HeldTables {
 
     fn blocks(&self) -> usize {
         let clusters = self.groups() - self.waters;
-        self.waters.div_ceil(HOLDERS / LANES) + clusters.div_ceil(HOLDERS)
+        self.waters.div_ceil(HOLDERS / HANDS) + clusters.div_ceil(HOLDERS)
     }
 
     /// Numbers of a block for its sums.

@@ -368,8 +368,8 @@ KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
     f32 way2 = 0.0f;
     if (blockIdx.x < water_blocks(h)) {
         const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
-        if (thread % LANES == 0 && thread / LANES < h.waters) {
-            const Water m = water_of(h, p, f, thread / LANES);
+        if (thread % HANDS == 0 && thread / HANDS < h.waters) {
+            const Water m = water_of(h, p, f, thread / HANDS);
             way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
         }
     } else if (cluster_of_thread(h) < h.clusters) {
@@ -487,7 +487,7 @@ KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
     follow(w, f);
     Looked l = {};
     if (blockIdx.x < water_blocks(h)) {
-        if (thread % LANES == 0 && thread / LANES < h.waters) look_at_water(l, w, h, f, parity, side, thread / LANES);
+        if (thread % HANDS == 0 && thread / HANDS < h.waters) look_at_water(l, w, h, f, parity, side, thread / HANDS);
     } else if (cluster_of_thread(h) < h.clusters) {
         look_at_cluster(l, w, h, f, parity, side, cluster_of_thread(h));
     }

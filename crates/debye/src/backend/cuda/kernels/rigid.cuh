@@ -8,11 +8,11 @@
 #pragma once
 #include "hold.cuh"
 
-constexpr u32 LANES = 4;
+constexpr u32 HANDS = 4;
 // Blocks that should fit on a multiprocessor: registers for all waters of a large system at once.
 constexpr u32 HOLDERS_RESIDENT = LANGEVIN ? 5 : 8;
 // Waters of a block.
-constexpr u32 WATERS = HOLDERS / LANES;
+constexpr u32 WATERS = HOLDERS / HANDS;
 
 struct Short {
     f32 x, y, z;
@@ -51,7 +51,7 @@ struct Corner {
 __device__ __forceinline__ Corner corner_of(const Held& h, u32 thread_of_waters)
 {
     Corner c;
-    const u32 lane = lane_of(thread_of_waters), k = lane % LANES, water = thread_of_waters / LANES;
+    const u32 lane = lane_of(thread_of_waters), k = lane % HANDS, water = thread_of_waters / HANDS;
     c.exists = water < h.waters;
     c.there = k < 3 && c.exists;
     c.water = smaller(water, h.waters - 1);
