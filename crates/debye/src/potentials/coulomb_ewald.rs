@@ -15,6 +15,7 @@ pub struct CoulombEwald;
 impl PairPotential for CoulombEwald {
     const NAME: &'static str = "coulomb-ewald";
     const TUNED: bool = true;
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Same),
         Parameter::quantity("epsilon_r", Dimension::NONE, Mixing::Same).or(1.0),
@@ -42,7 +43,7 @@ impl PairPotential for CoulombEwald {
     /// du/d(r²) = −[erfc(α r)/r + 2α/√π exp(−α²r²)]/(2r²): one exponential, one root, two inverses.
     #[inline(always)]
     fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
-        let inverse = pair.r2.sqrt().recip();
+        let inverse = pair.r2.inverse_sqrt();
         let x = c[1] * (pair.r2 * inverse);
         let gaussian = (-(x * x)).exp();
         let value = c[0] * (x.erfc_beside(gaussian) * inverse);

@@ -107,7 +107,7 @@ impl CpuEngine {
         };
         let cutoff = field.cutoff();
         let bonded = BondedForces::new(system, field);
-        let long_range = LongRange::new(field, &system.particles.charges, settings.precision);
+        let long_range = LongRange::new(field, &system.particles.charges, settings.precision, set);
         let constrained = Constrained::new(system)?;
         let degrees_of_freedom = dynamics.freedom_of(system);
         let names = field

@@ -64,16 +64,19 @@ impl<T: MeshReal> Transform<T> {
         self.size[2] + PAD
     }
 
-    /// Real values of a plane.
-    pub(super) fn plane(&self, x: usize) -> &[T] {
-        let length = self.size[1] * self.pitch();
-        &self.real[x * length..(x + 1) * length]
+    /// Places of a plane.
+    pub(super) fn plane_length(&self) -> usize {
+        self.size[1] * self.pitch()
     }
 
-    /// All planes.
-    pub(super) fn planes_mut(&mut self) -> rayon::slice::ChunksExactMut<'_, T> {
-        let length = self.size[1] * self.pitch();
-        self.real.par_chunks_exact_mut(length)
+    /// Real values, plane by plane.
+    pub(super) fn values(&self) -> &[T] {
+        &self.real
+    }
+
+    /// The same, to be changed.
+    pub(super) fn all_planes(&mut self) -> &mut [T] {
+        &mut self.real
     }
 
     /// Takes another influence function.

@@ -36,6 +36,19 @@ impl Near {
         self.masks.reserve(room);
     }
 
+    /// Sorts the places into groups, in the same order within each; those whose masks are empty drop out.
+    pub fn by_group(&self, group_of: &[u32], groups: &mut [Near]) {
+        for group in groups.iter_mut() {
+            group.clear(self.places.len());
+        }
+        for (&place, &mask) in self.places.iter().zip(&self.masks) {
+            if mask != 0 {
+                groups[group_of[place as usize] as usize].push(place as usize, mask);
+            }
+        }
+    }
+
+    #[inline]
     fn push(&mut self, place: usize, mask: u32) {
         self.places.push(place as u32);
         self.masks.push(mask);
