@@ -177,11 +177,11 @@ fn fill(
         }
         if let Some(from) = exclusions {
             excluded.collect(members.clone(), from);
-            excluded.leave_out(start, near, from);
+            excluded.leave_out(start, near, search, from);
         }
         if c.groups > 1 {
             groups.resize_with(c.groups, Near::default);
-            near.by_group(c.species, groups);
+            search.by_group(near, c.species, groups);
         } else {
             groups.resize_with(1, Near::default);
             std::mem::swap(&mut groups[0], near);
@@ -204,7 +204,8 @@ pub(super) struct Excluded {
     /// Number of the partner, and which member.
     pairs: Vec<(u32, u32)>,
     /// Bit n: a partner's number ends in n. Most places are told apart by it at once.
-    ends: [u64; ENDS / 64],
+    ends: [u32; ENDS / 32],
+    suspects: Vec<u32>,
 }
 
 /// Ends of numbers that are told apart.
@@ -214,11 +215,11 @@ impl Excluded {
     /// Looks up the partners of the members, at most 32.
     pub(super) fn collect(&mut self, members: Range<usize>, from: &dyn LeaveOut) {
         self.pairs.clear();
-        self.ends = [0; ENDS / 64];
+        self.ends = [0; ENDS / 32];
         for (member, i) in members.enumerate() {
             for &id in from.partners(i) {
                 self.pairs.push((id, member as u32));
-                self.ends[id as usize % ENDS / 64] |= 1 << (id % 64);
+                self.ends[id as usize % ENDS / 32] |= 1 << (id % 32);
             }
         }
         self.pairs.sort_unstable();
@@ -227,7 +228,7 @@ impl Excluded {
     /// The members that must not interact with a place, as bits.
     #[inline]
     pub(super) fn members(&self, first: usize, place: u32, id: u32, from: &dyn LeaveOut) -> u32 {
-        if self.ends[id as usize % ENDS / 64] >> (id % 64) & 1 == 0 {
+        if self.ends[id as usize % ENDS / 32] >> (id % 32) & 1 == 0 {
             return 0;
         }
         let begin = self.pairs.partition_point(|pair| pair.0 < id);
@@ -239,14 +240,17 @@ impl Excluded {
     }
 
     /// Takes excluded pairs out of what is near.
-    fn leave_out(&self, first: usize, near: &mut Near, from: &dyn LeaveOut) {
+    fn leave_out(&mut self, first: usize, near: &mut Near, search: Search, from: &dyn LeaveOut) {
         if self.pairs.is_empty() {
             return;
         }
-        let ids = from.ids();
-        for (&place, mask) in near.places.iter().zip(&mut near.masks) {
-            *mask &= !self.members(first, place, ids[place as usize], from);
+        let (ids, mut suspects) = (from.ids(), std::mem::take(&mut self.suspects));
+        search.marked(&near.places, ids, &self.ends, &mut suspects);
+        for &at in &suspects {
+            let place = near.places[at as usize];
+            near.masks[at as usize] &= !self.members(first, place, ids[place as usize], from);
         }
+        self.suspects = suspects;
     }
 }
 
