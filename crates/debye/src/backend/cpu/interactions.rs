@@ -103,16 +103,13 @@ impl<P: Store> Typed<P> {
         let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
         let grouped = many && species <= MOST_GROUPS;
         // Clusters test three to six times as many pairs: only for pairs that are cheap, and dear to look up.
+        let couple = Couple::of(field, set);
         let cheap = field.pairs.iter().all(|term| term.family.is_tuned());
-        let looked_up = many && !grouped;
+        let dear = many && !grouped && couple.is_none();
         let kind = match kind {
             Some(ListKind::Clusters) if cheap => ListKind::Clusters,
-            None if cheap && looked_up && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
+            None if cheap && dear && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
             _ => ListKind::Particles,
-        };
-        let couple = match kind {
-            ListKind::Particles => Couple::of(field, set),
-            ListKind::Clusters => None,
         };
         let terms = field
             .pairs

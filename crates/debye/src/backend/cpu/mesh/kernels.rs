@@ -141,12 +141,6 @@ fn of_charge<T: MeshReal>(weights: &[[T; WIDEST]; MOST_POINTS], k: usize) -> [T;
     std::array::from_fn(|j| weights[j][k])
 }
 
-/// Eight values of a row.
-#[inline(always)]
-fn eight<T>(plane: &[T], begin: usize) -> Option<&[T; 8]> {
-    plane.get(begin..)?.first_chunk()
-}
-
 #[inline(always)]
 fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
     plan: &MeshPlan,
@@ -160,16 +154,16 @@ fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
         let spots = || which.iter().map(|&i| &spots[i as usize]);
         stencils.find::<L>(plan, spots(), false);
         for (k, spot) in spots().enumerate() {
-            let [x, y, z] = [0, 1, 2].map(|axis| of_charge(&stencils.values[axis], k));
-            let z = E::read(&z);
-            for (i, &x) in x.iter().enumerate().take(points) {
-                let share = x * spot.charge;
+            let [x, y, z] = &stencils.values;
+            let z = E::read(&of_charge(z, k));
+            for (i, x) in x.iter().enumerate().take(points) {
+                let share = x[k] * spot.charge;
                 let plane = slab.plane(spot.first[0] as usize - slab.first + i);
                 let mut row = spot.first[1] as usize;
-                for &y in y.iter().take(points) {
+                for y in y.iter().take(points) {
                     let begin = row * pitch + spot.first[2] as usize;
                     if let Some(to) = plane[begin..].first_chunk_mut() {
-                        E::splat(share * y).mul_add(z, E::read(to)).write(to);
+                        E::splat(share * y[k]).mul_add(z, E::read(to)).write(to);
                     }
                     row += 1;
                     if row == along_y {
@@ -196,35 +190,35 @@ fn gather<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
     for (spots, slopes) in spots.chunks(L::WIDTH).zip(slopes.chunks_mut(L::WIDTH)) {
         stencils.find::<L>(plan, spots.iter(), true);
         for (k, (spot, slope)) in spots.iter().zip(slopes).enumerate() {
-            let [x, y, z] = [0, 1, 2].map(|axis| of_charge(&stencils.values[axis], k));
-            let [dx, dy, dz] = [0, 1, 2].map(|axis| of_charge(&stencils.slopes[axis], k));
+            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.slopes);
             // Sums over x and y for every place along z: with the slopes along x, along y, and with neither.
             let (mut across, mut up, mut plain) = (zero, zero, zero);
             let mut at = spot.first[0] as usize;
-            for i in 0..points {
+            for (x, dx) in x.iter().zip(dx).take(points) {
                 let (mut flat, mut steep) = (zero, zero);
+                let plane = &values[at * plane..(at + 1) * plane];
                 let mut row = spot.first[1] as usize;
-                for j in 0..points {
-                    let begin = at * plane + row * pitch + spot.first[2] as usize;
-                    if let Some(values) = eight(values, begin) {
+                for (y, dy) in y.iter().zip(dy).take(points) {
+                    let begin = row * pitch + spot.first[2] as usize;
+                    if let Some(values) = plane[begin..].first_chunk() {
                         let values = E::read(values);
-                        flat = E::splat(y[j]).mul_add(values, flat);
-                        steep = E::splat(dy[j]).mul_add(values, steep);
+                        flat = E::splat(y[k]).mul_add(values, flat);
+                        steep = E::splat(dy[k]).mul_add(values, steep);
                     }
                     row += 1;
                     if row == along_y {
                         row = 0;
                     }
                 }
-                across = E::splat(dx[i]).mul_add(flat, across);
-                up = E::splat(x[i]).mul_add(steep, up);
-                plain = E::splat(x[i]).mul_add(flat, plain);
+                across = E::splat(dx[k]).mul_add(flat, across);
+                up = E::splat(x[k]).mul_add(steep, up);
+                plain = E::splat(x[k]).mul_add(flat, plain);
                 at += 1;
                 if at == along_x {
                     at = 0;
                 }
             }
-            let (z, dz) = (E::read(&z), E::read(&dz));
+            let (z, dz) = (E::read(&of_charge(z, k)), E::read(&of_charge(dz, k)));
             *slope = Vec3::new(
                 across.sum_of_products(z).into(),
                 up.sum_of_products(z).into(),

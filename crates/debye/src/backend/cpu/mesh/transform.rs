@@ -23,7 +23,7 @@ pub(super) struct Transform<T: MeshReal> {
     real: Vec<T>,
     /// By x, then z, then y.
     planes: Vec<Complex<T>>,
-    /// By z, then y, then x.
+    /// After the transforms along x, by z, then x, then y.
     columns: Vec<Complex<T>>,
     along_z: Arc<dyn RealToComplex<T>>,
     back_z: Arc<dyn ComplexToReal<T>>,
@@ -146,8 +146,11 @@ impl<T: MeshReal> Transform<T> {
             .zip(self.factors.par_chunks_exact(along_x * along_y))
             .enumerate()
             .map_init(
-                || vec![zero; fft.get_inplace_scratch_len().max(back.get_inplace_scratch_len())],
-                |scratch, (z, (columns, factors))| {
+                || {
+                    let room = fft.get_inplace_scratch_len().max(back.get_inplace_scratch_len());
+                    (vec![zero; along_x * along_y], vec![zero; room])
+                },
+                |(columns, scratch), (z, (turned, factors))| {
                     for x in 0..along_x {
                         let from = &planes[(x * half + z) * along_y..][..along_y];
                         for (y, &value) in from.iter().enumerate() {
@@ -160,6 +163,12 @@ impl<T: MeshReal> Transform<T> {
                         *value = *value * factor;
                     }
                     back.process_with_scratch(columns, &mut scratch[..back.get_inplace_scratch_len()]);
+                    // Turned while it is still in the nearest cache.
+                    for (x, to) in turned.chunks_exact_mut(along_y).enumerate() {
+                        for (y, to) in to.iter_mut().enumerate() {
+                            *to = columns[y * along_x + x];
+                        }
+                    }
                     part.unwrap_or_default()
                 },
             )
@@ -192,8 +201,8 @@ impl<T: MeshReal> Transform<T> {
                     (vec![zero; half], vec![zero; scratch])
                 },
                 |(row, scratch), (x, (plane, real))| {
-                    for (to, column) in plane.iter_mut().zip(columns.chunks_exact(along_x)) {
-                        *to = column[x];
+                    for (z, to) in plane.chunks_exact_mut(along_y).enumerate() {
+                        to.copy_from_slice(&columns[(z * along_x + x) * along_y..][..along_y]);
                     }
                     fft.process_with_scratch(plane, &mut scratch[..fft.get_inplace_scratch_len()]);
                     for (y, values) in real.chunks_exact_mut(pitch).enumerate() {

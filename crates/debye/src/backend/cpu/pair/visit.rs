@@ -86,6 +86,9 @@ unsafe fn row<L: Lanes>(
 ) -> (Row<L>, bool) {
     let columns = &numbers.columns.columns;
     let begin = own * numbers.columns.species;
+    if numbers.columns.is_uniform() {
+        return (Row::with(|k| L::splat(columns[k][0])), true);
+    }
     // SAFETY: the caller's promise; columns have a number for every pair of species.
     unsafe {
         if job.grouped {
