@@ -14,7 +14,7 @@ pub(crate) fn screened<R: Real>(double: bool, x: R) -> R {
         let root = x.sqrt();
         erfc_double(root, (-x).exp()) / root
     } else {
-        let rest = x.sqrt().recip() - quotient(x, &ENERGY);
+        let rest = x.inverse_sqrt() - quotient(x, &ENERGY);
         R::select_lt(x, R::lit(FAR), rest, R::lit(0.0))
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn screened_pull<R: Real>(double: bool, x: R) -> R {
         let near = erfc_double(root, gaussian) / root;
         gaussian.mul_add(R::lit(std::f64::consts::FRAC_2_SQRT_PI), near) / x
     } else {
-        let inverse = x.sqrt().recip();
+        let inverse = x.inverse_sqrt();
         let rest = inverse * inverse * inverse - quotient(x, &PULL);
         R::select_lt(x, R::lit(FAR), rest, R::lit(0.0))
     }

@@ -68,6 +68,12 @@ pub trait Real:
         Self::lit(1.0) / self
     }
 
+    /// 1 / √`self`, good to two units in the last place.
+    #[inline(always)]
+    fn inverse_sqrt(self) -> Self {
+        self.sqrt().recip()
+    }
+
     /// Absolute value.
     #[inline(always)]
     fn abs(self) -> Self {

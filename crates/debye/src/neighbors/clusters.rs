@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::list::{BLOCK, Candidates, LeaveOut, candidate_runs, refill};
+use super::list::{BLOCK, Candidates, Excluded, LeaveOut, candidate_runs, refill};
 use crate::backend::cpu::simd::{Near, Search};
 
 /// A place that interacts with some members of a cluster only.
@@ -98,43 +98,6 @@ struct Scratch {
     entries: Vec<u32>,
     masked: Vec<Masked>,
     excluded: Excluded,
-}
-
-/// The excluded partners of a cluster's members.
-#[derive(Default)]
-struct Excluded {
-    /// Number of the partner, and which member.
-    pairs: Vec<(u32, u32)>,
-    /// Bit n: a partner's number ends in n. Most places are told apart by it at once.
-    ends: u64,
-}
-
-impl Excluded {
-    fn collect(&mut self, members: Range<usize>, from: &dyn LeaveOut) {
-        self.pairs.clear();
-        self.ends = 0;
-        for (member, i) in members.enumerate() {
-            for &id in from.partners(i) {
-                self.pairs.push((id, member as u32));
-                self.ends |= 1 << (id % 64);
-            }
-        }
-        self.pairs.sort_unstable();
-    }
-
-    /// The members that must not interact with a place, as bits.
-    fn members(&self, first: usize, place: u32, from: &dyn LeaveOut) -> u32 {
-        let id = from.id(place);
-        if self.ends >> (id % 64) & 1 == 0 {
-            return 0;
-        }
-        let begin = self.pairs.partition_point(|pair| pair.0 < id);
-        self.pairs[begin..]
-            .iter()
-            .take_while(|pair| pair.0 == id)
-            .filter(|pair| from.is_bonded(first + pair.1 as usize, place))
-            .fold(0, |bits, pair| bits | 1 << pair.1)
-    }
 }
 
 impl ClusterList {
@@ -231,7 +194,9 @@ fn fill(
             }
             Some(from) => {
                 excluded.collect(members.clone(), from);
-                let with = |place: u32| all & !excluded.members(members.start, place, from);
+                let ids = from.ids();
+                let with =
+                    |place: u32| all & !excluded.members(members.start, place, ids[place as usize], from);
                 for &place in before.iter().chain(after) {
                     match with(place) {
                         some if some == all => entries.push(place),

@@ -11,7 +11,8 @@ use crate::backend::cpu::simd::{Near, Search};
 pub const BLOCK: usize = 256;
 
 /// The neighbours of a run of particles. Rows are padded to whole vectors with a place that is
-/// out of everyone's reach.
+/// out of everyone's reach; where lists are grouped, so are the neighbours of each species, and the first place of
+/// a vector is always one of them.
 #[derive(Clone, Debug)]
 pub struct ListBlock {
     first: usize,
@@ -72,12 +73,16 @@ pub struct Candidates<'a> {
     pub radius: f32,
     /// Lists are padded to a multiple of this.
     pub width: usize,
+    /// Species of each place.
+    pub species: &'a [u32],
+    /// Into how many groups, one for a species, the neighbours of a particle are sorted; 1 for one group of all.
+    pub groups: usize,
 }
 
 /// Which pairs a list leaves out.
 pub trait LeaveOut: Sync {
-    /// The number of the particle at a place, its own or its owner's.
-    fn id(&self, place: u32) -> u32;
+    /// The number of the particle at each place, its own or its owner's.
+    fn ids(&self) -> &[u32];
     /// The numbers of those that particle `i` does not interact with, ascending.
     fn partners(&self, i: usize) -> &[u32];
     /// Whether this place of a partner is the one that particle `i` is bonded to, and not another image of it.
@@ -132,6 +137,8 @@ struct Scratch {
     ranges: Vec<(u32, u32)>,
     runs: Vec<Range<usize>>,
     near: Near,
+    groups: Vec<Near>,
+    excluded: Excluded,
     entries: Vec<u32>,
 }
 
@@ -146,6 +153,8 @@ fn fill(
         ranges,
         runs,
         near,
+        groups,
+        excluded,
         entries,
     } = scratch;
     let far = c.places[0].len() as u32;
@@ -166,25 +175,83 @@ fn fill(
         {
             *mask &= !(1 << k);
         }
-        for (k, i) in members.enumerate() {
-            let begin = entries.len();
-            search.of_member(near, k, entries);
-            if let Some(e) = exclusions.filter(|e| !e.partners(i).is_empty()) {
-                let mut kept = begin;
-                for at in begin..entries.len() {
-                    let place = entries[at];
-                    if e.partners(i).binary_search(&e.id(place)).is_err() || !e.is_bonded(i, place) {
-                        entries[kept] = place;
-                        kept += 1;
-                    }
-                }
-                entries.truncate(kept);
+        if let Some(from) = exclusions {
+            excluded.collect(members.clone(), from);
+            excluded.leave_out(start, near, search, from);
+        }
+        if c.groups > 1 {
+            groups.resize_with(c.groups, Near::default);
+            search.by_group(near, c.species, groups);
+        } else {
+            groups.resize_with(1, Near::default);
+            std::mem::swap(&mut groups[0], near);
+        }
+        for i in members {
+            for group in &*groups {
+                let begin = entries.len();
+                search.of_member(group, i - start, entries);
+                entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
             }
-            entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
             block.starts[i + 1 - particles.start] = entries.len() as u32;
         }
     }
     refill(&mut block.entries, entries);
+}
+
+/// The excluded partners of a few particles that follow each other.
+#[derive(Default)]
+pub(super) struct Excluded {
+    /// Number of the partner, and which member.
+    pairs: Vec<(u32, u32)>,
+    /// Bit n: a partner's number ends in n. Most places are told apart by it at once.
+    ends: [u32; ENDS / 32],
+    suspects: Vec<u32>,
+}
+
+/// Ends of numbers that are told apart.
+const ENDS: usize = 1024;
+
+impl Excluded {
+    /// Looks up the partners of the members, at most 32.
+    pub(super) fn collect(&mut self, members: Range<usize>, from: &dyn LeaveOut) {
+        self.pairs.clear();
+        self.ends = [0; ENDS / 32];
+        for (member, i) in members.enumerate() {
+            for &id in from.partners(i) {
+                self.pairs.push((id, member as u32));
+                self.ends[id as usize % ENDS / 32] |= 1 << (id % 32);
+            }
+        }
+        self.pairs.sort_unstable();
+    }
+
+    /// The members that must not interact with a place, as bits.
+    #[inline]
+    pub(super) fn members(&self, first: usize, place: u32, id: u32, from: &dyn LeaveOut) -> u32 {
+        if self.ends[id as usize % ENDS / 32] >> (id % 32) & 1 == 0 {
+            return 0;
+        }
+        let begin = self.pairs.partition_point(|pair| pair.0 < id);
+        self.pairs[begin..]
+            .iter()
+            .take_while(|pair| pair.0 == id)
+            .filter(|pair| from.is_bonded(first + pair.1 as usize, place))
+            .fold(0, |bits, pair| bits | 1 << pair.1)
+    }
+
+    /// Takes excluded pairs out of what is near.
+    fn leave_out(&mut self, first: usize, near: &mut Near, search: Search, from: &dyn LeaveOut) {
+        if self.pairs.is_empty() {
+            return;
+        }
+        let (ids, mut suspects) = (from.ids(), std::mem::take(&mut self.suspects));
+        search.marked(&near.places, ids, &self.ends, &mut suspects);
+        for &at in &suspects {
+            let place = near.places[at as usize];
+            near.masks[at as usize] &= !self.members(first, place, ids[place as usize], from);
+        }
+        self.suspects = suspects;
+    }
 }
 
 /// Copies, with room for a radius one hundredth longer, and for chance.

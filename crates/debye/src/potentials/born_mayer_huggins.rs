@@ -16,6 +16,7 @@ pub struct BornMayerHuggins;
 
 impl PairPotential for BornMayerHuggins {
     const NAME: &'static str = "born-mayer-huggins";
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("A", Dimension::ENERGY, Mixing::Explicit),
         Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Explicit),

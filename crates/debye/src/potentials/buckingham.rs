@@ -16,6 +16,7 @@ pub struct Buckingham;
 
 impl PairPotential for Buckingham {
     const NAME: &'static str = "buckingham";
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("A", Dimension::ENERGY, Mixing::Explicit),
         Parameter::quantity("rho", Dimension::LENGTH, Mixing::Explicit),

@@ -15,6 +15,7 @@ pub struct CoulombEwald;
 impl PairPotential for CoulombEwald {
     const NAME: &'static str = "coulomb-ewald";
     const TUNED: bool = true;
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Same),
         Parameter::quantity("epsilon_r", Dimension::NONE, Mixing::Same).or(1.0),

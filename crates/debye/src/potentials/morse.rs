@@ -14,6 +14,7 @@ pub struct Morse;
 
 impl PairPotential for Morse {
     const NAME: &'static str = "morse";
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("D", Dimension::ENERGY, Mixing::Explicit),
         Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Explicit),

@@ -92,6 +92,11 @@ pub trait PairPotential: Send + Sync + 'static {
     /// lists of clusters, and for steps that need no energies. The price is a longer build of the program.
     const TUNED: bool = false;
 
+    /// Whether the formula falls off exponentially. Far beyond the cut-off its numbers become so small (below 10⁻³⁸ in
+    /// single precision) that a processor takes hundreds of cycles for each; so what is listed but out of reach is
+    /// evaluated at the cut-off, and then left out.
+    const EXPONENTIAL: bool = false;
+
     /// Refuses parameters that make no sense.
     fn check(p: Parameters) -> Result<(), ParameterError>;
 

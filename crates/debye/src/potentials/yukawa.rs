@@ -14,6 +14,7 @@ pub struct Yukawa;
 
 impl PairPotential for Yukawa {
     const NAME: &'static str = "yukawa";
+    const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity("A", energy_times_length(1), Mixing::Explicit),
         Parameter::quantity("kappa", Dimension::PER_LENGTH, Mixing::Same),

@@ -153,6 +153,83 @@ fn mixtures_in_cells_of_any_shape() {
     }
 }
 
+/// Lennard-Jones, absent between some species, and the short-range part of an Ewald sum with a longer cut-off.
+fn ions(system: &System, truncation: Truncation, cutoff: f64, charges_first: bool) -> ForceField {
+    let mut lj = PairTerm::build("lennard-jones", &system.species)
+        .unwrap()
+        .cutoff(0.8 * cutoff)
+        .truncation(truncation)
+        .mixing(MixingRule::LorentzBerthelot);
+    for (k, species) in system.species.iter().enumerate() {
+        let epsilon = if species.name == "C" {
+            0.0
+        } else {
+            1.0 + 0.3 * k as f64
+        };
+        lj = lj
+            .like(
+                &species.name,
+                &[("epsilon", epsilon), ("sigma", 1.0 - 0.05 * k as f64)],
+            )
+            .unwrap();
+    }
+    let charges = PairTerm::build("coulomb-ewald", &system.species)
+        .unwrap()
+        .cutoff(cutoff)
+        .truncation(Truncation::Cut)
+        .all(&[("alpha", 1.1)])
+        .unwrap()
+        .finish()
+        .unwrap();
+    let mut pairs = vec![lj.finish().unwrap(), charges];
+    if charges_first {
+        pairs.reverse();
+    }
+    ForceField {
+        pairs,
+        coulomb_constant: 3.0,
+        ..ForceField::default()
+    }
+}
+
+/// Two terms in one pass over the lists, where there is a kernel for both, and one after the other where there is none.
+#[test]
+fn two_terms_together() {
+    let cell = Cell::orthorhombic([9.0, 8.0, 9.5]).unwrap();
+    let system = three_species(cell, 80, 3);
+    for truncation in [
+        Truncation::Cut,
+        Truncation::Shift,
+        Truncation::ForceShift,
+        Truncation::Switch { from: 1.5 },
+    ] {
+        for charges_first in [false, true] {
+            let field = ions(&system, truncation, 2.5, charges_first);
+            check(
+                &system,
+                &field,
+                &format!("{truncation:?}, charges first: {charges_first}"),
+            );
+        }
+    }
+}
+
+/// With more species than lists are sorted by, numbers are looked up pair by pair.
+#[test]
+fn many_species() {
+    let cell = Cell::orthorhombic([9.0, 8.0, 9.5]).unwrap();
+    let mut builder = build::random(cell).minimum_distance(0.8).seed(5);
+    for (k, name) in ["A", "B", "C", "D", "E", "F"].into_iter().enumerate() {
+        builder = builder.add(30, name, 1.0, if k % 2 == 0 { 1.0 } else { -1.0 });
+    }
+    let system = builder.build().unwrap();
+    check(
+        &system,
+        &ions(&system, Truncation::Cut, 2.5, false),
+        "six species",
+    );
+}
+
 #[test]
 fn cells_smaller_than_the_cutoff() {
     for (side, n) in [(3.1, 12), (2.2, 4), (1.5, 2)] {

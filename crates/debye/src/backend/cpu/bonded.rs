@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::pair::PairSums;
 use crate::expr::{Dual, Vec3};
+use crate::forces::constraints::Nearest;
 use crate::forces::{BondedTerm, ForceField, ListedPairs, geometry};
 use crate::potentials::MAX_BONDED;
 use crate::system::{Cell, Link, System};
@@ -326,8 +327,9 @@ impl Scaled {
             .zip(self.listed.pairs.par_chunks(BLOCK))
             .map(|(places, pairs)| {
                 let mut sums = PairSums::default();
+                let nearest = Nearest::new(cell);
                 for (to, pair) in places.chunks_exact_mut(2).zip(pairs) {
-                    let (energy, force, d) = self.act(cell, field, particles, pair);
+                    let (energy, force, d) = self.act(nearest, field, particles, pair);
                     sums.energy += energy;
                     add_virial(&mut sums.virial, d, force);
                     (to[0], to[1]) = (force, -force);
@@ -341,13 +343,13 @@ impl Scaled {
     /// Energy of a pair, the force on its first particle, and the way there from the second.
     fn act(
         &self,
-        cell: &Cell,
+        nearest: Nearest,
         field: &ForceField,
         particles: &Slots,
         &(atoms, factor): &([u32; 2], f64),
     ) -> (f64, Vec3<f64>, Vec3<f64>) {
         let [i, j] = atoms.map(|a| particles.slot_of[a as usize] as usize);
-        let d = cell.minimum_image(particles.positions[i] - particles.positions[j]);
+        let d = nearest.of(particles.positions[i] - particles.positions[j]);
         let charges = field.coulomb_constant * particles.charges[i] * particles.charges[j];
         let species = [particles.species[i], particles.species[j]];
         let e = self.listed.act(species, charges, factor, d.norm2());
@@ -358,7 +360,7 @@ impl Scaled {
     fn pull(&self, cell: &Cell, field: &ForceField, particles: &Slots, place: usize) -> Option<Pull> {
         let own = place.checked_sub(self.first)?;
         let pair = self.listed.pairs.get(own / 2)?;
-        let (_, force, _) = self.act(cell, field, particles, pair);
+        let (_, force, _) = self.act(Nearest::new(cell), field, particles, pair);
         Some(Pull::new(&self.listed.name, force, &pair.0, own % 2))
     }
 }

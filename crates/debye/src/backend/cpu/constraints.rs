@@ -1,16 +1,19 @@
 //! Constraints at work: positions after a drift, velocities after a kick, and what they add to the pressure.
 //!
 //! Every group of constrained particles writes changes to places of its own; then each particle adds the one that is its.
-//! So threads never meet, and nothing depends on their number.
+//! So threads never meet, and nothing depends on their number. Rigid waters of one shape are worked on several at a time.
+#![allow(unsafe_code)]
 
 use rayon::prelude::*;
 
 use super::engine::CpuEngine;
 use super::motion::Rounding;
+use super::rigid::{Rigid, TOGETHER, Waters};
+use super::simd::InstructionSet;
 use super::state::{BLOCK, State};
 use crate::backend::EngineError;
 use crate::expr::Vec3;
-use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Unsolved};
+use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Triangle, Unsolved};
 use crate::system::System;
 
 /// Groups per block: the unit of parallel work and of ordered sums.
@@ -20,9 +23,11 @@ const GROUPS: usize = 256;
 const FREE: u32 = u32::MAX;
 
 /// The constraints of an engine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Constrained {
     clusters: Clusters,
+    /// How waters are held, several at a time.
+    rigid: Option<Rigid>,
     /// The place of each particle by its number, or [`FREE`].
     place_of: Vec<u32>,
     /// A change for every place.
@@ -49,7 +54,7 @@ fn add(total: &mut [f64; 6], part: [f64; 6]) {
 }
 
 impl Constrained {
-    pub(super) fn new(system: &System) -> Result<Self, EngineError> {
+    pub(super) fn new(system: &System, set: InstructionSet) -> Result<Self, EngineError> {
         if system.constraints.is_empty() {
             return Ok(Self::default());
         }
@@ -62,6 +67,7 @@ impl Constrained {
         }
         Ok(Self {
             clusters,
+            rigid: Some(Rigid::new(set)),
             place_of,
             ..Self::default()
         })
@@ -88,12 +94,21 @@ impl Constrained {
             .for_each(|(to, &r)| *to = r);
     }
 
-    /// Works on every group in parallel; `work` writes the changes of its particles. The first failure in the order of
-    /// the groups counts.
+    /// How many of the groups, from the first on, are waters of one shape: as many as are worked on together, or fewer.
+    fn alike(&self, groups: &[Group]) -> usize {
+        let shape = |group: &Group| self.clusters.triangle(group).map(std::ptr::from_ref);
+        let first = groups.first().and_then(shape);
+        let like = |group: &&Group| first.is_some() && shape(group) == first;
+        groups.iter().take(TOGETHER).take_while(like).count()
+    }
+
+    /// Works on every group in parallel; `work` writes the changes of its particles, `waters` those of several waters, or
+    /// says that it cannot. The first failure in the order of the groups counts.
     fn change(
         &self,
         changes: &mut [Vec3<f64>],
         step: u64,
+        waters: impl Fn(&Triangle<f64>, &[Group], &mut [Vec3<f64>]) -> bool + Sync,
         work: impl Fn(&Clusters, &Group, &mut Scratch, &mut [Vec3<f64>]) -> Result<(), Unsolved> + Sync,
     ) -> Result<(), EngineError> {
         let clusters = &self.clusters;
@@ -108,10 +123,24 @@ impl Constrained {
         let done: Vec<Result<(), EngineError>> = blocks
             .into_par_iter()
             .map_init(Scratch::default, |scratch, (groups, mut changes)| {
-                for group in groups {
-                    let (own, others) = changes.split_at_mut(group.places.len());
-                    work(clusters, group, scratch, own).map_err(|u| failed(clusters, group, u, step))?;
-                    changes = others;
+                let mut groups = groups;
+                while let Some(group) = groups.first() {
+                    let count = self.alike(groups);
+                    let (some, left) = groups.split_at(count.max(1));
+                    let places: usize = some.iter().map(|g| g.places.len()).sum();
+                    let (own, others) = changes.split_at_mut(places);
+                    let triangle = clusters.triangle(group).filter(|_| count > 1);
+                    // Where one of several fails, it is found one by one.
+                    if !triangle.is_some_and(|triangle| waters(triangle, some, own)) {
+                        let mut own = own;
+                        for group in some {
+                            let (mine, more) = own.split_at_mut(group.places.len());
+                            work(clusters, group, scratch, mine)
+                                .map_err(|u| failed(clusters, group, u, step))?;
+                            own = more;
+                        }
+                    }
+                    (groups, changes) = (left, others);
                 }
                 Ok(())
             })
@@ -189,6 +218,37 @@ fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> 
     }
 }
 
+/// Slots of the particles of a water.
+fn slots_of_water(clusters: &Clusters, group: &Group, state: &State) -> [usize; 3] {
+    let first = group.places.start;
+    [0, 1, 2].map(|k| state.slot_of[clusters.atoms[first + k] as usize] as usize)
+}
+
+/// Puts the vectors of one water among those of several.
+fn put(to: &mut Waters, water: usize, values: [Vec3<f64>; 3]) {
+    for (atom, value) in to.iter_mut().zip(values) {
+        for (axis, x) in atom.iter_mut().zip(value.to_array()) {
+            axis[water] = x;
+        }
+    }
+}
+
+/// Writes what is to be added to `from` for `to`; whether all of it is finite.
+fn write_changes(from: &Waters, to: &Waters, changes: &mut [Vec3<f64>]) -> bool {
+    let mut sum = 0.0;
+    for (water, changes) in changes.chunks_exact_mut(3).enumerate() {
+        for (atom, change) in changes.iter_mut().enumerate() {
+            let of = |axis: usize| to[atom][axis][water] - from[atom][axis][water];
+            *change = Vec3::new(of(0), of(1), of(2));
+            sum += change.x + change.y + change.z;
+        }
+    }
+    sum.is_finite()
+}
+
+/// Waters that are no waters: lanes without one must have something that can be solved.
+const EMPTY: Waters = [[[0.0; TOGETHER]; 3]; 3];
+
 /// Where the particles of a group are, relative to the first.
 fn gather(
     clusters: &Clusters,
@@ -241,24 +301,48 @@ impl CpuEngine {
         let (state, held) = (&self.state, &self.constrained);
         let before = &held.before;
         let nearest = Nearest::new(&state.cell);
-        held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
-            let Scratch { old, new, .. } = scratch;
-            gather(clusters, group, state, nearest, before, old);
-            new.clear();
-            let mut first = None;
-            for (slot, &place) in slots(clusters, group, state).zip(&*old) {
-                let origin = *first.get_or_insert(before[slot]);
+        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+            let Some(rigid) = &held.rigid else {
+                return false;
+            };
+            let (mut old, mut new) = (EMPTY, EMPTY);
+            for (water, group) in groups.iter().enumerate() {
+                let slots = slots_of_water(&held.clusters, group, state);
+                let was = slots.map(|slot| before[slot] - before[slots[0]]);
+                let places = was.map(|d| nearest.of(d));
+                put(&mut old, water, places);
                 // What led to the image next to the others; then the way since.
-                let image = place - (before[slot] - origin);
-                new.push(state.positions[slot] - origin + image);
+                let now = |k: usize| state.positions[slots[k]] - before[slots[0]] + (places[k] - was[k]);
+                put(&mut new, water, [now(0), now(1), now(2)]);
             }
-            changes.copy_from_slice(new);
-            clusters.positions(group, scratch)?;
-            for (change, &held) in changes.iter_mut().zip(&scratch.new) {
-                *change = held - *change;
-            }
-            Ok(())
-        })?;
+            let mut settled = new;
+            // SAFETY: made for a set that this processor has.
+            unsafe { (rigid.positions)(triangle, &old, &mut settled) };
+            write_changes(&new, &settled, changes)
+        };
+        held.change(
+            &mut changes,
+            state.step,
+            waters,
+            |clusters, group, scratch, changes| {
+                let Scratch { old, new, .. } = scratch;
+                gather(clusters, group, state, nearest, before, old);
+                new.clear();
+                let mut first = None;
+                for (slot, &place) in slots(clusters, group, state).zip(&*old) {
+                    let origin = *first.get_or_insert(before[slot]);
+                    // What led to the image next to the others; then the way since.
+                    let image = place - (before[slot] - origin);
+                    new.push(state.positions[slot] - origin + image);
+                }
+                changes.copy_from_slice(new);
+                clusters.positions(group, scratch)?;
+                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
+                    *change = held - *change;
+                }
+                Ok(())
+            },
+        )?;
         let (state, rounding) = (&mut self.state, self.rounding);
         held.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
         if time != 0.0 {
@@ -290,8 +374,32 @@ impl CpuEngine {
     ) -> Result<(), EngineError> {
         let (state, values) = (&self.state, &*rates);
         let nearest = Nearest::new(&state.cell);
-        self.constrained
-            .change(changes, state.step, |clusters, group, scratch, changes| {
+        let held = &self.constrained;
+        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+            let Some(rigid) = &held.rigid else {
+                return false;
+            };
+            let (mut places, mut now) = (EMPTY, EMPTY);
+            for (water, group) in groups.iter().enumerate() {
+                let slots = slots_of_water(&held.clusters, group, state);
+                let first = state.positions[slots[0]];
+                put(
+                    &mut places,
+                    water,
+                    slots.map(|s| nearest.of(state.positions[s] - first)),
+                );
+                put(&mut now, water, slots.map(|s| values[s]));
+            }
+            let mut kept = now;
+            // SAFETY: made for a set that this processor has.
+            unsafe { (rigid.rates)(triangle, &places, &mut kept) };
+            write_changes(&now, &kept, changes)
+        };
+        self.constrained.change(
+            changes,
+            state.step,
+            waters,
+            |clusters, group, scratch, changes| {
                 gather(
                     clusters,
                     group,
@@ -310,7 +418,8 @@ impl CpuEngine {
                     *change = held - *change;
                 }
                 Ok(())
-            })?;
+            },
+        )?;
         self.constrained.apply(changes, &state.ids, rates, 1.0, rounding);
         Ok(())
     }
@@ -435,31 +544,37 @@ impl CpuEngine {
         let mut changes = self.constrained.lend();
         let held = &self.constrained;
         let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
+        let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| false;
         let state = &self.state;
         let nearest = Nearest::new(&state.cell);
-        held.change(&mut changes, state.step, |clusters, group, scratch, changes| {
-            gather(
-                clusters,
-                group,
-                state,
-                nearest,
-                &state.positions,
-                &mut scratch.old,
-            );
-            let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
-            let mut first = None;
-            for (k, slot) in slots(clusters, group, state).enumerate() {
-                let origin = *first.get_or_insert(state.positions[slot]);
-                // A particle stored an image away moves with that image of the centre.
-                let image = scratch.old[k] - (state.positions[slot] - origin);
-                changes[k] = (origin + middle - image).scale(less(factors));
-            }
-            Ok(())
-        })?;
+        held.change(
+            &mut changes,
+            state.step,
+            alone,
+            |clusters, group, scratch, changes| {
+                gather(
+                    clusters,
+                    group,
+                    state,
+                    nearest,
+                    &state.positions,
+                    &mut scratch.old,
+                );
+                let middle = centre(clusters.inverse_masses(group), scratch.old.iter().copied());
+                let mut first = None;
+                for (k, slot) in slots(clusters, group, state).enumerate() {
+                    let origin = *first.get_or_insert(state.positions[slot]);
+                    // A particle stored an image away moves with that image of the centre.
+                    let image = scratch.old[k] - (state.positions[slot] - origin);
+                    changes[k] = (origin + middle - image).scale(less(factors));
+                }
+                Ok(())
+            },
+        )?;
         let state = &mut self.state;
         held.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
         let state = &self.state;
-        held.change(&mut changes, state.step, |clusters, group, _, changes| {
+        held.change(&mut changes, state.step, alone, |clusters, group, _, changes| {
             let masses = clusters.inverse_masses(group);
             let common = centre(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
             changes.fill(common.scale(less(velocity_factors)));

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::pair::{PairColumns, PairJob, PairKernel, PairSums};
+use super::pair::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
 use super::simd::InstructionSet;
 use super::space::{List, Sorted, Space, Store};
 use crate::backend::ListKind;
@@ -55,9 +55,36 @@ enum Kernels<P: Store> {
 pub struct Typed<P: Store> {
     space: Space<P>,
     terms: Vec<Term<P>>,
+    couple: Option<Couple<P>>,
     coulomb: f64,
     set: InstructionSet,
+    grouped: bool,
 }
+
+/// Two terms that are visited in one pass over the lists of particles.
+struct Couple<P: Store> {
+    terms: [usize; 2],
+    kernels: [PairKernel<P::Coordinate, P::Element, ListBlock>; 2],
+}
+
+impl<P: Store> Couple<P> {
+    /// The first two terms that have a kernel together.
+    fn of(field: &ForceField, set: InstructionSet) -> Option<Self> {
+        let terms = &field.pairs;
+        let couples = (0..terms.len()).flat_map(|a| (0..terms.len()).map(move |b| [a, b]));
+        couples.filter(|[a, b]| a != b).find_map(|[a, b]| {
+            let kernel = |energy| P::kernel_of_both(&terms[a], &terms[b], set, energy);
+            Some(Self {
+                terms: [a, b],
+                kernels: [kernel(false)?, kernel(true)?],
+            })
+        })
+    }
+}
+
+/// Species up to which lists of particles are sorted by them: every group is padded to whole vectors, and the padding
+/// must not cost more than looking numbers up pair by pair.
+const MOST_GROUPS: usize = 4;
 
 impl<P: Store> Typed<P> {
     /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
@@ -72,12 +99,16 @@ impl<P: Store> Typed<P> {
             .iter()
             .map(|t| PairColumns::new(t, P::round))
             .collect();
-        // Clusters test three times as many pairs: only for pairs that are cheap, and dear to look up.
-        let cheap = field.pairs.iter().all(|term| term.family.is_tuned());
         let many = columns.iter().any(|c| !c.is_uniform());
+        let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
+        let grouped = many && species <= MOST_GROUPS;
+        // Clusters test three to six times as many pairs: only for pairs that are cheap, and dear to look up.
+        let couple = Couple::of(field, set);
+        let cheap = field.pairs.iter().all(|term| term.family.is_tuned());
+        let dear = many && !grouped && couple.is_none();
         let kind = match kind {
             Some(ListKind::Clusters) if cheap => ListKind::Clusters,
-            None if cheap && many && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
+            None if cheap && dear && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
             _ => ListKind::Particles,
         };
         let terms = field
@@ -101,26 +132,46 @@ impl<P: Store> Typed<P> {
             })
             .collect();
         Self {
-            space: Space::new(set, kind),
+            space: Space::new(set, kind, if grouped { species } else { 1 }),
             terms,
+            couple,
             coulomb: field.coulomb_constant,
             set,
+            grouped,
+        }
+    }
+
+    /// What the kernel of two terms, or of one twice, reads.
+    fn job(&self, terms: [usize; 2]) -> PairJob<'_, P::Coordinate, P::Element> {
+        PairJob {
+            coordinates: &self.space.coordinates,
+            species: &self.space.species,
+            unit: self.space.unit,
+            grouped: self.grouped,
+            terms: terms.map(|t| Numbers {
+                columns: &self.terms[t].columns,
+                table: &self.terms[t].table,
+            }),
+            coulomb: self.coulomb,
         }
     }
 
     fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
-        for (term, sum) in self.terms.iter().zip(sums) {
-            let job = PairJob {
-                coordinates: &self.space.coordinates,
-                species: &self.space.species,
-                unit: self.space.unit,
-                columns: &term.columns,
-                table: &term.table,
-                coulomb: self.coulomb,
-            };
+        let mut coupled = [usize::MAX; 2];
+        if let (Some(couple), List::Particles(list)) = (&self.couple, &self.space.list) {
+            coupled = couple.terms;
+            let job = self.job(coupled);
+            // SAFETY: the set was checked in `new`; the list holds places of this space only.
+            let both = unsafe { couple.kernels[usize::from(energy)](&job, &list.blocks()[number], forces) };
+            for (term, sum) in coupled.into_iter().zip(both) {
+                sums[term] = sum;
+            }
+        }
+        for t in (0..self.terms.len()).filter(|t| !coupled.contains(t)) {
+            let job = self.job([t, t]);
             // SAFETY: the set was checked in `new`; the list holds places of this space only, and behind the
             // last of them there are places out of reach for the lanes of an incomplete cluster.
-            *sum = match (&term.kernels, &self.space.list) {
+            let [sum, _] = match (&self.terms[t].kernels, &self.space.list) {
                 (Kernels::Particles(kernels), List::Particles(list)) => unsafe {
                     kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
                 },
@@ -128,8 +179,9 @@ impl<P: Store> Typed<P> {
                     kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
                 },
                 // Both were made for the same kind.
-                _ => PairSums::default(),
+                _ => Default::default(),
             };
+            sums[t] = sum;
         }
     }
 }

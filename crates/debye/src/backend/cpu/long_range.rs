@@ -2,6 +2,7 @@
 
 use super::mesh::Mesh;
 use super::pair::PairSums;
+use super::simd::InstructionSet;
 use super::state::State;
 use crate::backend::Precision;
 use crate::expr::Vec3;
@@ -34,12 +35,19 @@ impl From<Part> for PairSums {
 
 impl LongRange {
     /// Where the force field has one.
-    pub(super) fn new(field: &ForceField, charges: &[f64], precision: Precision) -> Option<Self> {
+    pub(super) fn new(
+        field: &ForceField,
+        charges: &[f64],
+        precision: Precision,
+        set: InstructionSet,
+    ) -> Option<Self> {
         let plan = field.electrostatics.clone()?;
         let solver = match (&plan.method, precision) {
             (Method::Ewald(set), _) => Solver::Waves(*set),
-            (Method::Mesh(mesh), Precision::Double) => Solver::Double(Box::new(Mesh::new(*mesh, plan.alpha))),
-            (Method::Mesh(mesh), _) => Solver::Single(Box::new(Mesh::new(*mesh, plan.alpha))),
+            (Method::Mesh(mesh), Precision::Double) => {
+                Solver::Double(Box::new(Mesh::new(*mesh, plan.alpha, set)))
+            }
+            (Method::Mesh(mesh), _) => Solver::Single(Box::new(Mesh::new(*mesh, plan.alpha, set))),
         };
         Some(Self {
             coulomb: field.coulomb_constant,

@@ -11,6 +11,7 @@ mod minimise;
 mod motion;
 mod observe;
 pub mod pair;
+mod rigid;
 mod save;
 pub mod simd;
 mod space;

@@ -49,6 +49,7 @@ pub struct Space<P: PairPrecision> {
     image_shift: Vec<u16>,
     shifts: Vec<[i16; 3]>,
     search: Search,
+    groups: usize,
 }
 
 /// How a precision stores coordinates.
@@ -157,8 +158,9 @@ pub struct Sorted<'a> {
 }
 
 impl<P: Store> Space<P> {
-    /// An empty space for kernels of this set.
-    pub fn new(set: InstructionSet, kind: ListKind) -> Self {
+    /// An empty space for kernels of this set. With more than one group, lists of particles are sorted by species, of
+    /// which there must be as many.
+    pub fn new(set: InstructionSet, kind: ListKind, groups: usize) -> Self {
         Self {
             coordinates: Vec::new(),
             species: Vec::new(),
@@ -169,6 +171,7 @@ impl<P: Store> Space<P> {
             image_shift: Vec::new(),
             shifts: Vec::new(),
             search: Search::new(set),
+            groups,
         }
     }
 
@@ -201,6 +204,13 @@ impl<P: Store> Space<P> {
         self.update(cell, sorted.positions);
 
         let places = self.places(cell, sorted);
+        let owners = self.images.iter().map(|image| image.owner as usize);
+        let ids: Vec<u32> = if sorted.exclusions.is_empty() {
+            Vec::new()
+        } else {
+            let of_images = owners.map(|owner| sorted.ids[owner]);
+            sorted.ids.iter().copied().chain(of_images).collect()
+        };
         // Rounding of the places to f32 must not lose a pair.
         let slack = 8.0 * f64::from(f32::EPSILON) * extent;
         let candidates = Candidates {
@@ -212,11 +222,14 @@ impl<P: Store> Space<P> {
             particles: n,
             radius: (radius + slack) as f32,
             width: P::width(set),
+            species: &self.species,
+            groups: self.groups,
         };
         let excluded = Excluded {
             cell,
             sorted,
             images: &self.images,
+            ids: &ids,
         };
         let exclusions: Option<&dyn LeaveOut> = if sorted.exclusions.is_empty() {
             None
@@ -351,6 +364,8 @@ struct Excluded<'a> {
     cell: &'a Cell,
     sorted: &'a Sorted<'a>,
     images: &'a [Image],
+    /// The number of each place.
+    ids: &'a [u32],
 }
 
 impl Excluded<'_> {
@@ -364,8 +379,8 @@ impl Excluded<'_> {
 }
 
 impl LeaveOut for Excluded<'_> {
-    fn id(&self, place: u32) -> u32 {
-        self.sorted.ids[self.owner(place).0]
+    fn ids(&self) -> &[u32] {
+        self.ids
     }
 
     fn partners(&self, i: usize) -> &[u32] {

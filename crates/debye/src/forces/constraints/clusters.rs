@@ -65,7 +65,7 @@ impl<'a> Nearest<'a> {
 
     /// The shortest image of a difference.
     #[inline(always)]
-    fn of(&self, d: Vec3<f64>) -> Vec3<f64> {
+    pub fn of(&self, d: Vec3<f64>) -> Vec3<f64> {
         if d.norm2() < self.short {
             d
         } else {

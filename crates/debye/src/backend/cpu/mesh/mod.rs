@@ -3,18 +3,21 @@
 //! Every plane of the mesh belongs to one thread at a time, and so does every particle: no two write to one place, and
 //! sums do not depend on the number of threads.
 
+mod kernels;
 mod spread;
 mod transform;
 
 use rayon::prelude::*;
 use rustfft::FftNum;
 
+use super::simd::InstructionSet;
 use crate::expr::{Mat3, Real, Vec3};
 use crate::forces::electrostatics::{MeshPlan, Part};
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
 use crate::system::Cell;
 
+use kernels::Entries;
 use spread::Spots;
 use transform::Transform;
 
@@ -22,17 +25,25 @@ use transform::Transform;
 pub trait MeshReal: Real + FftNum + Into<f64> + std::ops::AddAssign {
     /// From double precision.
     fn of(x: f64) -> Self;
+    /// The inner loops for an instruction set, which this processor must have.
+    fn entries(set: InstructionSet) -> Entries<Self>;
 }
 
 impl MeshReal for f32 {
     fn of(x: f64) -> Self {
         x as Self
     }
+    fn entries(set: InstructionSet) -> Entries<Self> {
+        kernels::single(set)
+    }
 }
 
 impl MeshReal for f64 {
     fn of(x: f64) -> Self {
         x
+    }
+    fn entries(set: InstructionSet) -> Entries<Self> {
+        kernels::double(set)
     }
 }
 
@@ -49,15 +60,17 @@ pub struct Mesh<T: MeshReal> {
 }
 
 impl<T: MeshReal> Mesh<T> {
-    /// For a plan and a splitting parameter.
-    pub fn new(plan: MeshPlan, alpha: f64) -> Self {
+    /// For a plan and a splitting parameter. A set this processor lacks is replaced by the best it has.
+    pub fn new(plan: MeshPlan, alpha: f64, set: InstructionSet) -> Self {
+        let has = InstructionSet::available().contains(&set);
+        let set = if has { set } else { InstructionSet::detect() };
         Self {
             plan,
             alpha,
             cell: None,
             vectors: [Vec3::zero(); 3],
             transform: Transform::new(plan.size, plan.basis.points()),
-            spots: Spots::new(plan),
+            spots: Spots::new(plan, set),
             forces: Vec::new(),
         }
     }

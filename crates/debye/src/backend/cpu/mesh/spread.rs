@@ -1,113 +1,153 @@
 //! [`Spots`]: charges in units of the mesh; spreading them over it and gathering forces from it.
+//!
+//! The mesh is cut into slabs of planes, at least as thick as a charge reaches. Charges are sorted by the slab of their
+//! first plane, and touch that slab and the next. First all even slabs are worked on at the same time, then all odd ones:
+//! no two threads write to one place, and every sum has the same order whatever their number.
+#![allow(unsafe_code)]
 
 use rayon::prelude::*;
 
 use super::MeshReal;
+use super::kernels::{Entries, Slab};
 use super::transform::{PAD, Transform};
+use crate::backend::cpu::simd::InstructionSet;
 use crate::expr::Vec3;
 use crate::forces::electrostatics::MeshPlan;
-use crate::forces::pme::{Basis, MOST_POINTS};
+use crate::forces::pme::MOST_POINTS;
 use crate::neighbors::CountingSort;
 
 /// Particles per block of parallel work and of ordered sums.
-pub(super) const BLOCK: usize = 2048;
+pub(super) const BLOCK: usize = 512;
 
 /// A charge on the mesh.
 #[derive(Clone, Copy, Debug)]
-struct Spot<T> {
+pub(super) struct Spot<T> {
     /// The first point it touches along each axis.
-    first: [u32; 3],
+    pub(super) first: [u32; 3],
     /// Where it is between the mesh points below and above it.
-    rest: [T; 3],
-    /// Weights along the second axis, times the charge, and along the third.
-    weights: [[T; MOST_POINTS]; 2],
-    /// Weights along the first axis.
-    across: [T; MOST_POINTS],
+    pub(super) rest: [T; 3],
+    /// The charge.
+    pub(super) charge: T,
 }
 
 /// All charges on the mesh.
-pub(super) struct Spots<T> {
+pub(super) struct Spots<T: MeshReal> {
     plan: MeshPlan,
+    entries: Entries<T>,
+    /// Where each slab of planes begins, and the end.
+    slabs: Vec<usize>,
+    slab_of: Vec<u32>,
     spots: Vec<Spot<T>>,
-    planes: Vec<u32>,
+    keys: Vec<u32>,
     sort: CountingSort,
 }
 
+/// Cuts planes into an even number of slabs no thinner than a charge reaches, or into one.
+fn slabs(planes: usize, points: usize) -> Vec<usize> {
+    let number = (planes / (points - 1)) & !1;
+    let number = if number == 0 { 1 } else { number };
+    (0..=number).map(|s| s * planes / number).collect()
+}
+
 impl<T: MeshReal> Spots<T> {
-    pub(super) fn new(plan: MeshPlan) -> Self {
+    pub(super) fn new(plan: MeshPlan, set: InstructionSet) -> Self {
+        let slabs = slabs(plan.size[0], plan.basis.points());
+        let slab_of = (0..plan.size[0]).map(|x| slabs.partition_point(|&s| s <= x) as u32 - 1);
         Self {
             plan,
+            entries: T::entries(set),
+            slab_of: slab_of.collect(),
+            slabs,
             spots: Vec::new(),
-            planes: Vec::new(),
+            keys: Vec::new(),
             sort: CountingSort::new(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.spots.capacity() * size_of::<Spot<T>>() + self.planes.capacity() * 4
+        self.spots.capacity() * size_of::<Spot<T>>() + self.keys.capacity() * 4
     }
 
-    /// Takes positions, and sorts them by the first plane they touch.
+    /// Takes positions, and sorts them by the first slab they touch.
     pub(super) fn place(&mut self, vectors: &[Vec3<f64>; 3], positions: &[Vec3<f64>], charges: &[f64]) {
-        let MeshPlan { size, basis, .. } = self.plan;
-        let spot = |r: Vec3<f64>, q: f64| {
-            let mut first = [0; 3];
-            let mut rest = [T::of(0.0); 3];
-            for axis in 0..3 {
-                let s = vectors[axis].dot(r);
-                let u = (s - s.floor()) * size[axis] as f64;
-                let below = u.floor();
-                // Rounding may lead to the end of the cell, which is its beginning.
-                let point = below as i64 + i64::from(basis.first());
-                first[axis] = point.rem_euclid(size[axis] as i64) as u32;
-                rest[axis] = T::of(u - below);
-            }
-            let [x, y, z] = rest.map(|rest| basis.weights(rest).values);
-            Spot {
-                first,
-                rest,
-                weights: [y.map(|w| w * T::of(q)), z],
-                across: x,
-            }
+        let nowhere = Spot {
+            first: [0; 3],
+            rest: [T::of(0.0); 3],
+            charge: T::of(0.0),
         };
-        self.spots.clear();
-        positions
-            .par_iter()
-            .zip(charges)
-            .with_min_len(BLOCK)
-            .map(|(&r, &q)| spot(r, q))
-            .collect_into_vec(&mut self.spots);
-        self.planes.clear();
-        self.planes.extend(self.spots.iter().map(|spot| spot.first[0]));
-        // Planes are inside the mesh, so the sort cannot refuse them.
-        if self.sort.sort(&self.planes, size[0]).is_err() {
+        self.spots.resize(positions.len(), nowhere);
+        self.keys.resize(positions.len(), 0);
+        let (plan, place, slab_of) = (&self.plan, self.entries.place, &self.slab_of);
+        self.spots
+            .par_chunks_mut(BLOCK)
+            .zip(self.keys.par_chunks_mut(BLOCK))
+            .zip(positions.par_chunks(BLOCK).zip(charges.par_chunks(BLOCK)))
+            .for_each(|((spots, keys), (positions, charges))| {
+                // SAFETY: the entries are those of a set that this processor has.
+                unsafe { place(plan, vectors, positions, charges, spots) };
+                for (key, spot) in keys.iter_mut().zip(spots) {
+                    *key = slab_of[spot.first[0] as usize];
+                }
+            });
+        // Slabs are those of the mesh, so the sort cannot refuse them.
+        if self.sort.sort(&self.keys, self.slabs.len() - 1).is_err() {
             debug_assert!(false, "a plane outside the mesh");
         }
     }
 
-    /// Charges on the mesh, plane by plane: each takes from all particles that touch it.
+    /// Charges on the mesh.
     pub(super) fn spread(&self, transform: &mut Transform<T>) {
-        let [along_x, along_y, along_z] = self.plan.size;
-        let points = self.plan.basis.points();
-        let (order, starts) = (self.sort.order(), self.sort.starts());
         let pitch = transform.pitch();
-        transform.planes_mut().enumerate().for_each(|(x, plane)| {
-            plane.fill(T::of(0.0));
-            for j in 0..points {
-                let from = (x + along_x - j % along_x) % along_x;
-                let of_plane = starts[from] as usize..starts[from + 1] as usize;
-                for &number in &order[of_plane] {
-                    self.spots[number as usize].add(j, points, plane, pitch, along_y);
+        let last = self.slabs.len() - 2;
+        for odd in [false, true] {
+            let mut tasks = self.tasks(transform, odd);
+            tasks.par_iter_mut().with_max_len(1).for_each(|(number, slab)| {
+                if !odd {
+                    slab.own.fill(T::of(0.0));
+                    slab.next.fill(T::of(0.0));
                 }
-            }
-            // What reached beyond the end of a row belongs to its beginning.
-            for row in plane.chunks_exact_mut(pitch) {
-                for k in along_z..pitch {
-                    let beyond = row[k];
-                    row[(k - along_z) % along_z] += beyond;
+                // SAFETY: the entries are those of a set that this processor has.
+                unsafe { (self.entries.spread)(&self.plan, &self.spots, self.sort.bin(*number), slab) };
+                if odd || last == 0 {
+                    let rows = slab.own.chunks_exact_mut(pitch);
+                    rows.chain(slab.next.chunks_exact_mut(pitch))
+                        .for_each(|row| wrap(row, self.plan.size[2]));
                 }
-            }
-        });
+            });
+        }
+    }
+
+    /// The even or the odd slabs with their numbers, each with the one that follows it.
+    fn tasks<'a>(&self, transform: &'a mut Transform<T>, odd: bool) -> Vec<(usize, Slab<'a, T>)> {
+        let (pitch, length) = (transform.pitch(), transform.plane_length());
+        let mut rest = transform.all_planes();
+        let mut slices = Vec::with_capacity(self.slabs.len());
+        for ends in self.slabs.windows(2) {
+            let (slice, others) = rest.split_at_mut((ends[1] - ends[0]) * length);
+            slices.push((ends[0], slice));
+            rest = others;
+        }
+        let number = slices.len();
+        if odd {
+            slices.rotate_left(1);
+        }
+        if number == 1 && odd {
+            return Vec::new();
+        }
+        let mut tasks = Vec::with_capacity(number.div_ceil(2));
+        let mut slices = slices.into_iter();
+        while let Some((first, own)) = slices.next() {
+            let next = slices.next().map(|s| s.1).unwrap_or_default();
+            let slab = Slab {
+                first,
+                own,
+                next,
+                pitch,
+                plane: length,
+            };
+            tasks.push((2 * tasks.len() + usize::from(odd), slab));
+        }
+        tasks
     }
 
     /// Sets the force on every particle; gives their sum.
@@ -118,19 +158,20 @@ impl<T: MeshReal> Spots<T> {
         along: [Vec3<f64>; 3],
         forces: &mut [Vec3<f64>],
     ) -> Vec3<f64> {
+        let (plan, gather) = (&self.plan, self.entries.gather);
+        let (pitch, values) = (transform.pitch(), transform.values());
         let sums: Vec<Vec3<f64>> = forces
             .par_chunks_mut(BLOCK)
             .zip(self.spots.par_chunks(BLOCK))
             .zip(charges.par_chunks(BLOCK))
             .map(|((forces, spots), charges)| {
+                // SAFETY: the entries are those of a set that this processor has.
+                unsafe { gather(plan, spots, values, pitch, forces) };
                 let mut sum = Vec3::zero();
-                for ((force, spot), &q) in forces.iter_mut().zip(spots).zip(charges) {
-                    *force = Vec3::zero();
-                    if q != 0.0 {
-                        let slope = spot.slope(self.plan.basis, self.plan.size, transform);
-                        *force = (along[0] * slope[0] + along[1] * slope[1] + along[2] * slope[2]) * q;
-                        sum += *force;
-                    }
+                for (force, &q) in forces.iter_mut().zip(charges) {
+                    let slope = *force;
+                    *force = (along[0] * slope.x + along[1] * slope.y + along[2] * slope.z) * q;
+                    sum += *force;
                 }
                 sum
             })
@@ -139,62 +180,11 @@ impl<T: MeshReal> Spots<T> {
     }
 }
 
-impl<T: MeshReal> Spot<T> {
-    /// Adds the charge to the j-th plane it touches.
-    #[inline(always)]
-    fn add(&self, j: usize, points: usize, plane: &mut [T], pitch: usize, along_y: usize) {
-        let share = self.across[j];
-        let mut y = self.first[1] as usize;
-        for k in 0..points {
-            let weight = share * self.weights[0][k];
-            let begin = y * pitch + self.first[2] as usize;
-            let row = &mut plane[begin..begin + MOST_POINTS];
-            for (to, &w) in row.iter_mut().zip(&self.weights[1]) {
-                *to = weight.mul_add(w, *to);
-            }
-            y += 1;
-            if y == along_y {
-                y = 0;
-            }
-        }
-    }
-
-    /// The derivatives of the potential by the coordinates in units of the mesh.
-    #[inline(always)]
-    fn slope(&self, basis: Basis, size: [usize; 3], transform: &Transform<T>) -> [f64; 3] {
-        let [x, y, z] = self.rest.map(|rest| basis.weights(rest));
-        let points = basis.points();
-        let mut total = [T::of(0.0); 3];
-        let mut px = self.first[0] as usize;
-        for i in 0..points {
-            let plane = transform.plane(px);
-            let (mut across, mut up, mut along) = (T::of(0.0), T::of(0.0), T::of(0.0));
-            let mut py = self.first[1] as usize;
-            for j in 0..points {
-                let begin = py * transform.pitch() + self.first[2] as usize;
-                let row = &plane[begin..begin + MOST_POINTS];
-                let (mut plain, mut steep) = (T::of(0.0), T::of(0.0));
-                for ((&x, &value), &slope) in row.iter().zip(&z.values).zip(&z.slopes) {
-                    plain = x.mul_add(value, plain);
-                    steep = x.mul_add(slope, steep);
-                }
-                across = plain.mul_add(y.values[j], across);
-                up = plain.mul_add(y.slopes[j], up);
-                along = steep.mul_add(y.values[j], along);
-                py += 1;
-                if py == size[1] {
-                    py = 0;
-                }
-            }
-            total[0] = across.mul_add(x.slopes[i], total[0]);
-            total[1] = up.mul_add(x.values[i], total[1]);
-            total[2] = along.mul_add(x.values[i], total[2]);
-            px += 1;
-            if px == size[0] {
-                px = 0;
-            }
-        }
-        total.map(Into::into)
+/// What reached beyond the end of a row belongs to its beginning.
+fn wrap<T: MeshReal>(row: &mut [T], along_z: usize) {
+    for k in along_z..row.len() {
+        let beyond = row[k];
+        row[(k - along_z) % along_z] += beyond;
     }
 }
 

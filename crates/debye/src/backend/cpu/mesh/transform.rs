@@ -23,7 +23,7 @@ pub(super) struct Transform<T: MeshReal> {
     real: Vec<T>,
     /// By x, then z, then y.
     planes: Vec<Complex<T>>,
-    /// By z, then y, then x.
+    /// After the transforms along x, by z, then x, then y.
     columns: Vec<Complex<T>>,
     along_z: Arc<dyn RealToComplex<T>>,
     back_z: Arc<dyn ComplexToReal<T>>,
@@ -64,16 +64,19 @@ impl<T: MeshReal> Transform<T> {
         self.size[2] + PAD
     }
 
-    /// Real values of a plane.
-    pub(super) fn plane(&self, x: usize) -> &[T] {
-        let length = self.size[1] * self.pitch();
-        &self.real[x * length..(x + 1) * length]
+    /// Places of a plane.
+    pub(super) fn plane_length(&self) -> usize {
+        self.size[1] * self.pitch()
     }
 
-    /// All planes.
-    pub(super) fn planes_mut(&mut self) -> rayon::slice::ChunksExactMut<'_, T> {
-        let length = self.size[1] * self.pitch();
-        self.real.par_chunks_exact_mut(length)
+    /// Real values, plane by plane.
+    pub(super) fn values(&self) -> &[T] {
+        &self.real
+    }
+
+    /// The same, to be changed.
+    pub(super) fn all_planes(&mut self) -> &mut [T] {
+        &mut self.real
     }
 
     /// Takes another influence function.
@@ -143,8 +146,11 @@ impl<T: MeshReal> Transform<T> {
             .zip(self.factors.par_chunks_exact(along_x * along_y))
             .enumerate()
             .map_init(
-                || vec![zero; fft.get_inplace_scratch_len().max(back.get_inplace_scratch_len())],
-                |scratch, (z, (columns, factors))| {
+                || {
+                    let room = fft.get_inplace_scratch_len().max(back.get_inplace_scratch_len());
+                    (vec![zero; along_x * along_y], vec![zero; room])
+                },
+                |(columns, scratch), (z, (turned, factors))| {
                     for x in 0..along_x {
                         let from = &planes[(x * half + z) * along_y..][..along_y];
                         for (y, &value) in from.iter().enumerate() {
@@ -157,6 +163,12 @@ impl<T: MeshReal> Transform<T> {
                         *value = *value * factor;
                     }
                     back.process_with_scratch(columns, &mut scratch[..back.get_inplace_scratch_len()]);
+                    // Turned while it is still in the nearest cache.
+                    for (x, to) in turned.chunks_exact_mut(along_y).enumerate() {
+                        for (y, to) in to.iter_mut().enumerate() {
+                            *to = columns[y * along_x + x];
+                        }
+                    }
                     part.unwrap_or_default()
                 },
             )
@@ -189,8 +201,8 @@ impl<T: MeshReal> Transform<T> {
                     (vec![zero; half], vec![zero; scratch])
                 },
                 |(row, scratch), (x, (plane, real))| {
-                    for (to, column) in plane.iter_mut().zip(columns.chunks_exact(along_x)) {
-                        *to = column[x];
+                    for (z, to) in plane.chunks_exact_mut(along_y).enumerate() {
+                        to.copy_from_slice(&columns[(z * along_x + x) * along_y..][..along_y]);
                     }
                     fft.process_with_scratch(plane, &mut scratch[..fft.get_inplace_scratch_len()]);
                     for (y, values) in real.chunks_exact_mut(pitch).enumerate() {

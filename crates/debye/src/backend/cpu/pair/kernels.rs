@@ -3,19 +3,20 @@
 use super::super::simd::{Array, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]
 use super::super::simd::{F32x8, F32x16, F64x4, F64x8};
+use super::terms::{One, Terms};
 use super::visit::{visit, visit_clusters};
-use super::{PairJob, PairSums};
+use super::{PairJob, PairSums, TOGETHER};
 use crate::expr::Vec3;
 use crate::neighbors::{ClusterBlock, ListBlock};
 use crate::potentials::{PairAdapter, PairPotential};
-use crate::truncation::{Adapter, ForceShifted, Shifted, Switched, Truncation};
+use crate::truncation::{ForceShifted, Shifted, Switched, Truncation};
 
-/// A kernel: adds forces of one block `B` of a list; returns sums if it is a kernel with energies.
+/// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.
 ///
 /// # Safety
 /// The processor must have the kernel's instruction set, every entry of the block must be inside `coordinates`
 /// and `species`, and both must go on for a vector beyond the block's particles.
-pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, &mut [Vec3<f64>]) -> PairSums;
+pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, &mut [Vec3<f64>]) -> [PairSums; TOGETHER];
 
 /// Kernels of one potential, picked at run time: `uniform` if all pairs of species interact alike, `energy` if energies
 /// are needed (they may be computed where none are). The forces of all variants are the same to the last bit.
@@ -57,23 +58,23 @@ pub trait PairKernels {
 macro_rules! entry {
     ($name:ident, $clusters:ident, $features:literal, $lanes:ty) => {
         #[target_feature(enable = $features)]
-        unsafe fn $name<P: PairPotential, T: Adapter, const U: bool, const E: bool>(
+        unsafe fn $name<K: Terms, const U: bool, const E: bool>(
             job: &PairJob<<$lanes as Lanes>::Coordinate, <$lanes as Lanes>::Element>,
             block: &ListBlock,
             forces: &mut [Vec3<f64>],
-        ) -> PairSums {
+        ) -> [PairSums; TOGETHER] {
             // SAFETY: the caller's promise.
-            unsafe { visit::<P, T, $lanes, U, E>(job, block, forces) }
+            unsafe { visit::<K, $lanes, U, E>(job, block, forces) }
         }
 
         #[target_feature(enable = $features)]
-        unsafe fn $clusters<P: PairPotential, T: Adapter, const U: bool, const E: bool>(
+        unsafe fn $clusters<K: Terms, const U: bool, const E: bool>(
             job: &PairJob<<$lanes as Lanes>::Coordinate, <$lanes as Lanes>::Element>,
             block: &ClusterBlock,
             forces: &mut [Vec3<f64>],
-        ) -> PairSums {
+        ) -> [PairSums; TOGETHER] {
             // SAFETY: the caller's promise.
-            unsafe { visit_clusters::<P, T, $lanes, U, E>(job, block, forces) }
+            unsafe { visit_clusters::<K, $lanes, U, E>(job, block, forces) }
         }
     };
 }
@@ -104,18 +105,18 @@ macro_rules! choose {
             ($t:ty) => {
                 match ($set, $uniform, $energy) {
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, true, false) if P::TUNED => $avx512::<P, $t, true, false>,
+                    (InstructionSet::Avx512, true, false) if P::TUNED => $avx512::<One<P, $t>, true, false>,
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, false, false) if P::TUNED => $avx512::<P, $t, false, false>,
+                    (InstructionSet::Avx512, false, false) if P::TUNED => $avx512::<One<P, $t>, false, false>,
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, _, _) => $avx512::<P, $t, false, true>,
+                    (InstructionSet::Avx512, _, _) => $avx512::<One<P, $t>, false, true>,
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, true, false) if P::TUNED => $avx2::<P, $t, true, false>,
+                    (InstructionSet::Avx2, true, false) if P::TUNED => $avx2::<One<P, $t>, true, false>,
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, false, false) if P::TUNED => $avx2::<P, $t, false, false>,
+                    (InstructionSet::Avx2, false, false) if P::TUNED => $avx2::<One<P, $t>, false, false>,
                     #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, _, _) => $avx2::<P, $t, false, true>,
-                    _ => $portable::<P, $t, $lanes, false, true>,
+                    (InstructionSet::Avx2, _, _) => $avx2::<One<P, $t>, false, true>,
+                    _ => $portable::<One<P, $t>, $lanes, false, true>,
                 }
             };
         }
@@ -174,4 +175,61 @@ impl<P: PairPotential> PairKernels for PairAdapter<P> {
             choose!(set, t, uniform, energy, avx512_double_clusters, avx2_double_clusters, visit_clusters, Array<f64, 2>),
         )
     }
+}
+
+/// Kernels of two terms in one pass: only of the couple that most charged systems have, for the build's sake.
+pub(super) mod together {
+    use super::super::terms::Both;
+    use super::*;
+    use crate::forces::PairTerm;
+    use crate::potentials::{CoulombEwald, LennardJones};
+
+    macro_rules! together {
+        ($name:ident, $coordinate:ty, $element:ty, $avx512:ident, $avx2:ident) => {
+            /// The kernel of Lennard-Jones and the short-range part of an Ewald sum.
+            pub fn $name(
+                first: &PairTerm,
+                second: &PairTerm,
+                set: InstructionSet,
+                energy: bool,
+            ) -> Option<PairKernel<$coordinate, $element, ListBlock>> {
+                let names = [first, second].map(|term| term.family.name());
+                let ends = [first, second].map(|term| term.truncation);
+                let plain = |t| matches!(t, Truncation::Cut | Truncation::Shift);
+                if names != [LennardJones::NAME, CoulombEwald::NAME] || !plain(ends[1]) {
+                    return None;
+                }
+                macro_rules! with {
+                    ($t:ty) => {
+                        match (set, energy) {
+                            #[cfg(target_arch = "x86_64")]
+                            (InstructionSet::Avx512, false) => {
+                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, false>)
+                            }
+                            #[cfg(target_arch = "x86_64")]
+                            (InstructionSet::Avx512, true) => {
+                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, true>)
+                            }
+                            #[cfg(target_arch = "x86_64")]
+                            (InstructionSet::Avx2, false) => {
+                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, false>)
+                            }
+                            #[cfg(target_arch = "x86_64")]
+                            (InstructionSet::Avx2, true) => {
+                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, true>)
+                            }
+                            _ => None,
+                        }
+                    };
+                }
+                match ends[0] {
+                    Truncation::Cut | Truncation::Shift => with!(Shifted),
+                    Truncation::Switch { .. } => with!(Switched),
+                    Truncation::ForceShift => None,
+                }
+            }
+        };
+    }
+    together!(single, i32, f32, avx512_single, avx2_single);
+    together!(double, f64, f64, avx512_double, avx2_double);
 }

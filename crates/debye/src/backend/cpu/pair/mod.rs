@@ -6,9 +6,12 @@
 #![allow(unsafe_code)]
 
 mod kernels;
+mod terms;
 mod visit;
 
 pub use kernels::{PairKernel, PairKernels};
+
+use kernels::together;
 
 use super::simd::{Coordinate, InstructionSet};
 use crate::expr::Table;
@@ -25,6 +28,8 @@ const COLUMNS: usize = 1 + TRUNCATION_COEFFICIENTS + MAX_COEFFICIENTS;
 pub struct PairColumns<E> {
     pub(super) columns: [Vec<E>; COLUMNS],
     pub(super) species: u32,
+    /// For every pair of species whether it has nothing of this term.
+    pub(super) absent: Vec<bool>,
     uniform: bool,
 }
 
@@ -44,14 +49,32 @@ impl<E: Copy> PairColumns<E> {
         Self {
             columns: std::array::from_fn(column),
             species: (term.rows.len() as f64).sqrt().round() as u32,
+            absent: term.rows.iter().map(|row| row.cutoff <= 0.0).collect(),
             uniform: term.rows.windows(2).all(|pair| pair[0] == pair[1]),
         }
+    }
+
+    /// How many species there are.
+    pub fn species(&self) -> usize {
+        self.species as usize
     }
 
     /// Whether all pairs of species interact alike.
     pub fn is_uniform(&self) -> bool {
         self.uniform
     }
+}
+
+/// The most terms that one kernel adds up.
+pub const TOGETHER: usize = 2;
+
+/// The numbers of a term, and its table.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a, E> {
+    /// Numbers by pair of species.
+    pub columns: &'a PairColumns<E>,
+    /// The term's table.
+    pub table: &'a Table,
 }
 
 /// The widest vector there is.
@@ -66,10 +89,10 @@ pub struct PairJob<'a, C, E> {
     pub species: &'a [u32],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// The term.
-    pub columns: &'a PairColumns<E>,
-    /// The term's table.
-    pub table: &'a Table,
+    /// Whether the places of every vector of a list are of one species.
+    pub grouped: bool,
+    /// The terms of the kernel; where it has one only, that one twice.
+    pub terms: [Numbers<'a, E>; TOGETHER],
     /// k_e, for potentials that use charges.
     pub coulomb: f64,
 }
@@ -99,6 +122,13 @@ pub trait PairPrecision: Send + Sync + 'static {
     type Coordinate: Coordinate;
     /// Stored numbers.
     type Element: Copy + Send + Sync + std::fmt::Debug + 'static;
+    /// The kernel of two terms in one pass over lists of particles, if there is one.
+    fn kernel_of_both(
+        first: &PairTerm,
+        second: &PairTerm,
+        set: InstructionSet,
+        energy: bool,
+    ) -> Option<PairKernel<Self::Coordinate, Self::Element, ListBlock>>;
     /// Whether lists of clusters are faster where parameters differ between pairs of species: by a quarter in
     /// single precision, where a vector holds sixteen; in double precision they are slower by a third.
     const CLUSTERS_FOR_MANY: bool;
@@ -145,6 +175,14 @@ macro_rules! precision {
             ) -> PairKernel<$coordinate, $element, ListBlock> {
                 term.family
                     .$particles(set, term.truncation, uniform, energy)
+            }
+            fn kernel_of_both(
+                first: &PairTerm,
+                second: &PairTerm,
+                set: InstructionSet,
+                energy: bool,
+            ) -> Option<PairKernel<$coordinate, $element, ListBlock>> {
+                together::$particles(first, second, set, energy)
             }
             fn cluster_kernel(
                 term: &PairTerm,

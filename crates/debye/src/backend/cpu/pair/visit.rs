@@ -1,54 +1,20 @@
 //! The two skeletons: a particle and a vector of its neighbours, or a vector of particles and one neighbour.
 
-use std::ops::Range;
-
 use super::super::simd::Lanes;
-use super::{MAX_WIDTH, PairJob, PairSums};
-use crate::expr::{Dual, Table, Vec3};
+use super::terms::{Row, Terms};
+use super::{MAX_WIDTH, Numbers, PairJob, PairSums, TOGETHER};
+use crate::expr::Vec3;
 use crate::neighbors::{ClusterBlock, ListBlock};
-use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential};
-use crate::truncation::{Adapter, TRUNCATION_COEFFICIENTS};
-
-/// A row of numbers, the same in every lane or gathered.
-#[derive(Clone, Copy)]
-struct Row<L> {
-    cutoff2: L,
-    truncation: [L; TRUNCATION_COEFFICIENTS],
-    coefficients: [L; MAX_COEFFICIENTS],
-}
-
-impl<L: Lanes> Row<L> {
-    #[inline(always)]
-    fn with(mut read: impl FnMut(usize) -> L) -> Self {
-        Self {
-            cutoff2: read(0),
-            truncation: std::array::from_fn(|k| read(1 + k)),
-            coefficients: std::array::from_fn(|k| read(1 + TRUNCATION_COEFFICIENTS + k)),
-        }
-    }
-}
-
-/// Energy, and its derivative by r², of a vector of pairs; zero where `inside` does not hold. The force is
-/// −2 du/d(r²) times the distance; the factor is left to the sums.
-#[inline(always)]
-fn interact<P, T, L>(r2: L, inside: L::Mask, row: &Row<L>, charges: L, table: &Table) -> (L, L)
-where
-    P: PairPotential,
-    T: Adapter,
-    L: Lanes,
-{
-    let bare = P::energy_and_slope(Pair { r2, table }, &row.coefficients);
-    let full = T::apply(bare, Dual::variable(r2), &row.truncation.map(Dual::constant));
-    let (mut energy, mut slope) = (full.value, full.derivative);
-    if P::USES_CHARGES {
-        (energy, slope) = (energy * charges, slope * charges);
-    }
-    (L::keep(inside, energy), L::keep(inside, slope))
-}
 
 /// The sums of a vector of pairs, in units of the coordinates; force and virial still without their factor −2.
 struct Gathered<L> {
     force: Vec3<L>,
+    tallies: [Tally<L>; TOGETHER],
+}
+
+/// Energy and virial of one term.
+#[derive(Clone, Copy)]
+struct Tally<L> {
     energy: L,
     virial: [L; 6],
 }
@@ -56,25 +22,35 @@ struct Gathered<L> {
 impl<L: Lanes> Gathered<L> {
     #[inline(always)]
     fn new() -> Self {
-        Self {
-            force: Vec3::zero(),
+        let tally = Tally {
             energy: L::lit(0.0),
             virial: [L::lit(0.0); 6],
+        };
+        Self {
+            force: Vec3::zero(),
+            tallies: [tally; TOGETHER],
+        }
+    }
+
+    /// Adds energy and slope by term.
+    #[inline(always)]
+    fn add<K: Terms, const ENERGY: bool>(&mut self, d: Vec3<L>, found: &[(L, L); TOGETHER]) {
+        let (force, slope) = (&mut self.force, K::total(found));
+        force.x = d.x.mul_add(slope, force.x);
+        force.y = d.y.mul_add(slope, force.y);
+        force.z = d.z.mul_add(slope, force.z);
+        if ENERGY {
+            for (term, &(energy, slope)) in found.iter().take(K::COUNT).enumerate() {
+                self.tally(term, d, energy, slope);
+            }
         }
     }
 
     #[inline(always)]
-    fn add<const ENERGY: bool>(&mut self, d: Vec3<L>, energy: L, slope: L) {
-        let force = &mut self.force;
-        force.x = d.x.mul_add(slope, force.x);
-        force.y = d.y.mul_add(slope, force.y);
-        force.z = d.z.mul_add(slope, force.z);
-        if !ENERGY {
-            return;
-        }
+    fn tally(&mut self, term: usize, d: Vec3<L>, energy: L, slope: L) {
         let pull = d * slope;
-        self.energy = self.energy + energy;
-        let virial = &mut self.virial;
+        let Tally { energy: sum, virial } = &mut self.tallies[term];
+        *sum = *sum + energy;
         virial[0] = d.x.mul_add(pull.x, virial[0]);
         virial[1] = d.y.mul_add(pull.y, virial[1]);
         virial[2] = d.z.mul_add(pull.z, virial[2]);
@@ -85,12 +61,44 @@ impl<L: Lanes> Gathered<L> {
 
     /// Half of the pairs' energy and virial, of the first `members` lanes.
     #[inline(always)]
-    fn add_to(&self, sums: &mut PairSums, unit: f64, members: usize) {
+    fn add_to(&self, sums: &mut [PairSums], unit: f64, members: usize) {
         let total = |lanes: L| L::keep(L::first(members), lanes).sum();
-        sums.energy += 0.5 * total(self.energy);
-        for (to, part) in sums.virial.iter_mut().zip(self.virial) {
-            *to -= unit * unit * total(part);
+        for (sums, tally) in sums.iter_mut().zip(&self.tallies) {
+            sums.energy += 0.5 * total(tally.energy);
+            for (to, part) in sums.virial.iter_mut().zip(tally.virial) {
+                *to -= unit * unit * total(part);
+            }
         }
+    }
+}
+
+/// The numbers of one term for a particle and a vector of its neighbours, and whether it has any that count.
+///
+/// # Safety
+/// `others` and `entries` must be the same places of the job, and their species inside the columns.
+#[inline(always)]
+unsafe fn row<L: Lanes>(
+    job: &PairJob<L::Coordinate, L::Element>,
+    numbers: &Numbers<L::Element>,
+    own: u32,
+    first: u32,
+    others: L::Indices,
+) -> (Row<L>, bool) {
+    let columns = &numbers.columns.columns;
+    let begin = own * numbers.columns.species;
+    if numbers.columns.is_uniform() {
+        return (Row::with(|k| L::splat(columns[k][0])), true);
+    }
+    // SAFETY: the caller's promise; columns have a number for every pair of species.
+    unsafe {
+        if job.grouped {
+            // One species in a vector: what pads it stands behind the others.
+            let pair = (begin + job.species.get_unchecked(first as usize)) as usize;
+            let row = Row::with(|k| L::splat(*columns[k].get_unchecked(pair)));
+            return (row, !*numbers.columns.absent.get_unchecked(pair));
+        }
+        let pairs = L::species(job.species.as_ptr(), others, begin);
+        (Row::with(|k| L::lookup(columns[k].as_ptr(), pairs)), true)
     }
 }
 
@@ -99,54 +107,48 @@ impl<L: Lanes> Gathered<L> {
 /// # Safety
 /// As for [`PairKernel`](super::PairKernel).
 #[inline(always)]
-pub(super) unsafe fn visit<P, T, L, const UNIFORM: bool, const ENERGY: bool>(
+pub(super) unsafe fn visit<K, L, const UNIFORM: bool, const ENERGY: bool>(
     job: &PairJob<L::Coordinate, L::Element>,
     block: &ListBlock,
     forces: &mut [Vec3<f64>],
-) -> PairSums
+) -> [PairSums; TOGETHER]
 where
-    P: PairPotential,
-    T: Adapter,
+    K: Terms,
     L: Lanes,
 {
-    let particles: Range<usize> = block.particles();
     let unit2 = L::lit(job.unit) * L::lit(job.unit);
-    let columns = &job.columns.columns;
-    let broadcast = Row::<L>::with(|k| L::splat(columns[k][0]));
-    let mut sums = PairSums::default();
-    for (offset, i) in particles.enumerate() {
+    let broadcast = job
+        .terms
+        .map(|t| Row::<L>::with(|k| L::splat(t.columns.columns[k][0])));
+    let tables = job.terms.map(|t| t.table);
+    let mut sums = [PairSums::default(); TOGETHER];
+    for (offset, i) in block.particles().enumerate() {
         let own = &job.coordinates[i];
         let charge = L::own_charge(own) * L::lit(job.coulomb);
-        let row_of_own = job.species[i] * job.columns.species;
+        let own_species = job.species[i];
         let mut gathered = Gathered::<L>::new();
         for entries in block.entries(offset).chunks_exact(L::WIDTH) {
             // SAFETY: entries of the block are inside the coordinates by the caller's promise, their species
             // inside the columns.
-            let (d, row, charges) = unsafe {
+            let (d, charges, rows) = unsafe {
                 let others = L::indices(entries.as_ptr());
-                let row = if UNIFORM {
-                    broadcast
-                } else {
-                    let pairs = L::species(job.species.as_ptr(), others, row_of_own);
-                    Row::<L>::with(|k| L::lookup(columns[k].as_ptr(), pairs))
-                };
-                let charges = if P::USES_CHARGES {
-                    charge * L::charges(job.coordinates.as_ptr(), others)
-                } else {
-                    L::lit(1.0)
-                };
-                let d = L::differences(job.coordinates.as_ptr(), entries.as_ptr(), own);
-                (d, row, charges)
+                let (d, charges) = L::differences(job.coordinates.as_ptr(), entries.as_ptr(), own);
+                let mut rows = broadcast.map(|row| (row, true));
+                if !UNIFORM {
+                    for (to, numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
+                        *to = row::<L>(job, numbers, own_species, entries[0], others);
+                    }
+                }
+                (d, charge * charges, rows)
             };
             let r2 = d.norm2() * unit2;
-            let inside = L::less(r2, row.cutoff2);
-            let (energy, slope) = interact::<P, T, L>(r2, inside, &row, charges, job.table);
-            gathered.add::<ENERGY>(d, energy, slope);
+            let found = K::interact(r2, None, &rows, charges, tables);
+            gathered.add::<K, ENERGY>(d, &found);
         }
         let force = gathered.force;
         forces[offset] += Vec3::new(force.x.sum(), force.y.sum(), force.z.sum()) * (-2.0 * job.unit);
         if ENERGY {
-            gathered.add_to(&mut sums, job.unit, L::WIDTH);
+            gathered.add_to(&mut sums[..K::COUNT], job.unit, L::WIDTH);
         }
     }
     sums
@@ -165,39 +167,34 @@ impl<L: Lanes> Cluster<L> {
     /// # Safety
     /// As for [`PairKernel`](super::PairKernel); the place must be one of the job's.
     #[inline(always)]
-    unsafe fn meet<P: PairPotential, T: Adapter, const UNIFORM: bool, const ENERGY: bool>(
+    unsafe fn meet<K: Terms, const UNIFORM: bool, const ENERGY: bool>(
         &self,
         job: &PairJob<L::Coordinate, L::Element>,
         place: u32,
         with: Option<u32>,
-        broadcast: &Row<L>,
+        broadcast: &[Row<L>; TOGETHER],
         unit2: L,
         gathered: &mut Gathered<L>,
     ) {
-        let (columns, species) = (&job.columns.columns, job.columns.species as usize);
+        let mut rows = broadcast.map(|row| (row, true));
         // SAFETY: the place is inside the coordinates and species by the caller's promise; so are the species
         // inside the columns, which go on for a vector.
-        let (other, row) = unsafe {
-            let row = if UNIFORM {
-                *broadcast
-            } else {
-                let begin = species * *job.species.get_unchecked(place as usize) as usize;
-                Row::<L>::with(|k| L::pick(columns[k].as_ptr().add(begin), self.species, species))
-            };
-            (job.coordinates.get_unchecked(place as usize), row)
+        let other = unsafe {
+            if !UNIFORM {
+                for ((row, _), numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
+                    let species = numbers.columns.species as usize;
+                    let begin = species * *job.species.get_unchecked(place as usize) as usize;
+                    let columns = &numbers.columns.columns;
+                    *row = Row::with(|k| L::pick(columns[k].as_ptr().add(begin), self.species, species));
+                }
+            }
+            job.coordinates.get_unchecked(place as usize)
         };
         let d = L::away(&self.own, other);
         let r2 = d.norm2() * unit2;
-        let mut inside = L::less(r2, row.cutoff2);
-        if let Some(bits) = with {
-            inside = L::only(inside, bits);
-        }
-        let mut charges = self.charge;
-        if P::USES_CHARGES {
-            charges = charges * L::own_charge(other);
-        }
-        let (energy, slope) = interact::<P, T, L>(r2, inside, &row, charges, job.table);
-        gathered.add::<ENERGY>(d, energy, slope);
+        let charges = self.charge * L::own_charge(other);
+        let found = K::interact(r2, with, &rows, charges, job.terms.map(|t| t.table));
+        gathered.add::<K, ENERGY>(d, &found);
     }
 }
 
@@ -207,20 +204,20 @@ impl<L: Lanes> Cluster<L> {
 /// # Safety
 /// As for [`PairKernel`](super::PairKernel).
 #[inline(always)]
-pub(super) unsafe fn visit_clusters<P, T, L, const UNIFORM: bool, const ENERGY: bool>(
+pub(super) unsafe fn visit_clusters<K, L, const UNIFORM: bool, const ENERGY: bool>(
     job: &PairJob<L::Coordinate, L::Element>,
     block: &ClusterBlock,
     forces: &mut [Vec3<f64>],
-) -> PairSums
+) -> [PairSums; TOGETHER]
 where
-    P: PairPotential,
-    T: Adapter,
+    K: Terms,
     L: Lanes,
 {
     let unit2 = L::lit(job.unit) * L::lit(job.unit);
-    let columns = &job.columns.columns;
-    let broadcast = Row::<L>::with(|k| L::splat(columns[k][0]));
-    let mut sums = PairSums::default();
+    let broadcast = job
+        .terms
+        .map(|t| Row::<L>::with(|k| L::splat(t.columns.columns[k][0])));
+    let mut sums = [PairSums::default(); TOGETHER];
     for number in 0..block.clusters() {
         let members = block.members(number);
         let first = block.particles().start + members.start;
@@ -239,22 +236,13 @@ where
         let mut gathered = Gathered::<L>::new();
         for &place in block.entries(number) {
             // SAFETY: the caller's promise.
-            unsafe {
-                cluster.meet::<P, T, UNIFORM, ENERGY>(job, place, None, &broadcast, unit2, &mut gathered)
-            };
+            unsafe { cluster.meet::<K, UNIFORM, ENERGY>(job, place, None, &broadcast, unit2, &mut gathered) };
         }
         for entry in block.masked(number) {
             let with = Some(entry.members);
             // SAFETY: the caller's promise.
             unsafe {
-                cluster.meet::<P, T, UNIFORM, ENERGY>(
-                    job,
-                    entry.place,
-                    with,
-                    &broadcast,
-                    unit2,
-                    &mut gathered,
-                )
+                cluster.meet::<K, UNIFORM, ENERGY>(job, entry.place, with, &broadcast, unit2, &mut gathered)
             };
         }
         let mut lanes = [[0.0; MAX_WIDTH]; 3];
@@ -265,7 +253,7 @@ where
             *force += Vec3::new(lanes[0][k], lanes[1][k], lanes[2][k]) * (-2.0 * job.unit);
         }
         if ENERGY {
-            gathered.add_to(&mut sums, job.unit, members.len());
+            gathered.add_to(&mut sums[..K::COUNT], job.unit, members.len());
         }
     }
     sums

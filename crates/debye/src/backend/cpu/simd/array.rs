@@ -126,11 +126,12 @@ macro_rules! array_lanes {
                 coordinates: *const [$coordinate; 4],
                 others: *const u32,
                 own: &[$coordinate; 4],
-            ) -> Vec3<Self> {
+            ) -> (Vec3<Self>, Self) {
                 // SAFETY: the caller promised readable indices inside the coordinates.
                 let rows = unsafe { Self::indices(others) }.map(|j| unsafe { *coordinates.add(j as usize) });
                 let axis = |k: usize| Self(rows.map(|row| $difference(own[k], row[k])));
-                Vec3::new(axis(0), axis(1), axis(2))
+                let charges = Self(rows.map(|row| $charge(row[3])));
+                (Vec3::new(axis(0), axis(1), axis(2)), charges)
             }
             #[inline(always)]
             unsafe fn own(coordinates: *const [$coordinate; 4]) -> Self::Own {
@@ -145,11 +146,6 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn own_charges(own: &Self::Own) -> Self {
                 Self(own.map(|row| $charge(row[3])))
-            }
-            #[inline(always)]
-            unsafe fn charges(coordinates: *const [$coordinate; 4], others: [u32; $width]) -> Self {
-                // SAFETY: the caller promised indices inside the coordinates.
-                Self(others.map(|j| $charge(unsafe { (*coordinates.add(j as usize))[3] })))
             }
             #[inline(always)]
             fn own_charge(own: &[$coordinate; 4]) -> Self {
@@ -169,6 +165,14 @@ macro_rules! array_lanes {
             unsafe fn pick(row: *const $element, indices: [u32; $width], _length: usize) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { Self::lookup(row, indices) }
+            }
+            #[inline(always)]
+            fn load(from: &[$element]) -> Self {
+                Self(std::array::from_fn(|k| from[k]))
+            }
+            #[inline(always)]
+            fn store(self, to: &mut [$element]) {
+                to[..$width].copy_from_slice(&self.0);
             }
             #[inline(always)]
             fn element(x: f64) -> $element {

@@ -51,6 +51,10 @@ impl F32x8 {
         Self(unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), self.0) })
     }
     #[inline(always)]
+    fn inverse_root(self) -> Self {
+        self.sqrt().inverse()
+    }
+    #[inline(always)]
     fn total(self) -> f64 {
         unsafe {
             let low = _mm256_cvtps_pd(_mm256_castps256_ps128(self.0));
@@ -107,13 +111,6 @@ impl F32x8 {
             Self(unsafe { _mm256_permutevar8x32_ps(_mm256_loadu_ps(row), indices) })
         } else {
             unsafe { Self::gather_column(row, indices) }
-        }
-    }
-    #[inline(always)]
-    unsafe fn gather_charges(coordinates: *const [i32; 4], others: __m256i) -> Self {
-        unsafe {
-            let at = _mm256_slli_epi32::<2>(others);
-            Self(_mm256_i32gather_ps::<4>(coordinates.cast::<f32>().add(3), at))
         }
     }
     #[inline(always)]
@@ -190,6 +187,10 @@ impl F64x4 {
         Self(unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), self.0) })
     }
     #[inline(always)]
+    fn inverse_root(self) -> Self {
+        self.sqrt().inverse()
+    }
+    #[inline(always)]
     fn total(self) -> f64 {
         unsafe {
             let pair = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
@@ -238,13 +239,6 @@ impl F64x4 {
     #[inline(always)]
     unsafe fn pick_from(row: *const f64, indices: __m128i, _length: usize) -> Self {
         unsafe { Self::gather_column(row, indices) }
-    }
-    #[inline(always)]
-    unsafe fn gather_charges(coordinates: *const [f64; 4], others: __m128i) -> Self {
-        unsafe {
-            let at = _mm_slli_epi32::<2>(others);
-            Self(_mm256_i32gather_pd::<8>(coordinates.cast::<f64>().add(3), at))
-        }
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m128i, offset: u32) -> __m128i {

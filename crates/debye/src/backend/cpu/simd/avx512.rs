@@ -55,6 +55,16 @@ impl F32x16 {
             Self(_mm512_fmadd_ps(guess, error, guess))
         }
     }
+    /// 14 bits, then one Newton step: below 2 ulp, in a third of the time of the root.
+    #[inline(always)]
+    fn inverse_root(self) -> Self {
+        unsafe {
+            let guess = _mm512_rsqrt14_ps(self.0);
+            let half = _mm512_mul_ps(guess, _mm512_set1_ps(0.5));
+            let error = _mm512_fnmadd_ps(_mm512_mul_ps(self.0, guess), guess, _mm512_set1_ps(1.0));
+            Self(_mm512_fmadd_ps(half, error, guess))
+        }
+    }
     #[inline(always)]
     fn total(self) -> f64 {
         unsafe {
@@ -110,6 +120,18 @@ impl F64x8 {
                 _mm512_fnmadd_pd(self.0, second, one),
                 second,
             ))
+        }
+    }
+    /// 14 bits, then two Newton steps: below 2 ulp.
+    #[inline(always)]
+    fn inverse_root(self) -> Self {
+        unsafe {
+            let refined = |guess| {
+                let half = _mm512_mul_pd(guess, _mm512_set1_pd(0.5));
+                let error = _mm512_fnmadd_pd(_mm512_mul_pd(self.0, guess), guess, _mm512_set1_pd(1.0));
+                _mm512_fmadd_pd(half, error, guess)
+            };
+            Self(refined(refined(_mm512_rsqrt14_pd(self.0))))
         }
     }
     #[inline(always)]
@@ -189,13 +211,6 @@ impl F32x16 {
             Self(unsafe { _mm512_permutexvar_ps(indices, _mm512_loadu_ps(row)) })
         } else {
             unsafe { Self::gather_column(row, indices) }
-        }
-    }
-    #[inline(always)]
-    unsafe fn gather_charges(coordinates: *const [i32; 4], others: __m512i) -> Self {
-        unsafe {
-            let at = _mm512_slli_epi32::<2>(others);
-            Self(_mm512_i32gather_ps::<4>(at, coordinates.cast::<f32>().add(3)))
         }
     }
     #[inline(always)]
@@ -281,13 +296,6 @@ impl F64x8 {
             Self(unsafe { _mm512_permutexvar_pd(_mm512_cvtepu32_epi64(indices), _mm512_loadu_pd(row)) })
         } else {
             unsafe { Self::gather_column(row, indices) }
-        }
-    }
-    #[inline(always)]
-    unsafe fn gather_charges(coordinates: *const [f64; 4], others: __m256i) -> Self {
-        unsafe {
-            let at = _mm256_slli_epi32::<2>(others);
-            Self(_mm512_i32gather_pd::<8>(at, coordinates.cast::<f64>().add(3)))
         }
     }
     #[inline(always)]

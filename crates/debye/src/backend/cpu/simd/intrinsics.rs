@@ -1,7 +1,7 @@
 //! What every vector of intrinsics has in common, written once.
 
 /// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `total`, `stored`, `transposed`, `minus`,
+/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `total`, `stored`, `transposed`, `minus`,
 /// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
@@ -85,6 +85,10 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             fn recip(self) -> Self {
                 self.inverse()
+            }
+            #[inline(always)]
+            fn inverse_sqrt(self) -> Self {
+                self.inverse_root()
             }
             #[inline(always)]
             fn exp(self) -> Self {
@@ -171,15 +175,16 @@ macro_rules! lanes_of_intrinsics {
                 coordinates: *const [$coordinate; 4],
                 others: *const u32,
                 own: &[$coordinate; 4],
-            ) -> Vec3<Self> {
+            ) -> (Vec3<Self>, Self) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let [x, y, z, _] = Self::transposed(|k| coordinates.add(*others.add(k) as usize));
-                    Vec3::new(
+                    let [x, y, z, w] = Self::transposed(|k| coordinates.add(*others.add(k) as usize));
+                    let d = Vec3::new(
                         Self::minus(Self::stored(own[0]), x),
                         Self::minus(Self::stored(own[1]), y),
                         Self::minus(Self::stored(own[2]), z),
-                    )
+                    );
+                    (d, Self::charges_of(w))
                 }
             }
             #[inline(always)]
@@ -198,11 +203,6 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             fn own_charges(own: &Self::Own) -> Self {
                 Self::charges_of(own[3])
-            }
-            #[inline(always)]
-            unsafe fn charges(coordinates: *const [$coordinate; 4], others: $indices) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { Self::gather_charges(coordinates, others) }
             }
             #[inline(always)]
             fn own_charge(own: &[$coordinate; 4]) -> Self {
@@ -232,6 +232,18 @@ macro_rules! lanes_of_intrinsics {
                 for (to, from) in to.iter_mut().zip(self.to_array()) {
                     *to = f64::from(from);
                 }
+            }
+            #[inline(always)]
+            fn load(from: &[$element]) -> Self {
+                let from = &from[..$width];
+                // SAFETY: there are as many; see the head of the file.
+                Self(unsafe { $load(from.as_ptr()) })
+            }
+            #[inline(always)]
+            fn store(self, to: &mut [$element]) {
+                let to = &mut to[..$width];
+                // SAFETY: there is room for as many.
+                unsafe { $store(to.as_mut_ptr(), self.0) };
             }
             #[inline(always)]
             fn element(x: f64) -> $element {

@@ -14,6 +14,7 @@ mod avx512;
 mod intrinsics;
 mod polynomials;
 mod search;
+mod stencil;
 
 pub use array::Array;
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +22,7 @@ pub use avx2::{F32x8, F64x4};
 #[cfg(target_arch = "x86_64")]
 pub use avx512::{F32x16, F64x8};
 pub use search::{Near, Search};
+pub use stencil::{Eight, EightDoubles, EightSingles, Plain};
 
 use crate::expr::{Real, Table, Vec3};
 
@@ -103,7 +105,7 @@ pub trait Lanes: Real {
     /// `entries` must be readable for `WIDTH` numbers and the processor must have the instructions.
     unsafe fn indices(entries: *const u32) -> Self::Indices;
 
-    /// `own − other` for `WIDTH` others, in the units of the coordinates.
+    /// `own − other` for `WIDTH` others, in the units of the coordinates, and the charges of the others.
     ///
     /// # Safety
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
@@ -111,7 +113,7 @@ pub trait Lanes: Real {
         coordinates: *const [Self::Coordinate; 4],
         others: *const u32,
         own: &[Self::Coordinate; 4],
-    ) -> Vec3<Self>;
+    ) -> (Vec3<Self>, Self);
 
     /// `WIDTH` particles that follow each other.
     ///
@@ -124,12 +126,6 @@ pub trait Lanes: Real {
 
     /// The charges of particles that follow each other.
     fn own_charges(own: &Self::Own) -> Self;
-
-    /// The charges of the others.
-    ///
-    /// # Safety
-    /// Every index must be inside `coordinates` and the processor must have the instructions.
-    unsafe fn charges(coordinates: *const [Self::Coordinate; 4], others: Self::Indices) -> Self;
 
     /// The charge stored with one particle.
     fn own_charge(own: &[Self::Coordinate; 4]) -> Self;
@@ -152,6 +148,12 @@ pub trait Lanes: Real {
     /// Every index must be below `length`, the row must be readable for `length` and for `WIDTH` numbers, and the
     /// processor must have the instructions.
     unsafe fn pick(row: *const Self::Element, indices: Self::Indices, length: usize) -> Self;
+
+    /// The first `WIDTH` numbers of a slice, which must have as many.
+    fn load(from: &[Self::Element]) -> Self;
+
+    /// Writes the lanes to the first places of a slice, which must have as many.
+    fn store(self, to: &mut [Self::Element]);
 
     /// Rounds a number to this precision.
     fn element(x: f64) -> Self::Element;

@@ -18,6 +18,17 @@ pub(super) trait Exponents: Real {
 const LN2_HIGH: f64 = 0.693_145_751_953_125;
 const LN2_LOW: f64 = 1.428_606_820_309_417_2e-6;
 
+/// 1/n!
+const INVERSE_FACTORIALS: [f64; 14] = {
+    let mut all = [1.0; 14];
+    let mut n = 1;
+    while n < 14 {
+        all[n] = all[n - 1] / n as f64;
+        n += 1;
+    }
+    all
+};
+
 /// eˣ: x = n ln 2 + r with |r| ≤ ½ ln 2, Taylor series of eʳ to the last bit, times 2ⁿ.
 ///
 /// Relative error below 2 ulp. Arguments are clamped to the range of normal numbers.
@@ -28,9 +39,9 @@ pub(super) fn exp<R: Exponents>(x: R) -> R {
     let n = (x * R::lit(std::f64::consts::LOG2_E)).nearest();
     let r = n.mul_add(R::lit(-LN2_LOW), n.mul_add(R::lit(-LN2_HIGH), x));
     let terms = if R::DOUBLE { 13 } else { 7 };
-    let mut sum = R::lit(1.0);
-    for k in (1..=terms).rev() {
-        sum = (r * sum).mul_add(R::lit(1.0 / f64::from(k)), R::lit(1.0));
+    let mut sum = R::lit(INVERSE_FACTORIALS[terms]);
+    for k in (0..terms).rev() {
+        sum = sum.mul_add(r, R::lit(INVERSE_FACTORIALS[k]));
     }
     sum * R::power_of_two(n)
 }

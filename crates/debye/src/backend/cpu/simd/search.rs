@@ -36,6 +36,7 @@ impl Near {
         self.masks.reserve(room);
     }
 
+    #[inline]
     fn push(&mut self, place: usize, mask: u32) {
         self.places.push(place as u32);
         self.masks.push(mask);
@@ -76,6 +77,48 @@ impl Search {
                 cluster_avx2(places, runs, members, radius2, near)
             },
             _ => cluster_portable(places, runs, members, radius2, near),
+        }
+    }
+
+    /// Sorts places into groups, in the same order within each; those whose masks are empty drop out.
+    pub fn by_group(self, near: &Near, group_of: &[u32], groups: &mut [Near]) {
+        assert!(near.places.len() == near.masks.len());
+        for group in groups.iter_mut() {
+            group.clear(near.places.len() + 16);
+        }
+        match self.0 {
+            // SAFETY: `new` checked the instruction set, the lines above the lengths and the room, this one the places.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 if near.places.iter().all(|&p| (p as usize) < group_of.len()) => unsafe {
+                by_group_avx512(near, group_of, groups)
+            },
+            _ => {
+                for (&place, &mask) in near.places.iter().zip(&near.masks) {
+                    if mask != 0 {
+                        groups[group_of[place as usize] as usize].push(place as usize, mask);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts into `found` the index of every place whose number ends in one that is marked: bit n of `marked` for ends n.
+    pub fn marked(self, places: &[u32], numbers: &[u32], marked: &[u32; 32], found: &mut Vec<u32>) {
+        found.clear();
+        match self.0 {
+            // SAFETY: `new` checked the instruction set, this line the places.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 if places.iter().all(|&p| (p as usize) < numbers.len()) => unsafe {
+                marked_avx512(places, numbers, marked, found)
+            },
+            _ => {
+                for (at, &place) in (0..).zip(places) {
+                    let number = numbers[place as usize];
+                    if marked[number as usize / 32 % 32] >> (number % 32) & 1 == 1 {
+                        found.push(at);
+                    }
+                }
+            }
         }
     }
 
@@ -268,6 +311,72 @@ unsafe fn cluster_avx512(
 }
 
 /// # Safety
+/// Needs AVX-512; as many masks as places, all inside `group_of`; room for them and a vector more in every group.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn by_group_avx512(near: &Near, group_of: &[u32], groups: &mut [Near]) {
+    use std::arch::x86_64::*;
+    for (number, group) in (0..).zip(groups) {
+        let wanted = _mm512_set1_epi32(number);
+        let (places, masks) = (group.places.as_mut_ptr(), group.masks.as_mut_ptr());
+        let mut length = 0;
+        for at in (0..near.places.len()).step_by(16) {
+            let left = near.places.len() - at;
+            let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
+            // SAFETY: lanes beyond the end are masked, places are inside; there is room for all and a vector.
+            unsafe {
+                let place = _mm512_maskz_loadu_epi32(valid, near.places.as_ptr().add(at).cast());
+                let mask = _mm512_maskz_loadu_epi32(valid, near.masks.as_ptr().add(at).cast());
+                let group = _mm512_i32gather_epi32::<4>(place, group_of.as_ptr().cast());
+                let some = _mm512_test_epi32_mask(mask, mask);
+                let own = _mm512_mask_cmpeq_epi32_mask(some, group, wanted);
+                _mm512_storeu_si512(places.add(length).cast(), _mm512_maskz_compress_epi32(own, place));
+                _mm512_storeu_si512(masks.add(length).cast(), _mm512_maskz_compress_epi32(own, mask));
+                length += own.count_ones() as usize;
+            }
+        }
+        // SAFETY: that many were written.
+        unsafe {
+            group.places.set_len(length);
+            group.masks.set_len(length);
+        }
+    }
+}
+
+/// # Safety
+/// Needs AVX-512; all places inside `numbers`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn marked_avx512(places: &[u32], numbers: &[u32], marked: &[u32; 32], found: &mut Vec<u32>) {
+    use std::arch::x86_64::*;
+    // SAFETY: thirty-two words.
+    let words = unsafe {
+        [
+            _mm512_loadu_si512(marked.as_ptr().cast()),
+            _mm512_loadu_si512(marked.as_ptr().add(16).cast()),
+        ]
+    };
+    for at in (0..places.len()).step_by(16) {
+        let left = places.len() - at;
+        let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
+        // SAFETY: lanes beyond the end are masked, and all places inside.
+        let number = unsafe {
+            let place = _mm512_maskz_loadu_epi32(valid, places.as_ptr().add(at).cast());
+            _mm512_i32gather_epi32::<4>(place, numbers.as_ptr().cast())
+        };
+        // The permutation looks at five bits of the word's number, the shift at five of the bit's.
+        let word = _mm512_permutex2var_epi32(words[0], _mm512_srli_epi32::<5>(number), words[1]);
+        let low = _mm512_and_epi32(number, _mm512_set1_epi32(31));
+        let bit = _mm512_srlv_epi32(word, low);
+        let mut hits = _mm512_mask_test_epi32_mask(valid, bit, _mm512_set1_epi32(1));
+        while hits != 0 {
+            found.push(at as u32 + hits.trailing_zeros());
+            hits &= hits - 1;
+        }
+    }
+}
+
+/// # Safety
 /// Needs AVX-512; as many masks as places; room for them and a vector more in `found`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
@@ -321,6 +430,28 @@ mod tests {
                 search.cluster(places, &runs, members.clone(), 5.0, &mut near);
                 let any = |&j: &usize| members.clone().any(|i| close(i, j));
                 assert!(all().filter(any).eq(near.places.iter().map(|&j| j as usize)));
+                let group_of: Vec<u32> = (0..1003).map(|k| k * 31 % 3).collect();
+                let mut groups = vec![Near::default(); 3];
+                near.masks[0] = 0;
+                search.by_group(&near, &group_of, &mut groups);
+                for (g, group) in groups.iter().enumerate() {
+                    let all = near.places.iter().copied().zip(near.masks.iter().copied());
+                    let own = all.filter(|p| p.1 != 0 && group_of[p.0 as usize] as usize == g);
+                    assert!(own.eq(group.places.iter().copied().zip(group.masks.iter().copied())));
+                }
+                let numbers: Vec<u32> = (0..1003).map(|k| k * 7 % 5000).collect();
+                let mut marked = [0; 32];
+                for end in [0, 31, 32, 500, 517, 1023] {
+                    marked[end / 32] |= 1_u32 << (end % 32);
+                }
+                let mut hits = vec![9];
+                search.marked(&near.places, &numbers, &marked, &mut hits);
+                let ends = |at: &u32| {
+                    let end = numbers[near.places[*at as usize] as usize] as usize % 1024;
+                    marked[end / 32] >> (end % 32) & 1 == 1
+                };
+                assert!((0..near.places.len() as u32).filter(ends).eq(hits));
+                search.cluster(places, &runs, members.clone(), 5.0, &mut near);
                 for (k, i) in members.clone().enumerate() {
                     let mut found = vec![42];
                     search.of_member(&near, k, &mut found);

@@ -1,0 +1,310 @@
+//! The inner loops of spreading and gathering, for every instruction set.
+//!
+//! Weights are found for a vector of charges at a time; then each charge works on rows of eight values along z.
+
+#![allow(unsafe_code)]
+
+use super::MeshReal;
+use super::spread::Spot;
+use crate::backend::cpu::simd::{Array, Eight, InstructionSet, Lanes, Plain};
+#[cfg(target_arch = "x86_64")]
+use crate::backend::cpu::simd::{EightDoubles, EightSingles, F32x8, F32x16, F64x4, F64x8};
+use crate::expr::Vec3;
+use crate::forces::electrostatics::MeshPlan;
+use crate::forces::pme::{MOST_POINTS, Weights};
+
+/// Planes that a thread writes to: those of a slab, and those that follow.
+pub(super) struct Slab<'a, T> {
+    /// The number of the first plane.
+    pub(super) first: usize,
+    /// The planes of the slab.
+    pub(super) own: &'a mut [T],
+    /// The planes of the next one; none if the slab is the whole mesh, which begins again where it ends.
+    pub(super) next: &'a mut [T],
+    /// Places of a row.
+    pub(super) pitch: usize,
+    /// Places of a plane.
+    pub(super) plane: usize,
+}
+
+impl<T> Slab<'_, T> {
+    /// The plane so many after the first.
+    #[inline(always)]
+    fn plane(&mut self, number: usize) -> &mut [T] {
+        let begin = number * self.plane;
+        if begin < self.own.len() {
+            &mut self.own[begin..begin + self.plane]
+        } else if self.next.is_empty() {
+            let begin = begin % self.own.len();
+            &mut self.own[begin..begin + self.plane]
+        } else {
+            let begin = begin - self.own.len();
+            &mut self.next[begin..begin + self.plane]
+        }
+    }
+}
+
+/// Finds where charges are on the mesh.
+type Place<T> = unsafe fn(&MeshPlan, &[Vec3<f64>; 3], &[Vec3<f64>], &[f64], &mut [Spot<T>]);
+/// Adds those of the charges that are listed to the planes of a slab.
+type Spread<T> = unsafe fn(&MeshPlan, &[Spot<T>], &[u32], &mut Slab<T>);
+/// The derivatives of the potential by the coordinates in units of the mesh, at every charge.
+type Gather<T> = unsafe fn(&MeshPlan, &[Spot<T>], &[T], usize, &mut [Vec3<f64>]);
+
+/// The loops for one instruction set.
+///
+/// Each may be called only on a processor that has it.
+#[derive(Clone, Copy)]
+pub struct Entries<T> {
+    pub(super) place: Place<T>,
+    pub(super) spread: Spread<T>,
+    pub(super) gather: Gather<T>,
+}
+
+/// The widest vector of weights.
+const WIDEST: usize = 16;
+
+#[inline(always)]
+fn place<T: MeshReal>(
+    plan: &MeshPlan,
+    vectors: &[Vec3<f64>; 3],
+    positions: &[Vec3<f64>],
+    charges: &[f64],
+    spots: &mut [Spot<T>],
+) {
+    let MeshPlan { size, basis, .. } = *plan;
+    for ((spot, &r), &q) in spots.iter_mut().zip(positions).zip(charges) {
+        for axis in 0..3 {
+            let s = vectors[axis].dot(r);
+            let u = (s - s.floor()) * size[axis] as f64;
+            let below = u.floor();
+            let mut point = below as i32 + basis.first();
+            // Rounding may lead to the end of the cell, which is its beginning.
+            let points = size[axis] as i32;
+            while point < 0 {
+                point += points;
+            }
+            while point >= points {
+                point -= points;
+            }
+            spot.first[axis] = point as u32;
+            spot.rest[axis] = T::of(u - below);
+        }
+        spot.charge = T::of(q);
+    }
+}
+
+/// Weights of a vector of charges: by axis, then point, then charge.
+struct Stencils<T> {
+    values: [[[T; WIDEST]; MOST_POINTS]; 3],
+    slopes: [[[T; WIDEST]; MOST_POINTS]; 3],
+}
+
+impl<T: MeshReal> Stencils<T> {
+    fn new() -> Self {
+        let none = [[[T::of(0.0); WIDEST]; MOST_POINTS]; 3];
+        Self {
+            values: none,
+            slopes: none,
+        }
+    }
+
+    /// Finds the weights of at most a vector of charges.
+    #[inline(always)]
+    fn find<'a, L: Lanes<Element = T>>(
+        &mut self,
+        plan: &MeshPlan,
+        spots: impl Iterator<Item = &'a Spot<T>>,
+        slopes: bool,
+    ) {
+        let mut rest = [[T::of(0.0); WIDEST]; 3];
+        for (k, spot) in spots.take(L::WIDTH).enumerate() {
+            for axis in 0..3 {
+                rest[axis][k] = spot.rest[axis];
+            }
+        }
+        for axis in 0..3 {
+            let found: Weights<L> = plan.basis.weights(L::load(&rest[axis]));
+            for j in 0..plan.basis.points() {
+                found.values[j].store(&mut self.values[axis][j]);
+                if slopes {
+                    found.slopes[j].store(&mut self.slopes[axis][j]);
+                }
+            }
+        }
+    }
+}
+
+/// The weights of one charge along an axis.
+#[inline(always)]
+fn of_charge<T: MeshReal>(weights: &[[T; WIDEST]; MOST_POINTS], k: usize) -> [T; MOST_POINTS] {
+    std::array::from_fn(|j| weights[j][k])
+}
+
+#[inline(always)]
+fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
+    plan: &MeshPlan,
+    spots: &[Spot<T>],
+    which: &[u32],
+    slab: &mut Slab<T>,
+) {
+    let (points, along_y, pitch) = (plan.basis.points(), plan.size[1], slab.pitch);
+    let mut stencils = Stencils::new();
+    for which in which.chunks(L::WIDTH) {
+        let spots = || which.iter().map(|&i| &spots[i as usize]);
+        stencils.find::<L>(plan, spots(), false);
+        for (k, spot) in spots().enumerate() {
+            let [x, y, z] = &stencils.values;
+            let z = E::read(&of_charge(z, k));
+            for (i, x) in x.iter().enumerate().take(points) {
+                let share = x[k] * spot.charge;
+                let plane = slab.plane(spot.first[0] as usize - slab.first + i);
+                let mut row = spot.first[1] as usize;
+                for y in y.iter().take(points) {
+                    let begin = row * pitch + spot.first[2] as usize;
+                    if let Some(to) = plane[begin..].first_chunk_mut() {
+                        E::splat(share * y[k]).mul_add(z, E::read(to)).write(to);
+                    }
+                    row += 1;
+                    if row == along_y {
+                        row = 0;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn gather<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
+    plan: &MeshPlan,
+    spots: &[Spot<T>],
+    values: &[T],
+    pitch: usize,
+    slopes: &mut [Vec3<f64>],
+) {
+    let (points, [along_x, along_y, _]) = (plan.basis.points(), plan.size);
+    let plane = along_y * pitch;
+    let zero = E::splat(T::of(0.0));
+    let mut stencils = Stencils::new();
+    for (spots, slopes) in spots.chunks(L::WIDTH).zip(slopes.chunks_mut(L::WIDTH)) {
+        stencils.find::<L>(plan, spots.iter(), true);
+        for (k, (spot, slope)) in spots.iter().zip(slopes).enumerate() {
+            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.slopes);
+            // Sums over x and y for every place along z: with the slopes along x, along y, and with neither.
+            let (mut across, mut up, mut plain) = (zero, zero, zero);
+            let mut at = spot.first[0] as usize;
+            for (x, dx) in x.iter().zip(dx).take(points) {
+                let (mut flat, mut steep) = (zero, zero);
+                let plane = &values[at * plane..(at + 1) * plane];
+                let mut row = spot.first[1] as usize;
+                for (y, dy) in y.iter().zip(dy).take(points) {
+                    let begin = row * pitch + spot.first[2] as usize;
+                    if let Some(values) = plane[begin..].first_chunk() {
+                        let values = E::read(values);
+                        flat = E::splat(y[k]).mul_add(values, flat);
+                        steep = E::splat(dy[k]).mul_add(values, steep);
+                    }
+                    row += 1;
+                    if row == along_y {
+                        row = 0;
+                    }
+                }
+                across = E::splat(dx[k]).mul_add(flat, across);
+                up = E::splat(x[k]).mul_add(steep, up);
+                plain = E::splat(x[k]).mul_add(flat, plain);
+                at += 1;
+                if at == along_x {
+                    at = 0;
+                }
+            }
+            let (z, dz) = (E::read(&of_charge(z, k)), E::read(&of_charge(dz, k)));
+            *slope = Vec3::new(
+                across.sum_of_products(z).into(),
+                up.sum_of_products(z).into(),
+                plain.sum_of_products(dz).into(),
+            );
+        }
+    }
+}
+
+macro_rules! entries {
+    ($name:ident, $features:literal, $element:ty, $lanes:ty, $eight:ty) => {
+        #[cfg(target_arch = "x86_64")]
+        mod $name {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            unsafe fn place(
+                plan: &MeshPlan,
+                vectors: &[Vec3<f64>; 3],
+                positions: &[Vec3<f64>],
+                charges: &[f64],
+                spots: &mut [Spot<$element>],
+            ) {
+                super::place(plan, vectors, positions, charges, spots);
+            }
+            #[target_feature(enable = $features)]
+            unsafe fn spread(
+                plan: &MeshPlan,
+                spots: &[Spot<$element>],
+                which: &[u32],
+                slab: &mut Slab<$element>,
+            ) {
+                super::spread::<$element, $lanes, $eight>(plan, spots, which, slab);
+            }
+            #[target_feature(enable = $features)]
+            unsafe fn gather(
+                plan: &MeshPlan,
+                spots: &[Spot<$element>],
+                values: &[$element],
+                pitch: usize,
+                slopes: &mut [Vec3<f64>],
+            ) {
+                super::gather::<$element, $lanes, $eight>(plan, spots, values, pitch, slopes);
+            }
+            pub(super) const ALL: Entries<$element> = Entries {
+                place,
+                spread,
+                gather,
+            };
+        }
+    };
+}
+entries!(
+    single512,
+    "avx512f,avx512dq,avx512vl,avx2,fma",
+    f32,
+    F32x16,
+    EightSingles
+);
+entries!(
+    double512,
+    "avx512f,avx512dq,avx512vl,avx2,fma",
+    f64,
+    F64x8,
+    EightDoubles
+);
+entries!(single256, "avx2,fma", f32, F32x8, EightSingles);
+entries!(double256, "avx2,fma", f64, F64x4, Plain<f64>);
+
+macro_rules! of_set {
+    ($name:ident, $element:ty, $lanes:ty, $avx512:ident, $avx2:ident) => {
+        /// The loops of a set, which this processor must have.
+        pub(super) fn $name(set: InstructionSet) -> Entries<$element> {
+            match set {
+                #[cfg(target_arch = "x86_64")]
+                InstructionSet::Avx512 => $avx512::ALL,
+                #[cfg(target_arch = "x86_64")]
+                InstructionSet::Avx2 => $avx2::ALL,
+                _ => Entries {
+                    place: place::<$element>,
+                    spread: spread::<$element, $lanes, Plain<$element>>,
+                    gather: gather::<$element, $lanes, Plain<$element>>,
+                },
+            }
+        }
+    };
+}
+of_set!(single, f32, Array<f32, 4>, single512, single256);
+of_set!(double, f64, Array<f64, 2>, double512, double256);
