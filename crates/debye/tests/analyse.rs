@@ -452,3 +452,42 @@ fn drift_is_found_under_coloured_noise() {
     let gap = drift(&[0.0, 1.0, 2.0, 3.0], &[0.0, 2.0, f64::NAN, 6.0], 1.0, 1.0);
     assert!((gap.slope - 2.0).abs() < 1e-12);
 }
+
+/// Curves, numbers and pictures of the species that were not asked for go; the others keep their places in the pictures.
+#[test]
+fn only_some_species() {
+    let labels = labels(&["Na", "OW", "W"]);
+    let window = Window {
+        longest: 20,
+        origins: 4,
+        lags: Lags::Even(20),
+    };
+    let options = MsdOptions {
+        window,
+        ..MsdOptions::default()
+    };
+    let mut msd = Msd::new(options, &labels).unwrap();
+    let cell = Cell::orthorhombic([100.0; 3]).unwrap();
+    for step in 0..30 {
+        let at = |k: f64| Vec3::new(k * step as f64, 0.0, 0.0);
+        let positions = [at(1.0), at(2.0), at(3.0)];
+        msd.add(&Snapshot {
+            step,
+            time: step as f64,
+            cell: &cell,
+            positions: &positions,
+            unwrapped: &positions,
+            velocities: None,
+            species: &[0, 1, 2],
+        })
+        .unwrap();
+    }
+    let whole = msd.finish();
+    let some = whole.clone().only(&["W"], &["Na", "OW", "W", "all"]);
+    let names: Vec<_> = some.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["lag", "W"]);
+    assert_eq!(column(&some, "W"), column(&whole, "W"));
+    assert_eq!(some.plots[0].columns, [1]);
+    let numbers: Vec<_> = some.scalars.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(numbers, ["D, W"]);
+}

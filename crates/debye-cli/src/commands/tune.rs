@@ -232,7 +232,7 @@ fn format_of(file: &Path) -> Result<Plotted, Failure> {
 fn draw(file: &Path, format: Plotted, tuned: &Tuned) -> Result<(), Failure> {
     let mut chart = Chart::new(
         "Electrostatics: error against time",
-        Axis::new("time of a step (ms)"),
+        Axis::log("time of a step (ms)"),
         Axis::log("measured relative error of forces"),
     );
     let mut names: Vec<String> = Vec::new();
@@ -252,8 +252,9 @@ fn draw(file: &Path, format: Plotted, tuned: &Tuned) -> Result<(), Failure> {
         let (x, y): (Vec<f64>, Vec<f64>) = some.map(|t| (1e3 * t.seconds, t.measured.relative)).unzip();
         chart = chart.with(Series::new(&of, &x, &y).with_stroke(Stroke::Dots));
     }
-    let longest = tuned.trials.iter().map(|t| 1e3 * t.seconds).fold(0.0, f64::max);
-    let limit = Series::new("allowed", &[0.0, longest], &[tuned.tolerance; 2]);
+    let times = || tuned.trials.iter().map(|t| 1e3 * t.seconds);
+    let ends = [times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max)];
+    let limit = Series::new("allowed", &ends, &[tuned.tolerance; 2]);
     chart = chart.with(limit.with_stroke(Stroke::Dashed));
     match format {
         Plotted::Png => console::save(file, &chart.to_png()?),

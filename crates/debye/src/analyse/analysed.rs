@@ -115,6 +115,31 @@ pub(crate) fn with_unit(name: &str, unit: &str) -> String {
 }
 
 impl Analysed {
+    /// The same without what belongs to `groups` that are not among the `kept`: their columns, curves and numbers. Those of a
+    /// group carry its name, alone or at the end (`D, Na`). The first column, which all are drawn over, stays.
+    pub fn only(mut self, kept: &[&str], groups: &[&str]) -> Self {
+        let of = |name: &str, group: &&str| {
+            let rest = name.strip_suffix(*group);
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(", "))
+        };
+        let stays = |name: &str| {
+            let group = groups.iter().find(|group| of(name, group));
+            group.is_none_or(|group| kept.contains(group))
+        };
+        let (mut places, mut columns) = (Vec::new(), Vec::new());
+        for (number, column) in self.columns.into_iter().enumerate() {
+            let kept = number == 0 || stays(&column.name);
+            places.push(kept.then_some(columns.len()));
+            columns.extend(kept.then_some(column));
+        }
+        self.columns = columns;
+        self.scalars.retain(|scalar| stays(&scalar.name));
+        for plot in &mut self.plots {
+            plot.columns = plot.columns.iter().filter_map(|&k| places[k]).collect();
+        }
+        self
+    }
+
     /// Comma-separated values under a header of comment lines: title, notes, single results.
     pub fn to_csv(&self) -> String {
         let mut text = format!("# {}\n", one_line(&self.title));

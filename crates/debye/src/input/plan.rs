@@ -211,6 +211,14 @@ impl AnalysisKind {
             Self::Vacf { .. } => "vacf",
         }
     }
+
+    /// The species that are asked for, where not all are.
+    pub fn chosen(&self) -> &[u32] {
+        match self {
+            Self::Rdf { .. } => &[],
+            Self::Msd { species } | Self::Density { species, .. } | Self::Vacf { species, .. } => species,
+        }
+    }
 }
 
 /// A measurement, how often, and where to.

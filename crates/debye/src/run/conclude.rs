@@ -11,7 +11,7 @@ use super::{Outcome, RunError, Running, Summary};
 use crate::analyse::{Column, Snapshot, drift};
 use crate::backend::{Backend, Culprit};
 use crate::forces::pme::expected::describe;
-use crate::input::Simulation;
+use crate::input::{AnalysisKind, Simulation};
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::system::{Cell, Dimension, Particles, Units};
 
@@ -90,7 +90,7 @@ impl Running<'_> {
     fn write_analyses(&self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
         let mut all = Vec::new();
         for m in &self.outputs.measurements {
-            let result = m.analysis.finish();
+            let result = self.of_chosen(&m.plan.kind, m.analysis.finish());
             let path = self.folder.join(&m.plan.file);
             std::fs::write(&path, result.to_csv()).map_err(|e| RunError::write(&path, e))?;
             for (number, chart) in result.charts().iter().enumerate() {
@@ -107,6 +107,24 @@ impl Running<'_> {
             all.push(result);
         }
         Ok(all)
+    }
+
+    /// An analysis without the species that were not asked for.
+    fn of_chosen(&self, kind: &AnalysisKind, result: crate::analyse::Analysed) -> crate::analyse::Analysed {
+        let names: Vec<&str> = self
+            .simulation
+            .system
+            .species
+            .iter()
+            .map(|s| s.name.as_str())
+            .collect();
+        let chosen = kind.chosen().iter();
+        let kept: Vec<&str> = chosen.filter_map(|&s| names.get(s as usize).copied()).collect();
+        if kept.is_empty() {
+            return result;
+        }
+        let groups: Vec<&str> = names.iter().copied().chain(["all"]).collect();
+        result.only(&kept, &groups)
     }
 
     /// A picture of the particles now; `fresh` replaces one that is there already.
@@ -139,6 +157,11 @@ impl Running<'_> {
             return Ok(None);
         }
         let mean = temperatures.iter().sum::<f64>() / temperatures.len() as f64;
+        if !self.simulation.dynamics.thermostats.is_empty()
+            && let Some(note) = relaxing(temperatures)
+        {
+            self.notes.push(note);
+        }
         let kt = self.simulation.system.units.boltzmann() * mean;
         Ok(Some(DriftFacts {
             drift: drift(times, conserved, kt, observation.degrees_of_freedom),
@@ -371,6 +394,27 @@ impl Picture {
     }
 }
 
+/// What to say of the drift of a run that begins far from its temperature. The energy of finite steps differs from the true
+/// one by a part that grows with how fast particles move: while they come to rest, it changes without anything being wrong.
+fn relaxing(temperatures: &[f64]) -> Option<String> {
+    let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
+    let n = temperatures.len();
+    // The first row is as it was drawn or read; what minimisation left over shows in the next ones.
+    let (early, late) = (
+        mean(temperatures.get(1..2 + n / 10)?),
+        mean(temperatures.get(n / 2..)?),
+    );
+    let above = 100.0 * (early / late - 1.0);
+    (above.abs() > 10.0).then(|| {
+        let way = if above > 0.0 { "above" } else { "below" };
+        format!(
+            "the temperature began {:.0} % {way} that of the later half, so the drift is that of a system coming to rest and \
+             says little about the time step; `debye analyze drift` with `--from` leaves the beginning out",
+            above.abs()
+        )
+    })
+}
+
 /// The particles around one that exploded, those with finite positions.
 pub(super) fn write_surroundings(
     file: &Path,
@@ -402,4 +446,21 @@ pub(super) fn write_surroundings(
     whole.frame.velocities = None;
     let file: PathBuf = file.to_path_buf();
     Ok(write_structure(file, &whole)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relaxing;
+
+    #[test]
+    fn a_hot_start_is_noticed() {
+        let fall = |k: usize| 300.0 + 300.0 * (-(k as f64) / 20.0).exp();
+        let hot: Vec<f64> = (0..200).map(fall).collect();
+        let quiet: Vec<f64> = (0..200)
+            .map(|k| 300.0 + if k % 2 == 0 { 5.0 } else { -5.0 })
+            .collect();
+        assert!(relaxing(&hot).is_some_and(|note| note.contains("--from")));
+        assert_eq!(relaxing(&quiet), None);
+        assert_eq!(relaxing(&[300.0]), None);
+    }
 }

@@ -93,11 +93,12 @@ impl<E: Into<RunError>> From<E> for TuneError {
 
 /// Cut-offs that are tried, in units of the file's.
 const CUTOFFS: [f64; 7] = [0.65, 0.75, 0.85, 1.0, 1.15, 1.3, 1.5];
-/// Bases that are tried, and whether with the influence function of P3M.
+/// Bases that are tried, and whether with the influence function of P3M. The usual one is first: what others need is judged
+/// by its mesh.
 const BASES: [(Basis, bool); 4] = [
-    (Basis::BSpline(4), false),
     (Basis::BSpline(5), false),
     (Basis::BSpline(6), false),
+    (Basis::BSpline(4), false),
     (Basis::Cubic, true),
 ];
 /// A little below the tolerance, so that the next configuration stays within it too.
@@ -131,12 +132,12 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         seconds,
     };
     let mut trials: Vec<Trial> = Vec::new();
-    // How measured and estimated errors compare on this system is learnt on the way.
-    let mut ratio = None;
+    // How measured and estimated errors compare on this system is learnt on the way, for each basis.
+    let mut ratios = [None; BASES.len()];
     for factor in CUTOFFS {
         let cutoff = plan.cutoff * factor;
         let mut smallest = None;
-        for (basis, optimal) in BASES {
+        for ((basis, optimal), ratio) in BASES.into_iter().zip(&mut ratios) {
             let mut goal = CAREFUL * tolerance / ratio.unwrap_or(1.0);
             for _ in 0..3 {
                 let Some((alpha, mesh)) = lab.mesh(cutoff, basis, optimal, goal, smallest) else {
@@ -153,7 +154,7 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                 let Some((expected, measured)) = lab.errors(&candidate)? else {
                     break;
                 };
-                ratio = Some(measured.relative / expected.relative());
+                *ratio = Some(measured.relative / expected.relative());
                 if measured.relative > tolerance {
                     goal *= CAREFUL * tolerance / measured.relative;
                     continue;

@@ -36,7 +36,7 @@ fn rigid(model: &WaterModel) -> String {
 fn motion(rest: &Rest, downhill: bool) -> String {
     let temperature = value(rest.temperature.as_deref().unwrap_or("298 K"));
     let downhill = if downhill {
-        "[minimize]\nforce_tolerance = 1000.0\nmax_steps = 200\n"
+        "[minimize]\nforce_tolerance = 50.0\nmax_steps = 1000\n"
     } else {
         ""
     };
