@@ -14,10 +14,10 @@ use debye::truncation::Truncation;
 use super::{Tolerance, assert_same, double, evaluated, nve, precisions, random, relative_rms};
 
 /// k_e of LAMMPS, kcal Å/mol.
-const LAMMPS: f64 = 332.063_71;
+pub(super) const LAMMPS: f64 = 332.063_71;
 
 /// A system of species with these charges, at these places.
-fn system(cell: Cell, charges: &[f64], places: &[(usize, Vec3<f64>)]) -> System {
+pub(super) fn system(cell: Cell, charges: &[f64], places: &[(usize, Vec3<f64>)]) -> System {
     let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
     system.species = charges
         .iter()
@@ -35,7 +35,7 @@ fn system(cell: Cell, charges: &[f64], places: &[(usize, Vec3<f64>)]) -> System 
 }
 
 /// One species, charges by particle.
-fn bag(cell: Cell, charged: &[(f64, Vec3<f64>)]) -> System {
+pub(super) fn bag(cell: Cell, charged: &[(f64, Vec3<f64>)]) -> System {
     let mut system = system(cell, &[0.0], &[]);
     for &(q, r) in charged {
         system.particles.push(r, 0, 1.0, q, 0);
@@ -43,7 +43,7 @@ fn bag(cell: Cell, charged: &[(f64, Vec3<f64>)]) -> System {
     system
 }
 
-fn plan(cutoff: f64, alpha: f64, method: Method) -> Electrostatics {
+pub(super) fn plan(cutoff: f64, alpha: f64, method: Method) -> Electrostatics {
     Electrostatics {
         name: "coulomb".into(),
         cutoff,
@@ -54,7 +54,7 @@ fn plan(cutoff: f64, alpha: f64, method: Method) -> Electrostatics {
     }
 }
 
-fn mesh(size: [usize; 3], basis: Basis) -> Method {
+pub(super) fn mesh(size: [usize; 3], basis: Basis) -> Method {
     Method::Mesh(MeshPlan {
         size,
         basis,
@@ -63,11 +63,11 @@ fn mesh(size: [usize; 3], basis: Basis) -> Method {
 }
 
 /// Waves to the last digit.
-fn all_waves(cell: &Cell, alpha: f64) -> Method {
+pub(super) fn all_waves(cell: &Cell, alpha: f64) -> Method {
     Method::Ewald(WaveSet::converged(&cell.with_periodicity([true; 3]), alpha))
 }
 
-fn field(system: &System, plan: Electrostatics, k: f64, mut pairs: Vec<PairTerm>) -> ForceField {
+pub(super) fn field(system: &System, plan: Electrostatics, k: f64, mut pairs: Vec<PairTerm>) -> ForceField {
     pairs.push(plan.short_range(&system.species).unwrap());
     ForceField {
         pairs,
@@ -77,7 +77,7 @@ fn field(system: &System, plan: Electrostatics, k: f64, mut pairs: Vec<PairTerm>
     }
 }
 
-fn term(e: &Evaluation, name: &str) -> f64 {
+pub(super) fn term(e: &Evaluation, name: &str) -> f64 {
     e.terms
         .iter()
         .find(|t| t.0 == name)
@@ -86,12 +86,12 @@ fn term(e: &Evaluation, name: &str) -> f64 {
 }
 
 /// Everything of the Ewald sum.
-fn coulomb(e: &Evaluation) -> f64 {
+pub(super) fn coulomb(e: &Evaluation) -> f64 {
     let parts = e.terms.iter().filter(|t| t.0.starts_with("coulomb"));
     parts.map(|t| t.1).sum()
 }
 
-fn close(got: f64, want: f64, relative: f64, what: &str) {
+pub(super) fn close(got: f64, want: f64, relative: f64, what: &str) {
     assert!(
         (got - want).abs() <= relative * want.abs(),
         "{what}: {got} instead of {want}, off by {:e}",
@@ -118,7 +118,7 @@ fn evaluations(system: &System, field: &ForceField) -> Vec<(String, Evaluation, 
 }
 
 /// NIST's water: species 0 oxygen, 1 hydrogen, pairs of a molecule excluded; lengths in Å, energies in K.
-fn spce(cell: Cell, places: &[Vec3<f64>], epsilon: f64) -> (System, Vec<PairTerm>) {
+pub(super) fn spce(cell: Cell, places: &[Vec3<f64>], epsilon: f64) -> (System, Vec<PairTerm>) {
     let placed: Vec<(usize, Vec3<f64>)> = places
         .iter()
         .enumerate()
@@ -151,7 +151,7 @@ fn spce(cell: Cell, places: &[Vec3<f64>], epsilon: f64) -> (System, Vec<PairTerm
     (water, terms)
 }
 
-fn xyz(text: &str) -> Vec<Vec3<f64>> {
+pub(super) fn xyz(text: &str) -> Vec<Vec3<f64>> {
     text.lines()
         .skip(2)
         .filter(|l| !l.trim().is_empty())
@@ -167,7 +167,7 @@ fn xyz(text: &str) -> Vec<Vec3<f64>> {
 }
 
 /// k_e e² in K Å with CODATA 2010.
-fn kelvin() -> f64 {
+pub(super) fn kelvin() -> f64 {
     let (e, permittivity, boltzmann) = (1.602_176_565e-19_f64, 8.854_187_817e-12, 1.380_648_8e-23);
     e * e / (4.0 * std::f64::consts::PI * permittivity * boltzmann) * 1e10
 }
@@ -396,10 +396,10 @@ fn forces_on_nist_water() {
 }
 
 /// Charges and places of a cell.
-type Unit = Vec<(f64, [f64; 3])>;
+pub(super) type Unit = Vec<(f64, [f64; 3])>;
 
 /// Places of a crystal of unit charges, in units of the cell, with the distance of neighbours; its Madelung constant.
-fn crystals() -> Vec<(&'static str, Unit, f64, f64)> {
+pub(super) fn crystals() -> Vec<(&'static str, Unit, f64, f64)> {
     let fcc = [[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]];
     let moved = |by: [f64; 3]| fcc.map(|s| std::array::from_fn(|k| s[k] + by[k]));
     let two = |by: [f64; 3]| {
@@ -423,7 +423,7 @@ fn crystals() -> Vec<(&'static str, Unit, f64, f64)> {
     ]
 }
 
-fn crystal(unit: &[(f64, [f64; 3])], cells: usize, side: f64) -> System {
+pub(super) fn crystal(unit: &[(f64, [f64; 3])], cells: usize, side: f64) -> System {
     let mut all = Vec::new();
     for x in 0..cells {
         for y in 0..cells {
@@ -495,7 +495,7 @@ fn the_error_of_forces_falls_with_the_power_of_the_order() {
 }
 
 /// Positive and negative ions at random, no two too close.
-fn melt(cell: Cell, ions: usize, seed: u64) -> (System, f64) {
+pub(super) fn melt(cell: Cell, ions: usize, seed: u64) -> (System, f64) {
     let mut places: Vec<Vec3<f64>> = Vec::new();
     let mut k = 0;
     while places.len() < ions {
@@ -582,7 +582,7 @@ fn sodium_chloride_of_the_paper() {
 }
 
 /// id q x y z fx fy fz, after a line of words.
-fn table(text: &str) -> Vec<(f64, Vec3<f64>, Vec3<f64>)> {
+pub(super) fn table(text: &str) -> Vec<(f64, Vec3<f64>, Vec3<f64>)> {
     text.lines()
         .filter(|l| !l.starts_with('#'))
         .map(|line| {
@@ -592,12 +592,12 @@ fn table(text: &str) -> Vec<(f64, Vec3<f64>, Vec3<f64>)> {
         .collect()
 }
 
-fn largest(a: &[Vec3<f64>], b: impl Iterator<Item = Vec3<f64>>) -> f64 {
+pub(super) fn largest(a: &[Vec3<f64>], b: impl Iterator<Item = Vec3<f64>>) -> f64 {
     a.iter().zip(b).map(|(&a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
 /// atm per kcal/mol/Å³, as LAMMPS has it.
-const ATMOSPHERES: f64 = 68_568.415;
+pub(super) const ATMOSPHERES: f64 = 68_568.415;
 
 #[test]
 fn displaced_sodium_chloride() {

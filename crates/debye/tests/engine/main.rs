@@ -17,6 +17,7 @@ mod lists;
 mod measured;
 mod minimisation;
 mod nve;
+mod on_device;
 mod oracles;
 mod thermostats;
 
