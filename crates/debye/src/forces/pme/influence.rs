@@ -75,6 +75,11 @@ impl Influence {
         &self.factors
     }
 
+    /// Where it is the optimal one, W² of five aliases of every index of each axis, the wave itself in the middle.
+    pub fn aliases(&self) -> &[Vec<[f64; 2 * ALIASES as usize + 1]>; 3] {
+        &self.aliases
+    }
+
     /// G at an index of the mesh.
     pub fn at(&self, index: [usize; 3]) -> f64 {
         let factor: f64 = (0..3).map(|axis| self.factors[axis][index[axis]]).product();

@@ -297,6 +297,13 @@ fn memory(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<
     place.expect("bytes", &[taken], &[Backend::bytes(&cuda)])
 }
 
+/// Waters, and a barostat for them.
+pub(super) fn charged_waters(extent: Extent) -> Result<(System, ForceField, Dynamics), Wrong> {
+    let (system, field) = liquid(What::Waters, side(extent), false)?;
+    let (kind, bath) = (BarostatKind::CellRescale, with_bath(ThermostatKind::Bussi));
+    Ok((system, field, with_barostat(kind, Coupling::Isotropic, bath)))
+}
+
 /// How well distances are held after some steps, and pressures against the CPU's.
 fn lengths(
     place: &mut Place<'_>,

@@ -1,34 +1,76 @@
 //! Simulations with charges on a mesh against the CPU.
 
-use super::engine::{Space, difference, integrators, layout, melt, plain, settings, within, wrong};
+use super::constraints::charged_waters;
+use super::engine::{
+    Space, continues, difference, integrators, layout, melt, moves_alike, plain, settings, within, wrong,
+};
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::{Choice, CudaEngine};
+use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
 use crate::backend::{Backend, Precision};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::integrate::Dynamics;
-use crate::system::{ExclusionRule, Exclusions, System, Topology};
+use crate::system::{Cell, ExclusionRule, Exclusions, System, Topology};
+
+/// What charges are on, and in.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    space: Space,
+    basis: Basis,
+    optimal: bool,
+    boundary: Boundary,
+}
+
+/// The usual mesh in a box.
+const USUAL: Way = Way {
+    space: Space::Box,
+    basis: Basis::BSpline(5),
+    optimal: false,
+    boundary: Boundary::Conductor,
+};
+
+const SLAB: Way = Way {
+    space: Space::Slab,
+    boundary: Boundary::Slab { factor: 3.0 },
+    ..USUAL
+};
+
+impl Way {
+    fn mesh(self, extent: Extent) -> MeshPlan {
+        let [x, y, z] = match extent {
+            Extent::Full => [60, 64, 70],
+            _ => [15, 18, 20],
+        };
+        let longer = if self.space == Space::Slab { 2 } else { 1 };
+        MeshPlan {
+            size: [x, y, longer * z],
+            basis: self.basis,
+            optimal: self.optimal,
+        }
+    }
+}
 
 /// A melt of charges of three sizes, with a net charge and pairs left out.
-fn ions(extent: Extent, space: Space, basis: Basis, optimal: bool) -> Result<(System, ForceField), Wrong> {
-    let (mut system, mut field) = melt(extent, true, space, 40)?;
+fn ions(extent: Extent, way: Way) -> Result<(System, ForceField), Wrong> {
+    let (mut system, mut field) = melt(extent, true, way.space, 40)?;
     let rule = ExclusionRule::default().extra([[0, 1], [2, 50], [7, 9]]);
     let n = system.particles.len();
     system.exclusions = Exclusions::from_bonds(&Topology::default(), n, &rule).map_err(wrong)?;
+    // Dipoles are those of particles that have left the cell: far enough to be seen in the pressure.
+    if way.space != Space::Slab {
+        system.particles.images.resize(n, [0; 3]);
+        system.particles.images[4] = [6, 0, -9];
+    }
     field.pairs.truncate(1);
-    let size = match extent {
-        Extent::Full => [60, 64, 70],
-        _ => [15, 18, 20],
-    };
     let plan = Electrostatics {
         name: "coulomb".into(),
         cutoff: 2.3,
         alpha: 1.2,
         permittivity: 1.3,
-        method: Method::Mesh(MeshPlan { size, basis, optimal }),
-        boundary: Boundary::Conductor,
+        method: Method::Mesh(way.mesh(extent)),
+        boundary: way.boundary,
     };
     field
         .pairs
@@ -49,31 +91,62 @@ fn tolerances(precision: Precision) -> [f64; 3] {
 
 /// Energies by term, pressure and forces.
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (triclinic, vacuum) = (Space::Triclinic, Boundary::Vacuum);
+    let of = |space, basis| Way {
+        space,
+        basis,
+        ..USUAL
+    };
     let all = [
-        (Space::Box, Precision::Mixed, Basis::BSpline(5), false),
-        (Space::Triclinic, Precision::Double, Basis::BSpline(6), false),
-        (Space::Box, Precision::Single, Basis::BSpline(4), false),
-        (Space::Triclinic, Precision::Mixed, Basis::Cubic, true),
+        (Precision::Mixed, USUAL),
+        (Precision::Double, of(triclinic, Basis::BSpline(6))),
+        (Precision::Double, SLAB),
+        (Precision::Single, of(Space::Box, Basis::BSpline(4))),
+        (
+            Precision::Mixed,
+            Way {
+                optimal: true,
+                ..of(triclinic, Basis::Cubic)
+            },
+        ),
+        (
+            Precision::Double,
+            Way {
+                boundary: vacuum,
+                ..of(triclinic, Basis::BSpline(4))
+            },
+        ),
+        (
+            Precision::Single,
+            Way {
+                boundary: vacuum,
+                ..USUAL
+            },
+        ),
+        (
+            Precision::Mixed,
+            Way {
+                boundary: Boundary::Slab { factor: 2.5 },
+                ..SLAB
+            },
+        ),
     ];
-    let few = if place.extent == Extent::Smallest { 2 } else { 4 };
-    for &(space, precision, basis, optimal) in &all[..few] {
-        forces_of(place, space, precision, basis, optimal)
-            .map_err(|e| wrong(format!("{space:?}, {}, {basis:?}: {e}", precision.name())))?;
+    let few = if place.extent == Extent::Smallest {
+        3
+    } else {
+        all.len()
+    };
+    for &(precision, way) in &all[..few] {
+        forces_of(place, precision, way).map_err(|e| wrong(format!("{way:?}, {}: {e}", precision.name())))?;
     }
     Ok(())
 }
 
-fn forces_of(
-    place: &mut Place<'_>,
-    space: Space,
-    precision: Precision,
-    basis: Basis,
-    optimal: bool,
-) -> Result<(), Wrong> {
-    let (system, field) = ions(place.extent, space, basis, optimal)?;
+fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<(), Wrong> {
+    let (system, field) = ions(place.extent, way)?;
     let s = settings(precision);
     let shared = Choice {
-        lanes: (space == Space::Box).then_some(8),
+        lanes: (way.space == Space::Box).then_some(8),
         ..layout(false)
     };
     let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &shared)?;
@@ -102,45 +175,145 @@ fn forces_of(
 /// A short run stays with the CPU's through several lists; the same bits again, and resumed.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (steps, few) = match place.extent {
-        Extent::Smallest => (6, 1),
-        Extent::Small => (12, 3),
-        Extent::Full => (30, 7),
+        Extent::Smallest => (6, 2),
+        Extent::Small => (12, 4),
+        Extent::Full => (30, usize::MAX),
     };
-    for (name, dynamics) in integrators()
-        .into_iter()
-        .filter(|(_, d)| d.barostat.is_none())
-        .take(few)
-    {
-        motion_of(place, steps, &dynamics).map_err(|e| wrong(format!("{name}: {e}")))?;
+    // A table of the mesh and a dipole that follow the cell.
+    let all_follow = Way {
+        basis: Basis::Cubic,
+        optimal: true,
+        boundary: Boundary::Vacuum,
+        ..USUAL
+    };
+    let mut all = vec![
+        ("velocity Verlet", USUAL),
+        ("Langevin, cell rescaling", all_follow),
+        ("Langevin", SLAB),
+        ("Bussi, cell rescaling", USUAL),
+    ];
+    let named = integrators();
+    all.extend(named.iter().map(|&(name, _)| (name, USUAL)));
+    for (name, way) in all.into_iter().take(few) {
+        let Some((_, dynamics)) = named.iter().find(|d| d.0 == name) else {
+            return Err(wrong(format!("no way to move is called {name}")));
+        };
+        motion_of(place, way, steps, dynamics).map_err(|e| wrong(format!("{name}, {way:?}: {e}")))?;
     }
     Ok(())
 }
 
-fn motion_of(place: &mut Place<'_>, steps: u64, dynamics: &Dynamics) -> Result<(), Wrong> {
-    let (system, field) = ions(place.extent, Space::Box, Basis::BSpline(5), false)?;
-    let device = place.device;
+fn motion_of(place: &mut Place<'_>, way: Way, steps: u64, dynamics: &Dynamics) -> Result<(), Wrong> {
+    let (system, field) = ions(place.extent, way)?;
     let large = Choice {
         lanes: Some(8),
         ..layout(false)
     };
-    let s = settings(Precision::Mixed);
-    let start = || CudaEngine::with_choice(device, &system, &field, dynamics, &s, &large);
-    let (mut one, mut two) = (start()?, start()?);
-    Backend::advance(&mut one, steps, false)?;
-    let found = Backend::particles(&one)?;
-    let mut cpu = CpuEngine::new(&system, &field, dynamics, &settings(Precision::Double))?;
-    cpu.advance(steps, false)?;
-    let off = difference(&found.velocities, &cpu.particles().velocities);
-    within(place, "velocities", off, 0.0, 2e-3)?;
-    Backend::advance(&mut two, steps / 2, false)?;
-    let saved = Backend::save(&two)?;
-    let mut resumed = CudaEngine::resumed_with_choice(device, &system, &field, dynamics, &s, &large, &saved)?;
-    Backend::advance(&mut two, steps - steps / 2, false)?;
-    Backend::advance(&mut resumed, steps - steps / 2, false)?;
-    for engine in [&two, &resumed] {
-        let again = Backend::particles(engine)?;
-        place.expect("positions", &again.positions, &found.positions)?;
-        place.expect("velocities", &again.velocities, &found.velocities)?;
+    let mixed = Precision::Mixed;
+    moves_alike(place, &system, &field, dynamics, mixed, steps, &large)?;
+    let halves = [steps / 2, 1];
+    continues(place, &system, &field, dynamics, mixed, halves, &large)
+}
+
+/// A gas whose cell shrinks by a quarter: lists of bricks are cut anew on the way.
+pub(super) fn shrinking(place: &mut Place<'_>) -> Result<(), Wrong> {
+    if place.extent == Extent::Smallest {
+        return Ok(());
+    }
+    let (mut system, mut field) = ions(place.extent, USUAL)?;
+    let wider = system.cell.heights() * 1.3;
+    system.cell = Cell::orthorhombic(wider.to_array()).map_err(wrong)?;
+    system.particles.positions.iter_mut().for_each(|r| *r = *r * 1.3);
+    if let Some(Electrostatics { method, .. }) = &mut field.electrostatics {
+        let double = USUAL.mesh(place.extent).size.map(|n| 2 * n);
+        *method = Method::Mesh(MeshPlan {
+            size: double,
+            ..USUAL.mesh(place.extent)
+        });
+    }
+    let mut pressed = integrators()
+        .into_iter()
+        .find(|(name, _)| *name == "Berendsen twice")
+        .map_or_else(plain, |(_, dynamics)| dynamics);
+    if let Some(barostat) = &mut pressed.barostat {
+        barostat.pressure = [60.0; 3];
+    }
+    let large = layout(false);
+    moves_alike(place, &system, &field, &pressed, Precision::Mixed, 10, &large)
+}
+
+/// Rigid waters on a mesh: the virial of a molecule is that of its centre.
+pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, mut field, dynamics) = charged_waters(place.extent)?;
+    let plan = Electrostatics {
+        name: "coulomb".into(),
+        cutoff: 0.5,
+        alpha: 5.0,
+        permittivity: 1.0,
+        method: Method::Mesh(MeshPlan {
+            size: [20, 21, 24],
+            basis: Basis::BSpline(5),
+            optimal: false,
+        }),
+        boundary: Boundary::Conductor,
+    };
+    field.pairs.truncate(1);
+    field
+        .pairs
+        .push(plan.short_range(&system.species).map_err(wrong)?);
+    field.electrostatics = Some(plan);
+    moves_alike(
+        place,
+        &system,
+        &field,
+        &dynamics,
+        Precision::Mixed,
+        10,
+        &layout(false),
+    )
+}
+
+/// What is not done, and slabs that are too thick for their waves.
+pub(super) fn refused(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let thick = Way {
+        boundary: Boundary::Slab { factor: 1.3 },
+        ..SLAB
+    };
+    let named = integrators();
+    let with_barostat = named.iter().find(|(_, d)| d.barostat.is_some());
+    let moving = with_barostat.map_or_else(plain, |(_, d)| d.clone());
+    for (way, dynamics, word) in [(thick, plain(), "slab_factor"), (SLAB, moving, "barostat")] {
+        let (system, field) = ions(Extent::Smallest, way)?;
+        let s = settings(Precision::Mixed);
+        let made = CudaEngine::with_choice(place.device, &system, &field, &dynamics, &s, &layout(false));
+        let message = made.err().map(|e| e.to_string()).unwrap_or_default();
+        place.expect(&message, &[message.contains(word)], &[true])?;
     }
     Ok(())
+}
+
+/// The kernels of the systems above that others do not have.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let mut all = Vec::new();
+    let named = integrators();
+    let vacuum = Way {
+        boundary: Boundary::Vacuum,
+        ..USUAL
+    };
+    let cases = [
+        (vacuum, "Langevin, cell rescaling", Precision::Mixed),
+        (SLAB, "velocity Verlet", Precision::Double),
+        (vacuum, "velocity Verlet", Precision::Single),
+    ];
+    for (way, name, precision) in cases {
+        let (Ok((system, field)), Some((_, dynamics))) =
+            (ions(Extent::Small, way), named.iter().find(|d| d.0 == name))
+        else {
+            continue;
+        };
+        let (settings, large) = (settings(precision), layout(false));
+        let made = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
+        all.extend(made.into_iter().flatten());
+    }
+    all
 }

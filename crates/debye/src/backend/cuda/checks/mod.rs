@@ -111,6 +111,9 @@ const CHECKS: &[(&str, Check)] = &[
         "electrostatics: motion, same bits resumed",
         electrostatics::motion,
     ),
+    ("electrostatics: rigid waters, a barostat", electrostatics::waters),
+    ("electrostatics: a cell that shrinks", electrostatics::shrinking),
+    ("electrostatics: what is not done", electrostatics::refused),
     ("constraints: energies, pressure", constraints::observed),
     ("constraints: motion, lengths", constraints::motion),
     (
@@ -195,6 +198,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend(bonded::modules());
     all.extend(mesh::modules());
     all.extend(constraints::modules());
+    all.extend(electrostatics::modules());
     all
 }
 

@@ -116,6 +116,7 @@ pub(super) fn world(
         slot_of: at.address(&a.slot_of),
         bonded: at.address(&a.bonded),
         mesh: mesh.map_or(0, |mesh| at.address(mesh.left())),
+        mesh_sums: mesh.map_or(0, |mesh| at.address(mesh.sums())),
     };
     at.bundle(world)
 }

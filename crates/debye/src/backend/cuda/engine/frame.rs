@@ -51,6 +51,35 @@ impl Region {
         }
     }
 
+    /// For a slab: as long along its open axis as the cell of the waves, around the middle of the particles, and begun at a
+    /// point of the mesh. None where that leaves too little room above and below for lists.
+    pub(super) fn of_slab(
+        cell: &Cell,
+        positions: &[Vec3<f64>],
+        radius: f64,
+        axis: usize,
+        factor: f64,
+        points: usize,
+    ) -> Option<Self> {
+        let along = positions.iter().map(|&r| cell.fractional(r)[axis]);
+        let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), s| {
+            (low.min(s), high.max(s))
+        });
+        let each = factor / points as f64;
+        let first = ((0.5 * (low + high - factor)) / each).round() * each;
+        let room = 1.5 * radius / cell.heights()[axis];
+        if low - room < first || high + room > first + factor {
+            return None;
+        }
+        let (mut begin, mut length) = ([0.0; 3], [1.0; 3]);
+        (begin[axis], length[axis]) = (first, factor);
+        Some(Self {
+            cell: *cell,
+            begin,
+            length,
+        })
+    }
+
     /// A position as fractions of the box.
     pub(super) fn fractional(&self, r: Vec3<f64>) -> [f64; 3] {
         let s = self.cell.fractional(r);

@@ -112,6 +112,7 @@ pub(super) struct World {
     pub(super) slot_of: u64,
     pub(super) bonded: u64,
     pub(super) mesh: u64,
+    pub(super) mesh_sums: u64,
 }
 
 /// A kernel that works on everything.
@@ -174,6 +175,7 @@ impl Case<'_> {
             .define("MOVING", flag(self.rules.scale_every > 0))
             .define("LANGEVIN", flag(self.terms.langevin))
             .define("HELD", flag(self.held))
+            .define("MESHED", flag(self.meshed))
     }
 
     /// A module that also knows the lists and what acts.
@@ -191,7 +193,6 @@ impl Case<'_> {
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
             .define("BONDED", flag(self.bonded))
-            .define("MESHED", flag(self.meshed))
             .define("NUMBERED", flag(self.numbered()))
             .define("RESIDENT", if double { 2 } else { 4 })
     }

@@ -3,40 +3,54 @@
 //! Lists of what touches each brick of the mesh are made with the neighbour lists, from the same positions, with room for
 //! as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are read.
 
-use super::kernels::Control;
+use super::boundary::{BoundaryForces, BoundaryTables};
+use super::frame::Frame;
+use super::kernels::{Case, Control, Setup, World};
 use super::layout::BLOCK;
 use super::unsupported;
 use crate::backend::cuda::mesh::{
-    Bricks, Cut, Design, Entered, Fft, Fixed, Gather, MeshCell, MeshNumber, MeshShape, Particles, Solve,
-    Spread, Tiling, Word, mean_of_sums,
+    Bricks, Cut, Design, Entered, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Particles,
+    Solve, Spread, Tiling, Word, mean_of_sums,
 };
-use crate::backend::cuda::{Buffer, CudaError, Device, Stream};
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, Stream};
 use crate::backend::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::ForceField;
-use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part};
+use crate::forces::electrostatics::{
+    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part, open_axis,
+};
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
-use crate::system::System;
+use crate::system::{Cell, System};
 
 /// What is known of the mesh before there is one.
 #[derive(Clone, Debug)]
 pub(super) struct MeshTables {
     plan: Electrostatics,
     mesh: MeshPlan,
-    /// k_e over the permittivity.
+    /// k_e, and over the permittivity.
+    coulomb: f64,
     k: f64,
     /// Charges by kind of particle, and of all particles.
     kinds: Vec<f64>,
     charges: Vec<f64>,
-    /// What belongs neither to pairs nor to the mesh: energies that only the volume changes.
-    rest: Vec<Part>,
+    total: ChargeSums,
+    /// What is not a conductor around all images.
+    boundary: Option<BoundaryTables>,
+    /// How much longer the cell of the waves is.
+    crowd: f64,
+    /// Of the cell of the waves, as it is first.
     reciprocal: [Vec3<f64>; 3],
     volume: f64,
     /// How far a particle may go before lists are stale.
     reach: f64,
+    /// Whether a barostat changes the cell.
+    moving: bool,
     precision: Precision,
 }
+
+/// How far a cell may shrink along an axis before lists of bricks are cut anew with more room.
+const SHRUNK: f64 = 0.85;
 
 impl MeshTables {
     /// Where the force field has electrostatics; refused where the device cannot do them.
@@ -46,41 +60,52 @@ impl MeshTables {
         kind_of: &[u32],
         kinds: usize,
         reach: f64,
+        moving: bool,
         precision: Precision,
     ) -> Result<Option<Self>, EngineError> {
         let Some(plan) = &field.electrostatics else {
             return Ok(None);
         };
-        let mesh = match (&plan.method, plan.boundary) {
-            (Method::Ewald(_), _) => return Err(unsupported("Ewald sums wave by wave".into())),
-            (Method::Mesh(mesh), Boundary::Conductor) => *mesh,
-            (_, Boundary::Vacuum) => return Err(unsupported("boundary = \"vacuum\"".into())),
-            (_, Boundary::Slab { .. }) => return Err(unsupported("electrostatics of slabs".into())),
+        let Method::Mesh(mesh) = plan.method else {
+            return Err(unsupported("Ewald sums wave by wave".into()));
         };
+        let axis = open_axis(&system.cell);
+        if moving && axis.is_some() {
+            return Err(unsupported("a barostat with electrostatics of slabs".into()));
+        }
         let charges = system.particles.charges.clone();
         let mut of_kind = vec![0.0; kinds];
         for (&kind, &q) in kind_of.iter().zip(&charges) {
             of_kind[kind as usize] = q;
         }
-        let sums = ChargeSums::of(&charges);
-        let rest = plan.rest(
-            &system.cell,
-            field.coulomb_constant,
-            sums,
-            &|_| Vec3::zero(),
-            &charges,
-            &mut [],
-        );
+        let total = ChargeSums::of(&charges);
+        let k = field.coulomb_constant / plan.permittivity;
+        let boundary = match plan.boundary {
+            Boundary::Conductor => None,
+            Boundary::Vacuum => Some(None),
+            Boundary::Slab { .. } => Some(axis),
+        };
+        let boundary = boundary.map(|axis| BoundaryTables {
+            axis,
+            charges: of_kind.clone(),
+            total: total.total,
+            k,
+        });
+        let waves = plan.wave_cell(&system.cell);
         Ok(Some(Self {
             plan: plan.clone(),
             mesh,
-            k: field.coulomb_constant / plan.permittivity,
+            coulomb: field.coulomb_constant,
+            k,
             kinds: of_kind,
             charges,
-            rest,
-            reciprocal: reciprocal(&system.cell),
-            volume: system.cell.volume(),
+            total,
+            boundary,
+            crowd: waves.volume() / system.cell.volume(),
+            reciprocal: reciprocal(&waves),
+            volume: waves.volume(),
             reach,
+            moving,
             precision,
         }))
     }
@@ -92,11 +117,18 @@ impl MeshTables {
         }
     }
 
+    /// For a cell as a barostat left it.
+    fn set_cell(&mut self, cell: &Cell) {
+        let waves = self.plan.wave_cell(cell);
+        (self.reciprocal, self.volume) = (reciprocal(&waves), waves.volume());
+    }
+
     /// Cells of the mesh that a particle may cross before lists are stale.
     fn margin(&self) -> [u32; 3] {
         std::array::from_fn(|a| {
             let cells = self.reach * self.reciprocal[a].norm() * self.mesh.size[a] as f64;
-            (cells.ceil() as u32).max(1)
+            let room = if self.moving { cells / SHRUNK } else { cells };
+            (room.ceil() as u32).max(1)
         })
     }
 
@@ -104,12 +136,28 @@ impl MeshTables {
         self.charges.iter().filter(|q| **q != 0.0).count()
     }
 
-    /// What a step reads besides forces, before the first: sums of forces, and the share of each kind in them.
+    /// What a step reads besides forces, before the first; as MeshLeft in the kernels.
     fn left(&self) -> Vec<u64> {
         let each = mean_of_sums(self.charged());
         let share = |q: &f64| if *q == 0.0 { 0.0 } else { each };
-        let shares = self.kinds.iter().map(|q| share(q).to_bits());
-        [0; 3].into_iter().chain(shares).collect()
+        let (alpha, q) = (self.plan.alpha, self.total.total);
+        let background = -std::f64::consts::PI * self.k * q * q / (2.0 * alpha * alpha);
+        let numbers = [self.k, background].into_iter();
+        let bits = numbers.chain(self.kinds.iter().map(share)).map(f64::to_bits);
+        [0; 3].into_iter().chain(bits).collect()
+    }
+
+    /// Modules besides those that every mesh has.
+    pub(super) fn sources(&self, case: Case<'_>) -> Vec<ModuleSource> {
+        self.boundary
+            .iter()
+            .map(|boundary| boundary.source(case))
+            .collect()
+    }
+
+    /// Whether positions are fractions of a cell that must not change but by a barostat.
+    pub(super) fn is_slab(&self) -> bool {
+        self.boundary.as_ref().is_some_and(|b| b.axis.is_some())
     }
 
     /// Bytes on the device, nearly.
@@ -129,6 +177,8 @@ pub(super) struct Within<'a> {
     pub(super) reference: &'a Buffer<u32>,
     /// The first block of each column, and their number.
     pub(super) column_blocks: &'a Buffer<u32>,
+    /// The cell of now.
+    pub(super) frame: &'a Buffer<Frame>,
     pub(super) slots: usize,
 }
 
@@ -136,7 +186,13 @@ pub(super) struct Within<'a> {
 pub(super) struct MeshForces {
     tables: MeshTables,
     on: On,
+    /// Energy and virial of the mesh, in units of k, and those of the boundary.
+    sums: Buffer<f64>,
+    boundary: Option<BoundaryForces>,
 }
+
+/// Numbers of energy and virial.
+const SUMS: usize = 7;
 
 enum On {
     Single(Box<Typed<f32>>),
@@ -153,20 +209,54 @@ macro_rules! on {
 }
 
 impl MeshForces {
-    pub(super) fn new(device: &Device, tables: &MeshTables, within: Within<'_>) -> Result<Self, CudaError> {
+    pub(super) fn new(
+        device: &Device,
+        tables: &MeshTables,
+        within: Within<'_>,
+        case: Case<'_>,
+    ) -> Result<Self, CudaError> {
+        let sums = device.zeros(2 * SUMS)?;
+        let boundary = tables.boundary.as_ref();
+        let boundary = boundary.map(|b| BoundaryForces::new(device, b, case, &sums, SUMS));
         Ok(Self {
+            boundary: boundary.transpose()?,
+            sums,
             on: if tables.precision == Precision::Double {
-                On::Double(Box::new(Typed::new(device, tables, within)?))
+                On::Double(Box::new(Typed::new(device, tables, within, tables.margin(), 0)?))
             } else {
-                On::Single(Box::new(Typed::new(device, tables, within)?))
+                On::Single(Box::new(Typed::new(device, tables, within, tables.margin(), 0)?))
             },
             tables: tables.clone(),
         })
     }
 
-    /// The same for other buffers.
-    pub(super) fn rebind(&mut self, within: Within<'_>) {
-        on!(&mut self.on, mesh => mesh.rebind(within));
+    /// The same for other buffers, in one of two cells.
+    pub(super) fn rebind(
+        &mut self,
+        device: &Device,
+        within: Within<'_>,
+        cells: [&Cell; 2],
+    ) -> Result<(), CudaError> {
+        let mut margin = on!(&self.on, mesh => mesh.spread.bricks().margin());
+        let moving = self.tables.moving;
+        for cell in cells.into_iter().filter(|_| moving) {
+            self.tables.set_cell(cell);
+            let needed = self.tables.margin();
+            margin = std::array::from_fn(|a| margin[a].max(needed[a]));
+        }
+        on!(&mut self.on, mesh => {
+            if mesh.spread.bricks().margin() == margin {
+                mesh.rebind(within);
+            } else {
+                // Lists that had to grow keep their room.
+                let capacity = mesh.spread.bricks().capacity();
+                **mesh = Typed::new(device, &self.tables, within, margin, capacity)?;
+            }
+        });
+        match &mut self.boundary {
+            Some(boundary) => boundary.resize(device, within.slots / BLOCK, &self.sums, SUMS),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn tables(&self) -> &MeshTables {
@@ -178,8 +268,16 @@ impl MeshForces {
         on!(&self.on, mesh => &mesh.left)
     }
 
+    /// Energy and virial of the mesh and of the boundary; as in the kernels.
+    pub(super) fn sums(&self) -> &Buffer<f64> {
+        &self.sums
+    }
+
     /// Launches of a step.
-    pub(super) const LAUNCHES: u64 = 5;
+    pub(super) fn launches(&self) -> u64 {
+        let table = self.tables.moving && self.tables.mesh.optimal;
+        5 + u64::from(table) + if self.boundary.is_some() { 2 } else { 0 }
+    }
 
     /// Queues the lists of bricks, while neighbour lists are made.
     pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
@@ -192,28 +290,36 @@ impl MeshForces {
         &mut self,
         s: &Stream,
         forces: &mut Buffer<f64>,
+        (world, setup): (&Bundle<World>, Setup),
         add: bool,
         sums: bool,
     ) -> Result<(), CudaError> {
-        on!(&mut self.on, mesh => mesh.queue(s, forces, add, sums))
+        let wanted = sums.then_some(&mut self.sums);
+        on!(&mut self.on, mesh => mesh.queue(s, forces, add, wanted))?;
+        match &self.boundary {
+            Some(boundary) => boundary.queue(s, world, setup),
+            None => Ok(()),
+        }
     }
 
-    /// Energies and virial of all parts, after forces were queued with sums.
-    pub(super) fn read_sums(&self, s: &Stream) -> Result<Vec<Part>, CudaError> {
-        let sums = on!(&self.on, mesh => s.download(&mesh.sums))?;
-        let k = self.tables.k;
-        let first = Part {
-            energy: k * sums[0],
-            virial: std::array::from_fn(|a| k * sums[1 + a]),
+    /// Energies and virial of all parts in a cell, after forces were queued with sums.
+    pub(super) fn read_sums(&self, s: &Stream, cell: &Cell) -> Result<Vec<Part>, CudaError> {
+        let (sums, t) = (s.download(&self.sums)?, &self.tables);
+        let part = |first: usize, k: f64| Part {
+            energy: k * sums[first],
+            virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
         };
-        Ok([first]
-            .into_iter()
-            .chain(self.tables.rest.iter().copied())
-            .collect())
+        // What only the volume changes; charges that are nowhere have no dipole.
+        let nowhere = |_| Vec3::zero();
+        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &nowhere, &[], &mut []);
+        if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
+            *last = part(SUMS, 1.0);
+        }
+        Ok([part(0, t.k)].into_iter().chain(rest).collect())
     }
 
-    /// Makes room in lists that did not fit; complains of sums that did not.
-    pub(super) fn check(&mut self, device: &Device, s: &Stream) -> Result<(), EngineError> {
+    /// Makes room in lists that did not fit, and says whether there were any; complains of sums that did not.
+    pub(super) fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
         on!(&mut self.on, mesh => mesh.check(device, s))
     }
 }
@@ -224,7 +330,6 @@ struct Typed<M: MeshNumber> {
     gather: Gather<M>,
     mesh: Buffer<M>,
     cell: Buffer<MeshCell>,
-    sums: Buffer<f64>,
     charges: Buffer<M>,
     left: Buffer<u64>,
     /// Particles as they are now, and where they were when lists were made.
@@ -233,15 +338,27 @@ struct Typed<M: MeshNumber> {
 }
 
 impl<M: MeshNumber> Typed<M> {
-    fn new(device: &Device, tables: &MeshTables, within: Within<'_>) -> Result<Self, CudaError> {
-        let (shape, margin) = (tables.shape(), tables.margin());
+    /// Lists have so much margin, and at least so much room.
+    fn new(
+        device: &Device,
+        tables: &MeshTables,
+        within: Within<'_>,
+        margin: [u32; 3],
+        room: u32,
+    ) -> Result<Self, CudaError> {
+        let shape = tables.shape();
         let design = Design::Owner;
         let tiling = Tiling::usual::<M>(device, &shape, design, margin);
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
-        let Fixed { bits } = Fixed::choose::<M>(&shape, design, tables.charges.iter().copied());
+        // Charges of a slab stand as close as if they filled the longer cell.
+        let crowd = tables.crowd.ceil() as usize;
+        let charges = std::iter::repeat_n(&tables.charges, crowd).flatten().copied();
+        let Fixed { bits } = Fixed::choose::<M>(&shape, design, charges);
         let fixed = Fixed { bits: bits - 2 };
-        let capacity = Bricks::capacity_for(&shape, tiling.edges, Entered::Touched, margin, tables.charged());
+        let charged = crowd * tables.charged();
+        let usual = Bricks::capacity_for(&shape, tiling.edges, Entered::Touched, margin, charged);
+        let capacity = usual.max(room);
         let (building, overflow) = (
             Word::of(within.control, std::mem::offset_of!(Control, building)),
             Word::of(within.control, std::mem::offset_of!(Control, overflow)),
@@ -270,16 +387,27 @@ impl<M: MeshNumber> Typed<M> {
         let stream = device.stream()?;
         gather.set_cell(&stream, turn, tables.k, tables.charged())?;
         stream.synchronise()?;
+        let cell = device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?;
+        let mut solve = Solve::new(device, &influence, fft)?;
+        if tables.moving {
+            solve.follow(device, &influence)?;
+            spread.bricks_mut().follow(Follow {
+                frame: Word::of(within.frame, std::mem::offset_of!(Frame, cell)),
+                solver: Word::of(&cell, 0),
+                gatherer: gather.cell(),
+                reach: tables.reach,
+                most: std::array::from_fn(|a| f64::from(margin[a]) / f64::from(shape.size[a])),
+            });
+        }
         let kinds: Vec<M> = tables.kinds.iter().map(|&q| M::rounded(q)).collect();
         let charges = device.upload(&kinds)?;
         let (now, listed) = particles(within, &charges);
         Ok(Self {
             spread,
-            solve: Solve::new(device, &influence, fft)?,
+            solve,
             gather,
             mesh: device.zeros(shape.points())?,
-            cell: device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?,
-            sums: device.zeros(7)?,
+            cell,
             charges,
             left,
             now,
@@ -296,10 +424,10 @@ impl<M: MeshNumber> Typed<M> {
         s: &Stream,
         forces: &mut Buffer<f64>,
         add: bool,
-        sums: bool,
+        sums: Option<&mut Buffer<f64>>,
     ) -> Result<(), CudaError> {
         self.spread.queue(s, &self.now, &mut self.mesh)?;
-        let wanted = sums.then(|| self.sums.all_mut());
+        let wanted = sums.map(|sums| sums.part_mut(0..SUMS));
         self.solve
             .queue(s, self.mesh.all_mut(), self.cell.all(), wanted)?;
         let total = Word::of(&self.left, 0);
@@ -307,7 +435,7 @@ impl<M: MeshNumber> Typed<M> {
             .queue(s, &self.now, None, &self.mesh, forces, None, add, Some(&total))
     }
 
-    fn check(&mut self, device: &Device, s: &Stream) -> Result<(), EngineError> {
+    fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
         let (notes, forces) = (self.spread.bricks().notes(s)?, self.gather.notes(s)?);
         if !M::DOUBLE && !self.spread.fixed().holds(&notes) {
             return Err(EngineError::Device(format!(
@@ -324,7 +452,7 @@ impl<M: MeshNumber> Typed<M> {
         if notes.listed.is_some() {
             self.spread.settle(device, s)?;
         }
-        Ok(())
+        Ok(notes.listed.is_some())
     }
 }
 

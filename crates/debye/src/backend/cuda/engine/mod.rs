@@ -9,6 +9,7 @@
 mod arrays;
 mod bodies;
 mod bonded;
+mod boundary;
 mod choice;
 mod choose;
 mod constraints;
@@ -55,7 +56,7 @@ use crate::backend::{
     Backend, DeviceUse, EngineError, ListKind, Lists, Needs, Observation, Settings, Stages,
 };
 use crate::expr::Vec3;
-use crate::forces::electrostatics::ChargeSums;
+use crate::forces::electrostatics::{Boundary, ChargeSums, Method, open_axis};
 use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
 use crate::random::Philox;
@@ -353,7 +354,7 @@ impl Parts {
         let (arm, grain) = (terms.bodies.arm(), terms.bodies.grain());
         let cutoff = field.cutoff() + 2.0 * arm;
         let radius = cutoff + buffer;
-        let region = Region::around(&system.cell, &system.particles.positions, radius);
+        let region = region(system, field, radius)?;
         refuse_short(&region, radius)?;
         let fractions = region.fractions(&system.particles);
         let anchors: Vec<_> = terms.bodies.anchors().map(|i| fractions[i]).collect();
@@ -363,17 +364,19 @@ impl Parts {
                 && grain == Grain::PARTICLE,
             ..Layout::new(&anchors, &region, radius, grain, arm)?
         };
+        // Lists are made anew where a barostat has stretched them by so much.
+        let moving = dynamics.barostat.is_some();
+        let stretched = if moving { 1.05 } else { 1.0 };
+        let reach = 0.5 * (stretched * radius - cutoff) + arm;
         let mesh = MeshTables::new(
             system,
             field,
             &terms.kind_of,
             terms.kinds.len(),
-            0.5 * buffer + arm,
+            reach,
+            moving,
             settings.precision,
         )?;
-        if mesh.is_some() && dynamics.barostat.is_some() {
-            return Err(unsupported("electrostatics with a barostat".into()));
-        }
         Ok(Self {
             layout,
             terms,
@@ -587,8 +590,35 @@ pub(super) fn modules(
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));
+    sources.extend(parts.mesh.iter().flat_map(|mesh| mesh.sources(case)));
     sources.extend(parts.held.is_some().then(|| constraints::source(case)));
     Ok(sources)
+}
+
+/// The box that coordinates are fractions of.
+fn region(system: &System, field: &ForceField, radius: f64) -> Result<Region, EngineError> {
+    let (cell, positions) = (&system.cell, &system.particles.positions[..]);
+    let slab = field.electrostatics.as_ref().and_then(|plan| {
+        let Boundary::Slab { factor } = plan.boundary else {
+            return None;
+        };
+        let axis = open_axis(cell)?;
+        let points = match plan.method {
+            Method::Mesh(mesh) => mesh.size[axis],
+            Method::Ewald(_) => 1,
+        };
+        Some((axis, factor, points))
+    });
+    let Some((axis, factor, points)) = slab else {
+        return Ok(Region::around(cell, positions, radius));
+    };
+    Region::of_slab(cell, positions, radius, axis, factor, points).ok_or_else(|| {
+        unsupported(format!(
+            "a slab that takes so much of {factor} times its cell that less than {:.4} are left above and below it \
+             (a larger `slab_factor` makes room)",
+            1.5 * radius
+        ))
+    })
 }
 
 /// Cells in which a pair may be within reach twice.

@@ -107,10 +107,11 @@ impl Resident {
             pos: &arrays.pos,
             reference: &arrays.reference,
             column_blocks: &arrays.column_blocks,
+            frame: &numbers.frame,
             slots: layout.slots(),
         };
         let mesh = mesh
-            .map(|mesh| MeshForces::new(device, mesh, within))
+            .map(|mesh| MeshForces::new(device, mesh, within, case))
             .transpose()?;
         Ok(Self {
             setup: setup(&layout, &values, &rules),
@@ -488,6 +489,12 @@ impl Resident {
             let half = 0.5 * (radius - self.values.cutoff);
             frame.limit2 = (half * half * 0.9999) as f32;
             self.set_frame(frame)?;
+        } else if self.mesh.as_ref().is_some_and(|mesh| mesh.tables().is_slab()) {
+            return Err(EngineError::Device(format!(
+                "particles of a slab came nearer than {:.4} to the end of the cell that its waves are summed in; a larger \
+                 `slab_factor` makes room",
+                1.5 * radius
+            )));
         } else {
             let positions: Vec<_> = used
                 .iter()
@@ -606,8 +613,9 @@ impl Resident {
         let forces = &mut self.arrays.bonded;
         // Positions read twice, forces written.
         let bytes: Bytes = |n| (2.0 * 16.0 + 24.0) * n.slots;
-        let queue = || mesh.queue(s, forces, add, sums);
-        self.watch.around(s, "mesh", MeshForces::LAUNCHES, bytes, queue)
+        let (launches, on) = (mesh.launches(), (&self.world, self.setup));
+        let queue = || mesh.queue(s, forces, on, add, sums);
+        self.watch.around(s, "mesh", launches, bytes, queue)
     }
 
     /// Kernels of constraints, for steps without sums (1) or those with (2).
@@ -640,7 +648,8 @@ impl Resident {
         }
         // What came before may have been the step before.
         self.queue_links(s, if plain { 2 } else { 0 })?;
-        self.queue_mesh(s, false)?;
+        // A barostat asks for the virial.
+        self.queue_mesh(s, self.rules.scale_every > 0)?;
         self.queue_split(s, plain)
     }
 
@@ -761,10 +770,11 @@ impl Resident {
         let stream = self.device.stream()?;
         self.queue_mesh(&stream, true)?;
         stream.synchronise()?;
+        let cell = self.region(&self.frame()?).cell;
         let Some(mesh) = &mut self.mesh else {
             return Ok(Vec::new());
         };
-        let sums = mesh.read_sums(&stream)?;
+        let sums = mesh.read_sums(&stream, &cell)?;
         mesh.check(&self.device, &stream)?;
         Ok(sums)
     }
@@ -958,24 +968,34 @@ impl Resident {
         self.stream.upload(block_column, a.block_column.all_mut())?;
         self.stream.upload(column_blocks, a.column_blocks.all_mut())?;
         // The commit changes sides.
-        let Control {
-            parity, side, builds, ..
-        } = self.last;
-        self.last.parity = parity ^ 1;
-        self.last.side = side ^ 1;
-        self.last.building = 1;
-        self.last.builds = builds.wrapping_sub(1);
-        self.write_control()?;
-        let stream = self.device.stream()?;
-        self.queue_lists(&stream)?;
-        stream.synchronise()?;
-        self.read_control()?;
-        if self.last.overflow != 0 || self.last.building != 0 {
-            return Err(EngineError::Restore(
-                "its list does not fit on this device".into(),
-            ));
+        let before = Control {
+            parity: self.last.parity ^ 1,
+            side: self.last.side ^ 1,
+            building: 1,
+            builds: self.last.builds.wrapping_sub(1),
+            ..self.last
+        };
+        loop {
+            self.last = before;
+            self.write_control()?;
+            let stream = self.device.stream()?;
+            self.queue_lists(&stream)?;
+            stream.synchronise()?;
+            self.read_control()?;
+            if self.last.overflow == 0 && self.last.building == 0 {
+                return Ok(());
+            }
+            // Lists of bricks have no more room than those of a run that begins.
+            let more = match &mut self.mesh {
+                Some(mesh) => mesh.check(&self.device, &stream)?,
+                None => false,
+            };
+            if !more {
+                return Err(EngineError::Restore(
+                    "its list does not fit on this device".into(),
+                ));
+            }
         }
-        Ok(())
     }
 
     /// Forgets what was counted and timed so far.
@@ -1007,14 +1027,17 @@ impl Resident {
         if let Some(bonded) = &mut self.bonded {
             bonded.resize(&self.device, layout.blocks)?;
         }
+        let cells = [self.values.region.cell, self.region(&self.frame()?).cell];
         if let Some(mesh) = &mut self.mesh {
-            mesh.rebind(Within {
+            let within = Within {
                 control: &self.control,
                 pos: &self.arrays.pos,
                 reference: &self.arrays.reference,
                 column_blocks: &self.arrays.column_blocks,
+                frame: &self.numbers.frame,
                 slots: layout.slots(),
-            });
+            };
+            mesh.rebind(&self.device, within, [&cells[0], &cells[1]])?;
         }
         self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
         Ok(())

@@ -295,7 +295,7 @@ template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(c
     add_blocks<N, HOLDER_WARPS>(others, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
     for (u32 k = 0; k < N; ++k) others[k] += warps[k];
-    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k];
+    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
     change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
     const u32 torn = w.control->torn;

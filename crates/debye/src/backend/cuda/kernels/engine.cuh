@@ -10,7 +10,7 @@
 // from it, which the radius of the lists allows for. As many threads as a body has slots share its list.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
-// because a barostat changes it), HELD (1: some particles are at fixed distances).
+// because a barostat changes it), HELD (1: some particles are at fixed distances), MESHED (1: there is a mesh).
 #pragma once
 #include "frame.cuh"
 
@@ -106,6 +106,8 @@ struct alignas(4 * sizeof(real)) Spot {
 // What a mesh leaves besides forces. After it, by kind: what the mean force is of the sums; nothing for those without a charge.
 struct MeshLeft {
     i64 sums[3]; // of its forces on all charged particles, as whole numbers
+    f64 strength;   // of Coulomb's law
+    f64 background; // energy of a net charge's background, times the volume
 
     __device__ __forceinline__ f64 share(u32 kind) const { return reinterpret_cast<const f64*>(this + 1)[kind]; }
 };
@@ -151,6 +153,7 @@ struct World {
     u32* slot_of;      // * the slot of each particle; only there with bonded terms or constraints
     f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
     const MeshLeft* mesh; // only there with one
+    const f64* mesh_sums; // energy and virial of the mesh, without their strength, and of what surrounds all images
 };
 
 #ifdef GROUPS
@@ -199,6 +202,20 @@ __device__ __forceinline__ void follow(const World& w, Setup& f)
 #else
     (void)w;
     (void)f;
+#endif
+}
+
+// The virial along an axis of electrostatics without its pairs, where sums were asked for.
+__device__ __forceinline__ f64 mesh_virial(const World& w, const Setup& f, u32 axis)
+{
+#if MESHED
+    const f64* cell = f.frame.cell;
+    return w.mesh->strength * w.mesh_sums[1 + axis] + w.mesh->background / (cell[0] * cell[1] * cell[2]) + w.mesh_sums[8 + axis];
+#else
+    (void)w;
+    (void)f;
+    (void)axis;
+    return 0.0;
 #endif
 }
 

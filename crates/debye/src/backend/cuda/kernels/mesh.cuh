@@ -48,6 +48,15 @@ struct MeshParticles {
     u32 unit;
 };
 
+// Where the cell of now is taken from, and for whom. No frame: it does not change.
+struct MeshFollow {
+    const f64* frame; // ax by cz bx cx cy
+    f64* solver;      // reciprocal vectors one after another, volume
+    f64* gatherer;    // what turns slopes into forces, by rows; after it the factor of potentials
+    f64 reach;        // how far a particle may go before lists are stale
+    f64 most[3];      // and which fraction of the cell that may be: if it is more, `overflow` is told
+};
+
 // The particles that may touch each brick, `capacity` places for each.
 struct MeshLists {
     u32* counts;
@@ -58,6 +67,7 @@ struct MeshLists {
     u64* sums;       // three sums that spreading makes ready for those who gather; none: nobody wants them
     u32 capacity;
     u32 unused;
+    MeshFollow follow;
 };
 
 __device__ __forceinline__ const uint4* positions_now(const MeshParticles& p)
@@ -65,10 +75,32 @@ __device__ __forceinline__ const uint4* positions_now(const MeshParticles& p)
     return p.pos + (p.parity ? u64(*p.parity) * p.slots : 0);
 }
 
-// Sums of forces begin at nothing. One block calls it, in a kernel before the one that adds.
-__device__ __forceinline__ void clear_sums(const MeshLists& l)
+// Tells solver and gatherer of the cell as a barostat left it. One thread.
+__device__ inline void follow_cell(const MeshFollow& to, u32* overflow)
+{
+    const f64 ax = to.frame[0], by = to.frame[1], cz = to.frame[2], bx = to.frame[3], cx = to.frame[4], cy = to.frame[5];
+    const f64 reciprocal[3][3] = {{1.0 / ax, -bx / (ax * by), (bx * cy - cx * by) / (ax * by * cz)},
+                                  {0.0, 1.0 / by, -cy / (by * cz)},
+                                  {0.0, 0.0, 1.0 / cz}};
+    bool shrunk = false;
+    for (u32 axis = 0; axis < 3; ++axis) {
+        const f64* a = reciprocal[axis];
+        for (u32 k = 0; k < 3; ++k) {
+            to.solver[3 * axis + k] = a[k];
+            to.gatherer[3 * k + axis] = to.gatherer[9] * a[k];
+        }
+        shrunk = shrunk || to.reach * sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) > to.most[axis];
+    }
+    to.solver[9] = ax * by * cz;
+    // Lists must have more room, before anything moves.
+    if (shrunk && overflow) atomicExch(overflow, 1u);
+}
+
+// What others of this step begin with: sums of forces at nothing, and the cell. One block calls it, before they run.
+__device__ __forceinline__ void make_ready(const MeshLists& l)
 {
     if (l.sums && threadIdx.x < 3) l.sums[threadIdx.x] = 0;
+    if (l.follow.frame && threadIdx.x == 0) follow_cell(l.follow, l.overflow);
 }
 
 // Slots that may hold particles.

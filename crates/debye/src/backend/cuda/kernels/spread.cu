@@ -95,7 +95,7 @@ KERNEL_RESIDENT(debye_mesh_owner, THREADS, fitting(THREADS, RESIDENT), MeshParti
     for (u32 k = threadIdx.x; k < TILE * sizeof(fixed) / 16; k += THREADS) words[k] = Words{};
     Bounds::clear(boxes);
     __syncthreads();
-    if (blockIdx.x == 0) clear_sums(l);
+    if (blockIdx.x == 0) make_ready(l);
     if (fresh && threadIdx.x == 0) l.counts[blockIdx.x] = 0;
     for (u32 k = threadIdx.x; k < n; k += THREADS) {
         const Entry now = next;

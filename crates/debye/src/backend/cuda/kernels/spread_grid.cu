@@ -142,7 +142,7 @@ KERNEL(debye_mesh_grid, THREADS, MeshParticles p, MeshLists l, mesh_real* mesh, 
         }
         __syncthreads();
     }
-    if (blockIdx.x == 0) clear_sums(l);
+    if (blockIdx.x == 0) make_ready(l);
     if (fresh && threadIdx.x == 0) l.counts[blockIdx.x] = 0;
 #pragma unroll
     for (u32 g = 0; g < GROUPS_EACH; ++g) {

@@ -151,7 +151,7 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
     if (!last[0]) return;
     add_blocks<N>(warps, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
-    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = warps[N - 3 + k];
+    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = warps[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
     change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
     const u32 torn = w.control->torn;

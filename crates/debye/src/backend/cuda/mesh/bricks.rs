@@ -27,6 +27,34 @@ pub(super) struct ListsAt {
     sums: u64,
     capacity: u32,
     unused: u32,
+    follow: FollowAt,
+}
+
+/// Where the cell of now is taken from, and for whom; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct FollowAt {
+    frame: u64,
+    solver: u64,
+    gatherer: u64,
+    reach: f64,
+    most: [f64; 3],
+}
+
+/// A cell that changes between steps: spreading tells those who solve and gather.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// The cell: six numbers, ax by cz bx cx cy.
+    pub frame: Word,
+    /// [`super::MeshCell`] of those who solve.
+    pub solver: Word,
+    /// That of [`super::Gather`].
+    pub gatherer: Word,
+    /// How far a particle may go before lists are stale, and which fraction of the cell this may be along each axis; if it is
+    /// more, who is told of lists that do not fit is told.
+    pub reach: f64,
+    /// See `reach`.
+    pub most: [f64; 3],
 }
 
 /// Points below the first and beyond it that a particle may touch; as in the kernels.
@@ -36,7 +64,7 @@ struct Reach {
     low: [u32; 3],
     high: [u32; 3],
 }
-crate::cuda_struct!(ListsAt, Reach);
+crate::cuda_struct!(ListsAt, FollowAt, Reach);
 
 /// What the kernels have to say.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +115,7 @@ pub struct Bricks {
     when: Option<Word>,
     overflow: Option<Word>,
     sums: Option<Word>,
+    follow: Option<Follow>,
     clear: Kernel<(Addresses<ListsAt>,)>,
     make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
     shared: u32,
@@ -133,7 +162,7 @@ impl Bricks {
         make.resident_blocks(THREADS, shared)?;
         let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
         let slots = device.allocate(number as usize * capacity as usize)?;
-        let bundle = bundle(&counts, &slots, &notes, [when, None, None], capacity);
+        let bundle = bundle(&counts, &slots, &notes, [when, None, None], None, capacity);
         Ok(Self {
             edges,
             number: number as usize,
@@ -151,6 +180,7 @@ impl Bricks {
             when: when.cloned(),
             overflow: None,
             sums: None,
+            follow: None,
             clear: module.kernel("debye_mesh_clear")?,
             make,
             shared,
@@ -214,9 +244,23 @@ impl Bricks {
         self.bind();
     }
 
+    /// Has spreading follow a cell that changes.
+    pub fn follow(&mut self, follow: Follow) {
+        self.follow = Some(follow);
+        self.bind();
+    }
+
     fn bind(&mut self) {
         let words = [self.when.as_ref(), self.overflow.as_ref(), self.sums.as_ref()];
-        self.bundle = bundle(&self.counts, &self.slots, &self.notes, words, self.capacity);
+        let follow = self.follow.as_ref();
+        self.bundle = bundle(
+            &self.counts,
+            &self.slots,
+            &self.notes,
+            words,
+            follow,
+            self.capacity,
+        );
     }
 
     /// What was noted since [`Bricks::forget`]; waits for the stream.
@@ -269,9 +313,17 @@ fn bundle(
     slots: &Buffer<u32>,
     notes: &Buffer<u32>,
     [when, overflow, sums]: [Option<&Word>; 3],
+    follow: Option<&Follow>,
     capacity: u32,
 ) -> Bundle<ListsAt> {
     let mut at = Binder::default();
+    let follow = follow.map_or(FollowAt::default(), |to| FollowAt {
+        frame: Word::address(Some(&to.frame), &mut at),
+        solver: Word::address(Some(&to.solver), &mut at),
+        gatherer: Word::address(Some(&to.gatherer), &mut at),
+        reach: to.reach,
+        most: to.most,
+    });
     let addresses = ListsAt {
         counts: at.address(counts),
         slots: at.address(slots),
@@ -281,6 +333,7 @@ fn bundle(
         sums: Word::address(sums, &mut at),
         capacity,
         unused: 0,
+        follow,
     };
     at.bundle(addresses)
 }

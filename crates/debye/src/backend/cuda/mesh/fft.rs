@@ -413,8 +413,10 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
     let mut all = Vec::new();
     for (size, text, double) in told {
         if let (Ok(Fft::Own(cut)), Ok(bare)) = (text.parse(), Sizes::new(size, 16, false)) {
-            let sizes = Sizes::new(size, cut.radix, true);
-            all.extend(sizes.map(|sizes| cut.source(&sizes, double, double)));
+            if let Ok(sizes) = Sizes::new(size, cut.radix, true) {
+                all.push(cut.source(&sizes, double, double));
+                all.push(super::table::source(&sizes, double, true));
+            }
             all.push(super::multiply::source(&bare, double, double));
         }
     }

@@ -207,7 +207,9 @@ impl<M: MeshNumber> Gather<M> {
     ) -> Result<(), CudaError> {
         particles.check::<M>()?;
         CudaError::check_length("mesh", mesh.len(), self.shape.points())?;
-        CudaError::check_length("forces of a mesh", forces.len(), 3 * particles.slots)?;
+        // There may be more behind them.
+        let room = forces.len().min(3 * particles.slots);
+        CudaError::check_length("forces of a mesh", room, 3 * particles.slots)?;
         if let Some(p) = &potentials {
             CudaError::check_length("potentials of a mesh", p.len(), particles.slots)?;
         }
@@ -250,6 +252,11 @@ impl<M: MeshNumber> Gather<M> {
     /// What was noted; waits for the stream.
     pub fn notes(&self, stream: &Stream) -> Result<Notes, CudaError> {
         Notes::read(stream, &self.notes)
+    }
+
+    /// Where what [`Gather::set_cell`] sets is, for who follows a cell that changes.
+    pub fn cell(&self) -> Word {
+        Word::of(&self.cell, 0)
     }
 
     /// How it is cut.

@@ -13,8 +13,9 @@ mod shape;
 mod solve;
 pub mod speed;
 mod spread;
+mod table;
 
-pub use bricks::{Bricks, Entered, Notes};
+pub use bricks::{Bricks, Entered, Follow, Notes};
 pub use design::{Design, Tiling, Timed};
 pub use fft::{Across, Cut, Fft, Lines, radices};
 pub use gather::{Gather, Way, mean_of_sums};

@@ -8,6 +8,7 @@ use super::MeshNumber;
 use super::cufft::{self, Cufft};
 use super::fft::{Fft, Sizes};
 use super::passes::Passes;
+use super::table::FollowTable;
 
 /// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -104,6 +105,7 @@ pub struct Solve<R: MeshNumber> {
     kernels: Kernels<R>,
     spectrum: Buffer<R>,
     by: Multiplier<R>,
+    follow: Option<FollowTable<R>>,
     partial: Buffer<f64>,
     /// Stands in for sums that are not wanted.
     none: Buffer<f64>,
@@ -141,6 +143,7 @@ impl<R: MeshNumber> Solve<R> {
             fft,
             spectrum: device.zeros(sizes.spectrum())?,
             by: Multiplier::new(device, influence, &sizes)?,
+            follow: None,
             partial: device.zeros(blocks as usize * SUMS)?,
             none: device.allocate(0)?,
             kernels,
@@ -153,6 +156,15 @@ impl<R: MeshNumber> Solve<R> {
         let table = laid_out::<R>(values, &self.sizes)?;
         stream.upload(&table, self.by.table.all_mut())?;
         stream.synchronise()
+    }
+
+    /// Has the optimal function follow the cell that is given with every solve, as the plain one does by itself.
+    pub fn follow(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
+        if influence.is_optimal() {
+            let padded = matches!(self.kernels, Kernels::Own(_));
+            self.follow = Some(FollowTable::new(device, influence, &self.sizes, padded)?);
+        }
+        Ok(())
     }
 
     /// How it transforms.
@@ -246,6 +258,9 @@ impl<R: MeshNumber> Solve<R> {
 
     fn middle(&mut self, stream: &Stream, cell: Slice<'_, MeshCell>, sums: bool) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
+        if let Some(follow) = &mut self.follow {
+            follow.queue(stream, cell, &mut self.by.table)?;
+        }
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
         match &self.kernels {

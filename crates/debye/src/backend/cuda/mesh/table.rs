@@ -1,0 +1,81 @@
+//! [`FollowTable`]: the optimal influence function of a cell that changes.
+
+use crate::backend::cuda::{
+    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, Stream,
+};
+use crate::forces::pme::Influence;
+
+use super::MeshNumber;
+use super::fft::{Sizes, with_mesh};
+use super::solve::MeshCell;
+
+type Make<R> = Kernel<(
+    Const<MeshCell>,
+    Mut<u64>,
+    Const<f64>,
+    Const<f64>,
+    Mut<R>,
+    Mut<u32>,
+)>;
+
+const THREADS: usize = 256;
+
+/// Makes a table anew where the cell is not the one that it was made for.
+#[derive(Debug)]
+pub(super) struct FollowTable<R: MeshNumber> {
+    make: Make<R>,
+    factors: Buffer<f64>,
+    aliases: Buffer<f64>,
+    made_for: Buffer<u64>,
+    finished: Buffer<u32>,
+    numbers: usize,
+}
+
+/// What is compiled.
+pub(super) fn source(sizes: &Sizes, double: bool, padded: bool) -> ModuleSource {
+    let text = include_str!("../kernels/table.cu");
+    with_mesh("table.cu", text, sizes, double, true).define("PADDED", u32::from(padded))
+}
+
+impl<R: MeshNumber> FollowTable<R> {
+    pub(super) fn new(
+        device: &Device,
+        influence: &Influence,
+        sizes: &Sizes,
+        padded: bool,
+    ) -> Result<Self, CudaError> {
+        let module = device.module(&source(sizes, R::DOUBLE, padded))?;
+        let half = sizes.half as usize;
+        let [x, y, z] = influence.factors();
+        let factors: Vec<f64> = x.iter().chain(y).chain(&z[..half]).copied().collect();
+        let [x, y, z] = influence.aliases();
+        let aliases: Vec<f64> = x.iter().chain(y).chain(&z[..half]).flatten().copied().collect();
+        Ok(Self {
+            make: module.kernel("debye_mesh_table")?,
+            factors: device.upload(&factors)?,
+            aliases: device.upload(&aliases)?,
+            // No cell is nothing.
+            made_for: device.zeros(10)?,
+            finished: device.zeros(1)?,
+            numbers: sizes.columns as usize * sizes.size[0] as usize,
+        })
+    }
+
+    pub(super) fn queue(
+        &mut self,
+        stream: &Stream,
+        cell: Slice<'_, MeshCell>,
+        table: &mut Buffer<R>,
+    ) -> Result<(), CudaError> {
+        let shape = Shape::covering(self.numbers, THREADS as u32);
+        let given = (
+            cell,
+            self.made_for.all_mut(),
+            self.factors.all(),
+            self.aliases.all(),
+            table.all_mut(),
+            self.finished.all_mut(),
+        );
+        self.make.launch(stream, shape, given)
+    }
+}
