@@ -9,8 +9,8 @@ use super::kernels::{Case, Control, Setup, World};
 use super::layout::BLOCK;
 use super::unsupported;
 use crate::backend::cuda::mesh::{
-    Bricks, Cut, Design, Entered, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Particles,
-    Solve, Spread, Tiling, Word, mean_of_sums,
+    Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Particles, Solve,
+    Spread, Tiling, Word, mean_of_sums,
 };
 use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, Stream};
 use crate::backend::{EngineError, Precision};
@@ -347,7 +347,8 @@ impl<M: MeshNumber> Typed<M> {
         room: u32,
     ) -> Result<Self, CudaError> {
         let shape = tables.shape();
-        let design = Design::Owner;
+        // By rule, so that runs begin at once; all designs give the same bits.
+        let design = Design::usual(&shape, tables.charged());
         let tiling = Tiling::usual::<M>(device, &shape, design, margin);
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
@@ -357,7 +358,7 @@ impl<M: MeshNumber> Typed<M> {
         let Fixed { bits } = Fixed::choose::<M>(&shape, design, charges);
         let fixed = Fixed { bits: bits - 2 };
         let charged = crowd * tables.charged();
-        let usual = Bricks::capacity_for(&shape, tiling.edges, Entered::Touched, margin, charged);
+        let usual = Bricks::capacity_for(&shape, tiling.edges, design.entered(), margin, charged);
         let capacity = usual.max(room);
         let (building, overflow) = (
             Word::of(within.control, std::mem::offset_of!(Control, building)),

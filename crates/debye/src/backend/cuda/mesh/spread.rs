@@ -340,7 +340,7 @@ impl<M: MeshNumber> Spread<M> {
 
 impl Design {
     /// How particles are listed for it.
-    pub(super) fn entered(self) -> Entered {
+    pub fn entered(self) -> Entered {
         match self {
             Self::Owner | Self::Grid => Entered::Touched,
             Self::Halo => Entered::Begun,
