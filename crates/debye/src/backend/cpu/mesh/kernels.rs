@@ -119,12 +119,12 @@ impl<T: MeshReal> Stencils<T> {
     ) {
         let mut rest = [[T::of(0.0); WIDEST]; 3];
         for (k, spot) in spots.take(L::WIDTH).enumerate() {
-            for axis in 0..3 {
-                rest[axis][k] = spot.rest[axis];
+            for (rest, &of_spot) in rest.iter_mut().zip(&spot.rest) {
+                rest[k] = of_spot;
             }
         }
-        for axis in 0..3 {
-            let found: Weights<L> = plan.basis.weights(L::load(&rest[axis]));
+        for (axis, rest) in rest.iter().enumerate() {
+            let found: Weights<L> = plan.basis.weights(L::load(rest));
             for j in 0..plan.basis.points() {
                 found.values[j].store(&mut self.values[axis][j]);
                 if slopes {

@@ -194,10 +194,10 @@ impl Terms {
     }}"
             );
         }
-        for pair in 0..kinds.len() * kinds.len() {
-            let numbers = varying.iter().map(|&(term, k)| rows[term][pair][k]);
-            self.parameters.extend(numbers);
-        }
+        let pairs = kinds.len() * kinds.len();
+        let numbers = (0..pairs).flat_map(|pair| varying.iter().map(move |&(term, k)| (pair, term, k)));
+        self.parameters
+            .extend(numbers.map(|(pair, term, k)| rows[term][pair][k]));
         let active = |a: u32, b: u32| {
             let pair = a as usize * kinds.len() + b as usize;
             let acts = |row: &[f64; COLUMNS]| row[0] > 0.0 && row[1] != 0.0;
