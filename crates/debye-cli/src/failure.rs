@@ -72,9 +72,10 @@ refused!(InputError, IoError, AnalyseError, PlotError, BuildError);
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Exploded(_) | EngineError::Lost { .. } | EngineError::Cell { .. } => {
-                Self::failed(error)
-            }
+            EngineError::Exploded(_)
+            | EngineError::Lost { .. }
+            | EngineError::Cell { .. }
+            | EngineError::Constraint { .. } => Self::failed(error),
             _ => Self::refused(error),
         }
     }

@@ -24,7 +24,7 @@ Examples:
   debye tune salt.toml
   debye tune salt.toml --tolerance 1e-5 --write
 
-Cut-offs, orders 4 to 6 and p3m are tried, with α and the mesh from the estimates. Each is timed for some tens of steps, and
+Cut-offs and orders 4 to 6 are tried, with α and the mesh from the estimates. Each is timed for some tens of steps, and
 its forces are compared with an exact sum on the system itself after a few steps. Printed are all that stay within the
 tolerance, fastest first, and the lines of the best to paste into [[forces]]. Lennard-Jones keeps its cut-off.
 --write puts them there, after a copy of the file as it was (salt.toml.before).")]

@@ -6,7 +6,7 @@ use super::reader::{Item, Section};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet, Within, open_axis};
 use crate::forces::pme::Basis;
-use crate::forces::pme::estimate::{Charged, MOST_MESH, coarsest, good_size, waves};
+use crate::forces::pme::estimate::{Charged, MOST_MESH, coarsest, good_size, most_points, waves};
 use crate::system::{Dimension, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -69,6 +69,25 @@ impl<'a> Terms<'_, 'a> {
         if charged.squares == 0.0 {
             self.warnings
                 .push(format!("there is {kind}, but no particle has a charge"));
+        }
+        if let Some(twice) = field.pairs.iter().find(|term| term.family.uses_charges()) {
+            return Err(section
+                .error(format!(
+                    "`{}` counts Coulomb's law between near charges once more",
+                    twice.name
+                ))
+                .found(kind)
+                .expected("one term for charges")
+                .help(format!(
+                    "leave out `{}`: {kind} has both the near and the far part",
+                    twice.name
+                )));
+        }
+        let net: f64 = self.system.particles.charges.iter().sum();
+        if net.abs() > 1e-6 {
+            self.warnings.push(format!(
+                "the charges sum to {net:.6} e; an even background of the opposite charge makes up for it"
+            ));
         }
         let cutoff = self.cutoff(&section, field)?;
         // Half of the square of the error to the pair term, half to the rest.
@@ -198,7 +217,6 @@ fn mesh_plan(
     error: f64,
     optimal: bool,
 ) -> Result<MeshPlan> {
-    section.not_both("basis", "order")?;
     let order = section.map("order", |i| i.count(3..=8, "a whole number from 3 to 8"))?;
     let named = section.map("basis", |i| {
         i.choice(
@@ -206,12 +224,11 @@ fn mesh_plan(
             &[("b-spline", Basis::BSpline(ORDER)), ("cubic", Basis::Cubic)],
         )
     })?;
-    let basis = match (order, named) {
-        (Some(order), _) => Basis::BSpline(order),
-        (None, Some(basis)) => basis,
-        (None, None) if optimal => Basis::Cubic,
-        (None, None) => Basis::BSpline(ORDER),
-    };
+    if named == Some(Basis::Cubic) {
+        section.not_both("basis", "order")?;
+    }
+    let splines = order.map_or(Basis::BSpline(ORDER), Basis::BSpline);
+    let basis = named.filter(|&basis| basis == Basis::Cubic).unwrap_or(splines);
     let points = basis.points();
     if let Some(item) = section.get("mesh") {
         let expected = format!("a whole number from {points} to {MOST_MESH}");
@@ -221,7 +238,11 @@ fn mesh_plan(
                 .error(format!(
                     "has {bad} points along an axis, which has a prime factor above 7"
                 ))
-                .expected(format!("products of 2, 3, 5 and 7, such as {}", good_size(*bad))));
+                .expected(format!("products of 2, 3, 5 and 7, such as {}", good_size(*bad)))
+                .help(format!(
+                    "take {} points: a product of 2, 3, 5 and 7",
+                    good_size(*bad)
+                )));
         }
         return Ok(MeshPlan { size, basis, optimal });
     }
@@ -231,7 +252,10 @@ fn mesh_plan(
     }
     coarsest(charged, alpha, basis, optimal, error).ok_or_else(|| {
         section
-            .error("no mesh of up to 134 million points reaches this tolerance")
+            .error(format!(
+                "no mesh of up to {} points ({MOST_MESH} along an axis) reaches this tolerance",
+                most_points(charged.particles as usize)
+            ))
             .found(
                 section
                     .get("tolerance")

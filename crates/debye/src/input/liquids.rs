@@ -13,6 +13,9 @@ use crate::system::{Cell, Dimension, Species, Units};
 type Result<T> = std::result::Result<T, InputError>;
 
 pub(super) const NACL_KEYS: &[&str] = &["kind", "cells", "spacing", "species"];
+/// Mass densities that are taken for liquid water, in g/cm³.
+const DENSITIES: std::ops::RangeInclusive<f64> = 0.05..=20.0;
+
 pub(super) const WATER_KEYS: &[&str] = &["kind", "model", "molecules", "density", "species", "seed"];
 pub(super) const SOLUTION_KEYS: &[&str] = &[
     "kind",
@@ -170,6 +173,13 @@ impl<'a> Work<'_, '_, 'a> {
                 .expected("at most two of density, molecules and cell"));
         }
         if let Some(density) = density {
+            let grams = density * self.units().grams_per_cubic_centimetre();
+            if let Some(item) = section.get("density").filter(|_| !DENSITIES.contains(&grams)) {
+                return Err(item
+                    .error(format!("is {grams:.4} g/cm³, which is no liquid water"))
+                    .expected("a mass density from 0.05 to 20 g/cm³")
+                    .help("write the unit: density = \"0.997 g/cm^3\""));
+            }
             builder = builder.density(density);
         }
         if let Some(molecules) = molecules {

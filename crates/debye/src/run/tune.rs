@@ -77,7 +77,7 @@ impl std::fmt::Display for TuneError {
             Self::Measure(error) => error.fmt(f),
             Self::NoCandidate { tolerance } => write!(
                 f,
-                "no mesh of up to 134 million points reaches a relative error of {tolerance:e}; ask for less, or use kind = \"ewald\""
+                "no mesh worth its time reaches a relative error of {tolerance:e}; ask for less, or use kind = \"ewald\""
             ),
         }
     }

@@ -581,6 +581,33 @@ fn sodium_chloride_of_the_paper() {
     }
 }
 
+/// Of the fourth only the sum was kept.
+#[test]
+fn the_fourth_crystal_of_the_paper() {
+    let salt = crystal(&crystals()[0].1, 4, 5.62);
+    let lj = PairTerm::build("lennard-jones", &salt.species)
+        .unwrap()
+        .cutoff(7.0)
+        .truncation(Truncation::Cut)
+        .all(&[("epsilon", 0.1), ("sigma", 3.492)])
+        .unwrap()
+        .finish()
+        .unwrap();
+    let alpha = 0.308_301_85;
+    let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
+    let method = Method::Ewald(waves(&charged, alpha, 1e-5));
+    let field = field(&salt, plan(10.0, alpha, method), LAMMPS, vec![lj]);
+    for settings in precisions() {
+        let e = evaluated(&salt, &field, &settings);
+        close(
+            e.potential,
+            -47_342.324_292_854_1,
+            1.2e-5,
+            settings.precision.name(),
+        );
+    }
+}
+
 /// id q x y z fx fy fz, after a line of words.
 pub(super) fn table(text: &str) -> Vec<(f64, Vec3<f64>, Vec3<f64>)> {
     text.lines()

@@ -186,35 +186,45 @@ pub fn good_size(least: usize) -> usize {
     (least.max(1)..).find(smooth).unwrap_or(least)
 }
 
-/// The coarsest mesh of near-cubic spacing whose error stays below `error`; `None` where the largest does not do.
+/// The most points of a mesh for so many charges: hundreds to a charge, or a few million.
+pub fn most_points(charges: usize) -> usize {
+    charges.saturating_mul(512).clamp(1 << 22, 1 << 27)
+}
+
+/// The coarsest mesh of near-cubic spacing whose error stays below `error`; `None` where no mesh of [`most_points`] and
+/// [`MOST_MESH`] along an axis does.
 pub fn coarsest(charged: &Charged, alpha: f64, basis: Basis, optimal: bool, error: f64) -> Option<MeshPlan> {
     let lengths = charged.cell.to_arrays().map(|v| Vec3::from(v).norm());
-    let plan = |spacing: f64| MeshPlan {
-        size: lengths.map(|l| good_size(((l / spacing).ceil() as usize).max(basis.points().max(4)))),
-        basis,
-        optimal,
+    let most = most_points(charged.particles as usize);
+    let plan = |spacing: f64| {
+        let size = lengths.map(|l| good_size(((l / spacing).ceil() as usize).max(basis.points().max(4))));
+        let fits = size.iter().all(|&n| n <= MOST_MESH) && size.iter().product::<usize>() <= most;
+        fits.then_some(MeshPlan { size, basis, optimal })
     };
-    let largest = lengths.iter().fold(0.0_f64, |a, &b| a.max(b));
-    // From too coarse to too fine; errors fall steadily in between.
-    let (mut coarse, mut fine) = (2.0 / alpha, largest / MOST_MESH as f64);
-    if charged.mesh_error(alpha, &plan(coarse)) <= error {
-        return Some(plan(coarse));
+    let good = |plan: &MeshPlan| charged.mesh_error(alpha, plan) <= error;
+    // Finer and finer, as a fine mesh takes long to look at; then back to where it just does. Errors fall steadily.
+    let mut coarse = 2.0 / alpha;
+    let mut found = plan(coarse)?;
+    if good(&found) {
+        return Some(found);
     }
-    let mut found = None;
-    for _ in 0..14 {
-        let middle = (coarse * fine).sqrt();
-        let tried = plan(middle);
-        if tried.size.iter().product::<usize>() > 1 << 27 || charged.mesh_error(alpha, &tried) <= error {
-            fine = middle;
-            found = Some(tried);
-        } else {
-            coarse = middle;
-        }
-        if found.is_some() && coarse / fine < 1.02 {
+    let mut fine = coarse;
+    loop {
+        fine *= 0.8;
+        found = plan(fine)?;
+        if good(&found) {
             break;
         }
+        coarse = fine;
     }
-    found.filter(|plan| charged.mesh_error(alpha, plan) <= error)
+    while coarse / fine > 1.02 {
+        let middle = (coarse * fine).sqrt();
+        match plan(middle).filter(|plan| good(plan)) {
+            Some(coarser) => (fine, found) = (middle, coarser),
+            None => coarse = middle,
+        }
+    }
+    Some(found)
 }
 
 /// The waves of an Ewald sum whose error stays below `error`.

@@ -347,8 +347,8 @@ impl<M: MeshNumber> Typed<M> {
         room: u32,
     ) -> Result<Self, CudaError> {
         let shape = tables.shape();
-        // By rule, so that runs begin at once; all designs give the same bits.
-        let design = Design::usual(&shape, tables.charged());
+        // Tiles that overlap (halo) are a few percent faster where charges are dense, but leave three binary places fewer.
+        let design = Design::Owner;
         let tiling = Tiling::usual::<M>(device, &shape, design, margin);
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
