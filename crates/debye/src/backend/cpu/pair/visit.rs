@@ -97,7 +97,7 @@ unsafe fn row<L: Lanes>(
             // One species in a vector: what pads it stands behind the others.
             let pair = (begin + job.species.get_unchecked(first as usize)) as usize;
             if *numbers.columns.absent.get_unchecked(pair) {
-                return (*broadcast, false);
+                return (broadcast.without_reach(), false);
             }
             let row = Row::with(|k| L::splat(*columns[k].get_unchecked(pair)));
             return (row, true);
