@@ -47,7 +47,7 @@ fn quotient<R: Real>(x: R, (above, below): &Quotient) -> R {
             .rev()
             .fold(R::lit(last), |sum, &c| sum.mul_add(x, R::lit(c)))
     };
-    at(above) / at(below)
+    at(above).over(at(below))
 }
 
 /// erf(√x)/√x, and −2 times its derivative, on 0 ≤ x ≤ 16: fitted so that the largest error is least, relative to x^(−1/2) and

@@ -4,6 +4,7 @@ use debye::analyse::BlockAverage;
 use debye::backend::cpu::{CpuEngine, Fire};
 use debye::backend::{EngineError, Observation, Precision, Settings, reference};
 use debye::expr::Vec3;
+use debye::forces::pme::Basis;
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
 use debye::system::{
@@ -12,7 +13,7 @@ use debye::system::{
 };
 use debye::truncation::Truncation;
 
-use super::{double, nve, precisions, random, with_precision};
+use super::{double, electrostatics, nve, precisions, random, with_precision};
 
 const BOND: f64 = 0.09572;
 const BASE: f64 = 0.15139;
@@ -259,6 +260,55 @@ fn settle_and_shake_move_alike() {
             );
         }
     }
+}
+
+/// Pairs within a molecule that SETTLE holds move nobody and are left out of the motion; within one that SHAKE holds they act.
+#[test]
+fn pairs_within_rigid_waters_change_nothing_but_the_energy() {
+    let (system, plain) = liquid();
+    let other = shaken(&system, 1e-14);
+    let plan = electrostatics::plan(0.6, 5.0, electrostatics::mesh([32; 3], Basis::BSpline(6)));
+    let oxygen = plain.pairs[0].clone();
+    let field = electrostatics::field(&system, plan, Units::Md.coulomb_constant(), vec![oxygen]);
+    let baths = [nve(0.002), bath(ThermostatKind::Langevin, 300.0, 0.1)];
+    for dynamics in baths {
+        let [a, b] = [&system, &other].map(|s| {
+            let mut engine = CpuEngine::new(s, &field, &dynamics, &double()).unwrap();
+            engine.advance(20, false).unwrap();
+            let seen = engine.observe().unwrap();
+            (engine.particles(), seen, engine.forces())
+        });
+        for (p, q) in a.0.positions.iter().zip(&b.0.positions) {
+            assert!(system.cell.minimum_image(*p - *q).norm() < 1e-10);
+        }
+        for (f, g) in a.2.iter().zip(&b.2) {
+            assert!((*f - *g).norm() < 1e-4, "{f:?} {g:?}");
+        }
+        for (p, q) in a.1.terms.iter().zip(&b.1.terms) {
+            assert_eq!(p.0, q.0);
+            assert!((p.1 - q.1).abs() < 1e-5, "{}: {} {}", p.0, p.1, q.1);
+        }
+        for (p, q) in a.1.pressure_tensor.iter().zip(b.1.pressure_tensor) {
+            assert!((p - q).abs() < 1e-3, "{p} {q}");
+        }
+    }
+}
+
+/// A step that is looked at is the step that is not.
+#[test]
+fn who_looks_at_rigid_waters_changes_no_bit() {
+    let (system, plain) = liquid();
+    let plan = electrostatics::plan(0.6, 5.0, electrostatics::mesh([32; 3], Basis::BSpline(6)));
+    let oxygen = plain.pairs[0].clone();
+    let field = electrostatics::field(&system, plan, Units::Md.coulomb_constant(), vec![oxygen]);
+    let [a, b] = [true, false].map(|look| {
+        let mut engine = CpuEngine::new(&system, &field, &nve(0.002), &Settings::default()).unwrap();
+        for _ in 0..10 {
+            engine.advance(1, look).unwrap();
+        }
+        engine.particles().positions
+    });
+    assert_eq!(a, b);
 }
 
 #[test]

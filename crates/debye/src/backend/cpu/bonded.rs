@@ -37,6 +37,8 @@ struct Sort<const N: usize> {
 /// Pairs that are left out of the lists, of one pair term.
 struct Scaled {
     listed: ListedPairs,
+    /// Those within a rigid molecule: what holds it undoes all that they do to it, so that they have an energy and nothing else.
+    inert: Vec<([u32; 2], f64)>,
     first: usize,
 }
 
@@ -80,9 +82,17 @@ impl BondedForces {
                     .push(sort(term, links, slope, dihedral_geometry, &mut first));
             }
         }
-        for listed in field.listed_pairs(system) {
+        let rigid = rigid_molecules(system);
+        for mut listed in field.listed_pairs(system) {
+            let within = |[i, j]: [u32; 2]| {
+                let molecule = rigid[i as usize];
+                molecule.is_some() && molecule == rigid[j as usize]
+            };
+            let all_pairs = std::mem::take(&mut listed.pairs).into_iter();
+            let (inert, acting) = all_pairs.partition(|(atoms, _)| within(*atoms));
+            listed.pairs = acting;
             let count = listed.pairs.len();
-            all.scaled.push(Scaled { listed, first });
+            all.scaled.push(Scaled { listed, inert, first });
             first += 2 * count;
         }
         all.places = vec![Vec3::zero(); first];
@@ -92,7 +102,7 @@ impl BondedForces {
 
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.is_empty() && self.scaled.iter().all(|s| s.inert.is_empty())
     }
 
     /// Names of the terms, in the order of the sums.
@@ -113,13 +123,15 @@ impl BondedForces {
         self.places.capacity() * 24 + (self.starts.capacity() + self.incident.capacity()) * 4
     }
 
-    /// Adds forces to `forces` (in the order of `slots`) and returns energy and virial by term.
+    /// Adds forces to `forces` (in the order of `slots`) and returns energy and virial by term. Pairs within rigid molecules
+    /// take part with `energy` only, and have no force and no virial: without these, what holds the molecules has less to undo.
     pub fn add(
         &mut self,
         cell: &Cell,
         field: &ForceField,
         particles: &Slots,
         forces: &mut [Vec3<f64>],
+        energy: bool,
     ) -> Vec<PairSums> {
         let mut places = std::mem::take(&mut self.places);
         let mut sums = Vec::new();
@@ -134,7 +146,14 @@ impl BondedForces {
             sums.push(s.evaluate(cell, particles, &mut rest));
         }
         for s in &self.scaled {
-            sums.push(s.evaluate(cell, field, particles, &mut rest));
+            let mut sum = s.evaluate(cell, field, particles, &mut rest);
+            if energy {
+                sum.energy += s.inert_energy(cell, field, particles);
+            }
+            sums.push(sum);
+        }
+        if places.is_empty() {
+            return sums;
         }
         let (starts, incident) = (&self.starts, &self.incident);
         forces
@@ -149,6 +168,25 @@ impl BondedForces {
             });
         self.places = places;
         sums
+    }
+
+    /// Adds what pairs within rigid molecules do, which moves nobody, to forces that are to be shown.
+    pub(super) fn add_inert(
+        &self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        forces: &mut [Vec3<f64>],
+    ) {
+        let nearest = Nearest::new(cell);
+        for s in &self.scaled {
+            for pair in &s.inert {
+                let (_, force, _) = s.act(nearest, field, particles, pair);
+                let [i, j] = pair.0.map(|a| particles.slot_of[a as usize] as usize);
+                forces[i] += force;
+                forces[j] -= force;
+            }
+        }
     }
 
     /// The link that pulls hardest at a particle.
@@ -312,7 +350,28 @@ impl<const N: usize> Sort<N> {
     }
 }
 
+/// The rigid molecule of each particle, where it is in one.
+fn rigid_molecules(system: &System) -> Vec<Option<u32>> {
+    let mut of = vec![None; system.particles.len()];
+    let waters = system.constraints.waters.iter().flat_map(|kind| &kind.molecules);
+    for (number, atoms) in (0..).zip(waters) {
+        atoms.iter().for_each(|&i| of[i as usize] = Some(number));
+    }
+    of
+}
+
 impl Scaled {
+    fn inert_energy(&self, cell: &Cell, field: &ForceField, particles: &Slots) -> f64 {
+        let nearest = Nearest::new(cell);
+        let energy = |pair| self.act(nearest, field, particles, pair).0;
+        let blocks: Vec<f64> = self
+            .inert
+            .par_chunks(BLOCK)
+            .map(|pairs| pairs.iter().map(energy).sum())
+            .collect();
+        blocks.iter().sum()
+    }
+
     fn evaluate(
         &self,
         cell: &Cell,

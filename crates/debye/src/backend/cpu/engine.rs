@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::bonded::{BondedForces, Slots};
+use super::bonded::BondedForces;
 use super::constraints::Constrained;
 use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
@@ -370,14 +370,10 @@ impl CpuEngine {
         if !self.bonded.is_empty() {
             let began = Instant::now();
             let s = &self.state;
-            let slots = Slots {
-                ids: &s.ids,
-                slot_of: &s.slot_of,
-                positions: &s.positions,
-                species: &s.species,
-                charges: &s.charges,
-            };
-            sums.extend(self.bonded.add(&s.cell, &self.field, &slots, &mut forces));
+            let terms = self
+                .bonded
+                .add(&s.cell, &self.field, &s.slots(), &mut forces, energy);
+            sums.extend(terms);
             self.stages.add("bonded", began);
         }
         if let Some(long_range) = &mut self.long_range {

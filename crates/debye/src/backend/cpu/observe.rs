@@ -88,7 +88,10 @@ impl CpuEngine {
 
     /// Forces on the particles, in the order of the input.
     pub fn forces(&self) -> Vec<Vec3<f64>> {
-        self.state.unsorted(&self.state.forces)
+        let (s, mut forces) = (&self.state, self.state.forces.clone());
+        self.bonded
+            .add_inert(&s.cell, &self.field, &s.slots(), &mut forces);
+        s.unsorted(&forces)
     }
 
     /// The step the engine is at.

@@ -24,9 +24,32 @@ pub(super) struct Rigid {
 }
 
 #[inline(always)]
+fn read_one<L: Lanes<Element = f64>>([x, y, z]: &[[f64; TOGETHER]; 3], at: usize) -> Vec3<L> {
+    Vec3::new(L::load(&x[at..]), L::load(&y[at..]), L::load(&z[at..]))
+}
+
+/// Written out: a closure may become a function of its own, one without the instruction set.
+#[inline(always)]
+fn broadcast<L: Lanes<Element = f64>>(triangle: &Triangle<f64>) -> Triangle<L> {
+    let [a, b, c, d, e, f, g] = triangle.numbers();
+    Triangle::from_numbers([
+        L::splat(a),
+        L::splat(b),
+        L::splat(c),
+        L::splat(d),
+        L::splat(e),
+        L::splat(f),
+        L::splat(g),
+    ])
+}
+
+#[inline(always)]
 fn read<L: Lanes<Element = f64>>(from: &Waters, at: usize) -> [Vec3<L>; 3] {
-    from.each_ref()
-        .map(|[x, y, z]| Vec3::new(L::load(&x[at..]), L::load(&y[at..]), L::load(&z[at..])))
+    [
+        read_one(&from[0], at),
+        read_one(&from[1], at),
+        read_one(&from[2], at),
+    ]
 }
 
 #[inline(always)]
@@ -40,7 +63,7 @@ fn write<L: Lanes<Element = f64>>(to: &mut Waters, at: usize, values: [Vec3<L>; 
 
 #[inline(always)]
 fn positions<L: Lanes<Element = f64>>(triangle: &Triangle<f64>, old: &Waters, new: &mut Waters) {
-    let triangle = Triangle::from_numbers(triangle.numbers().map(L::splat));
+    let triangle = broadcast::<L>(triangle);
     for at in (0..TOGETHER).step_by(L::WIDTH) {
         let settled = triangle.positions(read::<L>(old, at), read::<L>(new, at));
         write(new, at, settled);
@@ -49,7 +72,7 @@ fn positions<L: Lanes<Element = f64>>(triangle: &Triangle<f64>, old: &Waters, ne
 
 #[inline(always)]
 fn rates<L: Lanes<Element = f64>>(triangle: &Triangle<f64>, places: &Waters, rates: &mut Waters) {
-    let triangle = Triangle::from_numbers(triangle.numbers().map(L::splat));
+    let triangle = broadcast::<L>(triangle);
     for at in (0..TOGETHER).step_by(L::WIDTH) {
         let now = read::<L>(rates, at);
         let (change, _) = triangle.rates(read::<L>(places, at), now, [L::lit(0.0); 3]);

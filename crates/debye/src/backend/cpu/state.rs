@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::bonded::Slots;
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles, System};
 
@@ -52,6 +53,17 @@ impl State {
             species: p.species.clone(),
             masses: p.masses.clone(),
             charges: p.charges.clone(),
+        }
+    }
+
+    /// Where the particles are now, for links between them.
+    pub(super) fn slots(&self) -> Slots<'_> {
+        Slots {
+            ids: &self.ids,
+            slot_of: &self.slot_of,
+            positions: &self.positions,
+            species: &self.species,
+            charges: &self.charges,
         }
     }
 

@@ -16,6 +16,17 @@ pub struct Triangle<R> {
     half: R,
 }
 
+// Functions, not closures: these may be left out of the function that has the instruction set.
+#[inline(always)]
+fn cosine<R: Real>(sine: R) -> R {
+    (R::lit(1.0) - sine * sine).sqrt()
+}
+
+#[inline(always)]
+fn unit<R: Real>(v: Vec3<R>) -> Vec3<R> {
+    v * v.norm().recip()
+}
+
 impl<R: Real> Triangle<R> {
     /// From the masses of A and of B, and the lengths AB and BC.
     pub fn new(masses: [f64; 2], bond: f64, base: f64) -> Self {
@@ -33,12 +44,14 @@ impl<R: Real> Triangle<R> {
     }
 
     /// Its numbers, for who keeps them elsewhere.
+    #[inline(always)]
     pub fn numbers(&self) -> [R; 7] {
         let ([a, b], [c, d]) = (self.share, self.inverse_mass);
         [a, b, c, d, self.apex, self.foot, self.half]
     }
 
     /// A triangle of such numbers.
+    #[inline(always)]
     pub fn from_numbers([a, b, c, d, apex, foot, half]: [R; 7]) -> Self {
         Self {
             share: [a, b],
@@ -54,22 +67,18 @@ impl<R: Real> Triangle<R> {
     /// Appendix A). Not a number where there is none: the molecule turned by too much at once.
     #[inline(always)]
     pub fn positions(&self, old: [Vec3<R>; 3], new: [Vec3<R>; 3]) -> [Vec3<R>; 3] {
-        let one = R::lit(1.0);
-        let cosine = |sine: R| (one - sine * sine).sqrt();
         let [a, b, c] = new;
         let centre = a * self.share[0] + (b + c) * self.share[1];
         let (a, b, c) = (a - centre, b - centre, c - centre);
         let (b0, c0) = (old[1] - old[0], old[2] - old[0]);
         // The frame of the paper: z upright on the old plane, A above the middle of it in x.
-        let unit = |v: Vec3<R>| v * v.norm().recip();
         let z = unit(b0.cross(c0));
         let x = unit(a.cross(z));
         let y = z.cross(x);
-        let flat = |v: Vec3<R>| (v.dot(x), v.dot(y));
-        let (b0x, b0y) = flat(b0);
-        let (c0x, c0y) = flat(c0);
-        let (bx, by) = flat(b);
-        let (cx, cy) = flat(c);
+        let (b0x, b0y) = (b0.dot(x), b0.dot(y));
+        let (c0x, c0y) = (c0.dot(x), c0.dot(y));
+        let (bx, by) = (b.dot(x), b.dot(y));
+        let (cx, cy) = (c.dot(x), c.dot(y));
         let (az, bz, cz) = (a.dot(z), b.dot(z), c.dot(z));
         // Tilts out of the old plane, known from the heights.
         let sin_phi = az / self.apex;
@@ -87,19 +96,18 @@ impl<R: Real> Triangle<R> {
         let both = alpha * alpha + beta * beta;
         let sin_theta = (alpha * gamma - beta * (both - gamma * gamma).sqrt()) / both;
         let cos_theta = cosine(sin_theta);
-        let place = |px: R, py: R, pz: R| centre + x * px + y * py + z * pz;
+        let (b3x, b3y) = (
+            b2x * cos_theta - b2y * sin_theta,
+            b2x * sin_theta + b2y * cos_theta,
+        );
+        let (c3x, c3y) = (
+            -(b2x * cos_theta) - c2y * sin_theta,
+            c2y * cos_theta - b2x * sin_theta,
+        );
         [
-            place(-(a2 * sin_theta), a2 * cos_theta, az),
-            place(
-                b2x * cos_theta - b2y * sin_theta,
-                b2x * sin_theta + b2y * cos_theta,
-                bz,
-            ),
-            place(
-                -(b2x * cos_theta) - c2y * sin_theta,
-                c2y * cos_theta - b2x * sin_theta,
-                cz,
-            ),
+            centre + x * -(a2 * sin_theta) + y * (a2 * cos_theta) + z * az,
+            centre + x * b3x + y * b3y + z * bz,
+            centre + x * c3x + y * c3y + z * cz,
         ]
     }
 

@@ -25,6 +25,13 @@ impl<L: Lanes> Row<L> {
             coefficients: std::array::from_fn(|k| read(1 + TRUNCATION_COEFFICIENTS + k)),
         }
     }
+
+    /// The row of a term that is absent: whatever its numbers, nobody is within its cut-off. Kernels of one term know no other sign.
+    #[inline(always)]
+    pub(super) fn without_reach(mut self) -> Self {
+        self.cutoff2 = L::lit(0.0);
+        self
+    }
 }
 
 /// Energy, and its derivative by r², of a vector of pairs; zero beyond the cut-off, and for those that `with` leaves out.

@@ -72,7 +72,8 @@ impl<L: Lanes> Gathered<L> {
     }
 }
 
-/// The numbers of one term for a particle and a vector of its neighbours, and whether it has any that count.
+/// The numbers of one term for a particle and a vector of its neighbours, and whether it has any that count. `broadcast` has
+/// those of the first pair of species.
 ///
 /// # Safety
 /// `others` and `entries` must be the same places of the job, and their species inside the columns.
@@ -83,19 +84,23 @@ unsafe fn row<L: Lanes>(
     own: u32,
     first: u32,
     others: L::Indices,
+    broadcast: &Row<L>,
 ) -> (Row<L>, bool) {
+    if numbers.columns.is_uniform() {
+        return (*broadcast, true);
+    }
     let columns = &numbers.columns.columns;
     let begin = own * numbers.columns.species;
-    if numbers.columns.is_uniform() {
-        return (Row::with(|k| L::splat(columns[k][0])), true);
-    }
     // SAFETY: the caller's promise; columns have a number for every pair of species.
     unsafe {
         if job.grouped {
             // One species in a vector: what pads it stands behind the others.
             let pair = (begin + job.species.get_unchecked(first as usize)) as usize;
+            if *numbers.columns.absent.get_unchecked(pair) {
+                return (broadcast.without_reach(), false);
+            }
             let row = Row::with(|k| L::splat(*columns[k].get_unchecked(pair)));
-            return (row, !*numbers.columns.absent.get_unchecked(pair));
+            return (row, true);
         }
         let pairs = L::species(job.species.as_ptr(), others, begin);
         (Row::with(|k| L::lookup(columns[k].as_ptr(), pairs)), true)
@@ -135,8 +140,10 @@ where
                 let (d, charges) = L::differences(job.coordinates.as_ptr(), entries.as_ptr(), own);
                 let mut rows = broadcast.map(|row| (row, true));
                 if !UNIFORM {
-                    for (to, numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
-                        *to = row::<L>(job, numbers, own_species, entries[0], others);
+                    for ((to, numbers), alike) in
+                        rows.iter_mut().zip(&job.terms).zip(&broadcast).take(K::COUNT)
+                    {
+                        *to = row::<L>(job, numbers, own_species, entries[0], others, alike);
                     }
                 }
                 (d, charge * charges, rows)

@@ -51,6 +51,10 @@ impl F32x8 {
         Self(unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), self.0) })
     }
     #[inline(always)]
+    fn quotient(self, below: Self) -> Self {
+        self / below
+    }
+    #[inline(always)]
     fn inverse_root(self) -> Self {
         self.sqrt().inverse()
     }
@@ -185,6 +189,10 @@ impl F64x4 {
     #[inline(always)]
     fn inverse(self) -> Self {
         Self(unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), self.0) })
+    }
+    #[inline(always)]
+    fn quotient(self, below: Self) -> Self {
+        self / below
     }
     #[inline(always)]
     fn inverse_root(self) -> Self {

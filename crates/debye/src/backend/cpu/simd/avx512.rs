@@ -55,6 +55,11 @@ impl F32x16 {
             Self(_mm512_fmadd_ps(guess, error, guess))
         }
     }
+    /// By the inverse: below 3 ulp, in a third of the time of the division.
+    #[inline(always)]
+    fn quotient(self, below: Self) -> Self {
+        self * below.inverse()
+    }
     /// 14 bits, then one Newton step: below 2 ulp, in a third of the time of the root.
     #[inline(always)]
     fn inverse_root(self) -> Self {
@@ -121,6 +126,10 @@ impl F64x8 {
                 second,
             ))
         }
+    }
+    #[inline(always)]
+    fn quotient(self, below: Self) -> Self {
+        self / below
     }
     /// 14 bits, then two Newton steps: below 2 ulp.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! What every vector of intrinsics has in common, written once.
 
 /// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `total`, `stored`, `transposed`, `minus`,
+/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `total`, `stored`, `transposed`, `minus`,
 /// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
@@ -85,6 +85,10 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             fn recip(self) -> Self {
                 self.inverse()
+            }
+            #[inline(always)]
+            fn over(self, below: Self) -> Self {
+                self.quotient(below)
             }
             #[inline(always)]
             fn inverse_sqrt(self) -> Self {

@@ -291,7 +291,7 @@ fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(
     };
     let mut bonded = BondedForces::new(system, field);
     let mut expected = vec![Vec3::zero(); p.len()];
-    let sums = bonded.add(&system.cell, field, &slots, &mut expected);
+    let sums = bonded.add(&system.cell, field, &slots, &mut expected, true);
     place.expect("number of terms", &[energies.len()], &[sums.len()])?;
     for ((name, found), sum) in bonded.names().iter().zip(energies).zip(&sums) {
         within(place, name, found, sum.energy, 1e-12)?;
