@@ -186,9 +186,9 @@ pub fn good_size(least: usize) -> usize {
     (least.max(1)..).find(smooth).unwrap_or(least)
 }
 
-/// The most points of a mesh for so many charges: hundreds to a charge, or a few million.
+/// The most points of a mesh for so many charges: hundreds to a charge, or 256³.
 pub fn most_points(charges: usize) -> usize {
-    charges.saturating_mul(512).clamp(1 << 22, 1 << 27)
+    charges.saturating_mul(512).clamp(1 << 24, 1 << 27)
 }
 
 /// The coarsest mesh of near-cubic spacing whose error stays below `error`; `None` where no mesh of [`most_points`] and
