@@ -206,9 +206,13 @@ impl Terms {
         let molecules = self.bodies.text(kinds.len(), &active);
         let (count, kinds, width) = (self.count, kinds.len(), varying.len());
         let room = width.max(1);
-        let reads: String = (0..width)
-            .map(|k| format!("    row.n[{k}] = from[{k}];\n"))
-            .collect();
+        let reads = if width == 0 {
+            "    (void)row, (void)own, (void)other, (void)parameters;\n".to_owned()
+        } else {
+            let reads = (0..width).map(|k| format!("    row.n[{k}] = from[{k}];\n"));
+            let first = format!("    const real* from = parameters + (own * {kinds}u + other) * {width}u;\n");
+            std::iter::once(first).chain(reads).collect()
+        };
         self.text = format!(
             "#pragma once\n#include \"common.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}{molecules}
 // Numbers of the terms between two kinds, as far as they are not the same for all.
@@ -217,9 +221,6 @@ struct Rows {{
 }};
 __device__ __forceinline__ void read_rows(Rows& row, u32 own, u32 other, const real* parameters)
 {{
-    const real* from = parameters + (own * {kinds}u + other) * {width}u;
-    (void)from;
-    (void)row;
 {reads}}}
 // Terms whose bits are not set are zero.
 __device__ __forceinline__ void debye_pair(real r2, const Rows& row, const real* tables, u32 active,

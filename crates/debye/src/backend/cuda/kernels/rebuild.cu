@@ -564,7 +564,7 @@ __device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u3
 // The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates. Where lists
 // are those of warps, that is all. Else its lanes take 32 candidates at a time and test all the warp's particles, and
 // the lists are written in the order of the stage.
-KERNEL_RESIDENT(debye_lists, BODIES, 3 * LANES, World w, Setup f)
+KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setup f)
 {
     SHARED(u16, own_places, BODIES);
     DYNAMIC_SHARED(float4, places);
