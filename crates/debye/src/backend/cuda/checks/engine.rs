@@ -253,7 +253,9 @@ pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
                 lanes: Some(8),
                 ..one
             };
-            let choices: &[Choice] = if mixed { &[one, eight] } else { &[one] };
+            // More threads to a particle change the same few lines everywhere.
+            let both = mixed && space == Space::Triclinic && precision == Precision::Mixed;
+            let choices: &[Choice] = if both { &[one, eight] } else { &[one] };
             for choice in choices {
                 let settings = settings(precision);
                 let made = super::super::engine::modules(&system, &field, dynamics, &settings, choice);
