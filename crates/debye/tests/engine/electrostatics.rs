@@ -514,40 +514,47 @@ pub(super) fn melt(cell: Cell, ions: usize, seed: u64) -> (System, f64) {
     (bag(cell, &charged), ions as f64)
 }
 
+/// Of crystals of the second paper, by their edges in cells: energies of charges and of Lennard-Jones, kcal/mol.
+pub(super) const PAPER: [(usize, f64, f64); 6] = [
+    (
+        3,
+        -9_829.551_521_567_8 - 12_473.771_959_531_2,
+        2_330.780_420_050_7,
+    ),
+    (
+        5,
+        -45_507.182_970_216_5 - 57_748.944_257_088_7,
+        10_790.650_092_823_3,
+    ),
+    (
+        6,
+        -78_636.412_172_537_3 - 99_790.175_676_249_3,
+        18_646.243_360_399_1,
+    ),
+    (7, -124_871.710_070_28 - 158_491.773_141_184, 29_609.543_854_717_8),
+    (8, -186_397.421_446_322 - 236_539.675_677_035, 44_198.502_780_216),
+    (9, -265_397.891_082_292 - 336_791.842_907_341, 62_931.071_341_352),
+];
+
+/// Lennard-Jones between all ions of those crystals.
+pub(super) fn lennard_jones(salt: &System) -> PairTerm {
+    PairTerm::build("lennard-jones", &salt.species)
+        .unwrap()
+        .cutoff(7.0)
+        .truncation(Truncation::Cut)
+        .all(&[("epsilon", 0.1), ("sigma", 3.492)])
+        .unwrap()
+        .finish()
+        .unwrap()
+}
+
 /// Crystals of the second paper: LAMMPS's own parts, to the accuracy it had.
 #[test]
 fn sodium_chloride_of_the_paper() {
-    let printed = [
-        (
-            3,
-            -9_829.551_521_567_8 - 12_473.771_959_531_2,
-            2_330.780_420_050_7,
-        ),
-        (
-            5,
-            -45_507.182_970_216_5 - 57_748.944_257_088_7,
-            10_790.650_092_823_3,
-        ),
-        (
-            6,
-            -78_636.412_172_537_3 - 99_790.175_676_249_3,
-            18_646.243_360_399_1,
-        ),
-        (7, -124_871.710_070_28 - 158_491.773_141_184, 29_609.543_854_717_8),
-        (8, -186_397.421_446_322 - 236_539.675_677_035, 44_198.502_780_216),
-        (9, -265_397.891_082_292 - 336_791.842_907_341, 62_931.071_341_352),
-    ];
     let unit = &crystals()[0].1;
-    for (n, charges, dispersion) in printed {
+    for (n, charges, dispersion) in PAPER {
         let salt = crystal(unit, n, 5.62);
-        let lj = PairTerm::build("lennard-jones", &salt.species)
-            .unwrap()
-            .cutoff(7.0)
-            .truncation(Truncation::Cut)
-            .all(&[("epsilon", 0.1), ("sigma", 3.492)])
-            .unwrap()
-            .finish()
-            .unwrap();
+        let lj = lennard_jones(&salt);
         let alpha = 0.308_301_85;
         let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
         let fine = coarsest(&charged, alpha, Basis::BSpline(6), false, 1e-5).unwrap();
@@ -585,14 +592,7 @@ fn sodium_chloride_of_the_paper() {
 #[test]
 fn the_fourth_crystal_of_the_paper() {
     let salt = crystal(&crystals()[0].1, 4, 5.62);
-    let lj = PairTerm::build("lennard-jones", &salt.species)
-        .unwrap()
-        .cutoff(7.0)
-        .truncation(Truncation::Cut)
-        .all(&[("epsilon", 0.1), ("sigma", 3.492)])
-        .unwrap()
-        .finish()
-        .unwrap();
+    let lj = lennard_jones(&salt);
     let alpha = 0.308_301_85;
     let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
     let method = Method::Ewald(waves(&charged, alpha, 1e-5));
@@ -626,20 +626,23 @@ pub(super) fn largest(a: &[Vec3<f64>], b: impl Iterator<Item = Vec3<f64>>) -> f6
 /// atm per kcal/mol/Å³, as LAMMPS has it.
 pub(super) const ATMOSPHERES: f64 = 68_568.415;
 
+/// The pressure tensor of displaced ions, charges alone, in atm.
+pub(super) const DISPLACED: [f64; 6] = [
+    -106_058.215_685,
+    -106_462.779_66,
+    -105_967.482_304,
+    100.114_371_575,
+    21.470_723_681,
+    40.710_715_579,
+];
+
 #[test]
 fn displaced_sodium_chloride() {
     let rows = table(include_str!("../data/coulomb/nacl_3x3x3_thermal.dat"));
     let cell = Cell::orthorhombic([16.86; 3]).unwrap();
     let charged: Vec<_> = rows.iter().map(|r| (r.0, r.1)).collect();
     let salt = bag(cell, &charged);
-    let lj = PairTerm::build("lennard-jones", &salt.species)
-        .unwrap()
-        .cutoff(7.0)
-        .truncation(Truncation::Cut)
-        .all(&[("epsilon", 0.1), ("sigma", 3.492)])
-        .unwrap()
-        .finish()
-        .unwrap();
+    let lj = lennard_jones(&salt);
     for (method, exact) in [
         (all_waves(&cell, 0.42), 1e-6),
         (mesh([48; 3], Basis::BSpline(8)), 2e-6),
@@ -660,15 +663,7 @@ fn displaced_sodium_chloride() {
             assert!(rms < exact + tolerance.forces, "{rms:e}");
             let e = evaluated(&salt, &charges, &settings);
             let pressure = e.virial.map(|w| w / cell.volume() * ATMOSPHERES);
-            let want = [
-                -106_058.215_685,
-                -106_462.779_66,
-                -105_967.482_304,
-                100.114_371_575,
-                21.470_723_681,
-                40.710_715_579,
-            ];
-            for (got, want) in pressure.iter().zip(want) {
+            for (got, want) in pressure.iter().zip(DISPLACED) {
                 let allowed = (exact + tolerance.virial) * 106_162.825_883;
                 assert!((got - want).abs() < allowed, "{pressure:?}");
             }
@@ -676,11 +671,11 @@ fn displaced_sodium_chloride() {
     }
 }
 
-#[test]
-fn sixty_charges() {
+/// Sixty charges that sum to nothing, with a net charge, and between two vacua: energies, and pressures in atm.
+pub(super) fn sixty() -> [(&'static str, Cell, f64, Option<f64>); 3] {
     let cell = Cell::orthorhombic([20.0; 3]).unwrap();
     let slab = cell.with_periodicity([true, true, false]);
-    let cases = [
+    [
         (
             include_str!("../data/coulomb/coulomb60_neut.dat"),
             cell,
@@ -699,8 +694,12 @@ fn sixty_charges() {
             -588.059_880_52,
             None,
         ),
-    ];
-    for (text, cell, energy, pressure) in cases {
+    ]
+}
+
+#[test]
+fn sixty_charges() {
+    for (text, cell, energy, pressure) in sixty() {
         let rows = table(text);
         let charged: Vec<_> = rows.iter().map(|r| (r.0, r.1)).collect();
         let charges = bag(cell, &charged);
