@@ -1,4 +1,5 @@
-//! [`NeighborList`]: for every particle, all others within the cut-off plus a buffer.
+//! [`NeighborList`]: for every particle, all others within the cut-off plus a buffer. Particles that are always close to
+//! each other, as those of a water, may share a row: everybody near any of them.
 
 use std::ops::Range;
 
@@ -10,15 +11,20 @@ use crate::backend::cpu::simd::{Near, Search};
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 256;
 
+/// The most groups that the neighbours of a particle are sorted into: every group is padded to whole vectors.
+pub const MOST_GROUPS: usize = 4;
+
 /// The neighbours of a run of particles. Rows are padded to whole vectors with a place that is
-/// out of everyone's reach; where lists are grouped, so are the neighbours of each species, and the first place of
-/// a vector is always one of them.
+/// out of everyone's reach; where lists are grouped, so are the neighbours of each species.
 #[derive(Clone, Debug)]
 pub struct ListBlock {
     first: usize,
     count: usize,
-    /// In place, so that nothing small lies between the entries of two blocks in memory.
-    starts: [u32; BLOCK + 1],
+    groups: usize,
+    /// Where the groups of each row begin. In place, so that nothing small lies between the entries of two blocks in memory.
+    starts: [u32; MOST_GROUPS * BLOCK + 1],
+    /// How many particles share the row that begins with each; 0 for those that share an earlier one.
+    sharing: [u8; BLOCK],
     entries: Vec<u32>,
 }
 
@@ -27,7 +33,9 @@ impl Default for ListBlock {
         Self {
             first: 0,
             count: 0,
-            starts: [0; BLOCK + 1],
+            groups: 1,
+            starts: [0; MOST_GROUPS * BLOCK + 1],
+            sharing: [1; BLOCK],
             entries: Vec::new(),
         }
     }
@@ -40,12 +48,55 @@ impl ListBlock {
         self.first..self.first + self.count
     }
 
-    /// The neighbours of the block's particle number `offset`.
+    /// The rows.
     #[inline(always)]
-    pub fn entries(&self, offset: usize) -> &[u32] {
-        &self.entries[self.starts[offset] as usize..self.starts[offset + 1] as usize]
+    pub fn rows(&self) -> impl Iterator<Item = ListRow<'_>> {
+        let heads = (0..self.count).filter(|&offset| self.sharing[offset] > 0);
+        heads.map(|offset| ListRow {
+            of: offset..offset + usize::from(self.sharing[offset]),
+            starts: &self.starts[offset * self.groups..=(offset + 1) * self.groups],
+            entries: &self.entries,
+        })
+    }
+
+    /// Pairs of a particle and an entry of its row.
+    fn pairs(&self) -> usize {
+        self.rows().map(|row| row.of.len() * row.entries().len()).sum()
     }
 }
+
+/// Who is near a few particles that share a row, or near one that has its own.
+#[derive(Clone, Debug)]
+pub struct ListRow<'a> {
+    /// Which of the block's particles.
+    pub of: Range<usize>,
+    starts: &'a [u32],
+    entries: &'a [u32],
+}
+
+impl<'a> ListRow<'a> {
+    /// Everybody.
+    #[inline(always)]
+    pub fn entries(&self) -> &'a [u32] {
+        let end = self.starts[self.starts.len() - 1];
+        &self.entries[self.starts[0] as usize..end as usize]
+    }
+
+    /// Those of every group.
+    #[inline(always)]
+    pub fn groups(&self) -> impl Iterator<Item = &'a [u32]> {
+        let entries = self.entries;
+        let ends = self.starts.windows(2);
+        ends.map(move |ends| &entries[ends[0] as usize..ends[1] as usize])
+    }
+}
+
+/// How many particles may share a row.
+pub const SHARED: usize = 3;
+
+/// Which particles share rows, in their order: how many share the one that begins with each, 0 for those that share an earlier
+/// one. Empty if nobody shares.
+pub type Sharing = Vec<u8>;
 
 /// Full lists: every pair stands in the list of both.
 #[derive(Debug, Default)]
@@ -75,8 +126,11 @@ pub struct Candidates<'a> {
     pub width: usize,
     /// Species of each place.
     pub species: &'a [u32],
-    /// Into how many groups, one for a species, the neighbours of a particle are sorted; 1 for one group of all.
+    /// Into how many groups, one for a species, the neighbours of a particle are sorted, at most [`MOST_GROUPS`]; 1 for one
+    /// group of all.
     pub groups: usize,
+    /// Which particles share rows; where rows are shared, those that share must be left out of the same pairs.
+    pub sharing: &'a [u8],
 }
 
 /// Which pairs a list leaves out.
@@ -122,6 +176,11 @@ impl NeighborList {
         self.blocks.iter().map(|b| b.entries.len()).sum()
     }
 
+    /// Pairs of particles in all lists, each counted twice, padding included.
+    pub fn pairs(&self) -> usize {
+        self.blocks.iter().map(ListBlock::pairs).sum()
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.blocks
@@ -160,9 +219,14 @@ fn fill(
     let far = c.places[0].len() as u32;
     entries.clear();
     let particles = block.particles();
+    block.groups = c.groups;
+    block.share(c.sharing);
     // What is near any of a few particles that follow each other is found once for all of them.
-    for start in particles.clone().step_by(search.members()) {
-        let members = start..(start + search.members()).min(particles.end);
+    let mut next = particles.start;
+    while next < particles.end {
+        let start = next;
+        next = block.whole_rows(start, search.members());
+        let members = start..next;
         c.grid.neighbours(&c.cells[members.clone()], ranges);
         candidate_runs(ranges, c, runs);
         search.cluster(c.places, runs, members.clone(), c.radius * c.radius, near);
@@ -187,15 +251,47 @@ fn fill(
             std::mem::swap(&mut groups[0], near);
         }
         for i in members {
-            for group in &*groups {
-                let begin = entries.len();
-                search.of_member(group, i - start, entries);
-                entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
+            let offset = i - particles.start;
+            let sharing = u32::from(block.sharing[offset]);
+            let bits = ((1 << sharing) - 1) << (i - start);
+            for (g, group) in groups.iter().enumerate() {
+                if sharing > 0 {
+                    let begin = entries.len();
+                    search.of_members(group, bits, entries);
+                    entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
+                }
+                block.starts[offset * c.groups + g + 1] = entries.len() as u32;
             }
-            block.starts[i + 1 - particles.start] = entries.len() as u32;
         }
     }
     refill(&mut block.entries, entries);
+}
+
+impl ListBlock {
+    /// Takes over who shares rows. What reaches beyond the block is taken apart.
+    fn share(&mut self, sharing: &[u8]) {
+        self.sharing = [1; BLOCK];
+        let Some(sharing) = sharing.get(self.particles()) else {
+            return;
+        };
+        let mut offset = 0;
+        // The block may begin within a row.
+        while offset < sharing.len() {
+            let alike = usize::from(sharing[offset]);
+            if alike > 1 && offset + alike <= sharing.len() {
+                self.sharing[offset..offset + alike].fill(0);
+                self.sharing[offset] = alike as u8;
+            }
+            offset += alike.max(1);
+        }
+    }
+
+    /// The end of the rows that begin with particle `start`, as many as have at most so many members together.
+    fn whole_rows(&self, start: usize, members: usize) -> usize {
+        let end = self.particles().end.min(start + members);
+        let whole = |&end: &usize| end == self.particles().end || self.sharing[end - self.first] > 0;
+        (start + 1..=end).rev().find(whole).unwrap_or(end)
+    }
 }
 
 /// The excluded partners of a few particles that follow each other.

@@ -12,5 +12,5 @@ pub use clusters::{ClusterBlock, ClusterList, Masked};
 pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};
-pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, NeighborList};
+pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, ListRow, MOST_GROUPS, NeighborList, SHARED, Sharing};
 pub use tolerance::CutoffEnd;

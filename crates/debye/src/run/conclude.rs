@@ -157,6 +157,10 @@ impl Running<'_> {
             return Ok(None);
         }
         let mean = temperatures.iter().sum::<f64>() / temperatures.len() as f64;
+        // At rest, or with nothing that can move, there is nothing to compare a drift with.
+        if !(mean > 0.0 && observation.degrees_of_freedom > 0.0) {
+            return Ok(None);
+        }
         if !self.simulation.dynamics.thermostats.is_empty()
             && let Some(note) = relaxing(temperatures)
         {

@@ -634,14 +634,23 @@ fn mixed() -> (System, ForceField) {
     (system, field)
 }
 
+/// The same with a mesh: then the atoms of a water share a row of the list.
+fn meshed() -> (System, ForceField) {
+    let (system, field) = mixed();
+    let lj = field.pairs[0].clone();
+    let charges = electrostatics::plan(0.6, 5.2, electrostatics::mesh([24; 3], Basis::BSpline(5)));
+    let field = electrostatics::field(&system, charges, field.coulomb_constant, vec![lj]);
+    (system, field)
+}
+
 fn bits(engine: &mut CpuEngine) -> (String, Vec<u8>) {
     (format!("{:?}", engine.observe().unwrap()), engine.save())
 }
 
 #[test]
 fn saved_runs_continue_exactly() {
-    let (system, field) = mixed();
-    for dynamics in all_dynamics() {
+    let fields = all_dynamics().into_iter().map(|d| (mixed(), d));
+    for ((system, field), dynamics) in fields.chain([(meshed(), nve(0.002))]) {
         for settings in precisions() {
             let mut straight = CpuEngine::new(&system, &field, &dynamics, &settings).unwrap();
             straight.advance(60, true).unwrap();
@@ -658,8 +667,8 @@ fn saved_runs_continue_exactly() {
 
 #[test]
 fn threads_change_no_bit() {
-    let (system, field) = mixed();
-    for dynamics in all_dynamics() {
+    let fields = all_dynamics().into_iter().map(|d| (mixed(), d));
+    for ((system, field), dynamics) in fields.chain([(meshed(), nve(0.002))]) {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)

@@ -11,7 +11,7 @@ use debye::forces::{ForceField, MixingRule, PairTerm};
 use debye::system::{Cell, ExclusionRule, Exclusions, Species, System, build};
 use debye::truncation::Truncation;
 
-use super::{Tolerance, assert_same, double, evaluated, nve, precisions, random, relative_rms};
+use super::{Tolerance, assert_same, check, double, evaluated, nve, precisions, random, relative_rms};
 
 /// k_e of LAMMPS, kcal Å/mol.
 pub(super) const LAMMPS: f64 = 332.063_71;
@@ -391,6 +391,40 @@ fn forces_on_nist_water() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Atoms of a water share a row of the list, wherever in the input they stand and in whatever image they are.
+#[test]
+fn waters_in_any_order() {
+    let places = xyz(include_str!("../data/nist_spce/spce-1.xyz"));
+    let cell = Cell::orthorhombic([20.0; 3]).unwrap();
+    let (water, terms) = spce(cell, &places, 78.197_43);
+    // Oxygens first and molecules torn apart; then one of them with an atom that meets the others too.
+    let waters = places.len() as u32 / 3;
+    let number = |i: u32| i % 3 * waters + i / 3;
+    let mut torn = water.clone();
+    let mut pairs = Vec::new();
+    for i in 0..3 * waters {
+        let (to, from) = (number(i) as usize, i as usize);
+        let shift = random(5, from).map(|x| (3.0 * x).floor() - 1.0);
+        let (p, q) = (&mut torn.particles, &water.particles);
+        p.positions[to] =
+            q.positions[from] + cell.translation([shift.x as i32, shift.y as i32, shift.z as i32]);
+        (p.species[to], p.charges[to]) = (q.species[from], q.charges[from]);
+        if i % 3 == 0 {
+            pairs.extend([[i, i + 1], [i, i + 2], [i + 1, i + 2]].map(|pair| pair.map(number)));
+        }
+    }
+    for without in [u32::MAX, number(6)] {
+        let pairs = pairs.iter().copied().filter(|pair| !pair.contains(&without));
+        let rule = ExclusionRule::default().extra(pairs);
+        torn.exclusions = Exclusions::from_bonds(&torn.topology, places.len(), &rule).unwrap();
+        for (cutoff, lj) in [10.0, 9.0].into_iter().zip(&terms) {
+            let plan = plan(cutoff, 0.34, all_waves(&cell, 0.34));
+            let field = field(&torn, plan, kelvin(), vec![lj.clone()]);
+            check(&torn, &field, "waters in any order");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::bonded::BondedForces;
+use super::companions::Companions;
 use super::constraints::Constrained;
 use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
@@ -38,6 +39,8 @@ pub struct CpuEngine {
     pub(super) bonded: BondedForces,
     pub(super) long_range: Option<LongRange>,
     pub(super) constrained: Constrained,
+    /// Those that share a row of the list.
+    pub(super) companions: Option<Companions>,
     pub(super) tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
@@ -117,7 +120,16 @@ impl CpuEngine {
             .chain(bonded.names())
             .chain(long_range.iter().flat_map(LongRange::names))
             .collect();
-        let state = State::new(system);
+        let mut state = State::new(system);
+        let companions = if pairs.shares() {
+            Companions::of(system, cutoff)
+        } else {
+            None
+        };
+        if let Some(companions) = &companions {
+            state.sort(&companions.order());
+            state.sharing = companions.sharing(&state.ids);
+        }
         Ok(Self {
             verlet: Verlet {
                 cutoff,
@@ -159,6 +171,7 @@ impl CpuEngine {
             sums_step: None,
             stages: Stages::default(),
             state,
+            companions,
             pairs,
             bonded,
             long_range,

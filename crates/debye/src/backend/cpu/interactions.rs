@@ -9,7 +9,7 @@ use super::space::{List, Sorted, Space, Store};
 use crate::backend::ListKind;
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::neighbors::{BLOCK, ClusterBlock, ListBlock};
+use crate::neighbors::{BLOCK, ClusterBlock, ListBlock, MOST_GROUPS};
 use crate::system::Cell;
 
 /// Pair terms over a list of neighbours.
@@ -24,6 +24,8 @@ pub trait Interactions: Send {
     fn size(&self) -> ListSize;
     /// What the lists are lists of.
     fn kind(&self) -> ListKind;
+    /// Whether there are kernels for particles that share a row.
+    fn shares(&self) -> bool;
 }
 
 /// How large the lists are.
@@ -82,10 +84,6 @@ impl<P: Store> Couple<P> {
     }
 }
 
-/// Species up to which lists of particles are sorted by them: every group is padded to whole vectors, and the padding
-/// must not cost more than looking numbers up pair by pair.
-const MOST_GROUPS: usize = 4;
-
 impl<P: Store> Typed<P> {
     /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
     pub fn new(field: &ForceField, set: InstructionSet, kind: Option<ListKind>) -> Self {
@@ -101,6 +99,7 @@ impl<P: Store> Typed<P> {
             .collect();
         let many = columns.iter().any(|c| !c.is_uniform());
         let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
+        // The padding of groups must not cost more than looking numbers up pair by pair.
         let grouped = many && species <= MOST_GROUPS;
         // Clusters test three to six times as many pairs: only for pairs that are cheap, and dear to look up.
         let couple = Couple::of(field, set);
@@ -224,5 +223,9 @@ impl<P: Store> Interactions for Typed<P> {
             List::Particles(_) => ListKind::Particles,
             List::Clusters(_) => ListKind::Clusters,
         }
+    }
+
+    fn shares(&self) -> bool {
+        self.couple.is_some() && self.kind() == ListKind::Particles
     }
 }

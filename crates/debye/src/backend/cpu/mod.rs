@@ -1,6 +1,7 @@
 //! The CPU: threads, vectors, and lists of neighbours.
 
 mod bonded;
+mod companions;
 mod constraints;
 mod diagnosis;
 mod engine;

@@ -72,6 +72,9 @@ impl CpuEngine {
             }
         }
         s.index();
+        if let Some(companions) = &self.companions {
+            s.sharing = companions.sharing(&s.ids);
+        }
         s.positions = r.vectors()?;
         s.velocities = r.vectors()?;
         s.forces = r.vectors()?;

@@ -145,8 +145,12 @@ pub struct Sorted<'a> {
     pub cells: &'a [u32],
     /// Where each cell begins.
     pub starts: &'a [u32],
-    /// Positions, inside the cell.
+    /// Positions: inside the cell, but for those that share a row with one that is.
     pub positions: &'a [Vec3<f64>],
+    /// Which particles share rows of lists of particles. They are in the cell of the first of them.
+    pub sharing: &'a [u8],
+    /// How far from the first of them they are at most.
+    pub arm: f64,
     /// Species.
     pub species: &'a [u32],
     /// Charges.
@@ -181,7 +185,7 @@ impl<P: Store> Space<P> {
         let extent = (0..3).map(|k| high[k] - low[k]).fold(4.0 * radius, f64::max) * 1.1;
         self.origin = (low + high) * 0.5;
         self.unit = P::unit(extent);
-        let image_starts = self.sort_images(cell, sorted, radius);
+        let image_starts = self.sort_images(cell, sorted, radius + sorted.arm);
         self.index_shifts();
 
         let (n, total) = (sorted.positions.len(), sorted.positions.len() + self.images.len());
@@ -224,6 +228,7 @@ impl<P: Store> Space<P> {
             width: P::width(set),
             species: &self.species,
             groups: self.groups,
+            sharing: sorted.sharing,
         };
         let excluded = Excluded {
             cell,
@@ -271,7 +276,7 @@ impl<P: Store> Space<P> {
     /// How large the lists are.
     pub fn size(&self) -> ListSize {
         let (entries, pairs, bytes) = match &self.list {
-            List::Particles(list) => (list.entries(), list.entries(), list.bytes()),
+            List::Particles(list) => (list.entries(), list.pairs(), list.bytes()),
             List::Clusters(list) => (list.entries(), list.pairs(), list.bytes()),
         };
         ListSize {

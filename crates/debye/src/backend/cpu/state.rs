@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::bonded::Slots;
+use super::companions;
 use crate::expr::Vec3;
+use crate::neighbors::Sharing;
 use crate::system::{Cell, Particles, System};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
@@ -28,6 +30,8 @@ pub struct State {
     pub ids: Vec<u32>,
     /// Where each particle is now.
     pub slot_of: Vec<u32>,
+    /// Which particles share a row of the list; empty if none do.
+    pub sharing: Sharing,
     /// Species.
     pub species: Vec<u32>,
     /// Masses.
@@ -50,6 +54,7 @@ impl State {
             images: p.images.clone(),
             ids: (0..n as u32).collect(),
             slot_of: (0..n as u32).collect(),
+            sharing: Sharing::new(),
             species: p.species.clone(),
             masses: p.masses.clone(),
             charges: p.charges.clone(),
@@ -72,7 +77,7 @@ impl State {
         self.positions.len()
     }
 
-    /// Moves every particle back into the cell, counting in `images`.
+    /// Moves every particle back into the cell, or next to the first of those it shares a row with, counting in `images`.
     pub fn wrap(&mut self) {
         let cell = self.cell;
         self.positions
@@ -86,6 +91,7 @@ impl State {
                     *total += moved;
                 }
             });
+        companions::gather(&cell, &self.sharing, &mut self.positions, &mut self.images);
     }
 
     /// Puts slot `order[k]` into slot k.
@@ -98,6 +104,9 @@ impl State {
         permute(&mut self.species, order);
         permute(&mut self.masses, order);
         permute(&mut self.charges, order);
+        if !self.sharing.is_empty() {
+            permute(&mut self.sharing, order);
+        }
         self.index();
     }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::companions;
 use super::engine::CpuEngine;
 use super::motion;
 use super::space::Sorted;
@@ -114,8 +115,9 @@ impl CpuEngine {
     pub(super) fn rebuild(&mut self) -> Result<(), EngineError> {
         let began = Instant::now();
         let radius = self.verlet.radius;
-        let grid = Grid::over(&self.state.cell, &self.state.positions, radius);
-        let sort = sort_into(&grid, &self.state.positions);
+        let s = &self.state;
+        let grid = grid(&s.cell, &s.positions, &s.sharing, radius);
+        let sort = sort_into(&grid, &s.positions, &s.sharing);
         if self.verlet.builds == 0 {
             refuse_large_lists(
                 &self.state.cell,
@@ -141,18 +143,14 @@ impl CpuEngine {
 
     /// The list of the reference positions, which are in the order of `grid`.
     fn list(&mut self, grid: &Grid, starts: &[u32]) {
-        let cells: Vec<u32> = self
-            .verlet
-            .reference
-            .par_iter()
-            .with_min_len(BLOCK)
-            .map(|&r| grid.cell_of(r))
-            .collect();
+        let (positions, sharing) = (&self.verlet.reference, &self.state.sharing);
         let sorted = Sorted {
             grid,
-            cells: &cells,
+            cells: &cells_of(grid, positions, sharing),
             starts,
-            positions: &self.verlet.reference,
+            positions,
+            sharing,
+            arm: companions::arm(positions, sharing),
             species: &self.state.species,
             charges: &self.state.charges,
             ids: &self.state.ids,
@@ -164,23 +162,34 @@ impl CpuEngine {
 
     /// Makes the list of a restored state again, bit for bit.
     pub(super) fn restore_list(&mut self) {
-        let grid = Grid::over(
-            &self.verlet.reference_cell,
-            &self.verlet.reference,
-            self.verlet.radius,
-        );
-        let sort = sort_into(&grid, &self.verlet.reference);
+        let (v, sharing) = (&self.verlet, &self.state.sharing);
+        let grid = grid(&v.reference_cell, &v.reference, sharing, v.radius);
+        let sort = sort_into(&grid, &v.reference, sharing);
         self.list(&grid, sort.starts());
         self.pairs.update(&self.state.cell, &self.state.positions);
     }
 }
 
-fn sort_into(grid: &Grid, positions: &[Vec3<f64>]) -> CountingSort {
-    let keys: Vec<u32> = positions
-        .par_iter()
+/// Cells in which everybody within `radius` is found. Both of a pair may be in the cell of a companion.
+fn grid(cell: &Cell, positions: &[Vec3<f64>], sharing: &[u8], radius: f64) -> Grid {
+    Grid::over(
+        cell,
+        positions,
+        radius + 2.0 * companions::arm(positions, sharing),
+    )
+}
+
+/// The cell of each particle, or of the first of its companions.
+fn cells_of(grid: &Grid, positions: &[Vec3<f64>], sharing: &[u8]) -> Vec<u32> {
+    (0..positions.len())
+        .into_par_iter()
         .with_min_len(BLOCK)
-        .map(|&r| grid.cell_of(r))
-        .collect();
+        .map(|slot| grid.cell_of(positions[companions::first_of(sharing, slot)]))
+        .collect()
+}
+
+fn sort_into(grid: &Grid, positions: &[Vec3<f64>], sharing: &[u8]) -> CountingSort {
+    let keys = cells_of(grid, positions, sharing);
     let mut sort = CountingSort::new();
     // The keys are cells of the grid, so the sort cannot refuse them.
     if sort.sort(&keys, grid.cells()).is_err() {

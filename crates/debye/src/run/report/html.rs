@@ -154,7 +154,7 @@ fn warnings(report: &Report) -> String {
         .iter()
         .map(|w| format!("<li>{}</li>", escape(w)))
         .collect();
-    format!("<aside class=\"warnings\"><strong>Warnings</strong><ul>{items}</ul></aside>\n")
+    format!("<aside class=\"warnings\"><strong>Warnings and notes</strong><ul>{items}</ul></aside>\n")
 }
 
 /// The mean of the first column of a kind.

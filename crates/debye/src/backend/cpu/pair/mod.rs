@@ -38,7 +38,8 @@ impl<E: Copy> PairColumns<E> {
     pub fn new(term: &PairTerm, round: impl Fn(f64) -> E) -> Self {
         let column = |k: usize| -> Vec<E> {
             let value = |row: &crate::forces::PairRow| match k {
-                0 => row.cutoff * row.cutoff,
+                // Nobody is within reach of a term that is absent.
+                0 => row.cutoff.max(0.0).powi(2),
                 k if k <= TRUNCATION_COEFFICIENTS => row.truncation[k - 1],
                 k => row.coefficients[k - 1 - TRUNCATION_COEFFICIENTS],
             };

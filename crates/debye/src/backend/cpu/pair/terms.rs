@@ -25,13 +25,6 @@ impl<L: Lanes> Row<L> {
             coefficients: std::array::from_fn(|k| read(1 + TRUNCATION_COEFFICIENTS + k)),
         }
     }
-
-    /// The row of a term that is absent: whatever its numbers, nobody is within its cut-off. Kernels of one term know no other sign.
-    #[inline(always)]
-    pub(super) fn without_reach(mut self) -> Self {
-        self.cutoff2 = L::lit(0.0);
-        self
-    }
 }
 
 /// Energy, and its derivative by r², of a vector of pairs; zero beyond the cut-off, and for those that `with` leaves out.
@@ -61,13 +54,16 @@ where
 pub trait Terms {
     /// How many.
     const COUNT: usize;
+    /// Whether there is code for particles that share a row; without, they are visited one after the other. Only where
+    /// it is worth the build.
+    const SHARES: bool;
 
-    /// Energy and slope by term, of the lanes whose bits are set in `with`. Rows say whether there is anything of the term
-    /// between these pairs.
-    fn interact<L: Lanes>(
+    /// Energy and slope by term, of the lanes whose bits are set in `with`. `FIRST` says whether there is anything of the
+    /// first of two terms between these pairs.
+    fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
         with: Option<u32>,
-        rows: &[(Row<L>, bool); TOGETHER],
+        rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
     ) -> [(L, L); TOGETHER];
@@ -91,17 +87,17 @@ pub struct Both<P, T, Q, S>(PhantomData<(P, T, Q, S)>);
 
 impl<P: PairPotential, T: Adapter> Terms for One<P, T> {
     const COUNT: usize = 1;
+    const SHARES: bool = false;
 
     #[inline(always)]
-    fn interact<L: Lanes>(
+    fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
         with: Option<u32>,
-        rows: &[(Row<L>, bool); TOGETHER],
+        rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
     ) -> [(L, L); TOGETHER] {
-        let row = &rows[0].0;
-        let found = interact::<P, T, L>(r2, with, row, charges, tables[0]);
+        let found = interact::<P, T, L>(r2, with, &rows[0], charges, tables[0]);
         [found, (L::lit(0.0), L::lit(0.0))]
     }
 }
@@ -114,22 +110,22 @@ where
     S: Adapter,
 {
     const COUNT: usize = 2;
+    const SHARES: bool = true;
 
     #[inline(always)]
-    fn interact<L: Lanes>(
+    fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
         with: Option<u32>,
-        rows: &[(Row<L>, bool); TOGETHER],
+        rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
     ) -> [(L, L); TOGETHER] {
-        let [(row, present), (other, _)] = rows;
-        let first = if *present {
-            interact::<P, T, L>(r2, with, row, charges, tables[0])
+        let first = if FIRST {
+            interact::<P, T, L>(r2, with, &rows[0], charges, tables[0])
         } else {
             (L::lit(0.0), L::lit(0.0))
         };
-        let second = interact::<Q, S, L>(r2, with, other, charges, tables[1]);
+        let second = interact::<Q, S, L>(r2, with, &rows[1], charges, tables[1]);
         [first, second]
     }
 }

@@ -3,53 +3,29 @@
 use super::super::simd::Lanes;
 use super::terms::{Row, Terms};
 use super::{MAX_WIDTH, Numbers, PairJob, PairSums, TOGETHER};
-use crate::expr::Vec3;
-use crate::neighbors::{ClusterBlock, ListBlock};
+use crate::expr::{Table, Vec3};
+use crate::neighbors::{ClusterBlock, ListBlock, ListRow, SHARED};
 
-/// The sums of a vector of pairs, in units of the coordinates; force and virial still without their factor −2.
-struct Gathered<L> {
-    force: Vec3<L>,
-    tallies: [Tally<L>; TOGETHER],
-}
-
-/// Energy and virial of one term.
+/// Energy and virial of one term, in units of the coordinates; the virial still without its factor −2.
 #[derive(Clone, Copy)]
 struct Tally<L> {
     energy: L,
     virial: [L; 6],
 }
 
-impl<L: Lanes> Gathered<L> {
+impl<L: Lanes> Tally<L> {
     #[inline(always)]
     fn new() -> Self {
-        let tally = Tally {
+        Self {
             energy: L::lit(0.0),
             virial: [L::lit(0.0); 6],
-        };
-        Self {
-            force: Vec3::zero(),
-            tallies: [tally; TOGETHER],
-        }
-    }
-
-    /// Adds energy and slope by term.
-    #[inline(always)]
-    fn add<K: Terms, const ENERGY: bool>(&mut self, d: Vec3<L>, found: &[(L, L); TOGETHER]) {
-        let (force, slope) = (&mut self.force, K::total(found));
-        force.x = d.x.mul_add(slope, force.x);
-        force.y = d.y.mul_add(slope, force.y);
-        force.z = d.z.mul_add(slope, force.z);
-        if ENERGY {
-            for (term, &(energy, slope)) in found.iter().take(K::COUNT).enumerate() {
-                self.tally(term, d, energy, slope);
-            }
         }
     }
 
     #[inline(always)]
-    fn tally(&mut self, term: usize, d: Vec3<L>, energy: L, slope: L) {
+    fn add(&mut self, d: Vec3<L>, energy: L, slope: L) {
         let pull = d * slope;
-        let Tally { energy: sum, virial } = &mut self.tallies[term];
+        let Self { energy: sum, virial } = self;
         *sum = *sum + energy;
         virial[0] = d.x.mul_add(pull.x, virial[0]);
         virial[1] = d.y.mul_add(pull.y, virial[1]);
@@ -58,56 +34,116 @@ impl<L: Lanes> Gathered<L> {
         virial[4] = d.x.mul_add(pull.z, virial[4]);
         virial[5] = d.y.mul_add(pull.z, virial[5]);
     }
-
-    /// Half of the pairs' energy and virial, of the first `members` lanes.
-    #[inline(always)]
-    fn add_to(&self, sums: &mut [PairSums], unit: f64, members: usize) {
-        let total = |lanes: L| L::keep(L::first(members), lanes).sum();
-        for (sums, tally) in sums.iter_mut().zip(&self.tallies) {
-            sums.energy += 0.5 * total(tally.energy);
-            for (to, part) in sums.virial.iter_mut().zip(tally.virial) {
-                *to -= unit * unit * total(part);
-            }
-        }
-    }
 }
 
-/// The numbers of one term for a particle and a vector of its neighbours, and whether it has any that count. `broadcast` has
-/// those of the first pair of species.
-///
-/// # Safety
-/// `others` and `entries` must be the same places of the job, and their species inside the columns.
+/// Adds the slopes of all terms, in units of the coordinates and still without their factor −2.
 #[inline(always)]
-unsafe fn row<L: Lanes>(
-    job: &PairJob<L::Coordinate, L::Element>,
-    numbers: &Numbers<L::Element>,
-    own: u32,
-    first: u32,
-    others: L::Indices,
-    broadcast: &Row<L>,
-) -> (Row<L>, bool) {
-    if numbers.columns.is_uniform() {
-        return (*broadcast, true);
-    }
-    let columns = &numbers.columns.columns;
-    let begin = own * numbers.columns.species;
-    // SAFETY: the caller's promise; columns have a number for every pair of species.
-    unsafe {
-        if job.grouped {
-            // One species in a vector: what pads it stands behind the others.
-            let pair = (begin + job.species.get_unchecked(first as usize)) as usize;
-            if *numbers.columns.absent.get_unchecked(pair) {
-                return (broadcast.without_reach(), false);
-            }
-            let row = Row::with(|k| L::splat(*columns[k].get_unchecked(pair)));
-            return (row, true);
-        }
-        let pairs = L::species(job.species.as_ptr(), others, begin);
-        (Row::with(|k| L::lookup(columns[k].as_ptr(), pairs)), true)
+fn add_force<K: Terms, L: Lanes>(force: &mut Vec3<L>, d: Vec3<L>, found: &[(L, L); TOGETHER]) {
+    let slope = K::total(found);
+    force.x = d.x.mul_add(slope, force.x);
+    force.y = d.y.mul_add(slope, force.y);
+    force.z = d.z.mul_add(slope, force.z);
+}
+
+/// Adds energies and virials by term.
+#[inline(always)]
+fn add_tallies<K: Terms, L: Lanes>(
+    tallies: &mut [Tally<L>; TOGETHER],
+    d: Vec3<L>,
+    found: &[(L, L); TOGETHER],
+) {
+    for (tally, &(energy, slope)) in tallies.iter_mut().zip(found).take(K::COUNT) {
+        tally.add(d, energy, slope);
     }
 }
 
-/// The body of every kernel over lists of particles: a vector holds neighbours of one particle.
+/// Half of the pairs' energy and virial, of the first `members` lanes.
+#[inline(always)]
+fn add_up<L: Lanes>(tallies: &[Tally<L>; TOGETHER], sums: &mut [PairSums], unit: f64, members: usize) {
+    let total = |lanes: L| L::keep(L::first(members), lanes).sum();
+    for (sums, tally) in sums.iter_mut().zip(tallies) {
+        sums.energy += 0.5 * total(tally.energy);
+        for (to, part) in sums.virial.iter_mut().zip(tally.virial) {
+            *to -= unit * unit * total(part);
+        }
+    }
+}
+
+/// The numbers that every vector begins with.
+struct Alike<'a, L> {
+    unit2: L,
+    broadcast: [Row<L>; TOGETHER],
+    tables: [&'a Table; TOGETHER],
+}
+
+impl<'a, L: Lanes> Alike<'a, L> {
+    #[inline(always)]
+    fn of(job: &PairJob<'a, L::Coordinate, L::Element>) -> Self {
+        let [a, b] = &job.terms;
+        let first = |t: &Numbers<L::Element>| Row::<L>::with(|k| L::splat(t.columns.columns[k][0]));
+        Self {
+            unit2: L::lit(job.unit) * L::lit(job.unit),
+            broadcast: [first(a), first(b)],
+            tables: [a.table, b.table],
+        }
+    }
+
+    /// The numbers between a particle and others of a species; whether there is anything of the first term.
+    ///
+    /// # Safety
+    /// Both species must be inside the columns.
+    #[inline(always)]
+    unsafe fn pair(
+        &self,
+        job: &PairJob<L::Coordinate, L::Element>,
+        own: usize,
+        other: u32,
+        rows: &mut [Row<L>; TOGETHER],
+    ) -> bool {
+        let mut present = [true; TOGETHER];
+        for term in 0..TOGETHER {
+            let columns = job.terms[term].columns;
+            if columns.is_uniform() {
+                continue;
+            }
+            // SAFETY: the caller's promise; columns have a number for every pair of species.
+            unsafe {
+                let pair = (job.species[own] * columns.species + other) as usize;
+                present[term] = !*columns.absent.get_unchecked(pair);
+                rows[term] = Row::with(|k| L::splat(*columns.columns[k].get_unchecked(pair)));
+            }
+        }
+        present[0]
+    }
+
+    /// The numbers between a particle and a vector of others, each of its own species.
+    ///
+    /// # Safety
+    /// As for [`PairKernel`](super::PairKernel).
+    #[inline(always)]
+    unsafe fn look_up(
+        &self,
+        job: &PairJob<L::Coordinate, L::Element>,
+        own: usize,
+        others: &[u32],
+        rows: &mut [Row<L>; TOGETHER],
+    ) {
+        for term in 0..TOGETHER {
+            let columns = job.terms[term].columns;
+            if columns.is_uniform() {
+                continue;
+            }
+            // SAFETY: the caller's promise; columns have a number for every pair of species.
+            unsafe {
+                let others = L::indices(others.as_ptr());
+                let pairs = L::species(job.species.as_ptr(), others, job.species[own] * columns.species);
+                rows[term] = Row::with(|k| L::lookup(columns.columns[k].as_ptr(), pairs));
+            }
+        }
+    }
+}
+
+/// The body of every kernel over lists of particles: a vector holds neighbours of one particle, or of a few that share a row.
 ///
 /// # Safety
 /// As for [`PairKernel`](super::PairKernel).
@@ -121,49 +157,163 @@ where
     K: Terms,
     L: Lanes,
 {
-    let unit2 = L::lit(job.unit) * L::lit(job.unit);
-    let broadcast = job
-        .terms
-        .map(|t| Row::<L>::with(|k| L::splat(t.columns.columns[k][0])));
-    let tables = job.terms.map(|t| t.table);
+    let alike = Alike::<L>::of(job);
     let mut sums = [PairSums::default(); TOGETHER];
-    for (offset, i) in block.particles().enumerate() {
-        let own = &job.coordinates[i];
-        let charge = L::own_charge(own) * L::lit(job.coulomb);
-        let own_species = job.species[i];
-        let mut gathered = Gathered::<L>::new();
-        for entries in block.entries(offset).chunks_exact(L::WIDTH) {
-            // SAFETY: entries of the block are inside the coordinates by the caller's promise, their species
-            // inside the columns.
-            let (d, charges, rows) = unsafe {
-                let others = L::indices(entries.as_ptr());
-                let (d, charges) = L::differences(job.coordinates.as_ptr(), entries.as_ptr(), own);
-                let mut rows = broadcast.map(|row| (row, true));
-                if !UNIFORM {
-                    for ((to, numbers), alike) in
-                        rows.iter_mut().zip(&job.terms).zip(&broadcast).take(K::COUNT)
-                    {
-                        *to = row::<L>(job, numbers, own_species, entries[0], others, alike);
+    for row in block.rows() {
+        let first = block.particles().start + row.of.start;
+        let forces = &mut forces[row.of.clone()];
+        // SAFETY: the caller's promise.
+        unsafe {
+            match forces.len() {
+                SHARED if K::SHARES && (UNIFORM || job.grouped) => {
+                    visit_row::<K, L, SHARED, UNIFORM, ENERGY>(job, &alike, first, &row, forces, &mut sums);
+                }
+                _ => {
+                    for (k, force) in forces.chunks_exact_mut(1).enumerate() {
+                        visit_row::<K, L, 1, UNIFORM, ENERGY>(job, &alike, first + k, &row, force, &mut sums);
                     }
                 }
-                (d, charge * charges, rows)
-            };
-            let r2 = d.norm2() * unit2;
-            let found = K::interact(r2, None, &rows, charges, tables);
-            gathered.add::<K, ENERGY>(d, &found);
-        }
-        let force = gathered.force;
-        forces[offset] += Vec3::new(force.x.sum(), force.y.sum(), force.z.sum()) * (-2.0 * job.unit);
-        if ENERGY {
-            gathered.add_to(&mut sums[..K::COUNT], job.unit, L::WIDTH);
+            }
         }
     }
     sums
 }
 
+/// Adds what a row does to the `N` particles from `first` on: more than one only where vectors are of one species.
+///
+/// # Safety
+/// As for [`PairKernel`](super::PairKernel).
+#[inline(always)]
+unsafe fn visit_row<K, L, const N: usize, const UNIFORM: bool, const ENERGY: bool>(
+    job: &PairJob<L::Coordinate, L::Element>,
+    alike: &Alike<L>,
+    first: usize,
+    row: &ListRow,
+    forces: &mut [Vec3<f64>],
+    sums: &mut [PairSums; TOGETHER],
+) where
+    K: Terms,
+    L: Lanes,
+{
+    let mut sites = Sites::<L, N>::new(job, first);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if UNIFORM {
+            sites.meet::<K, ALL, ENERGY>(job, row.entries(), &[alike.broadcast; N], alike);
+        } else if job.grouped {
+            // A group has one species.
+            for (species, group) in row.groups().enumerate() {
+                let mut rows = [alike.broadcast; N];
+                let mut present = 0;
+                for (k, row) in rows.iter_mut().enumerate() {
+                    present |= u32::from(alike.pair(job, first + k, species as u32, row)) << k;
+                }
+                match present {
+                    0 if K::COUNT == 1 => {}
+                    0 => sites.meet::<K, 0, ENERGY>(job, group, &rows, alike),
+                    1 if N > 1 && K::COUNT > 1 => sites.meet::<K, 1, ENERGY>(job, group, &rows, alike),
+                    _ => sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike),
+                }
+            }
+        } else {
+            for vector in row.entries().chunks_exact(L::WIDTH) {
+                let mut rows = [alike.broadcast; N];
+                for (k, row) in rows.iter_mut().enumerate() {
+                    alike.look_up(job, first + k, vector, row);
+                }
+                sites.meet::<K, ALL, ENERGY>(job, vector, &rows, alike);
+            }
+        }
+    }
+    for (to, force) in forces.iter_mut().zip(&sites.force) {
+        *to += Vec3::new(force.x.sum(), force.y.sum(), force.z.sum()) * (2.0 * job.unit);
+    }
+    if ENERGY {
+        add_up(&sites.tallies, &mut sums[..K::COUNT], job.unit, L::WIDTH);
+    }
+}
+
+/// Particles that share a row, and what it does to them.
+struct Sites<L: Lanes, const N: usize> {
+    own: [[L::Coordinate; 4]; N],
+    charge: [L; N],
+    force: [Vec3<L>; N],
+    tallies: [Tally<L>; TOGETHER],
+}
+
+/// Every site has the first of two terms with the others of a run; those that lack it have no reach.
+const ALL: u32 = u32::MAX;
+
+impl<L: Lanes, const N: usize> Sites<L, N> {
+    #[inline(always)]
+    fn new(job: &PairJob<L::Coordinate, L::Element>, first: usize) -> Self {
+        let own = std::array::from_fn(|k| job.coordinates[first + k]);
+        let mut charge = [L::lit(0.0); N];
+        for k in 0..N {
+            charge[k] = L::own_charge(&own[k]) * L::lit(job.coulomb);
+        }
+        Self {
+            own,
+            charge,
+            force: [Vec3::zero(); N],
+            tallies: [Tally::new(); TOGETHER],
+        }
+    }
+
+    /// Adds what a run of entries does to every site; bit k of `FIRST` says whether site k has the first of two terms.
+    ///
+    /// # Safety
+    /// As for [`PairKernel`](super::PairKernel).
+    #[inline(always)]
+    unsafe fn meet<K: Terms, const FIRST: u32, const ENERGY: bool>(
+        &mut self,
+        job: &PairJob<L::Coordinate, L::Element>,
+        entries: &[u32],
+        rows: &[[Row<L>; TOGETHER]; N],
+        alike: &Alike<L>,
+    ) {
+        for entries in entries.chunks_exact(L::WIDTH) {
+            // SAFETY: entries of the block are inside the coordinates by the caller's promise.
+            let others = unsafe { L::bring(job.coordinates.as_ptr(), entries.as_ptr()) };
+            // Written out, so that sums stay in registers.
+            self.meet_one::<K, FIRST, ENERGY>(0, &others, rows, alike);
+            if N > 1 {
+                self.meet_one::<K, FIRST, ENERGY>(1, &others, rows, alike);
+            }
+            if N > 2 {
+                self.meet_one::<K, FIRST, ENERGY>(2, &others, rows, alike);
+            }
+        }
+    }
+
+    /// Adds what one vector of others does to site `k`.
+    #[inline(always)]
+    fn meet_one<K: Terms, const FIRST: u32, const ENERGY: bool>(
+        &mut self,
+        k: usize,
+        others: &L::Stored,
+        rows: &[[Row<L>; TOGETHER]; N],
+        alike: &Alike<L>,
+    ) {
+        let charges = self.charge[k] * L::charges(others);
+        // From the site to the others: what is the same for all vectors can be read from memory as it is used.
+        let d = L::away(others, &self.own[k]);
+        let r2 = d.norm2() * alike.unit2;
+        let found = if FIRST >> k & 1 == 1 {
+            K::interact::<L, true>(r2, None, &rows[k], charges, alike.tables)
+        } else {
+            K::interact::<L, false>(r2, None, &rows[k], charges, alike.tables)
+        };
+        add_force::<K, L>(&mut self.force[k], d, &found);
+        if ENERGY {
+            add_tallies::<K, L>(&mut self.tallies, d, &found);
+        }
+    }
+}
+
 /// A cluster whose members meet one neighbour after the other.
 struct Cluster<L: Lanes> {
-    own: L::Own,
+    own: L::Stored,
     species: L::Indices,
     charge: L,
 }
@@ -179,16 +329,16 @@ impl<L: Lanes> Cluster<L> {
         job: &PairJob<L::Coordinate, L::Element>,
         place: u32,
         with: Option<u32>,
-        broadcast: &[Row<L>; TOGETHER],
-        unit2: L,
-        gathered: &mut Gathered<L>,
+        alike: &Alike<L>,
+        force: &mut Vec3<L>,
+        tallies: &mut [Tally<L>; TOGETHER],
     ) {
-        let mut rows = broadcast.map(|row| (row, true));
+        let mut rows = alike.broadcast;
         // SAFETY: the place is inside the coordinates and species by the caller's promise; so are the species
         // inside the columns, which go on for a vector.
         let other = unsafe {
             if !UNIFORM {
-                for ((row, _), numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
+                for (row, numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
                     let species = numbers.columns.species as usize;
                     let begin = species * *job.species.get_unchecked(place as usize) as usize;
                     let columns = &numbers.columns.columns;
@@ -198,10 +348,13 @@ impl<L: Lanes> Cluster<L> {
             job.coordinates.get_unchecked(place as usize)
         };
         let d = L::away(&self.own, other);
-        let r2 = d.norm2() * unit2;
+        let r2 = d.norm2() * alike.unit2;
         let charges = self.charge * L::own_charge(other);
-        let found = K::interact(r2, with, &rows, charges, job.terms.map(|t| t.table));
-        gathered.add::<K, ENERGY>(d, &found);
+        let found = K::interact::<L, true>(r2, with, &rows, charges, alike.tables);
+        add_force::<K, L>(force, d, &found);
+        if ENERGY {
+            add_tallies::<K, L>(tallies, d, &found);
+        }
     }
 }
 
@@ -220,10 +373,7 @@ where
     K: Terms,
     L: Lanes,
 {
-    let unit2 = L::lit(job.unit) * L::lit(job.unit);
-    let broadcast = job
-        .terms
-        .map(|t| Row::<L>::with(|k| L::splat(t.columns.columns[k][0])));
+    let alike = Alike::<L>::of(job);
     let mut sums = [PairSums::default(); TOGETHER];
     for number in 0..block.clusters() {
         let members = block.members(number);
@@ -231,36 +381,36 @@ where
         // SAFETY: coordinates and species go on for a vector beyond the particles.
         let (own, own_species) = unsafe {
             (
-                L::own(job.coordinates.as_ptr().add(first)),
+                L::following(job.coordinates.as_ptr().add(first)),
                 L::indices(job.species.as_ptr().add(first)),
             )
         };
         let cluster = Cluster::<L> {
             own,
             species: own_species,
-            charge: L::own_charges(&own) * L::lit(job.coulomb),
+            charge: L::charges(&own) * L::lit(job.coulomb),
         };
-        let mut gathered = Gathered::<L>::new();
+        let (mut force, mut tallies) = (Vec3::<L>::zero(), [Tally::<L>::new(); TOGETHER]);
         for &place in block.entries(number) {
             // SAFETY: the caller's promise.
-            unsafe { cluster.meet::<K, UNIFORM, ENERGY>(job, place, None, &broadcast, unit2, &mut gathered) };
+            unsafe { cluster.meet::<K, UNIFORM, ENERGY>(job, place, None, &alike, &mut force, &mut tallies) };
         }
         for entry in block.masked(number) {
             let with = Some(entry.members);
             // SAFETY: the caller's promise.
             unsafe {
-                cluster.meet::<K, UNIFORM, ENERGY>(job, entry.place, with, &broadcast, unit2, &mut gathered)
+                cluster.meet::<K, UNIFORM, ENERGY>(job, entry.place, with, &alike, &mut force, &mut tallies)
             };
         }
         let mut lanes = [[0.0; MAX_WIDTH]; 3];
-        gathered.force.x.write(&mut lanes[0]);
-        gathered.force.y.write(&mut lanes[1]);
-        gathered.force.z.write(&mut lanes[2]);
+        force.x.write(&mut lanes[0]);
+        force.y.write(&mut lanes[1]);
+        force.z.write(&mut lanes[2]);
         for (k, force) in forces[members.clone()].iter_mut().enumerate() {
             *force += Vec3::new(lanes[0][k], lanes[1][k], lanes[2][k]) * (-2.0 * job.unit);
         }
         if ENERGY {
-            gathered.add_to(&mut sums[..K::COUNT], job.unit, members.len());
+            add_up(&tallies, &mut sums[..K::COUNT], job.unit, members.len());
         }
     }
     sums

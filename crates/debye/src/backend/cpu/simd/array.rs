@@ -114,7 +114,7 @@ macro_rules! array_lanes {
             type Coordinate = $coordinate;
             type Indices = [u32; $width];
             type Mask = [bool; $width];
-            type Own = [[$coordinate; 4]; $width];
+            type Stored = [[$coordinate; 4]; $width];
 
             #[inline(always)]
             unsafe fn indices(entries: *const u32) -> [u32; $width] {
@@ -122,30 +122,23 @@ macro_rules! array_lanes {
                 unsafe { entries.cast::<[u32; $width]>().read_unaligned() }
             }
             #[inline(always)]
-            unsafe fn differences(
-                coordinates: *const [$coordinate; 4],
-                others: *const u32,
-                own: &[$coordinate; 4],
-            ) -> (Vec3<Self>, Self) {
+            unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
                 // SAFETY: the caller promised readable indices inside the coordinates.
-                let rows = unsafe { Self::indices(others) }.map(|j| unsafe { *coordinates.add(j as usize) });
-                let axis = |k: usize| Self(rows.map(|row| $difference(own[k], row[k])));
-                let charges = Self(rows.map(|row| $charge(row[3])));
-                (Vec3::new(axis(0), axis(1), axis(2)), charges)
+                unsafe { Self::indices(numbers) }.map(|j| unsafe { *coordinates.add(j as usize) })
             }
             #[inline(always)]
-            unsafe fn own(coordinates: *const [$coordinate; 4]) -> Self::Own {
+            unsafe fn following(coordinates: *const [$coordinate; 4]) -> Self::Stored {
                 // SAFETY: the caller promised that many particles.
-                unsafe { coordinates.cast::<Self::Own>().read() }
+                unsafe { coordinates.cast::<Self::Stored>().read() }
             }
             #[inline(always)]
-            fn away(own: &Self::Own, other: &[$coordinate; 4]) -> Vec3<Self> {
-                let axis = |k: usize| Self(own.map(|row| $difference(row[k], other[k])));
+            fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
+                let axis = |k: usize| Self(these.map(|row| $difference(row[k], other[k])));
                 Vec3::new(axis(0), axis(1), axis(2))
             }
             #[inline(always)]
-            fn own_charges(own: &Self::Own) -> Self {
-                Self(own.map(|row| $charge(row[3])))
+            fn charges(stored: &Self::Stored) -> Self {
+                Self(stored.map(|row| $charge(row[3])))
             }
             #[inline(always)]
             fn own_charge(own: &[$coordinate; 4]) -> Self {

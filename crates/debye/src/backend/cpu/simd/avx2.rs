@@ -19,13 +19,13 @@ pub struct F32x8(__m256);
 pub struct F64x4(__m256d);
 
 lanes_of_intrinsics! {
-    F32x8(f32, 8): Coordinate = i32, Indices = __m256i, Mask = __m256, Own = __m256i;
+    F32x8(f32, 8): Coordinate = i32, Indices = __m256i, Mask = __m256, Stored = __m256i;
     splat _mm256_set1_ps, add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps,
     sqrt _mm256_sqrt_ps, fma _mm256_fmadd_ps, load _mm256_loadu_ps, store _mm256_storeu_ps
 }
 
 lanes_of_intrinsics! {
-    F64x4(f64, 4): Coordinate = f64, Indices = __m128i, Mask = __m256d, Own = __m256d;
+    F64x4(f64, 4): Coordinate = f64, Indices = __m128i, Mask = __m256d, Stored = __m256d;
     splat _mm256_set1_pd, add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd,
     sqrt _mm256_sqrt_pd, fma _mm256_fmadd_pd, load _mm256_loadu_pd, store _mm256_storeu_pd
 }

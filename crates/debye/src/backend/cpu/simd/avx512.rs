@@ -19,13 +19,13 @@ pub struct F32x16(__m512);
 pub struct F64x8(__m512d);
 
 lanes_of_intrinsics! {
-    F32x16(f32, 16): Coordinate = i32, Indices = __m512i, Mask = __mmask16, Own = __m512i;
+    F32x16(f32, 16): Coordinate = i32, Indices = __m512i, Mask = __mmask16, Stored = __m512i;
     splat _mm512_set1_ps, add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps,
     sqrt _mm512_sqrt_ps, fma _mm512_fmadd_ps, load _mm512_loadu_ps, store _mm512_storeu_ps
 }
 
 lanes_of_intrinsics! {
-    F64x8(f64, 8): Coordinate = f64, Indices = __m256i, Mask = __mmask8, Own = __m512d;
+    F64x8(f64, 8): Coordinate = f64, Indices = __m256i, Mask = __mmask8, Stored = __m512d;
     splat _mm512_set1_pd, add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd,
     sqrt _mm512_sqrt_pd, fma _mm512_fmadd_pd, load _mm512_loadu_pd, store _mm512_storeu_pd
 }

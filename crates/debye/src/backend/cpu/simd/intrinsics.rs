@@ -5,7 +5,7 @@
 /// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
-        $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty, Own = $own:ty;
+        $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty, Stored = $own:ty;
         splat $splat:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident,
         sqrt $sqrt:ident, fma $fma:ident, load $load:ident, store $store:ident
     ) => {
@@ -167,7 +167,7 @@ macro_rules! lanes_of_intrinsics {
             type Coordinate = $coordinate;
             type Indices = $indices;
             type Mask = $mask;
-            type Own = [$own; 4];
+            type Stored = [$own; 4];
 
             #[inline(always)]
             unsafe fn indices(entries: *const u32) -> $indices {
@@ -175,38 +175,26 @@ macro_rules! lanes_of_intrinsics {
                 unsafe { Self::read_indices(entries) }
             }
             #[inline(always)]
-            unsafe fn differences(
-                coordinates: *const [$coordinate; 4],
-                others: *const u32,
-                own: &[$coordinate; 4],
-            ) -> (Vec3<Self>, Self) {
+            unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
                 // SAFETY: the caller's promise.
-                unsafe {
-                    let [x, y, z, w] = Self::transposed(|k| coordinates.add(*others.add(k) as usize));
-                    let d = Vec3::new(
-                        Self::minus(Self::stored(own[0]), x),
-                        Self::minus(Self::stored(own[1]), y),
-                        Self::minus(Self::stored(own[2]), z),
-                    );
-                    (d, Self::charges_of(w))
-                }
+                unsafe { Self::transposed(|k| coordinates.add(*numbers.add(k) as usize)) }
             }
             #[inline(always)]
-            unsafe fn own(coordinates: *const [$coordinate; 4]) -> Self::Own {
+            unsafe fn following(coordinates: *const [$coordinate; 4]) -> Self::Stored {
                 // SAFETY: the caller's promise.
                 unsafe { Self::transposed(|k| coordinates.add(k)) }
             }
             #[inline(always)]
-            fn away(own: &Self::Own, other: &[$coordinate; 4]) -> Vec3<Self> {
+            fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
                 Vec3::new(
-                    Self::minus(own[0], Self::stored(other[0])),
-                    Self::minus(own[1], Self::stored(other[1])),
-                    Self::minus(own[2], Self::stored(other[2])),
+                    Self::minus(these[0], Self::stored(other[0])),
+                    Self::minus(these[1], Self::stored(other[1])),
+                    Self::minus(these[2], Self::stored(other[2])),
                 )
             }
             #[inline(always)]
-            fn own_charges(own: &Self::Own) -> Self {
-                Self::charges_of(own[3])
+            fn charges(stored: &Self::Stored) -> Self {
+                Self::charges_of(stored[3])
             }
             #[inline(always)]
             fn own_charge(own: &[$coordinate; 4]) -> Self {

@@ -97,7 +97,7 @@ pub trait Lanes: Real {
     /// As many truths.
     type Mask: Copy;
     /// Coordinates and charges of as many particles, as stored.
-    type Own: Copy;
+    type Stored: Copy;
 
     /// Reads `WIDTH` particle numbers.
     ///
@@ -105,27 +105,23 @@ pub trait Lanes: Real {
     /// `entries` must be readable for `WIDTH` numbers and the processor must have the instructions.
     unsafe fn indices(entries: *const u32) -> Self::Indices;
 
-    /// `own − other` for `WIDTH` others, in the units of the coordinates, and the charges of the others.
+    /// `WIDTH` particles, by their numbers.
     ///
     /// # Safety
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
-    unsafe fn differences(
-        coordinates: *const [Self::Coordinate; 4],
-        others: *const u32,
-        own: &[Self::Coordinate; 4],
-    ) -> (Vec3<Self>, Self);
+    unsafe fn bring(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
 
     /// `WIDTH` particles that follow each other.
     ///
     /// # Safety
     /// `coordinates` must be readable for `WIDTH` particles and the processor must have the instructions.
-    unsafe fn own(coordinates: *const [Self::Coordinate; 4]) -> Self::Own;
+    unsafe fn following(coordinates: *const [Self::Coordinate; 4]) -> Self::Stored;
 
-    /// `own − other` for one other, in the units of the coordinates.
-    fn away(own: &Self::Own, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
+    /// `these − other` for one other, in the units of the coordinates.
+    fn away(these: &Self::Stored, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
 
-    /// The charges of particles that follow each other.
-    fn own_charges(own: &Self::Own) -> Self;
+    /// The charges of stored particles.
+    fn charges(stored: &Self::Stored) -> Self;
 
     /// The charge stored with one particle.
     fn own_charge(own: &[Self::Coordinate; 4]) -> Self;

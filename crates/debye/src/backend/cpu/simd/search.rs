@@ -122,18 +122,18 @@ impl Search {
         }
     }
 
-    /// Appends the places that are near one member.
+    /// Appends the places that are near any of some members, one bit for each.
     #[inline]
-    pub fn of_member(self, near: &Near, member: usize, found: &mut Vec<u32>) {
+    pub fn of_members(self, near: &Near, members: u32, found: &mut Vec<u32>) {
         assert!(near.places.len() == near.masks.len());
         found.reserve(near.places.len() + 16);
         match self.0 {
             // SAFETY: `new` checked the instruction set, the lines above the lengths and the room.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => unsafe { of_member_avx512(near, member, found) },
+            InstructionSet::Avx512 => unsafe { of_members_avx512(near, members, found) },
             _ => {
                 for (&place, mask) in near.places.iter().zip(&near.masks) {
-                    if mask >> member & 1 == 1 {
+                    if mask & members != 0 {
                         found.push(place);
                     }
                 }
@@ -380,9 +380,9 @@ unsafe fn marked_avx512(places: &[u32], numbers: &[u32], marked: &[u32; 32], fou
 /// Needs AVX-512; as many masks as places; room for them and a vector more in `found`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn of_member_avx512(near: &Near, member: usize, found: &mut Vec<u32>) {
+unsafe fn of_members_avx512(near: &Near, members: u32, found: &mut Vec<u32>) {
     use std::arch::x86_64::*;
-    let bit = _mm512_set1_epi32(1 << member);
+    let bits = _mm512_set1_epi32(members as i32);
     let (places, masks) = (near.places.as_ptr(), near.masks.as_ptr());
     let out = found.as_mut_ptr();
     let mut length = found.len();
@@ -393,7 +393,7 @@ unsafe fn of_member_avx512(near: &Near, member: usize, found: &mut Vec<u32>) {
         unsafe {
             let of = _mm512_maskz_loadu_epi32(valid, masks.add(at).cast());
             let place = _mm512_maskz_loadu_epi32(valid, places.add(at).cast());
-            let close = _mm512_test_epi32_mask(of, bit);
+            let close = _mm512_test_epi32_mask(of, bits);
             _mm512_storeu_si512(out.add(length).cast(), _mm512_maskz_compress_epi32(close, place));
             length += close.count_ones() as usize;
         }
@@ -454,9 +454,13 @@ mod tests {
                 search.cluster(places, &runs, members.clone(), 5.0, &mut near);
                 for (k, i) in members.clone().enumerate() {
                     let mut found = vec![42];
-                    search.of_member(&near, k, &mut found);
+                    search.of_members(&near, 1 << k, &mut found);
                     let expected = all().filter(|&j| close(i, j)).map(|j| j as u32);
                     assert!(expected.eq(found[1..].iter().copied()), "{set:?} {members:?} {k}");
+                    let (next, mut found) = (members.end.min(i + 2), Vec::new());
+                    search.of_members(&near, 0b11 << k, &mut found);
+                    let near_either = |&j: &usize| (i..next).any(|i| close(i, j));
+                    assert!(all().filter(near_either).eq(found.iter().map(|&j| j as usize)));
                 }
             }
         }

@@ -35,7 +35,7 @@ pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
 }
 
 /// The groups of a system, as the kernels take them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldTables {
     clusters: Clusters,
     waters: usize,

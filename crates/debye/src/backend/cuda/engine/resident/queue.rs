@@ -1,0 +1,224 @@
+//! What a graph holds: the kernels of lists and steps, in their order.
+
+use super::super::constraints::Held;
+use super::super::kernels::{Control, OnWorld, Setup, World};
+use super::super::layout::BLOCK;
+use super::super::watch::{Bytes, Counted};
+use super::Resident;
+use crate::backend::cuda::primitives::CountingSort;
+use crate::backend::cuda::{Bundle, CudaError, Shape, Stream};
+
+/// Queues a kernel of the constraints.
+type QueueHeld = fn(&Held, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
+
+impl Resident {
+    pub(super) fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
+        let stream = self.device.stream()?;
+        let before = self.watch.recording();
+        let graph = stream.capture(|s| {
+            self.queue_rebuild(s)?;
+            (0..steps).try_for_each(|number| self.queue_step(s, number, steps))
+        })?;
+        let launches = self.watch.recorded(before);
+        Ok(Counted { graph, launches })
+    }
+
+    /// Queues a kernel; `bytes` is what it must move at least.
+    pub(super) fn launch(
+        &self,
+        s: &Stream,
+        kernel: &OnWorld,
+        shape: Shape,
+        bytes: Bytes,
+    ) -> Result<(), CudaError> {
+        let queue = || kernel.launch(s, shape, (&self.world, self.setup));
+        self.watch.around(s, kernel.name(), 1, bytes, queue)
+    }
+
+    pub(super) fn queue_rebuild(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let every = Shape::covering(self.layout.bodies(), 256);
+        self.launch(s, &self.kernels.keys, every, |n| 16.0 * n.slots + 4.0 * n.room)?;
+        let a = &mut self.arrays;
+        let traffic: Bytes = |n| CountingSort::traffic(n.room, n.buckets);
+        self.watch
+            .around(s, "sort", CountingSort::LAUNCHES, traffic, || {
+                a.sort.sort(s, a.keys.all(), a.order.all_mut(), &mut a.starts)
+            })?;
+        let k = &self.kernels;
+        self.launch(s, &k.columns, Shape::new(1, 1024), |n| 8.0 * n.columns)?;
+        // Order and id, upper halves to two places, lower halves, velocities and images from half to half.
+        let moved: Bytes = |n| n.slots * (4.0 + 8.0 + 3.0 * 16.0 + 2.0 * (12.0 + 24.0 + 12.0));
+        self.launch(s, &k.place, self.blocks(0), moved)?;
+        self.queue_lists(s)
+    }
+
+    /// Boxes and lists of the reference positions.
+    pub(in super::super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
+        let k = &self.kernels;
+        self.launch(s, &k.boxes, self.bodies(0), |n| {
+            16.0 * n.slots + 9.0 * 32.0 * n.blocks
+        })?;
+        // Boxes, and the positions of what may be near; stages.
+        self.launch(s, &k.stages, self.blocks(0), |n| {
+            9.0 * 32.0 * n.blocks + 16.0 * n.slots + 4.0 * n.staged
+        })?;
+        // Stages and their positions; lists, and how many rows.
+        let written: Bytes = |n| 18.0 * n.slots + 4.0 * n.staged + n.listed;
+        self.launch(s, &k.lists, self.bodies(self.layout.list_shared()), written)?;
+        if let Some(mesh) = &self.mesh {
+            // Counts cleared, particles read and entered in a few bricks each.
+            let bytes: Bytes = |n| (16.0 + 12.0) * n.slots;
+            self.watch
+                .around(s, "mesh lists", 2, bytes, || mesh.queue_lists(s))?;
+        }
+        self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
+    }
+
+    /// Bonded terms before all steps (0), those without sums (1) or those with (2).
+    pub(super) fn queue_bonded(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+        let Some(bonded) = &self.bonded else {
+            return Ok(());
+        };
+        let mut setup = self.setup;
+        setup.links = links;
+        // Links name their particles by number: each position is counted once.
+        self.watch.around(
+            s,
+            "bonded",
+            1,
+            |n| (28.0 + 8.0 + 24.0) * n.slots,
+            || bonded.queue(s, &self.world, setup),
+        )
+    }
+
+    /// The same where they move anybody: within rigid molecules they do not.
+    pub(super) fn queue_links(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+        if self.moved_by_links() {
+            self.queue_bonded(s, links)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether bonded terms move anybody, or change the cell.
+    pub(super) fn moved_by_links(&self) -> bool {
+        let scales = self.rules.scale_every > 0;
+        self.bonded.as_ref().is_some_and(|links| !links.inert || scales)
+    }
+
+    /// Forces of the mesh at the positions of now, on top of those of bonded terms; with `sums`, energy and virial.
+    pub(super) fn queue_mesh(&mut self, s: &Stream, sums: bool) -> Result<(), CudaError> {
+        let add = self.moved_by_links() || sums && self.bonded.is_some();
+        let Some(mesh) = &mut self.mesh else {
+            return Ok(());
+        };
+        let forces = &mut self.arrays.bonded;
+        // Positions read twice, forces written.
+        let bytes: Bytes = |n| (2.0 * 16.0 + 24.0) * n.slots;
+        let (launches, on) = (mesh.launches(), (&self.world, self.setup));
+        let queue = || mesh.queue(s, forces, on, add, sums);
+        self.watch.around(s, "mesh", launches, bytes, queue)
+    }
+
+    /// Kernels of constraints, for steps without sums (1) or those with (2).
+    pub(super) fn queue_held(&self, s: &Stream, queue: QueueHeld, links: u32) -> Result<(), CudaError> {
+        let Some(held) = &self.held else {
+            return Ok(());
+        };
+        let mut setup = self.setup;
+        setup.links = links;
+        // At most all particles: place, what moves both ways, the list's position and the new place.
+        self.watch.around(
+            s,
+            "constraints",
+            1,
+            |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving),
+            || queue(held, s, &self.world, setup),
+        )
+    }
+
+    /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
+    /// that need sums. Each returns at once if it is not due.
+    pub(super) fn queue_step(&mut self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
+        let plain = self.rules.baths.is_empty();
+        let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
+        if plain {
+            self.queue_plain(s)?;
+        }
+        if self.kernels.split.is_none() || !due {
+            return Ok(());
+        }
+        // What came before may have been the step before.
+        self.queue_links(s, if plain { 2 } else { 0 })?;
+        // A barostat asks for the virial.
+        self.queue_mesh(s, self.rules.scale_every > 0)?;
+        self.queue_split(s, plain)
+    }
+
+    /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
+    pub(super) fn queue_plain(&mut self, s: &Stream) -> Result<(), CudaError> {
+        let beside = self.mesh.is_some() && !self.watch.timing();
+        let side = self.side.take_if(|_| beside);
+        let queued = self.queue_beside(s, side.as_ref());
+        self.side = side.or(self.side.take());
+        queued?;
+        self.queue_held(s, Held::queue_motion, 1)
+    }
+
+    /// The same up to constraints, with a stream for what can be done beside pairs.
+    pub(super) fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
+        let rest = side.unwrap_or(s);
+        if let Some(side) = side {
+            side.follow(s)?;
+        }
+        self.queue_links(rest, u32::from(self.kernels.split.is_some()))?;
+        self.queue_mesh(rest, false)?;
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
+        // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
+        let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
+        match &k.pairs {
+            Some(pairs) => {
+                let of_pairs: Bytes = |n| n.slots * (16.0 + 24.0) + 4.0 * n.staged + n.listed;
+                self.launch(s, pairs, shape, of_pairs)?;
+                if let Some(side) = side {
+                    s.follow(side)?;
+                }
+                let of_motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 4.0 + 48.0);
+                self.launch(s, &k.step, self.blocks(0), of_motion)
+            }
+            None => self.launch(s, &k.step, shape, bytes),
+        }
+    }
+
+    /// The kernels of a step that needs sums.
+    pub(super) fn queue_split(&self, s: &Stream, plain: bool) -> Result<(), CudaError> {
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
+        match &k.split {
+            Some(split) => {
+                let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+                if !plain || self.rules.remove_every > 0 {
+                    self.launch(s, &split.pull, shape, bytes)?;
+                }
+                if let Some(pull) = &split.pull_virial {
+                    self.launch(s, pull, shape, bytes)?;
+                }
+                self.queue_held(s, Held::queue_sums, 2)?;
+                let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
+                self.launch(s, &split.moves, self.blocks(0), bytes)?;
+                self.queue_held(s, Held::queue_motion, 2)?;
+                self.queue_held(s, Held::queue_reshape, 2)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A thread for every body, with so much shared memory.
+    pub(super) fn bodies(&self, shared: u32) -> Shape {
+        Shape::new(self.layout.blocks as u32, self.layout.grain.bodies() as u32).shared(shared)
+    }
+
+    /// A thread for every slot, with so much shared memory.
+    pub(super) fn blocks(&self, shared: u32) -> Shape {
+        Shape::new(self.layout.blocks as u32, BLOCK as u32).shared(shared)
+    }
+}
