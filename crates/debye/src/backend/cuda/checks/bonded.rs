@@ -1,6 +1,6 @@
 //! Bonded terms on the device against the CPU: both are of double precision.
 
-use super::engine::{Space, integrators, layouts, melt, plain, settings, within, wrong};
+use super::engine::{Space, integrators, layouts, melt, plain, settings, steps_of, within, wrong};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{BondedForces, CpuEngine, Slots};
 use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
@@ -438,7 +438,7 @@ fn moves(
     precision: Precision,
     choice: &Choice,
 ) -> Result<(), Wrong> {
-    let steps = if place.extent == Extent::Smallest { 12 } else { 40 };
+    let steps = steps_of(place.extent);
     let s = settings(precision);
     let mut cuda = CudaEngine::with_choice(place.device, system, field, d, &s, choice)?;
     let mut cpu = CpuEngine::new(system, field, d, &settings(Precision::Double))?;

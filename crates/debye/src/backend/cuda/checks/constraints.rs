@@ -1,6 +1,6 @@
 //! Rigid waters and clusters of fixed distances on the device against the CPU.
 
-use super::engine::{alike, continues, layout, moves_alike, settings, within, wrong};
+use super::engine::{alike, continues, layout, moves_alike, settings, steps_of, within, wrong};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, ModuleSource};
@@ -353,7 +353,7 @@ fn lengths(
 /// A run stays with the CPU's.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let smallest = place.extent == Extent::Smallest;
-    let steps = if smallest { 10 } else { 40 };
+    let steps = steps_of(place.extent);
     let few = if smallest { 2 } else { usize::MAX };
     let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
     for (name, dynamics) in integrators().into_iter().take(few) {
@@ -375,7 +375,11 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
 pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
     let smallest = place.extent == Extent::Smallest;
     let (half, odd) = if smallest { (4, 1) } else { (9, 4) };
-    let few = if smallest { 2 } else { usize::MAX };
+    let few = match place.extent {
+        Extent::Smallest => 2,
+        Extent::Small => 6,
+        Extent::Full => usize::MAX,
+    };
     let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
     // Kernels that the motion has been checked with need not be compiled again.
     for (number, (name, d)) in integrators().into_iter().take(few).enumerate() {

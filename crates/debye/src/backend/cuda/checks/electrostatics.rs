@@ -176,7 +176,7 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (steps, few) = match place.extent {
         Extent::Smallest => (6, 2),
-        Extent::Small => (12, 4),
+        Extent::Small => (8, 4),
         Extent::Full => (30, usize::MAX),
     };
     // A table of the mesh and a dipole that follow the cell.

@@ -479,10 +479,19 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Steps of a run that is short, or through several lists.
+pub(super) fn steps_of(extent: Extent) -> u64 {
+    match extent {
+        Extent::Smallest => 12,
+        Extent::Small => 24,
+        Extent::Full => 40,
+    }
+}
+
 /// A short run stays with the CPU's, through several lists.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let smallest = place.extent == Extent::Smallest;
-    let steps = if smallest { 12 } else { 40 };
+    let steps = steps_of(place.extent);
     let few = if smallest { 6 } else { usize::MAX };
     let all: Vec<_> = integrators().into_iter().take(few).collect();
     for (number, (name, dynamics)) in all.iter().enumerate() {
@@ -582,7 +591,11 @@ pub(super) fn moves_alike(
 /// Twice the same, and the same after saving and going on: to the last bit.
 pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
     let smallest = place.extent == Extent::Smallest;
-    let (half, odd) = if smallest { (6, 1) } else { (24, 7) };
+    let (half, odd) = match place.extent {
+        Extent::Smallest => (6, 1),
+        Extent::Small => (12, 5),
+        Extent::Full => (24, 7),
+    };
     let few = if smallest { 2 } else { usize::MAX };
     for (name, dynamics) in integrators().into_iter().take(few) {
         continuation_of(place, &dynamics, Space::Box, Precision::Mixed, half, odd)
