@@ -112,7 +112,7 @@ pub(super) fn gather(cell: &Cell, sharing: &[u8], positions: &mut [Vec3<f64>], i
         }
         let away = cell.fractional(d - cell.minimum_image(d));
         let n: [i32; 3] = std::array::from_fn(|axis| away[axis].round() as i32);
-        positions[k] = positions[k] - cell.translation(n);
+        positions[k] -= cell.translation(n);
         for (total, moved) in images[k].iter_mut().zip(n) {
             *total += moved;
         }
@@ -132,9 +132,9 @@ mod tests {
             .map(|x| cell.position(Vec3::new(x / 3.0, 0.99, 0.01)))
             .collect();
         let (mut positions, mut images): (Vec<_>, Vec<_>) = whole.iter().map(|&r| cell.wrap(r)).unzip();
-        positions[2] = positions[2] + cell.translation([2, -1, 1]);
+        positions[2] += cell.translation([2, -1, 1]);
         images[2] = [-2, 1, -1];
-        positions[6] = positions[6] + cell.translation([0, 0, -1]);
+        positions[6] += cell.translation([0, 0, -1]);
         images[6] = [0, 0, 1];
         gather(&cell, &sharing, &mut positions, &mut images);
         for (k, first) in pairs(&sharing) {

@@ -101,7 +101,7 @@ impl<'a, L: Lanes> Alike<'a, L> {
         rows: &mut [Row<L>; TOGETHER],
     ) -> bool {
         let mut present = [true; TOGETHER];
-        for term in 0..TOGETHER {
+        for (term, row) in rows.iter_mut().enumerate() {
             let columns = job.terms[term].columns;
             if columns.is_uniform() {
                 continue;
@@ -110,7 +110,7 @@ impl<'a, L: Lanes> Alike<'a, L> {
             unsafe {
                 let pair = (job.species[own] * columns.species + other) as usize;
                 present[term] = !*columns.absent.get_unchecked(pair);
-                rows[term] = Row::with(|k| L::splat(*columns.columns[k].get_unchecked(pair)));
+                *row = Row::with(|k| L::splat(*columns.columns[k].get_unchecked(pair)));
             }
         }
         present[0]
@@ -128,8 +128,8 @@ impl<'a, L: Lanes> Alike<'a, L> {
         others: &[u32],
         rows: &mut [Row<L>; TOGETHER],
     ) {
-        for term in 0..TOGETHER {
-            let columns = job.terms[term].columns;
+        for (numbers, row) in job.terms.iter().zip(rows) {
+            let columns = numbers.columns;
             if columns.is_uniform() {
                 continue;
             }
@@ -137,7 +137,7 @@ impl<'a, L: Lanes> Alike<'a, L> {
             unsafe {
                 let others = L::indices(others.as_ptr());
                 let pairs = L::species(job.species.as_ptr(), others, job.species[own] * columns.species);
-                rows[term] = Row::with(|k| L::lookup(columns.columns[k].as_ptr(), pairs));
+                *row = Row::with(|k| L::lookup(columns.columns[k].as_ptr(), pairs));
             }
         }
     }
