@@ -48,14 +48,12 @@ fn primitives_agree_with_plain_loops() {
 /// Another order of blocks and threads, another number of multiprocessors: the same results.
 #[test]
 fn order_of_execution_does_not_matter() {
-    for seed in [2, 3] {
-        let emulation = Emulation {
-            seed,
-            multiprocessors: seed as u32 * 2 - 3,
-            ..Emulation::default()
-        };
-        run(&Device::emulated(emulation).unwrap(), Extent::Smallest, 1);
-    }
+    let emulation = Emulation {
+        seed: 3,
+        multiprocessors: 3,
+        ..Emulation::default()
+    };
+    run(&Device::emulated(emulation).unwrap(), Extent::Smallest, 1);
 }
 
 #[test]
@@ -204,7 +202,7 @@ fn nvrtc_accepts_every_kernel_without_warnings() {
     let mut seen: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut compiled = 0;
     for source in &modules {
-        // Of the many specialisations of a file all are compiled for one architecture, and every other one for one of the
+        // Of the many specialisations of a file all are compiled for one architecture, and every fourth one for one of the
         // others in turn.
         let label = source.label();
         let file = label.split_whitespace().next().unwrap_or_default().to_owned();
@@ -213,7 +211,7 @@ fn nvrtc_accepts_every_kernel_without_warnings() {
         let number = *count;
         *count += 1;
         let others = ["sm_75", "sm_80", "sm_100"].into_iter().enumerate();
-        let turn = others.filter(|(k, _)| full() || alike < 6 || number % 6 == 2 * k);
+        let turn = others.filter(|(k, _)| full() || alike < 12 || number % 12 == 4 * k);
         for architecture in ["sm_90"].into_iter().chain(turn.map(|(_, name)| name)) {
             let warnings = checks::warnings(nvrtc, source, architecture);
             let warnings = warnings.unwrap_or_else(|error| panic!("{label} for {architecture}: {error}"));

@@ -193,7 +193,7 @@ impl Checked {
         text = format!("electrostatics\n{text}{}", console::columns(&rows));
         text += &format!(
             "measured on {} of {} charges, against an Ewald sum in double precision: cut-off {} {}, α {} {}, {} waves, \
-             its own error {:.0e}\n",
+             its own error {:.0e} {force}\n",
             console::grouped(measured.particles as u64),
             console::grouped(
                 simulation

@@ -230,3 +230,44 @@ fn bench_takes_a_box_for_water_only() {
         &["none.xyz"],
     );
 }
+
+/// Crystals of a paper on meshes for GPUs: energies of charges and of Lennard-Jones in kcal/mol, from its LAMMPS logs.
+const PAPER: [(usize, f64, f64); 6] = [
+    (3, -22_303.323_481, 2_330.780_420),
+    (5, -103_256.127_227, 10_790.650_093),
+    (6, -178_426.587_849, 18_646.243_360),
+    (7, -283_363.483_211, 29_609.543_855),
+    (8, -422_937.097_123, 44_198.502_780),
+    (9, -602_189.733_990, 62_931.071_341),
+];
+
+#[test]
+fn crystals_of_the_paper() {
+    let lab = Lab::new();
+    for (cells, charges, dispersion) in PAPER {
+        let text = format!(
+            "units = \"md\"\n\
+             [system]\nbuild = {{ kind = \"nacl\", cells = {cells}, spacing = \"5.62 Å\" }}\n\
+             [species.Na]\nmass = 22.99\ncharge = 1.0\n[species.Cl]\nmass = 35.45\ncharge = -1.0\n\
+             [[forces]]\nkind = \"lennard-jones\"\ncutoff = \"7 Å\"\ntruncation = \"cut\"\n\
+             epsilon = \"0.1 kcal/mol\"\nsigma = \"3.492 Å\"\n\
+             [[forces]]\nkind = \"pme\"\ncutoff = \"7 Å\"\ntolerance = 1e-4\norder = 6\n\
+             [run]\nsteps = 1\nprecision = \"double\"\n"
+        );
+        lab.write("crystal.toml", text);
+        let terms = &json(&lab, &["energy", "crystal.toml", "--json"])["terms"];
+        let sum = |name: &str| -> f64 {
+            let terms = terms.as_object().unwrap().iter();
+            let of = terms.filter(|(term, _)| term.starts_with(name));
+            of.map(|(_, energy)| energy.as_f64().unwrap()).sum::<f64>() / 4.184
+        };
+        // The log of the seventh lacks the strongest reflection of the crystal.
+        let limit = if cells == 7 { 2e-4 } else { 1e-5 };
+        let (found, lj) = (sum("coulomb"), sum("lennard-jones"));
+        assert!(
+            (found / charges - 1.0).abs() < limit,
+            "{cells}: {found} {charges}"
+        );
+        assert!((lj / dispersion - 1.0).abs() < 1e-9, "{cells}: {lj} {dispersion}");
+    }
+}

@@ -103,9 +103,10 @@ pub enum EngineError {
     /// A fixed distance that could not be held.
     #[error(
         "the constraint between particles {} and {} cannot be held in step {step}: they should be {wanted:.6} apart, and are \
-         {found:.6}. Try a shorter time step, or minimise the energy first",
+         {found:.6}, off by {:.1e}. Try a shorter time step, or minimise the energy first",
         particles[0] + 1,
-        particles[1] + 1
+        particles[1] + 1,
+        (found - wanted).abs()
     )]
     Constraint {
         /// The step.

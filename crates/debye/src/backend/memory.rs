@@ -23,10 +23,12 @@ pub(crate) fn available() -> Option<usize> {
     Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
 }
 
-/// Refuses lists that the memory cannot hold. `starts` are those of the particles sorted into `grid`.
+/// Refuses lists that the memory cannot hold. There are so many `rows`; `starts` are those of the particles sorted into
+/// `grid`.
 pub(crate) fn refuse_large_lists(
     cell: &Cell,
     positions: &[Vec3<f64>],
+    rows: usize,
     radius: f64,
     kind: ListKind,
     grid: &Grid,
@@ -44,7 +46,7 @@ pub(crate) fn refuse_large_lists(
     let crowded = others / n * sphere / grid.cell_volume();
     let neighbors = uniform.max(crowded).min(n * copies);
     let images = n * (copies - 1.0);
-    let needed = bytes_per_neighbor(kind) * n * neighbors + BYTES_PER_IMAGE * images;
+    let needed = bytes_per_neighbor(kind) * rows as f64 * neighbors + BYTES_PER_IMAGE * images;
     match available() {
         Some(bytes) if needed > bytes as f64 => Err(EngineError::Memory {
             radius,

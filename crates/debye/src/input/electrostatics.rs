@@ -7,6 +7,7 @@ use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet, Within, open_axis};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, MOST_MESH, coarsest, good_size, most_points, waves};
+use crate::forces::pme::expected::Expected;
 use crate::system::{Dimension, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -42,6 +43,8 @@ pub(super) const MESH_KEYS: &[&str] = &[
 
 /// Relative error of forces unless said: that of the force between neighbours.
 pub(super) const TOLERANCE: f64 = 5e-4;
+/// An error of forces that nobody wants, where no tolerance was asked for.
+const LARGE: f64 = 1e-2;
 const SLAB_FACTOR: f64 = 3.0;
 const ORDER: usize = 5;
 
@@ -116,6 +119,16 @@ impl<'a> Terms<'_, 'a> {
             .short_range(&self.system.species)
             .map_err(|e| self.term_error(e, &section, &[]))?;
         self.refuse_absurd_cutoff(&term, &section)?;
+        if let Some(expected) = Expected::of_plan(&charged, &plan) {
+            let off = expected.total() / expected.usual;
+            let asked = section.get("tolerance").map_or(LARGE, |_| 2.0 * tolerance);
+            if off > asked {
+                self.warnings.push(format!(
+                    "the error of the forces of {kind} is expected to be {off:.1e} of the force between neighbours; without \
+                     `alpha`, `mesh` and `waves` they are chosen for a tolerance, and `debye energy --check-electrostatics` measures"
+                ));
+            }
+        }
         field.pairs.push(term);
         field.electrostatics = Some(plan);
         Ok(())
@@ -251,6 +264,15 @@ fn mesh_plan(
         return Ok(MeshPlan { size, basis, optimal });
     }
     coarsest(charged, alpha, basis, optimal, error).ok_or_else(|| {
+        if let Some(item) = section.get("alpha") {
+            return item
+                .error(format!(
+                    "is more than a mesh of up to {} points ({MOST_MESH} along an axis) can follow",
+                    most_points(charged.particles as usize)
+                ))
+                .expected("about 3 divided by the cut-off")
+                .help("without `alpha` one is chosen for the cut-off and the tolerance");
+        }
         section
             .error(format!(
                 "no mesh of up to {} points ({MOST_MESH} along an axis) reaches this tolerance",

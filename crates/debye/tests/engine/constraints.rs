@@ -1,6 +1,7 @@
 //! Rigid waters and fixed distances: lengths, conservation, temperature, pressure, and what is refused.
 
 use debye::analyse::BlockAverage;
+use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::cpu::{CpuEngine, Fire};
 use debye::backend::{EngineError, Observation, Precision, Settings, reference};
 use debye::expr::Vec3;
@@ -662,6 +663,34 @@ fn saved_runs_continue_exactly() {
             assert!(straight.lists().builds > 1);
             assert!(bits(&mut straight) == bits(&mut second), "{dynamics:?}");
         }
+    }
+}
+
+/// Where lists are made otherwise, a saved run goes on with a new one.
+#[test]
+fn saved_runs_continue_on_other_processors() {
+    let (system, field) = meshed();
+    let dynamics = nve(0.002);
+    let on = |set| Settings {
+        instruction_set: Some(set),
+        ..double()
+    };
+    let mut straight = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
+    straight.advance(60, true).unwrap();
+    let wanted = straight.observe().unwrap();
+    let sets = InstructionSet::available();
+    for (here, there) in [
+        (sets[0], InstructionSet::Portable),
+        (InstructionSet::Portable, sets[0]),
+    ] {
+        let mut first = CpuEngine::new(&system, &field, &dynamics, &on(here)).unwrap();
+        first.advance(32, false).unwrap();
+        let saved = first.save();
+        let mut second = CpuEngine::resumed(&system, &field, &dynamics, &on(there), &saved).unwrap();
+        second.advance(28, true).unwrap();
+        let found = second.observe().unwrap();
+        let off = (found.potential - wanted.potential).abs() / wanted.potential.abs();
+        assert!(off < 1e-6, "{here:?} to {there:?}: {off:e}");
     }
 }
 

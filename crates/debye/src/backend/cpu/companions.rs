@@ -20,9 +20,16 @@ pub(super) struct Companions {
 }
 
 impl Companions {
-    /// Those that are left out of each other's pairs and of no others, where most particles are so and close together.
+    /// Those that are left out of each other's pairs and of no others, and kept together by bonds or fixed distances, where most
+    /// particles are so and close together.
     pub(super) fn of(system: &System, cutoff: f64) -> Option<Self> {
         let n = system.particles.len();
+        let mut ties = vec![0_u8; n];
+        let bonds = system.topology.bonds.iter().map(|bond| bond.atoms);
+        let distances = system.constraints.pairs().map(|(atoms, _)| atoms);
+        for i in bonds.chain(distances).flatten() {
+            ties[i as usize] = ties[i as usize].saturating_add(1);
+        }
         let mut found = Self {
             others: vec![None; n],
             follows: vec![false; n],
@@ -39,7 +46,12 @@ impl Companions {
                     && system.exclusions.of(j).len() == SHARED - 1
                     && system.exclusions.of(j).iter().all(all)
             });
-            if !alone {
+            // Two bonds among three particles that have no other partners.
+            let tied: u32 = std::iter::once(i)
+                .chain(others)
+                .map(|j| u32::from(ties[j as usize]))
+                .sum();
+            if !alone || tied < 2 * (SHARED as u32 - 1) {
                 continue;
             }
             let far = |&j: &u32| {
@@ -117,6 +129,20 @@ pub(super) fn gather(cell: &Cell, sharing: &[u8], positions: &mut [Vec3<f64>], i
             *total += moved;
         }
     }
+}
+
+/// Whether particles are inside the cell, and companions next to the first of them.
+pub(super) fn are_gathered(cell: &Cell, positions: &[Vec3<f64>], sharing: &[u8]) -> bool {
+    // Rounding may leave a particle just outside.
+    const SLIGHTLY: f64 = 1e-6;
+    let inside = |slot: usize| {
+        let s = cell.fractional(positions[first_of(sharing, slot)]);
+        let range = -SLIGHTLY..=1.0 + SLIGHTLY;
+        (0..3).all(|axis| !cell.periodic()[axis] || range.contains(&s[axis]))
+    };
+    let heights = cell.heights();
+    let near = 0.5 * heights.x.min(heights.y).min(heights.z);
+    (0..positions.len()).all(inside) && arm(positions, sharing) <= near
 }
 
 #[cfg(test)]

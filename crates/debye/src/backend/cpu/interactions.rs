@@ -33,7 +33,8 @@ pub trait Interactions: Send {
 pub struct ListSize {
     /// Entries of the lists, padding included.
     pub entries: usize,
-    /// Pairs within the radius when the lists were made, each counted twice.
+    /// Pairs that are listed, each counted twice: those within the radius when the lists were made, places that pad, and
+    /// places that are near another particle of a row that is shared.
     pub pairs: usize,
     /// Images of particles.
     pub images: usize,

@@ -44,8 +44,7 @@ impl CpuEngine {
     /// Puts a saved state into an engine made from the same input.
     pub(super) fn restore(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
         self.read_state(bytes).map_err(|e| EngineError::Restore(e.0))?;
-        self.restore_list();
-        Ok(())
+        self.restore_list()
     }
 
     fn read_state(&mut self, bytes: &[u8]) -> Result<(), CodecError> {

@@ -119,10 +119,13 @@ impl CpuEngine {
         let grid = grid(&s.cell, &s.positions, &s.sharing, radius);
         let sort = sort_into(&grid, &s.positions, &s.sharing);
         if self.verlet.builds == 0 {
+            let sharing = &self.state.sharing;
+            let shared = sharing.iter().filter(|alike| **alike == 0).count();
             refuse_large_lists(
                 &self.state.cell,
                 &self.state.positions,
-                radius,
+                self.state.len() - shared,
+                radius + companions::arm(&self.state.positions, sharing),
                 self.pairs.kind(),
                 &grid,
                 sort.starts(),
@@ -160,13 +163,26 @@ impl CpuEngine {
             .rebuild(&self.verlet.reference_cell, &sorted, self.verlet.radius);
     }
 
-    /// Makes the list of a restored state again, bit for bit.
-    pub(super) fn restore_list(&mut self) {
+    /// Makes the list of a restored state again, bit for bit. Where the state was saved by a program or on a processor whose
+    /// lists are made otherwise, a new one is made.
+    pub(super) fn restore_list(&mut self) -> Result<(), EngineError> {
         let (v, sharing) = (&self.verlet, &self.state.sharing);
         let grid = grid(&v.reference_cell, &v.reference, sharing, v.radius);
         let sort = sort_into(&grid, &v.reference, sharing);
+        let in_order = (0..).zip(sort.order()).all(|(slot, &from)| slot == from);
+        if !in_order || !companions::are_gathered(&v.reference_cell, &v.reference, sharing) {
+            if let Some(companions) = &self.companions {
+                let of = &self.state.slot_of;
+                let order: Vec<u32> = companions.order().iter().map(|&id| of[id as usize]).collect();
+                self.state.sort(&order);
+                self.state.sharing = companions.sharing(&self.state.ids);
+            }
+            self.state.wrap();
+            return self.rebuild();
+        }
         self.list(&grid, sort.starts());
         self.pairs.update(&self.state.cell, &self.state.positions);
+        Ok(())
     }
 }
 

@@ -352,9 +352,12 @@ fn lengths(
 
 /// A run stays with the CPU's.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let smallest = place.extent == Extent::Smallest;
     let steps = steps_of(place.extent);
-    let few = if smallest { 2 } else { usize::MAX };
+    let few = match place.extent {
+        Extent::Smallest => 2,
+        Extent::Small => 6,
+        Extent::Full => usize::MAX,
+    };
     let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
     for (name, dynamics) in integrators().into_iter().take(few) {
         let named = |e: Wrong| wrong(format!("{name}: {e}"));

@@ -492,7 +492,11 @@ pub(super) fn steps_of(extent: Extent) -> u64 {
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let smallest = place.extent == Extent::Smallest;
     let steps = steps_of(place.extent);
-    let few = if smallest { 6 } else { usize::MAX };
+    let few = match place.extent {
+        Extent::Smallest => 6,
+        Extent::Small => 9,
+        Extent::Full => usize::MAX,
+    };
     let all: Vec<_> = integrators().into_iter().take(few).collect();
     for (number, (name, dynamics)) in all.iter().enumerate() {
         let mixed = number % 3 == 1;
