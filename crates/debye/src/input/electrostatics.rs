@@ -267,11 +267,11 @@ fn mesh_plan(
         if let Some(item) = section.get("alpha") {
             return item
                 .error(format!(
-                    "is more than a mesh of up to {} points ({MOST_MESH} along an axis) can follow",
+                    "is {alpha} per unit of length, more than a mesh of up to {} points ({MOST_MESH} along an axis) can follow",
                     most_points(charged.particles as usize)
                 ))
                 .expected("about 3 divided by the cut-off")
-                .help("without `alpha` one is chosen for the cut-off and the tolerance");
+                .help("about 3 divided by the cut-off is usual; without `alpha` one is chosen for the cut-off and the tolerance");
         }
         section
             .error(format!(

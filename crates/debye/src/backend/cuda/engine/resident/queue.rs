@@ -75,7 +75,7 @@ impl Resident {
     }
 
     /// Bonded terms before all steps (0), those without sums (1) or those with (2).
-    pub(super) fn queue_bonded(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+    fn queue_bonded(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
         let Some(bonded) = &self.bonded else {
             return Ok(());
         };
@@ -101,7 +101,7 @@ impl Resident {
     }
 
     /// Whether bonded terms move anybody, or change the cell.
-    pub(super) fn moved_by_links(&self) -> bool {
+    fn moved_by_links(&self) -> bool {
         let scales = self.rules.scale_every > 0;
         self.bonded.as_ref().is_some_and(|links| !links.inert || scales)
     }
@@ -121,7 +121,7 @@ impl Resident {
     }
 
     /// Kernels of constraints, for steps without sums (1) or those with (2).
-    pub(super) fn queue_held(&self, s: &Stream, queue: QueueHeld, links: u32) -> Result<(), CudaError> {
+    fn queue_held(&self, s: &Stream, queue: QueueHeld, links: u32) -> Result<(), CudaError> {
         let Some(held) = &self.held else {
             return Ok(());
         };
@@ -156,7 +156,7 @@ impl Resident {
     }
 
     /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
-    pub(super) fn queue_plain(&mut self, s: &Stream) -> Result<(), CudaError> {
+    fn queue_plain(&mut self, s: &Stream) -> Result<(), CudaError> {
         let beside = self.mesh.is_some() && !self.watch.timing();
         let side = self.side.take_if(|_| beside);
         let queued = self.queue_beside(s, side.as_ref());
@@ -166,7 +166,7 @@ impl Resident {
     }
 
     /// The same up to constraints, with a stream for what can be done beside pairs.
-    pub(super) fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
+    fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
         let rest = side.unwrap_or(s);
         if let Some(side) = side {
             side.follow(s)?;
@@ -191,7 +191,7 @@ impl Resident {
     }
 
     /// The kernels of a step that needs sums.
-    pub(super) fn queue_split(&self, s: &Stream, plain: bool) -> Result<(), CudaError> {
+    fn queue_split(&self, s: &Stream, plain: bool) -> Result<(), CudaError> {
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         match &k.split {
             Some(split) => {

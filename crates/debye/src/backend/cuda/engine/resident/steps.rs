@@ -22,11 +22,16 @@ impl Resident {
         done
     }
 
-    /// Does steps without graphs, with the time of every kernel.
-    pub(super) fn time_until(&mut self, target: u64) -> Result<(), EngineError> {
+    /// Sets the step to stop at.
+    fn aim(&mut self, target: u64) -> Result<(), CudaError> {
         self.read_control()?;
         self.last.target = target;
-        self.write_control()?;
+        self.write_control()
+    }
+
+    /// Does steps without graphs, with the time of every kernel.
+    fn time_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.aim(target)?;
         loop {
             self.check()?;
             let left = target.saturating_sub(self.last.step);
@@ -55,7 +60,7 @@ impl Resident {
     }
 
     /// Sizes of what the kernels work on now.
-    pub(super) fn sizes(&self) -> Result<Sizes, CudaError> {
+    fn sizes(&self) -> Result<Sizes, CudaError> {
         let (a, blocks) = (&self.arrays, self.last.blocks as usize);
         let staged = self.stream.download_part(a.stage_counts.part(0..blocks))?;
         // Pairs are listed in numbers of two bytes, for a particle or for a warp.
@@ -74,10 +79,8 @@ impl Resident {
     }
 
     /// Does steps until the target by replaying graphs.
-    pub(super) fn replay_until(&mut self, target: u64) -> Result<(), EngineError> {
-        self.read_control()?;
-        self.last.target = target;
-        self.write_control()?;
+    fn replay_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.aim(target)?;
         loop {
             self.check()?;
             let left = target.saturating_sub(self.last.step);
@@ -131,9 +134,7 @@ impl Resident {
 
     /// Steps downhill until a target, or until they reach the tolerance.
     pub(in super::super) fn descend(&mut self, target: u64) -> Result<(), EngineError> {
-        self.read_control()?;
-        self.last.target = target;
-        self.write_control()?;
+        self.aim(target)?;
         while self.last.step < target {
             let before = self.last.step;
             self.settle()?;

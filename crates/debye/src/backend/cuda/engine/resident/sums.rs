@@ -80,7 +80,7 @@ impl Resident {
     }
 
     /// Velocities of the particles at fixed distances, their sums, and the virial of what holds them.
-    pub(super) fn add_held(&mut self, sums: &mut Sums) -> Result<(), EngineError> {
+    fn add_held(&mut self, sums: &mut Sums) -> Result<(), EngineError> {
         let Some(held) = &self.held else {
             return Ok(());
         };

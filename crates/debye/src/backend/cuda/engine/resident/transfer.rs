@@ -215,7 +215,7 @@ impl Resident {
         self.by_particle(&forces)
     }
 
-    pub(super) fn by_particle(&mut self, forces: &[f64]) -> Result<Vec<Vec3<f64>>, EngineError> {
+    fn by_particle(&mut self, forces: &[f64]) -> Result<Vec<Vec3<f64>>, EngineError> {
         let state = self.download()?;
         let slots = self.layout.slots();
         let mut out = vec![Vec3::zero(); self.terms.kind_of.len()];
