@@ -1,6 +1,7 @@
 //! Bonded terms on the device against the CPU: both are of double precision.
 
-use super::engine::{Space, integrators, layouts, melt, plain, settings, steps_of, within, wrong};
+use super::engine::{within, wrong};
+use super::systems::{Space, integrators, layouts, melt, plain, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{BondedForces, CpuEngine, Slots};
 use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
@@ -497,7 +498,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             let settings = settings(Precision::Mixed);
             let by_rule = Choice::default();
             let large = super::super::engine::modules(&system, &field, &plain(), &settings, &by_rule);
-            let choice = super::engine::layout(true);
+            let choice = super::systems::layout(true);
             let small =
                 super::super::engine::small_module(&system, &field, &plain(), &settings, 132, &choice);
             large.into_iter().flatten().chain(small)

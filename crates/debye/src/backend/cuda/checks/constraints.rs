@@ -1,6 +1,7 @@
 //! Rigid waters and clusters of fixed distances on the device against the CPU.
 
-use super::engine::{alike, continues, layout, moves_alike, settings, steps_of, within, wrong};
+use super::engine::{alike, continues, moves_alike, within, wrong};
+use super::systems::{layout, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, ModuleSource};
@@ -194,7 +195,7 @@ fn liquid(what: What, side: usize, skewed: bool) -> Result<(System, ForceField),
 fn plain() -> Dynamics {
     Dynamics {
         timestep: 0.002,
-        ..super::engine::plain()
+        ..super::systems::plain()
     }
 }
 

@@ -1,9 +1,8 @@
 //! Simulations with charges on a mesh against the CPU.
 
 use super::constraints::charged_waters;
-use super::engine::{
-    Space, continues, difference, integrators, layout, melt, moves_alike, plain, settings, within, wrong,
-};
+use super::engine::{continues, difference, moves_alike, within, wrong};
+use super::systems::{Space, integrators, layout, melt, plain, settings};
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
 use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};

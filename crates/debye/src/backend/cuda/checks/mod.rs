@@ -13,6 +13,7 @@ mod orders;
 mod small;
 mod solve;
 mod sums;
+mod systems;
 mod watch;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,7 @@
 //! Simulations of small systems on the device against the CPU: what only their kernel does.
 
-use super::engine::{
-    Space, alike, continues, integrators, layout, melt_of, moves_alike, plain, settings, wrong,
-};
+use super::engine::{alike, continues, moves_alike, wrong};
+use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
 use crate::backend::{Backend, EngineError, Precision};

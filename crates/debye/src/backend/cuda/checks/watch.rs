@@ -1,6 +1,7 @@
 //! Simulations that go wrong on the device say why, as on the CPU.
 
-use super::engine::{Space, melt, plain, settings, wrong};
+use super::engine::wrong;
+use super::systems::{Space, melt, plain, settings};
 use super::{Place, Wrong};
 use crate::backend::cuda::CudaEngine;
 use crate::backend::{Backend, Culprit, EngineError, Precision};
