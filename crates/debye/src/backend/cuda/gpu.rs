@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUresult, cudaError_enum as Status};
 
@@ -30,7 +30,13 @@ pub(super) struct Gpu {
     info: DeviceInfo,
     /// Whether every launch is waited for, so that a failure names its kernel.
     wait: bool,
-    graphs: Mutex<HashMap<Handle, sys::CUgraph>>,
+    graphs: Mutex<HashMap<Handle, Recorded>>,
+}
+
+/// What a graph was made of, and the streams that have been asked to replay it.
+struct Recorded {
+    template: sys::CUgraph,
+    streams: Vec<Handle>,
 }
 
 // SAFETY: the driver's functions may be called from any thread; the context is made current before each.
@@ -225,6 +231,24 @@ impl Gpu {
     fn bind(&self) -> Result<(), CudaError> {
         // SAFETY: the context is retained as long as this lives.
         accept("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+
+    fn graphs(&self) -> MutexGuard<'_, HashMap<Handle, Recorded>> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a stream that is to be done with something. Not for the whole device, which would spoil what other threads
+    /// are capturing; nor for a stream that is captured, whose work of before is waited for where memory is freed.
+    fn settle(stream: Handle) {
+        let stream = stream as sys::CUstream;
+        let mut state = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream is alive, the pointer valid for the call. Nothing can be done where waiting fails: the device is lost.
+        unsafe {
+            let known = sys::cuStreamIsCapturing(stream, &mut state) == Status::CUDA_SUCCESS;
+            if known && state == sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE {
+                let _ = sys::cuStreamSynchronize(stream);
+            }
+        }
     }
 
     /// Machine code for exactly this card, or PTX where the compiler does not know it.
@@ -426,6 +450,10 @@ impl Driver for Gpu {
 
     fn end_stream(&self, stream: Handle) {
         if self.bind().is_ok() {
+            Self::settle(stream);
+            for graph in self.graphs().values_mut() {
+                graph.streams.retain(|&other| other != stream);
+            }
             // SAFETY: it was made by `stream` and is destroyed once.
             let _ = unsafe { sys::cuStreamDestroy_v2(stream as sys::CUstream) };
         }
@@ -616,13 +644,21 @@ impl Driver for Gpu {
                 sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0),
             )?;
         }
-        let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        graphs.insert(executable as Handle, graph);
+        let recorded = Recorded {
+            template: graph,
+            streams: Vec::new(),
+        };
+        self.graphs().insert(executable as Handle, recorded);
         Ok(executable as Handle)
     }
 
     fn replay(&self, graph: Handle, stream: Handle) -> Result<(), CudaError> {
         self.bind()?;
+        if let Some(recorded) = self.graphs().get_mut(&graph)
+            && !recorded.streams.contains(&stream)
+        {
+            recorded.streams.push(stream);
+        }
         // SAFETY: graph and stream are alive.
         accept("cuGraphLaunch", unsafe {
             sys::cuGraphLaunch(graph as sys::CUgraphExec, stream as sys::CUstream)
@@ -630,14 +666,14 @@ impl Driver for Gpu {
     }
 
     fn end_graph(&self, graph: Handle) {
-        let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Ok(()), Some(template)) = (self.bind(), graphs.remove(&graph)) {
+        let recorded = self.graphs().remove(&graph);
+        if let (Ok(()), Some(recorded)) = (self.bind(), recorded) {
             // A graph that still runs must not lose its memory, which may be freed next.
+            recorded.streams.into_iter().for_each(Self::settle);
             // SAFETY: both were made by `end_capture` and are destroyed once.
             unsafe {
-                let _ = sys::cuCtxSynchronize();
                 let _ = sys::cuGraphExecDestroy(graph as sys::CUgraphExec);
-                let _ = sys::cuGraphDestroy(template);
+                let _ = sys::cuGraphDestroy(recorded.template);
             }
         }
     }

@@ -217,6 +217,7 @@ pub(super) fn graphs(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (mut sum, mut most) = (device.zeros::<u64>(1)?, device.zeros::<u32>(1)?);
     let mut float_sum = device.zeros::<f32>(1)?;
     let mut back = device.zeros::<u32>(512)?;
+    let mut total = device.zeros::<u64>(1)?;
     let graph = stream.capture(|stream| {
         stream.fill(counts.all_mut(), 0)?;
         kernel.launch(
@@ -247,5 +248,18 @@ pub(super) fn graphs(place: &mut Place<'_>) -> Result<(), Wrong> {
     place.expect("what cannot be captured is refused", &[refused], &[true])?;
     // The stream is usable afterwards.
     stream.replay(&graph)?;
-    place.expect("and then all is well", &stream.download(&sum)?, &[want + once])
+    place.expect("and then all is well", &stream.download(&sum)?, &[want + once])?;
+    // A graph that has just been replayed ends while another is captured, as where threads share a device.
+    let other = device.stream()?;
+    other.replay(&graph)?;
+    let last = stream.capture(|stream| {
+        drop(graph);
+        stream.copy(sum.all(), total.all_mut())
+    })?;
+    stream.replay(&last)?;
+    place.expect(
+        "graphs come and go",
+        &stream.download(&total)?,
+        &[want + 2 * once],
+    )
 }
