@@ -222,13 +222,24 @@ fn bench_takes_a_box_for_water_only() {
     lab.refuses(
         &["bench", "--cases", "lj1k", "--structure", "salt.xyz"],
         2,
-        &["is for the water cases", "lj1k"],
+        &["is for the water cases", "salt.xyz"],
     );
     lab.refuses(
         &["bench", "--cases", "water21k", "--structure", "none.xyz"],
         2,
         &["none.xyz"],
     );
+    // Others are built all the same.
+    let mixed = [
+        "bench",
+        "--cases",
+        "lj1k,water21k",
+        "--seconds",
+        "0.01",
+        "--structure",
+        "none.xyz",
+    ];
+    lab.refuses(&mixed, 2, &["none.xyz"]);
 }
 
 /// Crystals of a paper on meshes for GPUs: energies of charges and of Lennard-Jones in kcal/mol, from its LAMMPS logs.

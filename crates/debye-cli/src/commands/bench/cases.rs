@@ -273,6 +273,10 @@ impl Chosen {
         )))
     }
 
+    pub(super) fn is_water(&self) -> bool {
+        matches!(self.kind, Kind::Water(_))
+    }
+
     /// The input file of the case.
     fn input(&self, structure: Option<&Path>) -> String {
         match self.kind {

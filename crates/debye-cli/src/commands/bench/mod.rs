@@ -217,15 +217,13 @@ impl Bench {
         for name in cases {
             chosen.push(Chosen::named(name)?);
         }
-        if let Some(file) = &self.structure {
-            let is_water = |c: &Chosen| matches!(c.kind, Kind::Water(_));
-            if let Some(other) = chosen.iter().find(|c| !is_water(c)) {
-                return Err(Failure::refused(format!(
-                    "--structure {} is for the water cases; `{}` is built",
-                    file.display(),
-                    other.name
-                )));
-            }
+        if let Some(file) = &self.structure
+            && !chosen.iter().any(Chosen::is_water)
+        {
+            return Err(Failure::refused(format!(
+                "--structure {} is for the water cases, and there is none among those to run",
+                file.display()
+            )));
         }
         let mut all = Vec::new();
         if !self.json {
@@ -272,7 +270,8 @@ impl Bench {
     }
 
     fn measure(&self, case: &Chosen, precision: Precision, told: Option<&Told>) -> Result<Measured, Failure> {
-        let mut simulation = case.simulation(self.structure.as_deref())?;
+        let structure = self.structure.as_deref().filter(|_| case.is_water());
+        let mut simulation = case.simulation(structure)?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
         simulation.run.device = debye::run::choose_device(&simulation, Existing::Refuse).0;
@@ -280,7 +279,7 @@ impl Bench {
             (Some(told), DeviceChoice::Cuda(number)) => told.engine(&simulation, number)?,
             _ => debye::run::engine(&simulation)?,
         };
-        let energy_error = match &self.structure {
+        let energy_error = match structure {
             Some(_) => None,
             None => Some(case.check(engine.as_mut(), &simulation)?),
         };
@@ -298,7 +297,7 @@ impl Bench {
                 Instant::now()
             }
             Kind::Water(_) => {
-                if self.structure.is_none() {
+                if structure.is_none() {
                     engine.minimise(downhill(), &mut |_| true)?;
                 }
                 engine.advance(SETTLE, false)?;
