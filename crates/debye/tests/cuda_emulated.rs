@@ -21,7 +21,7 @@ fn emulated(seed: u64, instrument: Instrument) -> Device {
 fn run(device: &Device, extent: Extent, seed: u64) {
     // Some of them only, while working on something.
     let text = std::env::var("DEBYE_TEST_CHECKS").unwrap_or_default();
-    let findings = checks::run(device, extent, seed, &text);
+    let findings = checks::run(device, extent, seed, &text, &|_| ());
     assert!(!findings.is_empty(), "no check has `{text}` in its name");
     for found in &findings {
         let how = found.failure.as_deref().unwrap_or("ok");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use debye::backend::Profile;
-use debye::backend::cuda::checks::{self, Extent};
+use debye::backend::cuda::checks::{self, Extent, Finding};
 use debye::backend::cuda::{Device, DeviceInfo, driver_version, speed};
 use debye::input::DeviceChoice;
 use serde::Serialize;
@@ -70,57 +70,56 @@ pub fn profile(profile: &Profile) -> String {
 pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCode, Failure> {
     let device = Device::open(number).map_err(Failure::refused)?;
     let extent = if quick { Extent::Smallest } else { Extent::Full };
-    let findings = checks::run(&device, extent, 1, only);
+    if !json {
+        console::print(&format!(
+            "CUDA device {number}: {}\nprimitives against plain loops on the host, simulations against the CPU; in the order they end\n",
+            describe(device.info())
+        ))?;
+    }
+    let tell = |found: &Finding| {
+        if !json {
+            // Where nobody reads, the end will say so.
+            let _ = console::print(&told(found));
+        }
+    };
+    let findings = checks::run(&device, extent, 1, only, &tell);
     if findings.is_empty() {
         return Err(Failure::refused(format!("no check has `{only}` in its name")));
     }
-    let lines: Vec<Line> = findings
-        .into_iter()
-        .map(|found| Line {
+    let (all, failed) = (
+        findings.len(),
+        findings.iter().filter(|found| found.failure.is_some()).count(),
+    );
+    if json {
+        let lines = findings.into_iter().map(|found| Line {
             what: found.what,
             passed: found.failure.is_none(),
             cases: found.cases,
             seconds: found.seconds,
             failure: found.failure,
-        })
-        .collect();
-    let failed = lines.iter().filter(|line| !line.passed).count();
-    if json {
-        console::print(&console::json(&lines)?)?;
-    } else {
-        let title = format!(
-            "CUDA device {number}: {}\nprimitives against plain loops on the host, simulations against the CPU\n",
-            describe(device.info())
-        );
-        console::print(&(title + &table(&lines)))?;
+        });
+        console::print(&console::json(&lines.collect::<Vec<_>>())?)?;
     }
     if failed > 0 {
-        return Err(Failure::failed(format!(
-            "{failed} of {} checks failed",
-            lines.len()
-        )));
+        return Err(Failure::failed(format!("{failed} of {all} checks failed")));
     }
     if !json {
-        console::print(&format!("all {} checks passed\n", lines.len()))?;
+        console::print(&format!("all {all} checks passed\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(lines: &[Line]) -> String {
-    let row = |line: &Line| {
-        vec![
-            format!("  {}", line.what),
-            if line.passed { "ok" } else { "FAILED" }.into(),
-            format!("{} cases", line.cases),
-            console::duration(line.seconds),
-        ]
-    };
-    let text = console::columns(&lines.iter().map(row).collect::<Vec<_>>());
-    let with_failures = text.lines().zip(lines).map(|(text, line)| {
-        let failure = line.failure.as_ref().map(|failure| format!("    {failure}\n"));
-        format!("{text}\n{}", failure.unwrap_or_default())
-    });
-    with_failures.collect()
+/// A check that is over, in a line, and one more for what is wrong.
+fn told(found: &Finding) -> String {
+    let verdict = if found.failure.is_none() { "ok" } else { "FAILED" };
+    let failure = found.failure.as_ref().map(|failure| format!("    {failure}\n"));
+    format!(
+        "  {:<46} {verdict:<6} {:>5} cases {:>9}\n{}",
+        found.what,
+        found.cases,
+        console::duration(found.seconds),
+        failure.unwrap_or_default()
+    )
 }
 
 /// The CUDA device that a case measures, and its number.

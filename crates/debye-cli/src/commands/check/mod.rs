@@ -22,7 +22,8 @@ Examples:
   debye check
   debye check --device cuda
 
-Takes less than a minute. Each line is one check with its largest error and what is allowed.
+Takes less than a minute on a CPU; some minutes on a CUDA device when its kernels are compiled for
+the first time. Each line is one check, on a CPU with its largest error and what is allowed.
 The exit status is 1 when any of them fails.")]
 pub struct Check {
     /// Where to compute: auto, cpu, cuda or cuda:N

@@ -112,7 +112,7 @@ const CHECKS: &[(&str, Check)] = &[
         "electrostatics: motion, same bits resumed",
         electrostatics::motion,
     ),
-    ("electrostatics: rigid waters, a barostat", electrostatics::waters),
+    ("electrostatics: rigid waters", electrostatics::waters),
     ("electrostatics: a cell that shrinks", electrostatics::shrinking),
     ("electrostatics: what is not done", electrostatics::refused),
     ("constraints: energies, pressure", constraints::observed),
@@ -136,8 +136,14 @@ const CHECKS: &[(&str, Check)] = &[
 /// Checks that run at the same time on a card: kernels are compiled on the host, one after another in each.
 const AT_ONCE: usize = 8;
 
-/// Runs every check on a device whose name has `only` in it.
-pub fn run(device: &Device, extent: Extent, seed: u64, only: &str) -> Vec<Finding> {
+/// Runs every check on a device whose name has `only` in it. `tell` hears of each when it is over, in any order.
+pub fn run(
+    device: &Device,
+    extent: Extent,
+    seed: u64,
+    only: &str,
+    tell: &(dyn Fn(&Finding) + Sync),
+) -> Vec<Finding> {
     let chosen: Vec<_> = CHECKS.iter().filter(|(what, _)| what.contains(only)).collect();
     // The emulation is one thread's work, and tools that watch a device do not like to see two streams captured at once.
     let alone = device.info().emulated || extent < Extent::Full;
@@ -150,6 +156,7 @@ pub fn run(device: &Device, extent: Extent, seed: u64, only: &str) -> Vec<Findin
         .filter(|(first, _)| first.0.starts_with("memory"))
     {
         let finding = run_one(device, extent, seed, first);
+        tell(&finding);
         found
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -163,6 +170,7 @@ pub fn run(device: &Device, extent: Extent, seed: u64, only: &str) -> Vec<Findin
                 while let Some(number) = chosen.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
                     let finding = run_one(device, extent, seed, *chosen[number]);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    tell(&finding);
                     found.push((number + 1, finding));
                 }
             });
