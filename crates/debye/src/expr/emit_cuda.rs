@@ -46,6 +46,15 @@ impl CudaReal {
     }
 }
 
+/// What is known of the numbers that a function of a pair will be given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'a> {
+    /// Nobody looks at what comes out where the first input is not below this.
+    pub(crate) below: f64,
+    /// Inputs that are always the same.
+    pub(crate) always: &'a [Option<f64>],
+}
+
 impl Tape {
     /// `__device__ __forceinline__ void name(const real in0, …, real &out0)` in CUDA C++.
     ///
@@ -53,6 +62,16 @@ impl Tape {
     /// after the inputs (`table0`, `table1`, … where there are several); an index past the end
     /// reads the last value, as it does on the CPU.
     pub fn to_cuda(&self, name: &str, real: CudaReal) -> String {
+        self.printed(name, real, None)
+    }
+
+    /// The same for pairs, of which there are many: without comparisons that can have but one outcome, and with quotients to
+    /// two units in the last place that are zero where they are divided by more than 2¹²⁶.
+    pub(crate) fn to_cuda_for_pairs(&self, name: &str, real: CudaReal, given: Given<'_>) -> String {
+        self.printed(name, real, Some(given))
+    }
+
+    fn printed(&self, name: &str, real: CudaReal, given: Option<Given<'_>>) -> String {
         let short = |node: &Node| {
             matches!(
                 node,
@@ -60,9 +79,10 @@ impl Tape {
             )
         };
         if self.nodes.iter().any(short) {
-            return self.spelled_out(real).to_cuda(name, real);
+            return self.spelled_out(real).printed(name, real, given);
         }
-        let printer = Printer { tape: self, real };
+        let tape = self;
+        let printer = Printer { tape, real, given };
         let mut text = format!("// {}\n", printer.summary());
         let _ = writeln!(
             text,
@@ -119,9 +139,34 @@ impl Tape {
 struct Printer<'a> {
     tape: &'a Tape,
     real: CudaReal,
+    given: Option<Given<'a>>,
 }
 
 impl Printer<'_> {
+    /// Whether the first input, or a multiple of it, is below a constant wherever it matters.
+    fn always_below(&self, x: u32, limit: u32) -> bool {
+        let Some(given) = self.given else { return false };
+        let value = |place: u32| match self.tape.nodes[place as usize] {
+            Node::Constant(bits) => Some(f64::from_bits(bits)),
+            Node::Input(i) => given.always.get(i as usize).copied().flatten(),
+            _ => None,
+        };
+        let is_first = |place: u32| matches!(self.tape.nodes[place as usize], Node::Input(0));
+        let times = match self.tape.nodes[x as usize] {
+            Node::Binary(Binary::Mul, a, b) if is_first(a) => value(b),
+            Node::Binary(Binary::Mul, a, b) if is_first(b) => value(a),
+            Node::Input(0) => Some(1.0),
+            _ => None,
+        };
+        // With room for the rounding of the product.
+        match (times, self.tape.nodes[limit as usize]) {
+            (Some(times), Node::Constant(bits)) => {
+                times >= 0.0 && given.below * times * (1.0 + 1e-6) < f64::from_bits(bits)
+            }
+            _ => false,
+        }
+    }
+
     fn summary(&self) -> String {
         let counts = self.tape.operation_counts();
         let list: Vec<String> = counts
@@ -223,6 +268,9 @@ impl Printer<'_> {
                 Binary::Mul => format!("{} * {}", o(a), o(b)),
                 Binary::Div => match self.divided_by_root(node) {
                     Some(inner) => format!("{} * {}", o(a), self.call("rsqrt", &[inner])),
+                    None if self.given.is_some() && self.real == CudaReal::Float => {
+                        format!("__fdividef({}, {})", o(a), o(b))
+                    }
                     None => format!("{} / {}", o(a), o(b)),
                 },
                 Binary::Atan2 => self.call("atan2", &[a, b]),
@@ -230,6 +278,7 @@ impl Printer<'_> {
                 Binary::ErfcBeside => self.call("erfc", &[a]),
             },
             Node::MulAdd(a, b, c) => self.call("fma", &[a, b, c]),
+            Node::SelectLt([a, b, yes, _]) if self.always_below(a, b) => o(yes),
             Node::SelectLt([a, b, yes, no]) => format!("{} < {} ? {} : {}", o(a), o(b), o(yes), o(no)),
             // The upper bound keeps index + offset from overflowing.
             Node::Floor(a) => format!("max(0, min((int){}, 1 << 30))", self.call("floor", &[a])),
@@ -288,6 +337,28 @@ __device__ __forceinline__ void f(const float r2, const float q, float &u)
             tape.to_cuda("f", CudaReal::Double)
                 .contains("const double v6 = v4 + 0.1;")
         );
+    }
+
+    #[test]
+    fn pairs_are_spared_what_cannot_happen() {
+        let tape = Tape::record(2, |x| {
+            let far = Sym::select_lt(x[0] * x[1], Sym::lit(16.0), x[0] / (x[1] + x[0]), Sym::lit(0.0));
+            vec![far]
+        });
+        let text = |below, always| {
+            let always = [None, always];
+            let given = Given {
+                below,
+                always: &always,
+            };
+            tape.to_cuda_for_pairs("f", CudaReal::Float, given)
+        };
+        assert!(!text(3.9, Some(4.0)).contains("16.0f"));
+        for kept in [text(4.1, Some(4.0)), text(3.9, None), text(3.9, Some(-4.0))] {
+            assert!(kept.contains("< 16.0f ?"), "{kept}");
+        }
+        assert!(text(3.9, None).contains("__fdividef("));
+        assert!(!tape.to_cuda("f", CudaReal::Float).contains("__fdividef("));
     }
 
     #[test]

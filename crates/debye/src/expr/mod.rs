@@ -34,6 +34,7 @@ mod vector;
 
 pub use dual::Dual;
 pub use emit_cuda::CudaReal;
+pub(crate) use emit_cuda::Given;
 pub(crate) use erfc::{erfc_beside, screened, screened_pull};
 pub use matrix::Mat3;
 pub use quaternion::Quat;

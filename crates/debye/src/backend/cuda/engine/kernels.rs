@@ -32,6 +32,13 @@ pub(super) struct Setup {
 }
 crate::cuda_struct!(Setup, Control, World);
 
+impl Setup {
+    /// Room for particles.
+    pub(super) fn slots(&self) -> usize {
+        self.slots as usize
+    }
+}
+
 /// The words that steer a run; as in the kernels.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -163,6 +170,12 @@ impl Case<'_> {
         self.bonded || self.held
     }
 
+    /// Whether there is nothing but rigid waters on a mesh.
+    pub(super) fn alone(self) -> bool {
+        let bodies = &self.terms.bodies;
+        self.meshed && self.held && bodies.molecules_among() == bodies.len()
+    }
+
     /// A module that knows how particles are kept and how they move.
     pub(super) fn module(self, name: &str, text: &str) -> ModuleSource {
         let flag = u32::from;
@@ -176,6 +189,7 @@ impl Case<'_> {
             .define("LANGEVIN", flag(self.terms.langevin))
             .define("HELD", flag(self.held))
             .define("MESHED", flag(self.meshed))
+            .define("ALONE", flag(self.alone()))
     }
 
     /// A module that also knows the lists and what acts.
@@ -235,7 +249,7 @@ impl Case<'_> {
 
     /// Shared memory of the kernels that use lists.
     pub(super) fn step_shared(self) -> u32 {
-        self.layout.step_shared(self.terms.precision)
+        self.layout.step_shared(self.terms.staged_bytes())
     }
 }
 

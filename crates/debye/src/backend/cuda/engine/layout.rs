@@ -2,7 +2,7 @@
 
 use super::frame::Region;
 use super::unsupported;
-use crate::backend::{EngineError, Precision};
+use crate::backend::EngineError;
 
 /// Particles of a block; as in the kernels.
 pub(super) const BLOCK: usize = 256;
@@ -177,16 +177,11 @@ impl Layout {
     }
 
     /// With lists of warps where those of particles need more shared memory than there is; refused where neither fits.
-    pub(super) fn fitting(
-        mut self,
-        shared: u32,
-        precision: Precision,
-        excludes: bool,
-    ) -> Result<Self, EngineError> {
+    pub(super) fn fitting(mut self, shared: u32, staged: usize, excludes: bool) -> Result<Self, EngineError> {
         // Besides what is asked for at a launch, kernels have some of their own.
         let most = shared.saturating_sub(8192);
         self.tiles |= self.list_shared() > most && !excludes && self.grain == Grain::PARTICLE;
-        let needed = self.list_shared().max(self.step_shared(precision));
+        let needed = self.list_shared().max(self.step_shared(staged));
         if needed > most {
             return Err(unsupported(format!(
                 "{} particles around a block of {}: that takes {} KiB of shared memory, and this device has {}; the \
@@ -232,10 +227,9 @@ impl Layout {
         }
     }
 
-    /// Shared memory of the kernels that use them.
-    pub(super) fn step_shared(&self, precision: Precision) -> u32 {
-        let spot = if precision == Precision::Double { 32 } else { 16 };
-        (spot * self.stage * self.grain.sites) as u32
+    /// Shared memory of the kernels that use them, with so many bytes for each body.
+    pub(super) fn step_shared(&self, staged: usize) -> u32 {
+        (staged * self.stage) as u32
     }
 }
 
@@ -315,9 +309,9 @@ mod tests {
     #[test]
     fn lists_of_warps_where_shared_memory_is_short() {
         let made = layout([30.0; 3], &even(22_800), 2.9);
-        let small = made.fitting(made.list_shared(), Precision::Mixed, false).unwrap();
+        let small = made.fitting(made.list_shared(), 16, false).unwrap();
         assert!(!made.tiles && small.tiles);
-        assert!(made.fitting(made.list_shared(), Precision::Mixed, true).is_err());
-        assert!(made.fitting(20_000, Precision::Mixed, false).is_err());
+        assert!(made.fitting(made.list_shared(), 16, true).is_err());
+        assert!(made.fitting(20_000, 16, false).is_err());
     }
 }

@@ -108,7 +108,7 @@ impl Parts {
     pub(super) fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
         let shared = device.info().shared_per_block;
         let excludes = self.terms.excluded.any;
-        self.layout = self.layout.fitting(shared, self.terms.precision, excludes)?;
+        self.layout = self.layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
         Ok(())
     }
 

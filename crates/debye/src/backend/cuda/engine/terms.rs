@@ -7,7 +7,7 @@ use super::bodies::Bodies;
 use super::exclusions::Excluded;
 use super::unsupported;
 use crate::backend::{EngineError, Precision};
-use crate::expr::CudaReal;
+use crate::expr::{CudaReal, Given};
 use crate::forces::{ForceField, PairRow, PairTerm};
 use crate::integrate::{Dynamics, ThermostatKind};
 use crate::potentials::MAX_COEFFICIENTS;
@@ -58,6 +58,17 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// Bytes that the kernels of pairs keep in shared memory of each body around a block.
+    pub(super) fn staged_bytes(&self) -> usize {
+        let (sites, molecules) = (self.bodies.grain().sites, self.bodies.molecules_among());
+        match self.precision {
+            Precision::Double => 32 * sites,
+            _ if sites == 1 => 16,
+            // Coordinates, and a kind for all where there are others than molecules.
+            _ => 12 * sites + if molecules < self.bodies.len() { 4 } else { 0 },
+        }
+    }
+
     pub(super) fn new(
         system: &System,
         field: &ForceField,
@@ -157,11 +168,21 @@ impl Terms {
         let mut varying: Vec<(usize, usize)> = Vec::new();
         for (number, term) in field.pairs.iter().enumerate() {
             let tape = term.family.tape(term.truncation.kind());
-            functions += &tape.to_cuda(&format!("term_{number}"), real);
             let rows = &rows[number];
-            let mut value = |k: usize| {
+            let same = |k: usize| {
                 let x = rows[0][k];
-                if rows.iter().all(|row| row[k].to_bits() == x.to_bits()) {
+                let alike = rows.iter().all(|row| row[k].to_bits() == x.to_bits());
+                alike.then_some(x)
+            };
+            // Of the inputs the first is the distance.
+            let always: Vec<Option<f64>> = std::iter::once(None).chain((2..COLUMNS).map(same)).collect();
+            let given = Given {
+                below: rows.iter().fold(0.0, |most, row| most.max(row[0])),
+                always: &always,
+            };
+            functions += &tape.to_cuda_for_pairs(&format!("term_{number}"), real, given);
+            let mut value = |k: usize| {
+                if let Some(x) = same(k) {
                     return literal(x, real);
                 }
                 let place = varying.iter().position(|&at| at == (number, k));

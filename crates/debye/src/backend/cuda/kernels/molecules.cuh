@@ -13,7 +13,7 @@ struct Crew {
 
 // Sums over this thread's share of the list of its molecule. Forces still without their factor −2.
 template <bool ENERGY>
-__device__ __forceinline__ void visit_crew(Crew& c, const Spot* shared, u32 nobody, const ushort4* list, u32 rows,
+__device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobody, const ushort4* list, u32 rows,
                                            const Spot (&from)[SITES], const World& w, const Setup& f)
 {
     const bool whole = PURE || from[0].kind == KIND_OF_SITE[0];
@@ -54,8 +54,7 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Spot* shared, u32 nobo
 #if WRAP
         if (at == nobody) return;
 #endif
-        const Spot* there = shared + at * SITES;
-        const Spot anchor = there[0];
+        const Spot anchor = stage.get(at, 0);
         if (!PURE && anchor.kind != KIND_OF_SITE[0]) {
             // A particle by itself: its numbers are looked up.
             Rows row;
@@ -73,7 +72,7 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Spot* shared, u32 nobo
         }
 #pragma unroll
         for (u32 t = 0; t < SITES; ++t) {
-            const Spot other = t == 0 ? anchor : there[t];
+            const Spot other = t == 0 ? anchor : stage.get(at, t);
 #pragma unroll
             for (u32 s = 0; s < SITES; ++s) {
                 if (ACTIVE[s][t] == 0 || (s > 0 && !whole)) continue;

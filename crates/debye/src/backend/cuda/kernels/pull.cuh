@@ -1,6 +1,4 @@
-// The force on a particle, and what it does to its velocity.
-//
-// Defines: BONDED (0 or 1), whether there are forces of bonded terms or of a mesh to add; MESHED, whether there is a mesh.
+// The force on a particle.
 #pragma once
 #include "sums.cuh"
 #include "visit.cuh"
@@ -26,14 +24,15 @@ __device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w
     const u32* low = half_of(w.low, low_half(parity, side), 3 * f.slots);
     p.own = now_at[slot];
     const u32 rows = w.rows_of[body];
-    read_stage(shared, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+    const Stage stage = {shared};
+    read_stage(stage, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
     __syncthreads();
 #if SITES > 1
     Spot from[SITES];
 #pragma unroll
     for (u32 s = 0; s < SITES; ++s) from[s] = spot_of(box, now_at[anchor + s], low, anchor + s, f);
     Crew crew = {};
-    visit_crew<ENERGY>(crew, shared, count, list_of(w, b), rows, from, w, f);
+    visit_crew<ENERGY>(crew, stage, count, list_of(w, b), rows, from, w, f);
     share_out<ENERGY>(p.sums, crew);
 #else
     const Spot me = spot_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, f);
@@ -49,26 +48,6 @@ __device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w
     p.force[0] = -2.0 * f64(p.sums.fx);
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);
-}
-
-// Adds what bonded terms and the mesh do to a particle.
-__device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, const World& w, const Setup& f)
-{
-#if BONDED
-    if (kind == NOBODY) return;
-    for (u32 axis = 0; axis < 3; ++axis) force[axis] += w.bonded[u64(axis) * f.slots + slot];
-#if MESHED
-    // Less the mean of the mesh's forces, which are not quite opposite in pairs.
-    const f64 share = w.mesh->share(kind);
-    for (u32 axis = 0; axis < 3; ++axis) force[axis] -= f64(w.mesh->sums[axis]) * share;
-#endif
-#else
-    (void)force;
-    (void)kind;
-    (void)slot;
-    (void)w;
-    (void)f;
-#endif
 }
 
 // All forces.

@@ -34,9 +34,35 @@ __device__ __forceinline__ Spot spot_of(const Box& box, uint4 p, const u32* low,
 #endif
 }
 
+// The particles of a stage in shared memory, one more body than it has.
+struct Stage {
+    Spot* spots;
+#if SITES > 1 && PRECISION != 2
+    // Coordinates by site, x beside y, and kinds where there are others than molecules: a quarter less memory than with kinds
+    // for all of them, and one block more on a multiprocessor.
+    __device__ __forceinline__ float2* flat() const { return reinterpret_cast<float2*>(spots); }
+    __device__ __forceinline__ f32* height() const { return reinterpret_cast<f32*>(flat() + SITES * STAGE); }
+    __device__ __forceinline__ u32* kind() const { return reinterpret_cast<u32*>(height() + SITES * STAGE); }
+    __device__ __forceinline__ void put(u32 body, u32 site, const Spot& p) const
+    {
+        flat()[site * STAGE + body] = make_float2(p.x, p.y);
+        height()[site * STAGE + body] = p.z;
+        if (!PURE && site == 0) kind()[body] = p.kind;
+    }
+    __device__ __forceinline__ Spot get(u32 body, u32 site) const
+    {
+        const float2 p = flat()[site * STAGE + body];
+        return {p.x, p.y, height()[site * STAGE + body], PURE || site > 0 ? KIND_OF_SITE[site] : kind()[body]};
+    }
+#else
+    __device__ __forceinline__ void put(u32 body, u32 site, const Spot& p) const { spots[body * SITES + site] = p; }
+    __device__ __forceinline__ Spot get(u32 body, u32 site) const { return spots[body * SITES + site]; }
+#endif
+};
+
 // Reads the particles of a stage into shared memory; one more body is out of everyone's reach. Threads stand to the particles
 // of a body as they do to its slots, so that these are read together.
-__device__ __forceinline__ void read_stage(Spot* shared, const uint4* pos, const u32* low, const u32* stage, u32 count,
+__device__ __forceinline__ void read_stage(const Stage& to, const uint4* pos, const u32* low, const u32* stage, u32 count,
                                            const Box& box, const Setup& f)
 {
     constexpr u32 SIDE = SITES == 1 ? 1 : LANES, AT_ONCE = 4, STEP = BLOCK / SIDE;
@@ -55,10 +81,10 @@ __device__ __forceinline__ void read_stage(Spot* shared, const uint4* pos, const
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (k + j * STEP >= count) continue;
-            shared[(k + j * STEP) * SITES + site] = spot_of(box, p[j], low, slot[j], f);
+            to.put(k + j * STEP, site, spot_of(box, p[j], low, slot[j], f));
         }
     }
-    if (threadIdx.x < SITES) shared[count * SITES + threadIdx.x] = {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0};
+    if (threadIdx.x < SITES) to.put(count, threadIdx.x, {OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0});
 }
 
 // The list of this thread's body, from where this thread begins, or of its warp.

@@ -74,6 +74,7 @@ impl Resident {
         let within = Within {
             control: &control,
             pos: &arrays.pos,
+            low: &arrays.low,
             reference: &arrays.reference,
             column_blocks: &arrays.column_blocks,
             frame: &numbers.frame,
@@ -192,7 +193,7 @@ impl Resident {
             self.layout.grown(self.last.needed)?
         };
         let (shared, excludes) = (self.device.info().shared_per_block, self.terms.excluded.any);
-        let layout = layout.fitting(shared, self.terms.precision, excludes)?;
+        let layout = layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
         self.last = Control {
@@ -290,6 +291,7 @@ impl Resident {
             let within = Within {
                 control: &self.control,
                 pos: &self.arrays.pos,
+                low: &self.arrays.low,
                 reference: &self.arrays.reference,
                 column_blocks: &self.arrays.column_blocks,
                 frame: &self.numbers.frame,

@@ -325,6 +325,10 @@ inline unsigned __brev(unsigned x)
     for (int i = 0; i < 32; ++i) y |= (x >> i & 1u) << (31 - i);
     return y;
 }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 inline int __mulhi(int a, int b) { return int((long long)a * b >> 32); }
 inline unsigned __float_as_uint(float x) { return unsigned(debye_emulator::bits(x)); }
@@ -341,6 +345,7 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsqrt_rn(double x) { return std::sqrt(x); }
+inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 
