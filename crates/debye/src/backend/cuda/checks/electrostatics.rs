@@ -1,7 +1,7 @@
 //! Simulations with charges on a mesh against the CPU.
 
-use super::constraints::charged_waters;
-use super::engine::{continues, difference, moves_alike, within, wrong};
+use super::constraints::{self, What, breaks_alike};
+use super::engine::{continues, difference, moves_alike, tolerances, within, wrong};
 use super::systems::{Space, integrators, layout, melt, plain, settings};
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
@@ -77,15 +77,6 @@ fn ions(extent: Extent, way: Way) -> Result<(System, ForceField), Wrong> {
     field.electrostatics = Some(plan);
     field.coulomb_constant = 20.0;
     Ok((system, field))
-}
-
-/// What a precision must hold: forces, energies, pressures. Coordinates on the mesh have 32 bits in any of them.
-fn tolerances(precision: Precision) -> [f64; 3] {
-    match precision {
-        Precision::Single => [1e-5, 1e-5, 1e-4],
-        Precision::Mixed => [5e-6, 1e-6, 1e-5],
-        Precision::Double => [1e-8, 1e-8, 1e-8],
-    }
 }
 
 /// Energies by term, pressure and forces.
@@ -241,9 +232,21 @@ pub(super) fn shrinking(place: &mut Place<'_>) -> Result<(), Wrong> {
     moves_alike(place, &system, &field, &pressed, Precision::Mixed, 10, &large)
 }
 
-/// Rigid waters on a mesh: the virial of a molecule is that of its centre.
-pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (system, mut field, dynamics) = charged_waters(place.extent)?;
+/// Liquids of rigid waters on a mesh, and how they move: where there is nothing else a step is one kernel, and with a
+/// barostat the virial of a molecule is that of its centre.
+const WATERS: [(What, &str, Precision); 7] = [
+    (What::Waters, "Langevin, cell rescaling", Precision::Mixed),
+    (What::Solution, "velocity Verlet", Precision::Double),
+    (What::Waters, "velocity Verlet", Precision::Double),
+    (What::Waters, "Bussi, cell rescaling", Precision::Mixed),
+    (What::Waters, "Langevin, momentum removed", Precision::Single),
+    (What::Waters, "Langevin", Precision::Mixed),
+    (What::Solution, "Langevin", Precision::Mixed),
+];
+
+/// Rigid waters on a mesh, and a way to move.
+fn waters_on_mesh(what: What, name: &str, extent: Extent) -> Result<(System, ForceField, Dynamics), Wrong> {
+    let (system, mut field) = constraints::waters(what, extent)?;
     let plan = Electrostatics {
         name: "coulomb".into(),
         cutoff: 0.5,
@@ -261,15 +264,31 @@ pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
         .pairs
         .push(plan.short_range(&system.species).map_err(wrong)?);
     field.electrostatics = Some(plan);
-    moves_alike(
-        place,
-        &system,
-        &field,
-        &dynamics,
-        Precision::Mixed,
-        10,
-        &layout(false),
-    )
+    let named = constraints::integrators().into_iter().find(|d| d.0 == name);
+    let (_, dynamics) = named.ok_or_else(|| wrong(format!("no way to move is called {name}")))?;
+    Ok((system, field, dynamics))
+}
+
+/// Rigid waters on a mesh stay with the CPU's; the same bits again, and resumed; one that turns too fast is named.
+pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let few = match place.extent {
+        Extent::Smallest => 1,
+        Extent::Small => 4,
+        Extent::Full => WATERS.len(),
+    };
+    for (number, &(what, name, precision)) in WATERS[..few].iter().enumerate() {
+        let (system, field, dynamics) = waters_on_mesh(what, name, place.extent)?;
+        let large = layout(false);
+        let named = |e: Wrong| wrong(format!("{what:?}, {name}: {e}"));
+        moves_alike(place, &system, &field, &dynamics, precision, 10, &large).map_err(named)?;
+        if number == 0 || place.extent == Extent::Full {
+            continues(place, &system, &field, &dynamics, precision, [4, 1], &large).map_err(named)?;
+        }
+        if name == "velocity Verlet" {
+            breaks_alike(place, &system, &field, 21).map_err(named)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is not done, and slabs that are too thick for their waves.
@@ -313,6 +332,17 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         let (settings, large) = (settings(precision), layout(false));
         let made = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
         all.extend(made.into_iter().flatten());
+    }
+    for (what, name, precision) in WATERS {
+        if let Ok((system, field, dynamics)) = waters_on_mesh(what, name, Extent::Smallest) {
+            let (settings, large) = (settings(precision), layout(false));
+            let made = super::super::engine::modules(&system, &field, &dynamics, &settings, &large);
+            let draws = (what, name) == (What::Waters, "Langevin");
+            let new = |m: &ModuleSource| {
+                m.label().starts_with("constrain.cu") || draws && m.label().starts_with("step.cu")
+            };
+            all.extend(made.into_iter().flatten().filter(new));
+        }
     }
     all
 }

@@ -86,7 +86,7 @@ pub(super) fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
 }
 
 /// What a precision must hold: forces, energies, pressures (physics/validation.md, G).
-fn tolerances(precision: Precision) -> [f64; 3] {
+pub(super) fn tolerances(precision: Precision) -> [f64; 3] {
     match precision {
         Precision::Single => [1e-5, 1e-5, 1e-4],
         Precision::Mixed => [5e-6, 1e-6, 1e-5],

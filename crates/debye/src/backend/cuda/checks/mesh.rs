@@ -283,7 +283,7 @@ pub(super) fn margins(place: &mut Place<'_>) -> Result<(), Wrong> {
         let table: Vec<f32> = table.iter().map(|q| *q as f32).collect();
         let table = device.upload(&table)?;
         let (parity, due) = (Word::of(&steer, 4), Word::of(&steer, 8));
-        let particles = Particles::halves(&pos, slots, Some(&parity), None, &table);
+        let particles = Particles::halves((&pos, None), slots, Some(&parity), None, &table);
         let fresh = spread::<f32>(device, &shape, Design::Owner, edges, fixed, [0; 3], n)?;
         let there = There::<f32>::new(device, &moved)?;
         let want = bits(&run(device, &stream, &fresh, &there.particles, &shape)?);

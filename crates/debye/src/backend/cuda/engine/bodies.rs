@@ -92,6 +92,11 @@ impl Bodies {
         })
     }
 
+    /// How many of them are molecules.
+    pub(super) fn molecules_among(&self) -> usize {
+        self.molecules.as_ref().map_or(0, |m| m.count)
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.molecules

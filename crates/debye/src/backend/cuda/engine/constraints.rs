@@ -8,7 +8,7 @@ use super::terms::Terms;
 use super::unsupported;
 use crate::backend::EngineError;
 use crate::backend::cuda::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
+    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
 };
 use crate::expr::{CudaReal, Sym, Tape, Vec3};
 use crate::forces::constraints::{Clusters, Group, Triangle};
@@ -19,9 +19,7 @@ const NUMBERS: usize = 7;
 const SHAPE: usize = NUMBERS + 2;
 
 /// Threads of a block; as in the kernels.
-const HOLDERS: usize = 128;
-/// Lanes of a water; as in the kernels.
-const HANDS: usize = 4;
+const HOLDERS: usize = 64;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
@@ -145,7 +143,7 @@ impl HeldTables {
 
     fn blocks(&self) -> usize {
         let clusters = self.groups() - self.waters;
-        self.waters.div_ceil(HOLDERS / HANDS) + clusters.div_ceil(HOLDERS)
+        self.waters.div_ceil(HOLDERS) + clusters.div_ceil(HOLDERS)
     }
 
     /// Numbers of a block for its sums.
@@ -173,6 +171,7 @@ pub(super) fn source(case: Case<'_>) -> ModuleSource {
     case.module("constrain.cu", include_str!("../kernels/constrain.cu"))
         .define("SPLIT", u32::from(case.rules.split()))
         .define("GROUPS_OF", case.rules.groups())
+        .define("BONDED", u32::from(case.bonded))
         .include("settle.cuh", &settle())
 }
 
@@ -235,6 +234,30 @@ pub(super) struct HeldSums {
     pub(super) groups: Vec<([f64; 6], [f64; 3])>,
 }
 
+/// Rigid waters in the order of slots, where all of them are bodies.
+struct ByBody {
+    /// Slots of a body.
+    lanes: usize,
+    motion: OnHeld,
+    /// Kicks and motion, where there are no other particles and the forces are in memory.
+    step: Option<OnHeld>,
+}
+
+impl ByBody {
+    fn new(module: &Module, tables: &HeldTables, case: Case<'_>) -> Result<Option<Self>, CudaError> {
+        let molecules = case.terms.bodies.molecules_among();
+        if molecules != tables.groups() || tables.shapes.len() != 1 {
+            return Ok(None);
+        }
+        let alone = case.alone();
+        Ok(Some(Self {
+            lanes: case.layout.grain.lanes,
+            motion: module.kernel("debye_constrain_bodies")?,
+            step: alone.then(|| module.kernel("debye_step_bodies")).transpose()?,
+        }))
+    }
+}
+
 /// The constraints of a simulation on its device.
 pub(super) struct Held {
     tables: HeldTables,
@@ -243,6 +266,7 @@ pub(super) struct Held {
     partial: Buffer<f64>,
     bundle: Bundle<HeldWorld>,
     motion: OnHeld,
+    by_body: Option<ByBody>,
     sums: Option<OnHeld>,
     reshape: Option<OnHeld>,
     now: OnHeld,
@@ -281,12 +305,14 @@ impl Held {
             ""
         };
         let kernel = |name: &str| module.kernel(&format!("{name}{alone}"));
+        let by_body = ByBody::new(&module, &tables, case)?;
         Ok(Self {
             bytes: tables.bytes(case.rules),
             velocities,
             partial,
             bundle: at.bundle(world),
             motion: kernel("debye_constrain")?,
+            by_body,
             sums: splits.then(|| kernel("debye_held_sums")).transpose()?,
             reshape: moves.then(|| module.kernel("debye_reshape")).transpose()?,
             now: module.kernel("debye_held_now")?,
@@ -303,6 +329,37 @@ impl Held {
         Shape::new(self.tables.blocks() as u32, HOLDERS as u32)
     }
 
+    /// Kernels in the order of slots, and how they are launched; none where the sums of their blocks, three numbers each, have
+    /// no room.
+    fn by_body(&self, setup: &Setup) -> Option<(&ByBody, Shape)> {
+        let by_body = self.by_body.as_ref()?;
+        let blocks = setup.slots().div_ceil(by_body.lanes * HOLDERS);
+        (3 * blocks <= self.partial.len()).then(|| (by_body, Shape::new(blocks as u32, HOLDERS as u32)))
+    }
+
+    fn whole_step(&self, setup: &Setup) -> Option<(&OnHeld, Shape)> {
+        let (by_body, shape) = self.by_body(setup)?;
+        Some((by_body.step.as_ref()?, shape))
+    }
+
+    /// Whether [`Self::queue_step`] does all that is left of a step when the forces of pairs and of the mesh are there.
+    pub(super) fn steps_alone(&self, setup: &Setup) -> bool {
+        self.whole_step(setup).is_some()
+    }
+
+    /// Queues the motion of a step without sums, after the kernel that gives the kicks where there is one.
+    pub(super) fn queue_step(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        match self.whole_step(&setup) {
+            Some((kernel, shape)) => kernel.launch(s, shape, (world, &self.bundle, setup)),
+            None => self.queue_motion(s, world, setup),
+        }
+    }
+
     /// Queues the motion of a step, after the kernel that gives the kicks.
     pub(super) fn queue_motion(
         &self,
@@ -310,7 +367,11 @@ impl Held {
         world: &Bundle<World>,
         setup: Setup,
     ) -> Result<(), CudaError> {
-        self.motion.launch(s, self.shape(), (world, &self.bundle, setup))
+        let (kernel, shape) = match self.by_body(&setup) {
+            Some((by_body, shape)) => (&by_body.motion, shape),
+            None => (&self.motion, self.shape()),
+        };
+        kernel.launch(s, shape, (world, &self.bundle, setup))
     }
 
     /// Queues the sums of a step, after those of all other particles.

@@ -174,6 +174,7 @@ impl MeshTables {
 pub(super) struct Within<'a> {
     pub(super) control: &'a Buffer<Control>,
     pub(super) pos: &'a Buffer<u32>,
+    pub(super) low: &'a Buffer<u32>,
     pub(super) reference: &'a Buffer<u32>,
     /// The first block of each column, and their number.
     pub(super) column_blocks: &'a Buffer<u32>,
@@ -466,14 +467,14 @@ fn particles<M: MeshNumber>(within: Within<'_>, charges: &Buffer<M>) -> (Particl
     let unit = BLOCK as u32;
     (
         Particles::halves(
-            within.pos,
+            (within.pos, Some(within.low)),
             within.slots,
             Some(&parity),
             Some((&blocks, unit)),
             charges,
         ),
         Particles::halves(
-            within.reference,
+            (within.reference, None),
             within.slots,
             None,
             Some((&listed, unit)),

@@ -46,7 +46,7 @@ __device__ __forceinline__ Spans spans_of(u32 slot, const MeshParticles& p, cons
 {
     Spans s = {};
     if (slot >= slots_used(p)) return s;
-    const Entry e = entry(slot, positions_now(p), p.charges);
+    const Entry e = Present(p).at(slot);
     if (e.charge == mesh_real(0)) return s;
     s.x = span<MESH_X, BRICK_X, BRICKS_X>(along<MESH_X>(e.at.x).start, r.low[0], r.high[0]);
     s.y = span<MESH_Y, BRICK_Y, BRICKS_Y>(along<MESH_Y>(e.at.y).start, r.low[1], r.high[1]);

@@ -1,12 +1,13 @@
-// The motion of particles at fixed distances, and what they add to sums. Four lanes take a rigid water (rigid.cuh), one thread
-// a cluster; blocks of waters come first. 120 bytes are moved for each particle.
+// The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh) or a
+// cluster; blocks of waters come first. 120 bytes are moved for each particle.
 //
 // step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
-// over when this is. The impulses that take from v(t) what would change a distance are along the sides of the molecule as
-// it is at t, and so are those of SETTLE and SHAKE after the drift that follows; the latter make up for the former. So v(t)
-// is projected only where somebody looks at it: in sums.
+// over when this is. Where there is nothing but rigid waters on a mesh, they get their kick here too. The impulses that take
+// from v(t) what would change a distance are along the sides of the molecule as it is at t, and so are those of SETTLE and
+// SHAKE after the drift that follows; the latter make up for the former. So v(t) is projected only where somebody looks at
+// it: in sums.
 //
-// Defines: GROUPS_OF and SPLIT as in step.cu; LANGEVIN, MOVING.
+// Defines: GROUPS_OF, SPLIT and BONDED as in step.cu; LANGEVIN, MOVING.
 #include "rigid.cuh"
 #include "sums.cuh"
 
@@ -25,60 +26,116 @@ __device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f6
     m.kinetic[2] = momentum.z * momentum.z / mass;
 }
 
-// The particle in a corner, as it is now.
-struct Member {
-    u32 slot;
-    uint4 own;
-    Exact at;
-};
-__device__ __forceinline__ Member member_of(const Here& p, const Corner& c)
+// Waters in the order of the input, which are looked up; or where all are bodies, and alike, in the order of these; or where
+// there is nobody else, these with the kicks of all forces.
+enum Work { OF_INPUT, OF_BODIES, WHOLE_STEP };
+
+// Whether a thread has a water.
+template <Work WORK> __device__ __forceinline__ bool has_water(const Held& h, const Here& p, const Steering& now, u32 thread)
 {
-    if (!c.exists) return {0, make_uint4(0, 0, 0, 0), {0, 0, 0}};
-    const u32 slot = p.slot(3 * c.water + c.number);
-    return {slot, p.pos[slot], p.at(slot)};
+#if SITES > 1
+    // A particle by itself has nobody beside it.
+    if (WORK != OF_INPUT) return thread < now.blocks * BODIES && p.pos[thread * LANES + 1].w != NOBODY;
+#endif
+    return thread < h.waters;
 }
-__device__ __forceinline__ Sides sides_now(const Corner& c, const Member& m, const Setup& f)
+template <Work WORK> __device__ __forceinline__ Water water_of_thread(const Held& h, const Here& p, const Setup& f, u32 thread)
 {
-    return sides_of(c, apart64(m.at, of_lane(m.at, c.next), f.frame.cell));
+#if SITES > 1
+    const u32 anchor = thread * LANES;
+    if (WORK != OF_INPUT) return water_at(h.shapes, anchor, anchor + 1, anchor + 2, p, f);
+#endif
+    return water_of(h, p, f, thread);
 }
 
-// All lanes of a warp call it.
+#if ALONE
+// The velocity after the kick of a step.
+__device__ __forceinline__ Vector kicked_by_all(const World& w, const Setup& f, u32 side, u32 slot, u32 number)
+{
+    const Vector pull = force_on(w, f, slot);
+    f64 force[3] = {pull.x, pull.y, pull.z};
+    add_rest(force, number, slot, w, f);
+    speed v[3];
+    read_velocity(v, w, f, side, slot);
+    kick(v, force, f.dt, w.kinds[number]);
+    return {f64(v[0]), f64(v[1]), f64(v[2])};
+}
+
+// Slots of a body without a particle stay as they are.
+__device__ __forceinline__ void keep_nobody(const World& w, const Setup& f, const Steering& now, u32 body, u32 from)
+{
+    const uint4* here = half_of(w.pos, now.parity, f.slots);
+    uint4* next = half_of(w.pos, now.parity ^ 1, f.slots);
+    for (u32 slot = body * LANES + from; slot < (body + 1) * LANES; ++slot) next[slot] = here[slot];
+}
+#endif
+
+template <Work WORK>
 __device__ __forceinline__ void move_water(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now,
                                            u32 thread)
 {
-    const Corner c = corner_of(h, thread);
-    const Member m = member_of(here(w, h, f, now.parity, now.side), c);
-    Vector v = {0.0, 0.0, 0.0}, step;
-    if (c.exists) v = stored_velocity(w, f, now.side, m.slot);
-    Sides s = sides_now(c, m, f);
+    const Here p = here(w, h, f, now.parity, now.side);
+    const bool found = has_water<WORK>(h, p, now, thread);
+#if ALONE
+    if (WORK == WHOLE_STEP && thread < now.blocks * BODIES) keep_nobody(w, f, now, thread, found ? SITES : 0);
+#endif
+    if (!found) return;
+    const Water m = water_of_thread<WORK>(h, p, f, thread);
+    Triangle t = triangle_of(m);
+    Vector v[3], way[3];
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+#if ALONE
+        if (WORK == WHOLE_STEP) {
+            v[k] = kicked_by_all(w, f, now.side, m.slot[k], p.pos[m.slot[k]].w);
+            continue;
+        }
+#endif
+        v[k] = stored_velocity(w, f, now.side, m.slot[k]);
+    }
+    Unsolved unsolved;
+    const u32* ids = half_of(w.ids, now.side, f.slots);
 #if LANGEVIN
-    drift_corner(w, h, c, s, v, 0.5 * f.dt, step);
-    s = sides_of(c, s.own + (step - of_lane(step, c.next)));
+    bool held = drift_water(way, v, t, m.shape, 0.5 * f.dt, unsolved);
+    t.move(way);
     // Particles of one molecule need not keep the same share of their velocities.
-    hold_rate(c, s, v);
-    v = noisy(v, f, now.step, h.atoms[3 * c.water + c.number], w.kinds[m.own.w]);
-    const Vector before = step;
-    drift_corner(w, h, c, s, v, 0.5 * f.dt, step);
-    step = before + step;
-#else
-    drift_corner(w, h, c, s, v, f.dt, step);
+    hold_velocities(v, t);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind& kind = w.kinds[p.pos[m.slot[k]].w];
+#if DRAWN_BEFORE
+        if (WORK == WHOLE_STEP) {
+            const speed* n = drawn(w, f, now) + m.slot[k];
+            v[k] = v[k] * kind.keep + Vector{n[0], n[f.slots], n[2 * u64(f.slots)]} * kind.noise;
+            continue;
+        }
 #endif
+        v[k] = noisy(v[k], f, now.step, ids[m.slot[k]], kind);
+    }
+    Vector rest[3];
+    held = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved) && held;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) way[k] = way[k] + rest[k];
+#else
+    const bool held = drift_water(way, v, t, m.shape, f.dt, unsolved);
+#endif
+    if (!held) {
+        const u32 first = ids[m.slot[0]], water = WORK != OF_INPUT ? water_that_begins(h.atoms, h.waters, first) : thread;
+        give_up(w.control, 3 * water, unsolved, first);
+    }
 #if MOVING
-    const f64 mass = w.kinds[m.own.w].mass;
-    const Vector part = v * mass;
-    const Vector momentum = of_lane(part, c.first) + of_lane(part, c.first + 1) + of_lane(part, c.first + 2);
-    const f64 all = of_lane(mass, c.first) + of_lane(mass, c.first + 1) + of_lane(mass, c.first + 2);
-    if (c.there && c.number == 0) set_kinetic(moved, momentum, all);
+    Vector momentum = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const f64 own = w.kinds[p.pos[m.slot[k]].w].mass;
+        momentum = momentum + v[k] * own;
+        mass += own;
+    }
+    set_kinetic(moved, momentum, mass);
 #endif
-    // The fourth lane has read what the first writes.
-    __syncwarp();
-    if (!c.there) return;
-#if PRECISION == 0
-    whole at[3] = {whole(m.at.x >> 32), whole(m.at.y >> 32), whole(m.at.z >> 32)};
-#else
-    whole at[3] = {m.at.x, m.at.y, m.at.z};
-#endif
-    add_way(moved, write_moved(w, f, now, now, m.slot, m.own.w, at, step, v));
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) add_way(moved, write_member(w, f, now, now, m.slot[k], way[k], v[k]));
 }
 
 // NEW and RATE after a drift of OLD for a time.
@@ -138,7 +195,7 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Held& h,
 }
 
 // Blocks whose threads have waters.
-__device__ __forceinline__ u32 water_blocks(const Held& h) { return (h.waters + WATERS - 1) / WATERS; }
+__device__ __forceinline__ u32 water_blocks(const Held& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
 
 // The number of this thread's cluster; none if it is as large as there are clusters.
 __device__ __forceinline__ u32 cluster_of_thread(const Held& h)
@@ -147,7 +204,7 @@ __device__ __forceinline__ u32 cluster_of_thread(const Held& h)
 }
 
 // The rest of a step, after the kernel that gave the kicks: `links` is 1 after those without sums, else 2.
-template <bool CLUSTERS> __device__ __forceinline__ void constrain(const World& w, const Held& h, Setup& f)
+template <bool CLUSTERS, Work WORK> __device__ __forceinline__ void constrain(const World& w, const Held& h, Setup& f)
 {
     SHARED(u32, last, 1);
     const Steering now = steering(w);
@@ -155,7 +212,7 @@ template <bool CLUSTERS> __device__ __forceinline__ void constrain(const World& 
     follow(w, f);
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
-        move_water(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+        move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
     } else if (cluster_of_thread(h) < h.clusters) {
         move_cluster(moved, w, h, f, now, cluster_of_thread(h));
     }
@@ -191,8 +248,20 @@ template <bool CLUSTERS> __device__ __forceinline__ void constrain(const World& 
 }
 
 // Of waters alone, and of anything.
-KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f) { constrain<false>(w, h, f); }
-KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f) { constrain<true>(w, h, f); }
+KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f) { constrain<false, OF_INPUT>(w, h, f); }
+KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
+#if SITES > 1
+KERNEL_RESIDENT(debye_constrain_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+{
+    constrain<false, OF_BODIES>(w, h, f);
+}
+#if ALONE
+KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+{
+    constrain<false, WHOLE_STEP>(w, h, f);
+}
+#endif
+#endif
 
 #if SPLIT
 // What a group adds to the sums that decide what happens to the velocities: for every group of thermostats Σ m v² and Σ m v
@@ -221,28 +290,29 @@ template <u32 N, bool VIRIAL> struct Share {
     }
 };
 
-// All lanes of a warp call it.
 template <class Sum>
-__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 thread)
+__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
 {
-    const Corner c = corner_of(h, thread);
-    const Member m = member_of(here(w, h, f, now.parity, now.side), c);
-    const Kind kind = w.kinds[m.own.w];
-    const Sides s = sides_now(c, m, f);
-    Vector v = {0.0, 0.0, 0.0};
-    if (c.exists) v = kicked(w, f, now.side, m.slot, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
-    hold_rate(c, s, v);
-    const Vector place = place_of(c, s), part = place * kind.mass;
-    const Vector centre = of_lane(part, c.first) + of_lane(part, c.first + 1) + of_lane(part, c.first + 2);
-    const f64 mass = of_lane(kind.mass, c.first) + of_lane(kind.mass, c.first + 1) + of_lane(kind.mass, c.first + 2);
-    const bool lost = any_of(c, !is_number(dot(v, v))), held = !lost || !c.exists;
-    if (!__all_sync(ALL_LANES, held)) {
-        const Vector r[3] = {of_lane(place, c.first), of_lane(place, c.first + 1), of_lane(place, c.first + 2)};
-        if (!held && c.there && c.number == 0) give_up(w, h, 3 * c.water, worst_side(c.shape, r), 3 * c.water);
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Water m = water_of(h, p, f, number);
+    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    Vector v[3], centre = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
+        v[k] = kicked(w, f, now.side, m.slot[k], first, kind);
+        centre = centre + m.r[k] * kind.mass;
+        mass += kind.mass;
     }
-    if (!c.there) return;
-    sum.add(kind, v);
-    sum.take(place - centre * (1.0 / mass), force_on(w, f, m.slot));
+    hold_velocities(v, triangle_of(m));
+    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
+    centre = centre * (1.0 / mass);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        sum.add(w.kinds[p.pos[m.slot[k]].w], v[k]);
+        sum.take(m.r[k] - centre, force_on(w, f, m.slot[k]));
+    }
 }
 
 template <class Sum>
@@ -281,7 +351,8 @@ template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(c
     follow(w, f);
     Share<N, VIRIAL> sum;
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
-        sum_water(sum, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+        const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
+        if (number < h.waters) sum_water(sum, w, h, f, now, number);
     } else if (cluster_of_thread(h) < h.clusters) {
         sum_cluster(sum, w, h, f, now, cluster_of_thread(h));
     }
@@ -368,8 +439,8 @@ KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
     f32 way2 = 0.0f;
     if (blockIdx.x < water_blocks(h)) {
         const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
-        if (thread % HANDS == 0 && thread / HANDS < h.waters) {
-            const Water m = water_of(h, p, f, thread / HANDS);
+        if (thread < h.waters) {
+            const Water m = water_of(h, p, f, thread);
             way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
         }
     } else if (cluster_of_thread(h) < h.clusters) {
@@ -487,7 +558,7 @@ KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
     follow(w, f);
     Looked l = {};
     if (blockIdx.x < water_blocks(h)) {
-        if (thread % HANDS == 0 && thread / HANDS < h.waters) look_at_water(l, w, h, f, parity, side, thread / HANDS);
+        if (thread < h.waters) look_at_water(l, w, h, f, parity, side, thread);
     } else if (cluster_of_thread(h) < h.clusters) {
         look_at_cluster(l, w, h, f, parity, side, cluster_of_thread(h));
     }

@@ -110,7 +110,7 @@ struct alignas(V * sizeof(mesh_real)) Vector {
     mesh_real value[V];
 };
 
-__device__ __forceinline__ Found gather_at(const mesh_real* mesh, const uint4& at)
+__device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fractions& at)
 {
     mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
     const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);
@@ -159,7 +159,7 @@ KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshPart
     const u32 slot = blockIdx.x * THREADS + threadIdx.x;
     i64 sums[3] = {};
     if (slot < slots_used(p)) {
-        const Entry e = entry(slot, positions_now(p), p.charges);
+        const Entry e = Present(p).at(slot);
         if (e.charge != mesh_real(0)) deliver(to, p.slots, slot, gather_at(mesh, e.at), e.charge, sums);
         else deliver_none(to, p.slots, slot);
     }
@@ -189,7 +189,7 @@ KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), Mes
 {
     DYNAMIC_SHARED(mesh_real, tile);
     const Brick b = brick(blockIdx.x);
-    const uint4* pos = positions_now(p);
+    const Present present(p);
     const u32 n = smaller(l.counts[blockIdx.x], l.capacity);
     const u32* list = l.slots + u64(blockIdx.x) * l.capacity;
     u32 slot = 0;
@@ -197,7 +197,7 @@ KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), Mes
     auto fetch = [&](u32 k) {
         if (k >= n) return;
         slot = list[k];
-        next = entry(slot, pos, p.charges);
+        next = present.at(slot);
     };
     fetch(threadIdx.x);
     fill_tile(tile, b, mesh);

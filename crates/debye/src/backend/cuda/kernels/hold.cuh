@@ -6,7 +6,7 @@
 #include "settle.cuh"
 
 // Threads of a block.
-constexpr u32 HOLDERS = 128;
+constexpr u32 HOLDERS = 64;
 constexpr u32 HOLDER_WARPS = HOLDERS / WARP;
 
 // Numbers of a shape of water: those of settle.cuh, then the lengths of bond and base.
@@ -181,17 +181,16 @@ struct Water {
     Vector r[3];
 };
 
+__device__ __forceinline__ Water water_at(const f64* shape, u32 a, u32 b, u32 c, const Here& p, const Setup& f)
+{
+    const Exact first = p.at(a);
+    return {shape, {a, b, c}, {{0.0, 0.0, 0.0}, apart64(p.at(b), first, f.frame.cell), apart64(p.at(c), first, f.frame.cell)}};
+}
+
 __device__ __forceinline__ Water water_of(const Held& h, const Here& p, const Setup& f, u32 number)
 {
-    Water m;
-    m.shape = h.shapes + SHAPE * h.shape_of[number];
-#pragma unroll
-    for (u32 k = 0; k < 3; ++k) m.slot[k] = p.slot(3 * number + k);
-    const Exact first = p.at(m.slot[0]);
-    m.r[0] = {0.0, 0.0, 0.0};
-    m.r[1] = apart64(p.at(m.slot[1]), first, f.frame.cell);
-    m.r[2] = apart64(p.at(m.slot[2]), first, f.frame.cell);
-    return m;
+    const u32 place = 3 * number;
+    return water_at(h.shapes + SHAPE * h.shape_of[number], p.slot(place), p.slot(place + 1), p.slot(place + 2), p, f);
 }
 
 // What is kept for each place of a cluster, in memory: clusters may be of any size.

@@ -41,6 +41,7 @@ enum : u32 { STRAYED = 1, TOO_STRONG = 2 };
 
 struct MeshParticles {
     const uint4* pos;         // one or two halves of `slots`
+    const u32* low;           // lower halves of the fractions, axis by axis, for an f64 mesh; none: they are zero
     const mesh_real* charges; // by kind
     const u32* parity;        // which half is now; none: the first
     const u32* used;          // units of slots that are in use; none: all are
@@ -69,11 +70,6 @@ struct MeshLists {
     u32 unused;
     MeshFollow follow;
 };
-
-__device__ __forceinline__ const uint4* positions_now(const MeshParticles& p)
-{
-    return p.pos + (p.parity ? u64(*p.parity) * p.slots : 0);
-}
 
 // Tells solver and gatherer of the cell as a barostat left it. One thread.
 __device__ inline void follow_cell(const MeshFollow& to, u32* overflow)
@@ -114,11 +110,20 @@ struct Along {
     u32 start;
     mesh_real rest;
 };
+template <u32 SIZE> __device__ __forceinline__ u32 first_point(u32 below)
+{
+    const i32 start = i32(below) + FIRST;
+    return u32(start < 0 ? start + i32(SIZE) : start);
+}
+// Of a fraction of 32 bits, and of one of 64.
 template <u32 SIZE> __device__ __forceinline__ Along along(u32 position)
 {
     const u64 u = u64(position) * SIZE;
-    const i32 start = i32(u >> 32) + FIRST;
-    return {u32(start < 0 ? start + i32(SIZE) : start), mesh_real(u32(u)) * mesh_real(2.3283064365386963e-10)};
+    return {first_point<SIZE>(u32(u >> 32)), mesh_real(u32(u)) * mesh_real(2.3283064365386963e-10)};
+}
+template <u32 SIZE> __device__ __forceinline__ Along along(u64 position)
+{
+    return {first_point<SIZE>(u32(__umul64hi(position, SIZE))), mesh_real(position * SIZE) * mesh_real(5.421010862427522e-20)};
 }
 
 // Blocks to limit registers for: RESIDENT, or as many as the threads of a multiprocessor allow.
@@ -167,16 +172,48 @@ __device__ __forceinline__ u64 mesh_index(u32 x, u32 y, u32 z) { return (u64(x) 
 __device__ constexpr u32 row_words(u32 n) { return n + (12 - n % 8) % 8; }
 __device__ constexpr u32 plane_words(u32 rows, u32 row) { return rows * row + (48 - rows * row % 32) % 32; }
 
+// Where a charge is: fractions of the cell.
+#if MESH_DOUBLE
+using fraction = u64;
+#else
+using fraction = u32;
+#endif
+struct Fractions {
+    fraction x, y, z;
+};
+
 // A charge on its way to the mesh.
 struct Entry {
-    uint4 at;
+    Fractions at;
     mesh_real charge;
 };
-__device__ __forceinline__ Entry entry(u32 slot, const uint4* pos, const mesh_real* charges)
-{
-    const uint4 at = pos[slot];
-    return {at, at.w == EMPTY_SLOT ? mesh_real(0) : charges[at.w]};
-}
+
+// Particles where they are now.
+struct Present {
+    const uint4* pos;
+    const u32* low;
+    const mesh_real* charges;
+    u32 slots;
+
+    __device__ __forceinline__ explicit Present(const MeshParticles& p)
+        : pos(p.pos), low(p.low), charges(p.charges), slots(p.slots)
+    {
+        if (!p.parity) return;
+        const u64 from = u64(*p.parity) * slots;
+        pos += from;
+        if (low) low += 3 * from;
+    }
+    __device__ __forceinline__ Entry at(u32 slot) const
+    {
+        const uint4 upper = pos[slot];
+        Entry e = {{upper.x, upper.y, upper.z}, upper.w == EMPTY_SLOT ? mesh_real(0) : charges[upper.w]};
+#if MESH_DOUBLE
+        e.at = {e.at.x << 32, e.at.y << 32, e.at.z << 32};
+        if (low) e.at = {e.at.x | low[slot], e.at.y | low[u64(slots) + slot], e.at.z | low[2 * u64(slots) + slot]};
+#endif
+        return e;
+    }
+};
 
 __device__ __forceinline__ f32 fused(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
 __device__ __forceinline__ f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }

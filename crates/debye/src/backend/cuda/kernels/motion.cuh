@@ -3,7 +3,8 @@
 // The velocities kept are those before the second half kick of the last step: v(t) = v + ½ Δt F(t)/m. So the two half
 // kicks that meet at a time are one, and a step needs the forces once. They are at the same time those of leapfrog.
 //
-// Defines: LANGEVIN (0 or 1).
+// Defines: LANGEVIN; ALONE, whether there is nothing but rigid waters on a mesh; BONDED, whether there are forces of bonded
+// terms or of a mesh besides those of pairs.
 #pragma once
 #include "engine.cuh"
 #if LANGEVIN
@@ -84,6 +85,26 @@ __device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, con
     }
 }
 
+// Adds what bonded terms and the mesh do to a particle.
+__device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, const World& w, const Setup& f)
+{
+#if BONDED
+    if (kind == NOBODY) return;
+    for (u32 axis = 0; axis < 3; ++axis) force[axis] += w.bonded[u64(axis) * f.slots + slot];
+#if MESHED
+    // Less the mean of the mesh's forces, which are not quite opposite in pairs.
+    const f64 share = w.mesh->share(kind);
+    for (u32 axis = 0; axis < 3; ++axis) force[axis] -= f64(w.mesh->sums[axis]) * share;
+#endif
+#else
+    (void)force;
+    (void)kind;
+    (void)slot;
+    (void)w;
+    (void)f;
+#endif
+}
+
 // The square of a particle's way since the list. Bodies turn, which the radius of the lists allows for: of all but their
 // anchors it is the way beyond their arm.
 __device__ __forceinline__ f32 way_since_list(const World& w, const Setup& f, u32 slot, u32 x, u32 y, u32 z)
@@ -141,6 +162,25 @@ __device__ __forceinline__ Noise noise_of(const World& w, const Setup& f, const 
 #endif
     return noise;
 }
+
+// Where there is nothing but rigid waters, one thread moves each and would draw nine numbers. The kernel of pairs has a thread
+// to a particle and more at hand: it draws them, and leaves them in the half of the velocities that nobody needs until the
+// next list.
+#define DRAWN_BEFORE (LANGEVIN && ALONE && PRECISION != 0)
+#if DRAWN_BEFORE
+__device__ __forceinline__ speed* drawn(const World& w, const Setup& f, const Steering& now)
+{
+    return half_of(w.velocities, now.side ^ 1, 3 * f.slots);
+}
+__device__ __forceinline__ void draw(const World& w, const Setup& f, const Steering& now, u32 slot)
+{
+    f64 normals[3];
+    debye_normals(f.seed, now.step, half_of(w.ids, now.side, f.slots)[slot], normals);
+    speed* to = drawn(w, f, now);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) to[axis * f.slots + slot] = normals[axis];
+}
+#endif
 
 // Takes a particle through a step, with noise in the middle for Langevin dynamics; gives the square of its way since the
 // list.

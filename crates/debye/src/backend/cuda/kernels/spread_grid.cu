@@ -70,13 +70,13 @@ __device__ __forceinline__ i64 sum_of(const Near* near, const u32* order, const 
 __device__ __forceinline__ void place_batch(Near* near, u32* order, u32* starts, const Brick& b, const u32* list, u32 n,
                                             const MeshParticles& p, mesh_real scale)
 {
-    const uint4* pos = positions_now(p);
+    const Present present(p);
     // What is after a box's last particle in the end is where the next box starts.
     u32* boxes = starts + 1;
     for (u32 k = threadIdx.x; k < BOXES + 2; k += THREADS) starts[k] = 0;
     __syncthreads();
     for (u32 k = threadIdx.x; k < n; k += THREADS) {
-        const Entry e = entry(list[k], pos, p.charges);
+        const Entry e = present.at(list[k]);
         const Stencil s = stencil(e.at, e.charge * scale);
         Near& a = near[k];
         a.x = seen<MESH_X>(s.start[0], b.x, b.nx);

@@ -82,11 +82,11 @@ KERNEL_RESIDENT(debye_mesh_halo, THREADS, fitting(THREADS, RESIDENT), MeshPartic
     DYNAMIC_SHARED(fixed, tile);
     u32* boxes = reinterpret_cast<u32*>(tile + TILE);
     const Brick b = brick(blockIdx.x);
-    const uint4* pos = positions_now(p);
+    const Present present(p);
     const u32 listed = l.counts[blockIdx.x], n = smaller(listed, l.capacity);
     const u32* list = l.slots + u64(blockIdx.x) * l.capacity;
     Entry next = {};
-    if (threadIdx.x < n) next = entry(list[threadIdx.x], pos, p.charges);
+    if (threadIdx.x < n) next = present.at(list[threadIdx.x]);
     Words* words = reinterpret_cast<Words*>(tile);
     for (u32 k = threadIdx.x; k < TILE * sizeof(fixed) / 16; k += THREADS) words[k] = Words{};
     Bounds::clear(boxes);
@@ -95,7 +95,7 @@ KERNEL_RESIDENT(debye_mesh_halo, THREADS, fitting(THREADS, RESIDENT), MeshPartic
     if (fresh && threadIdx.x == 0) l.counts[blockIdx.x] = 0;
     for (u32 k = threadIdx.x; k < n; k += THREADS) {
         const Entry now = next;
-        if (k + THREADS < n) next = entry(list[k + THREADS], pos, p.charges);
+        if (k + THREADS < n) next = present.at(list[k + THREADS]);
         add_charge(tile, boxes, b, now, scale, l.notes);
     }
     __syncthreads();

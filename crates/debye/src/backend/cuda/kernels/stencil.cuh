@@ -17,7 +17,7 @@ struct Stencil {
     mesh_real x[POINTS], y[POINTS], z[POINTS];
     u32 start[3];
 };
-__device__ __forceinline__ Stencil stencil(const uint4& at, mesh_real factor)
+__device__ __forceinline__ Stencil stencil(const Fractions& at, mesh_real factor)
 {
     Stencil s;
     const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);

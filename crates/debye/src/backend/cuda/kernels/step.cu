@@ -77,6 +77,10 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
     if (p.own.w == NOBODY) return;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
+#if DRAWN_BEFORE
+    LATER();
+    draw(w, f, now, slot);
+#endif
 }
 
 KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)

@@ -113,12 +113,16 @@ pub struct Gather<M: MeshNumber> {
     notes: Buffer<u32>,
 }
 
-/// Binary places of the sums of forces.
-const SUM_BITS: i32 = 20;
+/// What sums of forces on so many particles are whole numbers of: as fine as sums of forces of up to some 2²² leave room
+/// for in 63 bits, so that the mean is as exact as the forces.
+fn sum_scale(charged: usize) -> f64 {
+    let particles = charged.max(1).next_power_of_two().ilog2() as i32;
+    2_f64.powi((40 - particles).max(20))
+}
 
 /// What the sums of forces on so many particles are multiplied with for the mean force.
 pub fn mean_of_sums(charged: usize) -> f64 {
-    2_f64.powi(-SUM_BITS) / charged.max(1) as f64
+    1.0 / (sum_scale(charged) * charged.max(1) as f64)
 }
 
 impl<M: MeshNumber> Gather<M> {
@@ -160,7 +164,7 @@ impl<M: MeshNumber> Gather<M> {
         potential: f64,
         charged: usize,
     ) -> Result<(), CudaError> {
-        let scale = 2_f64.powi(SUM_BITS);
+        let scale = sum_scale(charged);
         let cell = MeshCell {
             turn: std::array::from_fn(|k| turn[k / 3][k % 3]),
             potential,

@@ -151,6 +151,7 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
 #[repr(C)]
 pub(super) struct ParticlesAt {
     pos: u64,
+    low: u64,
     charges: u64,
     parity: u64,
     used: u64,
@@ -180,7 +181,7 @@ impl Word {
 /// Positions and charges on the device.
 ///
 /// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
-/// nobody.
+/// nobody. A mesh of `f64` also takes their lower halves.
 #[derive(Clone, Debug)]
 pub struct Particles {
     pub(super) bundle: Bundle<ParticlesAt>,
@@ -191,13 +192,13 @@ pub struct Particles {
 impl Particles {
     /// All slots of `pos`, with the charge of each kind.
     pub fn new<M: MeshNumber>(pos: &Buffer<u32>, charges: &Buffer<M>) -> Self {
-        Self::halves(pos, pos.len() / 4, None, None, charges)
+        Self::halves((pos, None), pos.len() / 4, None, None, charges)
     }
 
-    /// `slots` of each of two halves of `pos`; `parity` says which is now, `used` how many units of how many slots are in
-    /// use.
+    /// `slots` of each of two halves of `pos`, and of the lower halves of fractions, axis by axis; `parity` says which is
+    /// now, `used` how many units of how many slots are in use.
     pub fn halves<M: MeshNumber>(
-        pos: &Buffer<u32>,
+        (pos, low): (&Buffer<u32>, Option<&Buffer<u32>>),
         slots: usize,
         parity: Option<&Word>,
         used: Option<(&Word, u32)>,
@@ -206,6 +207,7 @@ impl Particles {
         let mut at = Binder::default();
         let addresses = ParticlesAt {
             pos: at.address(pos),
+            low: low.filter(|_| M::DOUBLE).map_or(0, |low| at.address(low)),
             charges: at.address(charges),
             parity: Word::address(parity, &mut at),
             used: Word::address(used.map(|used| used.0), &mut at),

@@ -162,7 +162,7 @@ impl Resident {
         let queued = self.queue_beside(s, side.as_ref());
         self.side = side.or(self.side.take());
         queued?;
-        self.queue_held(s, Held::queue_motion, 1)
+        self.queue_held(s, Held::queue_step, 1)
     }
 
     /// The same up to constraints, with a stream for what can be done beside pairs.
@@ -182,6 +182,13 @@ impl Resident {
                 self.launch(s, pairs, shape, of_pairs)?;
                 if let Some(side) = side {
                     s.follow(side)?;
+                }
+                if self
+                    .held
+                    .as_ref()
+                    .is_some_and(|held| held.steps_alone(&self.setup))
+                {
+                    return Ok(());
                 }
                 let of_motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 4.0 + 48.0);
                 self.launch(s, &k.step, self.blocks(0), of_motion)
