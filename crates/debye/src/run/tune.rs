@@ -276,7 +276,7 @@ impl Lab<'_> {
     fn errors(&self, plan: &Electrostatics) -> Result<Option<(Expected, Measured)>, TuneError> {
         let other = with_plan(self.simulation, plan).map_err(TuneError::Measure)?;
         let measured = self.exact.measure(&coulomb_forces(&other)?);
-        Ok(Expected::of_plan(&self.charged, plan).map(|expected| (expected, measured)))
+        Ok(Expected::of(&other.system, &other.forces).map(|expected| (expected, measured)))
     }
 
     /// Seconds a step takes: the best of some laps, for machines that others use too.

@@ -1,13 +1,13 @@
 //! Errors of forces before any is computed, and settings that keep them below a tolerance.
 //!
-//! Charges are taken to be where they are without regard to one another. That is not quite so in a liquid or a crystal,
-//! where errors of opposite charges cancel in part; `debye energy --check-electrostatics` measures what is left.
+//! Charges are taken to be where they are without regard to one another, unless it is known how they stand ([`Structure`]):
+//! in a liquid or a crystal errors of opposite charges cancel in part. `debye energy --check-electrostatics` measures them.
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 use rayon::prelude::*;
 
-use super::{Basis, Influence};
+use super::{Basis, Influence, Structure};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::electrostatics::{
     Boundary, ChargeSums, Electrostatics, MeshPlan, Method, WaveSet, Within,
@@ -28,6 +28,8 @@ pub struct Charged {
     pub volume: f64,
     /// k_e over the permittivity.
     pub k: f64,
+    /// How charges stand to one another, if that is known.
+    pub structure: Option<Structure>,
 }
 
 impl Charged {
@@ -51,6 +53,16 @@ impl Charged {
             cell: plan.wave_cell(cell),
             volume: cell.with_periodicity([true; 3]).volume(),
             k,
+            structure: None,
+        }
+    }
+
+    /// The same, with regard to where the charges are: for meshes whose α is not much larger than this.
+    pub fn placed(self, positions: &[Vec3<f64>], charges: &[f64], alpha: f64) -> Self {
+        Self {
+            // Shorter waves than that have little weight in what is cut off, and none on a mesh.
+            structure: Some(Structure::of(&self.cell, positions, charges, 3.0 * alpha)),
+            ..self
         }
     }
 
@@ -60,15 +72,23 @@ impl Charged {
         self.k * self.squares / self.particles / (spacing * spacing)
     }
 
-    /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) (Kolafa & Perram 1992).
+    /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) for charges at random (Kolafa & Perram 1992). Where it is
+    /// known how they stand to one another, waves have the strength they have of what is cut off.
     pub fn pair_error(&self, alpha: f64, cutoff: f64) -> f64 {
+        let left = self
+            .structure
+            .map_or(1.0, |s| s.left_of(tail_density(alpha, cutoff)));
+        self.pair_error_at_random(alpha, cutoff) * left.sqrt()
+    }
+
+    fn pair_error_at_random(&self, alpha: f64, cutoff: f64) -> f64 {
         let fall = (-(alpha * cutoff).powi(2)).exp();
         2.0 * self.k * self.squares * fall / (self.particles * cutoff * self.volume).sqrt()
     }
 
     /// α that makes the pair term's error this large.
     pub fn alpha(&self, cutoff: f64, error: f64) -> f64 {
-        let x = error / self.pair_error(0.0, cutoff);
+        let x = error / self.pair_error_at_random(0.0, cutoff);
         (-x.min(0.5).ln()).sqrt() / cutoff
     }
 
@@ -81,7 +101,8 @@ impl Charged {
     }
 
     /// Error of a mesh: the mean square over all places of two charges of the difference between the force of the mesh
-    /// and the true one (Hockney & Eastwood 1981, for forces that are derivatives of the gathered potential).
+    /// and the true one (Hockney & Eastwood 1981, for forces that are derivatives of the gathered potential). Where it is
+    /// known how charges stand to one another, waves of the mesh have the strength they have.
     pub fn mesh_error(&self, alpha: f64, plan: &MeshPlan) -> f64 {
         let [a, b, c] = reciprocal(&self.cell);
         let rows = Mat3::from_rows(a, b, c);
@@ -97,7 +118,8 @@ impl Charged {
                 let of = |z: usize| {
                     let weight = if z == 0 || 2 * z == along_z { 1.0 } else { 2.0 };
                     let m = [&moments[0][x], &moments[1][y], &moments[2][z]];
-                    weight * wave_square(&rows, alpha, volume, influence.at([x, y, z]), m)
+                    let strength = |length: f64| self.structure.map_or(1.0, |s| s.at(length));
+                    weight * wave_square(&rows, alpha, volume, influence.at([x, y, z]), m, strength)
                 };
                 (0..half).map(of).sum::<f64>()
             })
@@ -105,6 +127,36 @@ impl Charged {
             .iter()
             .sum();
         2.0 * PI * self.k * self.squares * (square.max(0.0) / self.particles).sqrt()
+    }
+}
+
+/// Of the square of the forces erfc(αr)/r² + 2α/√π exp(−α²r²)/r beyond a cut-off, integrated over space: how much waves have
+/// whose reciprocal vectors are of a length, all together one.
+fn tail_density(alpha: f64, cutoff: f64) -> impl Fn(f64) -> f64 {
+    /// An even number of steps, of which the fastest waves that matter take several to a turn.
+    const STEPS: usize = 400;
+    // To where exp(−α²r²) is 10⁻¹³ of what it is at the cut-off.
+    let end = (cutoff * cutoff + 30.0 / (alpha * alpha)).sqrt();
+    let step = (end - cutoff) / STEPS as f64;
+    let integral = move |f: &dyn Fn(f64, f64) -> f64| -> f64 {
+        let at = |k: usize| {
+            let r = cutoff + k as f64 * step;
+            let x = alpha * r;
+            let pull = libm::erfc(x) / (r * r) + FRAC_2_SQRT_PI * alpha * (-x * x).exp() / r;
+            let weight = match k {
+                0 | STEPS => 1.0,
+                _ => 2.0 + 2.0 * (k % 2) as f64,
+            };
+            weight * f(r, pull * r)
+        };
+        (0..=STEPS).map(at).sum::<f64>() * step / 3.0
+    };
+    let all = 4.0 * PI * integral(&|_, pull| pull * pull);
+    move |length: f64| {
+        // The spherical Bessel function that belongs to a field of radial forces.
+        let bessel = |x: f64| (x.sin() / x - x.cos()) / x;
+        let wave = 4.0 * PI * integral(&|r, pull| r * pull * bessel(2.0 * PI * length * r));
+        4.0 * PI * length * length * wave * wave / all
     }
 }
 
@@ -142,8 +194,16 @@ impl Moments {
     }
 }
 
-/// Σ over aliases t of m_t² (g_t² − 2 G W_t² g_t + G² W_t² Σ W_s²); beyond the wave itself g is nothing.
-fn wave_square(rows: &Mat3<f64>, alpha: f64, volume: f64, influence: f64, m: [&Moments; 3]) -> f64 {
+/// Σ over aliases t of m_t² (S_t g_t² − 2 S_t G W_t² g_t + G² W_t² Σ S_s W_s²); beyond the wave itself g is nothing, and
+/// the strength S of a wave is one.
+fn wave_square(
+    rows: &Mat3<f64>,
+    alpha: f64,
+    volume: f64,
+    influence: f64,
+    m: [&Moments; 3],
+    strength: impl Fn(f64) -> f64,
+) -> f64 {
     let wave = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
     let m2 = wave.norm2();
     if m2 == 0.0 {
@@ -166,7 +226,10 @@ fn wave_square(rows: &Mat3<f64>, alpha: f64, volume: f64, influence: f64, m: [&M
             long += axes[i].dot(axes[j]) * factor(0) * factor(1) * factor(2);
         }
     }
-    m2 * smeared * (smeared - 2.0 * influence * own) + influence * influence * long * all
+    let (square, strength) = (influence * influence, strength(m2.sqrt()));
+    // Together, as they nearly cancel.
+    let itself = m2 * smeared * (smeared - 2.0 * influence * own) + square * long * own;
+    strength * itself + square * long * (all - own)
 }
 
 /// Largest number of points along an axis.
@@ -235,4 +298,30 @@ pub fn waves(charged: &Charged, alpha: f64, error: f64) -> WaveSet {
         longest += step;
     }
     WaveSet::up_to(&charged.cell, longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_of_what_is_cut_off_are_all_of_it() {
+        for (alpha, cutoff) in [(2.9, 0.9), (3.4, 1.0), (0.3, 10.0)] {
+            let density = tail_density(alpha, cutoff);
+            let step = 0.02 * alpha;
+            let upto = |longest: f64| {
+                let count = (longest * alpha / step) as usize;
+                (0..count)
+                    .map(|k| density((k as f64 + 0.5) * step) * step)
+                    .sum::<f64>()
+            };
+            let (some, most) = (upto(3.0), upto(12.0));
+            assert!(some > 0.7 && some < most, "{some}");
+            // They end as those of a step do: what is missing falls with the inverse of the length.
+            assert!(
+                (4.0 * (1.0 - most) / (1.0 - some) - 1.0).abs() < 0.1,
+                "{some} {most}"
+            );
+        }
+    }
 }

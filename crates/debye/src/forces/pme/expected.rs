@@ -19,10 +19,16 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// For a system and its force field; `None` where it has no long-range electrostatics, or no charges.
+    /// For a system and its force field, with regard to where its charges are; `None` where it has no long-range
+    /// electrostatics, or no charges.
     pub fn of(system: &System, field: &ForceField) -> Option<Self> {
         let plan = field.electrostatics.as_ref()?;
-        Self::of_plan(&charged(system, field, plan), plan)
+        let charged = charged(system, field, plan);
+        let p = &system.particles;
+        match plan.method {
+            Method::Mesh(_) => Self::of_plan(&charged.placed(&p.positions, &p.charges, plan.alpha), plan),
+            Method::Ewald(_) => Self::of_plan(&charged, plan),
+        }
     }
 
     /// For settings that are not those of a field yet.

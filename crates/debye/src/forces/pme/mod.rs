@@ -9,6 +9,8 @@ pub mod estimate;
 pub mod expected;
 mod influence;
 pub mod measure;
+mod structure;
 
 pub use basis::{Basis, MOST_POINTS, Weights, b_spline, cubic};
 pub use influence::Influence;
+pub use structure::Structure;

@@ -1,0 +1,283 @@
+//! [`Structure`]: how charges stand to one another, as far as waves see it.
+
+use std::collections::HashSet;
+use std::f64::consts::TAU;
+
+use rayon::prelude::*;
+
+use crate::expr::{Mat3, Vec3};
+use crate::forces::ewald::reciprocal;
+use crate::system::Cell;
+
+/// Shells of reciprocal vectors of like length.
+const SHELLS: usize = 48;
+
+/// Directions in which waves are looked for, and the most that a shell has of them.
+const DIRECTIONS: usize = 48;
+
+/// Where short waves are usually weaker than this, few others have the rest of their strength.
+const PEAKED: f64 = 0.6;
+
+/// With fewer waves that have any strength nothing is known.
+const ENOUGH: usize = 6;
+
+/// Waves times charges that are worth a fraction of a second.
+const WORK: usize = 30_000_000;
+
+/// The mean of |Σ q exp(2πi m·r)|² over waves of like length, relative to Σ q²: one where charges are placed without regard
+/// to one another, and much less than one for waves that are long beside the distance of opposite charges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Structure {
+    /// Length of the reciprocal vectors where the last shell ends; beyond it nothing was looked at.
+    longest: f64,
+    shells: [f64; SHELLS],
+    /// Whether most of the strength is in few waves, as in a crystal; then shells know of the others only.
+    peaked: bool,
+}
+
+impl Structure {
+    /// Of charges at these places in the cell of the waves, from some waves of every length up to `longest`.
+    pub fn of(cell: &Cell, positions: &[Vec3<f64>], charges: &[f64], longest: f64) -> Self {
+        let at: Vec<(f64, [f64; 3])> = (positions.iter().zip(charges))
+            .filter(|(_, q)| **q != 0.0)
+            .map(|(&r, &q)| {
+                let s = cell.fractional(r);
+                (q, [s.x, s.y, s.z])
+            })
+            .collect();
+        let squares: f64 = at.iter().map(|(q, _)| q * q).sum();
+        let most = (WORK / at.len().max(1) / SHELLS).clamp(2, DIRECTIONS);
+        let waves = waves(cell, longest, most);
+        let found = densities(&at, &waves.iter().map(|w| w.0).collect::<Vec<_>>());
+        let strengths: Vec<(usize, f64)> = waves
+            .iter()
+            .zip(found)
+            .map(|((_, shell), [re, im])| (*shell, (re * re + im * im) / squares.max(f64::MIN_POSITIVE)))
+            .collect();
+        // Copies of a box have nothing at all between the waves of the box: of many copies hardly a wave is met.
+        let something = |strength: &f64| *strength > 1e-6;
+        let short = strengths
+            .iter()
+            .filter(|(shell, _)| *shell >= SHELLS / 2)
+            .map(|s| s.1);
+        let peaked = usual(short.filter(something)).is_some_and(|strength| strength < PEAKED);
+        let known = strengths.iter().filter(|s| something(&s.1)).count() >= ENOUGH;
+        let of_shell = |k: usize| {
+            if !known {
+                return None;
+            }
+            let own = strengths.iter().filter(|(shell, _)| *shell == k).map(|s| s.1);
+            match peaked {
+                true => usual(own.filter(something)),
+                false => mean(own),
+            }
+        };
+        // A shell without waves is like the next one that has some: where cells are small, the first are empty.
+        let mut shells = [1.0; SHELLS];
+        let mut last = 1.0;
+        for k in (0..SHELLS).rev() {
+            last = of_shell(k).unwrap_or(last);
+            shells[k] = last;
+        }
+        Self {
+            longest,
+            shells,
+            peaked,
+        }
+    }
+
+    /// What is left of a mean square that was worked out for charges at random, of which `density` says how much waves have
+    /// whose reciprocal vectors are of a length.
+    ///
+    /// In a crystal the few strong waves do nothing to ions on their lattice, and as much to ions beside it as these have of
+    /// the other waves: of 1 − S the share S.
+    pub fn left_of(&self, density: impl Fn(f64) -> f64) -> f64 {
+        let step = self.longest / SHELLS as f64;
+        let less_of = |(k, &strength): (usize, &f64)| {
+            let less = 1.0 - strength;
+            let less = if self.peaked { less * less.max(0.0) } else { less };
+            density((k as f64 + 0.5) * step) * step * less
+        };
+        let less: f64 = self.shells.iter().enumerate().map(less_of).sum();
+        // Of a perfect crystal nothing is left.
+        (1.0 - less).max(1e-4)
+    }
+
+    /// For waves whose reciprocal vectors are this long.
+    pub fn at(&self, length: f64) -> f64 {
+        let shell = (length / self.longest * SHELLS as f64) as usize;
+        self.shells.get(shell).copied().unwrap_or(1.0)
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    (count > 0.0).then_some(sum / count)
+}
+
+/// The mean of numbers that fall off exponentially, as the strengths of waves do where nothing is ordered, whatever a few of
+/// them are: from the mean of their logarithms, which is less by Euler's constant.
+fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
+    mean(values.map(f64::ln)).map(|log| (log + 0.577_215_664_901_532_9).exp())
+}
+
+/// Whole numbers of waves, and their shells.
+fn waves(cell: &Cell, longest: f64, most: usize) -> Vec<([i32; 3], usize)> {
+    let [a, b, c] = reciprocal(cell);
+    let rows = Mat3::from_rows(a, b, c);
+    let vectors = cell.to_arrays().map(Vec3::from);
+    let (mut known, mut counts, mut all) = (HashSet::new(), [0; SHELLS], Vec::new());
+    for number in 0..SHELLS * DIRECTIONS {
+        // Evenly over the half of a sphere: waves come in pairs that are alike.
+        let (shell, direction) = (number / DIRECTIONS, number % DIRECTIONS);
+        let z = (direction as f64 + 0.5) / DIRECTIONS as f64;
+        let turn = TAU * 0.618_033_988_749_895 * number as f64;
+        let flat = (1.0 - z * z).sqrt();
+        let length = longest * (shell as f64 + 0.5) / SHELLS as f64;
+        let m = Vec3::new(flat * turn.cos(), flat * turn.sin(), z) * length;
+        let n = vectors.map(|v| m.dot(v).round() as i32);
+        let found = rows
+            .combine(Vec3::new(f64::from(n[0]), f64::from(n[1]), f64::from(n[2])))
+            .norm();
+        let shell = (found / longest * SHELLS as f64) as usize;
+        if n == [0; 3] || shell >= SHELLS || counts[shell] >= most {
+            continue;
+        }
+        if !known.contains(&n.map(|k| -k)) && known.insert(n) {
+            counts[shell] += 1;
+            all.push((n, shell));
+        }
+    }
+    all
+}
+
+/// Σ q exp(2πi n·s) for each of some waves.
+fn densities(at: &[(f64, [f64; 3])], waves: &[[i32; 3]]) -> Vec<[f64; 2]> {
+    let reach: [usize; 3] = std::array::from_fn(|axis| {
+        let longest = waves.iter().map(|n| n[axis].unsigned_abs()).max();
+        longest.unwrap_or(0) as usize
+    });
+    let times = |a: [f64; 2], b: [f64; 2]| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
+    let of_chunk = |chunk: &[(f64, [f64; 3])]| {
+        let mut sums = vec![[0.0; 2]; waves.len()];
+        let mut powers: [Vec<[f64; 2]>; 3] = reach.map(|n| vec![[1.0, 0.0]; n + 1]);
+        for (q, s) in chunk {
+            for (powers, s) in powers.iter_mut().zip(s) {
+                let (sine, cosine) = (TAU * s).sin_cos();
+                for n in 1..powers.len() {
+                    powers[n] = times(powers[n - 1], [cosine, sine]);
+                }
+            }
+            for (sum, n) in sums.iter_mut().zip(waves) {
+                let along = |axis: usize| {
+                    let [re, im] = powers[axis][n[axis].unsigned_abs() as usize];
+                    [re, if n[axis] < 0 { -im } else { im }]
+                };
+                let [re, im] = times(times(along(0), along(1)), along(2));
+                sum[0] += q * re;
+                sum[1] += q * im;
+            }
+        }
+        sums
+    };
+    // One order, whatever the number of threads.
+    let chunks: Vec<_> = at.par_chunks(2048).map(of_chunk).collect();
+    let mut all = vec![[0.0; 2]; waves.len()];
+    for chunk in chunks {
+        for (to, from) in all.iter_mut().zip(chunk) {
+            to[0] += from[0];
+            to[1] += from[1];
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number from 0 to 1.
+    fn random(k: usize) -> f64 {
+        let mut x = k as u64;
+        x = (x ^ (x >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 27)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x ^ (x >> 33)) as f64 / u64::MAX as f64
+    }
+
+    #[test]
+    fn a_crystal_is_known_by_its_weak_waves() {
+        let cell = Cell::orthorhombic([5.0; 3]).unwrap();
+        let charges: Vec<f64> = (0..8000)
+            .map(|k| {
+                if (k / 400 + k / 20 + k) % 2 == 0 {
+                    1.0
+                } else {
+                    -1.0
+                }
+            })
+            .collect();
+        let made = |beside: f64| {
+            let place = |k: usize| {
+                let at = |axis: usize, n: usize| 0.25 * n as f64 + beside * (random(3 * k + axis + 1) - 0.5);
+                Vec3::new(at(0, k / 400), at(1, k / 20 % 20), at(2, k % 20))
+            };
+            let positions: Vec<Vec3<f64>> = (0..8000).map(place).collect();
+            Structure::of(&cell, &positions, &charges, 9.0)
+        };
+        let (cold, hot) = (made(0.03), made(5.0));
+        assert!(cold.peaked && !hot.peaked, "{cold:?} {hot:?}");
+        // Of a place within a cube of side a waves see 1 − (sin πma / πma)² along an axis.
+        let shell = SHELLS / 3;
+        let x = std::f64::consts::PI * 0.03 * 9.0 * (shell as f64 + 0.5) / SHELLS as f64;
+        let want = x * x / 3.0;
+        let got = mean(cold.shells[shell - 4..=shell + 4].iter().copied()).unwrap();
+        assert!((got / want - 1.0).abs() < 0.5, "{got} {want}");
+    }
+
+    #[test]
+    fn one_at_random_and_less_for_dipoles_in_long_waves() {
+        let cell = Cell::triclinic([[4.0, 0.0, 0.0], [1.0, 5.0, 0.0], [0.5, -1.0, 6.0]]).unwrap();
+        let place = |k: usize| {
+            let s = |axis: usize| random(3 * k + axis + 1);
+            cell.position(Vec3::new(s(0), s(1), s(2)))
+        };
+        let anywhere: Vec<Vec3<f64>> = (0..4000).map(place).collect();
+        let charges: Vec<f64> = (0..4000).map(|k| if k % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let structure = Structure::of(&cell, &anywhere, &charges, 3.0);
+        let mean = structure.shells[8..].iter().sum::<f64>() / (SHELLS - 8) as f64;
+        assert!((mean - 1.0).abs() < 0.1, "{structure:?}");
+        assert_eq!(structure.at(3.1), 1.0);
+
+        // Opposite charges 0.1 apart: 2 sin²(π m d) on average over directions is 1 − sin(2π m d)/(2π m d).
+        let mut pairs = anywhere.clone();
+        for k in 0..2000 {
+            let (z, turn) = (2.0 * random(9 * k + 70_001) - 1.0, TAU * random(9 * k + 80_002));
+            let flat = (1.0 - z * z).sqrt();
+            pairs[2 * k + 1] = pairs[2 * k] + Vec3::new(flat * turn.cos(), flat * turn.sin(), z) * 0.1;
+        }
+        let structure = Structure::of(&cell, &pairs, &charges, 3.0);
+        for shell in 8..SHELLS {
+            let x = TAU * 0.1 * 3.0 * (shell as f64 + 0.5) / SHELLS as f64;
+            let (got, want) = (structure.shells[shell], 1.0 - x.sin() / x);
+            assert!((got / want - 1.0).abs() < 0.6, "{shell}: {got} {want}");
+        }
+        // Every wave of which something is known is a sum over all charges.
+        let waves = waves(&cell, 3.0, 8);
+        let (n, _) = waves[waves.len() / 2];
+        let at: Vec<(f64, [f64; 3])> = (anywhere.iter().zip(&charges))
+            .map(|(&r, &q)| {
+                (q, {
+                    let s = cell.fractional(r);
+                    [s.x, s.y, s.z]
+                })
+            })
+            .collect();
+        let [re, im] = densities(&at, &[n])[0];
+        let sum = |f: fn(f64) -> f64| -> f64 {
+            at.iter()
+                .map(|(q, s)| q * f(TAU * (0..3).map(|a| f64::from(n[a]) * s[a]).sum::<f64>()))
+                .sum()
+        };
+        assert!((re - sum(f64::cos)).abs() < 1e-8 && (im - sum(f64::sin)).abs() < 1e-8);
+    }
+}
