@@ -103,6 +103,8 @@ impl From<Measured> for MeasuredLine {
 pub struct Checked {
     #[serde(flatten)]
     pub settings: SettingsLine,
+    #[serde(skip)]
+    expected: Option<Expected>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated: Option<EstimateLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,10 +130,12 @@ impl Checked {
     pub fn expected(simulation: &Simulation) -> Option<Self> {
         let (system, forces) = (&simulation.system, &simulation.forces);
         let plan = forces.electrostatics.as_ref()?;
-        let line = debye::forces::pme::expected::describe(system, forces)?;
+        let expected = Expected::of(system, forces);
+        let line = debye::forces::pme::expected::described(plan, expected, system.units);
         Some(Self {
             settings: SettingsLine::new(plan),
-            estimated: Expected::of(system, forces).map(EstimateLine::from),
+            expected,
+            estimated: expected.map(EstimateLine::from),
             measured: None,
             against: None,
             text: format!("electrostatics: {line}\n"),
@@ -182,7 +186,7 @@ impl Checked {
         ];
         let mut rows = vec![head.map(String::from).to_vec()];
         let mut usual = f64::NAN;
-        if let Some(expected) = Expected::of(&simulation.system, &simulation.forces) {
+        if let Some(expected) = self.expected {
             usual = expected.usual;
             let row = |name: &str, error: f64| row(name, error, measured.usual, usual);
             rows.push(row("  estimated, pairs", expected.pairs));

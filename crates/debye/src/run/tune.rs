@@ -154,7 +154,9 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                 let Some((expected, measured)) = lab.errors(&candidate)? else {
                     break;
                 };
-                *ratio = Some(measured.relative / expected.relative());
+                // By the estimate that chooses, which knows of no places.
+                let chosen_for = Expected::of_plan(&lab.charged, &candidate).map(|e| e.relative());
+                *ratio = chosen_for.map(|chosen_for| measured.relative / chosen_for);
                 if measured.relative > tolerance {
                     goal *= CAREFUL * tolerance / measured.relative;
                     continue;

@@ -11,6 +11,7 @@ use debye::forces::pme::measure::{Exact, MeasureError, coulomb_only, measured_er
 use debye::forces::{ForceField, PairTerm};
 use debye::system::{Cell, ExclusionRule, Exclusions, ScaledPair, Species, System, build};
 
+use super::electrostatics::{mesh, spce, xyz};
 use super::{double, precisions, random};
 
 const K: f64 = 138.935;
@@ -176,6 +177,38 @@ fn estimates_are_right_for_random_charges() {
             assert!(chosen_for <= tolerance * 1.001);
             assert!(parts.is_sorted() && parts.last() == Some(&1.0), "{parts:?}");
         }
+    }
+}
+
+/// In molecules charges are not at random: estimates know that, for balanced settings and others.
+#[test]
+fn estimates_are_right_for_water() {
+    let text = include_str!("../data/nist_spce/spce-4.xyz");
+    let (water, _) = spce(Cell::orthorhombic([30.0; 3]).unwrap(), &xyz(text), 0.5);
+    for (alpha, points, order) in [(0.29, 27, 5), (0.31, 20, 5), (0.35, 20, 5), (0.26, 40, 4)] {
+        let mesh = mesh([points; 3], Basis::BSpline(order));
+        let plan = plan(9.0, alpha, Boundary::Conductor, mesh);
+        let field = field(&water, plan.clone());
+        let charged = Charged::new(
+            &water.cell,
+            Boundary::Conductor,
+            &water.particles.charges,
+            K / 1.3,
+        );
+        let at_random = Expected::of_plan(&charged, &plan).unwrap().total();
+        let expected = Expected::of(&water, &field).unwrap().total();
+        let measured = measured_error(&water, &field, &double(), &mut |_| {})
+            .unwrap()
+            .absolute;
+        let ratio = measured / expected;
+        assert!(
+            (0.6..1.9).contains(&ratio),
+            "α {alpha}, {points}³: {measured:e} {expected:e}"
+        );
+        assert!(
+            expected < at_random,
+            "α {alpha}, {points}³: {expected:e} {at_random:e}"
+        );
     }
 }
 

@@ -225,6 +225,10 @@ impl Bench {
                 file.display()
             )));
         }
+        // Before others are run for a while.
+        if let Some(file) = self.structure.as_ref().filter(|file| !file.is_file()) {
+            return Err(Failure::refused(format!("there is no file {}", file.display())));
+        }
         let mut all = Vec::new();
         if !self.json {
             let head = [

@@ -666,9 +666,9 @@ impl Driver for Gpu {
     }
 
     fn end_graph(&self, graph: Handle) {
-        let recorded = self.graphs().remove(&graph);
-        if let (Ok(()), Some(recorded)) = (self.bind(), recorded) {
-            // A graph that still runs must not lose its memory, which may be freed next.
+        let mut graphs = self.graphs();
+        if let (Ok(()), Some(recorded)) = (self.bind(), graphs.remove(&graph)) {
+            // A graph that still runs must not lose its memory, which may be freed next; nor may its streams end meanwhile.
             recorded.streams.into_iter().for_each(Self::settle);
             // SAFETY: both were made by `end_capture` and are destroyed once.
             unsafe {

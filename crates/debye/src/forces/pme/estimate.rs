@@ -75,9 +75,8 @@ impl Charged {
     /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) for charges at random (Kolafa & Perram 1992). Where it is
     /// known how they stand to one another, waves have the strength they have of what is cut off.
     pub fn pair_error(&self, alpha: f64, cutoff: f64) -> f64 {
-        let left = self
-            .structure
-            .map_or(1.0, |s| s.left_of(tail_density(alpha, cutoff)));
+        let structure = self.structure.as_ref();
+        let left = structure.map_or(1.0, |s| s.left_of(tail_density(alpha, cutoff)));
         self.pair_error_at_random(alpha, cutoff) * left.sqrt()
     }
 
@@ -118,7 +117,7 @@ impl Charged {
                 let of = |z: usize| {
                     let weight = if z == 0 || 2 * z == along_z { 1.0 } else { 2.0 };
                     let m = [&moments[0][x], &moments[1][y], &moments[2][z]];
-                    let strength = |length: f64| self.structure.map_or(1.0, |s| s.at(length));
+                    let strength = |length: f64| self.structure.as_ref().map_or(1.0, |s| s.at(length));
                     weight * wave_square(&rows, alpha, volume, influence.at([x, y, z]), m, strength)
                 };
                 (0..half).map(of).sum::<f64>()

@@ -25,10 +25,7 @@ impl Expected {
         let plan = field.electrostatics.as_ref()?;
         let charged = charged(system, field, plan);
         let p = &system.particles;
-        match plan.method {
-            Method::Mesh(_) => Self::of_plan(&charged.placed(&p.positions, &p.charges, plan.alpha), plan),
-            Method::Ewald(_) => Self::of_plan(&charged, plan),
-        }
+        Self::of_plan(&charged.placed(&p.positions, &p.charges, plan.alpha), plan)
     }
 
     /// For settings that are not those of a field yet.
@@ -144,14 +141,19 @@ impl Basis {
 /// The settings and their expected errors in one line; `None` where there is no long-range electrostatics.
 pub fn describe(system: &System, field: &ForceField) -> Option<String> {
     let plan = field.electrostatics.as_ref()?;
-    let settings = plan.in_words(system.units);
-    Some(match Expected::of(system, field) {
+    Some(described(plan, Expected::of(system, field), system.units))
+}
+
+/// The same of errors that are known.
+pub fn described(plan: &Electrostatics, expected: Option<Expected>, units: Units) -> String {
+    let settings = plan.in_words(units);
+    match expected {
         Some(expected) => format!(
             "{settings}; estimated error of forces {}",
-            expected.sentence(plan, system.units)
+            expected.sentence(plan, units)
         ),
         None => format!("{settings}; no particle has a charge"),
-    })
+    }
 }
 
 /// About four digits, without zeros at the end.

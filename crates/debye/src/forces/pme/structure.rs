@@ -15,24 +15,25 @@ const SHELLS: usize = 48;
 /// Directions in which waves are looked for, and the most that a shell has of them.
 const DIRECTIONS: usize = 48;
 
-/// Where short waves are usually weaker than this, few others have the rest of their strength.
-const PEAKED: f64 = 0.6;
+/// Where short waves are usually weaker than this, few others have the rest of their strength, as in a crystal.
+const PEAKED: f64 = 0.75;
 
 /// With fewer waves that have any strength nothing is known.
 const ENOUGH: usize = 6;
 
-/// Waves times charges that are worth a fraction of a second.
+/// Waves times charges that are worth a second of a core.
 const WORK: usize = 30_000_000;
 
 /// The mean of |Σ q exp(2πi m·r)|² over waves of like length, relative to Σ q²: one where charges are placed without regard
 /// to one another, and much less than one for waves that are long beside the distance of opposite charges.
+///
+/// In a crystal most of the strength is in few waves. What these do depends on where in its cell an ion is: nothing on a site
+/// of high symmetry, all they can elsewhere. So a crystal is taken to be at random, which is on the safe side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
     /// Length of the reciprocal vectors where the last shell ends; beyond it nothing was looked at.
     longest: f64,
     shells: [f64; SHELLS],
-    /// Whether most of the strength is in few waves, as in a crystal; then shells know of the others only.
-    peaked: bool,
 }
 
 impl Structure {
@@ -45,62 +46,42 @@ impl Structure {
                 (q, [s.x, s.y, s.z])
             })
             .collect();
-        let squares: f64 = at.iter().map(|(q, _)| q * q).sum();
-        let most = (WORK / at.len().max(1) / SHELLS).clamp(2, DIRECTIONS);
-        let waves = waves(cell, longest, most);
-        let found = densities(&at, &waves.iter().map(|w| w.0).collect::<Vec<_>>());
-        let strengths: Vec<(usize, f64)> = waves
-            .iter()
-            .zip(found)
-            .map(|((_, shell), [re, im])| (*shell, (re * re + im * im) / squares.max(f64::MIN_POSITIVE)))
-            .collect();
-        // Copies of a box have nothing at all between the waves of the box: of many copies hardly a wave is met.
-        let something = |strength: &f64| *strength > 1e-6;
-        let short = strengths
-            .iter()
-            .filter(|(shell, _)| *shell >= SHELLS / 2)
-            .map(|s| s.1);
-        let peaked = usual(short.filter(something)).is_some_and(|strength| strength < PEAKED);
-        let known = strengths.iter().filter(|s| something(&s.1)).count() >= ENOUGH;
-        let of_shell = |k: usize| {
-            if !known {
-                return None;
-            }
-            let own = strengths.iter().filter(|(shell, _)| *shell == k).map(|s| s.1);
-            match peaked {
-                true => usual(own.filter(something)),
-                false => mean(own),
-            }
-        };
-        // A shell without waves is like the next one that has some: where cells are small, the first are empty.
+        let most = (WORK / at.len().max(1) / SHELLS).clamp(1, DIRECTIONS);
+        let mut found = strengths(&at, waves(cell, longest, most, [1; 3]));
+        // Copies of a box have nothing at all between the waves of the box, which say how many there are.
+        let copies: [i32; 3] = std::array::from_fn(|axis| {
+            let some = found.iter().filter(|w| w.strength > NOTHING);
+            some.fold(0, |all, w| common_factor(all, w.n[axis])).max(1)
+        });
+        let enough = |found: &[Wave]| found.iter().filter(|w| w.strength > NOTHING).count() >= ENOUGH;
+        if copies != [1; 3] && enough(&found) {
+            found = strengths(&at, waves(cell, longest, most, copies));
+            let share = copies.iter().map(|&c| f64::from(c)).product::<f64>();
+            found.iter_mut().for_each(|w| w.strength /= share);
+        }
+        let short = found.iter().filter(|w| w.shell >= SHELLS / 2);
+        let peaked = usual(short.map(|w| w.strength)).is_none_or(|strength| strength < PEAKED);
         let mut shells = [1.0; SHELLS];
-        let mut last = 1.0;
-        for k in (0..SHELLS).rev() {
-            last = of_shell(k).unwrap_or(last);
-            shells[k] = last;
+        if !peaked && enough(&found) {
+            // A shell without waves is like the next one that has some: where cells are small, the first are empty.
+            let mut last = 1.0;
+            for k in (0..SHELLS).rev() {
+                let own = found.iter().filter(|w| w.shell == k);
+                last = mean(own.map(|w| w.strength)).unwrap_or(last);
+                shells[k] = last;
+            }
         }
-        Self {
-            longest,
-            shells,
-            peaked,
-        }
+        Self { longest, shells }
     }
 
     /// What is left of a mean square that was worked out for charges at random, of which `density` says how much waves have
     /// whose reciprocal vectors are of a length.
-    ///
-    /// In a crystal the few strong waves do nothing to ions on their lattice, and as much to ions beside it as these have of
-    /// the other waves: of 1 − S the share S.
     pub fn left_of(&self, density: impl Fn(f64) -> f64) -> f64 {
         let step = self.longest / SHELLS as f64;
-        let less_of = |(k, &strength): (usize, &f64)| {
-            let less = 1.0 - strength;
-            let less = if self.peaked { less * less.max(0.0) } else { less };
-            density((k as f64 + 0.5) * step) * step * less
-        };
+        let less_of =
+            |(k, strength): (usize, &f64)| density((k as f64 + 0.5) * step) * step * (1.0 - strength);
         let less: f64 = self.shells.iter().enumerate().map(less_of).sum();
-        // Of a perfect crystal nothing is left.
-        (1.0 - less).max(1e-4)
+        (1.0 - less).max(0.01)
     }
 
     /// For waves whose reciprocal vectors are this long.
@@ -121,8 +102,27 @@ fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
     mean(values.map(f64::ln)).map(|log| (log + 0.577_215_664_901_532_9).exp())
 }
 
-/// Whole numbers of waves, and their shells.
-fn waves(cell: &Cell, longest: f64, most: usize) -> Vec<([i32; 3], usize)> {
+/// Less than that is nothing but rounding.
+const NOTHING: f64 = 1e-6;
+
+/// A wave, the shell it is in, and how strong it is.
+struct Wave {
+    n: [i32; 3],
+    shell: usize,
+    strength: f64,
+}
+
+/// The largest number that divides both.
+fn common_factor(a: i32, b: i32) -> i32 {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Waves of every length whose numbers are multiples of those of `copies`, at most so many to a shell.
+fn waves(cell: &Cell, longest: f64, most: usize, copies: [i32; 3]) -> Vec<Wave> {
     let [a, b, c] = reciprocal(cell);
     let rows = Mat3::from_rows(a, b, c);
     let vectors = cell.to_arrays().map(Vec3::from);
@@ -135,7 +135,10 @@ fn waves(cell: &Cell, longest: f64, most: usize) -> Vec<([i32; 3], usize)> {
         let flat = (1.0 - z * z).sqrt();
         let length = longest * (shell as f64 + 0.5) / SHELLS as f64;
         let m = Vec3::new(flat * turn.cos(), flat * turn.sin(), z) * length;
-        let n = vectors.map(|v| m.dot(v).round() as i32);
+        let n: [i32; 3] = std::array::from_fn(|axis| {
+            let multiple = copies[axis];
+            multiple * (m.dot(vectors[axis]) / f64::from(multiple)).round() as i32
+        });
         let found = rows
             .combine(Vec3::new(f64::from(n[0]), f64::from(n[1]), f64::from(n[2])))
             .norm();
@@ -145,10 +148,21 @@ fn waves(cell: &Cell, longest: f64, most: usize) -> Vec<([i32; 3], usize)> {
         }
         if !known.contains(&n.map(|k| -k)) && known.insert(n) {
             counts[shell] += 1;
-            all.push((n, shell));
+            let strength = 0.0;
+            all.push(Wave { n, shell, strength });
         }
     }
     all
+}
+
+/// The waves with their strengths, for charges at fractions of the cell.
+fn strengths(at: &[(f64, [f64; 3])], mut waves: Vec<Wave>) -> Vec<Wave> {
+    let squares: f64 = at.iter().map(|(q, _)| q * q).sum();
+    let numbers: Vec<[i32; 3]> = waves.iter().map(|w| w.n).collect();
+    for (wave, [re, im]) in waves.iter_mut().zip(densities(at, &numbers)) {
+        wave.strength = (re * re + im * im) / squares.max(f64::MIN_POSITIVE);
+    }
+    waves
 }
 
 /// Σ q exp(2πi n·s) for each of some waves.
@@ -205,33 +219,52 @@ mod tests {
     }
 
     #[test]
-    fn a_crystal_is_known_by_its_weak_waves() {
+    fn crystals_are_taken_to_be_at_random() {
         let cell = Cell::orthorhombic([5.0; 3]).unwrap();
-        let charges: Vec<f64> = (0..8000)
-            .map(|k| {
-                if (k / 400 + k / 20 + k) % 2 == 0 {
-                    1.0
-                } else {
-                    -1.0
-                }
-            })
-            .collect();
         let made = |beside: f64| {
             let place = |k: usize| {
                 let at = |axis: usize, n: usize| 0.25 * n as f64 + beside * (random(3 * k + axis + 1) - 0.5);
                 Vec3::new(at(0, k / 400), at(1, k / 20 % 20), at(2, k % 20))
             };
             let positions: Vec<Vec3<f64>> = (0..8000).map(place).collect();
+            let even = |k: usize| (k / 400 + k / 20 + k).is_multiple_of(2);
+            let charges: Vec<f64> = (0..8000).map(|k| if even(k) { 1.0 } else { -1.0 }).collect();
             Structure::of(&cell, &positions, &charges, 9.0)
         };
-        let (cold, hot) = (made(0.03), made(5.0));
-        assert!(cold.peaked && !hot.peaked, "{cold:?} {hot:?}");
-        // Of a place within a cube of side a waves see 1 − (sin πma / πma)² along an axis.
-        let shell = SHELLS / 3;
-        let x = std::f64::consts::PI * 0.03 * 9.0 * (shell as f64 + 0.5) / SHELLS as f64;
-        let want = x * x / 3.0;
-        let got = mean(cold.shells[shell - 4..=shell + 4].iter().copied()).unwrap();
-        assert!((got / want - 1.0).abs() < 0.5, "{got} {want}");
+        for beside in [0.0, 0.03, 0.06] {
+            assert!(made(beside).shells.iter().all(|s| *s == 1.0), "{beside}");
+        }
+        assert!(made(5.0).shells.iter().any(|s| *s != 1.0));
+    }
+
+    #[test]
+    fn copies_of_a_box_are_like_the_box() {
+        let small = Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap();
+        let large = Cell::orthorhombic([4.0, 7.5, 6.0]).unwrap();
+        let (mut positions, mut charges) = (Vec::new(), Vec::new());
+        for k in 0..600 {
+            let s = |axis: usize| random(7 * k + axis + 1);
+            let first = small.position(Vec3::new(s(0), s(1), s(2)));
+            positions.extend([first, first + Vec3::new(0.1 * s(3), 0.1 * s(4), 0.1)]);
+            charges.extend([1.0, -1.0]);
+        }
+        let one = Structure::of(&small, &positions, &charges, 5.0);
+        let (mut many, mut theirs) = (Vec::new(), Vec::new());
+        for n in 0..12 {
+            let by = Vec3::new(
+                2.0 * f64::from(n % 2),
+                2.5 * f64::from(n / 2 % 3),
+                3.0 * f64::from(n / 6),
+            );
+            many.extend(positions.iter().map(|&r| r + by));
+            theirs.extend_from_slice(&charges);
+        }
+        let all = Structure::of(&large, &many, &theirs, 5.0);
+        let of = |s: &Structure, from: usize, to: usize| mean(s.shells[from..to].iter().copied()).unwrap();
+        for (from, to) in [(4, 12), (12, 24), (24, 48)] {
+            let (one, all) = (of(&one, from, to), of(&all, from, to));
+            assert!((all / one - 1.0).abs() < 0.3, "{from}: {one} {all}");
+        }
     }
 
     #[test]
@@ -243,10 +276,10 @@ mod tests {
         };
         let anywhere: Vec<Vec3<f64>> = (0..4000).map(place).collect();
         let charges: Vec<f64> = (0..4000).map(|k| if k % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        let structure = Structure::of(&cell, &anywhere, &charges, 3.0);
+        let structure = Structure::of(&cell, &anywhere, &charges, 12.0);
         let mean = structure.shells[8..].iter().sum::<f64>() / (SHELLS - 8) as f64;
         assert!((mean - 1.0).abs() < 0.1, "{structure:?}");
-        assert_eq!(structure.at(3.1), 1.0);
+        assert_eq!(structure.at(12.1), 1.0);
 
         // Opposite charges 0.1 apart: 2 sin²(π m d) on average over directions is 1 − sin(2π m d)/(2π m d).
         let mut pairs = anywhere.clone();
@@ -255,15 +288,15 @@ mod tests {
             let flat = (1.0 - z * z).sqrt();
             pairs[2 * k + 1] = pairs[2 * k] + Vec3::new(flat * turn.cos(), flat * turn.sin(), z) * 0.1;
         }
-        let structure = Structure::of(&cell, &pairs, &charges, 3.0);
-        for shell in 8..SHELLS {
-            let x = TAU * 0.1 * 3.0 * (shell as f64 + 0.5) / SHELLS as f64;
+        let structure = Structure::of(&cell, &pairs, &charges, 12.0);
+        for shell in 4..SHELLS {
+            let x = TAU * 0.1 * 12.0 * (shell as f64 + 0.5) / SHELLS as f64;
             let (got, want) = (structure.shells[shell], 1.0 - x.sin() / x);
             assert!((got / want - 1.0).abs() < 0.6, "{shell}: {got} {want}");
         }
         // Every wave of which something is known is a sum over all charges.
-        let waves = waves(&cell, 3.0, 8);
-        let (n, _) = waves[waves.len() / 2];
+        let waves = waves(&cell, 3.0, 8, [1; 3]);
+        let n = waves[waves.len() / 2].n;
         let at: Vec<(f64, [f64; 3])> = (anywhere.iter().zip(&charges))
             .map(|(&r, &q)| {
                 (q, {

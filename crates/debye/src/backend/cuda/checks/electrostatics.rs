@@ -244,6 +244,14 @@ const WATERS: [(What, &str, Precision); 7] = [
     (What::Solution, "Langevin", Precision::Mixed),
 ];
 
+/// Four threads to a molecule as in large systems, or eight as in small ones, in turns.
+fn many_lanes(number: usize) -> Choice {
+    Choice {
+        lanes: Some(if number.is_multiple_of(2) { 4 } else { 8 }),
+        ..layout(false)
+    }
+}
+
 /// Rigid waters on a mesh, and a way to move.
 fn waters_on_mesh(what: What, name: &str, extent: Extent) -> Result<(System, ForceField, Dynamics), Wrong> {
     let (system, mut field) = constraints::waters(what, extent)?;
@@ -278,7 +286,7 @@ pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     for (number, &(what, name, precision)) in WATERS[..few].iter().enumerate() {
         let (system, field, dynamics) = waters_on_mesh(what, name, place.extent)?;
-        let large = layout(false);
+        let large = many_lanes(number);
         let named = |e: Wrong| wrong(format!("{what:?}, {name}: {e}"));
         moves_alike(place, &system, &field, &dynamics, precision, 10, &large).map_err(named)?;
         if number == 0 || place.extent == Extent::Full {
@@ -333,9 +341,9 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         let made = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
         all.extend(made.into_iter().flatten());
     }
-    for (what, name, precision) in WATERS {
+    for (number, (what, name, precision)) in WATERS.into_iter().enumerate() {
         if let Ok((system, field, dynamics)) = waters_on_mesh(what, name, Extent::Smallest) {
-            let (settings, large) = (settings(precision), layout(false));
+            let (settings, large) = (settings(precision), many_lanes(number));
             let made = super::super::engine::modules(&system, &field, &dynamics, &settings, &large);
             let draws = (what, name) == (What::Waters, "Langevin");
             let new = |m: &ModuleSource| {

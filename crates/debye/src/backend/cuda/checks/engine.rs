@@ -85,7 +85,7 @@ pub(super) fn difference(a: &[Vec3<f64>], b: &[Vec3<f64>]) -> f64 {
     (off / sum(&mut b.iter().map(|b| b.norm2())).max(1e-300)).sqrt()
 }
 
-/// What a precision must hold: forces, energies, pressures (physics/validation.md, G).
+/// What a precision must hold: forces, energies, pressures (docs/validation.md, G).
 pub(super) fn tolerances(precision: Precision) -> [f64; 3] {
     match precision {
         Precision::Single => [1e-5, 1e-5, 1e-4],

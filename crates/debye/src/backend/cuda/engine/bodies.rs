@@ -51,7 +51,13 @@ impl Bodies {
     }
 
     /// Molecules where most particles are in some that are alike and whose particles are left out of no pairs but their own.
-    pub(super) fn molecules(system: &System, held: &HeldTables, kind_of: &[u32]) -> Option<Self> {
+    /// `lanes` asks for 4 or 8 threads to each.
+    pub(super) fn molecules(
+        system: &System,
+        held: &HeldTables,
+        kind_of: &[u32],
+        lanes: Option<u32>,
+    ) -> Option<Self> {
         let n = system.particles.len();
         let alone = |atoms: [u32; SITES]| {
             atoms.iter().all(|&i| {
@@ -87,7 +93,11 @@ impl Bodies {
         molecules.members.extend(others.map(|i| [i, NOBODY, NOBODY]));
         Some(Self {
             molecules: Some(molecules),
-            lanes: if n < FEW { 8 } else { 4 },
+            lanes: match lanes {
+                Some(lanes @ (4 | 8)) => lanes as usize,
+                _ if n < FEW => 8,
+                _ => 4,
+            },
             particles: n,
         })
     }
@@ -95,6 +105,11 @@ impl Bodies {
     /// How many of them are molecules.
     pub(super) fn molecules_among(&self) -> usize {
         self.molecules.as_ref().map_or(0, |m| m.count)
+    }
+
+    /// Whether there is nothing but molecules.
+    pub(super) fn pure(&self) -> bool {
+        self.molecules_among() == self.len()
     }
 
     /// How many there are.
@@ -148,7 +163,7 @@ impl Bodies {
             return String::new();
         };
         let own = molecules.kinds;
-        let alone = molecules.members.len() > molecules.count;
+        let alone = !self.pure();
         let like = own.map(|kind| own.iter().position(|&k| k == kind).unwrap_or(0));
         let mut text = String::new();
         let _ = writeln!(text, "constexpr bool PURE = {};", !alone);

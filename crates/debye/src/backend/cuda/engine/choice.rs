@@ -60,7 +60,7 @@ impl Choice {
         let particles = system.particles.len();
         let molecules = held
             .filter(|_| self.molecules.unwrap_or(true))
-            .and_then(|held| Bodies::molecules(system, held, kind_of));
+            .and_then(|held| Bodies::molecules(system, held, kind_of, self.lanes));
         if let Some(bodies) = molecules {
             let buffer = asked.unwrap_or(MOLECULES * cutoff);
             if 2.0 * (cutoff + 2.0 * bodies.arm() + buffer) <= shortest(&system.cell) {

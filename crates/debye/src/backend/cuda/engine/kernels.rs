@@ -156,7 +156,7 @@ pub(super) struct Case<'a> {
     pub(super) terms: &'a Terms,
     pub(super) rules: &'a Rules,
     pub(super) region: &'a Region,
-    /// Whether there are bonded terms.
+    /// Whether there are forces of bonded terms or of a mesh besides those of pairs.
     pub(super) bonded: bool,
     /// Whether there is a mesh.
     pub(super) meshed: bool,
@@ -172,8 +172,7 @@ impl Case<'_> {
 
     /// Whether there is nothing but rigid waters on a mesh.
     pub(super) fn alone(self) -> bool {
-        let bodies = &self.terms.bodies;
-        self.meshed && self.held && bodies.molecules_among() == bodies.len()
+        self.meshed && self.held && self.terms.bodies.pure()
     }
 
     /// A module that knows how particles are kept and how they move.
@@ -199,6 +198,7 @@ impl Case<'_> {
         let double = terms.precision == Precision::Double;
         self.module(name, text)
             .define("STAGE", layout.stage)
+            .define("STAGED", terms.staged_bytes())
             .define("GROUPS", layout.groups)
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)

@@ -60,12 +60,12 @@ pub(super) struct Terms {
 impl Terms {
     /// Bytes that the kernels of pairs keep in shared memory of each body around a block.
     pub(super) fn staged_bytes(&self) -> usize {
-        let (sites, molecules) = (self.bodies.grain().sites, self.bodies.molecules_among());
+        let sites = self.bodies.grain().sites;
         match self.precision {
             Precision::Double => 32 * sites,
             _ if sites == 1 => 16,
             // Coordinates, and a kind for all where there are others than molecules.
-            _ => 12 * sites + if molecules < self.bodies.len() { 4 } else { 0 },
+            _ => 12 * sites + if self.bodies.pure() { 0 } else { 4 },
         }
     }
 

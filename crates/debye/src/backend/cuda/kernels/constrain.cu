@@ -1,5 +1,5 @@
 // The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh) or a
-// cluster; blocks of waters come first. 120 bytes are moved for each particle.
+// cluster; blocks of waters come first. 120 bytes are moved for each particle, with all forces 48 more.
 //
 // step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
 // over when this is. Where there is nothing but rigid waters on a mesh, they get their kick here too. The impulses that take
@@ -112,8 +112,8 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const H
 #endif
         v[k] = noisy(v[k], f, now.step, ids[m.slot[k]], kind);
     }
-    Vector rest[3];
-    held = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved) && held;
+    Vector rest[3] = {};
+    if (held) held = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved);
 #pragma unroll
     for (u32 k = 0; k < 3; ++k) way[k] = way[k] + rest[k];
 #else

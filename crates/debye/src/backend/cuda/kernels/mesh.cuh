@@ -1,6 +1,6 @@
 // Charges and potentials on a mesh: what spreading, gathering and the lists of bricks share.
 //
-// A particle's coordinate is the upper half of its fraction of the cell, p / 2^32. Times the points of the mesh along an
+// A particle's coordinate is the upper half of its fraction of the cell, p / 2^32, in double precision all of it. Times the points of the mesh along an
 // axis, the upper half of the 64-bit product is the mesh cell and the lower half the exact way into it. A charge touches
 // POINTS points along each axis, the first of them FIRST from its cell, wrapped. The mesh is cut into bricks; those at the
 // upper ends may be smaller.

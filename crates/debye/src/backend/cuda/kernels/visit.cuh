@@ -1,6 +1,7 @@
 // Pairs: the stage of a block, and the visit of every particle to its neighbours in it.
 //
-// Defines: TILES, whether a list belongs to a warp instead of a particle (0 or 1), and GROUPS, see rebuild.cu. A warp's list
+// Defines: STAGED, the bytes of a body in a stage; TILES, whether a list belongs to a warp instead of a particle (0 or 1), and
+// GROUPS, see rebuild.cu. A warp's list
 // has all that is near any of its particles, in the same order as theirs would be; what is beyond a cut-off adds exactly
 // nothing. So the sums are the same to the last bit.
 //
@@ -40,6 +41,7 @@ struct Stage {
 #if SITES > 1 && PRECISION != 2
     // Coordinates by site, x beside y, and kinds where there are others than molecules: a quarter less memory than with kinds
     // for all of them, and one block more on a multiprocessor.
+    static_assert(STAGED == SITES * (sizeof(float2) + sizeof(f32)) + (PURE ? 0 : sizeof(u32)), "a body in a stage");
     __device__ __forceinline__ float2* flat() const { return reinterpret_cast<float2*>(spots); }
     __device__ __forceinline__ f32* height() const { return reinterpret_cast<f32*>(flat() + SITES * STAGE); }
     __device__ __forceinline__ u32* kind() const { return reinterpret_cast<u32*>(height() + SITES * STAGE); }

@@ -127,14 +127,15 @@ impl Resident {
         };
         let mut setup = self.setup;
         setup.links = links;
-        // At most all particles: place, what moves both ways, the list's position and the new place.
-        self.watch.around(
-            s,
-            "constraints",
-            1,
-            |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving),
-            || queue(held, s, &self.world, setup),
-        )
+        let queued = || queue(held, s, &self.world, setup);
+        // At most all particles: place, what moves both ways, the list's position and the new place; and all forces.
+        let motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving);
+        let step: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 48.0);
+        if links == 1 && held.steps_alone(&self.setup) {
+            self.watch.around(s, "step", 1, step, queued)
+        } else {
+            self.watch.around(s, "constraints", 1, motion, queued)
+        }
     }
 
     /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
