@@ -68,6 +68,9 @@ pub fn profile(profile: &Profile) -> String {
 
 /// Checks a device: memory, kernels, graphs, primitives, simulations.
 pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCode, Failure> {
+    if checks::count(only) == 0 {
+        return Err(Failure::refused(format!("no check has `{only}` in its name")));
+    }
     let device = Device::open(number).map_err(Failure::refused)?;
     let extent = if quick { Extent::Smallest } else { Extent::Full };
     if !json {
@@ -83,9 +86,6 @@ pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCod
         }
     };
     let findings = checks::run(&device, extent, 1, only, &tell);
-    if findings.is_empty() {
-        return Err(Failure::refused(format!("no check has `{only}` in its name")));
-    }
     let (all, failed) = (
         findings.len(),
         findings.iter().filter(|found| found.failure.is_some()).count(),

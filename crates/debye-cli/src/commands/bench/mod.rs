@@ -113,7 +113,8 @@ fn after_help() -> String {
     }
     text + "\nLJ melts: ρ* 0.8442, started at T* 1.44 (fcc), cut at 2.5 σ, Δt* 0.005, NVE. Water is built at the density of\n\
             895 molecules in (3 nm)³, or made of copies of such a box by --structure. The energy of the\n\
-            first configuration is compared with a stored value before anything is timed."
+            first configuration is compared with a stored value before anything is timed, but for\n\
+            those copies."
 }
 
 /// What was measured.
@@ -227,7 +228,10 @@ impl Bench {
         }
         // Before others are run for a while.
         if let Some(file) = self.structure.as_ref().filter(|file| !file.is_file()) {
-            return Err(Failure::refused(format!("there is no file {}", file.display())));
+            return Err(Failure::refused(format!(
+                "--structure {}: there is no such file",
+                file.display()
+            )));
         }
         let mut all = Vec::new();
         if !self.json {

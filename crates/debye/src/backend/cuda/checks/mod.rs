@@ -136,6 +136,11 @@ const CHECKS: &[(&str, Check)] = &[
 /// Checks that run at the same time on a card: kernels are compiled on the host, one after another in each.
 const AT_ONCE: usize = 8;
 
+/// How many checks have `only` in their names.
+pub fn count(only: &str) -> usize {
+    CHECKS.iter().filter(|(what, _)| what.contains(only)).count()
+}
+
 /// Runs every check on a device whose name has `only` in it. `tell` hears of each when it is over, in any order.
 pub fn run(
     device: &Device,
