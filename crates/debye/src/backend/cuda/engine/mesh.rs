@@ -8,8 +8,9 @@ use super::frame::Frame;
 use super::kernels::{Case, Control, Setup, World};
 use super::layout::BLOCK;
 use super::unsupported;
+use super::watch::Bytes;
 use crate::backend::cuda::mesh::{
-    Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Particles, Solve,
+    Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
     Spread, Tiling, Word, mean_of_sums,
 };
 use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, Stream};
@@ -17,7 +18,7 @@ use crate::backend::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{
-    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part, open_axis,
+    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part as PartSums, open_axis,
 };
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
@@ -169,6 +170,34 @@ impl MeshTables {
     }
 }
 
+/// What is queued one after another for the forces of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// Charges to the mesh.
+    Spread,
+    /// Charges on the mesh to their potential.
+    Solve(Part),
+    /// Forces of the potential.
+    Gather,
+    /// What is not a conductor around all images.
+    Boundary,
+}
+
+impl Stage {
+    /// Its name in a profile, and the bytes that it must move at least.
+    pub(super) fn watched(self) -> (&'static str, Bytes) {
+        match self {
+            Self::Spread => ("spread", |n| 16.0 * n.slots + n.mesh),
+            // A spectrum takes as much as the mesh.
+            Self::Solve(Part::Forward) => ("forward", |n| 2.0 * n.mesh),
+            Self::Solve(Part::Middle) => ("convolve", |n| 2.0 * n.mesh),
+            Self::Solve(Part::Backward) => ("backward", |n| 2.0 * n.mesh),
+            Self::Gather => ("gather", |n| (16.0 + 24.0) * n.slots + n.mesh),
+            Self::Boundary => ("boundary", |n| (2.0 * 16.0 + 2.0 * 24.0) * n.slots),
+        }
+    }
+}
+
 /// Buffers of the engine that the mesh works on.
 #[derive(Clone, Copy)]
 pub(super) struct Within<'a> {
@@ -274,10 +303,26 @@ impl MeshForces {
         &self.sums
     }
 
-    /// Launches of a step.
-    pub(super) fn launches(&self) -> u64 {
-        let table = self.tables.moving && self.tables.mesh.optimal;
-        5 + u64::from(table) + if self.boundary.is_some() { 2 } else { 0 }
+    /// Bytes of the mesh.
+    pub(super) fn bytes(&self) -> usize {
+        on!(&self.on, mesh => mesh.mesh.bytes())
+    }
+
+    /// Launches of a stage.
+    pub(super) fn launches(&self, stage: Stage) -> u64 {
+        match stage {
+            Stage::Spread | Stage::Gather => 1,
+            Stage::Solve(part) => on!(&self.on, mesh => mesh.solve.launches(part)),
+            Stage::Boundary => 2,
+        }
+    }
+
+    /// The stages of a step, in order.
+    pub(super) fn stages(&self) -> impl Iterator<Item = Stage> + use<> {
+        let solve = Part::ALL.map(Stage::Solve);
+        let boundary = self.boundary.as_ref().map(|_| Stage::Boundary);
+        let first = std::iter::once(Stage::Spread).chain(solve);
+        first.chain([Stage::Gather]).chain(boundary)
     }
 
     /// Queues the lists of bricks, while neighbour lists are made.
@@ -285,28 +330,35 @@ impl MeshForces {
         on!(&self.on, mesh => mesh.spread.list(s, &mesh.listed))
     }
 
-    /// Queues forces at the positions of now: sets them, or adds them to those that are there. With `sums`, energy and
-    /// virial too.
+    /// Queues a stage of forces at the positions of now: they are set, or added to those that are there. With `sums`,
+    /// energy and virial too.
     pub(super) fn queue(
         &mut self,
         s: &Stream,
+        stage: Stage,
         forces: &mut Buffer<f64>,
         (world, setup): (&Bundle<World>, Setup),
         add: bool,
         sums: bool,
     ) -> Result<(), CudaError> {
-        let wanted = sums.then_some(&mut self.sums);
-        on!(&mut self.on, mesh => mesh.queue(s, forces, add, wanted))?;
-        match &self.boundary {
-            Some(boundary) => boundary.queue(s, world, setup),
-            None => Ok(()),
+        let wanted = sums.then(|| self.sums.part_mut(0..SUMS));
+        match stage {
+            Stage::Spread => on!(&mut self.on, mesh => mesh.spread.queue(s, &mesh.now, &mut mesh.mesh)),
+            Stage::Solve(part) => {
+                on!(&mut self.on, mesh => mesh.solve.queue_part(s, part, mesh.mesh.all_mut(), mesh.cell.all(), wanted))
+            }
+            Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add)),
+            Stage::Boundary => {
+                let boundary = self.boundary.as_ref();
+                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup))
+            }
         }
     }
 
     /// Energies and virial of all parts in a cell, after forces were queued with sums.
-    pub(super) fn read_sums(&self, s: &Stream, cell: &Cell) -> Result<Vec<Part>, CudaError> {
+    pub(super) fn read_sums(&self, s: &Stream, cell: &Cell) -> Result<Vec<PartSums>, CudaError> {
         let (sums, t) = (s.download(&self.sums)?, &self.tables);
-        let part = |first: usize, k: f64| Part {
+        let part = |first: usize, k: f64| PartSums {
             energy: k * sums[first],
             virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
         };
@@ -421,17 +473,7 @@ impl<M: MeshNumber> Typed<M> {
         (self.now, self.listed) = particles(within, &self.charges);
     }
 
-    fn queue(
-        &mut self,
-        s: &Stream,
-        forces: &mut Buffer<f64>,
-        add: bool,
-        sums: Option<&mut Buffer<f64>>,
-    ) -> Result<(), CudaError> {
-        self.spread.queue(s, &self.now, &mut self.mesh)?;
-        let wanted = sums.map(|sums| sums.part_mut(0..SUMS));
-        self.solve
-            .queue(s, self.mesh.all_mut(), self.cell.all(), wanted)?;
+    fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool) -> Result<(), CudaError> {
         let total = Word::of(&self.left, 0);
         self.gather
             .queue(s, &self.now, None, &self.mesh, forces, None, add, Some(&total))

@@ -25,6 +25,8 @@ pub(super) struct Sizes {
     pub(super) columns: f64,
     /// Buckets of the sort.
     pub(super) buckets: f64,
+    /// Bytes of a mesh of charges.
+    pub(super) mesh: f64,
 }
 
 /// Bytes that a kernel must read and write at least: each array once, however often caches are asked.

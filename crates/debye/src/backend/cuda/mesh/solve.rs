@@ -35,8 +35,7 @@ impl MeshCell {
     }
 }
 
-/// A part of the work; for measurements.
-#[doc(hidden)]
+/// A part of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// To the spectrum.
@@ -196,6 +195,17 @@ impl<R: MeshNumber> Solve<R> {
         }
     }
 
+    /// Kernels of a part, without sums.
+    #[doc(hidden)]
+    pub fn launches(&self, part: Part) -> u64 {
+        let table = part == Part::Middle && self.follow.is_some();
+        let each = match &self.kernels {
+            Kernels::Own(passes) if part != Part::Middle && !passes.takes_planes() => 2,
+            _ => 1,
+        };
+        each + u64::from(table)
+    }
+
     /// Charges become their potential, in place. `sums`, if wanted, are 7 numbers: the energy ½ΣG|Q|² and the virial
     /// xx yy zz xy xz yz.
     pub fn queue(
@@ -225,7 +235,6 @@ impl<R: MeshNumber> Solve<R> {
     }
 
     /// One part of it, in place.
-    #[doc(hidden)]
     pub fn queue_part(
         &mut self,
         stream: &Stream,

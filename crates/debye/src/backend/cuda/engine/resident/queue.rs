@@ -113,11 +113,12 @@ impl Resident {
             return Ok(());
         };
         let forces = &mut self.arrays.bonded;
-        // Positions read twice, forces written.
-        let bytes: Bytes = |n| (2.0 * 16.0 + 24.0) * n.slots;
-        let (launches, on) = (mesh.launches(), (&self.world, self.setup));
-        let queue = || mesh.queue(s, forces, on, add, sums);
-        self.watch.around(s, "mesh", launches, bytes, queue)
+        for stage in mesh.stages() {
+            let ((name, bytes), launches) = (stage.watched(), mesh.launches(stage));
+            let queue = || mesh.queue(s, stage, forces, (&self.world, self.setup), add, sums);
+            self.watch.around(s, name, launches, bytes, queue)?;
+        }
+        Ok(())
     }
 
     /// Kernels of constraints, for steps without sums (1) or those with (2).

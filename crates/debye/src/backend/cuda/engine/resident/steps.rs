@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::super::layout::BLOCK;
+use super::super::mesh::MeshForces;
 use super::super::watch::{AT_ONCE, Sizes};
 use super::Resident;
 use crate::backend::cuda::CudaError;
@@ -75,6 +76,7 @@ impl Resident {
             moving: if self.is(Precision::Single) { 12.0 } else { 36.0 },
             columns,
             buckets: columns * f64::from(self.layout.columns[2]),
+            mesh: self.mesh.as_ref().map_or(0, MeshForces::bytes) as f64,
         })
     }
 
