@@ -54,22 +54,23 @@ impl<M: MeshNumber> There<M> {
     }
 }
 
-/// Slots, every seventh of them empty.
+/// Slots in whole warps, every fourth of them empty, as those of waters are.
 fn slots_of(charges: &Charges) -> (Vec<u32>, Vec<f64>) {
     let (slots, table) = charges.kinds();
     let mut with_gaps = Vec::new();
-    for (i, slot) in slots.chunks(4).enumerate() {
-        if i % 7 == 3 {
-            with_gaps.extend([1, 2, 3, u32::MAX]);
-        }
-        with_gaps.extend_from_slice(slot);
+    for three in slots.chunks(3 * 4) {
+        with_gaps.extend_from_slice(three);
+        with_gaps.extend([1, 2, 3, u32::MAX]);
+    }
+    while !with_gaps.len().is_multiple_of(32 * 4) {
+        with_gaps.extend([1, 2, 3, u32::MAX]);
     }
     (with_gaps, table)
 }
 
 /// The slot of each particle.
 pub(super) fn slot(i: usize) -> usize {
-    i + (i + 4) / 7
+    i + i / 3
 }
 
 /// Charges anywhere, at corners, on points of the mesh, and some that are zero.
@@ -235,6 +236,26 @@ fn spread_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             &what,
             &spread.bricks().counts(&stream)?,
             &vec![0; spread.bricks().number()],
+        )?;
+        // Nothing is done while a word is not zero; what is added to has been cleared.
+        let mut word = device.upload(&[0_u32])?;
+        let resting = there.particles.unless(&Word::of(&word, 0));
+        spread.list(&stream, &there.particles)?;
+        spread.queue(&stream, &resting, &mut mesh)?;
+        place.expect(&what, &bits(&stream.download(&mesh)?), first)?;
+        stream.upload(&[1_u32], word.all_mut())?;
+        let left = M::rounded(7.0);
+        let mut mesh = device.upload(&vec![left; shape.points()])?;
+        spread.queue(&stream, &resting, &mut mesh)?;
+        let left = if design == Design::Halo {
+            M::rounded(0.0)
+        } else {
+            left
+        };
+        place.expect(
+            &what,
+            &bits(&stream.download(&mesh)?),
+            &bits(&vec![left; shape.points()]),
         )?;
     }
     // In another order.

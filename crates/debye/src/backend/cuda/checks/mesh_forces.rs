@@ -72,7 +72,15 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
     let most = f64::from(*size.iter().max().unwrap_or(&1));
     let allowed = if M::DOUBLE { 1e-13 } else { 5e-6 } * most;
     let mut first: Option<Vec<u64>> = None;
-    for way in [Way::Slots, Way::Tiles] {
+    let mut ways = vec![Way::Slots, Way::Tiles];
+    let groups = [(4, 3), (8, 8), (2, 2)].map(|(slots, particles)| Way::Groups { slots, particles });
+    if place.extent == Extent::Full {
+        ways.extend(groups);
+    } else {
+        // Modules take long to compile.
+        ways.push(groups[shape.basis.points() % 2]);
+    }
+    for way in ways {
         let what = format!("{way:?} {basis:?} {size:?}");
         let mut gather = Gather::<M>::new(device, &shape, way, Tiling::new(edges, 64, 1))?;
         gather.set_cell(&stream, TURN, 1.0, charged)?;
@@ -156,6 +164,21 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             }
         }
         place.expect(&what, &[gather.notes(&stream)?.too_strong], &[false])?;
+        // Nothing is done while a word is not zero.
+        let word = device.upload(&[1_u32])?;
+        let resting = particles.unless(&Word::of(&word, 0));
+        let before = stream.download(&forces)?;
+        gather.queue(
+            &stream,
+            &resting,
+            lists,
+            &mesh,
+            &mut forces,
+            None,
+            true,
+            Some(&at),
+        )?;
+        place.expect(&format!("{what}: rests"), &stream.download(&forces)?, &before)?;
     }
     Ok(())
 }
@@ -183,7 +206,7 @@ pub(super) fn slopes(place: &mut Place<'_>) -> Result<(), Wrong> {
         let phi: Vec<f64> = (0..shape.points()).map(|_| place.random.real()).collect();
         let mesh = device.upload(&phi)?;
         let turn = std::array::from_fn(|k| std::array::from_fn(|j| f64::from(u8::from(j == k))));
-        let mut gather = Gather::<f64>::usual(device, &shape)?;
+        let mut gather = Gather::<f64>::usual(device, &shape, Way::Slots, [8; 3])?;
         gather.set_cell(&stream, turn, 1.0, 1)?;
         let mut evaluate = |all: &Charges| -> Result<(Vec<f64>, Vec<f64>), Wrong> {
             let there = There::<f64>::new(device, all)?;

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve};
+use crate::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
 use crate::backend::cuda::{CudaError, Device};
 use crate::expr::Mat3;
 use crate::forces::pme::{Basis, Influence};
@@ -166,7 +166,23 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
     let mut on_device = device.upload(&mesh)?;
     let cell = unit_cell(device)?;
     if matches!(fft, Fft::Own(_)) {
-        solve.queue_part(&stream, Part::Forward, on_device.all_mut(), cell.all(), None)?;
+        // Nothing is done while a word is not zero.
+        let word = device.upload(&[1_u32])?;
+        for part in Part::ALL {
+            let rest = Word::of(&word, 0);
+            solve.queue_part(&stream, part, on_device.all_mut(), cell.all(), None, Some(&rest))?;
+        }
+        let (left, spectrum) = (stream.download(&on_device)?, stream.download(solve.spectrum().0)?);
+        let same = wide(&left) == wide(&mesh) && spectrum.iter().all(|x| x.wide() == 0.0);
+        place.expect(&format!("{what}: rests"), &[same], &[true])?;
+        solve.queue_part(
+            &stream,
+            Part::Forward,
+            on_device.all_mut(),
+            cell.all(),
+            None,
+            None,
+        )?;
         let (spectrum, stride) = solve.spectrum();
         let spectrum = stream.download(spectrum)?;
         let mut data = wide(&mesh);

@@ -87,37 +87,50 @@ impl Layout {
         let slim = (0.75 * MOST as f64 * bodies / (density * lengths.z)).sqrt();
         let side = cube.min(slim).max(0.5 * radius);
         // Never narrower, so that neighbours are at most two columns away.
-        let along = |length: f64| {
-            let most = (1.999_999 * length / radius).floor();
-            ((length / side).round().min(most) as u32).max(1)
-        };
-        let (nx, ny) = (along(lengths.x), along(lengths.y));
-        let reach =
-            |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
-        let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
-        let columns = f64::from(nx) * f64::from(ny);
-        let (wx, wy) = (lengths.x / f64::from(nx), lengths.y / f64::from(ny));
-        let high = bodies / (density * wx * wy);
+        let most = [lengths.x, lengths.y].map(|length| ((1.999_999 * length / radius).floor() as u32).max(1));
+        let cubes = [0, 1].map(|k| ((lengths[k] / side).round() as u32).clamp(1, most[k]));
         // Places within the radius of a box.
         let pi = std::f64::consts::PI;
-        let around = |high: f64| {
+        let around = |wx: f64, wy: f64, high: f64| {
             wx * wy * high
                 + 2.0 * (wx * wy + wy * high + high * wx) * radius
                 + pi * (wx + wy + high) * radius * radius
                 + 4.0 / 3.0 * pi * radius.powi(3)
         };
+        let edges = |[nx, ny]: [u32; 2]| {
+            let (wx, wy) = (lengths.x / f64::from(nx), lengths.y / f64::from(ny));
+            [wx, wy, bodies / (density * wx * wy)]
+        };
+        // Whether a block may have a neighbour on two sides.
+        let reached = 2.1 * radius + 2.0 * arm;
+        let wraps = |columns: [u32; 2]| (0..3).any(|k| edges(columns)[k] + reached > lengths[k]);
+        // Bodies of a stage; none where there would be more to do than with cubes.
+        let staged = |columns: [u32; 2]| {
+            let [wx, wy, high] = edges(columns);
+            let fine = wraps(cubes) || !wraps(columns);
+            fine.then(|| density * around(wx, wy, high))
+        };
+        // Lists of particles by themselves take longer to make for blocks that are no cubes.
+        let columns = if grain.sites > 1 {
+            filled(fractions, cubes, most, grain.bodies(), &staged)
+        } else {
+            cubes
+        };
+        let ([nx, ny], [wx, wy, high]) = (columns, edges(columns));
+        let reach =
+            |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
+        let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
         // A warp has 32 bodies, and none are sorted within a layer.
-        let candidates = density * around((WARP as f64 + LAYER) / (density * wx * wy));
+        let candidates = density * around(wx, wy, (WARP as f64 + LAYER) / (density * wx * wy));
         let neighbours = density * 4.0 / 3.0 * pi * radius.powi(3);
         // Layers for the sort.
-        let most_layers = (4.0 * n / columns).clamp(64.0, 4096.0);
+        let most_layers = (4.0 * n / f64::from(nx * ny)).clamp(64.0, 4096.0);
         let layers = (density * wx * wy * lengths.z / LAYER)
             .ceil()
             .clamp(1.0, most_layers) as u32;
-        let stage = ((1.18 * density * around(high)) as usize + 64)
+        let stage = ((1.18 * density * around(wx, wy, high)) as usize + 64)
             .min(fractions.len() + WARP)
             .next_multiple_of(WARP);
-        let reached = 2.1 * radius + 2.0 * arm;
         let layout = Self {
             grain,
             columns: [nx, ny, layers],
@@ -127,7 +140,7 @@ impl Layout {
             groups: ((1.08 * candidates) as usize / WARP + 2).min(stage / WARP),
             rows: (1.3 * neighbours / 4.0) as usize + 6,
             near: 64,
-            wrap: wx + reached > lengths.x || wy + reached > lengths.y || high + reached > lengths.z,
+            wrap: wraps(columns),
             tiles: false,
         };
         layout.checked()
@@ -233,13 +246,60 @@ impl Layout {
     }
 }
 
-/// Blocks of all columns, with some room: particles move on, and lists that need more ask for it.
-fn blocks_of(fractions: &[[f64; 3]], nx: u32, ny: u32, bodies: usize) -> usize {
+/// Columns along x and y, about as many as `cubes` says and no more than `most`, whose last blocks are as full as may be: half of
+/// the last block of every column is empty on average, and a step takes as long for it as for a full one. Of a block's time some
+/// is that of its stage, of which `staged` tells the size, or nothing where columns will not do.
+fn filled(
+    fractions: &[[f64; 3]],
+    cubes: [u32; 2],
+    most: [u32; 2],
+    bodies: usize,
+    staged: &dyn Fn([u32; 2]) -> Option<f64>,
+) -> [u32; 2] {
+    // Where columns have many blocks there is little to gain.
+    let high = fractions.len() as f64 / f64::from(cubes[0] * cubes[1]) / bodies as f64;
+    if high > HIGH || fractions.len() > LOOKED_AT {
+        return cubes;
+    }
+    let usual = staged(cubes).unwrap_or(1.0);
+    let cost = |columns: [u32; 2]| {
+        let stage = staged(columns)? / usual;
+        let blocks: usize = counts_of(fractions, columns)
+            .iter()
+            // Particles move on.
+            .map(|&n| n.div_ceil(bodies) + (n - n / 50).div_ceil(bodies) + (n + n / 50).div_ceil(bodies))
+            .sum();
+        Some(blocks as f64 * (1.0 - STAGED + STAGED * stage))
+    };
+    let near = |k: usize| {
+        let reach = (cubes[k] / 4).clamp(1, 4);
+        cubes[k].saturating_sub(reach).max(1)..=(cubes[k] + reach).min(most[k])
+    };
+    let all = near(0).flat_map(|nx| near(1).map(move |ny| [nx, ny]));
+    let best = all.filter_map(|columns| Some((cost(columns)?, columns)));
+    best.min_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(cubes, |best| best.1)
+}
+
+/// Blocks of a column above which it does not matter that the last is not full, bodies above which nobody counts, and the share
+/// of a block's time that its stage takes.
+const HIGH: f64 = 24.0;
+const LOOKED_AT: usize = 2_000_000;
+const STAGED: f64 = 0.25;
+
+/// Bodies of every column.
+fn counts_of(fractions: &[[f64; 3]], [nx, ny]: [u32; 2]) -> Vec<usize> {
     let mut counts = vec![0_usize; (nx * ny) as usize];
     for s in fractions {
         let at = |x: f64, n: u32| ((x * f64::from(n)).max(0.0) as u32).min(n - 1);
         counts[(at(s[1], ny) * nx + at(s[0], nx)) as usize] += 1;
     }
+    counts
+}
+
+/// Blocks of all columns, with some room: particles move on, and lists that need more ask for it.
+fn blocks_of(fractions: &[[f64; 3]], nx: u32, ny: u32, bodies: usize) -> usize {
+    let counts = counts_of(fractions, [nx, ny]);
     let blocks: usize = counts.iter().map(|count| count.div_ceil(bodies)).sum();
     let used = counts.iter().filter(|&&count| count > 0).count();
     blocks + used.min(blocks / 8) + 4
@@ -268,13 +328,16 @@ mod tests {
     use super::*;
     use crate::system::Cell;
 
-    fn layout(lengths: [f64; 3], fractions: &[[f64; 3]], radius: f64) -> Layout {
-        let region = Region {
+    fn region(lengths: [f64; 3]) -> Region {
+        Region {
             cell: Cell::orthorhombic(lengths).unwrap(),
             begin: [0.0; 3],
             length: [1.0; 3],
-        };
-        Layout::new(fractions, &region, radius, Grain::PARTICLE, 0.0).unwrap()
+        }
+    }
+
+    fn layout(lengths: [f64; 3], fractions: &[[f64; 3]], radius: f64) -> Layout {
+        Layout::new(fractions, &region(lengths), radius, Grain::PARTICLE, 0.0).unwrap()
     }
 
     /// Points that fill a box evenly: the additive recurrence of Roberts' R3.
@@ -296,6 +359,29 @@ mod tests {
             let made = layout(lengths, &even(n), radius);
             assert!(made.reach[0] <= 2 && made.reach[1] <= 2, "{made:?}");
         }
+    }
+
+    #[test]
+    fn blocks_of_molecules_are_fuller_than_cubes() {
+        let full = |lengths: [f64; 3], n: usize, sites: usize| {
+            let (all, grain) = (even(n), Grain { lanes: 4, sites });
+            let made = Layout::new(&all, &region(lengths), 1.163, grain, 0.0957).unwrap();
+            assert!(!made.wrap, "{made:?}");
+            let [nx, ny, _] = made.columns;
+            let counts = counts_of(&all, [nx, ny]);
+            let used: usize = counts.iter().map(|n| n.div_ceil(grain.bodies())).sum();
+            n as f64 / (used * grain.bodies()) as f64
+        };
+        for (lengths, n) in [
+            ([12.0, 9.0, 9.0], 32_220),
+            ([10.0, 9.0, 8.0], 24_000),
+            ([9.0, 9.0, 4.2], 11_300),
+        ] {
+            let (cubes, filled) = (full(lengths, n, 1), full(lengths, n, 3));
+            assert!(filled >= cubes, "{lengths:?}: {filled}, {cubes} as cubes");
+        }
+        let water = full([12.0, 9.0, 9.0], 32_220, 3);
+        assert!(water > 0.94, "{water}");
     }
 
     #[test]

@@ -6,14 +6,14 @@
 use super::boundary::{BoundaryForces, BoundaryTables};
 use super::frame::Frame;
 use super::kernels::{Case, Control, Setup, World};
-use super::layout::BLOCK;
+use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::backend::cuda::mesh::{
     Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
-    Spread, Tiling, Word, mean_of_sums,
+    Spread, Tiling, Way, Word, mean_of_sums,
 };
-use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, Stream};
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 use crate::backend::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::ForceField;
@@ -198,6 +198,15 @@ impl Stage {
     }
 }
 
+/// What forces are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Energy and virial too.
+    pub(super) sums: bool,
+    /// They are those of a step of a graph, which nobody wants if lists are stale by then.
+    pub(super) step: bool,
+}
+
 /// Buffers of the engine that the mesh works on.
 #[derive(Clone, Copy)]
 pub(super) struct Within<'a> {
@@ -210,6 +219,7 @@ pub(super) struct Within<'a> {
     /// The cell of now.
     pub(super) frame: &'a Buffer<Frame>,
     pub(super) slots: usize,
+    pub(super) grain: Grain,
 }
 
 /// A mesh on a device.
@@ -330,8 +340,7 @@ impl MeshForces {
         on!(&self.on, mesh => mesh.spread.list(s, &mesh.listed))
     }
 
-    /// Queues a stage of forces at the positions of now: they are set, or added to those that are there. With `sums`,
-    /// energy and virial too.
+    /// Queues a stage of forces at the positions of now: they are set, or added to those that are there.
     pub(super) fn queue(
         &mut self,
         s: &Stream,
@@ -339,15 +348,13 @@ impl MeshForces {
         forces: &mut Buffer<f64>,
         (world, setup): (&Bundle<World>, Setup),
         add: bool,
-        sums: bool,
+        asked: Asked,
     ) -> Result<(), CudaError> {
-        let wanted = sums.then(|| self.sums.part_mut(0..SUMS));
+        let sums = asked.sums.then(|| self.sums.part_mut(0..SUMS));
         match stage {
-            Stage::Spread => on!(&mut self.on, mesh => mesh.spread.queue(s, &mesh.now, &mut mesh.mesh)),
-            Stage::Solve(part) => {
-                on!(&mut self.on, mesh => mesh.solve.queue_part(s, part, mesh.mesh.all_mut(), mesh.cell.all(), wanted))
-            }
-            Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add)),
+            Stage::Spread => on!(&mut self.on, mesh => mesh.spread(s, asked)),
+            Stage::Solve(part) => on!(&mut self.on, mesh => mesh.solve(s, part, sums, asked)),
+            Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add, asked)),
             Stage::Boundary => {
                 let boundary = self.boundary.as_ref();
                 boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup))
@@ -385,9 +392,11 @@ struct Typed<M: MeshNumber> {
     cell: Buffer<MeshCell>,
     charges: Buffer<M>,
     left: Buffer<u64>,
-    /// Particles as they are now, and where they were when lists were made.
+    /// Particles as they are now, the same unless lists are stale, and where they were when lists were made.
     now: Particles,
+    due: Particles,
     listed: Particles,
+    stale: Word,
 }
 
 impl<M: MeshNumber> Typed<M> {
@@ -402,7 +411,7 @@ impl<M: MeshNumber> Typed<M> {
         let shape = tables.shape();
         // Tiles that overlap (halo) are a few percent faster where charges are dense, but leave three binary places fewer.
         let design = Design::Owner;
-        let tiling = Tiling::usual::<M>(device, &shape, design, margin);
+        let tiling = Tiling::usual::<M>(device, &shape, design, margin, tables.charged());
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
         // Charges of a slab stand as close as if they filled the longer cell.
@@ -436,7 +445,12 @@ impl<M: MeshNumber> Typed<M> {
         let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
         // By rule, not by timing: other cuts round differently, and a resumed run must not.
         let fft = Fft::Own(Cut::rule(device.info(), shape.size, M::DOUBLE)?);
-        let mut gather = Gather::usual(device, &shape)?;
+        let Grain { lanes, sites } = within.grain;
+        let way = Way::usual(device, spread.bricks(), lanes, sites);
+        let mut gather = Gather::usual(device, &shape, way, tiling.edges)?;
+        if tables.charged() == tables.charges.len() {
+            gather = gather.all_charged();
+        }
         let turn = std::array::from_fn(|k| std::array::from_fn(|axis| tables.k * tables.reciprocal[axis][k]));
         let stream = device.stream()?;
         gather.set_cell(&stream, turn, tables.k, tables.charged())?;
@@ -456,6 +470,7 @@ impl<M: MeshNumber> Typed<M> {
         let kinds: Vec<M> = tables.kinds.iter().map(|&q| M::rounded(q)).collect();
         let charges = device.upload(&kinds)?;
         let (now, listed) = particles(within, &charges);
+        let stale = Word::of(within.control, std::mem::offset_of!(Control, stale));
         Ok(Self {
             spread,
             solve,
@@ -464,19 +479,45 @@ impl<M: MeshNumber> Typed<M> {
             cell,
             charges,
             left,
+            due: now.unless(&stale),
             now,
             listed,
+            stale,
         })
     }
 
     fn rebind(&mut self, within: Within<'_>) {
         (self.now, self.listed) = particles(within, &self.charges);
+        self.due = self.now.unless(&self.stale);
     }
 
-    fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool) -> Result<(), CudaError> {
+    /// Particles for what is asked.
+    fn particles(&self, asked: Asked) -> &Particles {
+        if asked.step { &self.due } else { &self.now }
+    }
+
+    fn spread(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+        let particles = if asked.step { &self.due } else { &self.now };
+        self.spread.queue(s, particles, &mut self.mesh)
+    }
+
+    fn solve(
+        &mut self,
+        s: &Stream,
+        part: Part,
+        sums: Option<SliceMut<'_, f64>>,
+        asked: Asked,
+    ) -> Result<(), CudaError> {
+        let (mesh, cell) = (self.mesh.all_mut(), self.cell.all());
+        let stale = asked.step.then_some(&self.stale);
+        self.solve.queue_part(s, part, mesh, cell, sums, stale)
+    }
+
+    fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {
         let total = Word::of(&self.left, 0);
+        let (particles, bricks) = (self.particles(asked), Some(self.spread.bricks()));
         self.gather
-            .queue(s, &self.now, None, &self.mesh, forces, None, add, Some(&total))
+            .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
     }
 
     fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {

@@ -20,6 +20,12 @@ using PlanY = Plan<RADICES_Y>;
 using PlanZ = Plan<RADICES_Z>;
 static_assert(PlanX::N == N1 && PlanY::N == N2 && PlanZ::N == N3, "radices make the mesh");
 
+// Nothing is done while this word, if there is one, is not zero.
+struct Rest {
+    const u32* word;
+};
+__device__ __forceinline__ bool rests(Rest rest) { return rest.word && *rest.word != 0; }
+
 __device__ __forceinline__ const Complex* waves_x(const real* waves) { return reinterpret_cast<const Complex*>(waves); }
 __device__ __forceinline__ const Complex* waves_y(const real* waves) { return waves_x(waves) + N1; }
 __device__ __forceinline__ const Complex* waves_z(const real* waves) { return waves_x(waves) + N1 + N2; }
@@ -79,9 +85,10 @@ constexpr u32 ROWS_BY_TWO = (N2 + 1) / 2;
 using PlaneRows = Batch<ROWS_BY_TWO, false, PLANE_THREADS>;
 using PlaneColumns = Batch<HALF, true, PLANE_THREADS>;
 
-KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, const real* waves)
+KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, const real* waves, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     rows_forward<PlaneRows>(mesh + u64(blockIdx.x) * (N2 * N3), N2, room, waves);
     Complex* to = reinterpret_cast<Complex*>(spectrum) + u64(blockIdx.x) * PLANE;
     const auto load = [&](u32 k, u32 y) { return one_of_two(room + y / 2 * DOUBLE_ROW, k, y % 2); };
@@ -93,9 +100,10 @@ KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, cons
 
 // The last block adds sums if there is one more than planes.
 KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial, f64* sums,
-       u32 blocks)
+       u32 blocks, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     if (blockIdx.x == N1) return add_partial<PLANE_THREADS>(sums, partial, blocks);
     const Complex* from = reinterpret_cast<const Complex*>(spectrum) + u64(blockIdx.x) * PLANE;
     const auto load = [&](u32 k, u32 y) { return from[y * HALF + k]; };
@@ -121,9 +129,10 @@ constexpr u32 STRIPS = (HALF + STRIP - 1) / STRIP;
 __device__ __forceinline__ u64 row_at(u32 row) { return u64(row / N2) * PLANE + row % N2 * HALF; }
 
 // Rows along z, PAIRS by two for a block.
-KERNEL(debye_mesh_rows_forward, PAIR_THREADS, const real* mesh, real* spectrum, const real* waves)
+KERNEL(debye_mesh_rows_forward, PAIR_THREADS, const real* mesh, real* spectrum, const real* waves, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     const u32 first = blockIdx.x * (2 * PAIRS), rows = ROWS - first;
     rows_forward<Rows>(mesh + u64(first) * N3, rows, room, waves);
     Complex* to = reinterpret_cast<Complex*>(spectrum);
@@ -146,22 +155,25 @@ template <int SIGN> __device__ __forceinline__ void columns(real* spectrum, cons
     };
     transform<PlanY, SIGN, Strip, false>(waves_y(waves), load, get, put, store);
 }
-KERNEL(debye_mesh_columns_forward, STRIP_THREADS, real* spectrum, const real* waves)
+KERNEL(debye_mesh_columns_forward, STRIP_THREADS, real* spectrum, const real* waves, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     columns<FORWARD>(spectrum, waves, room);
 }
-KERNEL(debye_mesh_columns_backward, STRIP_THREADS, real* spectrum, const real* waves)
+KERNEL(debye_mesh_columns_backward, STRIP_THREADS, real* spectrum, const real* waves, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     columns<BACKWARD>(spectrum, waves, room);
 }
 
 // Rows along z back. The last block adds sums if there is one more than rows need.
 KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial,
-       f64* sums, u32 blocks)
+       f64* sums, u32 blocks, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     if (blockIdx.x == ROW_BLOCKS) return add_partial<PAIR_THREADS>(sums, partial, blocks);
     const u32 first = blockIdx.x * (2 * PAIRS), rows = ROWS - first;
     const Complex* from = reinterpret_cast<const Complex*>(spectrum);
@@ -210,19 +222,21 @@ __device__ __forceinline__ void solve(real* spectrum, const real* waves, const r
 }
 
 KERNEL(debye_mesh_solve, TILE_THREADS, real* spectrum, const real* waves, const real* factors, const MeshCell* cell,
-       const real* table)
+       const real* table, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
+    if (rests(rest)) return;
     f64 sums[SUMS];
     solve<false>(spectrum, waves, factors, cell, table, sums, room);
 }
 
 // The same with energy and virial: SUMS numbers of every block.
 KERNEL(debye_mesh_solve_sums, TILE_THREADS, real* spectrum, const real* waves, const real* factors, const MeshCell* cell,
-       const real* table, f64* partial)
+       const real* table, f64* partial, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     SHARED(f64, warps, TILE_THREADS / WARP * SUMS);
+    if (rests(rest)) return;
     f64 sums[SUMS] = {};
     solve<true>(spectrum, waves, factors, cell, table, sums, room);
     leave_partial<TILE_THREADS>(partial, sums, warps);

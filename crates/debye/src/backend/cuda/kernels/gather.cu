@@ -1,14 +1,15 @@
 // Forces and potentials of charges from a mesh of potentials, and the sums of forces that a mean is taken from.
 //
-// debye_mesh_gather: a thread per slot reads the points around its charge from memory, in whole vectors along z where rows
-// are made of them. debye_mesh_gather_tile: a block per brick brings its points to shared memory and takes the particles that
-// begin in it. Both add in one order, so that they give the same bits. 16 bytes read per particle, 24 written (48 moved where
-// forces are added to), and every point read once from memory at best.
+// debye_mesh_gather: points are read from memory, in vectors along z where rows are made of them. LANES threads have as many
+// slots, and share the particles in the first SITES of them: each takes planes of the points around a charge.
+// debye_mesh_gather_tile: a block per brick brings its points to shared memory and takes the particles that begin in it; a warp
+// picks 32 of them from the list before it begins. All add in one order, so that they give the same bits. 16 bytes read per
+// particle, 24 written (48 moved where forces are added to), and every point read once from memory at best.
 //
 // Forces are summed as whole numbers, so that the order of particles does not matter. Spreading clears the sums; who reads
 // forces takes the mean away (MeshLeft in engine.cuh), which so costs no pass over the particles.
 //
-// Defines: those of mesh.cuh; THREADS; RESIDENT; TILED.
+// Defines: those of mesh.cuh; THREADS; RESIDENT; TILED; LANES, SITES.
 #include "mesh.cuh"
 
 // What may change between steps, in device memory.
@@ -34,29 +35,33 @@ struct Found {
     mesh_real value, x, y, z;
 };
 
-// `row(i, j, value, slope)` adds up a row.
+// The same over one plane, without the weights along x.
+struct Plane {
+    mesh_real value, y, z;
+};
+
+// `row(j, value, slope)` adds up a row.
 template <class Row>
-__device__ __forceinline__ Found collect(const mesh_real (&wx)[POINTS], const mesh_real (&sx)[POINTS], const mesh_real (&wy)[POINTS],
-                                         const mesh_real (&sy)[POINTS], Row&& row)
+__device__ __forceinline__ Plane collect_plane(const mesh_real (&wy)[POINTS], const mesh_real (&sy)[POINTS], Row&& row)
 {
-    Found f = {};
+    Plane f = {};
 #pragma unroll
-    for (u32 i = 0; i < POINTS; ++i) {
-        mesh_real value = 0, along_y = 0, along_z = 0;
-#pragma unroll
-        for (u32 j = 0; j < POINTS; ++j) {
-            mesh_real v = 0, s = 0;
-            row(i, j, v, s);
-            value = fused(wy[j], v, value);
-            along_y = fused(sy[j], v, along_y);
-            along_z = fused(wy[j], s, along_z);
-        }
-        f.value = fused(wx[i], value, f.value);
-        f.x = fused(sx[i], value, f.x);
-        f.y = fused(wx[i], along_y, f.y);
-        f.z = fused(wx[i], along_z, f.z);
+    for (u32 j = 0; j < POINTS; ++j) {
+        mesh_real v = 0, s = 0;
+        row(j, v, s);
+        f.value = fused(wy[j], v, f.value);
+        f.y = fused(sy[j], v, f.y);
+        f.z = fused(wy[j], s, f.z);
     }
     return f;
+}
+
+__device__ __forceinline__ void add_plane(Found& to, mesh_real w, mesh_real s, const Plane& plane)
+{
+    to.value = fused(w, plane.value, to.value);
+    to.x = fused(s, plane.value, to.x);
+    to.y = fused(w, plane.y, to.y);
+    to.z = fused(w, plane.z, to.z);
 }
 
 // Writes a particle's force; adds it to this thread's sums.
@@ -104,13 +109,18 @@ __device__ __forceinline__ void add_sums(u64* to, i64 (&sums)[3])
 }
 
 #if !TILED
-// Numbers of 16 bytes; whole vectors that hold a row of a stencil wherever it begins.
-constexpr u32 V = MESH_Z % (16 / sizeof(mesh_real)) == 0 ? 16 / sizeof(mesh_real) : 1, VECTORS = (POINTS + 2 * (V - 1)) / V;
+// Numbers of a vector that rows are made of, up to 16 bytes; vectors that hold a row of a stencil wherever it begins.
+constexpr u32 V = MESH_Z % (16 / sizeof(mesh_real)) == 0 ? 16 / sizeof(mesh_real) : MESH_Z % 2 == 0 ? 2 : 1;
+constexpr u32 VECTORS = (POINTS + 2 * (V - 1)) / V;
 struct alignas(V * sizeof(mesh_real)) Vector {
     mesh_real value[V];
 };
+// Planes of one thread.
+constexpr u32 PLANES = (POINTS + LANES - 1) / LANES;
+static_assert(WARP % LANES == 0 && SITES <= LANES && THREADS % LANES == 0, "slots that belong together are in one warp");
 
-__device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fractions& at)
+// A lane of those that share a particle takes every LANES-th plane; all of them come to the same.
+__device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fractions& at, u32 lane)
 {
     mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
     const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);
@@ -137,31 +147,70 @@ __device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fraction
         const u32 from = z.start - shift + v * V;
         column[v] = from >= MESH_Z ? from - MESH_Z : from;
     }
-    return collect(wx, sx, wy, sy, [&](u32 i, u32 j, mesh_real& v, mesh_real& s) {
-        u32 px = x.start + i, py = y.start + j;
+    const auto plane_at = [&](u32 i) {
+        u32 px = x.start + i;
         px = px >= MESH_X ? px - MESH_X : px;
-        py = py >= MESH_Y ? py - MESH_Y : py;
-        const mesh_real* row = mesh + mesh_index(px, py, 0);
+        return collect_plane(wy, sy, [&](u32 j, mesh_real& v, mesh_real& s) {
+            u32 py = y.start + j;
+            py = py >= MESH_Y ? py - MESH_Y : py;
+            const mesh_real* row = mesh + mesh_index(px, py, 0);
 #pragma unroll
-        for (u32 k = 0; k < VECTORS; ++k) {
-            const Vector here = *reinterpret_cast<const Vector*>(row + column[k]);
+            for (u32 k = 0; k < VECTORS; ++k) {
+                const Vector here = *reinterpret_cast<const Vector*>(row + column[k]);
 #pragma unroll
-            for (u32 c = 0; c < V; ++c) {
-                v = fused(value[k * V + c], here.value[c], v);
-                s = fused(slope[k * V + c], here.value[c], s);
+                for (u32 c = 0; c < V; ++c) {
+                    v = fused(value[k * V + c], here.value[c], v);
+                    s = fused(slope[k * V + c], here.value[c], s);
+                }
             }
-        }
-    });
+        });
+    };
+    Found found = {};
+    if (LANES == 1) {
+#pragma unroll
+        for (u32 i = 0; i < POINTS; ++i) add_plane(found, wx[i], sx[i], plane_at(i));
+        return found;
+    }
+    Plane mine[PLANES] = {};
+#pragma unroll
+    for (u32 k = 0; k < PLANES; ++k) {
+        if (k * LANES + lane < POINTS) mine[k] = plane_at(k * LANES + lane);
+    }
+    const u32 first = lane_of(threadIdx.x) - lane;
+#pragma unroll
+    for (u32 i = 0; i < POINTS; ++i) {
+        const Plane& from = mine[i / LANES];
+        const u32 owner = first + i % LANES;
+        const Plane plane = {__shfl_sync(ALL_LANES, from.value, owner), __shfl_sync(ALL_LANES, from.y, owner),
+                             __shfl_sync(ALL_LANES, from.z, owner)};
+        add_plane(found, wx[i], sx[i], plane);
+    }
+    return found;
 }
 
 KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, const mesh_real* mesh, MeshForces to)
 {
+    if (rests(p)) return;
     const u32 slot = blockIdx.x * THREADS + threadIdx.x;
     i64 sums[3] = {};
+    // Where threads share particles, slots come in whole warps.
     if (slot < slots_used(p)) {
-        const Entry e = Present(p).at(slot);
-        if (e.charge != mesh_real(0)) deliver(to, p.slots, slot, gather_at(mesh, e.at), e.charge, sums);
-        else deliver_none(to, p.slots, slot);
+        const Present present(p);
+        const u32 lane = slot % LANES;
+        if (lane >= SITES) deliver_none(to, p.slots, slot);
+#pragma unroll
+        for (u32 site = 0; site < SITES; ++site) {
+            const Entry e = present.at(slot - lane + site);
+            const bool charged = e.charge != mesh_real(0);
+            if (LANES == 1 && !charged) {
+                deliver_none(to, p.slots, slot);
+                continue;
+            }
+            const Found found = gather_at(mesh, e.at, lane);
+            if (lane != site) continue;
+            if (charged) deliver(to, p.slots, slot, found, e.charge, sums);
+            else deliver_none(to, p.slots, slot);
+        }
     }
     if (to.sums) add_sums(to.sums, sums);
 }
@@ -185,9 +234,46 @@ __device__ __forceinline__ void fill_tile(mesh_real* tile, const Brick& b, const
     }
 }
 
+// The particle in a slot, if it begins in the brick.
+__device__ __forceinline__ bool begins(const Brick& b, const Fractions& at)
+{
+    const u32 dx = along<MESH_X>(at.x).start - u32(b.x), dy = along<MESH_Y>(at.y).start - u32(b.y),
+              dz = along<MESH_Z>(at.z).start - u32(b.z);
+    return dx < u32(b.nx) && dy < u32(b.ny) && dz < u32(b.nz);
+}
+
+__device__ __forceinline__ Found gather_in(const mesh_real* tile, const Brick& b, const Fractions& at)
+{
+    mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
+    const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);
+    basis_slopes(x.rest, wx, sx);
+    basis_slopes(y.rest, wy, sy);
+    basis_slopes(z.rest, wz, sz);
+    const mesh_real* from = tile + (x.start - u32(b.x)) * PLANE + (y.start - u32(b.y)) * ROW + (z.start - u32(b.z));
+    Found found = {};
+#pragma unroll
+    for (u32 i = 0; i < POINTS; ++i) {
+        const Plane plane = collect_plane(wy, sy, [&](u32 j, mesh_real& v, mesh_real& s) {
+#pragma unroll
+            for (u32 c = 0; c < POINTS; ++c) {
+                const mesh_real phi = from[i * PLANE + j * ROW + c];
+                v = fused(wz[c], phi, v);
+                s = fused(sz[c], phi, s);
+            }
+        });
+        add_plane(found, wx[i], sx[i], plane);
+    }
+    return found;
+}
+
 KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, const mesh_real* mesh, MeshForces to)
 {
     DYNAMIC_SHARED(mesh_real, tile);
+    // Slots of particles that begin in the brick and wait for their warp to have 32 of them.
+    SHARED(u32, queues, 2 * THREADS);
+    if (rests(p)) return;
+    const u32 lane = lane_of(threadIdx.x);
+    u32* queue = queues + 2 * (threadIdx.x - lane);
     const Brick b = brick(blockIdx.x);
     const Present present(p);
     const u32 n = smaller(l.counts[blockIdx.x], l.capacity);
@@ -203,29 +289,25 @@ KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), Mes
     fill_tile(tile, b, mesh);
     __syncthreads();
     i64 sums[3] = {};
-    for (u32 k = threadIdx.x; k < n; k += THREADS) {
-        const Entry e = next;
-        const u32 mine = slot;
+    u32 waiting = 0;
+    const auto serve = [&](u32 place) {
+        const u32 mine = queue[place];
+        const Entry e = present.at(mine);
+        deliver(to, p.slots, mine, gather_in(tile, b, e.at), e.charge, sums);
+    };
+    for (u32 k = threadIdx.x; k - lane < n; k += THREADS) {
+        const bool mine = k < n && begins(b, next.at);
+        const u32 all = __ballot_sync(ALL_LANES, mine);
+        if (mine) queue[waiting + u32(__popc(all & lanes_below(lane)))] = slot;
         fetch(k + THREADS);
-        const Along x = along<MESH_X>(e.at.x), y = along<MESH_Y>(e.at.y), z = along<MESH_Z>(e.at.z);
-        const u32 dx = x.start - u32(b.x), dy = y.start - u32(b.y), dz = z.start - u32(b.z);
-        // Others have it.
-        if (dx >= u32(b.nx) || dy >= u32(b.ny) || dz >= u32(b.nz)) continue;
-        mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
-        basis_slopes(x.rest, wx, sx);
-        basis_slopes(y.rest, wy, sy);
-        basis_slopes(z.rest, wz, sz);
-        const mesh_real* at = tile + dx * PLANE + dy * ROW + dz;
-        const Found found = collect(wx, sx, wy, sy, [&](u32 i, u32 j, mesh_real& v, mesh_real& s) {
-#pragma unroll
-            for (u32 c = 0; c < POINTS; ++c) {
-                const mesh_real phi = at[i * PLANE + j * ROW + c];
-                v = fused(wz[c], phi, v);
-                s = fused(sz[c], phi, s);
-            }
-        });
-        deliver(to, p.slots, mine, found, e.charge, sums);
+        waiting += u32(__popc(all));
+        __syncwarp();
+        if (waiting < WARP) continue;
+        waiting -= WARP;
+        serve(waiting + lane);
+        __syncwarp();
     }
+    if (lane < waiting) serve(lane);
     if (to.sums) add_sums(to.sums, sums);
 }
 #endif

@@ -45,6 +45,7 @@ struct MeshParticles {
     const mesh_real* charges; // by kind
     const u32* parity;        // which half is now; none: the first
     const u32* used;          // units of slots that are in use; none: all are
+    const u32* rest;          // nothing is done while this word is not zero; none: always
     u32 slots;
     u32 unit;
 };
@@ -98,6 +99,9 @@ __device__ __forceinline__ void make_ready(const MeshLists& l)
     if (l.sums && threadIdx.x < 3) l.sums[threadIdx.x] = 0;
     if (l.follow.frame && threadIdx.x == 0) follow_cell(l.follow, l.overflow);
 }
+
+// Whether there is nothing to do.
+__device__ __forceinline__ bool rests(const MeshParticles& p) { return p.rest && *p.rest != 0; }
 
 // Slots that may hold particles.
 __device__ __forceinline__ u32 slots_used(const MeshParticles& p)

@@ -11,6 +11,83 @@ struct Crew {
     Sums site[SITES]; // energies and virial are all in the first
 };
 
+// Places of a list that the threads of a molecule look at together, a row each, and room for those that are near.
+constexpr u32 LOOKED_AT = 4 * LANES, RING = 2 * LOOKED_AT;
+
+// Visits those of a molecule's list that are near enough now. Lists reach further than the cut-off, by how far bodies may go and
+// by the arms of both: of what is listed, a fifth and more has no particle within the cut-off. The threads of a molecule each
+// look at a row, at the distance from its own middle to the other's anchor, and queue what is near; what is queued they share,
+// so that all have the same number of visits. All threads of a warp look and visit together.
+template <class Meet>
+__device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const ushort4* list, u32 rows, const Spot (&from)[SITES],
+                                           bool whole, const Setup& f, Meet&& meet_body)
+{
+    SHARED(u16, rings, BODIES * RING);
+    u16* ring = rings + threadIdx.x / LANES * RING;
+    const u32 lane = threadIdx.x % LANES, last = lane_of(threadIdx.x) - lane + LANES - 1;
+    // Between the particles that are not the anchor; or a particle by itself.
+    const real mx = whole ? real(0.5) * (from[1].x + from[SITES - 1].x) : from[0].x,
+               my = whole ? real(0.5) * (from[1].y + from[SITES - 1].y) : from[0].y,
+               mz = whole ? real(0.5) * (from[1].z + from[SITES - 1].z) : from[0].z;
+    real own2 = 0;
+#pragma unroll
+    for (u32 s = 0; s < SITES; ++s) {
+        if (s > 0 && !whole) continue;
+        const real dx = from[s].x - mx, dy = from[s].y - my, dz = from[s].z - mz, r2 = dx * dx + dy * dy + dz * dz;
+        own2 = r2 > own2 ? r2 : own2;
+    }
+    // Setup::cutoff is that of particles and both arms. The last digits are not to be trusted.
+    const real reach = (real(f.cutoff) - real(f.arm) + sqrt(own2)) * real(1.00001), reach2 = reach * reach;
+    const u32 count = own_rows(rows), longest = (rows + LANES - 1) / LANES, turns = u32(warp_highest(i32(longest)));
+    const ushort4 none = {u16(nobody), u16(nobody), u16(nobody), u16(nobody)};
+    ushort4 next = count > 0 ? list[0] : none;
+    // Those queued are head … tail − 1 of the ring; the same for all threads of a molecule.
+    u32 head = 0, tail = 0;
+#pragma unroll 1
+    for (u32 turn = 0; turn < turns; ++turn) {
+        const u16 look[4] = {next.x, next.y, next.z, next.w};
+        next = turn + 1 < count ? list[u64(turn + 1) * BLOCK] : none;
+        u32 near = 0;
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) {
+            const Spot anchor = stage.get(look[k], 0);
+            real dx = mx - anchor.x, dy = my - anchor.y, dz = mz - anchor.z;
+            nearest(dx, dy, dz, f);
+            const bool anybody = !WRAP || look[k] != nobody;
+            if (anybody && dx * dx + dy * dy + dz * dz < reach2) near |= 1u << k;
+        }
+        const u32 mine = u32(__popc(near));
+        u32 upto = mine;
+#pragma unroll
+        for (u32 step = 1; step < LANES; step *= 2) {
+            const u32 below = __shfl_up_sync(ALL_LANES, upto, step);
+            if (lane >= step) upto += below;
+        }
+        u32 place = tail + upto - mine;
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) {
+            if ((near >> k & 1u) == 0) continue;
+            ring[place % RING] = look[k];
+            ++place;
+        }
+        tail += __shfl_sync(ALL_LANES, upto, last);
+        __syncwarp();
+        // As many visits as those have who have fewest, so that nobody idles; more, if that is needed to make room for the
+        // next; all of them in the end. Nobody waits for those who have no more in their lists.
+        const bool more = turn + 1 < longest;
+        const u32 least = u32(warp_lowest(i32(more ? tail - head : RING))), most = u32(warp_highest(i32(tail - head)));
+        const u32 room = most + LOOKED_AT > RING ? (most + LOOKED_AT - RING + LANES - 1) / LANES : 0;
+        const u32 visits = turn + 1 < turns ? larger(least / LANES, room) : (most + LANES - 1) / LANES;
+#pragma unroll 1
+        for (u32 k = 0; k < visits; ++k) {
+            const u32 at = head + k * LANES + lane;
+            meet_body(at < tail ? u32(ring[at % RING]) : nobody);
+        }
+        head = smaller(head + visits * LANES, tail);
+        __syncwarp();
+    }
+}
+
 // Sums over this thread's share of the list of its molecule. Forces still without their factor −2.
 template <bool ENERGY>
 __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobody, const ushort4* list, u32 rows,
@@ -80,19 +157,7 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobo
             }
         }
     };
-    (void)nobody;
-    const u32 count = own_rows(rows);
-    if (count == 0) return;
-    ushort4 next = list[0];
-#pragma unroll 1
-    for (u32 k = 0; k < count; ++k) {
-        const ushort4 row = next;
-        if (k + 1 < count) next = list[u64(k + 1) * BLOCK];
-        meet_body(row.x);
-        meet_body(row.y);
-        meet_body(row.z);
-        meet_body(row.w);
-    }
+    visit_near(stage, nobody, list, rows, from, whole, f, meet_body);
 }
 
 // What all threads of a molecule found, and of that what belongs to this thread's slot; energies and virial to the first.

@@ -83,6 +83,7 @@ __device__ __forceinline__ void write_brick(const fixed* tile, const Brick& b, m
 KERNEL_RESIDENT(debye_mesh_owner, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
 {
     DYNAMIC_SHARED(fixed, tile);
+    if (rests(p)) return;
     u32* boxes = reinterpret_cast<u32*>(tile + TILE);
     const Brick b = brick(blockIdx.x);
     const Present present(p);

@@ -113,6 +113,7 @@ __device__ __forceinline__ void place_batch(Near* near, u32* order, u32* starts,
 KERNEL(debye_mesh_grid, THREADS, MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
 {
     DYNAMIC_SHARED(Near, near);
+    if (rests(p)) return;
     u32* order = reinterpret_cast<u32*>(near + BATCH);
     u32* starts = order + BATCH;
     const Brick b = brick(blockIdx.x);

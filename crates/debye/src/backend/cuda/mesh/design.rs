@@ -99,16 +99,33 @@ impl Tiling {
         })
     }
 
-    /// What is taken without measuring: the first that fits into shared memory. Smaller bricks, so that every multiprocessor has
-    /// one, were slower for the owners of points in water: they visit more charges twice.
+    /// What is taken without measuring for so many charges: the first that fits into shared memory. Where so most
+    /// multiprocessors would have none, columns along z for the owners of points: as long as the mesh if charges are dense,
+    /// since the more bricks there are the more charges are visited twice, else short, since all wait for the last brick.
     pub fn usual<M: MeshNumber>(
         device: &Device,
         shape: &MeshShape,
         design: Design,
         margin: [u32; 3],
+        charges: usize,
     ) -> Self {
         let taken = fitting::<M>(device, shape, design, margin).first().copied();
-        taken.unwrap_or(SMALL[0]).for_registers::<M>(shape)
+        let cube = taken.unwrap_or(SMALL[0]);
+        let bricks: u32 = shape.bricks(cube.edges).iter().product();
+        if design != Design::Owner || device.info().emulated || 2 * bricks >= device.info().multiprocessors {
+            return cube.for_registers::<M>(shape);
+        }
+        let (longest, threads) = if 8 * charges < shape.points() {
+            (16, 384)
+        } else {
+            (40, 448)
+        };
+        let parts = shape.size[2].div_ceil(longest);
+        let edge = shape.size[2].div_ceil(parts).next_multiple_of(4);
+        let column = Self::new([8, 8, edge], threads, 2);
+        let shared = spread::shared_bytes::<M>(shape, design, column, margin);
+        let fits = shared <= device.info().shared_per_block;
+        (if fits { column } else { cube }).for_registers::<M>(shape)
     }
 
     /// Fewer blocks where a thread needs more registers.

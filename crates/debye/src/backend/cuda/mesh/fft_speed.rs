@@ -129,7 +129,7 @@ fn measure_one<R: MeshNumber>(
     for part in Part::ALL.into_iter().filter(|_| parts) {
         let graph = stream.capture(|stream| {
             (0..REPETITIONS)
-                .try_for_each(|_| solve.queue_part(stream, part, mesh.all_mut(), cell.all(), None))
+                .try_for_each(|_| solve.queue_part(stream, part, mesh.all_mut(), cell.all(), None, None))
         })?;
         each.push((median(&stream, &graph, REPETITIONS)?, solve.part_bytes(part)));
     }

@@ -14,6 +14,13 @@ use super::spread::tile_bytes;
 pub enum Way {
     /// From memory, a thread per slot.
     Slots,
+    /// From memory, as many threads as slots to the particles in the first of those.
+    Groups {
+        /// Slots: a power of two up to 32.
+        slots: u32,
+        /// How many of them may have particles.
+        particles: u32,
+    },
     /// From shared memory, a block per brick.
     Tiles,
 }
@@ -52,6 +59,7 @@ const SLOTS: &[Tiling] = &[
 
 /// What is tried from shared memory.
 const TILES: &[Tiling] = &[
+    Tiling::new([16, 16, 16], 256, 4),
     Tiling::new([8, 16, 16], 256, 4),
     Tiling::new([16, 16, 16], 512, 2),
     Tiling::new([16, 16, 32], 512, 2),
@@ -63,7 +71,7 @@ const TILES: &[Tiling] = &[
 /// What is tried, the usual choice first.
 pub(super) fn candidates(way: Way) -> &'static [Tiling] {
     match way {
-        Way::Slots => SLOTS,
+        Way::Slots | Way::Groups { .. } => SLOTS,
         Way::Tiles => TILES,
     }
 }
@@ -72,7 +80,7 @@ fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u
     let more = shape.basis.points() as u32 - 1;
     let [x, y, z] = tiling.edges;
     match way {
-        Way::Slots => 0,
+        Way::Slots | Way::Groups { .. } => 0,
         Way::Tiles => {
             let points = [x + more, y + more, (z + more).next_multiple_of(4)];
             tile_bytes(points, size_of::<M>() as u32)
@@ -81,11 +89,17 @@ fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u
 }
 
 pub(super) fn source<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> ModuleSource {
+    let [lanes, sites] = match way {
+        Way::Slots | Way::Tiles => [1, 1],
+        Way::Groups { slots, particles } => [slots, particles],
+    };
     shape
         .source::<M>("gather.cu", include_str!("../kernels/gather.cu"), tiling.edges)
         .define("THREADS", tiling.threads)
         .define("RESIDENT", tiling.resident)
         .define("TILED", u32::from(way == Way::Tiles))
+        .define("LANES", lanes)
+        .define("SITES", sites)
         .define("SHARED_BYTES", shared_bytes::<M>(shape, way, tiling))
 }
 
@@ -99,7 +113,8 @@ type OnTiles<M> = Kernel<(
 
 #[derive(Debug)]
 enum By<M: MeshNumber> {
-    Slots(OnSlots<M>),
+    /// And what the number of slots is a multiple of.
+    Slots(OnSlots<M>, usize),
     Tiles(OnTiles<M>, u32),
 }
 
@@ -111,6 +126,8 @@ pub struct Gather<M: MeshNumber> {
     by: By<M>,
     cell: Buffer<MeshCell>,
     notes: Buffer<u32>,
+    /// Whether there may be particles without charge.
+    some_neutral: bool,
 }
 
 /// What sums of forces on so many particles are whole numbers of: as fine as sums of forces of up to some 2²² leave room
@@ -125,6 +142,24 @@ pub fn mean_of_sums(charged: usize) -> f64 {
     1.0 / (sum_scale(charged) * charged.max(1) as f64)
 }
 
+impl Way {
+    /// What is taken without measuring, for slots that belong together and the particles that may be in them: on an H200, tiles
+    /// were faster where every multiprocessor has several bricks, and groups where a particle has many slots to itself.
+    pub fn usual(device: &Device, bricks: &Bricks, slots: usize, particles: usize) -> Self {
+        let several = 4 * device.info().multiprocessors as usize;
+        if slots > 1 && particles == 1 {
+            Self::Groups {
+                slots: slots as u32,
+                particles: 1,
+            }
+        } else if bricks.number() >= several {
+            Self::Tiles
+        } else {
+            Self::Slots
+        }
+    }
+}
+
 impl<M: MeshNumber> Gather<M> {
     /// Gathers in this way.
     pub fn new(device: &Device, shape: &MeshShape, way: Way, tiling: Tiling) -> Result<Self, CudaError> {
@@ -132,7 +167,17 @@ impl<M: MeshNumber> Gather<M> {
         tiling.check()?;
         let module = device.module(&source::<M>(shape, way, tiling))?;
         let by = match way {
-            Way::Slots => By::Slots(module.kernel("debye_mesh_gather")?),
+            Way::Slots => By::Slots(module.kernel("debye_mesh_gather")?, 1),
+            Way::Groups { slots, particles } => {
+                if !slots.is_power_of_two() || slots > 32 || !(1..=slots).contains(&particles) {
+                    let reason =
+                        format!("{way:?}: a power of two up to 32 slots, and some particles in them");
+                    let kernel = "debye_mesh_gather".into();
+                    return Err(CudaError::Shape { kernel, reason });
+                }
+                // Whole warps take part.
+                By::Slots(module.kernel("debye_mesh_gather")?, 32)
+            }
             Way::Tiles => {
                 let kernel: OnTiles<M> = module.kernel("debye_mesh_gather_tile")?;
                 let shared = shared_bytes::<M>(shape, way, tiling);
@@ -146,13 +191,25 @@ impl<M: MeshNumber> Gather<M> {
             by,
             cell: device.zeros(1)?,
             notes: device.zeros(4)?,
+            some_neutral: true,
         })
     }
 
-    /// The usual way: from memory.
-    pub fn usual(device: &Device, shape: &MeshShape) -> Result<Self, CudaError> {
-        let tiling = candidates(Way::Slots)[0].for_registers::<M>(shape);
-        Self::new(device, shape, Way::Slots, tiling)
+    /// With the usual threads, from bricks with these edges if it is from tiles.
+    pub fn usual(device: &Device, shape: &MeshShape, way: Way, edges: [u32; 3]) -> Result<Self, CudaError> {
+        let tiling = Tiling {
+            edges,
+            ..candidates(way)[0].for_registers::<M>(shape)
+        };
+        Self::new(device, shape, way, tiling)
+    }
+
+    /// For particles that all have charges: from tiles, what is in slots without a particle is then left as it is.
+    pub fn all_charged(self) -> Self {
+        Self {
+            some_neutral: false,
+            ..self
+        }
     }
 
     /// Sets what turns −q ∂φ/∂(fraction of the cell) into a force (the rows of `turn` are its components: the reciprocal
@@ -219,7 +276,9 @@ impl<M: MeshNumber> Gather<M> {
         }
         let threads = self.tiling.threads;
         match &self.by {
-            By::Slots(kernel) => {
+            By::Slots(kernel, unit) => {
+                let whole = particles.slots.next_multiple_of(*unit);
+                CudaError::check_length("slots of a mesh in whole warps", particles.slots, whole)?;
                 let to = self.forces_at(forces, potentials.as_deref(), add, sums);
                 let blocks = Shape::covering(particles.slots.max(1), threads);
                 kernel.launch(stream, blocks, (&particles.bundle, mesh.all(), &to))
@@ -227,7 +286,7 @@ impl<M: MeshNumber> Gather<M> {
             By::Tiles(kernel, shared) => {
                 let bricks = self.suitable(bricks)?;
                 // Particles without charge are in no list.
-                if !add {
+                if !add && self.some_neutral {
                     stream.fill(forces.all_mut(), 0)?;
                 }
                 if let Some(p) = &mut potentials {

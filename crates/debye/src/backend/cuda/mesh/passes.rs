@@ -2,17 +2,43 @@
 
 use std::f64::consts::TAU;
 
-use crate::backend::cuda::{Buffer, Const, CudaError, Device, Kernel, Mut, Shape, Slice, SliceMut, Stream};
+use crate::backend::cuda::{
+    Addresses, Buffer, Bundle, Const, CudaError, Device, Kernel, Mut, Shape, Slice, SliceMut, Stream,
+};
 
 use super::MeshNumber;
 use super::fft::{Across, Cut, Sizes};
+use super::shape::RestAt;
 use super::solve::{MeshCell, Multiplier};
 
-type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>)>;
-type Columns<R> = Kernel<(Mut<R>, Const<R>)>;
-type Middle<R> = Kernel<(Mut<R>, Const<R>, Const<R>, Const<MeshCell>, Const<R>)>;
-type MiddleWithSums<R> = Kernel<(Mut<R>, Const<R>, Const<R>, Const<MeshCell>, Const<R>, Mut<f64>)>;
-type Backward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Const<f64>, Mut<f64>, u32)>;
+type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<RestAt>)>;
+type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<RestAt>)>;
+type Middle<R> = Kernel<(
+    Mut<R>,
+    Const<R>,
+    Const<R>,
+    Const<MeshCell>,
+    Const<R>,
+    Addresses<RestAt>,
+)>;
+type MiddleWithSums<R> = Kernel<(
+    Mut<R>,
+    Const<R>,
+    Const<R>,
+    Const<MeshCell>,
+    Const<R>,
+    Mut<f64>,
+    Addresses<RestAt>,
+)>;
+type Backward<R> = Kernel<(
+    Const<R>,
+    Mut<R>,
+    Const<R>,
+    Const<f64>,
+    Mut<f64>,
+    u32,
+    Addresses<RestAt>,
+)>;
 
 /// The kernels of one mesh and the numbers they read.
 #[derive(Debug)]
@@ -81,11 +107,12 @@ impl<R: MeshNumber> Passes<R> {
         stream: &Stream,
         mesh: Slice<'_, R>,
         mut spectrum: SliceMut<'_, R>,
+        rest: &Bundle<RestAt>,
     ) -> Result<(), CudaError> {
         let (kernel, shape) = &self.forward;
-        kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all()))?;
+        kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all(), rest))?;
         if let Some((there, _, shape)) = &self.columns {
-            there.launch(stream, *shape, (spectrum, self.waves.all()))?;
+            there.launch(stream, *shape, (spectrum, self.waves.all(), rest))?;
         }
         Ok(())
     }
@@ -98,20 +125,22 @@ impl<R: MeshNumber> Passes<R> {
         by: &Multiplier<R>,
         cell: Slice<'_, MeshCell>,
         partial: Option<SliceMut<'_, f64>>,
+        rest: &Bundle<RestAt>,
     ) -> Result<(), CudaError> {
         let (waves, factors, table) = (self.waves.all(), by.factors.all(), by.table.all());
         match partial {
             Some(partial) => {
-                let values = (spectrum, waves, factors, cell, table, partial);
+                let values = (spectrum, waves, factors, cell, table, partial, rest);
                 self.middle_with_sums.launch(stream, self.tiles, values)
             }
             None => self
                 .middle
-                .launch(stream, self.tiles, (spectrum, waves, factors, cell, table)),
+                .launch(stream, self.tiles, (spectrum, waves, factors, cell, table, rest)),
         }
     }
 
     /// The spectrum along z and y back to the mesh; adds sums of blocks where there is room for them.
+    #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
     pub(super) fn backward(
         &self,
         stream: &Stream,
@@ -120,9 +149,10 @@ impl<R: MeshNumber> Passes<R> {
         partial: Slice<'_, f64>,
         sums: Option<SliceMut<'_, f64>>,
         none: SliceMut<'_, f64>,
+        rest: &Bundle<RestAt>,
     ) -> Result<(), CudaError> {
         if let Some((_, back, shape)) = &self.columns {
-            back.launch(stream, *shape, (spectrum.again(), self.waves.all()))?;
+            back.launch(stream, *shape, (spectrum.again(), self.waves.all(), rest))?;
         }
         let mut shape = self.forward.1;
         let blocks = if sums.is_some() { self.blocks() } else { 0 };
@@ -132,7 +162,15 @@ impl<R: MeshNumber> Passes<R> {
         self.backward.launch(
             stream,
             shape,
-            (spectrum.read(), mesh, self.waves.all(), partial, sums, blocks),
+            (
+                spectrum.read(),
+                mesh,
+                self.waves.all(),
+                partial,
+                sums,
+                blocks,
+                rest,
+            ),
         )
     }
 }

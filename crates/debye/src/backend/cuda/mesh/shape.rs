@@ -155,10 +155,18 @@ pub(super) struct ParticlesAt {
     charges: u64,
     parity: u64,
     used: u64,
+    rest: u64,
     slots: u32,
     unit: u32,
 }
-crate::cuda_struct!(ParticlesAt);
+
+/// A word, or none; as in the kernels that transform.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct RestAt {
+    word: u64,
+}
+crate::cuda_struct!(ParticlesAt, RestAt);
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]
@@ -170,6 +178,13 @@ impl Word {
         let mut at = Binder::default();
         let address = at.address(buffer) + bytes as u64;
         Self(at.bundle(address))
+    }
+
+    /// Its address as a parameter of kernels that do nothing while it is not zero; none: always.
+    pub(super) fn rest(word: Option<&Self>) -> Bundle<RestAt> {
+        let mut at = Binder::default();
+        let word = Self::address(word, &mut at);
+        at.bundle(RestAt { word })
     }
 
     /// Its address, or none.
@@ -211,6 +226,7 @@ impl Particles {
             charges: at.address(charges),
             parity: Word::address(parity, &mut at),
             used: Word::address(used.map(|used| used.0), &mut at),
+            rest: 0,
             slots: slots as u32,
             unit: used.map_or(0, |used| used.1),
         };
@@ -218,6 +234,17 @@ impl Particles {
             bundle: at.bundle(addresses),
             slots,
             double: M::DOUBLE,
+        }
+    }
+
+    /// The same, for kernels that do nothing while a word is not zero. (A mesh that tiles are added to is cleared all the same.)
+    pub fn unless(&self, rest: &Word) -> Self {
+        let mut at = Binder::default();
+        let mut addresses = at.join(&self.bundle);
+        addresses.rest = at.join(&rest.0);
+        Self {
+            bundle: at.bundle(addresses),
+            ..*self
         }
     }
 

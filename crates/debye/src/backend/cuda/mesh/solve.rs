@@ -1,14 +1,15 @@
 //! [`Solve`]: the potential of a mesh of charges.
 
-use crate::backend::cuda::{Buffer, CudaError, Device, Slice, SliceMut, Stream};
+use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Slice, SliceMut, Stream};
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
 
-use super::MeshNumber;
 use super::cufft::{self, Cufft};
 use super::fft::{Fft, Sizes};
 use super::passes::Passes;
+use super::shape::RestAt;
 use super::table::FollowTable;
+use super::{MeshNumber, Word};
 
 /// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -215,9 +216,10 @@ impl<R: MeshNumber> Solve<R> {
         cell: Slice<'_, MeshCell>,
         sums: Option<SliceMut<'_, f64>>,
     ) -> Result<(), CudaError> {
-        self.forward(stream, mesh.read())?;
-        self.middle(stream, cell, sums.is_some())?;
-        self.backward(stream, mesh.again(), sums)
+        let always = Word::rest(None);
+        self.forward(stream, mesh.read(), &always)?;
+        self.middle(stream, cell, sums.is_some(), &always)?;
+        self.backward(stream, mesh.again(), sums, &always)
     }
 
     /// The same, with the charges left as they are.
@@ -229,12 +231,13 @@ impl<R: MeshNumber> Solve<R> {
         cell: Slice<'_, MeshCell>,
         sums: Option<SliceMut<'_, f64>>,
     ) -> Result<(), CudaError> {
-        self.forward(stream, charges)?;
-        self.middle(stream, cell, sums.is_some())?;
-        self.backward(stream, potential, sums)
+        let always = Word::rest(None);
+        self.forward(stream, charges, &always)?;
+        self.middle(stream, cell, sums.is_some(), &always)?;
+        self.backward(stream, potential, sums, &always)
     }
 
-    /// One part of it, in place.
+    /// One part of it, in place. Kernels of this program do nothing while the word `rest` is not zero.
     pub fn queue_part(
         &mut self,
         stream: &Stream,
@@ -242,11 +245,13 @@ impl<R: MeshNumber> Solve<R> {
         mut mesh: SliceMut<'_, R>,
         cell: Slice<'_, MeshCell>,
         sums: Option<SliceMut<'_, f64>>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
+        let rest = Word::rest(rest);
         match part {
-            Part::Forward => self.forward(stream, mesh.read()),
-            Part::Middle => self.middle(stream, cell, sums.is_some()),
-            Part::Backward => self.backward(stream, mesh.again(), sums),
+            Part::Forward => self.forward(stream, mesh.read(), &rest),
+            Part::Middle => self.middle(stream, cell, sums.is_some(), &rest),
+            Part::Backward => self.backward(stream, mesh.again(), sums, &rest),
         }
     }
 
@@ -256,16 +261,27 @@ impl<R: MeshNumber> Solve<R> {
         (&self.spectrum, 2 * self.sizes.plane as usize)
     }
 
-    fn forward(&mut self, stream: &Stream, mesh: Slice<'_, R>) -> Result<(), CudaError> {
+    fn forward(
+        &mut self,
+        stream: &Stream,
+        mesh: Slice<'_, R>,
+        rest: &Bundle<RestAt>,
+    ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of charges", mesh.len(), self.points())?;
         let spectrum = self.spectrum.all_mut();
         match &self.kernels {
-            Kernels::Own(passes) => passes.forward(stream, mesh, spectrum),
+            Kernels::Own(passes) => passes.forward(stream, mesh, spectrum, rest),
             Kernels::Library(cufft) => cufft.forward(stream, mesh, spectrum),
         }
     }
 
-    fn middle(&mut self, stream: &Stream, cell: Slice<'_, MeshCell>, sums: bool) -> Result<(), CudaError> {
+    fn middle(
+        &mut self,
+        stream: &Stream,
+        cell: Slice<'_, MeshCell>,
+        sums: bool,
+        rest: &Bundle<RestAt>,
+    ) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
         if let Some(follow) = &mut self.follow {
             follow.queue(stream, cell, &mut self.by.table)?;
@@ -273,7 +289,7 @@ impl<R: MeshNumber> Solve<R> {
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
         match &self.kernels {
-            Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial),
+            Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial, rest),
             Kernels::Library(cufft) => cufft.multiply().queue(stream, spectrum, &self.by, cell, partial),
         }
     }
@@ -283,6 +299,7 @@ impl<R: MeshNumber> Solve<R> {
         stream: &Stream,
         mesh: SliceMut<'_, R>,
         sums: Option<SliceMut<'_, f64>>,
+        rest: &Bundle<RestAt>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of a potential", mesh.len(), self.points())?;
         if let Some(sums) = &sums {
@@ -291,7 +308,7 @@ impl<R: MeshNumber> Solve<R> {
         let (spectrum, partial) = (self.spectrum.all_mut(), self.partial.all());
         match &self.kernels {
             Kernels::Own(passes) => {
-                passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut())
+                passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut(), rest)
             }
             Kernels::Library(cufft) => {
                 cufft.backward(stream, spectrum, mesh)?;

@@ -79,6 +79,7 @@ impl Resident {
             column_blocks: &arrays.column_blocks,
             frame: &numbers.frame,
             slots: parts.layout.slots(),
+            grain: parts.layout.grain,
         };
         let mesh = parts.mesh.as_ref();
         let mesh = mesh
@@ -296,6 +297,7 @@ impl Resident {
                 column_blocks: &self.arrays.column_blocks,
                 frame: &self.numbers.frame,
                 slots: layout.slots(),
+                grain: layout.grain,
             };
             mesh.rebind(&self.device, within, [&cells[0], &cells[1]])?;
         }

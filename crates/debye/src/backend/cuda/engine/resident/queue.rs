@@ -3,6 +3,7 @@
 use super::super::constraints::Held;
 use super::super::kernels::{Control, OnWorld, Setup, World};
 use super::super::layout::BLOCK;
+use super::super::mesh::Asked;
 use super::super::watch::{Bytes, Counted};
 use super::Resident;
 use crate::backend::cuda::primitives::CountingSort;
@@ -106,16 +107,16 @@ impl Resident {
         self.bonded.as_ref().is_some_and(|links| !links.inert || scales)
     }
 
-    /// Forces of the mesh at the positions of now, on top of those of bonded terms; with `sums`, energy and virial.
-    pub(super) fn queue_mesh(&mut self, s: &Stream, sums: bool) -> Result<(), CudaError> {
-        let add = self.moved_by_links() || sums && self.bonded.is_some();
+    /// Forces of the mesh at the positions of now, on top of those of bonded terms.
+    pub(super) fn queue_mesh(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+        let add = self.moved_by_links() || asked.sums && self.bonded.is_some();
         let Some(mesh) = &mut self.mesh else {
             return Ok(());
         };
         let forces = &mut self.arrays.bonded;
         for stage in mesh.stages() {
             let ((name, bytes), launches) = (stage.watched(), mesh.launches(stage));
-            let queue = || mesh.queue(s, stage, forces, (&self.world, self.setup), add, sums);
+            let queue = || mesh.queue(s, stage, forces, (&self.world, self.setup), add, asked);
             self.watch.around(s, name, launches, bytes, queue)?;
         }
         Ok(())
@@ -153,7 +154,8 @@ impl Resident {
         // What came before may have been the step before.
         self.queue_links(s, if plain { 2 } else { 0 })?;
         // A barostat asks for the virial.
-        self.queue_mesh(s, self.rules.scale_every > 0)?;
+        let sums = self.rules.scale_every > 0;
+        self.queue_mesh(s, Asked { sums, step: true })?;
         self.queue_split(s, plain)
     }
 
@@ -174,7 +176,11 @@ impl Resident {
             side.follow(s)?;
         }
         self.queue_links(rest, u32::from(self.kernels.split.is_some()))?;
-        self.queue_mesh(rest, false)?;
+        let asked = Asked {
+            sums: false,
+            step: true,
+        };
+        self.queue_mesh(rest, asked)?;
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
         let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::super::layout::BLOCK;
-use super::super::mesh::MeshForces;
+use super::super::mesh::{Asked, MeshForces};
 use super::super::watch::{AT_ONCE, Sizes};
 use super::Resident;
 use crate::backend::cuda::CudaError;
@@ -145,7 +145,11 @@ impl Resident {
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
                 self.queue_links(&stream, 0)?;
-                self.queue_mesh(&stream, false)?;
+                let asked = Asked {
+                    sums: false,
+                    step: false,
+                };
+                self.queue_mesh(&stream, asked)?;
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
             }

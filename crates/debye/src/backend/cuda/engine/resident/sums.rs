@@ -2,6 +2,7 @@
 
 use super::super::bonded::LinkSums;
 use super::super::constraints::HeldSums;
+use super::super::mesh::Asked;
 use super::super::watch::Bytes;
 use super::Resident;
 use crate::backend::EngineError;
@@ -68,7 +69,11 @@ impl Resident {
             return Ok(Vec::new());
         }
         let stream = self.device.stream()?;
-        self.queue_mesh(&stream, true)?;
+        let asked = Asked {
+            sums: true,
+            step: false,
+        };
+        self.queue_mesh(&stream, asked)?;
         stream.synchronise()?;
         let cell = self.region(&self.frame()?).cell;
         let Some(mesh) = &mut self.mesh else {
