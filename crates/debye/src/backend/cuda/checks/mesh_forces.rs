@@ -167,7 +167,7 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
         // Nothing is done while a word is not zero.
         let word = device.upload(&[1_u32])?;
         let resting = particles.unless(&Word::of(&word, 0));
-        let before = stream.download(&forces)?;
+        let (before, summed) = (stream.download(&forces)?, stream.download(&sums)?);
         gather.queue(
             &stream,
             &resting,
@@ -179,6 +179,7 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             Some(&at),
         )?;
         place.expect(&format!("{what}: rests"), &stream.download(&forces)?, &before)?;
+        place.expect(&format!("{what}: rests"), &stream.download(&sums)?, &summed)?;
     }
     Ok(())
 }

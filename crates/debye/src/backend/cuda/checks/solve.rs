@@ -166,12 +166,17 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
     let mut on_device = device.upload(&mesh)?;
     let cell = unit_cell(device)?;
     if matches!(fft, Fft::Own(_)) {
-        // Nothing is done while a word is not zero.
+        // Nothing is done while a word is not zero, with sums or without.
         let word = device.upload(&[1_u32])?;
+        let mut sums = device.upload(&[7.0_f64; 7])?;
         for part in Part::ALL {
             let rest = Word::of(&word, 0);
-            solve.queue_part(&stream, part, on_device.all_mut(), cell.all(), None, Some(&rest))?;
+            let mesh = on_device.all_mut();
+            solve.queue_part(&stream, part, mesh, cell.all(), Some(sums.all_mut()), Some(&rest))?;
+            let mesh = on_device.all_mut();
+            solve.queue_part(&stream, part, mesh, cell.all(), None, Some(&rest))?;
         }
+        place.expect(&format!("{what}: sums rest"), &stream.download(&sums)?, &[7.0; 7])?;
         let (left, spectrum) = (stream.download(&on_device)?, stream.download(solve.spectrum().0)?);
         let same = wide(&left) == wide(&mesh) && spectrum.iter().all(|x| x.wide() == 0.0);
         place.expect(&format!("{what}: rests"), &[same], &[true])?;

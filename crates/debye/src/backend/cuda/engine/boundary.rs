@@ -91,8 +91,15 @@ impl BoundaryForces {
         Ok(())
     }
 
-    /// Adds its forces to those of the mesh.
-    pub(super) fn queue(&self, s: &Stream, world: &Bundle<World>, setup: Setup) -> Result<(), CudaError> {
+    /// Adds its forces to those of the mesh; in a step, unless lists are stale.
+    pub(super) fn queue(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        mut setup: Setup,
+        step: bool,
+    ) -> Result<(), CudaError> {
+        setup.links = u32::from(step);
         let shape = Shape::new(self.blocks as u32, BLOCK as u32);
         self.sum.launch(s, shape, (world, setup, &self.bundle))?;
         self.push.launch(s, shape, (world, setup, &self.bundle))

@@ -104,19 +104,20 @@ impl Layout {
         // Whether a block may have a neighbour on two sides.
         let reached = 2.1 * radius + 2.0 * arm;
         let wraps = |columns: [u32; 2]| (0..3).any(|k| edges(columns)[k] + reached > lengths[k]);
-        // Bodies of a stage; none where there would be more to do than with cubes.
-        let staged = |columns: [u32; 2]| {
+        // Room of a stage; none where a block would have a neighbour on two sides and as a cube has not.
+        let stage_of = |columns: [u32; 2]| {
             let [wx, wy, high] = edges(columns);
+            let room = (1.18 * density * around(wx, wy, high)) as usize + 64;
             let fine = wraps(cubes) || !wraps(columns);
-            fine.then(|| density * around(wx, wy, high))
+            fine.then(|| room.min(fractions.len() + WARP).next_multiple_of(WARP))
         };
         // Lists of particles by themselves take longer to make for blocks that are no cubes.
         let columns = if grain.sites > 1 {
-            filled(fractions, cubes, most, grain.bodies(), &staged)
+            filled(fractions, cubes, most, grain.bodies(), &stage_of)
         } else {
             cubes
         };
-        let ([nx, ny], [wx, wy, high]) = (columns, edges(columns));
+        let ([nx, ny], [wx, wy, _]) = (columns, edges(columns));
         let reach =
             |length: f64, count: u32| ((radius / (length / f64::from(count))).ceil() as u32).min(count);
         let reach = [reach(lengths.x, nx), reach(lengths.y, ny)];
@@ -128,9 +129,7 @@ impl Layout {
         let layers = (density * wx * wy * lengths.z / LAYER)
             .ceil()
             .clamp(1.0, most_layers) as u32;
-        let stage = ((1.18 * density * around(wx, wy, high)) as usize + 64)
-            .min(fractions.len() + WARP)
-            .next_multiple_of(WARP);
+        let stage = stage_of(columns).unwrap_or(WARP);
         let layout = Self {
             grain,
             columns: [nx, ny, layers],
@@ -192,7 +191,8 @@ impl Layout {
     /// With lists of warps where those of particles need more shared memory than there is; refused where neither fits.
     pub(super) fn fitting(mut self, shared: u32, staged: usize, excludes: bool) -> Result<Self, EngineError> {
         // Besides what is asked for at a launch, kernels have some of their own.
-        let most = shared.saturating_sub(8192);
+        let own = if self.grain.sites > 1 { 12_288 } else { 8192 };
+        let most = shared.saturating_sub(own);
         self.tiles |= self.list_shared() > most && !excludes && self.grain == Grain::PARTICLE;
         let needed = self.list_shared().max(self.step_shared(staged));
         if needed > most {
@@ -247,45 +247,52 @@ impl Layout {
 }
 
 /// Columns along x and y, about as many as `cubes` says and no more than `most`, whose last blocks are as full as may be: half of
-/// the last block of every column is empty on average, and a step takes as long for it as for a full one. Of a block's time some
-/// is that of its stage, of which `staged` tells the size, or nothing where columns will not do.
+/// the last block of every column is empty on average, and a step takes as long for it as for a full one. `stage` tells the room
+/// that the stage of a block needs, or nothing where columns will not do; no more than with cubes is taken, since it decides
+/// how many blocks share a multiprocessor. Nor are columns made too high.
 fn filled(
     fractions: &[[f64; 3]],
     cubes: [u32; 2],
     most: [u32; 2],
     bodies: usize,
-    staged: &dyn Fn([u32; 2]) -> Option<f64>,
+    stage: &dyn Fn([u32; 2]) -> Option<usize>,
 ) -> [u32; 2] {
     // Where columns have many blocks there is little to gain.
     let high = fractions.len() as f64 / f64::from(cubes[0] * cubes[1]) / bodies as f64;
     if high > HIGH || fractions.len() > LOOKED_AT {
         return cubes;
     }
-    let usual = staged(cubes).unwrap_or(1.0);
+    let room = stage(cubes);
     let cost = |columns: [u32; 2]| {
-        let stage = staged(columns)? / usual;
-        let blocks: usize = counts_of(fractions, columns)
-            .iter()
-            // Particles move on.
-            .map(|&n| n.div_ceil(bodies) + (n - n / 50).div_ceil(bodies) + (n + n / 50).div_ceil(bodies))
-            .sum();
-        Some(blocks as f64 * (1.0 - STAGED + STAGED * stage))
+        let fits =
+            columns == cubes || stage(columns).is_some_and(|needed| room.is_none_or(|room| needed <= room));
+        let counts = if fits {
+            counts_of(fractions, columns)
+        } else {
+            return None;
+        };
+        let tallest = counts.iter().max().map_or(0, |n| n.div_ceil(bodies));
+        if tallest > MOST * 3 / 4 && columns != cubes {
+            return None;
+        }
+        // Particles move on.
+        let blocks =
+            |n: usize| n.div_ceil(bodies) + (n - n / 50).div_ceil(bodies) + (n + n / 50).div_ceil(bodies);
+        Some(counts.into_iter().map(blocks).sum::<usize>())
     };
     let near = |k: usize| {
         let reach = (cubes[k] / 4).clamp(1, 4);
         cubes[k].saturating_sub(reach).max(1)..=(cubes[k] + reach).min(most[k])
     };
+    let away = |[nx, ny]: [u32; 2]| nx.abs_diff(cubes[0]) + ny.abs_diff(cubes[1]);
     let all = near(0).flat_map(|nx| near(1).map(move |ny| [nx, ny]));
-    let best = all.filter_map(|columns| Some((cost(columns)?, columns)));
-    best.min_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or(cubes, |best| best.1)
+    let best = all.filter_map(|columns| Some((cost(columns)?, away(columns), columns)));
+    best.min().map_or(cubes, |best| best.2)
 }
 
-/// Blocks of a column above which it does not matter that the last is not full, bodies above which nobody counts, and the share
-/// of a block's time that its stage takes.
+/// Blocks of a column above which it does not matter that the last is not full, and bodies above which nobody counts.
 const HIGH: f64 = 24.0;
 const LOOKED_AT: usize = 2_000_000;
-const STAGED: f64 = 0.25;
 
 /// Bodies of every column.
 fn counts_of(fractions: &[[f64; 3]], [nx, ny]: [u32; 2]) -> Vec<usize> {
@@ -363,25 +370,33 @@ mod tests {
 
     #[test]
     fn blocks_of_molecules_are_fuller_than_cubes() {
-        let full = |lengths: [f64; 3], n: usize, sites: usize| {
+        // How full blocks are, the room of a stage, and how many blocks are above each other.
+        let made = |lengths: [f64; 3], sites: usize| {
+            let n = (33.15 * lengths.iter().product::<f64>()) as usize;
             let (all, grain) = (even(n), Grain { lanes: 4, sites });
             let made = Layout::new(&all, &region(lengths), 1.163, grain, 0.0957).unwrap();
-            assert!(!made.wrap, "{made:?}");
             let [nx, ny, _] = made.columns;
             let counts = counts_of(&all, [nx, ny]);
-            let used: usize = counts.iter().map(|n| n.div_ceil(grain.bodies())).sum();
-            n as f64 / (used * grain.bodies()) as f64
+            let blocks = || counts.iter().map(|n| n.div_ceil(grain.bodies()));
+            let full = n as f64 / (blocks().sum::<usize>() * grain.bodies()) as f64;
+            (full, made.stage, blocks().max().unwrap_or(0))
         };
-        for (lengths, n) in [
-            ([12.0, 9.0, 9.0], 32_220),
-            ([10.0, 9.0, 8.0], 24_000),
-            ([9.0, 9.0, 4.2], 11_300),
+        for lengths in [
+            [12.0, 9.0, 9.0],
+            [10.0, 9.0, 8.0],
+            [9.0, 9.0, 4.2],
+            [9.0, 9.0, 33.0],
+            [3.5, 3.5, 30.0],
         ] {
-            let (cubes, filled) = (full(lengths, n, 1), full(lengths, n, 3));
-            assert!(filled >= cubes, "{lengths:?}: {filled}, {cubes} as cubes");
+            let (cubes, filled) = (made(lengths, 1), made(lengths, 3));
+            let better = filled.0 >= cubes.0 && filled.1 <= cubes.1;
+            assert!(
+                better && filled.2 <= MOST - 4,
+                "{lengths:?}: {filled:?}, {cubes:?} as cubes"
+            );
         }
-        let water = full([12.0, 9.0, 9.0], 32_220, 3);
-        assert!(water > 0.94, "{water}");
+        let water = made([12.0, 9.0, 9.0], 3);
+        assert!(water.0 > 0.93, "{water:?}");
     }
 
     #[test]

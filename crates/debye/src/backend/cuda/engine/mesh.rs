@@ -357,7 +357,7 @@ impl MeshForces {
             Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add, asked)),
             Stage::Boundary => {
                 let boundary = self.boundary.as_ref();
-                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup))
+                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup, asked.step))
             }
         }
     }
@@ -446,7 +446,7 @@ impl<M: MeshNumber> Typed<M> {
         // By rule, not by timing: other cuts round differently, and a resumed run must not.
         let fft = Fft::Own(Cut::rule(device.info(), shape.size, M::DOUBLE)?);
         let Grain { lanes, sites } = within.grain;
-        let way = Way::usual(device, spread.bricks(), lanes, sites);
+        let way = Way::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
         let mut gather = Gather::usual(device, &shape, way, tiling.edges)?;
         if tables.charged() == tables.charges.len() {
             gather = gather.all_charged();
@@ -497,6 +497,7 @@ impl<M: MeshNumber> Typed<M> {
     }
 
     fn spread(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+        // Not by `particles`, which borrows the mesh too.
         let particles = if asked.step { &self.due } else { &self.now };
         self.spread.queue(s, particles, &mut self.mesh)
     }

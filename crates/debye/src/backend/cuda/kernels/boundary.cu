@@ -34,12 +34,15 @@ __device__ __forceinline__ Vector unwrapped(const World& w, const Setup& f, u32 
 
 __device__ __forceinline__ f64 along_slab(const Vector& r) { return SLAB == 0 ? r.x : SLAB == 1 ? r.y : r.z; }
 
+// Whether there is nothing to do: in a step of a graph, which Setup::links tells, that waits for a list.
+__device__ __forceinline__ bool rests(const World& w, const Setup& f) { return f.links != 0 && w.control->stale != 0; }
+
 KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, Boundary b)
 {
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
-    if (blockIdx.x >= c->blocks) return;
+    if (blockIdx.x >= c->blocks || rests(w, f)) return;
     follow(w, f);
     const u32 kind = half_of(w.pos, c->parity, f.slots)[slot].w;
     const f64 q = kind == NOBODY ? 0.0 : b.charges[kind];
@@ -85,7 +88,7 @@ KERNEL(debye_boundary_push, BLOCK, World w, Setup f, Boundary b)
     SHARED(f64, sums, OF_BLOCK);
     const Control* c = w.control;
     const u32 blocks = c->blocks, slot = blockIdx.x * BLOCK + threadIdx.x, lane = lane_of(threadIdx.x);
-    if (blockIdx.x >= blocks) return;
+    if (blockIdx.x >= blocks || rests(w, f)) return;
     follow(w, f);
     if (warp_of(threadIdx.x) < OF_BLOCK) {
         const u32 k = warp_of(threadIdx.x);

@@ -234,7 +234,7 @@ __device__ __forceinline__ void fill_tile(mesh_real* tile, const Brick& b, const
     }
 }
 
-// The particle in a slot, if it begins in the brick.
+// Whether a particle begins in the brick.
 __device__ __forceinline__ bool begins(const Brick& b, const Fractions& at)
 {
     const u32 dx = along<MESH_X>(at.x).start - u32(b.x), dy = along<MESH_Y>(at.y).start - u32(b.y),

@@ -45,7 +45,7 @@ struct MeshParticles {
     const mesh_real* charges; // by kind
     const u32* parity;        // which half is now; none: the first
     const u32* used;          // units of slots that are in use; none: all are
-    const u32* rest;          // nothing is done while this word is not zero; none: always
+    const u32* rest;          // nothing is done while this word is not zero; none: work is always done
     u32 slots;
     u32 unit;
 };

@@ -25,15 +25,23 @@ __device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const
     SHARED(u16, rings, BODIES * RING);
     u16* ring = rings + threadIdx.x / LANES * RING;
     const u32 lane = threadIdx.x % LANES, last = lane_of(threadIdx.x) - lane + LANES - 1;
-    // Between the particles that are not the anchor; or a particle by itself.
-    const real mx = whole ? real(0.5) * (from[1].x + from[SITES - 1].x) : from[0].x,
-               my = whole ? real(0.5) * (from[1].y + from[SITES - 1].y) : from[0].y,
-               mz = whole ? real(0.5) * (from[1].z + from[SITES - 1].z) : from[0].z;
+    // The middle between the particles that are not the anchor, or a particle by itself; and how far from it the others are. From
+    // the anchor, since with WRAP a molecule may stand at both ends of the cell.
+    real x[SITES] = {}, y[SITES] = {}, z[SITES] = {};
+#pragma unroll
+    for (u32 s = 1; s < SITES; ++s) {
+        if (!whole) continue;
+        x[s] = from[s].x - from[0].x;
+        y[s] = from[s].y - from[0].y;
+        z[s] = from[s].z - from[0].z;
+        nearest(x[s], y[s], z[s], f);
+    }
+    const real ax = real(0.5) * (x[1] + x[SITES - 1]), ay = real(0.5) * (y[1] + y[SITES - 1]), az = real(0.5) * (z[1] + z[SITES - 1]);
+    const real mx = from[0].x + ax, my = from[0].y + ay, mz = from[0].z + az;
     real own2 = 0;
 #pragma unroll
     for (u32 s = 0; s < SITES; ++s) {
-        if (s > 0 && !whole) continue;
-        const real dx = from[s].x - mx, dy = from[s].y - my, dz = from[s].z - mz, r2 = dx * dx + dy * dy + dz * dz;
+        const real dx = x[s] - ax, dy = y[s] - ay, dz = z[s] - az, r2 = dx * dx + dy * dy + dz * dz;
         own2 = r2 > own2 ? r2 : own2;
     }
     // Setup::cutoff is that of particles and both arms. The last digits are not to be trusted.

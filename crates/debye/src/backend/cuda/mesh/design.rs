@@ -99,9 +99,8 @@ impl Tiling {
         })
     }
 
-    /// What is taken without measuring for so many charges: the first that fits into shared memory. Where so most
-    /// multiprocessors would have none, columns along z for the owners of points: as long as the mesh if charges are dense,
-    /// since the more bricks there are the more charges are visited twice, else short, since all wait for the last brick.
+    /// What is taken without measuring for so many charges: the first that fits into shared memory, or columns of few points
+    /// for the owners of points, where otherwise most multiprocessors had none.
     pub fn usual<M: MeshNumber>(
         device: &Device,
         shape: &MeshShape,
@@ -109,23 +108,28 @@ impl Tiling {
         margin: [u32; 3],
         charges: usize,
     ) -> Self {
-        let taken = fitting::<M>(device, shape, design, margin).first().copied();
-        let cube = taken.unwrap_or(SMALL[0]);
-        let bricks: u32 = shape.bricks(cube.edges).iter().product();
-        if design != Design::Owner || device.info().emulated || 2 * bricks >= device.info().multiprocessors {
-            return cube.for_registers::<M>(shape);
-        }
-        let (longest, threads) = if 8 * charges < shape.points() {
-            (16, 384)
-        } else {
-            (40, 448)
+        let (info, taken) = (device.info(), fitting::<M>(device, shape, design, margin));
+        let cube = taken.first().copied().unwrap_or(SMALL[0]);
+        let column = Self::column(shape, cube, charges, info.multiprocessors);
+        let wanted = column.filter(|_| design == Design::Owner && !info.emulated);
+        let fits = |tiling: &Self| {
+            spread::shared_bytes::<M>(shape, design, *tiling, margin) <= info.shared_per_block
         };
+        wanted.filter(fits).unwrap_or(cube).for_registers::<M>(shape)
+    }
+
+    /// Columns along z, where there are fewer cubes than half of the multiprocessors: up to 40 points long if charges are dense,
+    /// since the more bricks there are the more charges are visited twice, else up to 16, since all wait for the last brick.
+    fn column(shape: &MeshShape, cube: Self, charges: usize, multiprocessors: u32) -> Option<Self> {
+        let cubes: u32 = shape.bricks(cube.edges).iter().product();
+        if 2 * cubes >= multiprocessors {
+            return None;
+        }
+        let sparse = 8 * charges < shape.points();
+        let (longest, threads) = if sparse { (16, 384) } else { (40, 448) };
         let parts = shape.size[2].div_ceil(longest);
         let edge = shape.size[2].div_ceil(parts).next_multiple_of(4);
-        let column = Self::new([8, 8, edge], threads, 2);
-        let shared = spread::shared_bytes::<M>(shape, design, column, margin);
-        let fits = shared <= device.info().shared_per_block;
-        (if fits { column } else { cube }).for_registers::<M>(shape)
+        Some(Self::new([8, 8, edge], threads, 2))
     }
 
     /// Fewer blocks where a thread needs more registers.
@@ -320,6 +324,16 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
     all.push(spread::source::<f32>(&odd, Design::Grid, SMALL[0], [0; 3]));
     let slots = gather::candidates(Way::Slots)[0];
     all.push(gather::source::<f32>(&usual, Way::Slots, slots));
+    let groups = Way::Groups {
+        slots: 8,
+        particles: 1,
+    };
+    all.push(gather::source::<f32>(&usual, groups, slots));
+    all.push(gather::source::<f32>(
+        &usual,
+        Way::Tiles,
+        gather::candidates(Way::Tiles)[0],
+    ));
     for way in [Way::Slots, Way::Tiles] {
         all.push(gather::source::<f64>(&odd, way, SMALL[0]));
     }
@@ -332,4 +346,25 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
         [8; 3],
     ));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_bricks_become_columns() {
+        let cut = |size: [u32; 3], charges: usize| {
+            let basis = Basis::BSpline(5);
+            let column = Tiling::column(&MeshShape { size, basis }, OWNER[0], charges, 132);
+            column.map(|tiling| {
+                tiling.check().unwrap();
+                tiling.edges
+            })
+        };
+        assert_eq!(cut([42; 3], 5_832), Some([8, 8, 16]));
+        assert_eq!(cut([40; 3], 21_480), Some([8, 8, 40]));
+        assert_eq!(cut([64, 40, 64], 40_000), Some([8, 8, 32]));
+        assert_eq!(cut([80, 60, 60], 96_660), None);
+    }
 }

@@ -118,7 +118,7 @@ enum By<M: MeshNumber> {
     Tiles(OnTiles<M>, u32),
 }
 
-/// Gathers forces and potentials from a mesh; both ways give the same bits.
+/// Gathers forces and potentials from a mesh; all ways give the same bits.
 #[derive(Debug)]
 pub struct Gather<M: MeshNumber> {
     shape: MeshShape,
@@ -145,19 +145,32 @@ pub fn mean_of_sums(charged: usize) -> f64 {
 impl Way {
     /// What is taken without measuring, for slots that belong together and the particles that may be in them: on an H200, tiles
     /// were faster where every multiprocessor has several bricks, and groups where a particle has many slots to itself.
-    pub fn usual(device: &Device, bricks: &Bricks, slots: usize, particles: usize) -> Self {
-        let several = 4 * device.info().multiprocessors as usize;
+    pub fn usual<M: MeshNumber>(
+        device: &Device,
+        shape: &MeshShape,
+        bricks: &Bricks,
+        slots: usize,
+        particles: usize,
+    ) -> Self {
+        let info = device.info();
+        let several = bricks.number() >= 4 * info.multiprocessors as usize;
         if slots > 1 && particles == 1 {
             Self::Groups {
                 slots: slots as u32,
                 particles: 1,
             }
-        } else if bricks.number() >= several {
+        } else if several && tiles_fit::<M>(shape, bricks.edges(), info.shared_per_block) {
             Self::Tiles
         } else {
             Self::Slots
         }
     }
+}
+
+/// Whether a brick with these edges, and what lies above it, fits into so much shared memory, with queues and sums of a block.
+fn tiles_fit<M: MeshNumber>(shape: &MeshShape, edges: [u32; 3], shared: u32) -> bool {
+    let tiling = Tiling { edges, ..TILES[0] };
+    shared_bytes::<M>(shape, Way::Tiles, tiling) + 8 * tiling.threads + 64 <= shared
 }
 
 impl<M: MeshNumber> Gather<M> {
@@ -197,10 +210,10 @@ impl<M: MeshNumber> Gather<M> {
 
     /// With the usual threads, from bricks with these edges if it is from tiles.
     pub fn usual(device: &Device, shape: &MeshShape, way: Way, edges: [u32; 3]) -> Result<Self, CudaError> {
-        let tiling = Tiling {
-            edges,
-            ..candidates(way)[0].for_registers::<M>(shape)
-        };
+        let mut tiling = candidates(way)[0].for_registers::<M>(shape);
+        if way == Way::Tiles {
+            tiling.edges = edges;
+        }
         Self::new(device, shape, way, tiling)
     }
 
@@ -325,5 +338,26 @@ impl<M: MeshNumber> Gather<M> {
     /// How it is cut.
     pub fn tiling(&self) -> Tiling {
         self.tiling
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forces::pme::Basis;
+
+    #[test]
+    fn tiles_are_taken_where_they_fit() {
+        let shape = |order| MeshShape {
+            size: [80; 3],
+            basis: Basis::BSpline(order),
+        };
+        // Of an H200, and of cards with 99 KiB.
+        assert!(
+            tiles_fit::<f32>(&shape(5), [16; 3], 232_448) && tiles_fit::<f64>(&shape(8), [16; 3], 232_448)
+        );
+        assert!(
+            tiles_fit::<f32>(&shape(8), [16; 3], 101_376) && !tiles_fit::<f64>(&shape(6), [16; 3], 101_376)
+        );
     }
 }

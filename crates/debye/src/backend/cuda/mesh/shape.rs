@@ -180,7 +180,7 @@ impl Word {
         Self(at.bundle(address))
     }
 
-    /// Its address as a parameter of kernels that do nothing while it is not zero; none: always.
+    /// Its address as a parameter of kernels that do nothing while it is not zero; none: they always work.
     pub(super) fn rest(word: Option<&Self>) -> Bundle<RestAt> {
         let mut at = Binder::default();
         let word = Self::address(word, &mut at);
@@ -237,7 +237,8 @@ impl Particles {
         }
     }
 
-    /// The same, for kernels that do nothing while a word is not zero. (A mesh that tiles are added to is cleared all the same.)
+    /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is cleared all the
+    /// same, where that is done by others.)
     pub fn unless(&self, rest: &Word) -> Self {
         let mut at = Binder::default();
         let mut addresses = at.join(&self.bundle);
