@@ -2,9 +2,11 @@
 
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
+use crate::backend::cuda::Buffer;
 use crate::backend::cuda::mesh::speed::Charges;
 use crate::backend::cuda::mesh::{
-    Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Spread, Tiling, Way, Word, mean_of_sums,
+    Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, Tiling, Way, Word,
+    mean_of_sums,
 };
 
 /// Force and q φ of every particle, by plain loops: `turn` × −q ∂φ/∂(fraction).
@@ -137,19 +139,13 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
             None,
         )?;
         spread.bricks_mut().clear_sums(&at);
+        let add = |particles: &Particles, forces: &mut Buffer<f64>| {
+            gather.queue(&stream, particles, lists, &mesh, forces, None, true, Some(&at))
+        };
         for _ in 0..2 {
             stream.upload(&vec![7.0; 3 * slots], forces.all_mut())?;
             spread.queue_fresh(&stream, particles, &mut device.zeros(shape.points())?)?;
-            gather.queue(
-                &stream,
-                particles,
-                lists,
-                &mesh,
-                &mut forces,
-                None,
-                true,
-                Some(&at),
-            )?;
+            add(particles, &mut forces)?;
             let (added, found) = (stream.download(&forces)?, stream.download(&sums)?);
             for (i, (force, _)) in want.iter().enumerate() {
                 for k in 0..3 {
@@ -168,16 +164,7 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
         let word = device.upload(&[1_u32])?;
         let resting = particles.unless(&Word::of(&word, 0));
         let (before, summed) = (stream.download(&forces)?, stream.download(&sums)?);
-        gather.queue(
-            &stream,
-            &resting,
-            lists,
-            &mesh,
-            &mut forces,
-            None,
-            true,
-            Some(&at),
-        )?;
+        add(&resting, &mut forces)?;
         place.expect(&format!("{what}: rests"), &stream.download(&forces)?, &before)?;
         place.expect(&format!("{what}: rests"), &stream.download(&sums)?, &summed)?;
     }

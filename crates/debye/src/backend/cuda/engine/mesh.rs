@@ -207,6 +207,13 @@ pub(super) struct Asked {
     pub(super) step: bool,
 }
 
+impl Asked {
+    /// What is there, or in a step what is there only while lists are good.
+    fn of<T>(self, now: T, due: T) -> T {
+        if self.step { due } else { now }
+    }
+}
+
 /// Buffers of the engine that the mesh works on.
 #[derive(Clone, Copy)]
 pub(super) struct Within<'a> {
@@ -491,14 +498,8 @@ impl<M: MeshNumber> Typed<M> {
         self.due = self.now.unless(&self.stale);
     }
 
-    /// Particles for what is asked.
-    fn particles(&self, asked: Asked) -> &Particles {
-        if asked.step { &self.due } else { &self.now }
-    }
-
     fn spread(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
-        // Not by `particles`, which borrows the mesh too.
-        let particles = if asked.step { &self.due } else { &self.now };
+        let particles = asked.of(&self.now, &self.due);
         self.spread.queue(s, particles, &mut self.mesh)
     }
 
@@ -516,7 +517,7 @@ impl<M: MeshNumber> Typed<M> {
 
     fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {
         let total = Word::of(&self.left, 0);
-        let (particles, bricks) = (self.particles(asked), Some(self.spread.bricks()));
+        let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
         self.gather
             .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
     }
