@@ -97,6 +97,14 @@ pub enum IoError {
         /// What it holds.
         found: String,
     },
+    /// A file in one piece that is not sound.
+    #[error("{file}: {why}")]
+    Damaged {
+        /// Path or label.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A line without end: this is no text file of the format.
     #[error("{file}, line {line}: longer than {limit} bytes")]
     LineTooLong {

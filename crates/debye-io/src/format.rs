@@ -23,13 +23,15 @@ pub enum Format {
     Dcd,
     /// GROMACS compressed trajectory.
     Xtc,
-    /// LAMMPS data file (read only).
+    /// LAMMPS data file.
     Lammps,
+    /// Native structure file.
+    Native,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Gro,
         Format::Pdb,
         Format::Xyz,
@@ -37,6 +39,7 @@ impl Format {
         Format::Dcd,
         Format::Xtc,
         Format::Lammps,
+        Format::Native,
     ];
 
     /// The name used in messages and understood by [`Format::from_str`].
@@ -49,6 +52,7 @@ impl Format {
             Format::Dcd => "dcd",
             Format::Xtc => "xtc",
             Format::Lammps => "lammps",
+            Format::Native => "debye",
         }
     }
 
@@ -62,6 +66,7 @@ impl Format {
             Format::Dcd => &["dcd"],
             Format::Xtc => &["xtc"],
             Format::Lammps => &["lammps", "data", "lmp", "lmpdat"],
+            Format::Native => &["debye"],
         }
     }
 
@@ -98,7 +103,7 @@ impl Format {
         match self {
             Format::Gro | Format::Xtc => LengthUnit::Nanometre,
             Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd => LengthUnit::Angstrom,
-            Format::Lammps => LengthUnit::Unspecified,
+            Format::Lammps | Format::Native => LengthUnit::Unspecified,
         }
     }
 
@@ -109,12 +114,17 @@ impl Format {
 
     /// Whether a file of this format can hold more than one frame.
     pub fn holds_frames(self) -> bool {
-        !matches!(self, Format::Pqr | Format::Lammps)
+        !matches!(self, Format::Pqr | Format::Lammps | Format::Native)
     }
 
     /// Whether this crate writes the format.
     pub fn is_writable(self) -> bool {
-        self != Format::Lammps
+        true
+    }
+
+    /// Whether [`create_writer`](crate::create_writer) writes it, frame by frame; the others are written whole.
+    pub fn writes_frames(self) -> bool {
+        self.is_writable() && !matches!(self, Format::Lammps | Format::Native)
     }
 }
 

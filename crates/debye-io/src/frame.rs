@@ -37,6 +37,8 @@ pub struct Frame {
     pub length_unit: LengthUnit,
     /// Box vectors a, b, c as rows; `None` where the file has no box.
     pub cell: Option<[[f64; 3]; 3]>,
+    /// Along which box vectors the system repeats, where the file says it.
+    pub periodic: Option<[bool; 3]>,
     /// One position per atom.
     pub positions: Vec<[f64; 3]>,
     /// One velocity per atom.

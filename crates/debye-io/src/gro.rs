@@ -90,6 +90,7 @@ impl<R: BufRead> GroReader<R> {
         }
         let cell = self.box_line()?;
         Ok(Some(Frame {
+            periodic: None,
             title,
             step,
             time,

@@ -8,7 +8,8 @@
 //! | PQR | yes | yes | | one | Å |
 //! | DCD | yes | yes | yes | many | Å |
 //! | XTC | yes | yes | yes | many | nm |
-//! | LAMMPS data | yes | | | one | unspecified |
+//! | LAMMPS data | yes | yes | | one | unspecified |
+//! | native (`.debye`) | yes | yes | | one | nm, or reduced |
 //!
 //! Numbers stay those of the file: a [`Frame`] says its [`LengthUnit`], and writers refuse a frame
 //! of the wrong one. Memory is bounded by the size of the input, whatever counts its header claims;
@@ -41,14 +42,17 @@
 
 mod bytes;
 mod cell;
+pub mod codec;
 mod dcd;
 mod element;
 mod error;
 mod format;
 mod frame;
 mod gro;
+mod labels;
 mod lammps;
 mod lines;
+mod native;
 mod pdb;
 mod pqr;
 mod structure;
@@ -63,8 +67,10 @@ pub use error::{IoError, Place};
 pub use format::Format;
 pub use frame::{Frame, LengthUnit};
 pub use gro::{GroReader, GroWriter};
-pub use lammps::{AtomStyle, read_lammps_data, read_lammps_file};
-pub use pdb::{PdbReader, PdbWriter, read_pdb};
+pub use labels::AtomLabels;
+pub use lammps::{AtomStyle, read_lammps_data, read_lammps_file, write_lammps_data};
+pub use native::{NativeLinks, NativeSpecies, NativeStructure};
+pub use pdb::{PDB_SERIALS, PdbReader, PdbWriter, read_pdb};
 pub use pqr::{PqrWriter, read_pqr};
 pub use structure::{Atom, Bonded, Structure};
 pub use trajectory::{ReadFrames, Trajectory, read_structure, read_structure_as};

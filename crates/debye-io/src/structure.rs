@@ -31,6 +31,24 @@ pub struct Atom {
     pub density: Option<f64>,
 }
 
+impl Atom {
+    /// The name without the number that tells the hydrogens of a water apart: `HW1` and `HW2` are `HW`. Other names
+    /// stay as they are.
+    pub fn unnumbered(&self) -> &str {
+        const WATERS: [&str; 7] = ["HOH", "SOL", "WAT", "H2O", "TIP3", "TIP3P", "SPC"];
+        let hydrogen = self.element == "H" && WATERS.contains(&self.residue.as_str());
+        match self.name.strip_suffix(['1', '2']) {
+            Some(name) if hydrogen && !name.is_empty() => name,
+            _ => &self.name,
+        }
+    }
+
+    /// What an atom is called where it counts as one of a sort: by its type, else by its name.
+    pub fn sort_name(&self) -> &str {
+        self.type_name.as_deref().unwrap_or_else(|| self.unnumbered())
+    }
+}
+
 /// A term between `N` atoms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bonded<const N: usize> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::IoError;
 use crate::format::Format;
 use crate::frame::Frame;
+use crate::native::NativeStructure;
 use crate::structure::Structure;
 use crate::{dcd, gro, lammps, pdb, pqr, xtc, xyz};
 
@@ -48,7 +49,8 @@ impl Trajectory {
     /// # Errors
     /// [`IoError::Io`] from opening it, and errors of the header where the format has one.
     pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Trajectory, IoError> {
-        let (source, label) = open(path.as_ref())?;
+        let path = path.as_ref();
+        let (source, label) = open(path)?;
         let frames: Box<dyn ReadFrames + Send> = match format {
             Format::Gro => Box::new(gro::GroReader::new(source, label)),
             Format::Pdb => Box::new(pdb::PdbReader::new(source, label)),
@@ -56,6 +58,7 @@ impl Trajectory {
             Format::Dcd => Box::new(dcd::DcdReader::new(source, label)?),
             Format::Xtc => Box::new(xtc::XtcReader::new(source, label)),
             Format::Pqr => Box::new(Single(Some(pqr::read_pqr(source, label)?.frame))),
+            Format::Native => Box::new(Single(Some(NativeStructure::read(path)?.to_structure().frame))),
             Format::Lammps => Box::new(Single(Some(lammps::read_lammps_data(source, label, None)?.frame))),
         };
         Ok(Trajectory { frames, format })
@@ -105,7 +108,8 @@ pub fn read_structure(path: impl AsRef<Path>) -> Result<Structure, IoError> {
 /// # Errors
 /// As [`read_structure`].
 pub fn read_structure_as(path: impl AsRef<Path>, format: Format) -> Result<Structure, IoError> {
-    let (source, label) = open(path.as_ref())?;
+    let path = path.as_ref();
+    let (source, label) = open(path)?;
     let file = label.clone();
     let first = match format {
         Format::Gro => gro::GroReader::new(source, label).next_structure()?,
@@ -113,6 +117,7 @@ pub fn read_structure_as(path: impl AsRef<Path>, format: Format) -> Result<Struc
         Format::Xyz => xyz::XyzReader::new(source, label).next_structure()?,
         Format::Pqr => Some(pqr::read_pqr(source, label)?),
         Format::Lammps => Some(lammps::read_lammps_data(source, label, None)?),
+        Format::Native => Some(NativeStructure::read(path)?.to_structure()),
         Format::Dcd | Format::Xtc => {
             let operation = "read atoms (it holds positions only)";
             return Err(IoError::NotSupported {

@@ -8,7 +8,7 @@ use crate::error::{IoError, Place};
 use crate::format::Format;
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::{Atom, Structure};
-use crate::{dcd, gro, pdb, pqr, xtc, xyz};
+use crate::{dcd, gro, lammps, pdb, pqr, xtc, xyz};
 
 /// A sink of frames.
 ///
@@ -49,30 +49,31 @@ pub trait WriteFrames: Send {
 /// # Errors
 /// [`IoError::Io`], or [`IoError::NotSupported`] for a format that is only read.
 pub fn create_writer(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn WriteFrames>, IoError> {
-    let label = path.as_ref().display().to_string();
-    if !format.is_writable() {
-        return Err(IoError::NotSupported {
-            file: label,
-            format: format.name(),
-            operation: "write",
-        });
-    }
-    let file = File::create(&path).map_err(|source| IoError::Io {
-        file: label.clone(),
-        source,
-    })?;
-    match format {
-        Format::Gro => Ok(Box::new(gro::GroWriter::new(file, label))),
-        Format::Pdb => Ok(Box::new(pdb::PdbWriter::new(file, label))),
-        Format::Xyz => Ok(Box::new(xyz::XyzWriter::new(file, label))),
-        Format::Pqr => Ok(Box::new(pqr::PqrWriter::new(file, label))),
-        Format::Dcd => Ok(Box::new(dcd::DcdWriter::new(file, label))),
-        Format::Xtc => Ok(Box::new(xtc::XtcWriter::new(file, label))),
-        Format::Lammps => Err(IoError::NotSupported {
-            file: label,
-            format: format.name(),
-            operation: "write",
-        }),
+    type New = fn(File, String) -> Box<dyn WriteFrames>;
+    let new: New = match format {
+        Format::Gro => |file, label| Box::new(gro::GroWriter::new(file, label)),
+        Format::Pdb => |file, label| Box::new(pdb::PdbWriter::new(file, label)),
+        Format::Xyz => |file, label| Box::new(xyz::XyzWriter::new(file, label)),
+        Format::Pqr => |file, label| Box::new(pqr::PqrWriter::new(file, label)),
+        Format::Dcd => |file, label| Box::new(dcd::DcdWriter::new(file, label)),
+        Format::Xtc => |file, label| Box::new(xtc::XtcWriter::new(file, label)),
+        Format::Lammps | Format::Native => {
+            return Err(IoError::NotSupported {
+                file: path.as_ref().display().to_string(),
+                format: format.name(),
+                operation: "write frame by frame",
+            });
+        }
+    };
+    let (file, label) = create(path.as_ref())?;
+    Ok(new(file, label))
+}
+
+fn create(path: &Path) -> Result<(File, String), IoError> {
+    let label = path.display().to_string();
+    match File::create(path) {
+        Ok(file) => Ok((file, label)),
+        Err(source) => Err(IoError::Io { file: label, source }),
     }
 }
 
@@ -137,23 +138,26 @@ pub fn open_append(
 }
 
 /// Writes atoms and their one frame to a new file; the extension says the format. PDB also gets
-/// the bonds, as CONECT records.
+/// the bonds, as CONECT records (up to 99,999 atoms, which is as far as PDB counts), LAMMPS data the
+/// whole topology.
 ///
 /// # Errors
-/// As [`create_writer`] and [`WriteFrames::write_frame`].
+/// As [`create_writer`] and [`WriteFrames::write_frame`]. A native file holds more than a
+/// [`Structure`]: [`NativeStructure::write`](crate::NativeStructure::write) makes it.
 pub fn write_structure(path: impl AsRef<Path>, structure: &Structure) -> Result<(), IoError> {
     let format = Format::from_path(&path)?;
-    let mut writer: Box<dyn WriteFrames> = if format == Format::Pdb {
-        let label = path.as_ref().display().to_string();
-        let file = File::create(&path).map_err(|source| IoError::Io {
-            file: label.clone(),
-            source,
-        })?;
-        let mut writer = pdb::PdbWriter::new(file, label);
-        writer.set_bonds(&structure.bonds);
-        Box::new(writer)
-    } else {
-        create_writer(path, format)?
+    let mut writer: Box<dyn WriteFrames> = match format {
+        Format::Pdb => {
+            let (file, label) = create(path.as_ref())?;
+            let mut writer = pdb::PdbWriter::new(file, label);
+            writer.set_bonds(&structure.bonds);
+            Box::new(writer)
+        }
+        Format::Lammps => {
+            let (file, label) = create(path.as_ref())?;
+            return lammps::write_lammps_data(std::io::BufWriter::new(file), label, structure);
+        }
+        _ => create_writer(path, format)?,
     };
     writer.write_frame(&structure.atoms, &structure.frame)?;
     writer.finish()

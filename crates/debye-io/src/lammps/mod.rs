@@ -1,4 +1,4 @@
-//! LAMMPS data files (read only).
+//! LAMMPS data files.
 //!
 //! A title line, a header of counts and box bounds, then sections. `Masses`, `Atoms`, `Velocities`,
 //! `Bonds`, `Angles`, `Dihedrals` and `Impropers` are read, coefficients and other sections are
@@ -8,6 +8,8 @@
 mod header;
 mod read;
 mod style;
+mod write;
 
 pub use read::{read_lammps_data, read_lammps_file};
 pub use style::AtomStyle;
+pub use write::write_lammps_data;

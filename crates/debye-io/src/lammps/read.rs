@@ -63,6 +63,8 @@ struct Reader<R> {
     header: Header,
     rows: Vec<Row>,
     /// Mass, and element where the comment of the row is one.
+    /// Labels of types, by what they are of and their number.
+    labels: HashMap<(Labelled, String), String>,
     masses: HashMap<String, (f64, &'static str)>,
     velocities: Vec<(i64, [f64; 3])>,
     bonds: Vec<Term<2>>,
@@ -81,7 +83,18 @@ enum Section {
     Angles,
     Dihedrals,
     Impropers,
+    Labels(Labelled),
     Skipped,
+}
+
+/// What a section of labels is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Labelled {
+    Atom,
+    Bond,
+    Angle,
+    Dihedral,
+    Improper,
 }
 
 impl Section {
@@ -95,6 +108,11 @@ impl Section {
             "Dihedrals" => Section::Dihedrals,
             "Impropers" => Section::Impropers,
             "Ellipsoids" | "Lines" | "Triangles" | "Bodies" => Section::Skipped,
+            "Atom Type Labels" => Section::Labels(Labelled::Atom),
+            "Bond Type Labels" => Section::Labels(Labelled::Bond),
+            "Angle Type Labels" => Section::Labels(Labelled::Angle),
+            "Dihedral Type Labels" => Section::Labels(Labelled::Dihedral),
+            "Improper Type Labels" => Section::Labels(Labelled::Improper),
             other if other.ends_with(" Coeffs") || other.ends_with(" Labels") => Section::Skipped,
             _ => return None,
         })
@@ -109,6 +127,7 @@ impl<R: BufRead> Reader<R> {
             header: Header::default(),
             rows: Vec::new(),
             masses: HashMap::new(),
+            labels: HashMap::new(),
             velocities: Vec::new(),
             bonds: Vec::new(),
             angles: Vec::new(),
@@ -181,6 +200,13 @@ impl<R: BufRead> Reader<R> {
             Section::Angles => self.angles.push(self.term("id type i j k")?),
             Section::Dihedrals => self.dihedrals.push(self.term("id type i j k l")?),
             Section::Impropers => self.impropers.push(self.term("id type i j k l")?),
+            Section::Labels(what) => {
+                let words = self.words();
+                let [number, label] = words[..] else {
+                    return Err(self.lines.unexpected(self.lines.text(), "a type and its label"));
+                };
+                self.labels.insert((what, number.to_owned()), label.to_owned());
+            }
             Section::Skipped => {}
         }
         Ok(())
@@ -371,10 +397,12 @@ impl<R: BufRead> Reader<R> {
                     .unexpected("an atom twice", "one row of Velocities per atom")
             })?)
         };
-        let bonds = resolve(self.bonds, &index, &unknown)?;
-        let angles = resolve(self.angles, &index, &unknown)?;
-        let dihedrals = resolve(self.dihedrals, &index, &unknown)?;
-        let impropers = resolve(self.impropers, &index, &unknown)?;
+        let labels = &self.labels;
+        let named = |what| move |kind: String| labels.get(&(what, kind.clone())).cloned().unwrap_or(kind);
+        let bonds = resolve(self.bonds, &index, &unknown, named(Labelled::Bond))?;
+        let angles = resolve(self.angles, &index, &unknown, named(Labelled::Angle))?;
+        let dihedrals = resolve(self.dihedrals, &index, &unknown, named(Labelled::Dihedral))?;
+        let impropers = resolve(self.impropers, &index, &unknown, named(Labelled::Improper))?;
         let images: Option<Vec<[i32; 3]>> = self.rows.iter().map(|row| row.image).collect();
         let images = images.filter(|images| !images.is_empty());
         let (cell, origin) = self.header.cell().unzip();
@@ -384,6 +412,10 @@ impl<R: BufRead> Reader<R> {
             if let Some((mass, element)) = masses.get(&atom.name) {
                 atom.mass = Some(*mass);
                 atom.element = (*element).to_owned();
+            }
+            // The type stays the number; a label is the name.
+            if let Some(label) = labels.get(&(Labelled::Atom, atom.name.clone())) {
+                atom.name.clone_from(label);
             }
         }
         let title = self.header.title;
@@ -413,6 +445,7 @@ fn resolve<const N: usize>(
     terms: Vec<Term<N>>,
     index: &HashMap<i64, usize>,
     unknown: &impl Fn(usize, i64) -> IoError,
+    named: impl Fn(String) -> String,
 ) -> Result<Vec<Bonded<N>>, IoError> {
     let resolve = |term: Term<N>| {
         let mut atoms = [0; N];
@@ -420,7 +453,7 @@ fn resolve<const N: usize>(
             *atom = *index.get(&id).ok_or_else(|| unknown(term.line, id))?;
         }
         Ok(Bonded {
-            kind: term.kind,
+            kind: named(term.kind),
             atoms,
         })
     };

@@ -9,4 +9,4 @@ mod read;
 mod write;
 
 pub use read::{PdbReader, read_pdb};
-pub use write::PdbWriter;
+pub use write::{PDB_SERIALS, PdbWriter};

@@ -9,6 +9,9 @@ use crate::frame::{Frame, LengthUnit};
 use crate::structure::{Atom, Bonded};
 use crate::writer::{Output, WriteFrames, column_text, one_line};
 
+/// The highest serial number of an atom, and so the most atoms whose bonds can be written.
+pub const PDB_SERIALS: usize = 99_999;
+
 /// Writes each frame as a MODEL. Serial and residue numbers wrap around (at 100 000 and 10 000),
 /// names are cut to their columns.
 pub struct PdbWriter<W> {
@@ -33,7 +36,8 @@ impl<W: Write + Send> PdbWriter<W> {
         }
     }
 
-    /// Bonds to write as CONECT records at the end of the file.
+    /// Bonds to write as CONECT records at the end of the file; of more than [`PDB_SERIALS`] atoms none are written,
+    /// since serial numbers then stand for several.
     pub fn set_bonds(&mut self, bonds: &[Bonded<2>]) {
         self.bonds = bonds.to_vec();
     }
@@ -90,9 +94,8 @@ impl<W: Write + Send> PdbWriter<W> {
     }
 
     fn put_bonds(&mut self) -> Result<(), IoError> {
-        if !self.bonds.is_empty() && self.atoms > 99_999 {
-            let limit = "CONECT knows serial numbers up to 99999";
-            return Err(self.out.too_large(Place::Atom(self.atoms), self.atoms, limit));
+        if self.atoms > PDB_SERIALS {
+            return Ok(());
         }
         self.text.clear();
         for bond in &self.bonds {

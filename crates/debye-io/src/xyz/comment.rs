@@ -63,6 +63,19 @@ pub(super) fn plain_cell(comment: &str) -> Option<Cell> {
     }
 }
 
+/// Three flags of periodicity; `None` if they are not.
+pub(super) fn flags(value: &str) -> Option<[bool; 3]> {
+    let words = value
+        .split(|c: char| c.is_whitespace() || c == ',')
+        .filter(|w| !w.is_empty());
+    let flags = words.map(|word| match word {
+        "T" | "True" | "true" | "1" => Some(true),
+        "F" | "False" | "false" | "0" => Some(false),
+        _ => None,
+    });
+    flags.collect::<Option<Vec<bool>>>()?.try_into().ok()
+}
+
 /// What a column of an extended file means to this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {

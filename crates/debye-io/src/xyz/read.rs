@@ -102,6 +102,7 @@ impl<R: BufRead> XyzReader<R> {
                     columns = Some(found.ok_or_else(|| self.lines.unexpected(value, expected))?);
                     extended = true;
                 }
+                "pbc" => frame.periodic = comment::flags(value),
                 "time" => frame.time = value.parse().ok().filter(|time: &f64| time.is_finite()),
                 "step" => frame.step = value.parse().ok(),
                 "title" | "comment" => frame.title = value.to_owned(),

@@ -9,8 +9,9 @@ use crate::structure::Atom;
 use crate::writer::{Output, WriteFrames, one_line, one_word};
 
 /// Writes frames with all digits, so that reading them back gives the same numbers. The species
-/// column is the element, or the name where the element is not known; charges are written if every
-/// atom has one, numbers of molecules if any two atoms share one.
+/// column is the element, or the name where the element is not known; types (else names) that differ from it
+/// have a column `name` of their own. Charges are written if every atom has one, numbers of molecules if any
+/// two atoms share one.
 pub struct XyzWriter<W> {
     out: Output<W>,
     text: String,
@@ -29,13 +30,18 @@ impl<W: Write + Send> XyzWriter<W> {
         }
     }
 
-    fn put_comment(&mut self, frame: &Frame, charges: bool, molecules: bool) {
+    fn put_comment(&mut self, frame: &Frame, names: bool, charges: bool, molecules: bool) {
         if let Some(cell) = &frame.cell {
             let numbers: Vec<String> = cell.iter().flatten().map(|value| format!("{value:?}")).collect();
-            let _ = write!(self.text, "Lattice=\"{}\" pbc=\"T T T\" ", numbers.join(" "));
+            let _ = write!(self.text, "Lattice=\"{}\" ", numbers.join(" "));
+            if let Some(periodic) = frame.periodic {
+                let pbc = periodic.map(|p| if p { "T" } else { "F" });
+                let _ = write!(self.text, "pbc=\"{}\" ", pbc.join(" "));
+            }
         }
         self.text.push_str("Properties=species:S:1:pos:R:3");
         for (present, column) in [
+            (names, ":name:S:1"),
             (frame.velocities.is_some(), ":vel:R:3"),
             (frame.forces.is_some(), ":forces:R:3"),
             (charges, ":charge:R:1"),
@@ -80,19 +86,18 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
         self.text.clear();
         let _ = writeln!(self.text, "{}", atoms.len());
         let molecules = molecules(atoms);
-        self.put_comment(frame, charges.is_some(), molecules.is_some());
+        let names = atoms.iter().any(|atom| called(atom) != species(atom));
+        self.put_comment(frame, names, charges.is_some(), molecules.is_some());
         for (index, atom) in atoms.iter().enumerate() {
-            let species = if atom.element.is_empty() {
-                &atom.name
-            } else {
-                &atom.element
-            };
-            self.text.push_str(&one_word(species, 64));
-            let vectors = [
-                Some(&frame.positions),
-                frame.velocities.as_ref(),
-                frame.forces.as_ref(),
-            ];
+            self.text.push_str(&one_word(species(atom), 64));
+            for value in frame.positions[index] {
+                let _ = write!(self.text, " {value:?}");
+            }
+            if names {
+                self.text.push(' ');
+                self.text.push_str(&one_word(called(atom), 64));
+            }
+            let vectors = [frame.velocities.as_ref(), frame.forces.as_ref()];
             let vectors = vectors.into_iter().flatten().flat_map(|rows| rows[index]);
             for value in vectors.chain(charges.as_ref().map(|charges| charges[index])) {
                 let _ = write!(self.text, " {value:?}");
@@ -116,6 +121,20 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
     fn frames_written(&self) -> u64 {
         self.out.frames
     }
+}
+
+/// What programs take for the element.
+fn species(atom: &Atom) -> &str {
+    if atom.element.is_empty() {
+        called(atom)
+    } else {
+        &atom.element
+    }
+}
+
+/// What an atom is to a simulation: its type, else its name.
+fn called(atom: &Atom) -> &str {
+    atom.type_name.as_deref().unwrap_or(&atom.name)
 }
 
 /// Numbers of the molecules, where every atom has one and some share theirs.

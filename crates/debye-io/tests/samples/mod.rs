@@ -123,6 +123,7 @@ pub(crate) fn system(atoms: usize, unit: LengthUnit) -> (Vec<Atom>, Frame) {
             .collect::<Vec<[f64; 3]>>()
     };
     let frame = Frame {
+        periodic: None,
         title: "a test".to_owned(),
         step: Some(500),
         time: Some(1.0),

@@ -1,0 +1,163 @@
+//! The native structure file (`.debye`): everything a simulation knows about its particles, bit for bit.
+//!
+//! A file is an [`Envelope`] around named sections, each a text and its bytes. Sections that would say what is
+//! expected anyway are left out (masses and charges that are those of the species, molecules of one particle, images
+//! of particles that never left). A reader refuses a section it does not know: what it holds would be lost.
+
+mod decode;
+mod encode;
+
+use std::path::Path;
+
+use crate::codec::{CodecError, Envelope};
+use crate::error::IoError;
+use crate::frame::{Frame, LengthUnit};
+use crate::labels::AtomLabels;
+use crate::structure::{Atom, Bonded, Structure};
+
+const ENVELOPE: Envelope = Envelope {
+    magic: b"DEBYESTR",
+    version: 1,
+    what: "native structure file",
+};
+
+/// A sort of particle.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NativeSpecies {
+    /// Its name.
+    pub name: String,
+    /// Its mass.
+    pub mass: f64,
+    /// Its charge.
+    pub charge: f64,
+}
+
+/// Bonds, angles or dihedrals, with the names of their kinds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NativeLinks<const N: usize> {
+    /// Names of the kinds.
+    pub kinds: Vec<String>,
+    /// Place of its kind, and the particles counted from 0.
+    pub links: Vec<(u32, [u32; N])>,
+}
+
+/// The particles of a simulation at one moment, column by column.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NativeStructure {
+    /// What it is called.
+    pub title: String,
+    /// Whether numbers are in reduced units; otherwise in nm, ps, u and e.
+    pub reduced: bool,
+    /// The step.
+    pub step: u64,
+    /// The time.
+    pub time: f64,
+    /// Cell vectors as rows.
+    pub cell: [[f64; 3]; 3],
+    /// Along which of them the cell repeats.
+    pub periodic: [bool; 3],
+    /// The sorts of particles.
+    pub species: Vec<NativeSpecies>,
+    /// The sort of every particle.
+    pub species_of: Vec<u32>,
+    /// Positions.
+    pub positions: Vec<[f64; 3]>,
+    /// Velocities.
+    pub velocities: Vec<[f64; 3]>,
+    /// How many cells each particle has left behind.
+    pub images: Vec<[i32; 3]>,
+    /// Masses.
+    pub masses: Vec<f64>,
+    /// Charges.
+    pub charges: Vec<f64>,
+    /// Molecule numbers from 0.
+    pub molecules: Vec<u32>,
+    /// Names, elements, residues and chains.
+    pub labels: AtomLabels,
+    /// Bonds.
+    pub bonds: NativeLinks<2>,
+    /// Angles.
+    pub angles: NativeLinks<3>,
+    /// Proper dihedrals.
+    pub dihedrals: NativeLinks<4>,
+    /// Improper dihedrals.
+    pub impropers: NativeLinks<4>,
+}
+
+impl NativeStructure {
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// [`IoError::Io`].
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
+        std::fs::write(&path, self.to_bytes()).map_err(|source| IoError::Io {
+            file: path.as_ref().display().to_string(),
+            source,
+        })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`IoError::Io`], [`IoError::Damaged`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let file = path.as_ref().display().to_string();
+        let bytes = std::fs::read(&path).map_err(|source| IoError::Io {
+            file: file.clone(),
+            source,
+        })?;
+        Self::from_bytes(&bytes).map_err(|CodecError(why)| IoError::Damaged { file, why })
+    }
+
+    /// The same as other formats have it: texts for every atom.
+    pub fn to_structure(&self) -> Structure {
+        let atom = |i: usize| {
+            let name = &self.species[self.species_of[i] as usize].name;
+            let mut atom = Atom {
+                name: name.clone(),
+                element: crate::element_of(name).unwrap_or_default().to_owned(),
+                type_name: Some(name.clone()),
+                molecule: Some(i64::from(self.molecules[i]) + 1),
+                charge: Some(self.charges[i]),
+                mass: Some(self.masses[i]),
+                ..Atom::default()
+            };
+            self.labels.apply(i, &mut atom);
+            atom
+        };
+        Structure {
+            atoms: (0..self.positions.len()).map(atom).collect(),
+            frame: Frame {
+                title: self.title.clone(),
+                step: Some(self.step),
+                time: Some(self.time),
+                length_unit: if self.reduced {
+                    LengthUnit::Unspecified
+                } else {
+                    LengthUnit::Nanometre
+                },
+                cell: Some(self.cell),
+                periodic: Some(self.periodic),
+                positions: self.positions.clone(),
+                velocities: Some(self.velocities.clone()),
+                forces: None,
+            },
+            images: Some(self.images.clone()),
+            bonds: self.bonds.to_bonded(),
+            angles: self.angles.to_bonded(),
+            dihedrals: self.dihedrals.to_bonded(),
+            impropers: self.impropers.to_bonded(),
+            ..Structure::default()
+        }
+    }
+}
+
+impl<const N: usize> NativeLinks<N> {
+    fn to_bonded(&self) -> Vec<Bonded<N>> {
+        let bonded = |&(kind, atoms): &(u32, [u32; N])| Bonded {
+            kind: self.kinds[kind as usize].clone(),
+            atoms: atoms.map(|i| i as usize),
+        };
+        self.links.iter().map(bonded).collect()
+    }
+}
