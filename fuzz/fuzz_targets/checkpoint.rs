@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use debye::run::checkpoint::{Checkpoint, VERSION};
+use debye::checkpoint::{Checkpoint, VERSION};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {

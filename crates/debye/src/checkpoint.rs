@@ -1,30 +1,36 @@
 //! Checkpoints: written in one piece, told apart when damaged or foreign.
 //!
-//! A file is the eight bytes `DEBYECKP`, the version and the length of the content as 64-bit
-//! little-endian numbers, the content, and its CRC-32. A new one is written beside the old and
-//! renamed over it, so that there is a sound file at every moment; older ones are kept as
-//! `name.1`, `name.2`….
+//! A file is an [`Envelope`] that begins with `DEBYECKP`. Its content is the step, the system at that step as the bytes
+//! of a native structure file, and what the run and its engine need to go on. A new file is written beside the old and
+//! renamed over it, so that there is a sound file at every moment; older ones are kept as `name.1`, `name.2`….
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::codec::{CodecError, Reader, Writer};
-use crate::input::Simulation;
+use debye_io::NativeStructure;
+use debye_io::codec::{CodecError, Envelope, Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
 /// The version of the content that is written and read.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
+const ENVELOPE: Envelope = Envelope {
+    magic: MAGIC,
+    version: VERSION,
+    what: "checkpoint",
+};
 /// How the names of checkpoints begin that are being written; a killed run leaves one behind.
-pub(super) const UNFINISHED: &str = ".unfinished-checkpoint-";
+pub(crate) const UNFINISHED: &str = ".unfinished-checkpoint-";
 
 /// Everything a run needs to go on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
-    /// Names and checksums of the parts of the input that must be the same.
-    pub fingerprint: Vec<(String, u32)>,
     /// The step.
     pub step: u64,
+    /// The system at that step, as the bytes of a native structure file: what another run can begin with.
+    pub system: Vec<u8>,
+    /// Names and checksums of the parts of the input that must be the same.
+    pub fingerprint: Vec<(String, u32)>,
     /// What ran it.
     pub device: String,
     /// The engine's state.
@@ -104,26 +110,16 @@ impl Checkpoint {
             .parent()
             .filter(|p| !p.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        // The engine's state is the bulk: it is written as it is, without a copy.
-        let (head, tail) = self.encode();
-        let parts = [&head[..], &self.engine[..], &tail[..]];
-        let length: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        // System and engine are the bulk: they are written as they are, without a copy.
+        let [step, lengths, rest] = self.encode();
+        let parts = [&step[..], &self.system, &lengths, &self.engine, &rest];
         let mut builder = tempfile::Builder::new();
         builder.prefix(UNFINISHED);
         // As any other file: temporary ones are for their owner alone unless said.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut file = builder.tempfile_in(folder).map_err(io)?;
-        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
-        put(MAGIC)?;
-        put(&VERSION.to_le_bytes())?;
-        put(&length.to_le_bytes())?;
-        let mut checksum = crc32fast::Hasher::new();
-        for part in parts {
-            put(part)?;
-            checksum.update(part);
-        }
-        put(&checksum.finalize().to_le_bytes())?;
+        ENVELOPE.write(&parts, &mut file).map_err(io)?;
         file.as_file().sync_all().map_err(io)?;
         for number in (1..keep.max(1)).rev() {
             let older = if number == 1 {
@@ -165,33 +161,37 @@ impl Checkpoint {
             file: path.to_path_buf(),
             why,
         };
-        if bytes.len() < 28 || &bytes[..8] != MAGIC {
-            return Err(damaged("it does not begin as a checkpoint does".into()));
-        }
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
-        if number(8) != VERSION {
-            return Err(damaged(format!(
-                "version {}; this program reads version {VERSION}",
-                number(8)
-            )));
-        }
-        let (length, there) = (number(16), bytes.len() as u64 - 28);
-        if length != there {
-            return Err(damaged(format!(
-                "{there} bytes of content where {length} were written"
-            )));
-        }
-        let content = &bytes[24..bytes.len() - 4];
-        let checksum = u32::from_le_bytes(std::array::from_fn(|k| bytes[bytes.len() - 4 + k]));
-        if crc32fast::hash(content) != checksum {
-            return Err(damaged("its checksum does not fit its content".into()));
-        }
+        let content = ENVELOPE.open(bytes).map_err(|e| damaged(e.0))?;
         Self::decode(content).map_err(|e| damaged(e.0))
     }
 
-    /// Reads the newest sound checkpoint of this simulation in the folder of `path`, whatever its name; damaged ones
-    /// are passed over. `None` where there is none at all.
-    pub fn newest(path: &Path, simulation: &Simulation) -> Result<Option<Found>, CheckpointError> {
+    /// The newest sound checkpoint in a folder, of whatever run; `None` where there is none at all.
+    pub fn latest(folder: &Path) -> Result<Option<Found>, CheckpointError> {
+        Self::newest(&folder.join("run.checkpoint"), None)
+    }
+
+    /// The system it holds.
+    pub fn native_system(&self, file: &Path) -> Result<NativeStructure, CheckpointError> {
+        NativeStructure::from_bytes(&self.system).map_err(|e| CheckpointError::Damaged {
+            file: file.to_path_buf(),
+            why: e.0,
+        })
+    }
+
+    /// Whether a file begins as a checkpoint does.
+    pub fn is_one(file: &Path) -> bool {
+        let mut start = [0; 8];
+        File::open(file)
+            .and_then(|mut file| file.read_exact(&mut start))
+            .is_ok_and(|()| &start == MAGIC)
+    }
+
+    /// Reads the newest sound checkpoint of a simulation (of any without a fingerprint) in the folder of `path`,
+    /// whatever its name; damaged ones are passed over. `None` where there is none at all.
+    pub fn newest(
+        path: &Path,
+        fingerprint: Option<&[(String, u32)]>,
+    ) -> Result<Option<Found>, CheckpointError> {
         let mut files: Vec<_> = files_like(path)
             .into_iter()
             .map(|file| (age(&file), file))
@@ -200,7 +200,7 @@ impl Checkpoint {
         let (mut passed, mut damaged, mut foreign) = (Vec::new(), None, None);
         for (_, file) in files {
             match Self::read(&file) {
-                Ok(checkpoint) => match checkpoint.belongs_to(&file, simulation) {
+                Ok(checkpoint) => match checkpoint.belongs_to(&file, fingerprint) {
                     Ok(()) => {
                         return Ok(Some(Found {
                             checkpoint,
@@ -221,19 +221,16 @@ impl Checkpoint {
 
     /// The step a file claims to be of, from its first bytes; the rest is not looked at.
     fn claimed_step(path: &Path) -> Option<u64> {
-        let mut start = Vec::new();
-        File::open(path).ok()?.take(4096).read_to_end(&mut start).ok()?;
-        let mut r = Reader::new(start.strip_prefix(MAGIC)?.get(16..)?);
-        for _ in 0..r.u64().ok()? {
-            r.text().ok()?;
-            r.u64().ok()?;
-        }
-        r.u64().ok()
+        let mut start = [0; 32];
+        File::open(path).ok()?.read_exact(&mut start).ok()?;
+        Reader::new(start.strip_prefix(MAGIC)?.get(16..)?).u64().ok()
     }
 
     /// Refuses a checkpoint of another simulation.
-    fn belongs_to(&self, file: &Path, simulation: &Simulation) -> Result<(), CheckpointError> {
-        let expected = fingerprint(simulation);
+    fn belongs_to(&self, file: &Path, expected: Option<&[(String, u32)]>) -> Result<(), CheckpointError> {
+        let Some(expected) = expected else {
+            return Ok(());
+        };
         let changed: Vec<String> = expected
             .iter()
             .filter(|part| !self.fingerprint.contains(part))
@@ -249,18 +246,20 @@ impl Checkpoint {
         }
     }
 
-    /// What comes before the engine's state, its length included, and what comes after it.
-    fn encode(&self) -> (Vec<u8>, Vec<u8>) {
+    /// What comes before the system, between it and the engine's state, and after that, lengths included.
+    fn encode(&self) -> [Vec<u8>; 3] {
+        let mut first = Writer::new();
+        first.u64(self.step);
+        first.u64(self.system.len() as u64);
         let mut w = Writer::new();
         w.u64(self.fingerprint.len() as u64);
         for (name, sum) in &self.fingerprint {
             w.text(name);
             w.u64(u64::from(*sum));
         }
-        w.u64(self.step);
         w.text(&self.device);
         w.u64(self.engine.len() as u64);
-        let head = w.finish();
+        let middle = w.finish();
         let mut w = Writer::new();
         w.u64(self.outputs.len() as u64);
         for record in &self.outputs {
@@ -272,16 +271,17 @@ impl Checkpoint {
             w.bytes(&record.state);
         }
         w.f64(self.seconds);
-        (head, w.finish())
+        [first.finish(), middle, w.finish()]
     }
 
     fn decode(content: &[u8]) -> Result<Self, CodecError> {
         let mut r = Reader::new(content);
+        let (step, system) = (r.u64()?, r.bytes()?.to_vec());
         let mut fingerprint = Vec::new();
         for _ in 0..r.u64()? {
             fingerprint.push((r.text()?, r.u64()? as u32));
         }
-        let (step, device, engine) = (r.u64()?, r.text()?, r.bytes()?.to_vec());
+        let (device, engine) = (r.text()?, r.bytes()?.to_vec());
         let mut outputs = Vec::new();
         for _ in 0..r.u64()? {
             outputs.push(Record {
@@ -296,8 +296,9 @@ impl Checkpoint {
             });
         }
         Ok(Self {
-            fingerprint,
             step,
+            system,
+            fingerprint,
             device,
             engine,
             outputs,
@@ -328,13 +329,7 @@ fn age(file: &Path) -> (u64, bool, Option<std::time::SystemTime>) {
 }
 
 /// Files in the folder of `path` that begin as checkpoints do, or that have its name, numbered or not.
-pub(super) fn files_like(path: &Path) -> Vec<PathBuf> {
-    let begins = |file: &Path| {
-        let mut start = [0; 8];
-        File::open(file)
-            .and_then(|mut file| file.read_exact(&mut start))
-            .is_ok_and(|()| &start == MAGIC)
-    };
+pub(crate) fn files_like(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let wanted = |file: &PathBuf| {
         let this = file.file_name().unwrap_or_default().to_string_lossy();
@@ -342,7 +337,7 @@ pub(super) fn files_like(path: &Path) -> Vec<PathBuf> {
             let number = rest.strip_prefix('.');
             rest.is_empty() || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         });
-        file.is_file() && !this.starts_with(UNFINISHED) && (named || begins(file))
+        file.is_file() && !this.starts_with(UNFINISHED) && (named || Checkpoint::is_one(file))
     };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new(".")))
@@ -359,70 +354,4 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()
-}
-
-/// Checksums of everything that decides the trajectory, by name.
-pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
-    let system = &simulation.system;
-    let f = &simulation.forces;
-    let pairs: Vec<_> = f
-        .pairs
-        .iter()
-        .map(|t| (t.family.name(), t.truncation, &t.rows, t.tail, t.table.f64s()))
-        .collect();
-    let bonds: Vec<_> = f.bonds.iter().map(|t| (t.family.name(), &t.rows)).collect();
-    let angles: Vec<_> = f.angles.iter().map(|t| (t.family.name(), &t.rows)).collect();
-    let dihedrals: Vec<_> = f
-        .dihedrals
-        .iter()
-        .chain(&f.impropers)
-        .map(|t| (t.family.name(), &t.rows))
-        .collect();
-    let mut masses = Writer::new();
-    masses.f64s(&system.particles.masses);
-    masses.f64s(&system.particles.charges);
-    masses.u32s(&system.particles.species);
-    // Only where there are any: checkpoints from before there were constraints still fit.
-    let constraints = match &system.constraints {
-        none if none.is_empty() => String::new(),
-        some => format!(" {some:?}"),
-    };
-    let parts: [(&str, String); 7] = [
-        ("the number of particles", system.particles.len().to_string()),
-        (
-            "units or species",
-            format!(
-                "{:?} {:?} {:?}",
-                system.units,
-                system.species,
-                system.cell.periodic()
-            ),
-        ),
-        (
-            "masses, charges or species of particles",
-            crc32fast::hash(&masses.finish()).to_string(),
-        ),
-        (
-            "topology or exclusions",
-            format!("{:?} {:?}{}", system.topology, system.exclusions, constraints),
-        ),
-        (
-            "[[forces]]",
-            format!(
-                "{pairs:?} {bonds:?} {angles:?} {dihedrals:?} {}",
-                f.coulomb_constant
-            ),
-        ),
-        (
-            "[integrator], thermostats, barostat or seed",
-            format!("{:?}", simulation.dynamics),
-        ),
-        (
-            "precision or neighbour buffer",
-            format!("{:?} {:?}", simulation.run.precision, simulation.neighbors),
-        ),
-    ];
-    parts
-        .map(|(name, text)| (name.to_owned(), crc32fast::hash(text.as_bytes())))
-        .to_vec()
 }

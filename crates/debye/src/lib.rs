@@ -37,6 +37,7 @@
 
 pub mod analyse;
 pub mod backend;
+pub mod checkpoint;
 pub mod expr;
 pub mod forces;
 pub mod input;

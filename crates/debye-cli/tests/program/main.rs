@@ -13,3 +13,4 @@ mod energy;
 mod lab;
 mod liquids;
 mod signals;
+mod stages;

@@ -91,6 +91,13 @@ impl<R> From<[R; 3]> for Vec3<R> {
     }
 }
 
+impl<R> From<Vec3<R>> for [R; 3] {
+    #[inline(always)]
+    fn from(v: Vec3<R>) -> Self {
+        [v.x, v.y, v.z]
+    }
+}
+
 impl<R: Real> Add for Vec3<R> {
     type Output = Self;
     #[inline(always)]

@@ -42,6 +42,7 @@ mod forces;
 mod liquids;
 mod output;
 mod plan;
+mod previous;
 mod reader;
 mod samples;
 mod species;
@@ -261,6 +262,14 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     warnings
         .extend(unused.map(|d| format!("species `{}` is declared, but no particle belongs to it", d.name)));
     if let Some(temperature) = run.temperature {
+        let entries = root.map("system", Item::entries)?.unwrap_or_default();
+        let kept = entries.iter().any(|(key, _)| *key == "from");
+        if kept && system.particles.velocities.iter().any(|v| v.norm2() > 0.0) {
+            warnings.push(
+                "velocities are drawn anew for [run] temperature; without it, those of [system] from stay"
+                    .into(),
+            );
+        }
         let at = root.get("run").unwrap_or(&root.item);
         velocities::thermalise(&mut system, temperature, run.seed)
             .map_err(|e| at.key_error(format!("cannot draw initial velocities: {e}")))?;

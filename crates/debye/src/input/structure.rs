@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use debye_io::{AtomStyle, Format, LengthUnit, Structure};
+use debye_io::{AtomLabels, AtomStyle, Format, LengthUnit, Structure};
 
 use super::error::InputError;
 use super::reader::{Item, Section};
@@ -20,6 +20,10 @@ pub(super) fn read<'a>(
     file: &Item<'a>,
     keys: CellKeys,
 ) -> Result<System> {
+    let native = Format::from_path(setting.path(file.file_name()?)).is_ok_and(|f| f == Format::Native);
+    if native {
+        return super::previous::read(setting, file, keys);
+    }
     let structure = load(setting, section, file)?;
     setting.refuse_too_many(file, structure.atoms.len())?;
     let work = Work {
@@ -72,7 +76,16 @@ pub(super) fn read<'a>(
         topology,
         exclusions: Exclusions::default(),
         constraints: Constraints::default(),
+        labels: labels(&structure),
     })
+}
+
+/// What the file calls its atoms, where it knows residues; other files have no more than the species.
+fn labels(structure: &Structure) -> AtomLabels {
+    match structure.atoms.iter().any(|atom| !atom.residue.is_empty()) {
+        true => AtomLabels::new(&structure.atoms),
+        false => AtomLabels::default(),
+    }
 }
 
 fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> {
@@ -137,8 +150,9 @@ impl Work<'_, '_, '_> {
                 }
             })
         };
-        let length = unit("length_unit", Dimension::LENGTH)?;
-        let time = unit("time_unit", Dimension::TIME)?;
+        let told = lammps_units(structure);
+        let length = unit("length_unit", Dimension::LENGTH)?.or(told.map(|(length, _)| length));
+        let time = unit("time_unit", Dimension::TIME)?.or(told.map(|(_, time)| time));
         let length = match (length, self.setting.units, structure.frame.length_unit) {
             (Some(length), _, _) => length,
             // Reduced numbers travel in any format as they are.
@@ -161,6 +175,10 @@ impl Work<'_, '_, '_> {
             return cell(self.section.get("cell").unwrap_or(self.file), vectors, &keys);
         }
         if let Some(vectors) = structure.frame.cell {
+            let keys = CellKeys {
+                periodic: keys.periodic.or(structure.frame.periodic),
+                ..keys
+            };
             return cell(self.file, vectors.map(|v| v.map(|x| x * length)), &keys);
         }
         if keys.periodic == Some([false; 3]) {
@@ -198,6 +216,7 @@ impl Work<'_, '_, '_> {
             let candidates = [
                 atom.type_name.as_deref(),
                 Some(atom.name.as_str()),
+                Some(atom.unnumbered()),
                 Some(atom.element.as_str()),
             ];
             let found = candidates
@@ -255,6 +274,20 @@ impl Work<'_, '_, '_> {
             .help(format!(
                 "add [species.{name}] with its mass, or names = [\"{name}\"] to a species it belongs to"
             ))
+    }
+}
+
+/// Units of length and time, in nm and ps, that the first line of LAMMPS data names (`units = real`).
+fn lammps_units(structure: &Structure) -> Option<(f64, f64)> {
+    if structure.frame.length_unit != LengthUnit::Unspecified {
+        return None;
+    }
+    let (_, after) = structure.frame.title.split_once("units = ")?;
+    match after.split(|c: char| !c.is_ascii_alphanumeric()).next()? {
+        "real" => Some((0.1, 1e-3)),
+        "metal" => Some((0.1, 1.0)),
+        "nano" => Some((1.0, 1e3)),
+        _ => None,
     }
 }
 

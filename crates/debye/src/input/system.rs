@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use super::{InputOptions, build, constraints, structure, topology};
+use super::{InputOptions, build, constraints, previous, structure, topology};
 use crate::system::{Cell, CellError, Dimension, Particles, System, Units, build::replicate};
 
 type Result<T> = std::result::Result<T, InputError>;
 
 pub(super) const KEYS: &[&str] = &[
     "file",
+    "from",
     "format",
     "atom_style",
     "length_unit",
@@ -35,6 +36,18 @@ pub(super) struct Setting<'s, 'a> {
     pub(super) options: &'s InputOptions,
 }
 
+/// Refuses keys that say how to read a file, where there is none.
+fn refuse_file_keys(section: &Section, instead: &str) -> Result<()> {
+    for key in ["format", "atom_style", "length_unit", "time_unit"] {
+        if let Some(item) = section.get(key) {
+            return Err(item
+                .key_error(format!("`{key}` belongs to `file`, but [system] has `{instead}`"))
+                .expected("no such key"));
+        }
+    }
+    Ok(())
+}
+
 /// A length with the cell it was meant for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CellKeys {
@@ -46,29 +59,33 @@ impl<'a> Setting<'_, 'a> {
     /// The particles in their cell; only species that have particles.
     pub(super) fn system(&self, root: &Section<'a>) -> Result<System> {
         let section = root
-            .require("system", "a section [system] with file = \"…\" or build = { … }")?
+            .require(
+                "system",
+                "a section [system] with file = \"…\", build = { … } or from = \"…\"",
+            )?
             .section("[system]", KEYS)?;
         section.not_both("file", "build")?;
+        section.not_both("file", "from")?;
+        section.not_both("build", "from")?;
         let keys = self.cell_keys(&section)?;
-        let mut system = match (section.get("file"), section.get("build")) {
-            (Some(file), None) => structure::read(self, &section, file, keys)?,
-            (None, Some(item)) => {
-                for key in ["format", "atom_style", "length_unit", "time_unit"] {
-                    if let Some(item) = section.get(key) {
-                        return Err(item
-                            .key_error(format!("`{key}` belongs to `file`, but [system] has `build`"))
-                            .expected("no such key"));
-                    }
-                }
-                build::read(self, &section, item, keys)?
-            }
-            _ => {
-                return Err(section
-                    .error("[system] has neither `file` nor `build`")
-                    .found("neither")
-                    .expected("file or build")
-                    .help("add file = \"start.gro\" or build = { kind = \"lattice\", … }"));
-            }
+        let [file, build, from] = ["file", "build", "from"].map(|key| section.get(key));
+        let mut system = if let Some(file) = file {
+            structure::read(self, &section, file, keys)?
+        } else if let Some(build) = build {
+            refuse_file_keys(&section, "build")?;
+            build::read(self, &section, build, keys)?
+        } else if let Some(from) = from {
+            refuse_file_keys(&section, "from")?;
+            previous::read(self, from, keys)?
+        } else {
+            return Err(section
+                .error("[system] has neither `file`, `build` nor `from`")
+                .found("none of them")
+                .expected("file, build or from")
+                .help(
+                    "add file = \"start.gro\", build = { kind = \"lattice\", … }, or from = \"nvt.out\", the folder of \
+                     another run",
+                ));
         };
         if let Some(vectors) = keys.vectors {
             let item = section.get("cell").unwrap_or(&section.item);

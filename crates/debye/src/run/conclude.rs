@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use debye_io::{Format, LengthUnit, write_structure};
+use debye_io::{Format, LengthUnit, Structure, write_structure};
 
-use super::export::Export;
+use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::read_table;
 use super::{Outcome, RunError, Running, Summary};
@@ -78,11 +78,15 @@ impl Running<'_> {
         let (particles, cell) = (self.engine.particles()?, self.engine.cell());
         let (step, time) = (self.engine.step_number(), self.engine.observe()?.time);
         for file in &self.simulation.output.last {
-            let path = self.folder.join(file);
-            let format = Format::from_path(&path)?;
-            let export = Export::new(&self.simulation.system, format, &[], false);
-            let title = &self.simulation.title;
-            write_structure(&path, &export.structure(&particles, &cell, step, time, title))?;
+            let now = Moment {
+                title: &self.simulation.title,
+                step,
+                time,
+                particles: &particles,
+                cell: &cell,
+            };
+            let lost = write_system(&self.folder.join(file), &self.simulation.system, now)?;
+            self.notes.extend(lost);
         }
         Ok(())
     }
@@ -428,8 +432,12 @@ pub(super) fn write_surroundings(
 ) -> Result<(), RunError> {
     let particles = engine.particles()?;
     let cell = engine.cell();
-    let export = Export::new(&simulation.system, Format::Xyz, &[], false);
-    let mut whole = export.structure(&particles, &cell, culprit.step, 0.0, &culprit.to_string());
+    let export = Export::new(&simulation.system, Format::Xyz, &[], Placement::Wrapped);
+    let mut whole = Structure {
+        atoms: export.atoms().to_vec(),
+        frame: export.frame(&particles, &cell, culprit.step, 0.0, &culprit.to_string()),
+        ..Structure::default()
+    };
     let factor = match (simulation.system.units, Format::Xyz.length_unit()) {
         (Units::Md, LengthUnit::Angstrom) => 10.0,
         _ => 1.0,

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::checkpoint::CheckpointError;
 use crate::analyse::AnalyseError;
 use crate::backend::EngineError;
+use crate::checkpoint::CheckpointError;
 use crate::plot::PlotError;
 
 /// Why a run ended before its time.

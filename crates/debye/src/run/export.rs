@@ -1,11 +1,24 @@
 //! Particles as the file formats want them.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use debye_io::{Atom, Format, Frame, LengthUnit, Structure};
+use debye_io::{Atom, Bonded, Format, Frame, LengthUnit, PDB_SERIALS, Structure, write_structure};
 
+use super::RunError;
 use crate::expr::Vec3;
-use crate::system::{Cell, Particles, System, Units};
+use crate::system::{Cell, Link, Particles, System, Topology, Units, whole_positions};
+
+/// Where particles near the faces of a periodic cell are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Inside the cell.
+    Wrapped,
+    /// Where they went, however far from the cell.
+    Unwrapped,
+    /// Molecules in one piece, beginning inside the cell.
+    Whole,
+}
 
 /// Which particles are written, and how they are called.
 #[derive(Clone, Debug)]
@@ -14,47 +27,31 @@ pub struct Export {
     format: Format,
     chosen: Vec<u32>,
     units: Units,
-    unwrap: bool,
+    placement: Placement,
+    /// What is needed to make molecules whole, and for formats that hold it.
+    topology: Topology,
 }
 
 impl Export {
     /// All particles of the named species (all where none is named), for files of this format.
-    pub fn new(system: &System, format: Format, species: &[u32], unwrap: bool) -> Self {
+    pub fn new(system: &System, format: Format, species: &[u32], placement: Placement) -> Self {
         let p = &system.particles;
         let chosen: Vec<u32> = (0..p.len() as u32)
             .filter(|&i| species.is_empty() || species.contains(&p.species[i as usize]))
             .collect();
         // Names of a million particles take more memory than their positions.
         let named = if format.has_atoms() { &chosen[..] } else { &[] };
-        let residues = residues(system, named);
-        let atoms = named
-            .iter()
-            .map(|&i| {
-                let i = i as usize;
-                let name = &system.species[p.species[i] as usize].name;
-                Atom {
-                    name: name.clone(),
-                    // PDB has a column for real elements; XYZ would lose the name to it.
-                    element: match debye_io::element_of(name) {
-                        Some(symbol) if format == Format::Pdb => symbol.to_owned(),
-                        _ => name.clone(),
-                    },
-                    residue: residues.get(&p.molecules[i]).unwrap_or(name).clone(),
-                    residue_number: i64::from(p.molecules[i]) + 1,
-                    type_name: Some(name.clone()),
-                    molecule: Some(i64::from(p.molecules[i]) + 1),
-                    charge: Some(p.charges[i]),
-                    mass: Some(p.masses[i]),
-                    ..Atom::default()
-                }
-            })
-            .collect();
         Self {
-            atoms,
+            atoms: Names::new(system, named).atoms(),
             format,
             chosen,
             units: system.units,
-            unwrap,
+            placement,
+            topology: if placement == Placement::Whole || format == Format::Lammps {
+                system.topology.clone()
+            } else {
+                Topology::default()
+            },
         }
     }
 
@@ -63,61 +60,193 @@ impl Export {
         &self.atoms
     }
 
-    /// A frame in the unit of the format. In reduced units the numbers are written as they are.
+    /// Lengths and velocities of the file in those of the run. In reduced units numbers are written as they are; LAMMPS
+    /// data are in its units `real`, Å and fs.
+    fn factors(&self) -> (f64, f64) {
+        match (self.units, self.format) {
+            (Units::LennardJones, _) => (1.0, 1.0),
+            (Units::Md, Format::Lammps) => (10.0, 0.01),
+            (Units::Md, format) if format.length_unit() == LengthUnit::Angstrom => (10.0, 10.0),
+            (Units::Md, _) => (1.0, 1.0),
+        }
+    }
+
+    /// A frame in the unit of the format.
     pub fn frame(&self, particles: &Particles, cell: &Cell, step: u64, time: f64, title: &str) -> Frame {
-        let length_unit = self.format.length_unit();
-        let factor = match (self.units, length_unit) {
-            (Units::Md, LengthUnit::Angstrom) => 10.0,
-            _ => 1.0,
+        let (length, speed) = self.factors();
+        let placed: Vec<Vec3<f64>>;
+        let positions = match self.placement {
+            Placement::Wrapped => &particles.positions,
+            Placement::Unwrapped => {
+                placed = unwrapped(particles, cell);
+                &placed
+            }
+            Placement::Whole => {
+                placed = whole_positions(particles, cell, &self.topology);
+                &placed
+            }
         };
-        let place = |&i: &u32| {
-            let i = i as usize;
-            let r = particles.positions[i];
-            let r = if self.unwrap {
-                r + cell.translation(particles.images[i])
-            } else {
-                r
-            };
-            (r * factor).to_array()
-        };
-        let speed = |&i: &u32| (particles.velocities[i as usize] * factor).to_array();
+        let place = |&i: &u32| (positions[i as usize] * length).to_array();
+        let velocity = |&i: &u32| (particles.velocities[i as usize] * speed).to_array();
         Frame {
             title: title.to_owned(),
             step: Some(step),
             time: Some(time),
-            length_unit,
-            cell: Some(cell.to_arrays().map(|row| row.map(|x| x * factor))),
+            length_unit: self.format.length_unit(),
+            cell: Some(cell.to_arrays().map(|row| row.map(|x| x * length))),
+            periodic: Some(cell.periodic()),
             positions: self.chosen.iter().map(place).collect(),
-            velocities: matches!(self.format, Format::Gro | Format::Xyz)
-                .then(|| self.chosen.iter().map(speed).collect()),
+            velocities: matches!(self.format, Format::Gro | Format::Xyz | Format::Lammps)
+                .then(|| self.chosen.iter().map(velocity).collect()),
             forces: None,
-        }
-    }
-
-    /// Names and one frame.
-    pub fn structure(
-        &self,
-        particles: &Particles,
-        cell: &Cell,
-        step: u64,
-        time: f64,
-        title: &str,
-    ) -> Structure {
-        Structure {
-            atoms: self.atoms.clone(),
-            frame: self.frame(particles, cell, step, time, title),
-            ..Structure::default()
         }
     }
 }
 
-/// Names of the molecules that have several species, so that formats with residues keep them together: water is `HOH`,
-/// others are named after their first particle.
-fn residues(system: &System, named: &[u32]) -> HashMap<u32, String> {
+/// One configuration of a system, with the moment it is of.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    /// What it is called.
+    pub title: &'a str,
+    /// The step.
+    pub step: u64,
+    /// The time.
+    pub time: f64,
+    /// The particles.
+    pub particles: &'a Particles,
+    /// The cell.
+    pub cell: &'a Cell,
+}
+
+/// Writes a structure file with all its format holds: molecules whole, bonds in PDB, the whole topology in LAMMPS data,
+/// everything bit for bit in a native file. Says what a reader of the file will miss and might not expect to.
+pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<String>, RunError> {
+    let Moment {
+        title,
+        step,
+        time,
+        particles,
+        cell,
+    } = now;
+    let format = Format::from_path(path)?;
+    if format == Format::Native {
+        system.to_native(particles, cell, step, time, title).write(path)?;
+        return Ok(None);
+    }
+    // LAMMPS has flags for the cells that a particle crossed.
+    let placement = match format {
+        Format::Lammps => Placement::Wrapped,
+        _ => Placement::Whole,
+    };
+    let export = Export::new(system, format, &[], placement);
+    let mut frame = export.frame(particles, cell, step, time, title);
+    if frame.velocities.iter().flatten().flatten().all(|v| *v == 0.0) {
+        frame.velocities = None;
+    }
+    if format == Format::Lammps {
+        let units = match system.units {
+            Units::Md => "real",
+            Units::LennardJones => "lj",
+        };
+        frame.title = format!("written by debye, timestep = {step}, units = {units}: {title}");
+    }
+    let t = &system.topology;
+    let structure = Structure {
+        atoms: export.atoms,
+        frame,
+        images: (format == Format::Lammps).then(|| particles.images.clone()),
+        bonds: bonded(&t.bond_kinds, &t.bonds),
+        angles: bonded(&t.angle_kinds, &t.angles),
+        dihedrals: bonded(&t.dihedral_kinds, &t.dihedrals),
+        impropers: bonded(&t.improper_kinds, &t.impropers),
+        ..Structure::default()
+    };
+    write_structure(path, &structure)?;
+    let lost = format == Format::Pdb && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
+    Ok(lost.then(|| {
+        format!(
+            "{} has no bonds: PDB numbers atoms up to {PDB_SERIALS}. Write .data or .debye to keep them",
+            path.display()
+        )
+    }))
+}
+
+fn bonded<const N: usize>(kinds: &[String], links: &[Link<N>]) -> Vec<Bonded<N>> {
+    let bonded = |link: &Link<N>| Bonded {
+        kind: kinds[link.kind as usize].clone(),
+        atoms: link.atoms.map(|i| i as usize),
+    };
+    links.iter().map(bonded).collect()
+}
+
+/// What particles are called: as the file did that they came from, else by their species.
+struct Names<'a> {
+    system: &'a System,
+    chosen: &'a [u32],
+    /// Residues of molecules of several species.
+    residues: HashMap<u32, Residue>,
+}
+
+enum Residue {
+    /// Rigid or not: an oxygen and two hydrogens.
+    Water,
+    /// Any other molecule, by the name of its first particle.
+    Named(String),
+}
+
+impl<'a> Names<'a> {
+    fn new(system: &'a System, chosen: &'a [u32]) -> Self {
+        Self {
+            system,
+            chosen,
+            residues: residues(system, chosen),
+        }
+    }
+
+    fn atoms(&self) -> Vec<Atom> {
+        let (system, p) = (self.system, &self.system.particles);
+        let mut hydrogens: HashMap<u32, u32> = HashMap::new();
+        let mut atom = |&i: &u32| {
+            let i = i as usize;
+            let (species, molecule) = (&system.species[p.species[i] as usize].name, p.molecules[i]);
+            let mut atom = Atom {
+                type_name: Some(species.clone()),
+                molecule: Some(i64::from(molecule) + 1),
+                charge: Some(p.charges[i]),
+                mass: Some(p.masses[i]),
+                ..Atom::default()
+            };
+            if system.labels.apply(i, &mut atom) {
+                return atom;
+            }
+            atom.element = debye_io::element_of(species).unwrap_or_default().to_owned();
+            atom.residue_number = i64::from(molecule) + 1;
+            atom.name.clone_from(species);
+            atom.residue = match self.residues.get(&molecule) {
+                None => species.clone(),
+                Some(Residue::Named(name)) => name.clone(),
+                Some(Residue::Water) => {
+                    // As every water model calls them: programs drop the second of two atoms of one name.
+                    if p.masses[i].round() == 1.0 {
+                        let number = hydrogens.entry(molecule).or_default();
+                        *number += 1;
+                        atom.name = format!("{species}{number}");
+                    }
+                    "HOH".to_owned()
+                }
+            };
+            atom
+        };
+        self.chosen.iter().map(&mut atom).collect()
+    }
+}
+
+/// Residues of the molecules that have several species, so that formats with residues keep them together.
+fn residues(system: &System, chosen: &[u32]) -> HashMap<u32, Residue> {
     let p = &system.particles;
     let mut first: HashMap<u32, usize> = HashMap::new();
     let mut mixed: HashMap<u32, Vec<usize>> = HashMap::new();
-    for i in named.iter().map(|&i| i as usize) {
+    for i in chosen.iter().map(|&i| i as usize) {
         let start = *first.entry(p.molecules[i]).or_insert(i);
         if p.species[i] != p.species[start] {
             mixed.entry(p.molecules[i]).or_insert_with(|| vec![start]).push(i);
@@ -131,16 +260,16 @@ fn residues(system: &System, named: &[u32]) -> HashMap<u32, String> {
         }
         _ => false,
     };
-    let name = |members: &[usize]| {
-        if is_water(members) {
-            "HOH".to_owned()
+    let residue = |members: Vec<usize>| {
+        if is_water(&members) {
+            Residue::Water
         } else {
-            system.species[p.species[members[0]] as usize].name.clone()
+            Residue::Named(system.species[p.species[members[0]] as usize].name.clone())
         }
     };
     mixed
         .into_iter()
-        .map(|(molecule, members)| (molecule, name(&members)))
+        .map(|(molecule, members)| (molecule, residue(members)))
         .collect()
 }
 

@@ -1,10 +1,9 @@
 //! A simulation from beginning to end: schedule, files, checkpoints, report.
 
-pub mod checkpoint;
-pub mod codec;
 mod conclude;
 mod error;
 pub mod export;
+mod fingerprint;
 mod outputs;
 pub mod report;
 mod start;
@@ -25,8 +24,9 @@ pub use start::{
 use crate::analyse::Drift;
 use crate::backend::cuda::Device;
 use crate::backend::{Backend, DeviceUse, EngineError};
+use crate::checkpoint::{Checkpoint, Found};
 use crate::input::{CheckpointPlan, Simulation};
-use checkpoint::{Checkpoint, Found, fingerprint};
+use fingerprint::fingerprint;
 use outputs::{Known, Outputs};
 use table::TableLayout;
 
@@ -158,7 +158,7 @@ impl<'a> Running<'a> {
         let mut notes = simulation.warnings.clone();
         notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
-            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), simulation)?,
+            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), Some(&fingerprint(simulation)))?,
             _ => None,
         };
         let now = Instant::now();
@@ -356,9 +356,15 @@ impl<'a> Running<'a> {
     /// A checkpoint, after everything it refers to is on the disk.
     fn save(&mut self) -> Result<(), RunError> {
         let outputs = self.outputs.sync()?;
+        let (step, system) = (self.engine.step_number(), &self.simulation.system);
+        let (particles, cell) = (self.engine.particles()?, self.engine.cell());
+        let time = step as f64 * self.simulation.dynamics.timestep;
         let checkpoint = Checkpoint {
+            step,
+            system: system
+                .to_native(&particles, &cell, step, time, &self.simulation.title)
+                .to_bytes(),
             fingerprint: fingerprint(self.simulation),
-            step: self.engine.step_number(),
             device: self.engine.device(),
             engine: self.engine.save()?,
             outputs,

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use debye_io::{Format, WriteFrames, create_writer, open_append};
 
 use super::RunError;
-use super::checkpoint::{Checkpoint, Record, Written};
-use super::export::{Export, unwrapped};
+use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
 use crate::analyse::{
     Analysis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window, check_reach,
 };
 use crate::backend::Backend;
+use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::input::{AnalysisKind, AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
 use crate::system::Particles;
 
@@ -189,7 +189,12 @@ impl Outputs {
                 Some(w) => open_append(&path, format, w.bytes, w.frames)?,
                 None => create_writer(&path, format)?,
             };
-            let export = Export::new(&simulation.system, format, &plan.species, plan.unwrap);
+            let placement = if plan.unwrap {
+                Placement::Unwrapped
+            } else {
+                Placement::Wrapped
+            };
+            let export = Export::new(&simulation.system, format, &plan.species, placement);
             trajectories.push(TrajectoryFile {
                 path,
                 plan: plan.clone(),

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::checkpoint::{Checkpoint, UNFINISHED, files_like};
+use super::fingerprint::fingerprint;
 use super::outputs;
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, Device, Nvrtc};
 use crate::backend::{Backend, Needs, Precision, Settings};
+use crate::checkpoint::{Checkpoint, UNFINISHED, files_like};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
 use crate::neighbors::Grid;
 
@@ -260,7 +261,9 @@ pub fn choose_device(simulation: &Simulation, existing: Existing) -> (DeviceChoi
     }
     let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
     let found = match existing {
-        Existing::Resume => Checkpoint::newest(&file, simulation).ok().flatten(),
+        Existing::Resume => Checkpoint::newest(&file, Some(&fingerprint(simulation)))
+            .ok()
+            .flatten(),
         _ => None,
     };
     if let Some(found) = found {

@@ -5,18 +5,22 @@ mod cell;
 pub mod constraints;
 mod exclusions;
 pub mod models;
+pub mod native;
 mod particles;
 mod topology;
 mod units;
 pub mod velocities;
+mod whole;
 
 pub use cell::{Cell, CellError};
 pub use constraints::{ConstraintError, Constraints, FixedDistance, RigidWater};
+pub use debye_io::AtomLabels;
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
 pub use particles::Particles;
 pub use topology::{Link, Topology};
 pub use units::{Dimension, QuantityError, Units};
 pub use velocities::VelocityError;
+pub use whole::whole_positions;
 
 /// A sort of particle.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,4 +50,6 @@ pub struct System {
     pub exclusions: Exclusions,
     /// Distances that do not change.
     pub constraints: Constraints,
+    /// Names, residues and chains of the particles in structure files; none where there was no file.
+    pub labels: AtomLabels,
 }

@@ -46,6 +46,7 @@ fn lattice(side: u32) -> System {
     }
     let molecules: Vec<[u32; 3]> = (0..side.pow(3)).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
     let mut system = System {
+        labels: Default::default(),
         units: Units::Md,
         cell: Cell::orthorhombic([length; 3]).unwrap(),
         species: vec![species("OW", OXYGEN, -0.834), species("HW", HYDROGEN, 0.417)],

@@ -100,17 +100,17 @@ impl Frames {
         let given = given.collect::<Result<Vec<_>, _>>()?;
         let (mut list, mut species, mut masses): (Vec<Species>, Vec<u32>, Vec<f64>) = Default::default();
         for atom in &atoms {
-            let called = atom.type_name.as_ref().unwrap_or(&atom.name);
+            let called = atom.sort_name();
             let index = list.iter().position(|s| s.name == *called);
             species.push(index.unwrap_or(list.len()) as u32);
             let told = given
                 .iter()
-                .find(|(name, _)| name == called)
+                .find(|(name, _)| *name == called)
                 .map(|(_, mass)| *mass);
             let mass = told.or(atom.mass).unwrap_or(1.0);
             masses.push(mass);
             if index.is_none() {
-                let (name, charge) = (called.clone(), atom.charge.unwrap_or(0.0));
+                let (name, charge) = (called.to_owned(), atom.charge.unwrap_or(0.0));
                 list.push(Species { name, mass, charge });
             }
         }

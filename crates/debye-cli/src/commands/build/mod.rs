@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use debye::input::Simulation;
-use debye::run::export::Export;
+use debye::run::export::{Moment, write_system};
 use debye::system::{System, Units};
-use debye_io::{Bonded, Format, write_structure};
+use debye_io::Format;
 
 use crate::console;
 use crate::failure::Failure;
@@ -203,31 +203,25 @@ impl Build {
         let temperature = temperature.unwrap_or_default();
         input += &format!("[run]\nsteps = 1\nseed = {}\n{temperature}", rest.seed);
         let simulation = Simulation::parse(&input, ".", "build")?;
-        write(&rest.output, format, &simulation)?;
+        write(&rest.output, &simulation)?;
         console::print(&recipe.snippet(&rest.output, format, &simulation))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn write(path: &Path, format: Format, simulation: &Simulation) -> Result<(), Failure> {
+fn write(path: &Path, simulation: &Simulation) -> Result<(), Failure> {
     let system = &simulation.system;
-    let export = Export::new(system, format, &[], false);
-    let title = format!("made by debye {}", env!("CARGO_PKG_VERSION"));
-    let mut structure = export.structure(&system.particles, &system.cell, 0, 0.0, &title);
-    let at_rest = system.particles.velocities.iter().all(|v| v.norm2() == 0.0);
-    if at_rest {
-        structure.frame.velocities = None;
+    let now = Moment {
+        title: &format!("made by debye {}", env!("CARGO_PKG_VERSION")),
+        step: 0,
+        time: 0.0,
+        particles: &system.particles,
+        cell: &system.cell,
+    };
+    if let Some(lost) = write_system(path, system, now)? {
+        console::tell(&format!("note: {lost}"));
     }
-    structure.bonds = system
-        .topology
-        .bonds
-        .iter()
-        .map(|bond| Bonded {
-            kind: system.topology.bond_kinds[bond.kind as usize].clone(),
-            atoms: bond.atoms.map(|i| i as usize),
-        })
-        .collect();
-    Ok(write_structure(path, &structure)?)
+    Ok(())
 }
 
 impl Kind {

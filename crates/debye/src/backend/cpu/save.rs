@@ -4,8 +4,8 @@ use super::engine::CpuEngine;
 use super::pair::PairSums;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
-use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::Cell;
+use debye_io::codec::{CodecError, Reader, Writer};
 
 impl CpuEngine {
     /// Everything that is not in the input: positions, velocities and forces in the order of the
@@ -137,15 +137,14 @@ impl CpuEngine {
 }
 
 fn write_cell(w: &mut Writer, cell: &Cell) {
-    w.vectors(&cell.to_arrays().map(Vec3::from));
+    w.vectors(&cell.to_arrays());
 }
 
 fn read_cell(r: &mut Reader, like: &Cell) -> Result<Cell, CodecError> {
-    let rows = r.vectors()?;
+    let rows: Vec<[f64; 3]> = r.vectors()?;
     let [a, b, c] = rows[..] else {
         return Err(CodecError("a cell without three vectors".into()));
     };
-    let cell =
-        Cell::triclinic([a.to_array(), b.to_array(), c.to_array()]).map_err(|e| CodecError(e.to_string()))?;
+    let cell = Cell::triclinic([a, b, c]).map_err(|e| CodecError(e.to_string()))?;
     Ok(cell.with_periodicity(like.periodic()))
 }

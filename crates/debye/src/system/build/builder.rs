@@ -2,7 +2,9 @@
 
 use super::lattice::Lattice;
 use super::{BuildError, positive};
-use crate::system::{Cell, Constraints, Exclusions, Particles, Species, System, Topology, Units, velocities};
+use crate::system::{
+    AtomLabels, Cell, Constraints, Exclusions, Particles, Species, System, Topology, Units, velocities,
+};
 
 /// A system in the making: of what it is made, and its shape.
 #[derive(Clone, Debug)]
@@ -199,6 +201,7 @@ impl Setting {
             topology: Topology::default(),
             exclusions: Exclusions::default(),
             constraints: Constraints::default(),
+            labels: AtomLabels::default(),
         })
     }
 }

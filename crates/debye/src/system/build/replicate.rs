@@ -1,7 +1,7 @@
 //! Copies of a system side by side.
 
 use super::{BuildError, count, reserve};
-use crate::system::exclusions::Graph;
+use crate::system::whole::{Whole, add};
 use crate::system::{Cell, Constraints, Exclusions, FixedDistance, Link, ScaledPair, System, Topology};
 
 /// The system repeated along a, b and c this many times, with its bonds, exclusions and velocities.
@@ -32,7 +32,12 @@ pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildErr
             expected: "at least 1 along each vector",
         });
     }
-    let whole = Whole::new(system)?;
+    let whole = Whole::new(
+        &system.cell,
+        &system.particles.positions,
+        &system.particles.molecules,
+        &system.topology.bonds,
+    )?;
     let [a, b, c] = system.cell.to_arrays();
     let larger = [(a, copies[0]), (b, copies[1]), (c, copies[2])].map(|(v, k)| v.map(|x| x * k as f64));
     let cell = Cell::triclinic(larger)?.with_periodicity(system.cell.periodic());
@@ -75,11 +80,8 @@ pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildErr
     };
     made.exclusions = exclusions(&system.exclusions, &whole, &frame);
     made.constraints = constraints(&system.constraints, &whole, &frame);
+    made.labels = system.labels.repeated(n, frame.len());
     Ok(made)
-}
-
-fn add(a: [i32; 3], b: [i32; 3]) -> [i32; 3] {
-    std::array::from_fn(|axis| a[axis] + b[axis])
 }
 
 /// The arrangement of the copies.
@@ -111,78 +113,6 @@ impl Copies {
         let ([x, y, z], _) = self.wrap(add(self.place(copy), shift));
         let copy = (z * self.counts[1] + y) * self.counts[0] + x;
         copy as u32 * self.particles as u32 + i
-    }
-}
-
-/// How to make molecules whole.
-struct Whole<'a> {
-    system: &'a System,
-    /// Cells to move each particle by.
-    shift: Vec<[i32; 3]>,
-    /// To which group of bonded particles each belongs.
-    group: Vec<u32>,
-    /// Groups bonded to their own images, which cannot be made whole.
-    endless: Vec<bool>,
-}
-
-impl<'a> Whole<'a> {
-    /// Follows the bonds; particles of a molecule that are not bonded follow its first one.
-    fn new(system: &'a System) -> Result<Self, BuildError> {
-        let n = system.particles.len();
-        let graph = Graph::from_edges(n, "bond", system.topology.bonds.iter().map(|b| b.atoms))?;
-        let mut whole = Self {
-            system,
-            shift: vec![[0; 3]; n],
-            group: vec![u32::MAX; n],
-            endless: Vec::new(),
-        };
-        let molecules = &system.particles.molecules;
-        let mut anchor = std::collections::HashMap::new();
-        let mut open = Vec::new();
-        for root in 0..n as u32 {
-            if whole.group[root as usize] != u32::MAX {
-                continue;
-            }
-            let first = *anchor.entry(molecules[root as usize]).or_insert(root);
-            if first != root {
-                whole.shift[root as usize] = whole.nearest(first, root);
-            }
-            let group = whole.endless.len() as u32;
-            whole.endless.push(false);
-            whole.group[root as usize] = group;
-            open.push(root);
-            while let Some(i) = open.pop() {
-                for &j in graph.of(i) {
-                    let shift = whole.nearest(i, j);
-                    if whole.group[j as usize] == u32::MAX {
-                        whole.group[j as usize] = group;
-                        whole.shift[j as usize] = shift;
-                        open.push(j);
-                    } else if whole.shift[j as usize] != shift {
-                        whole.endless[group as usize] = true;
-                    }
-                }
-            }
-        }
-        Ok(whole)
-    }
-
-    /// The shift of `j` that brings it next to the shifted `i`.
-    fn nearest(&self, i: u32, j: u32) -> [i32; 3] {
-        let (cell, r) = (&self.system.cell, &self.system.particles.positions);
-        let d = r[j as usize] - r[i as usize];
-        let moved = cell.fractional(cell.minimum_image(d) - d);
-        add(self.shift[i as usize], moved.to_array().map(|s| s.round() as i32))
-    }
-
-    /// How many copies away from the copy of `i` its partner `j` is.
-    fn between(&self, i: u32, j: u32) -> [i32; 3] {
-        let (a, b) = (self.group[i as usize], self.group[j as usize]);
-        if a == b && !self.endless[a as usize] {
-            return [0; 3];
-        }
-        let near = self.nearest(i, j);
-        std::array::from_fn(|axis| near[axis] - self.shift[j as usize][axis])
     }
 }
 

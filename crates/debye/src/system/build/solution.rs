@@ -356,6 +356,7 @@ impl Solution {
             system.particles.images.fill([0; 3]);
             system.topology = solute.topology.clone();
             system.exclusions = solute.exclusions.clone();
+            system.labels = solute.labels.clone();
         }
         Ok((system, kinds))
     }

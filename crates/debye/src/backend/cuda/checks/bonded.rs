@@ -39,6 +39,7 @@ impl<'a> Bag<'a> {
             topology: crate::system::Topology::default(),
             exclusions: crate::system::Exclusions::default(),
             constraints: crate::system::Constraints::default(),
+            labels: crate::system::AtomLabels::default(),
         };
         Ok(Self { random, system })
     }

@@ -102,6 +102,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         ("AR", 39.948, 0.0),
     ];
     let mut system = System {
+        labels: crate::system::AtomLabels::default(),
         units: Units::Md,
         cell,
         species: species

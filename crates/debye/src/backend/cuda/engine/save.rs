@@ -7,7 +7,7 @@ use super::resident::Resident;
 use super::rules::DeviceBath;
 use super::state::State;
 use crate::backend::EngineError;
-use crate::run::codec::{CodecError, Reader, Writer};
+use debye_io::codec::{CodecError, Reader, Writer};
 
 impl Resident {
     /// Everything that is not in the input, with a good list.

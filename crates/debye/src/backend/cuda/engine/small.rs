@@ -8,8 +8,8 @@ use std::time::Instant;
 use crate::backend::cuda::{Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
-use crate::run::codec::{CodecError, Reader, Writer};
 use crate::system::{Cell, Particles, System};
+use debye_io::codec::{CodecError, Reader, Writer};
 
 use super::arrays::{numbers, words};
 use super::bonded::LinkTables;

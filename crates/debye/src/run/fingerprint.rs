@@ -1,0 +1,71 @@
+//! What must be the same for a run to go on from a checkpoint.
+
+use debye_io::codec::Writer;
+
+use crate::input::Simulation;
+
+/// Checksums of everything that decides the trajectory, by name.
+pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
+    let system = &simulation.system;
+    let f = &simulation.forces;
+    let pairs: Vec<_> = f
+        .pairs
+        .iter()
+        .map(|t| (t.family.name(), t.truncation, &t.rows, t.tail, t.table.f64s()))
+        .collect();
+    let bonds: Vec<_> = f.bonds.iter().map(|t| (t.family.name(), &t.rows)).collect();
+    let angles: Vec<_> = f.angles.iter().map(|t| (t.family.name(), &t.rows)).collect();
+    let dihedrals: Vec<_> = f
+        .dihedrals
+        .iter()
+        .chain(&f.impropers)
+        .map(|t| (t.family.name(), &t.rows))
+        .collect();
+    let mut masses = Writer::new();
+    masses.f64s(&system.particles.masses);
+    masses.f64s(&system.particles.charges);
+    masses.u32s(&system.particles.species);
+    // Only where there are any: checkpoints from before there were constraints still fit.
+    let constraints = match &system.constraints {
+        none if none.is_empty() => String::new(),
+        some => format!(" {some:?}"),
+    };
+    let parts: [(&str, String); 7] = [
+        ("the number of particles", system.particles.len().to_string()),
+        (
+            "units or species",
+            format!(
+                "{:?} {:?} {:?}",
+                system.units,
+                system.species,
+                system.cell.periodic()
+            ),
+        ),
+        (
+            "masses, charges or species of particles",
+            crc32fast::hash(&masses.finish()).to_string(),
+        ),
+        (
+            "topology or exclusions",
+            format!("{:?} {:?}{}", system.topology, system.exclusions, constraints),
+        ),
+        (
+            "[[forces]]",
+            format!(
+                "{pairs:?} {bonds:?} {angles:?} {dihedrals:?} {}",
+                f.coulomb_constant
+            ),
+        ),
+        (
+            "[integrator], thermostats, barostat or seed",
+            format!("{:?}", simulation.dynamics),
+        ),
+        (
+            "precision or neighbour buffer",
+            format!("{:?} {:?}", simulation.run.precision, simulation.neighbors),
+        ),
+    ];
+    parts
+        .map(|(name, text)| (name.to_owned(), crc32fast::hash(text.as_bytes())))
+        .to_vec()
+}
