@@ -220,7 +220,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         .map_or_else(|| stem.clone(), str::to_owned);
 
     // Cheap sections first: nobody wants to wait for a large file to hear of a misspelled key.
-    let (run, remove_momentum_every) = output::run(root.get("run"), units, options.moves)?;
+    let (mut run, remove_momentum_every) = output::run(root.get("run"), units, options.moves)?;
     let neighbors = output::neighbors(root.get("neighbors"), units)?;
     let minimize = dynamics::minimize(root.get("minimize"), units)?;
     for (key, heading, keys) in [
@@ -278,10 +278,13 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         Some(still) => still,
         None => around.dynamics(root)?,
     };
+    run.equilibration = output::equilibration(root.get("run"), units, dynamics.timestep)?;
     let mut outputs = output::Outputs {
         around: &around,
         folder,
         stem,
+        timestep: dynamics.timestep,
+        equilibration: run.equilibration,
         files: Vec::new(),
     };
     let output = outputs.output(root.get("output"))?;

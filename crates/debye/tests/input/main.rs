@@ -4,11 +4,13 @@
 
 mod bad;
 mod constraints;
+mod equilibration;
 mod files;
 mod fuzz;
 mod good;
 mod liquids;
 mod potentials;
+mod setup;
 
 use debye::input::{InputError, Simulation};
 
