@@ -48,6 +48,7 @@ mod species;
 mod structure;
 mod system;
 mod topology;
+mod unused;
 
 use std::path::{Path, PathBuf};
 
@@ -290,6 +291,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     let output = outputs.output(root.get("output"))?;
     let analyses = outputs.analyses(root.get("analyze"))?;
     refuse_overlaps(root, &system, &forces, smallest)?;
+    warnings.extend(unused::check(root, &system, &forces)?);
     Ok(Simulation {
         title,
         forces,

@@ -11,6 +11,7 @@ mod good;
 mod liquids;
 mod potentials;
 mod setup;
+mod unused;
 
 use debye::input::{InputError, Simulation};
 
