@@ -210,3 +210,24 @@ fn trajectories_are_analyzed_from_a_time_on() {
     );
     lab.refuses(&[&rdf[..], &["--from", "1 K"]].concat(), 2, &["--from 1 K"]);
 }
+
+#[test]
+fn doubts_are_shown_with_their_line() {
+    let lab = Lab::with_argon(&changed(ARGON, "sigma = \"3.40 Å\"", "sigma = 3.4"));
+    let tried = lab.succeeds(&["energy", "argon.toml"]);
+    assert!(
+        tried.err.contains(
+            "warning: argon.toml:10: `forces[0].pairs.Ar-Ar.sigma` is 3.4 nm; did you mean \"3.4 Å\"?"
+        ),
+        "{}",
+        tried.err
+    );
+    let seen = json(&lab.succeeds(&["energy", "argon.toml", "--json"]).out);
+    assert!(seen["warnings"][0].as_str().unwrap().contains("did you mean"));
+    let facts = seen["setup"].as_array().unwrap();
+    assert!(
+        facts
+            .iter()
+            .any(|f| f["fact"] == "force" && f["text"] == "lennard-jones, cut-off 1 nm, shifted")
+    );
+}

@@ -34,6 +34,7 @@ mod bonded;
 mod build;
 mod check;
 mod constraints;
+mod doubts;
 mod dynamics;
 mod edit;
 mod electrostatics;
@@ -292,6 +293,15 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     let analyses = outputs.analyses(root.get("analyze"))?;
     refuse_overlaps(root, &system, &forces, smallest)?;
     warnings.extend(unused::check(root, &system, &forces)?);
+    let seen = doubts::Seen {
+        system: &system,
+        forces: &forces,
+        dynamics: &dynamics,
+        run: &run,
+        analyses: &analyses,
+        moves: options.moves,
+    };
+    warnings.extend(doubts::of(root, &seen));
     Ok(Simulation {
         title,
         forces,

@@ -4,6 +4,7 @@
 
 mod bad;
 mod constraints;
+mod doubts;
 mod equilibration;
 mod files;
 mod fuzz;
