@@ -93,6 +93,10 @@ fn full() -> Report {
             device: "cpu".into(),
         },
         input: "units = \"md\"\n[system]\nbuild = { kind = \"lattice\" }   # <fcc> & friends\n".repeat(6),
+        setup: vec![
+            ("Ensemble".into(), "NVE".into()),
+            ("Time step".into(), "2 fs, velocity Verlet".into()),
+        ],
         system: SystemFacts {
             particles: 8000,
             species: vec![("Ar".into(), 8000)],
@@ -135,6 +139,7 @@ fn full() -> Report {
             quantity(Kind::Term, "lennard-jones", "kJ/mol", potential),
             quantity(Kind::Term, "restraint", "kJ/mol", curve(2000.0, 900.0, 90.0, 4)),
         ],
+        equilibration_rows: 0,
         drift: Some(DriftFacts {
             drift: fit,
             timestep: 0.002,
@@ -230,6 +235,42 @@ fn a_full_report_is_one_sound_page() {
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
 }
 
+/// The page says how it was simulated and from when it averages, and averages from there.
+#[test]
+fn averages_leave_the_equilibration_out() {
+    let mut report = full();
+    assert!(
+        report
+            .to_html()
+            .contains("Averages over all 1000 rows of the table")
+    );
+    report.equilibration_rows = 400;
+    let page = report.to_html();
+    assert_sound(&page);
+    for part in [
+        "Averages from 400 ps on (600 rows; the equilibration before is left out)",
+        "mean without the equilibration",
+        "a least-squares line through the total energy after the equilibration",
+        "<h2>Setup</h2>",
+        "<th>Time step</th><td>2 fs, velocity Verlet</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // A constant that the beginning is far from: its mean is exact only where that is left out.
+    for quantity in &mut report.table {
+        quantity.column.values[..400].fill(1e6);
+        quantity.column.values[400..].fill(2.5);
+    }
+    let page = report.to_html();
+    assert!(
+        page.contains("<td>2.50000</td>") && !page.contains("399"),
+        "the mean of the rest is 2.5"
+    );
+    // More rows left out than there are.
+    report.equilibration_rows = 5000;
+    assert_sound(&report.to_html());
+}
+
 #[test]
 fn nothing_from_outside_is_taken_for_html() {
     let evil = "<img src=x onerror=\"alert('&')\">\u{0}";
@@ -245,6 +286,7 @@ fn nothing_from_outside_is_taken_for_html() {
     };
     report.system.species = vec![(evil.into(), 1)];
     report.system.facts = vec![(evil.into(), evil.into())];
+    report.setup = vec![(evil.into(), evil.into())];
     report.places = vec![Place {
         term: evil.into(),
         place: evil.into(),

@@ -69,6 +69,16 @@ struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pressure_bar: Option<Option<f64>>,
     unit_labels: Labels,
+    /// What the header of a run says of the system and its forces.
+    setup: Vec<Fact>,
+    warnings: Vec<String>,
+}
+
+/// A row of the header.
+#[derive(Serialize)]
+struct Fact {
+    fact: &'static str,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -155,6 +165,11 @@ impl Answer {
                 pressure: label(Dimension::PRESSURE),
                 force: label(Dimension::FORCE),
             },
+            setup: debye::run::setup(simulation)
+                .into_iter()
+                .map(|(fact, text)| Fact { fact, text })
+                .collect(),
+            warnings: simulation.warnings.clone(),
         }
     }
 

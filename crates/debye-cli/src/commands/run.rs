@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use debye::analyse::{BlockAverage, Rounded};
 use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::cuda::Device;
 use debye::backend::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, Simulation};
-use debye::run::{Existing, Outcome, Progress, RunOptions, Summary};
-use debye::system::{Cell, Dimension, Units};
-use debye::truncation::Truncation;
+use debye::run::{Averages, Existing, Outcome, Progress, RunOptions, Summary};
+use debye::system::{Dimension, Units};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -132,134 +132,28 @@ fn header(
     why: Option<String>,
 ) -> String {
     let s = simulation;
-    let unit = |d| s.system.units.label(d);
     let threads = threads.unwrap_or_else(cores);
-    let (device, place) = match s.run.device {
+    let device = match s.run.device {
         DeviceChoice::Cuda(number) => {
             let device =
                 Device::open(number).map_or_else(|_| String::new(), |d| primitives::on_device(d.info()));
-            (format!("CUDA, {device}, deterministic"), "the CUDA device")
+            format!("CUDA, {device}, deterministic")
         }
-        _ => (describe(threads, InstructionSet::detect()), "the CPU"),
+        _ => describe(threads, InstructionSet::detect()),
     };
-    let particles = s.system.particles.len() as u64;
     let mut rows = vec![(
         "device",
         format!("{device}, {} precision", s.run.precision.name()),
     )];
     rows.extend(why.map(|why| ("chosen", why)));
     rows.extend(memory.map(|needs| ("memory", format!("{needs} on the device"))));
-    rows.extend([
-        (
-            "particles",
-            format!("{} ({})", console::grouped(particles), species(s)),
-        ),
-        ("cell", describe_cell(&s.system.cell, s.system.units)),
-    ]);
-    for (name, what) in terms(s) {
-        let what = if what.starts_with(&name) {
-            what
-        } else {
-            format!("{name}: {what}")
-        };
-        rows.push(("force", format!("{what}, on {place}")));
-    }
-    let charges = debye::forces::pme::expected::describe(&s.system, &s.forces);
-    rows.extend(charges.map(|line| ("charges", line)));
-    let (cutoff, length) = (s.forces.cutoff(), unit(Dimension::LENGTH));
-    if cutoff > 0.0 {
-        rows.push(("cut-off", format!("{} {length}", console::short(cutoff))));
-    }
-    let step = s.dynamics.timestep;
-    rows.push((
-        "run",
-        format!(
-            "{} steps of {step} {}",
-            console::grouped(s.run.steps),
-            unit(Dimension::TIME)
-        ),
-    ));
-    rows.push(("output", s.output.folder.display().to_string()));
+    rows.extend(debye::run::setup(s));
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("debye {version}: {}\n{}", s.title, console::facts(&rows));
     for warning in &s.warnings {
         text += &format!("  warning: {warning}\n");
     }
     text
-}
-
-fn species(simulation: &Simulation) -> String {
-    let system = &simulation.system;
-    let mut counts = vec![0_u64; system.species.len()];
-    for &s in &system.particles.species {
-        counts[s as usize] += 1;
-    }
-    let names = system.species.iter().zip(counts);
-    names
-        .map(|(s, n)| format!("{} {}", s.name, console::grouped(n)))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn describe_cell(cell: &Cell, units: Units) -> String {
-    let length = units.label(Dimension::LENGTH);
-    let [a, b, c] = cell.to_arrays();
-    let short = console::short;
-    let size = if cell.is_orthorhombic() {
-        format!("{} × {} × {} {length}", short(a[0]), short(b[1]), short(c[2]))
-    } else {
-        let row = |v: [f64; 3]| format!("({}, {}, {})", short(v[0]), short(v[1]), short(v[2]));
-        format!("{} {} {} {length}", row(a), row(b), row(c))
-    };
-    match cell.periodic() {
-        [true, true, true] => format!("{size}, periodic"),
-        [false, false, false] => format!("{size}, open"),
-        along => {
-            let names: String = ["a", "b", "c"]
-                .iter()
-                .zip(along)
-                .filter(|(_, on)| *on)
-                .map(|(name, _)| *name)
-                .collect();
-            format!("{size}, periodic along {names}")
-        }
-    }
-}
-
-/// Name of every term and what it is.
-fn terms(simulation: &Simulation) -> Vec<(String, String)> {
-    let f = &simulation.forces;
-    let t = &simulation.system.topology;
-    let mut rows = Vec::new();
-    for term in &f.pairs {
-        let end = match term.truncation {
-            Truncation::Cut => "cut",
-            Truncation::Shift => "shifted",
-            Truncation::ForceShift => "force-shifted",
-            Truncation::Switch { .. } => "switched",
-        };
-        let tail = if term.tail { ", tail correction" } else { "" };
-        rows.push((
-            term.name.clone(),
-            format!("{} over pairs, {end}{tail}", term.family.name()),
-        ));
-    }
-    let mut bonded = |name: &str, family: &str, count: usize, what: &str| {
-        rows.push((name.to_owned(), format!("{family}, {count} {what}")));
-    };
-    f.bonds
-        .iter()
-        .for_each(|b| bonded(&b.name, b.family.name(), t.bonds.len(), "bonds"));
-    f.angles
-        .iter()
-        .for_each(|b| bonded(&b.name, b.family.name(), t.angles.len(), "angles"));
-    f.dihedrals
-        .iter()
-        .for_each(|b| bonded(&b.name, b.family.name(), t.dihedrals.len(), "dihedrals"));
-    f.impropers
-        .iter()
-        .for_each(|b| bonded(&b.name, b.family.name(), t.impropers.len(), "impropers"));
-    rows
 }
 
 fn closing(simulation: &Simulation, s: &Summary) -> String {
@@ -296,6 +190,7 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
         };
         rows.push(("drift", format!("{rate:.2e} ± {error:.1e} {unit}{caution}")));
     }
+    rows.extend(s.averages.iter().map(|a| ("mean", means(simulation, a))));
     for (name, value) in s.device_use.iter().flat_map(DeviceUse::facts) {
         rows.push((name, value));
     }
@@ -309,6 +204,28 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
         text += &format!("  note: {note}\n");
     }
     text
+}
+
+/// Temperature, pressure and density with their errors, and from when on.
+fn means(simulation: &Simulation, averages: &Averages) -> String {
+    let mean = |(name, unit, a): &(String, String, BlockAverage)| {
+        let value = match Rounded::new(a.mean, a.standard_error) {
+            Some(rounded) => rounded.to_string(),
+            None => console::short(a.mean),
+        };
+        format!("{name} {value} {unit}")
+    };
+    let all: Vec<String> = averages.columns.iter().map(mean).collect();
+    let time = simulation.system.units.label(Dimension::TIME);
+    let over = match simulation.run.equilibration {
+        0 => format!("all {} rows", console::grouped(averages.rows as u64)),
+        _ => format!(
+            "{} rows from {} {time} on",
+            console::grouped(averages.rows as u64),
+            console::short(averages.from)
+        ),
+    };
+    format!("{} ({over})", all.join(", "))
 }
 
 /// Shows how far a run is: a bar on a terminal, a line now and then elsewhere.

@@ -22,10 +22,14 @@ fn a_run_says_what_it_does() {
     let lab = Lab::with_argon(ARGON);
     let tried = lab.succeeds(&["run", "argon.toml"]);
     for text in [
-        "500",
+        "  particles   500 (Ar 500)\n",
         "mixed precision",
-        "lennard-jones",
-        "argon.out",
+        "  ensemble    NVE\n",
+        "  time step   2 fs, velocity Verlet\n",
+        "  force       lennard-jones, cut-off 1 nm, shifted\n",
+        "  velocities  drawn for 120 K, seed 1\n",
+        "  run         20 steps, 40 fs\n",
+        "  output      argon.out: energy.csv every 5, argon.xtc every 5 steps\n",
         "steps/s",
         "ns/day",
     ] {

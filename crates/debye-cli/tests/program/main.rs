@@ -3,6 +3,7 @@
 // A test may stop at the first surprise.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod averages;
 mod bad_checkpoints;
 mod bad_files;
 mod bad_input;

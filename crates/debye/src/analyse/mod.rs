@@ -18,6 +18,7 @@ mod fit;
 mod msd;
 mod pairs;
 mod rdf;
+mod rounded;
 mod state;
 mod vacf;
 
@@ -30,6 +31,7 @@ pub use fit::{Line, fit_line};
 pub use msd::{Msd, MsdOptions};
 pub(crate) use pairs::check_reach;
 pub use rdf::{Rdf, RdfOptions};
+pub use rounded::Rounded;
 pub use vacf::Vacf;
 
 use crate::expr::Vec3;

@@ -5,7 +5,7 @@
 //! charge and itself, and between pairs that are excluded: both are taken out again.
 
 use super::pme::Basis;
-use super::{ListedPairs, PairRow, PairTerm};
+use super::{ListedPairs, MixingRule, PairRow, PairTerm};
 use crate::expr::{Table, Vec3};
 use crate::potentials::{COULOMB_ERF, MAX_COEFFICIENTS, Tail};
 use crate::system::{Cell, Exclusions, Species};
@@ -167,6 +167,7 @@ impl Electrostatics {
                 name: name.clone(),
                 family: COULOMB_ERF,
                 truncation: Truncation::Cut,
+                mixing: MixingRule::None,
                 rows: vec![row; species * species],
                 table: Table::default(),
                 tail: false,

@@ -16,7 +16,7 @@ use crate::expr::{Dual, Table};
 use crate::potentials::{
     AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, Pair, PairFamily,
 };
-use crate::system::{ScaledPair, System};
+use crate::system::{Link, ScaledPair, System};
 use crate::truncation::{Truncation, TruncationCoefficients};
 
 /// All terms of a simulation.
@@ -47,6 +47,8 @@ pub struct PairTerm {
     pub family: &'static dyn PairFamily,
     /// How it ends.
     pub truncation: Truncation,
+    /// How the rows of unlike species were found from those of like ones.
+    pub mixing: MixingRule,
     /// `rows[i * species + j]`, symmetric. Cut-off 0 where the pair does not interact.
     pub rows: Vec<PairRow>,
     /// Lookup table of the term.
@@ -133,6 +135,14 @@ pub struct BondedTerm<F: ?Sized + 'static> {
     pub family: &'static F,
     /// By kind in the topology; `None` for kinds this term leaves alone.
     pub rows: Vec<Option<[f64; MAX_BONDED]>>,
+}
+
+impl<F: ?Sized> BondedTerm<F> {
+    /// How many of these bonds, angles or dihedrals it acts on.
+    pub fn count<const N: usize>(&self, links: &[Link<N>]) -> usize {
+        let acts = |link: &&Link<N>| self.rows.get(link.kind as usize).is_some_and(Option::is_some);
+        links.iter().filter(acts).count()
+    }
 }
 
 impl<F: ?Sized> Clone for BondedTerm<F> {

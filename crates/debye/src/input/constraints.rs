@@ -228,6 +228,13 @@ impl Reader<'_, '_, '_> {
                 added.push(FixedDistance { atoms, length });
             }
         }
+        if added.is_empty() {
+            return Err(section
+                .error("[[constraints]] of kind \"bonds\" match nothing: no bond and no pair is named that exists")
+                .found("nothing")
+                .expected("at least one bond or pair")
+                .help("name kinds of bonds that the topology has, or pairs = [[1, 2, length], …]; or leave it out"));
+        }
         let unit = system.units.label(Dimension::LENGTH);
         for d in &added {
             let found = distance(system, d.atoms);

@@ -34,6 +34,7 @@ mod bonded;
 mod build;
 mod check;
 mod constraints;
+mod doubts;
 mod dynamics;
 mod edit;
 mod electrostatics;
@@ -49,6 +50,7 @@ mod species;
 mod structure;
 mod system;
 mod topology;
+mod unused;
 
 use std::path::{Path, PathBuf};
 
@@ -221,7 +223,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         .map_or_else(|| stem.clone(), str::to_owned);
 
     // Cheap sections first: nobody wants to wait for a large file to hear of a misspelled key.
-    let (run, remove_momentum_every) = output::run(root.get("run"), units, options.moves)?;
+    let (mut run, remove_momentum_every) = output::run(root.get("run"), units, options.moves)?;
     let neighbors = output::neighbors(root.get("neighbors"), units)?;
     let minimize = dynamics::minimize(root.get("minimize"), units)?;
     for (key, heading, keys) in [
@@ -287,15 +289,28 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         Some(still) => still,
         None => around.dynamics(root)?,
     };
+    run.equilibration = output::equilibration(root.get("run"), units, dynamics.timestep)?;
     let mut outputs = output::Outputs {
         around: &around,
         folder,
         stem,
+        timestep: dynamics.timestep,
+        equilibration: run.equilibration,
         files: Vec::new(),
     };
     let output = outputs.output(root.get("output"))?;
     let analyses = outputs.analyses(root.get("analyze"))?;
     refuse_overlaps(root, &system, &forces, smallest)?;
+    warnings.extend(unused::check(root, &system, &forces)?);
+    let seen = doubts::Seen {
+        system: &system,
+        forces: &forces,
+        dynamics: &dynamics,
+        run: &run,
+        analyses: &analyses,
+        moves: options.moves,
+    };
+    warnings.extend(doubts::of(root, &seen));
     Ok(Simulation {
         title,
         forces,

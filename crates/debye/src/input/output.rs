@@ -19,6 +19,7 @@ type Result<T> = std::result::Result<T, InputError>;
 
 pub(super) const RUN_KEYS: &[&str] = &[
     "steps",
+    "equilibration",
     "temperature",
     "seed",
     "precision",
@@ -30,10 +31,10 @@ pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "chec
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
 pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
 pub(super) const CHECKPOINT_KEYS: &[&str] = &["every", "file", "keep"];
-pub(super) const RDF_KEYS: &[&str] = &["kind", "every", "file", "bins", "r_max", "species"];
-pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "file", "species"];
-pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "file", "bins", "axis", "species"];
-pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "file", "lags", "species"];
+pub(super) const RDF_KEYS: &[&str] = &["kind", "every", "from", "file", "bins", "r_max", "species"];
+pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "from", "file", "species"];
+pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "from", "file", "bins", "axis", "species"];
+pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "from", "file", "lags", "species"];
 
 /// Files that every run may write.
 const ALWAYS: [&str; 5] = ["input.toml", "files.txt", "report.html", "first.png", "last.png"];
@@ -71,6 +72,33 @@ pub(super) fn run(item: Option<&Item>, units: Units, moves: bool) -> Result<(Run
         i.whole(0..=MOST_STEPS, "a number of steps, or 0")
     })?;
     Ok((plan, every))
+}
+
+/// A number of steps, or a time as a text; rounded up to whole steps.
+fn steps_or_time(item: &Item, units: Units, timestep: f64) -> Result<u64> {
+    const EXPECTED: &str = "a number of steps, or a time in quotes";
+    if !item.is_text() {
+        return item.whole(0..=MOST_STEPS, EXPECTED);
+    }
+    let steps = (item.not_negative(units, Dimension::TIME)? / timestep - ROUNDING).ceil();
+    if steps <= MOST_STEPS as f64 {
+        Ok(steps.max(0.0) as u64)
+    } else {
+        Err(item.wrong(format!("a time of at most {MOST_STEPS} steps")))
+    }
+}
+
+/// A time that is a whole number of steps but for rounding is taken for that.
+const ROUNDING: f64 = 1e-6;
+
+/// `equilibration` of `[run]`, in steps; nothing without a time step.
+pub(super) fn equilibration(run: Option<&Item>, units: Units, timestep: f64) -> Result<u64> {
+    let section = run.map(|item| item.section("[run]", RUN_KEYS)).transpose()?;
+    let item = section.as_ref().and_then(|s| s.get("equilibration"));
+    match item {
+        Some(item) if timestep > 0.0 => steps_or_time(item, units, timestep),
+        _ => Ok(0),
+    }
 }
 
 pub(super) fn neighbors(item: Option<&Item>, units: Units) -> Result<NeighborOptions> {
@@ -135,6 +163,10 @@ pub(super) struct Outputs<'s, 'a> {
     pub(super) folder: &'s Path,
     /// The input file's name without extension.
     pub(super) stem: String,
+    /// Length of a step; 0 where nothing moves.
+    pub(super) timestep: f64,
+    /// Steps that analyses leave out unless they say something else.
+    pub(super) equilibration: u64,
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -306,6 +338,12 @@ impl Outputs<'_, '_> {
             plans.push(AnalysisPlan {
                 kind,
                 every: every(&section)?,
+                from: match section.get("from") {
+                    Some(item) if self.timestep > 0.0 => {
+                        steps_or_time(item, self.around.units, self.timestep)?
+                    }
+                    _ => self.equilibration,
+                },
                 file: self.file(&section, &default)?,
             });
         }

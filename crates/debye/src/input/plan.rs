@@ -39,6 +39,8 @@ impl std::str::FromStr for DeviceChoice {
 pub struct RunPlan {
     /// Steps of the dynamics; 0 evaluates once.
     pub steps: u64,
+    /// Steps at the beginning that averages, the drift and analyses leave out.
+    pub equilibration: u64,
     /// Temperature the initial velocities were drawn for; `None` keeps those of the system.
     pub temperature: Option<f64>,
     /// Seed of every random number.
@@ -53,6 +55,7 @@ impl Default for RunPlan {
     fn default() -> Self {
         Self {
             steps: 0,
+            equilibration: 0,
             temperature: None,
             seed: 1,
             precision: Precision::default(),
@@ -221,6 +224,18 @@ impl AnalysisKind {
     }
 }
 
+impl AnalysisPlan {
+    /// The first step it looks at.
+    pub fn first_look(&self) -> u64 {
+        self.from.div_ceil(self.every.max(1)).saturating_mul(self.every)
+    }
+
+    /// Whether it looks at this step.
+    pub fn looks_at(&self, step: u64) -> bool {
+        step >= self.from && step.is_multiple_of(self.every)
+    }
+}
+
 /// A measurement, how often, and where to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalysisPlan {
@@ -228,6 +243,8 @@ pub struct AnalysisPlan {
     pub kind: AnalysisKind,
     /// Every so many steps.
     pub every: u64,
+    /// The first step it may look at.
+    pub from: u64,
     /// File in the output folder.
     pub file: PathBuf,
 }

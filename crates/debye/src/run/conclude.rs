@@ -7,10 +7,9 @@ use debye_io::{Format, LengthUnit, Structure, write_structure};
 use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::read_table;
-use super::{Outcome, RunError, Running, Summary};
-use crate::analyse::{Column, Snapshot, drift};
+use super::{Averages, Outcome, RunError, Running, Summary, describe};
+use crate::analyse::{BlockAverage, Column, Snapshot, drift};
 use crate::backend::{Backend, Culprit};
-use crate::forces::pme::expected::describe;
 use crate::input::{AnalysisKind, Simulation};
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::system::{Cell, Dimension, Particles, Units};
@@ -46,7 +45,9 @@ impl Running<'_> {
             Some(plan) => read_table(&self.folder.join(&plan.file))?.1,
             None => Vec::new(),
         };
-        let drift = self.drift(&table)?;
+        let skipped = self.equilibration_rows(&table);
+        let averages = self.averages(&table, skipped)?;
+        let drift = self.drift(&table, skipped)?;
         let mut report = None;
         if self.simulation.output.report {
             let speed = Speed {
@@ -54,7 +55,7 @@ impl Running<'_> {
                 seconds,
                 nanoseconds_per_day,
             };
-            let page = self.report(&table, drift, speed, analyses)?.to_html();
+            let page = self.report(&table, skipped, drift, speed, analyses)?.to_html();
             let path = self.folder.join("report.html");
             std::fs::write(&path, page).map_err(|e| RunError::write(&path, e))?;
             report = Some(path);
@@ -66,6 +67,7 @@ impl Running<'_> {
             seconds,
             nanoseconds_per_day,
             drift: drift.map(|d| d.drift),
+            averages,
             device: self.engine.device(),
             device_use: self.engine.device_use(),
             report,
@@ -91,9 +93,17 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn write_analyses(&self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
+    fn write_analyses(&mut self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
         let mut all = Vec::new();
+        let last = self.engine.step_number();
         for m in &self.outputs.measurements {
+            let first = m.plan.first_look();
+            if first > last {
+                let file = m.plan.file.display();
+                self.notes
+                    .push(format!("{file} is not written: it begins at step {first}"));
+                continue;
+            }
             let result = self.of_chosen(&m.plan.kind, m.analysis.finish());
             let path = self.folder.join(&m.plan.file);
             std::fs::write(&path, result.to_csv()).map_err(|e| RunError::write(&path, e))?;
@@ -147,11 +157,57 @@ impl Running<'_> {
         }))
     }
 
-    /// The drift of the conserved energy, from the table.
-    fn drift(&mut self, table: &[Vec<f64>]) -> Result<Option<DriftFacts>, RunError> {
+    /// Rows at the beginning of the table that belong to the equilibration.
+    fn equilibration_rows(&mut self, table: &[Vec<f64>]) -> usize {
+        let steps = self.simulation.run.equilibration;
+        let rows = table.first().map_or(0, Vec::len);
+        // The first column is the step.
+        let skipped = table.first().map_or(0, |column| {
+            column.iter().take_while(|&&step| step < steps as f64).count()
+        });
+        if rows > 0 && skipped == rows {
+            self.notes.push(format!(
+                "averages are over all rows: the table ends before the {steps} steps of equilibration do"
+            ));
+            return 0;
+        }
+        skipped
+    }
+
+    /// Averages of what people look at first.
+    fn averages(&mut self, table: &[Vec<f64>], skipped: usize) -> Result<Option<Averages>, RunError> {
         let observation = self.engine.observe()?;
         let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
-        let column = |name: &str| layout.place(name).and_then(|k| table.get(k));
+        let rows = table.first().map_or(0, Vec::len) - skipped;
+        let times = layout.place("time").and_then(|k| table.get(k));
+        let from = times.and_then(|times| times.get(skipped)).copied();
+        let Some(from) = from.filter(|_| rows >= FEWEST_ROWS) else {
+            return Ok(None);
+        };
+        let average = |name: &&str| {
+            let place = layout.place(name)?;
+            let column = &layout.columns()[place];
+            let average = BlockAverage::of(table.get(place)?.get(skipped..)?);
+            Some((column.name.clone(), column.unit.clone(), average))
+        };
+        Ok(Some(Averages {
+            from,
+            rows,
+            columns: ["temperature", "pressure", "density"]
+                .iter()
+                .filter_map(average)
+                .collect(),
+        }))
+    }
+
+    /// The drift of the conserved energy, from the table without its first rows.
+    fn drift(&mut self, table: &[Vec<f64>], skipped: usize) -> Result<Option<DriftFacts>, RunError> {
+        let observation = self.engine.observe()?;
+        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let column = |name: &str| {
+            let place = layout.place(name)?;
+            table.get(place).and_then(|column| column.get(skipped..))
+        };
         let (Some(times), Some(conserved), Some(temperatures)) =
             (column("time"), column("conserved"), column("temperature"))
         else {
@@ -181,6 +237,7 @@ impl Running<'_> {
     fn report(
         &mut self,
         table: &[Vec<f64>],
+        skipped: usize,
         drift: Option<DriftFacts>,
         speed: Speed,
         analyses: Vec<crate::analyse::Analysed>,
@@ -233,6 +290,10 @@ impl Running<'_> {
                 device: self.engine.device(),
             },
             input: self.simulation.input_text.clone(),
+            setup: describe::setup(self.simulation)
+                .into_iter()
+                .map(|(name, text)| (capitalized(name), text))
+                .collect(),
             system: self.facts(),
             places: observation
                 .terms
@@ -252,6 +313,7 @@ impl Running<'_> {
                 column(1)
             },
             table: quantities,
+            equilibration_rows: skipped,
             drift,
             stages: self
                 .engine
@@ -314,37 +376,25 @@ impl Running<'_> {
         let cutoff = self.simulation.forces.cutoff();
         let per_particle = lists.size.entries as f64 / system.particles.len() as f64;
         let row = |v: [f64; 3]| format!("({:.4}, {:.4}, {:.4})", v[0], v[1], v[2]);
-        let charges = describe(system, &self.simulation.forces).map(|line| ("Electrostatics".into(), line));
         SystemFacts {
             particles: system.particles.len() as u64,
             species,
-            facts: charges
-                .into_iter()
-                .chain([
-                    (
-                        "Cell".into(),
-                        format!("{} {} {} {length}", row(a), row(b), row(c)),
-                    ),
-                    ("Largest cut-off".into(), format!("{cutoff:.4} {length}")),
-                    (
-                        "List buffer now".into(),
-                        format!("{:.4} {length}", lists.radius - cutoff),
-                    ),
-                    (
-                        "Neighbours listed per particle".into(),
-                        format!("{per_particle:.1}"),
-                    ),
-                    ("Images beyond the cell".into(), lists.size.images.to_string()),
-                    (
-                        "Time step".into(),
-                        format!(
-                            "{} {}",
-                            self.simulation.dynamics.timestep,
-                            system.units.label(Dimension::TIME)
-                        ),
-                    ),
-                ])
-                .collect(),
+            facts: vec![
+                (
+                    "Cell at the end".into(),
+                    format!("{} {} {} {length}", row(a), row(b), row(c)),
+                ),
+                ("Largest cut-off".into(), format!("{cutoff:.4} {length}")),
+                (
+                    "List buffer now".into(),
+                    format!("{:.4} {length}", lists.radius - cutoff),
+                ),
+                (
+                    "Neighbours listed per particle".into(),
+                    format!("{per_particle:.1}"),
+                ),
+                ("Images beyond the cell".into(), lists.size.images.to_string()),
+            ],
         }
     }
 
@@ -362,6 +412,13 @@ impl Running<'_> {
             .flatten()
             .collect()
     }
+}
+
+/// A label as the page begins its rows.
+fn capitalized(label: &str) -> String {
+    let mut letters = label.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// A picture that is to be drawn.
@@ -417,7 +474,8 @@ fn relaxing(temperatures: &[f64]) -> Option<String> {
         let way = if above > 0.0 { "above" } else { "below" };
         format!(
             "the temperature began {:.0} % {way} that of the later half, so the drift is that of a system coming to rest and \
-             says little about the time step; `debye analyze drift` with `--from` leaves the beginning out",
+             says little about the time step; `equilibration` of [run], or `debye analyze drift` with `--from`, leaves the \
+             beginning out",
             above.abs()
         )
     })

@@ -1,6 +1,7 @@
 //! A simulation from beginning to end: schedule, files, checkpoints, report.
 
 mod conclude;
+pub(crate) mod describe;
 mod error;
 pub mod export;
 mod fingerprint;
@@ -15,13 +16,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+pub use describe::{Fact, setup};
 pub use error::RunError;
 pub use start::{
     choose_device, coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine,
     with_threads,
 };
 
-use crate::analyse::Drift;
+use crate::analyse::{BlockAverage, Drift};
 use crate::backend::cuda::Device;
 use crate::backend::{Backend, DeviceUse, EngineError};
 use crate::checkpoint::{Checkpoint, Found};
@@ -96,6 +98,8 @@ pub struct Summary {
     pub nanoseconds_per_day: Option<f64>,
     /// Drift of the conserved energy, where there is one and the table has enough rows.
     pub drift: Option<Drift>,
+    /// Averages over the table without the equilibration, where it has enough rows.
+    pub averages: Option<Averages>,
     /// Where it ran.
     pub device: String,
     /// What a CUDA device did for it.
@@ -104,6 +108,17 @@ pub struct Summary {
     pub report: Option<PathBuf>,
     /// What the user should know.
     pub notes: Vec<String>,
+}
+
+/// Averages over the rows of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Averages {
+    /// The time of the first row that counts.
+    pub from: f64,
+    /// How many rows count.
+    pub rows: usize,
+    /// Temperature, and where there are any pressure and density: name, unit, average.
+    pub columns: Vec<(String, String, BlockAverage)>,
 }
 
 impl Summary {

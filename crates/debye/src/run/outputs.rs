@@ -65,7 +65,11 @@ fn trajectory_content(plan: &TrajectoryPlan) -> u32 {
 }
 
 fn analysis_content(plan: &AnalysisPlan) -> u32 {
-    content(&format!("{:?}", plan.kind))
+    // Only where it begins later: checkpoints from before there was `from` still fit.
+    match plan.from {
+        0 => content(&format!("{:?}", plan.kind)),
+        from => content(&format!("{:?} from step {from}", plan.kind)),
+    }
 }
 
 /// The outputs of a plan that a checkpoint knows, in the order of the plan; none where a run begins.
@@ -104,8 +108,12 @@ impl<'a> Known<'a> {
         }
         for plan in &simulation.analyses {
             let content = analysis_content(plan);
-            all.analyses
-                .push(find(ANALYSIS, &plan.file, content, "what is measured")?);
+            all.analyses.push(find(
+                ANALYSIS,
+                &plan.file,
+                content,
+                "what is measured, or from when,",
+            )?);
         }
         Ok(all)
     }
@@ -257,7 +265,8 @@ impl Outputs {
             time = Some(observation.time);
         }
         let frames = self.trajectories.iter().any(|t| due(t.plan.every, t.fresh));
-        let looks = self.measurements.iter().any(|m| due(m.plan.every, m.fresh));
+        let looks_now = |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh);
+        let looks = self.measurements.iter().any(looks_now);
         if !frames && !looks {
             return Ok(());
         }
@@ -293,11 +302,7 @@ impl Outputs {
                 velocities: Some(&particles.velocities),
                 species: &particles.species,
             };
-            for m in self
-                .measurements
-                .iter_mut()
-                .filter(|m| due(m.plan.every, m.fresh))
-            {
+            for m in self.measurements.iter_mut().filter(|m| looks_now(m)) {
                 m.analysis.add(&snapshot)?;
             }
         }

@@ -25,6 +25,8 @@ pub struct Report {
     pub host: Host,
     /// The input file, as it was read.
     pub input: String,
+    /// How it was simulated: ensemble, time step, forces and the rest of what [`super::setup`] says.
+    pub setup: Vec<(String, String)>,
     /// What was simulated, in numbers.
     pub system: SystemFacts,
     /// Where each term of the forces ran.
@@ -33,6 +35,8 @@ pub struct Report {
     pub time: Column,
     /// The other columns of the table, as long as `time`.
     pub table: Vec<Quantity>,
+    /// Rows at the beginning of the table that averages and the drift leave out.
+    pub equilibration_rows: usize,
     /// The drift of the total energy, fitted to the table.
     pub drift: Option<DriftFacts>,
     /// Where the time went.

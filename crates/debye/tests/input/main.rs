@@ -4,11 +4,15 @@
 
 mod bad;
 mod constraints;
+mod doubts;
+mod equilibration;
 mod files;
 mod fuzz;
 mod good;
 mod liquids;
 mod potentials;
+mod setup;
+mod unused;
 
 use debye::input::{InputError, Simulation};
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use debye::analyse::drift;
-use debye::run::table::read_table;
 use debye::system::Units;
 use serde::Serialize;
 
+use super::rows::Rows;
 use crate::console;
 use crate::failure::Failure;
 
@@ -16,9 +16,9 @@ use crate::failure::Failure;
 pub struct Table {
     /// The table a run wrote (energy.csv)
     table: PathBuf,
-    /// Leave out rows before this time
-    #[arg(long, default_value_t = 0.0, value_name = "TIME")]
-    from: f64,
+    /// Leave out rows before this time: "100 ps", or a number in the unit of the table
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<String>,
     /// The column to look at
     #[arg(long, default_value = "conserved")]
     column: String,
@@ -47,27 +47,12 @@ impl Table {
     /// Does it.
     pub fn execute(&self) -> Result<(), Failure> {
         let file = self.table.display();
-        let (names, columns) = read_table(&self.table)?;
-        let bare = |name: &str| name.split(" (").next().unwrap_or_default().trim().to_owned();
-        let find = |wanted: &str| {
-            names.iter().position(|name| bare(name) == wanted).ok_or_else(|| {
-                let known: Vec<String> = names.iter().map(|n| bare(n)).collect();
-                Failure::refused(format!(
-                    "{file} has no column `{wanted}`; it has {}",
-                    known.join(", ")
-                ))
-            })
-        };
+        let read = Rows::read(&self.table)?;
+        let (columns, units) = (&read.columns, read.units);
+        let find = |wanted: &str| read.find(wanted);
         let time = find("time")?;
-        let units = if names[time].contains("ps") {
-            Units::Md
-        } else {
-            Units::LennardJones
-        };
-        let kept: Vec<usize> = (0..columns[time].len())
-            .filter(|&i| columns[time][i] >= self.from)
-            .collect();
-        let column = |k: usize| -> Vec<f64> { kept.iter().map(|&i| columns[k][i]).collect() };
+        let kept = read.from(self.from.as_deref(), None)?;
+        let column = |k: usize| -> Vec<f64> { columns[k][kept.clone()].to_vec() };
         let (times, energies) = (column(time), column(find(&self.column)?));
         let (kinetic, temperature) = (column(find("kinetic")?), column(find("temperature")?));
         if times.len() < 3 || energies.iter().any(|e| !e.is_finite()) {

@@ -32,6 +32,9 @@ pub struct Source {
     /// Edges of the cell, where the file does not say: three lengths
     #[arg(long, value_delimiter = ',', num_args = 1, value_name = "A,B,C")]
     cell: Vec<String>,
+    /// Leave out frames before this time: "100 ps", or a number in the unit of the run
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
     /// Leave out so many frames at the beginning
     #[arg(long, default_value_t = 0, value_name = "N")]
     skip: usize,
@@ -56,6 +59,7 @@ pub struct Frames {
     charges: Arc<[f64]>,
     cell: Option<Cell>,
     interval: Option<f64>,
+    from: Option<f64>,
     skip: usize,
     stride: usize,
     unwrapped: bool,
@@ -142,6 +146,11 @@ impl Frames {
             interval: interval
                 .map(|text| quantity("interval", text, Dimension::TIME))
                 .transpose()?,
+            from: source
+                .from
+                .as_deref()
+                .map(|text| quantity("from", text, Dimension::TIME))
+                .transpose()?,
             skip: source.skip,
             stride: source.stride as usize,
             unwrapped: source.unwrapped,
@@ -212,6 +221,8 @@ impl Frames {
         mut take: impl FnMut(&Snapshot) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut number, mut before): (usize, Option<Vec<Vec3<f64>>>) = (0, None);
+        // Frames that are late enough, taken or not.
+        let mut late = 0_usize;
         loop {
             let next = match self.first.take() {
                 Some(frame) => Some(frame),
@@ -233,17 +244,21 @@ impl Frames {
                     .collect(),
                 None => raw.clone(),
             };
-            let taken = number >= self.skip && (number - self.skip).is_multiple_of(self.stride);
-            if taken {
+            let time = match self.interval {
+                Some(interval) => Some(number as f64 * interval),
+                None => frame.time,
+            };
+            let counts = number >= self.skip && self.is_late(time)?;
+            if counts {
+                late += 1;
+            }
+            if counts && (late - 1).is_multiple_of(self.stride) {
                 let positions: Vec<Vec3<f64>> = raw.iter().map(|&r| cell.wrap(r).0).collect();
                 let velocities: Option<Vec<Vec3<f64>>> = frame
                     .velocities
                     .as_ref()
                     .map(|all| all.iter().map(scaled).collect());
-                let time = match self.interval {
-                    Some(interval) => number as f64 * interval,
-                    None => frame.time.unwrap_or(number as f64),
-                };
+                let time = time.unwrap_or(number as f64);
                 take(&Snapshot {
                     step: frame.step.unwrap_or(number as u64),
                     time,
@@ -266,6 +281,19 @@ impl Frames {
             )));
         }
         Ok(())
+    }
+
+    /// Whether a frame of this time is to be looked at.
+    fn is_late(&self, time: Option<f64>) -> Result<bool, Failure> {
+        match (self.from, time) {
+            (None, _) => Ok(true),
+            // Trajectories hold times in single precision.
+            (Some(from), Some(time)) => Ok(time >= from - 1e-6 * from.abs()),
+            (Some(_), None) => Err(Failure::refused(format!(
+                "{} does not say the times of its frames, so that --from means nothing; give --interval, or use --skip",
+                self.name
+            ))),
+        }
     }
 
     /// What a length of the frame is in the unit of the analysis.

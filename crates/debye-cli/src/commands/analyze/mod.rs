@@ -1,8 +1,10 @@
 //! `debye analyze`: what a trajectory or a table shows.
 
+mod average;
 mod drift;
 mod frames;
 mod info;
+mod rows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ use crate::failure::Failure;
 use crate::flags::ThreadFlag;
 use frames::{Frames, Source};
 
-/// Analyse a trajectory, or the drift of an energy table
+/// Analyze a trajectory, or an energy table
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +29,7 @@ Examples:
   debye analyze rdf argon.out/argon.xtc --topology argon.out/final.gro --pair Ar-Ar --r-max \"12 Å\"
   debye analyze msd melt.out/melt.dcd --units lj
   debye analyze drift argon.out/energy.csv
+  debye analyze average argon.out/energy.csv --from \"20 ps\"
 
 Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.")]
 pub struct Analyze {
@@ -85,6 +88,8 @@ enum What {
         #[command(flatten)]
         to: Destination,
     },
+    /// Means of the columns of a table, with errors from block averages
+    Average(average::Table),
     /// Drift of the conserved energy, from the table of a run
     Drift(drift::Table),
     /// What a trajectory or structure file holds
@@ -181,6 +186,7 @@ impl Analyze {
                     frames.labels(),
                 )?))
             }),
+            What::Average(table) => table.execute(),
             What::Drift(table) => table.execute(),
             What::Info(look) => look.execute(),
         }?;

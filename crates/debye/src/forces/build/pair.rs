@@ -212,6 +212,7 @@ impl<'a> PairTermBuilder<'a> {
             name: self.name,
             family: self.family,
             truncation: self.truncation,
+            mixing: self.mixing,
             rows,
             table,
             tail: self.tail,

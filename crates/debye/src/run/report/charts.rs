@@ -80,7 +80,8 @@ fn drift_chart(report: &Report) -> Option<Chart> {
     let drift = report.drift?.drift;
     let total = &report.table.iter().find(|q| q.kind == Kind::Total)?.column;
     let ends: Vec<f64> = {
-        let times = report.time.values.iter().copied().filter(|t| t.is_finite());
+        let fitted = report.time.values.iter().skip(report.equilibration_rows);
+        let times = fitted.copied().filter(|t| t.is_finite());
         let low = times.clone().reduce(f64::min)?;
         vec![low, times.reduce(f64::max)?]
     };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Kind, Report, charts};
-use crate::analyse::{Analysed, BlockAverage};
+use crate::analyse::{Analysed, BlockAverage, Column, Rounded};
 use crate::backend::DeviceUse;
 use crate::plot::{STYLE, escape};
 
@@ -48,11 +48,16 @@ fn grouped(text: &str) -> String {
 
 /// A value with as many digits as its standard error allows.
 fn with_error(value: f64, error: f64) -> String {
-    if !(error.is_finite() && error > 0.0 && value.is_finite()) {
+    let Some(rounded) = Rounded::new(value, error) else {
         return number(value, 6);
-    }
-    let digits = (value.abs().max(error) / error).log10().floor() as i32 + 2;
-    format!("{} ± {}", number(value, digits.clamp(2, 14)), number(error, 2))
+    };
+    let (value, error) = (rounded.value, rounded.error);
+    let digits = |x: f64| rounded.digits(x).clamp(1, 14);
+    format!(
+        "{} ± {}",
+        number(value, digits(value)),
+        number(error, digits(error))
+    )
 }
 
 fn count(value: u64) -> String {
@@ -105,6 +110,7 @@ pub(super) fn page(report: &Report) -> String {
     for analysed in &report.analyses {
         body += &section(&analysed.title, &analysis(analysed));
     }
+    body += &section("Setup", &setup(report));
     body += &section("System", &system(report));
     body += &section("Time", &stages(report));
     body += &section("Machine", &machine(report));
@@ -157,10 +163,39 @@ fn warnings(report: &Report) -> String {
     format!("<aside class=\"warnings\"><strong>Warnings and notes</strong><ul>{items}</ul></aside>\n")
 }
 
+/// The rows of a column that averages are over.
+fn averaged<'a>(report: &Report, column: &'a Column) -> &'a [f64] {
+    column.values.get(report.equilibration_rows..).unwrap_or_default()
+}
+
+/// From when averages are, and over how many rows.
+fn averaging_window(report: &Report) -> String {
+    let times = &report.time;
+    let rows = times.values.len().saturating_sub(report.equilibration_rows);
+    match times.values.get(report.equilibration_rows) {
+        Some(from) if report.equilibration_rows > 0 => format!(
+            "Averages from {} {} on ({} rows; the equilibration before is left out)",
+            number_without_zeros(*from),
+            escape(&times.unit),
+            count(rows as u64)
+        ),
+        _ => format!("Averages over all {} rows of the table", count(rows as u64)),
+    }
+}
+
+/// Six digits at most.
+fn number_without_zeros(value: f64) -> String {
+    let text = number(value, 6);
+    match text.contains('.') && !text.contains('<') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// The mean of the first column of a kind.
 fn mean(report: &Report, kind: Kind) -> Option<(BlockAverage, &str)> {
     let column = &report.table.iter().find(|q| q.kind == kind)?.column;
-    let average = BlockAverage::of(&column.values);
+    let average = BlockAverage::of(averaged(report, column));
     average
         .mean
         .is_finite()
@@ -210,14 +245,16 @@ fn tiles(report: &Report) -> String {
     }
     for (kind, name) in [(Kind::Temperature, "Temperature"), (Kind::Pressure, "Pressure")] {
         if let Some((average, unit)) = mean(report, kind) {
-            let note = format!("± {} (mean of the run)", number(average.standard_error, 2));
-            let ratio = (average.mean.abs() / average.standard_error.max(1e-300)).log10();
-            let digits = if average.standard_error > 0.0 {
-                (ratio.floor() as i32 + 2).clamp(1, 7)
-            } else {
-                5
+            let text = with_error(average.mean, average.standard_error);
+            let over = match report.equilibration_rows {
+                0 => "mean of the run",
+                _ => "mean without the equilibration",
             };
-            tile(name, number(average.mean, digits), unit, note);
+            let (value, note) = match text.split_once(" ± ") {
+                Some((value, error)) => (value.to_owned(), format!("± {error} ({over})")),
+                None => (text, over.to_owned()),
+            };
+            tile(name, value, unit, note);
         }
     }
     if tiles.is_empty() {
@@ -282,9 +319,13 @@ fn course(report: &Report) -> String {
         } else {
             " The series is short for its correlation: the error is a lower bound."
         };
+        let after = match report.equilibration_rows {
+            0 => "",
+            _ => " after the equilibration",
+        };
         let _ = write!(
             body,
-            "<p class=\"note\">Drift: a least-squares line through the total energy; its error takes the correlation of \
+            "<p class=\"note\">Drift: a least-squares line through the total energy{after}; its error takes the correlation of \
              the residuals into account. Relative to the mean energy the slope is {} per step; the energy strays from \
              the line by {} (standard deviation).{caution}</p>",
             with_error(relative, error),
@@ -298,8 +339,9 @@ fn averages(report: &Report) -> String {
     let mut rows = String::new();
     for quantity in report.table.iter().filter(|q| q.kind != Kind::Step) {
         let column = &quantity.column;
-        let average = BlockAverage::of(&column.values);
-        let finite = || column.values.iter().copied().filter(|v| v.is_finite());
+        let values = averaged(report, column);
+        let average = BlockAverage::of(values);
+        let finite = || values.iter().copied().filter(|v| v.is_finite());
         let ends = [finite().reduce(f64::min), finite().reduce(f64::max)].map(|v| v.unwrap_or(f64::NAN));
         let time = if average.standard_error > 0.0 {
             number(average.correlation_time, 2)
@@ -327,8 +369,9 @@ fn averages(report: &Report) -> String {
     format!(
         "<div class=\"scroll\"><table class=\"numbers\"><thead><tr><th>Quantity</th><th>Mean ± standard error</th>\
          <th>Correlation (rows)</th><th>Lowest</th><th>Highest</th><th class=\"unit\">Unit</th></tr></thead>\
-         <tbody>{rows}</tbody></table></div><p class=\"note\">Over all rows of the table; errors from block averages \
-         (Flyvbjerg &amp; Petersen). ≥ marks a series too short for its correlation.</p>"
+         <tbody>{rows}</tbody></table></div><p class=\"note\">{}; errors from block averages \
+         (Flyvbjerg &amp; Petersen). ≥ marks a series too short for its correlation.</p>",
+        averaging_window(report)
     )
 }
 
@@ -363,6 +406,15 @@ fn analysis(analysed: &Analysed) -> String {
         );
     }
     body
+}
+
+/// How it was simulated.
+fn setup(report: &Report) -> String {
+    if report.setup.is_empty() {
+        return String::new();
+    }
+    let row = |(name, text): &(String, String)| (name.clone(), escape(text));
+    facts(&report.setup.iter().map(row).collect::<Vec<_>>())
 }
 
 fn system(report: &Report) -> String {

@@ -1,0 +1,158 @@
+//! What the file gives and nothing uses: charges without a Coulomb term, terms that act on nothing.
+
+use super::error::InputError;
+use super::reader::{Item, Section};
+use crate::forces::{BondedTerm, ForceField};
+use crate::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS};
+use crate::system::{Link, System};
+
+type Result<T> = std::result::Result<T, InputError>;
+
+/// Warnings of what has no effect but may be meant; refuses bonded terms that act on nothing.
+pub(super) fn check(root: &Section, system: &System, field: &ForceField) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    if let Some(list) = root.get("forces") {
+        terms(list, system, field, &mut warnings)?;
+        warnings.extend(charges(list, system, field));
+    }
+    warnings.extend(exclusions(root, system, field));
+    Ok(warnings)
+}
+
+/// A sentence with its place in front, as errors have it.
+fn at(error: &InputError) -> String {
+    format!("{}:{}: {}", error.file, error.line, error.headline)
+}
+
+/// The value of a key in a table.
+fn get<'a>(item: &Item<'a>, key: &str) -> Option<Item<'a>> {
+    let entries = item.entries().ok()?;
+    entries
+        .into_iter()
+        .find(|(name, _)| *name == key)
+        .map(|(_, item)| item)
+}
+
+/// How many terms of each sort the list has had so far: they stand in the field in the same order.
+#[derive(Default)]
+struct Places {
+    pairs: usize,
+    bonds: usize,
+    angles: usize,
+    dihedrals: usize,
+    impropers: usize,
+}
+
+/// The place, and the next one from now on.
+fn take(place: &mut usize) -> usize {
+    *place += 1;
+    *place - 1
+}
+
+fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<String>) -> Result<()> {
+    let t = &system.topology;
+    let mut places = Places::default();
+    for item in list.one_or_many() {
+        let Some(kind_item) = get(&item, "kind") else {
+            continue;
+        };
+        let kind = kind_item.text()?;
+        if PAIRS.iter().any(|f| f.name() == kind) {
+            let Some(term) = field.pairs.get(take(&mut places.pairs)) else {
+                continue;
+            };
+            if term.rows.iter().all(|row| row.cutoff == 0.0) {
+                warnings.push(at(&kind_item.error(format!(
+                    "is \"{kind}\", which acts on no pair: every pair is \"none\", or its strength is zero"
+                ))));
+            }
+            let charged = system.particles.charges.iter().any(|q| *q != 0.0);
+            if term.family.uses_charges() && !charged {
+                warnings.push(at(
+                    &kind_item.error(format!("is \"{kind}\", but no particle has a charge"))
+                ));
+            }
+        } else if BONDS.iter().any(|f| f.name() == kind) {
+            let term = field.bonds.get(take(&mut places.bonds));
+            refuse_idle(&kind_item, kind, "bonds", term, &t.bonds)?;
+        } else if ANGLES.iter().any(|f| f.name() == kind) {
+            let term = field.angles.get(take(&mut places.angles));
+            refuse_idle(&kind_item, kind, "angles", term, &t.angles)?;
+        } else if DIHEDRALS.iter().any(|f| f.name() == kind) {
+            let impropers = get(&item, "on").is_some_and(|on| on.text().ok() == Some("impropers"));
+            if impropers {
+                let term = field.impropers.get(take(&mut places.impropers));
+                refuse_idle(&kind_item, kind, "impropers", term, &t.impropers)?;
+            } else {
+                let term = field.dihedrals.get(take(&mut places.dihedrals));
+                refuse_idle(&kind_item, kind, "dihedrals", term, &t.dihedrals)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse_idle<const N: usize, F: ?Sized>(
+    kind_item: &Item,
+    kind: &str,
+    what: &str,
+    term: Option<&BondedTerm<F>>,
+    links: &[Link<N>],
+) -> Result<()> {
+    if term.is_none_or(|term| term.count(links) > 0) {
+        return Ok(());
+    }
+    let (why, expected) = match links.len() {
+        0 => (
+            format!("the system has no {what}"),
+            format!("{what} in the system"),
+        ),
+        n => (
+            format!("none of the {n} {what} of the system is of its `types`"),
+            format!("`types` of {what} that the system has"),
+        ),
+    };
+    Err(kind_item
+        .error(format!("is \"{kind}\", which acts on nothing: {why}"))
+        .expected(expected)
+        .help(format!(
+            "{what} come from [topology], LAMMPS data, CONECT records of PDB files (bonds), the polymer builder (bonds), or \
+             `[system] from = …`; leave this [[forces]] out where there are none"
+        )))
+}
+
+fn charges(list: &Item, system: &System, field: &ForceField) -> Option<String> {
+    let charged = system.particles.charges.iter().filter(|q| **q != 0.0).count();
+    let used = field.electrostatics.is_some() || field.pairs.iter().any(|t| t.family.uses_charges());
+    if charged == 0 || used {
+        return None;
+    }
+    let remedy = match system.cell.periodic() {
+        [true, true, true] => "kind = \"pme\"",
+        [false, false, false] => "kind = \"coulomb\" with a cut-off beyond the size of the system",
+        _ => "kind = \"pme\", or \"coulomb-reaction-field\"",
+    };
+    Some(at(&list.key_error(format!(
+        "{charged} particles have charges, but no [[forces]] uses them: they do not act on one another; add {remedy}, or \
+         set charge = 0"
+    ))))
+}
+
+fn exclusions(root: &Section, system: &System, field: &ForceField) -> Option<String> {
+    let item = root.get("exclusions")?;
+    let no_pairs = get(item, "pairs").is_none_or(|list| list.list().is_ok_and(|l| l.is_empty()));
+    if field.pairs.is_empty() {
+        return Some(at(
+            &item.key_error("[exclusions] has no effect: no [[forces]] acts on pairs")
+        ));
+    }
+    if system.topology.bonds.is_empty() && no_pairs {
+        return Some(at(&item.key_error(
+            "[exclusions] has no effect: the system has no bonds, and it names no `pairs`",
+        )));
+    }
+    let scale = get(item, "scale_14")?;
+    system.exclusions.scaled.is_empty().then(|| {
+        at(&scale.key_error("`exclusions.scale_14` has no effect: no two particles are three bonds apart"))
+    })
+}

@@ -1,0 +1,125 @@
+//! What is given and used by nothing is told, or refused.
+
+use crate::{ARGON, CHAIN, SALT, accept, parse, with};
+
+/// What a text is warned of.
+fn warned(text: &str, part: &str) {
+    let warnings = accept(text).warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|w| w.contains(part) && w.starts_with("test.toml:")),
+        "`{part}` is missing in {warnings:?}"
+    );
+}
+
+fn refused(text: &str, parts: &[&str]) {
+    let error = parse(text).err().unwrap().to_string();
+    for part in parts {
+        assert!(error.contains(part), "`{part}` is missing in {error}");
+    }
+}
+
+#[test]
+fn charges_without_a_term() {
+    warned(SALT, "64 particles have charges, but no [[forces]] uses them");
+    warned(SALT, "kind = \"pme\"");
+    let coulomb = with(
+        SALT,
+        "[integrator]",
+        "[[forces]]\nkind = \"pme\"\ncutoff = 2.0\n[integrator]",
+    );
+    let warnings = accept(&coulomb).warnings;
+    assert!(
+        !warnings.iter().any(|w| w.contains("no [[forces]] uses them")),
+        "{warnings:?}"
+    );
+    // The converse, for terms of pairs.
+    let none = with(
+        ARGON,
+        "[integrator]",
+        "[[forces]]\nkind = \"coulomb\"\ncutoff = \"10 Å\"\n[integrator]",
+    );
+    warned(
+        &none,
+        "`forces[1].kind` is \"coulomb\", but no particle has a charge",
+    );
+}
+
+#[test]
+fn bonded_terms_that_act_on_nothing() {
+    let fene = "[[forces]]\nkind = \"fene-bond\"\nk = 30.0\nr0 = 1.5\n[integrator]";
+    refused(
+        &with(SALT, "[integrator]", fene),
+        &[
+            "`forces[1].kind` is \"fene-bond\", which acts on nothing: the system has no bonds",
+            "kind = \"fene-bond\"",
+            "[topology]",
+            "LAMMPS data",
+            "CONECT",
+        ],
+    );
+    let other = with(
+        CHAIN,
+        "[integrator]",
+        "[[forces]]\nkind = \"harmonic-bond\"\ntypes = { rubber = { k = 1, r0 = 1 } }\n[integrator]",
+    );
+    refused(&other, &["none of the 3 bonds of the system is of its `types`"]);
+    let angle = with(
+        CHAIN,
+        "[integrator]",
+        "[[forces]]\nkind = \"harmonic-angle\"\nk = 1.0\ntheta0 = 2.0\n[integrator]",
+    );
+    refused(&angle, &["the system has no angles"]);
+}
+
+#[test]
+fn pair_terms_that_act_on_nothing() {
+    let none = with(
+        ARGON,
+        "Ar-Ar = { epsilon = \"0.0104 eV\", sigma = \"3.40 Å\" }",
+        "Ar-Ar = \"none\"",
+    );
+    warned(&none, "acts on no pair");
+    let zero = with(ARGON, "epsilon = \"0.0104 eV\"", "epsilon = 0.0");
+    warned(&zero, "acts on no pair");
+}
+
+#[test]
+fn exclusions_without_effect() {
+    warned(
+        &with(ARGON, "[integrator]", "[exclusions]\nbonds = 2\n[integrator]"),
+        "[exclusions] has no effect: the system has no bonds",
+    );
+    let short = with(
+        CHAIN,
+        "bonds = [[1, 2, \"stiff\"], [2, 3, \"soft\"], [3, 4, \"soft\"]]",
+        "bonds = [[1, 2, \"stiff\"], [2, 3, \"soft\"]]",
+    );
+    warned(&short, "`exclusions.scale_14` has no effect");
+    let (start, end) = (
+        CHAIN.find("[[forces]]").unwrap(),
+        CHAIN.find("[[forces]]\nkind = \"harmonic").unwrap(),
+    );
+    warned(
+        &with(CHAIN, &CHAIN[start..end], ""),
+        "[exclusions] has no effect: no [[forces]] acts on pairs",
+    );
+    // A pair that is named is an effect.
+    let named = with(
+        ARGON,
+        "[integrator]",
+        "[exclusions]\npairs = [[1, 2]]\n[integrator]",
+    );
+    assert!(accept(&named).warnings.is_empty());
+}
+
+#[test]
+fn constraints_that_match_nothing() {
+    let empty = with(
+        CHAIN,
+        "[integrator]",
+        "[[constraints]]\nkind = \"bonds\"\npairs = []\n[integrator]",
+    );
+    refused(&empty, &["match nothing"]);
+}
