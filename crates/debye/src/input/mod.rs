@@ -55,7 +55,7 @@ pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
 pub use plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,
     NeighborOptions, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
@@ -173,7 +173,8 @@ impl Simulation {
                 LARGEST_FILE >> 20
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
+        let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+        let text = utf8(bytes, &name)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut simulation = Self::parse_with(&text, folder, &name, options)?;
         simulation.input_path = path.to_owned();
@@ -205,6 +206,24 @@ impl Simulation {
             ..simulation
         })
     }
+}
+
+/// The bytes as a text, or where they are none. No text holds the zero bytes that UTF-16 is full of.
+fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
+    let zero = bytes.iter().position(|b| *b == 0);
+    let wrong = std::str::from_utf8(&bytes).err().map(|e| e.valid_up_to());
+    let Some(at) = zero.into_iter().chain(wrong).min() else {
+        return Ok(String::from_utf8(bytes).unwrap_or_default());
+    };
+    let line = 1 + bytes[..at].iter().filter(|b| **b == b'\n').count();
+    Err(InputError::of_line(
+        name,
+        line,
+        format!(
+            "not UTF-8 text; saved as Latin-1 or UTF-16? There is a byte {:#04x}. Save the file as UTF-8",
+            bytes[at]
+        ),
+    ))
 }
 
 fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -> Result<Simulation> {
@@ -286,7 +305,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     };
     let output = outputs.output(root.get("output"))?;
     let analyses = outputs.analyses(root.get("analyze"))?;
-    refuse_overlaps(root, &system, &forces, smallest)?;
+    refuse_overlaps(root, &setting, &system, &forces, smallest)?;
     Ok(Simulation {
         title,
         forces,
@@ -303,8 +322,9 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     })
 }
 
-fn refuse_overlaps(
-    root: &Section,
+fn refuse_overlaps<'a>(
+    root: &Section<'a>,
+    setting: &system::Setting<'_, 'a>,
     system: &System,
     forces: &ForceField,
     smallest: Option<f64>,
@@ -321,16 +341,56 @@ fn refuse_overlaps(
     let unit = system.units.label(crate::system::Dimension::LENGTH);
     let at = root.get("system").unwrap_or(&root.item);
     let r = system.particles.positions[i].to_array();
+    let names = names_in_file(root, setting, overlap.particles);
+    let [a, b] = names.unwrap_or_else(|| overlap.particles.map(|i| species_of(system, i)));
+    let help = if a == b {
+        "this looks like one atom twice, by duplicated lines or by alternate locations (altLoc, column 17 of a PDB file): \
+         keep one of them"
+    } else {
+        "check for duplicated atoms or molecules and for alternate locations (altLoc) in the file; check the cell and the \
+         periodicity: atoms on opposite faces of a periodic cell are the same atom"
+    };
     Err(at
         .key_error(format!(
-            "particles {} and {} lie on top of one another: {:.3e} {unit} apart, at {r:.3?} {unit}",
+            "particles {} ({a}) and {} ({b}) lie on top of one another: {:.3e} {unit} apart, at {r:.3?} {unit}",
             i + 1,
             j + 1,
             overlap.distance
         ))
         .found(format!("{:e}", overlap.distance))
         .expected("particles apart from one another")
-        .help("check the cell and the periodicity: atoms on opposite faces of a periodic cell are the same atom"))
+        .help(help))
+}
+
+fn species_of(system: &System, particle: usize) -> String {
+    let kind = system.particles.species[particle] as usize;
+    system
+        .species
+        .get(kind)
+        .map_or_else(String::new, |s| s.name.clone())
+}
+
+/// What the structure file calls two particles, where the particles are its atoms. It is read again: names are kept by
+/// nobody, and this is the end of the program.
+fn names_in_file<'a>(
+    root: &Section<'a>,
+    setting: &system::Setting<'_, 'a>,
+    particles: [usize; 2],
+) -> Option<[String; 2]> {
+    let section = root.get("system")?.section("[system]", system::KEYS).ok()?;
+    let structure = structure::load(setting, &section, section.get("file")?).ok()?;
+    let name = |i: usize| {
+        let atom = structure.atoms.get(i)?;
+        let mut text = atom.name.clone();
+        if !atom.residue.is_empty() {
+            text += &format!(" of residue {} {}", atom.residue, atom.residue_number);
+        }
+        if !atom.chain.is_empty() {
+            text += &format!(", chain {}", atom.chain);
+        }
+        Some(text)
+    };
+    Some([name(particles[0])?, name(particles[1])?])
 }
 
 #[cfg(test)]

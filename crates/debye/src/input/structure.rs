@@ -75,7 +75,7 @@ pub(super) fn read<'a>(
     })
 }
 
-fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> {
+pub(super) fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> {
     let path = setting.path(file.file_name()?);
     let shown = path.display();
     let formats: Vec<(&str, Format)> = Format::ALL.iter().map(|f| (f.name(), *f)).collect();
