@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{IoError, Place};
 use crate::format::Format;
@@ -61,6 +61,10 @@ pub fn create_writer(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn W
         file: label.clone(),
         source,
     })?;
+    writer_on(file, label, format)
+}
+
+fn writer_on(file: File, label: String, format: Format) -> Result<Box<dyn WriteFrames>, IoError> {
     match format {
         Format::Gro => Ok(Box::new(gro::GroWriter::new(file, label))),
         Format::Pdb => Ok(Box::new(pdb::PdbWriter::new(file, label))),
@@ -139,21 +143,55 @@ pub fn open_append(
 /// Writes atoms and their one frame to a new file; the extension says the format. PDB also gets
 /// the bonds, as CONECT records.
 ///
+/// The file is written under another name and renamed when it is whole: a failure leaves nothing,
+/// and a file that was there as it was.
+///
 /// # Errors
 /// As [`create_writer`] and [`WriteFrames::write_frame`].
 pub fn write_structure(path: impl AsRef<Path>, structure: &Structure) -> Result<(), IoError> {
-    let format = Format::from_path(&path)?;
+    let path = path.as_ref();
+    let format = Format::from_path(path)?;
+    let label = path.display().to_string();
+    let io = |source| IoError::Io {
+        file: label.clone(),
+        source,
+    };
+    // What is there and no file (a device, a pipe) cannot be replaced; a link leads to what is.
+    let special = path.metadata().is_ok_and(|found| !found.is_file());
+    if !format.is_writable() {
+        return create_writer(path, format).map(drop);
+    }
+    if special {
+        let file = File::create(path).map_err(io)?;
+        return write_whole(file, label, format, structure);
+    }
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let unfinished = unfinished(&place);
+    let file = File::create(&unfinished).map_err(io)?;
+    let written = write_whole(file, label.clone(), format, structure)
+        .and_then(|()| std::fs::rename(&unfinished, &place).map_err(io));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// How the names of structure files begin that are being written; a killed program leaves one behind.
+pub const UNFINISHED_STRUCTURE: &str = ".unfinished-structure-";
+
+/// A name beside `path` for a file that is not whole yet.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{UNFINISHED_STRUCTURE}{}-{name}", std::process::id()))
+}
+
+fn write_whole(file: File, label: String, format: Format, structure: &Structure) -> Result<(), IoError> {
     let mut writer: Box<dyn WriteFrames> = if format == Format::Pdb {
-        let label = path.as_ref().display().to_string();
-        let file = File::create(&path).map_err(|source| IoError::Io {
-            file: label.clone(),
-            source,
-        })?;
         let mut writer = pdb::PdbWriter::new(file, label);
         writer.set_bonds(&structure.bonds);
         Box::new(writer)
     } else {
-        create_writer(path, format)?
+        writer_on(file, label, format)?
     };
     writer.write_frame(&structure.atoms, &structure.frame)?;
     writer.finish()
