@@ -51,8 +51,21 @@ fn with_error(value: f64, error: f64) -> String {
     if !(error.is_finite() && error > 0.0 && value.is_finite()) {
         return number(value, 6);
     }
-    let digits = (value.abs().max(error) / error).log10().floor() as i32 + 2;
-    format!("{} ± {}", number(value, digits.clamp(2, 14)), number(error, 2))
+    // Both end at the second digit of the error; rounding may carry it to the next power of ten.
+    let error: f64 = format!("{error:.1e}").parse().unwrap_or(error);
+    let size = |x: f64| x.abs().log10().floor() as i32;
+    let last = size(error) - 1;
+    if value == 0.0 || size(value) < last {
+        return format!("0 ± {}", number(error, 2));
+    }
+    let digits = size(value) - last + 1;
+    let unit = 10f64.powi(last.max(0));
+    let value = if last > 0 {
+        (value / unit).round() * unit
+    } else {
+        value
+    };
+    format!("{} ± {}", number(value, digits.clamp(1, 14)), number(error, 2))
 }
 
 fn count(value: u64) -> String {
@@ -211,13 +224,9 @@ fn tiles(report: &Report) -> String {
     for (kind, name) in [(Kind::Temperature, "Temperature"), (Kind::Pressure, "Pressure")] {
         if let Some((average, unit)) = mean(report, kind) {
             let note = format!("± {} (mean of the run)", number(average.standard_error, 2));
-            let ratio = (average.mean.abs() / average.standard_error.max(1e-300)).log10();
-            let digits = if average.standard_error > 0.0 {
-                (ratio.floor() as i32 + 2).clamp(1, 7)
-            } else {
-                5
-            };
-            tile(name, number(average.mean, digits), unit, note);
+            let both = with_error(average.mean, average.standard_error);
+            let value = both.split(" ±").next().unwrap_or_default().to_owned();
+            tile(name, value, unit, note);
         }
     }
     if tiles.is_empty() {
@@ -519,5 +528,23 @@ fn machine(report: &Report) -> String {
         String::new()
     } else {
         facts(&rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_error;
+
+    #[test]
+    fn values_end_where_their_errors_do() {
+        for (value, error, expected) in [
+            (123.456, 0.5, "123.46 ± 0.50"),
+            (-0.123_456, 0.0012, "−0.1235 ± 0.0012"),
+            (9.9987, 0.0996, "10.00 ± 0.10"),
+            (12_345.6, 678.0, "12\u{202f}350 ± 680"),
+            (1e-9, 0.02, "0 ± 0.020"),
+        ] {
+            assert_eq!(with_error(value, error), expected);
+        }
     }
 }
