@@ -99,6 +99,30 @@ pub fn short(x: f64) -> String {
     }
 }
 
+/// A value and its standard error, both to the second digit of the error: `-1.234 ± 0.056`.
+pub fn measured(value: f64, error: f64) -> String {
+    if !(error.is_finite() && error > 0.0 && value.is_finite()) {
+        return short(value);
+    }
+    // Rounding may carry: 0.0996 is 0.10.
+    let rounded: f64 = format!("{error:.1e}").parse().unwrap_or(error);
+    let last = rounded.log10().floor() as i32 - 1;
+    let largest = value.abs().max(rounded);
+    if (1e-3..1e6).contains(&largest) {
+        let unit = 10f64.powi(last.max(0));
+        let digits = (-last).max(0) as usize;
+        let round = |x: f64| match last {
+            ..=0 => format!("{x:.digits$}"),
+            _ => format!("{:.0}", (x / unit).round() * unit),
+        };
+        return format!("{} ± {}", round(value), round(rounded));
+    }
+    let power = largest.log10().floor() as i32;
+    let digits = (power - last).max(0) as usize;
+    let scaled = |x: f64| format!("{:.digits$}", x / 10f64.powi(power));
+    format!("({} ± {})e{power}", scaled(value), scaled(rounded))
+}
+
 /// A duration in the units people think in.
 pub fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
@@ -115,5 +139,29 @@ pub fn duration(seconds: f64) -> String {
             (seconds / 3600.0) as u64,
             (seconds % 3600.0 / 60.0) as u64
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_to_their_errors() {
+        for (value, error, expected) in [
+            (-1.23456, 0.0567, "-1.235 ± 0.057"),
+            (120.4, 3.21, "120.4 ± 3.2"),
+            (12345.6, 678.9, "12350 ± 680"),
+            (12345.6, 67.89, "12346 ± 68"),
+            (0.5, 0.0996, "0.50 ± 0.10"),
+            (0.0, 0.02, "0.000 ± 0.020"),
+            (-1.234e-5, 4.56e-6, "(-1.23 ± 0.46)e-5"),
+            (1.0e-8, 3.0e-7, "(0.1 ± 3.0)e-7"),
+            (2.5e9, 1.2e7, "(2.500 ± 0.012)e9"),
+            (1.5, f64::NAN, "1.500"),
+            (1.5, 0.0, "1.500"),
+        ] {
+            assert_eq!(measured(value, error), expected, "{value} {error}");
+        }
     }
 }
