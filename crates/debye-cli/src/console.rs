@@ -28,11 +28,28 @@ pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
         .map_err(|e| Failure::refused(format!("cannot write {}: {e}", path.display())))
 }
 
-/// A value as indented JSON with a line break.
-pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value)
+/// Facts as indented JSON with a line break. `schema` is the command and the version of what it prints, `energy/1`:
+/// the version counts up when a key goes away or changes its meaning.
+pub fn json(schema: &str, value: &impl serde::Serialize) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct Marked<'a, T> {
+        schema: String,
+        #[serde(flatten)]
+        value: &'a T,
+    }
+    let schema = format!("debye/{schema}");
+    serde_json::to_string_pretty(&Marked { schema, value })
         .map(|text| text + "\n")
         .map_err(Failure::failed)
+}
+
+/// The same for a list, as `results`.
+pub fn json_list(schema: &str, results: &[impl serde::Serialize]) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct List<'a, T> {
+        results: &'a [T],
+    }
+    json(schema, &List { results })
 }
 
 /// Rows in columns as wide as they need; the first column to the left, the others to the right.
