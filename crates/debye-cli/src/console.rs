@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use debye::analyse::Rounded;
+
 use crate::failure::Failure;
 
 /// Writes to standard output. A reader that went away (`| head`) is no error.
@@ -28,11 +30,28 @@ pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
         .map_err(|e| Failure::refused(format!("cannot write {}: {e}", path.display())))
 }
 
-/// A value as indented JSON with a line break.
-pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value)
+/// Facts as indented JSON with a line break. `schema` is the command and the version of what it prints, `energy/1`:
+/// the version counts up when a key goes away or changes its meaning.
+pub fn json(schema: &str, value: &impl serde::Serialize) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct Marked<'a, T> {
+        schema: String,
+        #[serde(flatten)]
+        value: &'a T,
+    }
+    let schema = format!("debye/{schema}");
+    serde_json::to_string_pretty(&Marked { schema, value })
         .map(|text| text + "\n")
         .map_err(Failure::failed)
+}
+
+/// The same for a list, as `results`.
+pub fn json_list(schema: &str, results: &[impl serde::Serialize]) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct List<'a, T> {
+        results: &'a [T],
+    }
+    json(schema, &List { results })
 }
 
 /// Rows in columns as wide as they need; the first column to the left, the others to the right.
@@ -97,6 +116,11 @@ pub fn short(x: f64) -> String {
         let digits = (3 - magnitude.log10().floor() as i32).max(0) as usize;
         format!("{x:.digits$}")
     }
+}
+
+/// A value and its standard error, both to the second digit of the error: `-1.234 ± 0.056`.
+pub fn measured(value: f64, error: f64) -> String {
+    Rounded::new(value, error).map_or_else(|| short(value), |rounded| rounded.to_string())
 }
 
 /// A duration in the units people think in.

@@ -5,6 +5,7 @@ mod console;
 mod failure;
 mod flags;
 mod progress;
+mod signals;
 
 use std::process::ExitCode;
 

@@ -115,6 +115,14 @@ pub enum IoError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The bytes of a line are not text as this crate reads it.
+    #[error("{file}, line {line}: not UTF-8 text; saved as Latin-1 or UTF-16? Save the file as UTF-8")]
+    NotUtf8 {
+        /// Path or label.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// Two counts of atoms that must agree do not.
     #[error("{file}: {what}: expected {expected}, found {found}")]
     AtomCountMismatch {

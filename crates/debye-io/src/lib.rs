@@ -74,6 +74,6 @@ pub use pdb::{PDB_SERIALS, PdbReader, PdbWriter, read_pdb};
 pub use pqr::{PqrWriter, read_pqr};
 pub use structure::{Atom, Bonded, Structure};
 pub use trajectory::{ReadFrames, Trajectory, read_structure, read_structure_as};
-pub use writer::{WriteFrames, create_writer, open_append, write_structure};
+pub use writer::{UNFINISHED_STRUCTURE, WriteFrames, create_writer, open_append, write_structure};
 pub use xtc::{XtcReader, XtcWriter};
 pub use xyz::{XyzReader, XyzWriter};

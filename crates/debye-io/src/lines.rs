@@ -8,13 +8,16 @@ use crate::error::{IoError, Place, excerpt};
 pub(crate) const LINE_LIMIT: usize = 1 << 20;
 
 /// A reader of lines that knows where it is. CRLF and a missing last newline are tolerated, bytes
-/// that are no UTF-8 (old titles) become the replacement character.
+/// that are no UTF-8 (old titles) become a question mark each, so that columns stay where they are.
+/// Lines with zero bytes (UTF-16) are refused.
 pub(crate) struct Lines<R> {
     source: R,
     file: String,
     number: usize,
     bytes: Vec<u8>,
     text: String,
+    /// Whether a byte of the line was replaced.
+    replaced: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -25,6 +28,7 @@ impl<R: BufRead> Lines<R> {
             number: 0,
             bytes: Vec::new(),
             text: String::new(),
+            replaced: false,
         }
     }
 
@@ -52,7 +56,15 @@ impl<R: BufRead> Lines<R> {
         while let Some(b'\n' | b'\r') = self.bytes.last() {
             self.bytes.pop();
         }
-        self.text.push_str(&String::from_utf8_lossy(&self.bytes));
+        if self.bytes.contains(&0) {
+            return Err(self.not_utf8());
+        }
+        self.replaced = false;
+        for chunk in self.bytes.utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            self.text.extend(chunk.invalid().iter().map(|_| '?'));
+            self.replaced |= !chunk.invalid().is_empty();
+        }
         Ok(true)
     }
 
@@ -77,8 +89,18 @@ impl<R: BufRead> Lines<R> {
         self.text.get(from..to.min(self.text.len())).unwrap_or("").trim()
     }
 
+    fn not_utf8(&self) -> IoError {
+        IoError::NotUtf8 {
+            file: self.file.clone(),
+            line: self.number,
+        }
+    }
+
     /// An error about the present line.
     pub(crate) fn unexpected(&self, found: &str, expected: impl Into<String>) -> IoError {
+        if self.replaced {
+            return self.not_utf8();
+        }
         IoError::Parse {
             file: self.file.clone(),
             place: Place::Line(self.number),
@@ -166,6 +188,23 @@ mod tests {
             lines.advance(),
             Err(IoError::LineTooLong { line: 1, .. })
         ));
+    }
+
+    #[test]
+    fn other_encodings_are_told() {
+        let mut lines = Lines::new(&b"caf\xe9\n1 2\xb5\n"[..], "x");
+        assert!(lines.advance().unwrap());
+        assert_eq!(lines.text(), "caf?");
+        assert!(lines.advance().unwrap());
+        let error = lines.count("2?", "a number").unwrap_err();
+        assert!(matches!(error, IoError::NotUtf8 { line: 2, .. }), "{error}");
+        let wide: Vec<u8> = "title\n2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut lines = Lines::new(&wide[..], "x");
+        let error = lines.advance().unwrap_err().to_string();
+        assert!(
+            error.contains("line 1: not UTF-8 text; saved as Latin-1 or UTF-16?"),
+            "{error}"
+        );
     }
 
     #[test]

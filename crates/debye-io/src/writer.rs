@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{IoError, Place};
 use crate::format::Format;
@@ -49,32 +49,33 @@ pub trait WriteFrames: Send {
 /// # Errors
 /// [`IoError::Io`], or [`IoError::NotSupported`] for a format that is only read.
 pub fn create_writer(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn WriteFrames>, IoError> {
-    type New = fn(File, String) -> Box<dyn WriteFrames>;
-    let new: New = match format {
+    let new = frame_writer(format).ok_or_else(|| IoError::NotSupported {
+        file: path.as_ref().display().to_string(),
+        format: format.name(),
+        operation: "write frame by frame",
+    })?;
+    let label = path.as_ref().display().to_string();
+    match File::create(&path) {
+        Ok(file) => Ok(new(file, label)),
+        Err(source) => Err(IoError::Io { file: label, source }),
+    }
+}
+
+/// Makes a writer of frames to a file.
+type NewWriter = fn(File, String) -> Box<dyn WriteFrames>;
+
+/// How to write frames of a format, where that is possible.
+fn frame_writer(format: Format) -> Option<NewWriter> {
+    let new: NewWriter = match format {
         Format::Gro => |file, label| Box::new(gro::GroWriter::new(file, label)),
         Format::Pdb => |file, label| Box::new(pdb::PdbWriter::new(file, label)),
         Format::Xyz => |file, label| Box::new(xyz::XyzWriter::new(file, label)),
         Format::Pqr => |file, label| Box::new(pqr::PqrWriter::new(file, label)),
         Format::Dcd => |file, label| Box::new(dcd::DcdWriter::new(file, label)),
         Format::Xtc => |file, label| Box::new(xtc::XtcWriter::new(file, label)),
-        Format::Lammps | Format::Native => {
-            return Err(IoError::NotSupported {
-                file: path.as_ref().display().to_string(),
-                format: format.name(),
-                operation: "write frame by frame",
-            });
-        }
+        Format::Lammps | Format::Native => return None,
     };
-    let (file, label) = create(path.as_ref())?;
-    Ok(new(file, label))
-}
-
-fn create(path: &Path) -> Result<(File, String), IoError> {
-    let label = path.display().to_string();
-    match File::create(path) {
-        Ok(file) => Ok((file, label)),
-        Err(source) => Err(IoError::Io { file: label, source }),
-    }
+    Some(new)
 }
 
 /// Opens a trajectory to go on writing after its first `byte_length` bytes, which hold
@@ -141,23 +142,69 @@ pub fn open_append(
 /// the bonds, as CONECT records (up to 99,999 atoms, which is as far as PDB counts), LAMMPS data the
 /// whole topology.
 ///
+/// The file is written under another name and renamed when it is whole: a failure leaves nothing,
+/// and a file that was there as it was.
+///
 /// # Errors
 /// As [`create_writer`] and [`WriteFrames::write_frame`]. A native file holds more than a
 /// [`Structure`]: [`NativeStructure::write`](crate::NativeStructure::write) makes it.
 pub fn write_structure(path: impl AsRef<Path>, structure: &Structure) -> Result<(), IoError> {
-    let format = Format::from_path(&path)?;
-    let mut writer: Box<dyn WriteFrames> = match format {
-        Format::Pdb => {
-            let (file, label) = create(path.as_ref())?;
+    let path = path.as_ref();
+    let format = Format::from_path(path)?;
+    replace(path, |file, label| write_whole(file, label, format, structure))
+}
+
+/// Writes a file under another name and renames it when it is whole.
+pub(crate) fn replace(
+    path: &Path,
+    write: impl FnOnce(File, String) -> Result<(), IoError>,
+) -> Result<(), IoError> {
+    let label = path.display().to_string();
+    let io = |source| IoError::Io {
+        file: label.clone(),
+        source,
+    };
+    // What is there and no file (a device, a pipe) cannot be replaced; a link leads to what is.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return write(File::create(path).map_err(io)?, label);
+    }
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let unfinished = unfinished(&place);
+    let file = File::create(&unfinished).map_err(io)?;
+    let written = write(file, label.clone()).and_then(|()| std::fs::rename(&unfinished, &place).map_err(io));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// How the names of structure files begin that are being written; a killed program leaves one behind.
+pub const UNFINISHED_STRUCTURE: &str = ".unfinished-structure-";
+
+/// A name beside `path` for a file that is not whole yet.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{UNFINISHED_STRUCTURE}{}-{name}", std::process::id()))
+}
+
+fn write_whole(file: File, label: String, format: Format, structure: &Structure) -> Result<(), IoError> {
+    let mut writer: Box<dyn WriteFrames> = match (format, frame_writer(format)) {
+        (Format::Pdb, _) => {
             let mut writer = pdb::PdbWriter::new(file, label);
             writer.set_bonds(&structure.bonds);
             Box::new(writer)
         }
-        Format::Lammps => {
-            let (file, label) = create(path.as_ref())?;
+        (Format::Lammps, _) => {
             return lammps::write_lammps_data(std::io::BufWriter::new(file), label, structure);
         }
-        _ => create_writer(path, format)?,
+        (_, Some(new)) => new(file, label),
+        (_, None) => {
+            return Err(IoError::NotSupported {
+                file: label,
+                format: format.name(),
+                operation: "write from a structure alone",
+            });
+        }
     };
     writer.write_frame(&structure.atoms, &structure.frame)?;
     writer.finish()

@@ -87,9 +87,12 @@ pub enum CheckpointError {
     },
     /// The file is sound but of another simulation.
     #[error(
-        "{}: this checkpoint belongs to another simulation: {} changed since. Undo the change, or start anew in another folder",
+        "{}: this checkpoint belongs to another simulation: {} changed since. Undo the change to \
+         go on with this run. To begin another stage where this one ended (NPT after NVT, another temperature), write a new \
+         input with `[system] from = \"{}\"` and an output folder of its own",
         file.display(),
-        changed.join(", ")
+        changed.join(", "),
+        file.parent().unwrap_or(Path::new("")).display()
     )]
     Foreign {
         /// The file.

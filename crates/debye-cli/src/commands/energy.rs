@@ -122,7 +122,7 @@ impl Energy {
         answer.electrostatics = charges;
         answer.device_memory_bytes = device.as_ref().map(|device| device.memory.total());
         let text = if self.json {
-            console::json(&answer)?
+            console::json("energy/1", &answer)?
         } else {
             let memory = device.map(|device| format!("device memory: {}\n", device.memory));
             memory.unwrap_or_default() + &answer.table(&forces)

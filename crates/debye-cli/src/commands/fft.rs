@@ -106,7 +106,7 @@ pub fn bench(
         }
     }
     if json {
-        console::print(&console::json(&all)?)?;
+        console::print(&console::json_list("bench-fft/1", &all)?)?;
     }
     Ok(())
 }

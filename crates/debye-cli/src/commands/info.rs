@@ -85,7 +85,7 @@ impl Info {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let answer = Answer::new();
         let text = if self.json {
-            console::json(&answer)?
+            console::json("info/1", &answer)?
         } else {
             answer.page()
         };

@@ -225,7 +225,7 @@ pub fn bench(
         }
     }
     if json {
-        console::print(&console::json(&all)?)?;
+        console::print(&console::json_list("bench-charge-mapping/1", &all)?)?;
     }
     Ok(())
 }

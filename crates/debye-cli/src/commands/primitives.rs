@@ -98,7 +98,7 @@ pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCod
             seconds: found.seconds,
             failure: found.failure,
         });
-        console::print(&console::json(&lines.collect::<Vec<_>>())?)?;
+        console::print(&console::json_list("check-cuda/1", &lines.collect::<Vec<_>>())?)?;
     }
     if failed > 0 {
         return Err(Failure::failed(format!("{failed} of {all} checks failed")));
@@ -183,7 +183,7 @@ pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure
         }
     }
     if json {
-        console::print(&console::json(&all)?)?;
+        console::print(&console::json_list("bench-primitives/1", &all)?)?;
     }
     Ok(())
 }

@@ -3,26 +3,24 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use debye::analyse::{BlockAverage, Rounded};
+use debye::analyse::BlockAverage;
 use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::cuda::Device;
 use debye::backend::{DeviceUse, Needs};
-use debye::input::{DeviceChoice, Simulation};
+use debye::input::{DeviceChoice, MOST_STEPS, Simulation};
 use debye::run::{Averages, Existing, Outcome, Progress, RunOptions, Summary};
 use debye::system::{Dimension, Units};
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{cores, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::EngineFlags;
+use crate::signals::Wishes;
 
 /// Run a simulation and write its table, trajectory, checkpoints and report
 #[derive(Args)]
@@ -32,18 +30,23 @@ Examples:
   debye run melt.toml --precision double --threads 2 --out melt-double
   debye run melt.toml --resume              goes on where it was stopped or killed
   debye run melt.toml --resume --steps 50000   goes on to step 50000
+  debye run melt.toml --resume --max-hours 23.5   ends in time for a queue of a day
 
-Ctrl-C stops soon and leaves a checkpoint; a second Ctrl-C stops at once.
-Exit status: 0 finished, 130 interrupted with everything saved, 1 the simulation blew up,
-2 the input, the folder or the checkpoint was refused.")]
+Ctrl-C, SIGTERM and SIGHUP stop soon and leave a checkpoint; another one, more than a second
+later, stops at once. SIGUSR1 writes a checkpoint and goes on.
+Exit status: 0 finished, 130 stopped before its last step (by a signal or --max-hours) with
+everything saved, 1 the simulation blew up, 2 the input, the folder or the checkpoint was refused.")]
 pub struct Run {
     /// The input file (docs/input-file.md)
     input: PathBuf,
     #[command(flatten)]
     engine: EngineFlags,
     /// Steps in all, in place of the file's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS))]
     steps: Option<u64>,
+    /// Stop so many hours after the start at the latest, with everything saved
+    #[arg(long, value_name = "H", value_parser = hours)]
+    max_hours: Option<f64>,
     /// Output folder, in place of the file's
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -64,7 +67,10 @@ pub struct Run {
 impl Run {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let stop = stop_on_signals()?;
+        let deadline = self
+            .max_hours
+            .map(|hours| Instant::now() + Duration::from_secs_f64(3600.0 * hours));
+        let wishes = Wishes::listen()?;
         let mut simulation = Simulation::read(&self.input)?;
         self.engine.apply(&mut simulation);
         if let Some(steps) = self.steps {
@@ -93,7 +99,9 @@ impl Run {
             existing,
             device: None,
             profile: self.profile,
-            stop: Some(&stop),
+            stop: Some(&wishes.stop),
+            save: Some(&wishes.save),
+            deadline,
             progress: Some(&mut progress),
         };
         let result = debye::run::run(&simulation, options);
@@ -102,27 +110,24 @@ impl Run {
         if !self.quiet {
             console::print(&closing(&simulation, &summary))?;
         }
-        Ok(match summary.outcome {
-            Outcome::Finished => ExitCode::SUCCESS,
-            Outcome::Interrupted => {
-                let resume = format!("stopped at step {}; continue with --resume", summary.last_step);
-                console::tell(&resume);
-                ExitCode::from(130)
-            }
-        })
+        let after = match (summary.outcome, self.max_hours) {
+            (Outcome::Finished, _) => return Ok(ExitCode::SUCCESS),
+            (Outcome::OutOfTime, Some(1.0)) => " after 1 hour".into(),
+            (Outcome::OutOfTime, Some(hours)) => format!(" after {hours} hours"),
+            _ => String::new(),
+        };
+        let step = summary.last_step;
+        console::tell(&format!("stopped{after} at step {step}; continue with --resume"));
+        Ok(ExitCode::from(130))
     }
 }
 
-/// A flag that Ctrl-C and SIGTERM set; the second of them ends the program at once.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
-        // In this order: the first signal finds the flag down and only raises it.
-        signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|e| Failure::failed(format!("cannot listen to signals: {e}")))?;
+/// Understands a positive number of hours.
+fn hours(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(hours) if hours > 0.0 && hours <= 1e6 => Ok(hours),
+        _ => Err("expected a number of hours above 0, such as 23.5".into()),
     }
-    Ok(stop)
 }
 
 fn header(
@@ -188,7 +193,8 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
         } else {
             " (a short series: the error is a lower bound)"
         };
-        rows.push(("drift", format!("{rate:.2e} ± {error:.1e} {unit}{caution}")));
+        let rate = console::measured(rate, error);
+        rows.push(("drift", format!("{rate} {unit}{caution}")));
     }
     rows.extend(s.averages.iter().map(|a| ("mean", means(simulation, a))));
     for (name, value) in s.device_use.iter().flat_map(DeviceUse::facts) {
@@ -209,11 +215,7 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
 /// Temperature, pressure and density with their errors, and from when on.
 fn means(simulation: &Simulation, averages: &Averages) -> String {
     let mean = |(name, unit, a): &(String, String, BlockAverage)| {
-        let value = match Rounded::new(a.mean, a.standard_error) {
-            Some(rounded) => rounded.to_string(),
-            None => console::short(a.mean),
-        };
-        format!("{name} {value} {unit}")
+        format!("{name} {} {unit}", console::measured(a.mean, a.standard_error))
     };
     let all: Vec<String> = averages.columns.iter().map(mean).collect();
     let time = simulation.system.units.label(Dimension::TIME);
@@ -226,6 +228,13 @@ fn means(simulation: &Simulation, averages: &Averages) -> String {
         ),
     };
     format!("{} ({over})", all.join(", "))
+}
+
+/// Steps per second and the time that is left at this rate.
+fn pace(p: Progress) -> String {
+    let left = p.steps.saturating_sub(p.step) as f64 / p.steps_per_second.max(1e-9);
+    let rate = console::short(p.steps_per_second);
+    format!("{rate} steps/s, {} left", console::duration(left))
 }
 
 /// Shows how far a run is: a bar on a terminal, a line now and then elsewhere.
@@ -262,27 +271,20 @@ impl Meter {
             if self.told.elapsed() > LINE_EVERY {
                 self.told = Instant::now();
                 let (step, steps) = (console::grouped(p.step), console::grouped(p.steps));
-                let left = (p.steps - p.step) as f64 / p.steps_per_second.max(1e-9);
-                console::tell(&format!(
-                    "  step {step} of {steps}, {} steps/s, {} left",
-                    console::short(p.steps_per_second),
-                    console::duration(left)
-                ));
+                console::tell(&format!("  step {step} of {steps}, {}", pace(p)));
             }
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let style = "  {wide_bar} {pos}/{len} steps  {msg}  {eta} left";
+            let style = "  {wide_bar} {pos}/{len} steps  {msg}";
             let bar = ProgressBar::new(p.steps);
             bar.set_style(
                 ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
             );
-            bar.set_position(p.step);
-            bar.reset_eta();
             bar
         });
         bar.set_position(p.step);
-        bar.set_message(format!("{} steps/s", console::short(p.steps_per_second)));
+        bar.set_message(pace(p));
     }
 
     fn clear(&mut self) {

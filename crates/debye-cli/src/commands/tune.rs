@@ -121,14 +121,17 @@ impl Tune {
         let tuned = self.engine.threads.install(|| Ok(tune(&simulation, options)?))?;
         let best = tuned.best.map(|k| &tuned.trials[k]);
         let text = if self.json {
-            console::json(&Answer {
-                tolerance: tuned.tolerance,
-                device: tuned.device.clone(),
-                precision: simulation.run.precision.name(),
-                particles: simulation.system.particles.len(),
-                best: best.map(TrialLine::new),
-                trials: tuned.trials.iter().map(TrialLine::new).collect(),
-            })?
+            console::json(
+                "tune/1",
+                &Answer {
+                    tolerance: tuned.tolerance,
+                    device: tuned.device.clone(),
+                    precision: simulation.run.precision.name(),
+                    particles: simulation.system.particles.len(),
+                    best: best.map(TrialLine::new),
+                    trials: tuned.trials.iter().map(TrialLine::new).collect(),
+                },
+            )?
         } else {
             table(&simulation, &tuned)
         };

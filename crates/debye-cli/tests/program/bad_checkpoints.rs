@@ -82,7 +82,12 @@ fn a_changed_simulation_is_named() {
     for (from, to, part) in changes {
         lab.write("argon.toml", changed(ARGON, from, to));
         let resume = ["run", "argon.toml", "--resume"];
-        lab.refuses(&resume, 2, &["argon.checkpoint", "another simulation", part]);
+        let next = "[system] from = \"argon.out\"";
+        lab.refuses(
+            &resume,
+            2,
+            &["argon.checkpoint", "another simulation", part, next],
+        );
     }
     lab.write("argon.toml", ARGON);
     let resume = ["run", "argon.toml", "--resume", "--precision", "double"];

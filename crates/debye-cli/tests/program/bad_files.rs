@@ -38,7 +38,27 @@ fn structure_files_are_judged() {
         &["a.gro", "line 5"],
     );
     refuses_structure("a.gro", gro("-2", &[FIRST, SECOND]), &["a.gro", "line 2", "-2"]);
-    refuses_structure("a.gro", gro("2", &[FIRST, FIRST]), &["on top of one another"]);
+    refuses_structure(
+        "a.gro",
+        gro("2", &[FIRST, FIRST]),
+        &[
+            "particles 1 (AR of residue AR 1)",
+            "on top of one another",
+            "one atom twice",
+            "altLoc",
+        ],
+    );
+    let other = FIRST.replace("    1AR", "    2AR");
+    refuses_structure(
+        "a.gro",
+        gro("2", &[FIRST, &other]),
+        &[
+            "2 (AR of residue AR 2)",
+            "duplicated atoms",
+            "altLoc",
+            "opposite faces",
+        ],
+    );
     refuses_structure("a.gro", "", &["a.gro"]);
     refuses_structure("a.gro", [0u8, 159, 146, 150, 255, 254, 0, 0], &["a.gro"]);
     refuses_structure("a.xyz", "1000000000000\nargon\nAr 0 0 0\n", &["a.xyz"]);
@@ -47,6 +67,34 @@ fn structure_files_are_judged() {
     refuses_structure("a.xyz", "2\nargon\nAr 0 0 0\nXe 1 2 3\n", &["Xe"]);
     refuses_structure("a.pdb", "END\n", &["a.pdb"]);
     refuses_structure("a.mol2", "@<TRIPOS>MOLECULE\n", &["a.mol2", "gro"]);
+}
+
+/// Files that an editor saved in another encoding.
+#[test]
+fn other_encodings_are_told() {
+    let why = "not UTF-8 text; saved as Latin-1 or UTF-16?";
+    let latin: Vec<u8> = ARGON.chars().map(|c| c as u8).collect();
+    let wide = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    let marked = [&[0xff, 0xfe][..], &wide(ARGON)].concat();
+    for (content, line) in [
+        (latin, "argon.toml:3"),
+        (marked, "argon.toml:1"),
+        (wide(ARGON), "argon.toml:1"),
+    ] {
+        let lab = Lab::new();
+        lab.write("argon.toml", content);
+        lab.refuses(&["run", "argon.toml"], 2, &[line, why]);
+    }
+    let whole = gro("2", &[FIRST, SECOND]);
+    refuses_structure("a.gro", wide(&whole), &["a.gro", "line 1", why]);
+    let mut bytes = whole.replace("0.900", "0.9x0").into_bytes();
+    let place = bytes.iter().position(|b| *b == b'x').unwrap();
+    bytes[place] = 0xb5;
+    refuses_structure("a.gro", bytes, &["a.gro", "line 4", why]);
 }
 
 #[test]

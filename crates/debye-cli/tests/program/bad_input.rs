@@ -189,6 +189,14 @@ fn flags_are_checked() {
     lab.refuses(&["run", "argon.toml", "--threads", "0"], 2, &["0"]);
     lab.refuses(&["run", "argon.toml", "--steps", "-5"], 2, &["-5"]);
     lab.refuses(&["run", "argon.toml", "--steps", "some"], 2, &["some"]);
+    // As in the file.
+    for steps in ["0", "1000000000000001"] {
+        lab.refuses(
+            &["run", "argon.toml", "--steps", steps],
+            2,
+            &[steps, "1..=1000000000000000"],
+        );
+    }
     lab.refuses(&["run", "argon.toml", "--device", "gpu"], 2, &["gpu", "cuda"]);
     let tried = lab.refuses(
         &["run", "argon.toml", "--device", "cuda:1"],

@@ -175,6 +175,7 @@ fn trajectories_are_analysed() {
     );
     let peak = rdf["results"][0]["value"].as_f64().unwrap();
     assert!((0.33..0.45).contains(&peak), "{rdf}");
+    assert_eq!(rdf["schema"], "debye/analyze/1");
     for kind in ["msd", "density"] {
         let found = json(&lab.succeeds(&[&["analyze", kind], &trajectory[..]].concat()).out);
         for file in found["files"].as_array().unwrap() {
@@ -186,7 +187,58 @@ fn trajectories_are_analysed() {
             .out,
     );
     assert_eq!(drift["rows"], 41);
+    assert_eq!(drift["schema"], "debye/analyze-drift/1");
+    assert_eq!(seen["schema"], "debye/analyze-info/1");
     assert!(drift["kt_per_ns_per_dof"].as_f64().unwrap().abs() < 1.0);
+}
+
+/// Curves are not replaced unless that is said, and what needs two frames does not take one.
+#[test]
+fn analyses_refuse_to_overwrite_and_to_guess() {
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml"]);
+    let msd = ["analyze", "msd", "argon.out/argon.xtc"];
+    let tried = lab.succeeds(&msd);
+    assert!(
+        tried.out.contains("a line through 0.01 to 0.03 ps"),
+        "{}",
+        tried.out
+    );
+    lab.refuses(&msd, 2, &["msd.csv exists already", "--overwrite"]);
+    std::fs::remove_file(lab.path("msd.csv")).unwrap();
+    lab.refuses(&msd, 2, &["msd.png exists already"]);
+    assert!(!lab.path("msd.csv").exists());
+    lab.succeeds(&[&msd[..], &["--overwrite"]].concat());
+    lab.succeeds(&[&msd[..], &["-o", "other.csv"]].concat());
+    let one = ["--skip", "4", "-o", "one.csv"];
+    let why = ["argon.xtc: 1 frame with this --skip", "msd needs at least 2"];
+    lab.refuses(&[&msd[..], &one].concat(), 2, &why);
+    lab.refuses(
+        &["analyze", "msd", "argon.out/final.gro"],
+        2,
+        &["final.gro: 1 frame is not enough", "at least 2"],
+    );
+    assert!(!lab.path("one.csv").exists());
+}
+
+/// A structure that cannot be written leaves nothing, and what was there stays.
+#[test]
+fn a_failed_build_leaves_no_file() {
+    let lab = Lab::new();
+    let build = |side: &str| {
+        let base = "build random --counts Ar=5 --species Ar=40 -o a.gro --overwrite --cell";
+        base.split(' ')
+            .chain([side])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (near, far) = (build("5"), build("9000000"));
+    let [near, far] = [&near, &far].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+    lab.refuses(&far, 2, &["a.gro", "does not fit"]);
+    assert!(lab.files().is_empty(), "{:?}", lab.files().keys());
+    lab.succeeds(&near);
+    lab.refuses(&far, 2, &["a.gro", "does not fit"]);
+    assert_eq!(lab.files().len(), 1);
 }
 
 #[test]
@@ -204,7 +256,8 @@ fn the_benchmark_checks_and_names_what_it_ran() {
         "1",
     ];
     let found = json(&lab.succeeds(&[&arguments[..], &["--json"]].concat()).out);
-    let list = found.as_array().unwrap();
+    assert_eq!(found["schema"], "debye/bench/1");
+    let list = found["results"].as_array().unwrap();
     assert_eq!(list.len(), 2);
     for (row, precision) in list.iter().zip(["mixed", "double"]) {
         assert_eq!((&row["case"], &row["particles"]), (&"lj4k".into(), &4000.into()));
@@ -219,7 +272,7 @@ fn the_benchmark_checks_and_names_what_it_ran() {
     }
     let argon = ["bench", "--cases", "argon-droplet", "--seconds", "0.2", "--json"];
     let found = json(&lab.succeeds(&argon).out);
-    assert!(found[0]["ns_per_day"].as_f64().unwrap() > 0.0);
+    assert!(found["results"][0]["ns_per_day"].as_f64().unwrap() > 0.0);
 }
 
 #[test]
@@ -227,8 +280,11 @@ fn the_checks_pass() {
     let lab = Lab::new();
     assert!(lab.succeeds(&["check"]).out.contains("checks passed"));
     let found = json(&lab.succeeds(&["check", "--json"]).out);
-    assert!(found.as_array().unwrap().iter().all(|f| f["passed"] == true));
+    assert_eq!(found["schema"], "debye/check/1");
+    let results = found["results"].as_array().unwrap();
+    assert!(results.iter().all(|f| f["passed"] == true));
     let info = json(&lab.succeeds(&["info", "--json"]).out);
+    assert_eq!(info["schema"], "debye/info/1");
     assert!(info["potentials"].as_array().unwrap().len() >= 15);
 }
 

@@ -98,7 +98,21 @@ impl Lab {
 
     /// Starts the program and lets it run.
     pub fn start(&self, arguments: &[&str]) -> Child {
-        let mut command = self.command(arguments);
+        Self::let_run(self.command(arguments))
+    }
+
+    /// The same through another program.
+    pub fn start_with(&self, wrapper: &[&str], arguments: &[&str]) -> Child {
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(env!("CARGO_BIN_EXE_debye"))
+            .args(arguments)
+            .current_dir(self.folder.path());
+        Self::let_run(command)
+    }
+
+    fn let_run(mut command: Command) -> Child {
         command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -127,3 +127,199 @@ fn a_minimisation_can_be_stopped() {
     );
     assert!(began.elapsed() < Duration::from_secs(5));
 }
+
+/// The step of a checkpoint, as the run that goes on from it says.
+fn resumed_from(lab: &Lab) -> u64 {
+    let tried = lab.succeeds(&["run", "argon.toml", "--resume"]);
+    let from = tried
+        .out
+        .split("from step ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{}", tried.out));
+    let digits: String = from.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+/// Where a run said it stopped.
+fn stopped_at(err: &str) -> u64 {
+    let step = err.split("at step ").nth(1).unwrap_or_else(|| panic!("{err}"));
+    let digits: String = step.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+/// `timeout` sends its signal twice within a moment; closing a terminal sends SIGHUP.
+#[test]
+#[cfg(target_os = "linux")]
+fn repeated_signals_lose_nothing() {
+    for signals in [&["-TERM", "-TERM"][..], &["-HUP"], &["-HUP", "-TERM", "-INT"]] {
+        let lab = Lab::with_argon(&long(30_000));
+        // Ignored signals are inherited: whoever runs this test may ignore SIGHUP.
+        let child = lab.start_with(&["env", "--default-signal=HUP"], &["run", "argon.toml"]);
+        wait_for_rows(&lab, 20);
+        for signal in signals {
+            send(&child, signal);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{signals:?}: {err}");
+        let step = stopped_at(&err);
+        assert!(step > 0 && step < 30_000, "{err}");
+        lab.write("argon.toml", long(step + 500));
+        assert_eq!(resumed_from(&lab), step, "{signals:?}");
+    }
+}
+
+/// With `timeout` itself, which the double signal was seen with.
+#[test]
+#[cfg(target_os = "linux")]
+fn timeout_saves_everything() {
+    let lab = Lab::with_argon(&long(1_000_000));
+    let tried = lab.shell("timeout 1.5 \"$0\" run argon.toml --quiet; echo $? >&2");
+    // The status is that of `timeout`.
+    assert!(
+        tried.err.contains("continue with --resume") && tried.err.contains("124"),
+        "{}",
+        tried.err
+    );
+    let step = stopped_at(&tried.err);
+    lab.write("argon.toml", long(step + 100));
+    assert_eq!(resumed_from(&lab), step);
+}
+
+/// A program that cannot look up from what it does is ended by a signal a second after the first, and not before.
+#[test]
+#[cfg(unix)]
+fn a_later_signal_ends_at_once() {
+    let lab = Lab::with_argon(ARGON);
+    // Killed before its first checkpoint; now its table is a pipe that nobody reads, and opening it takes forever.
+    lab.write("argon.out/input.toml", ARGON);
+    let pipe = lab.path("argon.out/energy.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = lab.start(&["run", "argon.toml", "--resume"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    for _ in 0..3 {
+        send(&child, "-TERM");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(child.try_wait().unwrap().is_none());
+    std::thread::sleep(Duration::from_millis(1000));
+    send(&child, "-TERM");
+    let began = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+/// `nohup` means that the run goes on.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_ignored_hangup_stays_ignored() {
+    let lab = Lab::with_argon(&long(3000));
+    let child = lab.start_with(&["env", "--ignore-signal=HUP"], &["run", "argon.toml"]);
+    wait_for_rows(&lab, 3);
+    send(&child, "-HUP");
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+}
+
+/// SIGUSR1 writes a checkpoint where none is planned, and the run goes on.
+#[test]
+#[cfg(unix)]
+fn a_checkpoint_can_be_asked_for() {
+    let planned = "checkpoint = { every = 60, keep = 2 }\n";
+    let text = changed(&long(4000), planned, "");
+    let lab = Lab::with_argon(&text);
+    lab.succeeds(&["run", "argon.toml", "--out", "whole"]);
+    let child = lab.start(&["run", "argon.toml"]);
+    wait_for_rows(&lab, 20);
+    let before = lab.read("argon.out/argon.checkpoint");
+    send(&child, "-USR1");
+    let began = Instant::now();
+    while lab.read("argon.out/argon.checkpoint") == before {
+        assert!(began.elapsed() < Duration::from_secs(20), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It is a later one, and sound: a copy of the folder goes on from there.
+    for name in ["argon.checkpoint", "input.toml", "files.txt"] {
+        lab.write(&format!("copy/{name}"), lab.read(&format!("argon.out/{name}")));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    same_outputs(&lab, "whole", "argon.out", "a checkpoint on the way");
+}
+
+/// A run ends before its time is over, with everything saved.
+#[test]
+fn hours_are_kept() {
+    let lab = Lab::with_argon(&long(100_000_000));
+    let began = Instant::now();
+    let tried = lab.debye(&["run", "argon.toml", "--max-hours", "0.0015"]);
+    let seconds = began.elapsed().as_secs_f64();
+    assert_eq!(tried.status, Some(130), "{}", tried.err);
+    assert!(seconds < 5.4, "{seconds}");
+    let err = tried.err;
+    assert!(
+        err.contains("stopped after 0.0015 hours at step") && err.contains("--resume"),
+        "{err}"
+    );
+    let step = stopped_at(&err);
+    assert!(step > 0);
+    lab.write("argon.toml", long(step + 100));
+    assert_eq!(resumed_from(&lab), step);
+    for wrong in ["0", "-1", "soon", "inf", "nan"] {
+        let flag = format!("--max-hours={wrong}");
+        lab.refuses(
+            &["run", "argon.toml", &flag],
+            2,
+            &["--max-hours", "hours above 0"],
+        );
+    }
+    // Nothing is kept of a minimisation that did not end.
+    let endless = "[minimize]\nforce_tolerance = 1e-300\nmax_steps = 1_000_000_000\n[run]";
+    lab.write("argon.toml", changed(ARGON, "[run]", endless));
+    let arguments = ["run", "argon.toml", "--out", "minimal", "--max-hours", "0.0006"];
+    let why = ["during the minimisation", "more hours"];
+    lab.refuses(&arguments, 1, &why);
+    assert!(!lab.path("minimal").exists());
+}
+
+/// Two runs do not share a folder.
+#[test]
+#[cfg(unix)]
+fn a_folder_has_one_run_at_a_time() {
+    let lab = Lab::with_argon(&long(1_000_000));
+    let mut child = lab.start(&["run", "argon.toml"]);
+    wait_for_rows(&lab, 3);
+    let process = format!("process {}", child.id());
+    for flags in [&[][..], &["--resume"], &["--overwrite"]] {
+        let tried = lab.debye(&[&["run", "argon.toml"], flags].concat());
+        tried.is_refusal("a second run", 2, &["argon.out is in use by", &process, "--out"]);
+    }
+    lab.succeeds(&["run", "argon.toml", "--out", "elsewhere", "--steps", "20"]);
+    // A killed process holds nothing, whatever its file says.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(lab.path("argon.out/.debye.lock").exists());
+    lab.write("argon.toml", long(400));
+    lab.succeeds(&["run", "argon.toml", "--overwrite"]);
+    assert!(!lab.path("argon.out/.debye.lock").exists());
+    // One that was killed before it wrote anything leaves a folder that counts as empty.
+    lab.write("empty/.debye.lock", "process = 1\n");
+    lab.succeeds(&["run", "argon.toml", "--out", "empty"]);
+}
+
+/// Of two that begin in the same moment, one wins.
+#[test]
+fn of_two_starts_one_runs() {
+    let lab = Lab::with_argon(&long(2000));
+    let children = [0, 1].map(|_| lab.start(&["run", "argon.toml"]));
+    let mut codes = children.map(|child| child.wait_with_output().unwrap().status.code());
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(2)]);
+}

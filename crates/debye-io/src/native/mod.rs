@@ -7,6 +7,7 @@
 mod decode;
 mod encode;
 
+use std::io::Write;
 use std::path::Path;
 
 use crate::codec::{CodecError, Envelope};
@@ -90,9 +91,9 @@ impl NativeStructure {
     /// # Errors
     /// [`IoError::Io`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
-        std::fs::write(&path, self.to_bytes()).map_err(|source| IoError::Io {
-            file: path.as_ref().display().to_string(),
-            source,
+        crate::writer::replace(path.as_ref(), |mut file, label| {
+            file.write_all(&self.to_bytes())
+                .map_err(|source| IoError::Io { file: label, source })
         })
     }
 

@@ -116,6 +116,8 @@ impl Analysis for Msd {
         let range = self.fit_range(&times);
         let mut columns = vec![Column::new("lag", time, times.clone(), None)];
         let mut scalars = Vec::new();
+        // Times of frames are often written in single precision.
+        let rounded = |t: f64| format!("{t:.5e}").parse().unwrap_or(t);
         for (group, name) in group_names(labels).iter().enumerate() {
             let (values, errors) = self.correlator.curve(group);
             if let Some([first, last]) = range {
@@ -128,7 +130,11 @@ impl Analysis for Msd {
                     &format!("{area}/{time}"),
                     slope(&values),
                     self.correlator.error_of(group, last, slope),
-                    &format!("from a line through {} to {} {time}", times[first], times[last]),
+                    &format!(
+                        "from a line through {} to {} {time}",
+                        rounded(times[first]),
+                        rounded(times[last])
+                    ),
                 ));
             }
             columns.push(Column::new(name, &area, values, Some(errors)));

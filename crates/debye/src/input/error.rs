@@ -60,6 +60,13 @@ impl InputError {
         }))
     }
 
+    /// An error about a line that cannot be quoted.
+    pub(super) fn of_line(file: &str, line: usize, headline: impl Into<String>) -> Self {
+        let mut error = Self::of_file(file, headline);
+        error.0.line = line;
+        error
+    }
+
     /// An error about a stretch of the file.
     pub(super) fn at(source: &Source, span: Range<usize>, key: &str, headline: impl Into<String>) -> Self {
         let mut error = Self::of_file(&source.name, headline).key(key);

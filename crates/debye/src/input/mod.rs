@@ -58,7 +58,7 @@ pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
 pub use plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, MinimizeKind,
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,
     NeighborOptions, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
@@ -176,7 +176,8 @@ impl Simulation {
                 LARGEST_FILE >> 20
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))?;
+        let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+        let text = utf8(bytes, &name)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut simulation = Self::parse_with(&text, folder, &name, options)?;
         simulation.input_path = path.to_owned();
@@ -208,6 +209,24 @@ impl Simulation {
             ..simulation
         })
     }
+}
+
+/// The bytes as a text, or where they are none. No text holds the zero bytes that UTF-16 is full of.
+fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
+    let zero = bytes.iter().position(|b| *b == 0);
+    let wrong = std::str::from_utf8(&bytes).err().map(|e| e.valid_up_to());
+    let Some(at) = zero.into_iter().chain(wrong).min() else {
+        return Ok(String::from_utf8(bytes).unwrap_or_default());
+    };
+    let line = 1 + bytes[..at].iter().filter(|b| **b == b'\n').count();
+    Err(InputError::of_line(
+        name,
+        line,
+        format!(
+            "not UTF-8 text; saved as Latin-1 or UTF-16? There is a byte {:#04x}. Save the file as UTF-8",
+            bytes[at]
+        ),
+    ))
 }
 
 fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -> Result<Simulation> {
@@ -345,16 +364,41 @@ fn refuse_overlaps(
     let unit = system.units.label(crate::system::Dimension::LENGTH);
     let at = root.get("system").unwrap_or(&root.item);
     let r = system.particles.positions[i].to_array();
+    let [a, b] = overlap.particles.map(|i| called(system, i));
+    let help = if a == b {
+        "this looks like one atom twice, by duplicated lines or by alternate locations (altLoc, column 17 of a PDB file): \
+         keep one of them"
+    } else {
+        "check for duplicated atoms or molecules and for alternate locations (altLoc) in the file; check the cell and the \
+         periodicity: atoms on opposite faces of a periodic cell are the same atom"
+    };
     Err(at
         .key_error(format!(
-            "particles {} and {} lie on top of one another: {:.3e} {unit} apart, at {r:.3?} {unit}",
+            "particles {} ({a}) and {} ({b}) lie on top of one another: {:.3e} {unit} apart, at {r:.3?} {unit}",
             i + 1,
             j + 1,
             overlap.distance
         ))
         .found(format!("{:e}", overlap.distance))
         .expected("particles apart from one another")
-        .help("check the cell and the periodicity: atoms on opposite faces of a periodic cell are the same atom"))
+        .help(help))
+}
+
+/// A particle as its file calls it, else by its species.
+fn called(system: &System, particle: usize) -> String {
+    let mut atom = debye_io::Atom::default();
+    if system.labels.apply(particle, &mut atom) {
+        let chain = match atom.chain.as_str() {
+            "" => String::new(),
+            chain => format!(", chain {chain}"),
+        };
+        return format!(
+            "{} of residue {} {}{chain}",
+            atom.name, atom.residue, atom.residue_number
+        );
+    }
+    let species = system.particles.species[particle] as usize;
+    (system.species.get(species)).map_or_else(String::new, |s| s.name.clone())
 }
 
 #[cfg(test)]

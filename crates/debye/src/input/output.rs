@@ -8,8 +8,8 @@ use super::dynamics::Surroundings;
 use super::error::InputError;
 use super::forces::{MOST_IMAGES, number, shortest_period};
 use super::plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, NeighborOptions, OutputPlan, RunPlan,
-    TablePlan, TrajectoryPlan,
+    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions,
+    OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
 use crate::backend::{ListKind, Precision};
@@ -37,10 +37,15 @@ pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "from", "file", "bin
 pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "from", "file", "lags", "species"];
 
 /// Files that every run may write.
-const ALWAYS: [&str; 5] = ["input.toml", "files.txt", "report.html", "first.png", "last.png"];
+const ALWAYS: [&str; 6] = [
+    "input.toml",
+    "files.txt",
+    "report.html",
+    "first.png",
+    "last.png",
+    ".debye.lock",
+];
 
-/// More steps than any machine will do.
-const MOST_STEPS: u64 = 1_000_000_000_000_000;
 const STEPS: &str = "a number of steps of at least 1";
 
 /// `[run]`, and how often the motion of the centre of mass is removed. What moves needs a number of steps.

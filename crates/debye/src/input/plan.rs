@@ -34,6 +34,9 @@ impl std::str::FromStr for DeviceChoice {
     }
 }
 
+/// More steps than any machine will do.
+pub const MOST_STEPS: u64 = 1_000_000_000_000_000;
+
 /// How long to run, and from which velocities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPlan {

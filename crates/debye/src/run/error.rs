@@ -122,6 +122,19 @@ pub enum RunError {
         /// Columns expected.
         expected: usize,
     },
+    /// Another process writes to the output folder.
+    #[error(
+        "the output folder {} is in use by {holder}. Wait for it to end, stop it, or name another folder with --out (its \
+         lock is {}, which can be removed where that process does not run any more)",
+        folder.display(),
+        folder.join(super::lock::LOCK_FILE).display()
+    )]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// Process, host and time, as far as they are known.
+        holder: String,
+    },
     /// The output folder is not empty.
     #[error(
         "the output folder {} exists already. Continue it with --resume, replace it with --overwrite, or name another with --out",
@@ -160,6 +173,12 @@ pub enum RunError {
     /// It was asked to stop during the minimisation, of which nothing is kept.
     #[error("stopped during the minimisation: nothing was written. Start it again as before")]
     StoppedEarly,
+    /// The time allowed was over during the minimisation, of which nothing is kept.
+    #[error(
+        "the time allowed ended during the minimisation: nothing was written. Allow more hours, or fewer `max_steps` in \
+         [minimize]"
+    )]
+    NoTime,
     /// Threads could not be started.
     #[error("cannot start {0} threads")]
     Threads(usize),

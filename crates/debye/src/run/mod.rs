@@ -5,7 +5,9 @@ pub(crate) mod describe;
 mod error;
 pub mod export;
 mod fingerprint;
+mod lock;
 mod outputs;
+mod pace;
 pub mod report;
 mod start;
 pub mod table;
@@ -29,7 +31,9 @@ use crate::backend::{Backend, DeviceUse, EngineError};
 use crate::checkpoint::{Checkpoint, Found};
 use crate::input::{CheckpointPlan, Simulation};
 use fingerprint::fingerprint;
+use lock::Lock;
 use outputs::{Known, Outputs};
+use pace::{Closing, Pace};
 use table::TableLayout;
 
 /// What to do with an output folder that is there already.
@@ -57,6 +61,10 @@ pub struct RunOptions<'a> {
     pub profile: Option<u64>,
     /// Set from outside to stop soon, with everything written.
     pub stop: Option<&'a AtomicBool>,
+    /// Set from outside to have a checkpoint written soon; it is unset when that is done.
+    pub save: Option<&'a AtomicBool>,
+    /// The run stops early enough that everything is written by then.
+    pub deadline: Option<Instant>,
     /// Told now and then how far the run is.
     pub progress: Option<&'a mut (dyn FnMut(Progress) + Send)>,
 }
@@ -68,7 +76,7 @@ pub struct Progress {
     pub step: u64,
     /// Steps to do.
     pub steps: u64,
-    /// Steps per second lately.
+    /// Steps per second, a moving average over the last ten seconds.
     pub steps_per_second: f64,
 }
 
@@ -79,6 +87,8 @@ pub enum Outcome {
     Finished,
     /// It was asked to stop; a checkpoint was written.
     Interrupted,
+    /// Its time was over; a checkpoint was written.
+    OutOfTime,
 }
 
 /// What came out of a run.
@@ -156,8 +166,12 @@ struct Running<'a> {
     /// The step of the last checkpoint.
     saved_step: u64,
     seconds_before: f64,
-    /// The first picture, while it is drawn.
-    drawing: Option<JoinHandle<Result<(), RunError>>>,
+    /// The first picture, while it is drawn, and since when.
+    drawing: Option<(Instant, JoinHandle<Result<(), RunError>>)>,
+    /// How long an end takes.
+    closing: Closing,
+    /// The folder is ours while the run lasts.
+    _lock: Lock,
     notes: Vec<String>,
 }
 
@@ -170,6 +184,9 @@ impl<'a> Running<'a> {
             None => start::device(simulation)?,
         };
         start::inspect_folder(simulation, options.existing)?;
+        let lock = Lock::take(&folder)?;
+        // Another run may have come and gone in between.
+        start::inspect_content(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
@@ -228,6 +245,8 @@ impl<'a> Running<'a> {
                     saved_step: 0,
                     seconds_before,
                     drawing: None,
+                    closing: Closing::default(),
+                    _lock: lock,
                     notes,
                 }
             }
@@ -239,7 +258,7 @@ impl<'a> Running<'a> {
                 start::try_outputs(&folder, options.existing, simulation)?;
                 let mut engine = start::engine_on(simulation, device.as_ref())?;
                 if let Some(m) = &simulation.minimize {
-                    notes.push(start::minimise(engine.as_mut(), m, options)?.ok_or(RunError::StoppedEarly)?);
+                    notes.push(start::minimise(engine.as_mut(), m, options)?);
                 }
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 start::prepare_folder(&folder, options.existing, true, simulation)?;
@@ -257,6 +276,8 @@ impl<'a> Running<'a> {
                     saved_step: 0,
                     seconds_before: 0.0,
                     drawing: None,
+                    closing: Closing::default(),
+                    _lock: lock,
                     notes,
                 }
             }
@@ -277,21 +298,25 @@ impl<'a> Running<'a> {
         let Some(picture) = self.picture("first.png", self.first_step == 0)? else {
             return Ok(());
         };
+        let began = Instant::now();
         if self.engine.device_use().is_none() {
-            return picture.draw();
+            picture.draw()?;
+            self.closing.picture = began.elapsed();
+        } else {
+            self.drawing = Some((began, std::thread::spawn(|| picture.draw())));
         }
-        self.drawing = Some(std::thread::spawn(|| picture.draw()));
         Ok(())
     }
 
     /// Waits for the first picture.
     fn drawn(&mut self) -> Result<(), RunError> {
-        match self.drawing.take().map(JoinHandle::join) {
-            // A panic goes on where it began.
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-            Some(Ok(drawn)) => drawn,
-            None => Ok(()),
-        }
+        let Some((began, drawing)) = self.drawing.take() else {
+            return Ok(());
+        };
+        let drawn = drawing.join();
+        self.closing.picture = began.elapsed();
+        // A panic goes on where it began.
+        drawn.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Asks for the times of kernels, after some steps that find the length of the graphs.
@@ -324,10 +349,16 @@ impl<'a> Running<'a> {
     fn advance(&mut self, options: &mut RunOptions) -> Result<(Outcome, f64), RunError> {
         let steps = self.simulation.run.steps;
         let (mut rate, mut glance) = (100.0, Instant::now());
+        let (mut pace, mut chunk) = (Pace::default(), GLANCE);
         let mut since = self.engine.step_number();
-        let stop = options.stop;
+        let (stop, wanted, deadline) = (options.stop, options.save, options.deadline);
         let stopped = || stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let mut over = false;
         while self.engine.step_number() < steps && !stopped() {
+            over = pace::is_over(deadline, self.closing.room(chunk, self.outputs.table_bytes()));
+            if over {
+                break;
+            }
             let step = self.engine.step_number();
             let due = self.outputs.next_after(step).unwrap_or(u64::MAX);
             let saves = (step / self.checkpoint.every)
@@ -342,18 +373,27 @@ impl<'a> Running<'a> {
             if target == due {
                 self.outputs.record(self.engine.as_mut())?;
             }
-            if target == saves || self.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED {
+            let asked = wanted.is_some_and(|flag| flag.swap(false, Ordering::Relaxed));
+            if target == saves || asked || self.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED {
                 self.save()?;
+            }
+            if self
+                .drawing
+                .as_ref()
+                .is_some_and(|(_, thread)| thread.is_finished())
+            {
+                self.drawn()?;
             }
             let seconds = glance.elapsed().as_secs_f64();
             if seconds > 0.5 * GLANCE {
+                let steps_per_second = pace.add(target - since, seconds);
                 rate = (target - since) as f64 / seconds;
-                (glance, since) = (Instant::now(), target);
+                (chunk, since, glance) = (seconds, target, Instant::now());
                 if let Some(tell) = &mut options.progress {
                     tell(Progress {
                         step: target,
                         steps,
-                        steps_per_second: rate,
+                        steps_per_second,
                     });
                 }
             }
@@ -362,6 +402,8 @@ impl<'a> Running<'a> {
         self.save()?;
         let outcome = if self.engine.step_number() >= steps {
             Outcome::Finished
+        } else if over {
+            Outcome::OutOfTime
         } else {
             Outcome::Interrupted
         };
@@ -370,6 +412,7 @@ impl<'a> Running<'a> {
 
     /// A checkpoint, after everything it refers to is on the disk.
     fn save(&mut self) -> Result<(), RunError> {
+        let began = Instant::now();
         let outputs = self.outputs.sync()?;
         let (step, system) = (self.engine.step_number(), &self.simulation.system);
         let (particles, cell) = (self.engine.particles()?, self.engine.cell());
@@ -388,6 +431,7 @@ impl<'a> Running<'a> {
         checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;
         self.saved = Instant::now();
         self.saved_step = checkpoint.step;
+        self.closing.save = self.closing.save.max(began.elapsed());
         Ok(())
     }
 

@@ -239,6 +239,11 @@ impl Outputs {
         self.periods().map(|every| (step / every + 1) * every).min()
     }
 
+    /// Length of the table, which is read again at the end.
+    pub fn table_bytes(&self) -> u64 {
+        self.table.as_ref().map_or(0, |t| t.file.bytes())
+    }
+
     /// Whether the table wants a row at this step.
     pub fn wants_row(&self, step: u64) -> bool {
         self.table.as_ref().is_some_and(|t| step.is_multiple_of(t.every))

@@ -4,8 +4,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use debye_io::UNFINISHED_STRUCTURE;
+
 use super::fingerprint::fingerprint;
+use super::lock::{self, LOCK_FILE};
 use super::outputs;
+use super::pace::{Closing, Pace, is_over};
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
 use crate::backend::cuda::{CudaEngine, Device, Nvrtc};
@@ -37,14 +41,23 @@ pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunErr
     inspect_folder(simulation, existing)
 }
 
-/// Refuses an output folder that is not to be written to.
+/// Refuses an output folder that is not to be written to, or that another process writes to.
 pub(super) fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
+    lock::refuse_taken(&simulation.output.folder)?;
+    inspect_content(simulation, existing)
+}
+
+/// Refuses an output folder for what is in it.
+pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
     if folder.exists() && !folder.is_dir() {
         return Err(RunError::NotAFolder(owned));
     }
-    if !std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+    // A lock alone is no content: a run may have been killed before it wrote anything.
+    let counts =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.map_or(true, |e| e.file_name() != LOCK_FILE);
+    if !std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(counts)) {
         return Ok(());
     }
     if existing == Existing::Refuse {
@@ -229,7 +242,8 @@ pub(super) fn prepare_folder(
         let path = entry.map_err(fail)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stale = existing == Existing::Overwrite && !path.is_dir() && written.includes(&name);
-        if stale || name.starts_with(UNFINISHED) {
+        let litter = name.starts_with(UNFINISHED) || name.starts_with(UNFINISHED_STRUCTURE);
+        if stale || litter {
             std::fs::remove_file(&path).map_err(|e| RunError::write(&path, e))?;
         }
     }
@@ -378,46 +392,52 @@ fn settings(simulation: &Simulation) -> Settings {
     }
 }
 
-/// Minimises, and says in a sentence how it went; `None` if it was stopped on the way.
+/// Minimises, and says in a sentence how it went.
 pub(super) fn minimise(
     engine: &mut dyn Backend,
     plan: &Minimize,
     options: &mut RunOptions,
-) -> Result<Option<String>, RunError> {
+) -> Result<String, RunError> {
     let fire = Fire {
         force_tolerance: plan.force_tolerance,
         max_steps: plan.max_steps,
         max_displacement: plan.max_displacement,
     };
-    let (stop, mut glance, mut since, mut stopped) = (options.stop, Instant::now(), 0, false);
+    let (stop, deadline) = (options.stop, options.deadline);
+    let (mut glance, mut since, mut pace) = (Instant::now(), 0, Pace::default());
+    let (mut stopped, mut over) = (false, false);
     let done = engine.minimise(fire, &mut |step| {
         stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let seconds = glance.elapsed().as_secs_f64();
         if seconds > GLANCE {
             if let Some(tell) = &mut options.progress {
-                let steps_per_second = (step - since) as f64 / seconds;
+                let steps_per_second = pace.add(step - since, seconds);
                 tell(Progress {
                     step,
                     steps: plan.max_steps,
                     steps_per_second,
                 });
             }
+            over = is_over(deadline, Closing::default().room(seconds, 0));
             (glance, since) = (Instant::now(), step);
         }
-        !stopped
+        !(stopped || over)
     })?;
     if stopped {
-        return Ok(None);
+        return Err(RunError::StoppedEarly);
+    }
+    if over {
+        return Err(RunError::NoTime);
     }
     let how = if done.converged {
         "converged"
     } else {
         "stopped without reaching the tolerance"
     };
-    Ok(Some(format!(
+    Ok(format!(
         "minimisation {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
         done.steps, done.energy[0], done.energy[1], done.largest_force
-    )))
+    ))
 }
 
 /// Systems longer than this many cut-offs cost mixed precision more than its own arithmetic does.

@@ -180,6 +180,11 @@ impl Table {
         self.put(&line)
     }
 
+    /// Length of the file so far.
+    pub fn bytes(&self) -> u64 {
+        self.written.bytes
+    }
+
     /// Hands everything to the disk and says how far the file goes.
     pub fn sync(&mut self) -> Result<Written, RunError> {
         self.file

@@ -101,7 +101,7 @@ impl Table {
                 .collect(),
         };
         let text = match self.json {
-            true => console::json(&answer)?,
+            true => console::json("analyze-average/1", &answer)?,
             false => answer.text(rows.find("time").map_or("", |k| &rows.names[k].1)),
         };
         console::print(&text)

@@ -81,17 +81,20 @@ impl Table {
                 kt_per_ns_per_dof_error: per_ns.map(|[_, error]| error),
                 converged: d.converged,
             };
-            return console::print(&console::json(&answer)?);
+            return console::print(&console::json("analyze-drift/1", &answer)?);
         }
         let ([rate, error], unit) = match per_ns {
             Some(both) => (both, "kT/ns/dof"),
             None => ([d.per_freedom, d.per_freedom_error], "kT/τ/dof"),
         };
         let mut rows = vec![
-            ("drift", format!("{rate:.3e} ± {error:.1e} {unit}")),
+            ("drift", format!("{} {unit}", console::measured(rate, error))),
             (
                 "slope",
-                format!("{:.4e} ± {:.1e} per unit of time", d.slope, d.standard_error),
+                format!(
+                    "{} per unit of time",
+                    console::measured(d.slope, d.standard_error)
+                ),
             ),
             ("deviation", format!("{:.4e} about the line", d.deviation)),
             ("rows", times.len().to_string()),

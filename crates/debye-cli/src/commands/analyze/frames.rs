@@ -183,6 +183,26 @@ impl Frames {
         self.count
     }
 
+    /// The refusal of a trajectory that is too short for an analysis.
+    pub fn too_few(&self, needed: usize, analysis: &str) -> Failure {
+        let frames = |n: usize| {
+            if n == 1 {
+                "1 frame".into()
+            } else {
+                format!("{n} frames")
+            }
+        };
+        let chosen = match (self.skip, self.stride) {
+            (0, 1) => "",
+            _ => " with this --skip and --stride",
+        };
+        Failure::refused(format!(
+            "{}: {}{chosen} is not enough; {analysis} needs at least {needed}, at different times",
+            self.name,
+            frames(self.count)
+        ))
+    }
+
     /// The cell of the first frame.
     pub fn cell(&self) -> Result<Cell, Failure> {
         match &self.first {

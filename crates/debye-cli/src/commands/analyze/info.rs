@@ -43,7 +43,7 @@ impl Look {
     pub fn execute(&self) -> Result<(), Failure> {
         let answer = self.read()?;
         let text = if self.json {
-            console::json(&answer)?
+            console::json("analyze-info/1", &answer)?
         } else {
             answer.page()
         };

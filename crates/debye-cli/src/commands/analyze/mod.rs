@@ -31,7 +31,8 @@ Examples:
   debye analyze drift argon.out/energy.csv
   debye analyze average argon.out/energy.csv --from \"20 ps\"
 
-Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.")]
+Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.
+Files that are there are replaced with --overwrite only.")]
 pub struct Analyze {
     #[command(subcommand)]
     what: What,
@@ -102,6 +103,9 @@ struct Destination {
     /// CSV file; the pictures take its name [default: the analysis' name]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    overwrite: bool,
     /// Print the numbers as JSON
     #[arg(long)]
     json: bool,
@@ -118,6 +122,8 @@ enum AxisName {
 
 /// Time origins that correlations keep.
 const ORIGINS: usize = 16;
+/// Frames that a displacement or a correlation in time needs at the least.
+const TWO_TIMES: usize = 2;
 /// Particles that each particle sees in a radial distribution unless said: time grows with their number.
 const MOST_SEEN: f64 = 5000.0;
 
@@ -131,7 +137,7 @@ impl Analyze {
                 r_max,
                 bins,
                 to,
-            } => to.follow(source, |frames| {
+            } => to.follow(source, 1, |frames| {
                 let unit = frames.units();
                 let r_max = match r_max {
                     Some(text) => unit
@@ -153,7 +159,7 @@ impl Analyze {
                 };
                 Ok(Box::new(Rdf::new(options, frames.labels())?))
             }),
-            What::Msd { source, lags, to } => to.follow(source, |frames| {
+            What::Msd { source, lags, to } => to.follow(source, TWO_TIMES, |frames| {
                 let window = Window {
                     longest: *lags,
                     origins: ORIGINS,
@@ -171,7 +177,7 @@ impl Analyze {
                 axis,
                 bins,
                 to,
-            } => to.follow(source, |frames| {
+            } => to.follow(source, 1, |frames| {
                 let axis = match axis {
                     AxisName::X => Axis::X,
                     AxisName::Y => Axis::Y,
@@ -180,7 +186,7 @@ impl Analyze {
                 let density = Density::new(axis, *bins, frames.masses(), frames.charges(), frames.labels())?;
                 Ok(Box::new(density))
             }),
-            What::Vacf { source, lags, to } => to.follow(source, |frames| {
+            What::Vacf { source, lags, to } => to.follow(source, TWO_TIMES, |frames| {
                 Ok(Box::new(Vacf::new(
                     Vacf::every_lag(*lags, ORIGINS),
                     frames.labels(),
@@ -212,19 +218,27 @@ struct Answer<'a> {
 }
 
 impl Destination {
-    /// Feeds every frame to an analysis and writes what comes out.
+    /// Feeds every frame to an analysis, which needs `fewest`, and writes what comes out.
     fn follow(
         &self,
         source: &Source,
+        fewest: usize,
         make: impl FnOnce(&mut Frames) -> Result<Box<dyn Analysis>, Failure> + Send,
     ) -> Result<(), Failure> {
-        let (result, count) = self.threads.install(|| {
+        let (result, count, csv) = self.threads.install(|| {
             let mut frames = Frames::open(source)?;
             let mut analysis = make(&mut frames)?;
+            let csv = self.output.clone();
+            let csv = csv.unwrap_or_else(|| PathBuf::from(format!("{}.csv", analysis.name())));
+            // Before a long trajectory is read for nothing.
+            self.refuse_existing(&[csv.clone(), csv.with_extension("png")])?;
             frames.for_each(|snapshot| Ok(analysis.add(snapshot)?))?;
-            Ok((analysis.finish(), frames.count()))
+            if frames.count() < fewest {
+                return Err(frames.too_few(fewest, analysis.name()));
+            }
+            Ok((analysis.finish(), frames.count(), csv))
         })?;
-        let files = write(&result, self.output.as_deref())?;
+        let files = self.write(&result, &csv)?;
         if self.json {
             let answer = Answer {
                 analysis: &result.name,
@@ -232,14 +246,11 @@ impl Destination {
                 results: numbers(&result),
                 files,
             };
-            return console::print(&console::json(&answer)?);
+            return console::print(&console::json("analyze/1", &answer)?);
         }
         let mut text = format!("{}, {count} frames\n", result.title);
         for s in &result.scalars {
-            text += &format!("  {} = {}", s.name, console::short(s.value));
-            if s.error.is_finite() {
-                text += &format!(" ± {:.1e}", s.error);
-            }
+            text += &format!("  {} = {}", s.name, console::measured(s.value, s.error));
             text += format!(" {} {}", s.unit, s.note).trim_end();
             text.push('\n');
         }
@@ -263,24 +274,36 @@ fn numbers(result: &Analysed) -> Vec<Number<'_>> {
         .collect()
 }
 
-/// Writes the CSV file and the pictures.
-fn write(result: &Analysed, output: Option<&Path>) -> Result<Vec<String>, Failure> {
-    let csv = output.map_or_else(
-        || PathBuf::from(format!("{}.csv", result.name)),
-        Path::to_path_buf,
-    );
-    console::save(&csv, result.to_csv().as_bytes())?;
-    let mut files = vec![csv.display().to_string()];
-    let stem = csv.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    for (number, chart) in result.charts().iter().enumerate() {
-        let suffix = if number == 0 {
-            String::new()
-        } else {
-            format!("-{}", number + 1)
-        };
-        let picture = csv.with_file_name(format!("{stem}{suffix}.png"));
-        console::save(&picture, &chart.to_png()?)?;
-        files.push(picture.display().to_string());
+impl Destination {
+    /// Refuses to replace files unless told to.
+    fn refuse_existing(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        match files.iter().find(|file| file.is_file()) {
+            Some(file) if !self.overwrite => Err(Failure::refused(format!(
+                "{} exists already. Replace it with --overwrite, or name another file with -o",
+                file.display()
+            ))),
+            _ => Ok(()),
+        }
     }
-    Ok(files)
+
+    /// Writes the CSV file and the pictures.
+    fn write(&self, result: &Analysed, csv: &Path) -> Result<Vec<String>, Failure> {
+        let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
+        let mut files = vec![csv.to_path_buf()];
+        let mut contents = vec![result.to_csv().into_bytes()];
+        for (number, chart) in result.charts().iter().enumerate() {
+            let suffix = if number == 0 {
+                String::new()
+            } else {
+                format!("-{}", number + 1)
+            };
+            files.push(csv.with_file_name(format!("{stem}{suffix}.png")));
+            contents.push(chart.to_png()?);
+        }
+        self.refuse_existing(&files)?;
+        for (file, content) in files.iter().zip(contents) {
+            console::save(file, &content)?;
+        }
+        Ok(files.iter().map(|file| file.display().to_string()).collect())
+    }
 }

@@ -270,7 +270,7 @@ impl Bench {
             }
         }
         if self.json {
-            console::print(&console::json(&all)?)?;
+            console::print(&console::json_list("bench/1", &all)?)?;
         } else if let Some(first) = all.first() {
             console::print(&format!("on {}\n", first.device))?;
         }

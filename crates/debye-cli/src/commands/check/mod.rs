@@ -100,7 +100,7 @@ impl Check {
         }
         let failed = all.iter().filter(|f| !f.passed).count();
         if self.json {
-            console::print(&console::json(&all)?)?;
+            console::print(&console::json_list("check/1", &all)?)?;
         } else if failed == 0 {
             console::print(&format!("all {} checks passed\n", all.len()))?;
         }

@@ -573,3 +573,21 @@ fn machine(report: &Report) -> String {
         facts(&rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::with_error;
+
+    #[test]
+    fn values_end_where_their_errors_do() {
+        for (value, error, expected) in [
+            (123.456, 0.5, "123.46 ± 0.50"),
+            (-0.123_456, 0.0012, "−0.1235 ± 0.0012"),
+            (9.9987, 0.0996, "10.00 ± 0.10"),
+            (12_345.6, 678.0, "12\u{202f}350 ± 680"),
+            (1e-9, 0.02, "0 ± 0.020"),
+        ] {
+            assert_eq!(with_error(value, error), expected);
+        }
+    }
+}
