@@ -33,7 +33,7 @@
 //!
 //! A reader's path: [`system`] is what there is, [`potentials`] and [`forces`] what acts on it,
 //! [`integrate`] how it moves, [`backend`] where that happens, [`run`] what happens around it, and
-//! [`expr`] the numbers all physics is written in. `docs/architecture.md` has the picture.
+//! [`expr`] the numbers all physics is written in; [`manual`] is what `debye info` says of each model. `docs/architecture.md` has the picture.
 
 pub mod analyse;
 pub mod backend;
@@ -42,6 +42,7 @@ pub mod expr;
 pub mod forces;
 pub mod input;
 pub mod integrate;
+pub mod manual;
 pub mod neighbors;
 pub mod plot;
 pub mod potentials;

@@ -1,13 +1,9 @@
-//! Ways to end a pair potential at its cut-off: adapters over any of them.
-//!
-//! * cut: u(r) for r < r_c, nothing beyond. The energy jumps at r_c.
-//! * shift: u(r) − u(r_c). The energy is continuous, the forces are those of the cut.
-//! * force-shift: u(r) − u(r_c) − (r − r_c) u′(r_c). Energy and force are continuous.
-//! * switch: u(r) S(r), S falling from 1 at r_s to 0 at r_c as
-//!   (r_c² − r²)² (r_c² + 2r² − 3r_s²) / (r_c² − r_s²)³ (the XPLOR form, a function of r²).
+//! Ways to end a pair potential at its cut-off: adapters over any of them. The records at the end have the formulas.
 
 use crate::expr::{Dual, Real};
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::potentials::{Coefficients, Pair, PairFamily};
+use crate::system::Dimension;
 
 /// How a pair potential ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +85,24 @@ impl Adapter for Switched {
 }
 
 impl Truncation {
+    /// All of them; where switching begins is yet to be said.
+    pub const ALL: [Self; 4] = [
+        Self::Cut,
+        Self::Shift,
+        Self::ForceShift,
+        Self::Switch { from: 0.0 },
+    ];
+
+    /// Its name in input files, its formula, its conventions.
+    pub fn record(self) -> &'static Record {
+        match self {
+            Self::Cut => &CUT,
+            Self::Shift => &SHIFT,
+            Self::ForceShift => &FORCE_SHIFT,
+            Self::Switch { .. } => &SWITCH,
+        }
+    }
+
     /// The code it needs.
     pub fn kind(self) -> TruncationKind {
         match self {
@@ -129,3 +143,145 @@ impl Truncation {
         }
     }
 }
+
+/// `cut`.
+pub const CUT: Record = Record {
+    name: "cut",
+    also: &[],
+    keys: &[],
+    doc: Doc {
+        title: "Plain cut",
+        formula: "u(r) for r < r_c, else 0",
+        remarks: &[
+            "The energy jumps at r_c, so it is conserved only as well as that jump is small.",
+            "With `tail = true` what lies beyond is added for a uniform fluid: E = (2π/V) Σ_ab N_a N_b ∫ \
+             r² u dr and P = −(2π/3V²) Σ_ab N_a N_b ∫ r³ u′ dr, from r_c to ∞, over all ordered pairs of \
+             species a, b.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "vdw-modifier = None; DispCorr = EnerPres adds the r⁻⁶ part of the tail, AllEnerPres both, with \
+                 mean coefficients",
+                "`tail = true` is nearest to AllEnerPres",
+            ],
+            lammps: [
+                "its default; pair_modify tail yes adds the tail of the whole potential",
+                "`tail = true` for pair_modify tail yes",
+            ],
+            openmm: [
+                "its default; a dispersion correction of the whole Lennard-Jones potential is on unless \
+                 switched off",
+                "`tail = true` for its default",
+            ],
+            amber_charmm: [
+                "AMBER's default, with a correction of the r⁻⁶ part (vdwmeth = 1); CHARMM: VTRUNC",
+                "the same without vdwmeth",
+            ],
+        },
+        references: &["Allen & Tildesley, Computer Simulation of Liquids, 2nd ed., Oxford (2017)"],
+        examples: &[],
+    },
+};
+
+/// `shift`.
+pub const SHIFT: Record = Record {
+    name: "shift",
+    also: &[],
+    keys: &[],
+    doc: Doc {
+        title: "Potential shifted to zero at the cut-off",
+        formula: "u(r) − u(r_c) for r < r_c, else 0",
+        remarks: &[
+            "What is taken where a term says nothing about its truncation. The energy is continuous; the \
+             forces are those of `cut` and jump at r_c.",
+        ],
+        conventions: Conventions {
+            gromacs: ["vdw-modifier = Potential-shift, its default", "the same"],
+            lammps: ["pair_modify shift yes", "the same"],
+            openmm: ["not for NonbondedForce", "–"],
+            amber_charmm: [
+                "AMBER: no. CHARMM's VSHIFT and SHIFT are other functions, whose force is continuous too",
+                "–",
+            ],
+        },
+        references: &["Allen & Tildesley, Computer Simulation of Liquids, 2nd ed., Oxford (2017)"],
+        examples: &[],
+    },
+};
+
+/// `force-shift`.
+pub const FORCE_SHIFT: Record = Record {
+    name: "force-shift",
+    also: &["shifted-force"],
+    keys: &[],
+    doc: Doc {
+        title: "Potential and force shifted to zero at the cut-off",
+        formula: "u(r) − u(r_c) − (r − r_c) u′(r_c) for r < r_c, else 0",
+        remarks: &[
+            "Energy and force are continuous; the force is −u′(r) + u′(r_c) everywhere within the \
+             cut-off, so short distances feel it too.",
+            "It is not a force switch: that one changes the force between an inner radius and r_c only.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "Force-switch adds A (r − r₁)² + B (r − r₁)³ to the force from r₁ = rvdw-switch on: \
+                 another function, also for r₁ = 0",
+                "–",
+            ],
+            lammps: ["pair_style lj/smooth/linear; coul/dsf with alpha = 0", "the same"],
+            openmm: ["not for NonbondedForce", "–"],
+            amber_charmm: [
+                "CHARMM's FSHIFT of charges, q₁q₂/r (1 − r/r_c)², is this for 1/r; VFSWITCH is a force \
+                 switch",
+                "the same for charges with FSHIFT",
+            ],
+        },
+        references: &[
+            "Stoddard & Ford, Phys. Rev. A 8, 1504 (1973)",
+            "Toxvaerd & Dyre, J. Chem. Phys. 134, 081102 (2011)",
+        ],
+        examples: &[],
+    },
+};
+
+/// `switch`.
+pub const SWITCH: Record = Record {
+    name: "switch",
+    also: &["xplor"],
+    keys: &[Key::new(
+        "switch_from",
+        "r_s, where switching begins, below `cutoff`",
+        Dimension::LENGTH,
+        Absent::Required,
+    )],
+    doc: Doc {
+        title: "Potential switched off smoothly",
+        formula: "u(r) S(r) for r < r_c, else 0\n\
+                  S = 1 for r < r_s, else (r_c² − r²)² (r_c² + 2r² − 3r_s²)/(r_c² − r_s²)³",
+        remarks: &[
+            "The energy is multiplied, and the force is its derivative: −u′S − uS′. S has a continuous \
+             first derivative in r² (the XPLOR form); its second derivative jumps at r_s and r_c.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "Potential-switch: S = 1 − 10x³ + 15x⁴ − 6x⁵ with x = (r − r_s)/(r_c − r_s): another \
+                 function",
+                "–",
+            ],
+            lammps: [
+                "lj/charmm: this S; lj/mdf: (1−x)³(1+3x+6x²), the function of GROMACS and OpenMM",
+                "the same as lj/charmm with inner = switch_from",
+            ],
+            openmm: [
+                "setUseSwitchingFunction: S = 1 − 6x⁵ + 15x⁴ − 10x³: another function",
+                "–",
+            ],
+            amber_charmm: [
+                "CHARMM: VSWITCH, CTONNB and CTOFNB; AMBER: no, but fswitch, a force switch",
+                "switch_from = CTONNB, cutoff = CTOFNB",
+            ],
+        },
+        references: &["Brooks et al., J. Comput. Chem. 4, 187 (1983) (CHARMM)"],
+        examples: &[],
+    },
+};

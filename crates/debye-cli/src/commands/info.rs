@@ -1,4 +1,5 @@
-//! `debye info`: this machine, this program, what is missing and how to get it.
+//! `debye info`: this machine, this program, what is missing and how to get it; `debye info NAME`: a model's formula,
+//! units and conventions.
 
 use std::process::ExitCode;
 
@@ -6,9 +7,9 @@ use clap::Args;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::cuda::library::{self, Wanted};
 use debye::backend::cuda::{self, Device, Nvrtc};
-use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Kind, PAIRS, Parameter};
+use debye::manual::{self, Absent, Entry, Key, Section};
 use debye::run::report::processor;
-use debye::system::models;
+use debye::system::{Units, models};
 use debye_io::Format;
 use serde::Serialize;
 
@@ -16,13 +17,20 @@ use super::{cores, primitives};
 use crate::console;
 use crate::failure::Failure;
 
-/// Show devices, libraries found, file formats and potentials
+/// Show devices, libraries found, file formats and models; or the formula, units and conventions of one model
 #[derive(Args)]
-#[command(after_help = "Example:\n  debye info")]
+#[command(
+    after_help = "Examples:\n  debye info\n  debye info harmonic-bond\n  debye info force-shift --json"
+)]
 pub struct Info {
+    /// A potential, truncation, mixing rule, integrator, thermostat, barostat, constraint or minimizer
+    name: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print Markdown: the page of all models (docs/models.md), or of one
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 #[derive(Serialize)]
@@ -37,7 +45,16 @@ struct Answer {
     libraries: Vec<LibraryLine>,
     formats: Vec<FormatLine>,
     potentials: Vec<Potential>,
+    methods: Vec<Method>,
     models: Vec<Model>,
+}
+
+/// A model of the manual that is not a potential.
+#[derive(Serialize)]
+struct Method {
+    name: &'static str,
+    is: &'static str,
+    formula: &'static str,
 }
 
 #[derive(Serialize)]
@@ -77,12 +94,21 @@ struct FormatLine {
 struct Potential {
     name: &'static str,
     acts_on: &'static str,
+    formula: &'static str,
     parameters: Vec<String>,
 }
 
 impl Info {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
+        if let Some(name) = &self.name {
+            console::print(&super::manual::about(name, self.json, self.markdown)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.markdown {
+            console::print(&manual::page())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let answer = Answer::new();
         let text = if self.json {
             console::json("info/1", &answer)?
@@ -127,24 +153,17 @@ impl LibraryLine {
 
 impl Answer {
     fn new() -> Self {
-        let potential = |name, acts_on, parameters| Potential {
-            name,
-            acts_on,
-            parameters: describe(parameters),
-        };
-        let mut potentials = Vec::new();
-        potentials.extend(PAIRS.iter().map(|f| potential(f.name(), "pairs", f.parameters())));
-        potentials.extend(BONDS.iter().map(|f| potential(f.name(), "bonds", f.parameters())));
-        potentials.extend(
-            ANGLES
-                .iter()
-                .map(|f| potential(f.name(), "angles", f.parameters())),
-        );
-        potentials.extend(
-            DIHEDRALS
-                .iter()
-                .map(|f| potential(f.name(), "dihedrals", f.parameters())),
-        );
+        let entries = manual::entries();
+        let potentials = entries.iter().filter_map(Potential::new).collect();
+        let methods = entries
+            .iter()
+            .filter(|entry| Potential::new(entry).is_none())
+            .map(|entry| Method {
+                name: entry.name,
+                is: entry.section.noun(),
+                formula: manual::one_line(entry),
+            })
+            .collect();
         Self {
             version: env!("CARGO_PKG_VERSION"),
             processor: processor(),
@@ -168,6 +187,7 @@ impl Answer {
                 })
                 .collect(),
             potentials,
+            methods,
             models: Model::all(),
         }
     }
@@ -212,8 +232,17 @@ impl Answer {
         }
         text += "\npotentials\n";
         for p in &self.potentials {
-            text += &format!("  {:24} {:10} {}\n", p.name, p.acts_on, p.parameters.join(", "));
+            text += &format!("  {:24} {:10} {}\n", p.name, p.acts_on, p.formula);
+            text += &format!("  {:24} {:10} {}\n", "", "", p.parameters.join(", "));
         }
+        text += "\nmethods\n";
+        for m in &self.methods {
+            text += &format!(
+                "  {:24} {:10}\n  {:24} {:10} {}\n",
+                m.name, m.is, "", "", m.formula
+            );
+        }
+        text += "\n`debye info NAME` has the whole formula, units, and the conventions of other programs\n";
         text += "\nmodels (species: model = \"tip3p:O\")\n";
         for m in &self.models {
             text += &format!("  {:24} {:40} {}\n", m.name, m.sites.join(" "), m.citation);
@@ -238,24 +267,38 @@ impl Model {
     }
 }
 
-/// `epsilon (energy)`; those that may be left out with their default.
-fn describe(parameters: &[Parameter]) -> Vec<String> {
-    let one = |p: &Parameter| {
-        let kind = match p.kind {
-            Kind::Quantity(dimension) => {
-                let label = debye::system::Units::Md.label(dimension);
-                if label.is_empty() {
-                    String::new()
-                } else {
-                    format!(" ({label})")
-                }
-            }
-            Kind::Samples => " (samples)".into(),
+impl Potential {
+    /// The potentials of the manual; the rest of it is methods.
+    fn new(entry: &Entry) -> Option<Self> {
+        let acts_on = match entry.section {
+            Section::Pair => "pairs",
+            Section::Bond => "bonds",
+            Section::Angle => "angles",
+            Section::Dihedral => "dihedrals",
+            _ => return None,
         };
-        let default = p.default.map(|d| format!(" = {d}")).unwrap_or_default();
-        format!("{}{kind}{default}", p.name)
+        Some(Self {
+            name: entry.name,
+            acts_on,
+            formula: manual::one_line(entry),
+            parameters: entry.keys.iter().map(describe).collect(),
+        })
+    }
+}
+
+/// `epsilon (kJ/mol)`; those that may be left out with their default.
+fn describe(key: &Key) -> String {
+    let unit = key.takes.unit(Units::Md);
+    let unit = if unit.is_empty() {
+        unit
+    } else {
+        format!(" ({unit})")
     };
-    parameters.iter().map(one).collect()
+    let default = match key.absent {
+        Absent::Value(x) => format!(" = {x}"),
+        _ => String::new(),
+    };
+    format!("{}{unit}{default}", key.name)
 }
 
 /// Bytes of main memory, where the system says.

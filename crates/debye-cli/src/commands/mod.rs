@@ -8,6 +8,7 @@ mod electrostatics;
 mod energy;
 mod fft;
 mod info;
+mod manual;
 mod mapping;
 mod primitives;
 mod run;

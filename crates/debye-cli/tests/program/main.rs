@@ -13,5 +13,6 @@ mod electrostatics;
 mod energy;
 mod lab;
 mod liquids;
+mod manual;
 mod signals;
 mod stages;

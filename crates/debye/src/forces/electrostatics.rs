@@ -7,9 +7,17 @@
 use super::pme::Basis;
 use super::{ListedPairs, MixingRule, PairRow, PairTerm};
 use crate::expr::{Table, Vec3};
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::potentials::{COULOMB_ERF, MAX_COEFFICIENTS, Tail};
-use crate::system::{Cell, Exclusions, Species};
+use crate::system::{Cell, Dimension, Exclusions, Species};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
+
+/// Relative error of forces unless said: that of the force between neighbors.
+pub const TOLERANCE: f64 = 5e-4;
+/// How much longer the cell of a slab is unless said.
+pub const SLAB_FACTOR: f64 = 3.0;
+/// Order of the B-splines unless said.
+pub const ORDER: usize = 5;
 
 /// How charges interact over any distance.
 #[derive(Clone, Debug, PartialEq)]
@@ -304,3 +312,267 @@ fn slab(
     virial[axis] -= 2.0 * energy;
     Part { energy, virial }
 }
+
+/// `ewald`.
+pub const EWALD: Record = Record {
+    name: "ewald",
+    also: &[],
+    keys: &[
+        Key::new(
+            "cutoff",
+            "r_c, where the pair term ends",
+            Dimension::LENGTH,
+            Absent::Otherwise("the longest of the other terms"),
+        ),
+        Key::new(
+            "tolerance",
+            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
+            Dimension::NONE,
+            Absent::Value(TOLERANCE),
+        ),
+        Key::new(
+            "alpha",
+            "α, splitting parameter",
+            Dimension::PER_LENGTH,
+            Absent::Otherwise("from tolerance and cutoff"),
+        ),
+        Key::new(
+            "waves",
+            "highest m along a, b, c",
+            Dimension::NONE,
+            Absent::Otherwise("from tolerance and alpha"),
+        ),
+        Key::new(
+            "epsilon_r",
+            "ε_r, relative permittivity",
+            Dimension::NONE,
+            Absent::Value(1.0),
+        ),
+        Key::name(
+            "boundary",
+            "what surrounds the images",
+            "tin-foil, vacuum",
+            "tin-foil",
+        ),
+        Key::new(
+            "slab_factor",
+            "how much longer the cell of the sum is along an open axis",
+            Dimension::NONE,
+            Absent::Value(SLAB_FACTOR),
+        ),
+    ],
+    doc: Doc {
+        title: "Ewald sum",
+        formula: "E = E_pair + E_recip + E_self + E_excluded + E_net + E_surface, with k = k_e/ε_r\n\
+                  E_pair = k Σ_(i<j) q_i q_j erfc(α r_ij)/r_ij for r_ij < r_c\n\
+                  E_recip = k/(2πV) Σ_(m≠0) exp(−π²m²/α²)/m² |S(m)|², S(m) = Σ_j q_j exp(2πi m·r_j)\n\
+                  E_self = −k α/√π Σ_j q_j²\n\
+                  E_excluded = −k Σ_excluded (1 − s) q_i q_j erf(α r_ij)/r_ij, s = charge of scale_14, \
+                  else 0\n\
+                  E_net = −k π Q²/(2Vα²), Q = Σ_j q_j\n\
+                  E_surface = k 2π/(3V) |Σ_j q_j r_j|² for boundary = \"vacuum\", 0 for \"tin-foil\"",
+        remarks: &[
+            "Exact, slow: a reference, and for small systems. m are reciprocal vectors without 2π: m·a is \
+             a whole number for every cell vector a.",
+            "A cell open along one axis is a slab: the sum is done in a cell `slab_factor` times longer, \
+             plus k 2π/V (M² − Q Σ q z² − Q²L²/12) with M = Σ q z along that axis (Yeh & Berkowitz; \
+             charged slabs by Ballenegger, Arnold & Cerdà).",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "coulombtype = Ewald; ewald-rtol = erfc(β r_c), epsilon-surface = 0 for tin-foil",
+                "alpha = β; `tolerance` is not ewald-rtol",
+            ],
+            lammps: [
+                "kspace_style ewald accuracy: rms force error as a fraction of the force between two unit \
+                 charges 1 Å apart",
+                "alpha = g_ewald; `tolerance` has another unit of force; slab_factor = kspace_modify slab",
+            ],
+            openmm: [
+                "NonbondedForce Ewald; δ with α = √(−ln(2δ))/r_c",
+                "alpha = α; `tolerance` is not δ",
+            ],
+            amber_charmm: [
+                "AMBER: ew_type = 1; CHARMM: EWALD KAPPA KMAX",
+                "alpha = ew_coeff = KAPPA, waves = KMAX",
+            ],
+        },
+        references: &[
+            "Ewald, Ann. Phys. 369, 253 (1921)",
+            "de Leeuw, Perram & Smith, Proc. R. Soc. Lond. A 373, 27 (1980)",
+            "Yeh & Berkowitz, J. Chem. Phys. 111, 3155 (1999)",
+            "Ballenegger, Arnold & Cerdà, J. Chem. Phys. 131, 094107 (2009)",
+        ],
+        examples: &[],
+    },
+};
+
+/// `pme`.
+pub const PME: Record = Record {
+    name: "pme",
+    also: &["spme"],
+    keys: &[
+        Key::new(
+            "cutoff",
+            "r_c, where the pair term ends",
+            Dimension::LENGTH,
+            Absent::Otherwise("the longest of the other terms"),
+        ),
+        Key::new(
+            "tolerance",
+            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
+            Dimension::NONE,
+            Absent::Value(TOLERANCE),
+        ),
+        Key::new(
+            "alpha",
+            "α, splitting parameter",
+            Dimension::PER_LENGTH,
+            Absent::Otherwise("from tolerance and cutoff"),
+        ),
+        Key::new(
+            "mesh",
+            "points along a, b, c",
+            Dimension::NONE,
+            Absent::Otherwise("from tolerance and alpha"),
+        ),
+        Key::new(
+            "order",
+            "p, order of the B-splines, 3 to 8",
+            Dimension::NONE,
+            Absent::Value(ORDER as f64),
+        ),
+        Key::new(
+            "epsilon_r",
+            "ε_r, relative permittivity",
+            Dimension::NONE,
+            Absent::Value(1.0),
+        ),
+        Key::name(
+            "boundary",
+            "what surrounds the images",
+            "tin-foil, vacuum",
+            "tin-foil",
+        ),
+        Key::new(
+            "slab_factor",
+            "how much longer the cell of the sum is along an open axis",
+            Dimension::NONE,
+            Absent::Value(SLAB_FACTOR),
+        ),
+    ],
+    doc: Doc {
+        title: "Smooth particle mesh Ewald",
+        formula: "E as for ewald, with E_recip = ½ k Σ_(m≠0) G(m) |Q̂(m)|²\n\
+                  Q̂(m): discrete Fourier transform of the charges, spread over the mesh by B-splines of \
+                  order p\n\
+                  G(m) = exp(−π²m²/α²)/(πVm²) Π_a 1/w(m_a/K_a)², w the transform of the spline at the \
+                  mesh points",
+        remarks: &[
+            "All other parts are those of `ewald`. `debye energy --check-electrostatics` measures the \
+             error of the forces, `debye tune` finds the fastest settings within `tolerance`.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "coulombtype = PME: pme-order 4, fourierspacing, ewald-rtol = erfc(β r_c)",
+                "order = pme-order, alpha = β, mesh = fourier-nx … ; `tolerance` is not ewald-rtol",
+            ],
+            lammps: ["kspace_style pppm is `p3m`", "–"],
+            openmm: [
+                "NonbondedForce PME: order 5, δ with α = √(−ln(2δ))/r_c; setPMEParameters(α, nx, ny, nz)",
+                "alpha = α, mesh = [nx, ny, nz]; `tolerance` is not δ",
+            ],
+            amber_charmm: [
+                "AMBER: order 4, nfft1 …, ew_coeff; CHARMM: PMEWALD ORDER FFTX … KAPPA",
+                "order, mesh = nfft, alpha = ew_coeff = KAPPA",
+            ],
+        },
+        references: &["Essmann et al., J. Chem. Phys. 103, 8577 (1995)"],
+        examples: &[],
+    },
+};
+
+/// `p3m`.
+pub const P3M: Record = Record {
+    name: "p3m",
+    also: &["pppm"],
+    keys: &[
+        Key::new(
+            "cutoff",
+            "r_c, where the pair term ends",
+            Dimension::LENGTH,
+            Absent::Otherwise("the longest of the other terms"),
+        ),
+        Key::new(
+            "tolerance",
+            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
+            Dimension::NONE,
+            Absent::Value(TOLERANCE),
+        ),
+        Key::new(
+            "alpha",
+            "α, splitting parameter",
+            Dimension::PER_LENGTH,
+            Absent::Otherwise("from tolerance and cutoff"),
+        ),
+        Key::new(
+            "mesh",
+            "points along a, b, c",
+            Dimension::NONE,
+            Absent::Otherwise("from tolerance and alpha"),
+        ),
+        Key::new(
+            "order",
+            "p, order of the B-splines, 3 to 8",
+            Dimension::NONE,
+            Absent::Value(ORDER as f64),
+        ),
+        Key::new(
+            "epsilon_r",
+            "ε_r, relative permittivity",
+            Dimension::NONE,
+            Absent::Value(1.0),
+        ),
+        Key::name(
+            "boundary",
+            "what surrounds the images",
+            "tin-foil, vacuum",
+            "tin-foil",
+        ),
+        Key::new(
+            "slab_factor",
+            "how much longer the cell of the sum is along an open axis",
+            Dimension::NONE,
+            Absent::Value(SLAB_FACTOR),
+        ),
+    ],
+    doc: Doc {
+        title: "Particle–particle particle–mesh",
+        formula: "E as for pme, with the influence function of the smallest error\n\
+                  G(m) = Σ_s W²(m+sK) g(m+sK) / (Σ_s W²(m+sK))², g(m) = exp(−π²m²/α²)/(πVm²)\n\
+                  W: Fourier transform of the spline; s runs over the aliases of m on the mesh",
+        remarks: &[
+            "All other parts are those of `ewald`. The same cost as `pme`, a smaller error on the same \
+             mesh.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "coulombtype = P3M-AD",
+                "order = pme-order, alpha = β; `tolerance` is not ewald-rtol",
+            ],
+            lammps: [
+                "kspace_style pppm accuracy (order 5): rms force error as a fraction of the force between \
+                 two unit charges 1 Å apart",
+                "alpha = g_ewald, mesh, order as they are; `tolerance` has another unit of force; \
+                 slab_factor = kspace_modify slab",
+            ],
+            openmm: ["PME only", "–"],
+            amber_charmm: ["PME only", "–"],
+        },
+        references: &[
+            "Hockney & Eastwood, Computer Simulation Using Particles, McGraw-Hill (1981)",
+            "Stern & Calkins, J. Chem. Phys. 128, 214106 (2008)",
+        ],
+        examples: &[],
+    },
+};

@@ -7,6 +7,7 @@ use super::reader::{Item, Section};
 use super::structure::species_kind;
 use super::system::Setting;
 use super::topology;
+use crate::forces::constraints::{RIGID_WATER, SHAKE};
 use crate::system::constraints::FARTHEST_START;
 use crate::system::models::{self, Site, WaterModel};
 use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, System, Units};
@@ -37,7 +38,7 @@ pub(super) fn read(setting: &Setting, root: &Section, system: &mut System) -> Re
     for item in list.one_or_many() {
         let all: Vec<&str> = WATER_KEYS.iter().chain(BONDS_KEYS).copied().collect();
         let section = item.section(HEADING, &all)?;
-        let kinds = [("rigid-water", Kind::Water), ("bonds", Kind::Bonds)];
+        let kinds = [(RIGID_WATER.name, Kind::Water), (SHAKE.name, Kind::Bonds)];
         let kind = section
             .require("kind", "kind = \"rigid-water\"")?
             .choice("kind of constraints", &kinds)?;

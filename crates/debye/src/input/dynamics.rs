@@ -4,8 +4,10 @@ use super::error::InputError;
 use super::plan::{Minimize, MinimizeKind};
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
+use crate::backend::cpu::{FIRE, Fire};
 use crate::integrate::{
-    Barostat, BarostatKind, Coupling, Dynamics, Scheme, Tally, Thermostat, ThermostatKind,
+    Barostat, BarostatKind, COMPRESSIBILITY, Coupling, Dynamics, EVERY, Scheme, Tally, Thermostat,
+    ThermostatKind,
 };
 use crate::system::{Dimension, System, Units};
 
@@ -24,18 +26,10 @@ pub(super) const BAROSTAT_KEYS: &[&str] = &[
 ];
 pub(super) const MINIMIZE_KEYS: &[&str] = &["kind", "force_tolerance", "max_steps", "max_displacement"];
 
-/// Thermostats in a Nosé–Hoover chain unless said.
-const CHAIN: usize = 3;
-
-/// Compressibility of water, 1/bar.
-const WATER: f64 = 4.5e-5;
-
-const THERMOSTATS: &[(&str, ThermostatKind)] = &[
-    ("langevin", ThermostatKind::Langevin),
-    ("bussi", ThermostatKind::Bussi),
-    ("nose-hoover", ThermostatKind::NoseHoover { chain: CHAIN }),
-    ("berendsen", ThermostatKind::Berendsen),
-];
+/// Thermostats by their names.
+fn thermostat_names() -> [(&'static str, ThermostatKind); 4] {
+    ThermostatKind::ALL.map(|kind| (kind.record().name, kind))
+}
 
 /// What the system and the rest of the file have to say.
 pub(super) struct Surroundings<'s, 'a> {
@@ -69,16 +63,9 @@ impl Surroundings<'_, '_> {
                 "a section [integrator] with kind = \"nve\" and timestep = …",
             )?
             .section("[integrator]", INTEGRATOR_KEYS)?;
-        let mut kinds = vec![
-            ("nve", (Scheme::VelocityVerlet, None)),
-            ("velocity-verlet", (Scheme::VelocityVerlet, None)),
-            ("leapfrog", (Scheme::Leapfrog, None)),
-        ];
-        kinds.extend(
-            THERMOSTATS
-                .iter()
-                .map(|(name, kind)| (*name, (Scheme::VelocityVerlet, Some(*kind)))),
-        );
+        let mut kinds = vec![("nve", (Scheme::VelocityVerlet, None))];
+        kinds.extend(Scheme::ALL.map(|scheme| (scheme.record().name, (scheme, None))));
+        kinds.extend(thermostat_names().map(|(name, kind)| (name, (Scheme::VelocityVerlet, Some(kind)))));
         let kind_item = section.require("kind", "kind = \"nve\"")?;
         let (scheme, thermostat) = kind_item.choice("integrator", &kinds)?;
         let example = if self.units == Units::Md {
@@ -155,13 +142,9 @@ impl Surroundings<'_, '_> {
         for (place, item) in list.one_or_many().iter().enumerate() {
             let section = item.section("[[thermostat]]", THERMOSTAT_KEYS)?;
             let kind_item = section.require("kind", "kind = \"bussi\"")?;
-            let kind = kind_item.choice("thermostat", THERMOSTATS)?;
+            let kind = kind_item.choice("thermostat", &thermostat_names())?;
             if scheme == Scheme::Leapfrog && !kind.goes_with_leapfrog() {
-                let name = if kind == ThermostatKind::Langevin {
-                    "langevin"
-                } else {
-                    "nose-hoover"
-                };
+                let name = kind.record().name;
                 return Err(kind_item
                     .error(format!(
                         "is \"{name}\", which does not go with kind = \"leapfrog\" of [integrator]"
@@ -288,10 +271,7 @@ impl Surroundings<'_, '_> {
     fn barostat(&self, item: &Item, temperature: Option<f64>) -> Result<Barostat> {
         let (units, md) = (self.units, self.units == Units::Md);
         let section = item.section("[barostat]", BAROSTAT_KEYS)?;
-        let kinds = [
-            ("berendsen", BarostatKind::Berendsen),
-            ("cell-rescale", BarostatKind::CellRescale),
-        ];
+        let kinds = BarostatKind::ALL.map(|kind| (kind.record().name, kind));
         let kind = section
             .require("kind", "kind = \"cell-rescale\"")?
             .choice("barostat", &kinds)?;
@@ -328,7 +308,7 @@ impl Surroundings<'_, '_> {
                 }
                 values
             }
-            None if md => [WATER * units.bar(); 3],
+            None if md => [COMPRESSIBILITY * units.bar(); 3],
             None => return Err(section.missing("compressibility", "compressibility = 0.05")),
         };
         let own = section.map("temperature", |i| i.not_negative(units, Dimension::TEMPERATURE))?;
@@ -355,7 +335,7 @@ impl Surroundings<'_, '_> {
             time,
             compressibility,
             temperature,
-            every: every.unwrap_or(10),
+            every: every.unwrap_or(EVERY),
         })
     }
 }
@@ -384,9 +364,11 @@ pub(super) fn minimize(item: Option<&Item>, units: Units) -> Result<Option<Minim
     let Some(item) = item else { return Ok(None) };
     let section = item.section("[minimize]", MINIMIZE_KEYS)?;
     let kind = section
-        .map("kind", |i| i.choice("minimizer", &[("fire", MinimizeKind::Fire)]))?
+        .map("kind", |i| {
+            i.choice("minimizer", &[(FIRE.name, MinimizeKind::Fire)])
+        })?
         .unwrap_or(MinimizeKind::Fire);
-    let md = units == Units::Md;
+    let place = usize::from(units != Units::Md);
     let force = section.map("force_tolerance", |i| i.positive(units, Dimension::FORCE))?;
     let steps = section.map("max_steps", |i| {
         i.whole(1..=1_000_000_000_000, "a number of steps of at least 1")
@@ -394,8 +376,8 @@ pub(super) fn minimize(item: Option<&Item>, units: Units) -> Result<Option<Minim
     let displacement = section.map("max_displacement", |i| i.positive(units, Dimension::LENGTH))?;
     Ok(Some(Minimize {
         kind,
-        force_tolerance: force.unwrap_or(if md { 10.0 } else { 1e-2 }),
-        max_steps: steps.unwrap_or(10_000),
-        max_displacement: displacement.unwrap_or(if md { 0.01 } else { 0.05 }),
+        force_tolerance: force.unwrap_or(Fire::FORCE_TOLERANCE[place]),
+        max_steps: steps.unwrap_or(Fire::MAX_STEPS),
+        max_displacement: displacement.unwrap_or(Fire::MAX_DISPLACEMENT[place]),
     }))
 }

@@ -2,8 +2,8 @@
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
-use super::electrostatics::{KINDS, TOLERANCE};
-use crate::forces::electrostatics::{Electrostatics, Method};
+use super::electrostatics::KINDS;
+use crate::forces::electrostatics::{Electrostatics, Method, TOLERANCE};
 use crate::forces::pme::Basis;
 
 /// The tolerance of long-range electrostatics that the text of an input file asks for.

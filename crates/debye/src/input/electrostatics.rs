@@ -4,7 +4,10 @@ use super::error::InputError;
 use super::forces::Terms;
 use super::reader::{Item, Section};
 use crate::forces::ForceField;
-use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet, Within, open_axis};
+use crate::forces::electrostatics::{
+    Boundary, EWALD, Electrostatics, MeshPlan, Method, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet,
+    Within, open_axis,
+};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, MOST_MESH, coarsest, good_size, most_points, waves};
 use crate::forces::pme::expected::Expected;
@@ -13,7 +16,7 @@ use crate::system::{Dimension, Units};
 type Result<T> = std::result::Result<T, InputError>;
 
 /// The kinds this module reads.
-pub(super) const KINDS: &[&str] = &["ewald", "pme", "p3m"];
+pub(super) const KINDS: &[&str] = &[EWALD.name, PME.name, P3M.name];
 
 pub(super) const EWALD_KEYS: &[&str] = &[
     "kind",
@@ -41,12 +44,8 @@ pub(super) const MESH_KEYS: &[&str] = &[
     "slab_factor",
 ];
 
-/// Relative error of forces unless said: that of the force between neighbours.
-pub(super) const TOLERANCE: f64 = 5e-4;
 /// An error of forces that nobody wants, where no tolerance was asked for.
 const LARGE: f64 = 1e-2;
-const SLAB_FACTOR: f64 = 3.0;
-const ORDER: usize = 5;
 
 impl<'a> Terms<'_, 'a> {
     /// The plan, and its pair term added to the field. Comes after all other terms, whose cut-offs it takes over.
@@ -56,7 +55,7 @@ impl<'a> Terms<'_, 'a> {
         kind: &str,
         field: &mut ForceField,
     ) -> Result<()> {
-        let keys = if kind == "ewald" { EWALD_KEYS } else { MESH_KEYS };
+        let keys = if kind == EWALD.name { EWALD_KEYS } else { MESH_KEYS };
         let section = item.section("[[forces]]", keys)?;
         if field.electrostatics.is_some() {
             return Err(section
@@ -101,10 +100,10 @@ impl<'a> Terms<'_, 'a> {
             None if charged.squares == 0.0 => 3.0 / cutoff,
             None => charged.alpha(cutoff, error),
         };
-        let method = if kind == "ewald" {
+        let method = if kind == EWALD.name {
             Method::Ewald(wave_set(&section, &charged, alpha, error)?)
         } else {
-            Method::Mesh(mesh_plan(&section, &charged, alpha, error, kind == "p3m")?)
+            Method::Mesh(mesh_plan(&section, &charged, alpha, error, kind == P3M.name)?)
         };
         let name = section.map("name", Item::text)?.unwrap_or("coulomb");
         let plan = Electrostatics {

@@ -99,6 +99,7 @@ impl<'a> Terms<'_, 'a> {
     /// A value of a parameter.
     fn value(&self, parameter: &Parameter, item: &Item) -> Result<Value> {
         match parameter.kind {
+            Kind::Angle => item.quantity(self.units, Dimension::NONE).map(Value::Number),
             Kind::Quantity(dimension) => item.quantity(self.units, dimension).map(Value::Number),
             Kind::Samples => samples::read(item, self.folder, self.units).map(Value::Samples),
         }
@@ -131,11 +132,7 @@ impl<'a> Terms<'_, 'a> {
             builder = builder.cutoff(cutoff);
         }
         builder = builder.truncation(self.truncation(&section)?);
-        let rules = [
-            ("none", MixingRule::None),
-            ("lorentz-berthelot", MixingRule::LorentzBerthelot),
-            ("geometric", MixingRule::Geometric),
-        ];
+        let rules = MixingRule::ALL.map(|rule| (rule.name(), rule));
         if let Some(rule) = section.map("mixing", |i| i.choice("mixing rule", &rules))? {
             builder = builder.mixing(rule);
         }
@@ -252,12 +249,7 @@ impl<'a> Terms<'_, 'a> {
     fn truncation(&self, section: &Section) -> Result<Truncation> {
         let from = section.map("switch_from", |i| i.not_negative(self.units, Dimension::LENGTH))?;
         // The length in `Switch` is filled in below.
-        let choices = [
-            ("cut", Truncation::Cut),
-            ("shift", Truncation::Shift),
-            ("force-shift", Truncation::ForceShift),
-            ("switch", Truncation::Switch { from: 0.0 }),
-        ];
+        let choices = Truncation::ALL.map(|truncation| (truncation.record().name, truncation));
         let chosen = section.map("truncation", |i| i.choice("truncation", &choices))?;
         match (chosen, from, section.get("switch_from")) {
             (Some(Truncation::Switch { .. }), Some(from), Some(item)) => {

@@ -1,8 +1,9 @@
 //! [`Bath`]: a thermostat at work, with the numbers it must remember.
 
-use super::{Dynamics, Thermostat, ThermostatKind};
+use super::{CHAIN, Dynamics, Thermostat, ThermostatKind};
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::random::{Philox, stream};
-use crate::system::System;
+use crate::system::{Dimension, System};
 
 /// A thermostat, its particles and its memory.
 #[derive(Clone, Debug)]
@@ -168,3 +169,185 @@ fn bath_mass(k: usize, degrees_of_freedom: f64, kt: f64, time: f64) -> f64 {
     let g = if k == 0 { degrees_of_freedom } else { 1.0 };
     g * kt * time * time
 }
+
+/// `langevin`.
+pub(super) const LANGEVIN: Record = Record {
+    name: "langevin",
+    also: &["baoab"],
+    keys: &[
+        Key::new(
+            "temperature",
+            "T, of the thermostat",
+            Dimension::TEMPERATURE,
+            Absent::Required,
+        ),
+        Key::new(
+            "friction",
+            "γ; or give `time`",
+            Dimension::PER_TIME,
+            Absent::Otherwise("1/time"),
+        ),
+        Key::new(
+            "time",
+            "1/γ; or give `friction`",
+            Dimension::TIME,
+            Absent::Otherwise("1/friction"),
+        ),
+    ],
+    doc: Doc {
+        title: "Langevin dynamics, BAOAB splitting",
+        formula: "m dv = F dt − mγ v dt + √(2mγ k_B T) dW\n\
+                  BAOAB: half kick, half drift, v ← c v + √((1 − c²) k_B T/m) ξ, half drift, half kick\n\
+                  c = exp(−γΔt), ξ standard normal",
+        remarks: &[
+            "γ is a rate, not a mass per time: every particle loses its velocity in the time 1/γ, \
+             whatever its mass.",
+            "Canonical. Momentum is not conserved, so all 3N degrees of freedom count \
+             unless `remove_momentum_every` is set. Positions are \
+             sampled with an error of Δt² that is small even for long steps. Constraints are kept in each \
+             half drift.",
+        ],
+        conventions: Conventions {
+            gromacs: ["integrator = sd: tau-t = 1/γ", "time = tau-t"],
+            lammps: ["fix langevin: damp = 1/γ", "time = damp"],
+            openmm: [
+                "LangevinMiddleIntegrator: friction γ in 1/ps",
+                "friction as it is",
+            ],
+            amber_charmm: [
+                "AMBER: ntt = 3, gamma_ln in 1/ps; CHARMM: FBETA in 1/ps",
+                "friction = gamma_ln = FBETA",
+            ],
+        },
+        references: &["Leimkuhler & Matthews, Appl. Math. Res. Express 2013, 34 (2013)"],
+        examples: &[],
+    },
+};
+
+/// `bussi`.
+pub(super) const BUSSI: Record = Record {
+    name: "bussi",
+    also: &["v-rescale", "csvr"],
+    keys: &[
+        Key::new(
+            "temperature",
+            "T, of the thermostat",
+            Dimension::TEMPERATURE,
+            Absent::Required,
+        ),
+        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
+    ],
+    doc: Doc {
+        title: "Stochastic velocity rescaling (Bussi, Donadio & Parrinello)",
+        formula: "v ← λv, λ² = c + b (R₁² + … + R_g²) + 2R₁ √(c b)\n\
+                  c = exp(−Δt/τ), b = (1 − c) k_B T/(2K), R standard normal\n\
+                  K: kinetic energy, g: degrees of freedom",
+        remarks: &[
+            "Canonical. The mean of K relaxes as exp(−t/τ). λ is never negative here: the sign of the \
+             paper's Eq. A8 is not drawn, which matters for few particles only.",
+            "Energy taken from or given to the particles is counted: the conserved energy of the run \
+             includes it.",
+        ],
+        conventions: Conventions {
+            gromacs: ["tcoupl = V-rescale: tau-t", "time = tau-t"],
+            lammps: ["fix temp/csvr: Tdamp", "time = Tdamp"],
+            openmm: ["not among its integrators", "–"],
+            amber_charmm: ["AMBER: ntt = 11, tautp; CHARMM: no", "time = tautp"],
+        },
+        references: &["Bussi, Donadio & Parrinello, J. Chem. Phys. 126, 014101 (2007), Eq. A7"],
+        examples: &[],
+    },
+};
+
+/// `nose-hoover`.
+pub(super) const NOSE_HOOVER: Record = Record {
+    name: "nose-hoover",
+    also: &[],
+    keys: &[
+        Key::new(
+            "temperature",
+            "T, of the thermostat",
+            Dimension::TEMPERATURE,
+            Absent::Required,
+        ),
+        Key::new(
+            "time",
+            "τ; it sets the masses of the thermostats",
+            Dimension::TIME,
+            Absent::Required,
+        ),
+        Key::new(
+            "chain",
+            "length of the chain, 1 to 20",
+            Dimension::NONE,
+            Absent::Value(CHAIN as f64),
+        ),
+    ],
+    doc: Doc {
+        title: "Nosé–Hoover chain",
+        formula: "dv/dt = F/m − ξ₁v, Q₁ dξ₁/dt = 2K − g k_B T − Q₁ξ₁ξ₂\n\
+                  Q_k dξ_k/dt = Q_(k−1) ξ_(k−1)² − k_B T − Q_k ξ_k ξ_(k+1); the last one without ξ_(k+1)\n\
+                  Q₁ = g k_B T τ², Q_k = k_B T τ² for k > 1",
+        remarks: &[
+            "Canonical where the motion is ergodic: not for few stiff oscillators, even with a chain.",
+            "τ is not a period: the temperature of an ideal gas oscillates with √2 π τ = 4.44 τ.",
+            "One step of the chain per half time step, with one Suzuki–Yoshida weight. The conserved \
+             energy includes the chain.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "tcoupl = nose-hoover: tau-t is a period, Q = g k_B T tau-t²/4π²; chain length 10 with \
+                 md-vv, 1 with md",
+                "time = tau-t/2π",
+            ],
+            lammps: ["fix nvt: Q₁ = g k_B T Tdamp², chain of 3", "time = Tdamp"],
+            openmm: [
+                "NoseHooverIntegrator: Q₁ = g k_B T/ν², ν the collision frequency, chain of 3",
+                "time = 1/ν",
+            ],
+            amber_charmm: [
+                "CHARMM: NOSE with the mass QREF itself; AMBER: no plain chain",
+                "time = √(Q/(g k_B T))",
+            ],
+        },
+        references: &[
+            "Martyna, Klein & Tuckerman, J. Chem. Phys. 97, 2635 (1992)",
+            "Martyna, Tuckerman, Tobias & Klein, Mol. Phys. 87, 1117 (1996), Sec. 4",
+        ],
+        examples: &[],
+    },
+};
+
+/// `berendsen`.
+pub(super) const WEAK_COUPLING: Record = Record {
+    name: "berendsen",
+    also: &["weak-coupling"],
+    keys: &[
+        Key::new(
+            "temperature",
+            "T, of the thermostat",
+            Dimension::TEMPERATURE,
+            Absent::Required,
+        ),
+        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
+    ],
+    doc: Doc {
+        title: "Weak coupling (Berendsen)",
+        formula: "v ← λv, λ² = 1 + Δt/τ (T/T_now − 1)",
+        remarks: &[
+            "Not canonical: fluctuations of the kinetic energy are too small. For equilibration; `bussi` \
+             costs the same and is canonical.",
+        ],
+        conventions: Conventions {
+            gromacs: ["tcoupl = berendsen: tau-t", "time = tau-t"],
+            lammps: ["fix temp/berendsen: Tdamp", "time = Tdamp"],
+            openmm: ["not among its integrators", "–"],
+            amber_charmm: [
+                "AMBER: ntt = 1, tautp; CHARMM: TCONST, TCOUP",
+                "time = tautp = TCOUP",
+            ],
+        },
+        references: &["Berendsen, Postma, van Gunsteren, DiNola & Haak, J. Chem. Phys. 81, 3684 (1984)"],
+        examples: &[],
+    },
+};

@@ -6,8 +6,10 @@ mod pressure;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use bath::Bath;
+pub use pressure::{COMPRESSIBILITY, EVERY};
 
-use crate::system::System;
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::system::{Dimension, System};
 
 /// Everything that turns forces into motion.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +70,19 @@ pub enum Scheme {
     Leapfrog,
 }
 
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::VelocityVerlet, Self::Leapfrog];
+
+    /// Its name in input files, its formula, its conventions.
+    pub fn record(self) -> &'static Record {
+        match self {
+            Self::VelocityVerlet => &VELOCITY_VERLET,
+            Self::Leapfrog => &LEAPFROG,
+        }
+    }
+}
+
 /// A thermostat and the particles it acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thermostat {
@@ -97,7 +112,28 @@ pub enum ThermostatKind {
     Berendsen,
 }
 
+/// Thermostats in a Nosé–Hoover chain unless said.
+pub const CHAIN: usize = 3;
+
 impl ThermostatKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Langevin,
+        Self::Bussi,
+        Self::NoseHoover { chain: CHAIN },
+        Self::Berendsen,
+    ];
+
+    /// Its name in input files, its formula, its conventions.
+    pub fn record(self) -> &'static Record {
+        match self {
+            Self::Langevin => &bath::LANGEVIN,
+            Self::Bussi => &bath::BUSSI,
+            Self::NoseHoover { .. } => &bath::NOSE_HOOVER,
+            Self::Berendsen => &bath::WEAK_COUPLING,
+        }
+    }
+
     /// Whether it acts on velocities half a step behind; the others are splittings of velocity Verlet.
     pub fn goes_with_leapfrog(self) -> bool {
         matches!(self, Self::Bussi | Self::Berendsen)
@@ -172,6 +208,19 @@ pub enum BarostatKind {
     CellRescale,
 }
 
+impl BarostatKind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::CellRescale, Self::Berendsen];
+
+    /// Its name in input files, its formula, its conventions.
+    pub fn record(self) -> &'static Record {
+        match self {
+            Self::Berendsen => &pressure::BERENDSEN,
+            Self::CellRescale => &pressure::CELL_RESCALE,
+        }
+    }
+}
+
 /// Which lengths of the cell change together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coupling {
@@ -182,3 +231,69 @@ pub enum Coupling {
     /// Each by its own.
     Anisotropic,
 }
+
+/// `velocity-verlet`.
+const VELOCITY_VERLET: Record = Record {
+    name: "velocity-verlet",
+    also: &["nve"],
+    keys: &[Key::new(
+        "timestep",
+        "Δt, time step",
+        Dimension::TIME,
+        Absent::Required,
+    )],
+    doc: Doc {
+        title: "Velocity Verlet",
+        formula: "v ← v + ½Δt F/m, r ← r + Δt v, forces, v ← v + ½Δt F/m",
+        remarks: &[
+            "`kind = \"nve\"` is the same. Positions and velocities belong to the same time. Thermostats \
+             named in [integrator] act on this scheme.",
+            "The temperature is T = 2K/(g k_B), with g = 3N − 3 less one per constraint; 3N where a \
+             Langevin thermostat moves the center of mass too.",
+        ],
+        conventions: Conventions {
+            gromacs: ["integrator = md-vv; its default md is leapfrog", "the same"],
+            lammps: ["fix nve", "the same"],
+            openmm: [
+                "VerletIntegrator is leapfrog",
+                "the same trajectory with velocities half a step away",
+            ],
+            amber_charmm: ["AMBER: leapfrog; CHARMM: DYNA VVER", "the same as VVER"],
+        },
+        references: &["Swope, Andersen, Berens & Wilson, J. Chem. Phys. 76, 637 (1982)"],
+        examples: &[],
+    },
+};
+
+/// `leapfrog`.
+const LEAPFROG: Record = Record {
+    name: "leapfrog",
+    also: &[],
+    keys: &[Key::new(
+        "timestep",
+        "Δt, time step",
+        Dimension::TIME,
+        Absent::Required,
+    )],
+    doc: Doc {
+        title: "Leapfrog",
+        formula: "v(t+½Δt) = v(t−½Δt) + Δt F(t)/m, r(t+Δt) = r(t) + Δt v(t+½Δt)",
+        remarks: &[
+            "Initial velocities are those of t = 0: they are taken half a step back by the forces of the \
+             start. Files and tables have velocities at the time of the positions, v(t−½Δt) \
+             + ½Δt F/m.",
+            "`langevin` and `nose-hoover` are splittings of velocity Verlet and do not go with it.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "integrator = md; its kinetic energy is the mean of the two half steps, not that of v(t)",
+                "the same trajectory; temperatures differ by O(Δt²)",
+            ],
+            lammps: ["no; fix nve is velocity Verlet", "the same trajectory"],
+            openmm: ["VerletIntegrator", "the same"],
+            amber_charmm: ["AMBER; CHARMM: DYNA LEAP", "the same"],
+        },
+        references: &["Hockney & Eastwood, Computer Simulation Using Particles, McGraw-Hill (1981)"],
+        examples: &[],
+    },
+};

@@ -2,14 +2,20 @@
 
 use super::{Barostat, BarostatKind, Coupling};
 use crate::expr::Vec3;
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::random::{Philox, stream};
+use crate::system::Dimension;
+
+/// Compressibility unless said: that of water, 1/bar.
+pub const COMPRESSIBILITY: f64 = 4.5e-5;
+/// Steps between two actions unless said.
+pub const EVERY: u64 = 10;
 
 impl Barostat {
     /// The factors for x, y and z after `dt`, from the pressure along them.
     ///
-    /// Weak coupling: μ = 1 − β Δt/(3τ) (P₀ − P). Stochastic cell rescaling (Bernetti & Bussi 2020):
-    /// each group of n lengths moves together by Δ ln = −n β Δt/(3τ) (P₀ − P) + √(2 n k T β Δt/(3 V τ)) ξ,
-    /// which for n = 3 is their Eq. 7 for ln V and for n = 2, 1 their Eqs. 9 for the area and the height.
+    /// The formulas are those of [`BERENDSEN`] and [`CELL_RESCALE`]: for n = 3 lengths that move together Eq. 7 of Bernetti
+    /// & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height.
     pub fn factors(
         &self,
         pressure: [f64; 3],
@@ -52,3 +58,130 @@ impl Barostat {
         factors.into()
     }
 }
+
+/// `berendsen`.
+pub(super) const BERENDSEN: Record = Record {
+    name: "berendsen",
+    also: &["weak-coupling"],
+    keys: &[
+        Key::new(
+            "pressure",
+            "P₀; one, `[xy, z]` or `[x, y, z]` as `coupling` says",
+            Dimension::PRESSURE,
+            Absent::Required,
+        ),
+        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
+        Key::new(
+            "compressibility",
+            "β, isothermal compressibility, as `pressure`",
+            Dimension::PER_PRESSURE,
+            Absent::Md(COMPRESSIBILITY, "1/bar"),
+        ),
+        Key::new(
+            "every",
+            "steps between two actions",
+            Dimension::NONE,
+            Absent::Value(EVERY as f64),
+        ),
+        Key::name(
+            "coupling",
+            "which lengths of the cell change together",
+            "isotropic, semi-isotropic, anisotropic",
+            "isotropic",
+        ),
+    ],
+    doc: Doc {
+        title: "Weak coupling (Berendsen)",
+        formula: "r ← μr, L ← μL, μ = 1 − β Δt/(3τ) (P₀ − P)",
+        remarks: &[
+            "Δt is the time between two actions. P > P₀ makes the cell grow. Only β/τ matters, not each.",
+            "Fluctuations of the volume are too small: for equilibration. Velocities are not scaled. μ is \
+             kept within 0.9 … 1.1.",
+            "Constrained groups move as a whole, and P is that of their centers.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "pcoupl = Berendsen: tau-p, compressibility; μ is the same",
+                "time = tau-p",
+            ],
+            lammps: [
+                "fix press/berendsen: Pdamp, modulus; volume times 1 − Δt/Pdamp (P₀ − P)/modulus",
+                "time = Pdamp, compressibility = 1/modulus",
+            ],
+            openmm: ["Monte Carlo barostat only", "–"],
+            amber_charmm: [
+                "AMBER: barostat = 1, taup, comp in 1e-6/bar; CHARMM: PCONST, PCOUP, COMPRESS in 1/atm",
+                "time = taup = PCOUP; compressibility = comp × 1e-6 1/bar, or COMPRESS 1/atm",
+            ],
+        },
+        references: &["Berendsen, Postma, van Gunsteren, DiNola & Haak, J. Chem. Phys. 81, 3684 (1984)"],
+        examples: &[],
+    },
+};
+
+/// `cell-rescale`.
+pub(super) const CELL_RESCALE: Record = Record {
+    name: "cell-rescale",
+    also: &["c-rescale"],
+    keys: &[
+        Key::new(
+            "pressure",
+            "P₀; one, `[xy, z]` or `[x, y, z]` as `coupling` says",
+            Dimension::PRESSURE,
+            Absent::Required,
+        ),
+        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
+        Key::new(
+            "compressibility",
+            "β, isothermal compressibility, as `pressure`",
+            Dimension::PER_PRESSURE,
+            Absent::Md(COMPRESSIBILITY, "1/bar"),
+        ),
+        Key::new(
+            "every",
+            "steps between two actions",
+            Dimension::NONE,
+            Absent::Value(EVERY as f64),
+        ),
+        Key::name(
+            "coupling",
+            "which lengths of the cell change together",
+            "isotropic, semi-isotropic, anisotropic",
+            "isotropic",
+        ),
+        Key::new(
+            "temperature",
+            "T of the noise",
+            Dimension::TEMPERATURE,
+            Absent::Otherwise("that of the first thermostat"),
+        ),
+    ],
+    doc: Doc {
+        title: "Stochastic cell rescaling (Bernetti & Bussi)",
+        formula: "ln μ = −β Δt/(3τ) (P₀ − P) + √(2 k_B T β Δt/(3 n V τ)) ξ\n\
+                  r ← μr, L ← μL, v ← v/μ; n = 3, 2 or 1 lengths change together, ξ standard normal",
+        remarks: &[
+            "Δt is the time between two actions. P > P₀ makes the cell grow. Only β/τ matters, not each. \
+             μ is kept within 0.9 … 1.1.",
+            "Isothermal–isobaric with a canonical thermostat beside it.",
+            "Constrained groups move as a whole, and P is that of their centers.",
+        ],
+        conventions: Conventions {
+            gromacs: ["pcoupl = C-rescale: tau-p, compressibility", "time = tau-p"],
+            lammps: [
+                "not among its fixes; fix npt (Nosé–Hoover) samples the same ensemble",
+                "–",
+            ],
+            openmm: [
+                "MonteCarloBarostat samples the same ensemble, without a time of relaxation",
+                "pressure as it is",
+            ],
+            amber_charmm: [
+                "AMBER: barostat = 2 (Monte Carlo) and CHARMM's Langevin piston sample the same ensemble",
+                "pressure as it is",
+            ],
+        },
+        references: &["Bernetti & Bussi, J. Chem. Phys. 153, 114107 (2020), Eqs. 7 and 9"],
+        examples: &[],
+    },
+};

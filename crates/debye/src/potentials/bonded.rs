@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::expr::{Dual, Real, Tape};
+use crate::manual::Doc;
 
 /// How many numbers a bonded potential may keep per kind of bond.
 pub const MAX_BONDED: usize = 8;
@@ -42,6 +43,8 @@ macro_rules! bonded_sort {
         pub trait $potential: Send + Sync + 'static {
             /// The `kind` in input files.
             const NAME: &'static str;
+            /// Its formula, its conventions beside those of other programs, its reference.
+            const DOC: Doc;
             /// What an input file must give.
             const PARAMETERS: &'static [Parameter];
 
@@ -73,6 +76,8 @@ macro_rules! bonded_sort {
         pub trait $family: Send + Sync {
             /// The `kind` in input files.
             fn name(&self) -> &'static str;
+            /// Its formula, conventions and reference.
+            fn doc(&self) -> &'static Doc;
             /// What an input file must give.
             fn parameters(&self) -> &'static [Parameter];
             /// Refuses parameters that make no sense.
@@ -105,6 +110,9 @@ macro_rules! bonded_sort {
         impl<P: $potential> $family for $adapter<P> {
             fn name(&self) -> &'static str {
                 P::NAME
+            }
+            fn doc(&self) -> &'static Doc {
+                &P::DOC
             }
             fn parameters(&self) -> &'static [Parameter] {
                 P::PARAMETERS

@@ -1,13 +1,9 @@
-//! Born–Mayer–Huggins in the form of Tosi and Fumi: u(r) = A e^((σ−r)/ρ) − C/r⁶ − D/r⁸.
-//!
-//! The short-range part of a molten or crystalline alkali halide; add a Coulomb term. σ is the sum
-//! of the two ionic radii, C and D the dipole–dipole and dipole–quadrupole dispersion. As with
-//! Buckingham, u → −∞ for r → 0: valid beyond the inner maximum only.
-//! Fumi & Tosi, J. Phys. Chem. Solids 25, 31 (1964); Tosi & Fumi, ibid. 25, 45 (1964).
+//! Born–Mayer–Huggins.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail, energy_times_length};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// Repulsion and dispersion of ions.
@@ -16,13 +12,71 @@ pub struct BornMayerHuggins;
 
 impl PairPotential for BornMayerHuggins {
     const NAME: &'static str = "born-mayer-huggins";
+    const DOC: Doc = Doc {
+        title: "Born–Mayer–Huggins in the form of Tosi and Fumi",
+        formula: "u(r) = A exp((σ−r)/ρ) − C/r⁶ − D/r⁸",
+        remarks: &[
+            "The short-range part of a molten or crystalline alkali halide; add a term for the charges.",
+            "As with `buckingham`, u → −∞ for r → 0: valid beyond the inner maximum only.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "no such function; a table",
+                "the same table: kind = \"tabulated\"",
+            ],
+            lammps: [
+                "pair_style born A rho sigma C D: A exp((σ−r)/ρ) − C/r⁶ + D/r⁸, in that order",
+                "D with the opposite sign; rho and sigma are named, so their order does not matter",
+            ],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["no such function", "–"],
+        },
+        references: &[
+            "Fumi & Tosi, J. Phys. Chem. Solids 25, 31 (1964)",
+            "Tosi & Fumi, J. Phys. Chem. Solids 25, 45 (1964)",
+        ],
+        examples: &[Example {
+            values: &[20.35, 0.2755, 0.0317, 0.000674, 8.37e-06],
+            cutoff: 0.0,
+            at: 0.28,
+            energy: 16.03666917,
+        }],
+    };
     const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("A", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Explicit),
-        Parameter::quantity("rho", Dimension::LENGTH, Mixing::Explicit),
-        Parameter::quantity("C", energy_times_length(6), Mixing::Explicit),
-        Parameter::quantity("D", energy_times_length(8), Mixing::Explicit),
+        Parameter::quantity(
+            "A",
+            "strength of the repulsion",
+            Dimension::ENERGY,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "sigma",
+            "σ, sum of the ionic radii",
+            Dimension::LENGTH,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "rho",
+            "ρ, decay length of the repulsion",
+            Dimension::LENGTH,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "C",
+            "dipole–dipole dispersion, subtracted",
+            energy_times_length(6),
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "D",
+            "dipole–quadrupole dispersion, subtracted",
+            energy_times_length(8),
+            Mixing::Explicit,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

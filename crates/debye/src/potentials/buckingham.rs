@@ -1,13 +1,9 @@
-//! Buckingham: u(r) = A exp(−r/ρ) − C/r⁶.
-//!
-//! Valid beyond its inner maximum only: for r → 0 the exponential stays at A while −C/r⁶ falls to
-//! −∞, so particles that come closer than the maximum collapse onto each other. Thermal motion does
-//! not reach it for usual parameters, but a random start, a high temperature or a long time step may.
-//! Buckingham, Proc. R. Soc. Lond. A 168, 264 (1938).
+//! Buckingham.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail, energy_times_length};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// Exponential repulsion and dispersion.
@@ -16,11 +12,51 @@ pub struct Buckingham;
 
 impl PairPotential for Buckingham {
     const NAME: &'static str = "buckingham";
+    const DOC: Doc = Doc {
+        title: "Buckingham",
+        formula: "u(r) = A exp(−r/ρ) − C/r⁶",
+        remarks: &[
+            "Valid beyond its inner maximum only: for r → 0 the exponential stays at A while −C/r⁶ falls \
+             to −∞, so particles that come closer than the maximum collapse onto each other. A random \
+             start, a high temperature or a long time step may bring them there.",
+            "The exp-6 form with depth ε at r_m and steepness α: A = 6 ε e^α/(α−6), rho = r_m/α, C = α ε \
+             r_m⁶/(α−6).",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "A exp(−B r) − C/r⁶ (nbfunc 2; not with the Verlet scheme of present versions)",
+                "rho = 1/B; A, C as they are",
+            ],
+            lammps: ["pair_style buck A rho C, the same form", "A, rho, C as they are"],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["no such function", "–"],
+        },
+        references: &["Buckingham, Proc. R. Soc. Lond. A 168, 264 (1938)"],
+        examples: &[Example {
+            values: &[150000.0, 0.03, 0.003],
+            cutoff: 0.0,
+            at: 0.3,
+            energy: 2.694763127,
+        }],
+    };
     const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("A", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("rho", Dimension::LENGTH, Mixing::Explicit),
-        Parameter::quantity("C", energy_times_length(6), Mixing::Explicit),
+        Parameter::quantity(
+            "A",
+            "strength of the repulsion",
+            Dimension::ENERGY,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity("rho", "ρ, its decay length", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity(
+            "C",
+            "strength of the dispersion, subtracted",
+            energy_times_length(6),
+            Mixing::Explicit,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -1,11 +1,8 @@
-//! Cosine-squared angle: u(θ) = ½ k (cos θ − cos θ₀)².
-//!
-//! Valid for 0 ≤ θ ≤ π, and smooth in a straight line too. For small deviations it is a harmonic
-//! angle of stiffness k sin²θ₀; at θ₀ = 0 or π it is of fourth order.
-//! GROMOS-96: van Gunsteren et al., Biomolecular Simulation: The GROMOS96 Manual (1996).
+//! Cosine-squared angle.
 
 use super::{AnglePotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A spring in the cosine of the angle.
@@ -14,9 +11,43 @@ pub struct CosineSquaredAngle;
 
 impl AnglePotential for CosineSquaredAngle {
     const NAME: &'static str = "cosine-squared-angle";
+    const DOC: Doc = Doc {
+        title: "Cosine-squared angle",
+        formula: "u(θ) = ½ k (cos θ − cos θ₀)²",
+        remarks: &[
+            "With the factor ½. Smooth in a straight line too. For small deviations it is \
+             `harmonic-angle` with k sin²θ₀; at θ₀ = 0 or π it is of fourth order.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "angles of type 2 (GROMOS-96): ½ k (cos θ − cos θ₀)², θ₀ in degrees; type 10 divides by \
+                 sin²θ and is another function",
+                "k as it is",
+            ],
+            lammps: [
+                "angle_style cosine/squared: K (cos θ − cos θ₀)², θ₀ in degrees",
+                "k = 2K",
+            ],
+            openmm: [
+                "CustomAngleForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["not in their standard force fields", "–"],
+        },
+        references: &[
+            "GROMOS-96: van Gunsteren et al., Biomolecular Simulation: The GROMOS96 Manual and User \
+             Guide, vdf, Zürich (1996)",
+        ],
+        examples: &[Example {
+            values: &[520.0, 1.9],
+            cutoff: 0.0,
+            at: 2.0,
+            energy: 2.241842859,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("k", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("theta0", Dimension::NONE, Mixing::Explicit),
+        Parameter::quantity("k", "stiffness", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::angle("theta0", "θ₀, angle at rest, 0 to π"),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -8,6 +8,7 @@ use super::{
 };
 use super::{CoulombEwald, PairAdapter};
 use crate::expr::{Dual, Real};
+use crate::manual::{Doc, Example};
 
 /// What an Ewald sum has too much of between excluded pairs. Not a term by itself, so it is in no register.
 #[derive(Debug)]
@@ -18,6 +19,17 @@ pub static COULOMB_ERF: &dyn PairFamily = &PairAdapter::<CoulombErf>(std::marker
 
 impl PairPotential for CoulombErf {
     const NAME: &'static str = "coulomb-erf";
+    const DOC: Doc = Doc {
+        title: "Correction of an Ewald sum between excluded pairs",
+        formula: "u(r) = −k_e q₁q₂ erf(α r)/(ε_r r)",
+        examples: &[Example {
+            values: &[3.0, 1.0],
+            cutoff: 0.0,
+            at: 0.2,
+            energy: -3.019280454,
+        }],
+        ..CoulombEwald::DOC
+    };
     const PARAMETERS: &'static [Parameter] = CoulombEwald::PARAMETERS;
     const USES_CHARGES: bool = true;
 

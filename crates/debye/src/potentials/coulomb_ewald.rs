@@ -1,11 +1,9 @@
-//! The short-range part of an Ewald sum: u(r) = erfc(α r)/(ε_r r), times k_e q₁q₂.
-//!
-//! Valid for r > 0. It is a term by itself (Wolf's damped Coulomb, when shifted), and half of `ewald`, `pme` and `p3m`,
-//! which add the rest of 1/r on a mesh or by waves. Essmann et al., J. Chem. Phys. 103, 8577 (1995).
+//! The real-space part of an Ewald sum.
 
 use super::Preparation;
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use crate::expr::{Dual, Real};
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// Coulomb, screened by a Gaussian cloud.
@@ -14,11 +12,54 @@ pub struct CoulombEwald;
 
 impl PairPotential for CoulombEwald {
     const NAME: &'static str = "coulomb-ewald";
+    const DOC: Doc = Doc {
+        title: "Real-space part of an Ewald sum",
+        formula: "u(r) = k_e q₁q₂ erfc(α r)/(ε_r r)",
+        remarks: &[
+            "Valid for r > 0. It is the pair term of `ewald`, `pme` and `p3m`, which write it themselves \
+             and add the rest; do not give it beside them.",
+            "Alone and shifted it is the pair part of Wolf's sum, without Wolf's self-energy (a \
+             constant).",
+        ],
+        conventions: Conventions {
+            gromacs: ["β, from ewald-rtol: erfc(β rcoulomb) = ewald-rtol", "alpha = β"],
+            lammps: [
+                "g_ewald (kspace_modify gewald); alpha of coul/wolf",
+                "alpha as it is",
+            ],
+            openmm: ["α = √(−ln(2δ))/r_c, δ the Ewald error tolerance", "alpha = α"],
+            amber_charmm: [
+                "AMBER: ew_coeff, from dsum_tol: erfc(ew_coeff r_c)/r_c = dsum_tol; CHARMM: KAPPA",
+                "alpha = ew_coeff = KAPPA",
+            ],
+        },
+        references: &[
+            "Essmann et al., J. Chem. Phys. 103, 8577 (1995)",
+            "alone: Wolf et al., J. Chem. Phys. 110, 8254 (1999)",
+        ],
+        examples: &[Example {
+            values: &[3.1234, 1.0],
+            cutoff: 0.0,
+            at: 0.4,
+            energy: 0.193128416,
+        }],
+    };
     const TUNED: bool = true;
     const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Same),
-        Parameter::quantity("epsilon_r", Dimension::NONE, Mixing::Same).or(1.0),
+        Parameter::quantity(
+            "alpha",
+            "α, splitting parameter",
+            Dimension::PER_LENGTH,
+            Mixing::Same,
+        ),
+        Parameter::quantity(
+            "epsilon_r",
+            "ε_r, relative permittivity",
+            Dimension::NONE,
+            Mixing::Same,
+        )
+        .or(1.0),
     ];
     const USES_CHARGES: bool = true;
 

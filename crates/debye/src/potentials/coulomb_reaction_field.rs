@@ -1,15 +1,9 @@
-//! Coulomb with a reaction field: u(r) = (1/ε_r) [1/r + k_rf r² − c_rf], times k_e q₁q₂, with
-//! k_rf = (ε_rf − ε_r)/(2ε_rf + ε_r)/r_c³ and c_rf = 1/r_c + k_rf r_c².
-//!
-//! What lies beyond the cut-off r_c is a continuum of permittivity ε_rf; `epsilon_rf = 0` stands for
-//! ∞ (a conductor), as it does in GROMACS. The energy is zero at r_c; for ε_rf = ∞ so is the force.
-//! Valid for 0 < r ≤ r_c; cut it plainly. Excluded pairs feel the reaction field in a consistent
-//! model; that is a term of their own, not of this formula.
-//! Tironi et al., J. Chem. Phys. 102, 5451 (1995), without salt.
+//! Coulomb with a reaction field.
 
 use super::Preparation;
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use crate::expr::{Dual, Real};
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// Coulomb inside a dielectric continuum.
@@ -18,10 +12,56 @@ pub struct CoulombReactionField;
 
 impl PairPotential for CoulombReactionField {
     const NAME: &'static str = "coulomb-reaction-field";
+    const DOC: Doc = Doc {
+        title: "Coulomb with a reaction field",
+        formula: "u(r) = k_e q₁q₂/ε_r [1/r + k_rf r² − c_rf]\n\
+                  k_rf = (ε_rf − ε_r)/(2ε_rf + ε_r)/r_c³\n\
+                  c_rf = 1/r_c + k_rf r_c²",
+        remarks: &[
+            "Beyond the cut-off r_c lies a continuum of permittivity ε_rf; `epsilon_rf = 0` stands for ∞, \
+             a conductor. u(r_c) = 0; for ε_rf = ∞ the force is zero there too. Valid for 0 < r ≤ r_c.",
+            "Pairs left out by [exclusions] feel no reaction field, and there is no self-term: energies \
+             differ from those of programs that have them, and forces within molecules too.",
+            "No salt: the formula of Tironi et al. for κ = 0.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "the same k_rf and c_rf, epsilon-rf = 0 for ∞; excluded pairs within the cut-off get k_rf \
+                 r² − c_rf, each charge −½ c_rf",
+                "epsilon_rf, epsilon_r as they are; the energy differs by those terms",
+            ],
+            lammps: ["not among its pair styles", "–"],
+            openmm: [
+                "CutoffPeriodic and CutoffNonPeriodic: the same k_rf and c_rf with ε_r = 1, ε_rf = 78.3 \
+                 unless set; exceptions without reaction field",
+                "epsilon_rf = the reaction field dielectric",
+            ],
+            amber_charmm: ["not in use", "–"],
+        },
+        references: &["Tironi, Sperb, Smith & van Gunsteren, J. Chem. Phys. 102, 5451 (1995)"],
+        examples: &[Example {
+            values: &[78.4, 1.0],
+            cutoff: 0.9,
+            at: 0.3,
+            energy: 1.737783411,
+        }],
+    };
     const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("epsilon_rf", Dimension::NONE, Mixing::Same).or(0.0),
-        Parameter::quantity("epsilon_r", Dimension::NONE, Mixing::Same).or(1.0),
+        Parameter::quantity(
+            "epsilon_rf",
+            "ε_rf, relative permittivity of the continuum; 0 for ∞",
+            Dimension::NONE,
+            Mixing::Same,
+        )
+        .or(0.0),
+        Parameter::quantity(
+            "epsilon_r",
+            "ε_r, relative permittivity within the cut-off",
+            Dimension::NONE,
+            Mixing::Same,
+        )
+        .or(1.0),
     ];
     const USES_CHARGES: bool = true;
 

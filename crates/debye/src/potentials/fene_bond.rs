@@ -1,11 +1,8 @@
-//! FENE bond: u(r) = −½ k r₀² ln(1 − (r/r₀)²), plus 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ.
-//!
-//! Valid for 0 < r < r₀, the longest the bond can be; beyond it the energy is NaN. ε = 0 leaves the
-//! repulsion out, for models that keep the pair interaction of bonded beads.
-//! Kremer & Grest, J. Chem. Phys. 92, 5057 (1990).
+//! FENE bond.
 
 use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A bond that cannot be longer than r₀.
@@ -14,11 +11,62 @@ pub struct FeneBond;
 
 impl BondPotential for FeneBond {
     const NAME: &'static str = "fene-bond";
+    const DOC: Doc = Doc {
+        title: "Finitely extensible nonlinear elastic (FENE) bond",
+        formula: "u(r) = −½ k r₀² ln(1 − (r/r₀)²) + w(r)\n\
+                  w(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0",
+        remarks: &[
+            "Valid for 0 < r < r₀, the longest the bond can be; a longer one stops the run.",
+            "w is there with `epsilon` and `sigma` only. Give them where bonded beads are excluded from \
+             the pair terms; leave them out where the pair terms act between bonded beads (`[exclusions] \
+             bonds = 0`).",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "bonds of type 7: the logarithm alone",
+                "k = k_b, r0 = b_m; no epsilon, no sigma",
+            ],
+            lammps: [
+                "bond_style fene K R0 epsilon sigma: both parts; special_bonds fene excludes bonded pairs \
+                 only",
+                "k = K, r0 = R0, epsilon, sigma; `[exclusions] bonds = 1`",
+            ],
+            openmm: [
+                "CustomBondForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["no such function", "–"],
+        },
+        references: &["Kremer & Grest, J. Chem. Phys. 92, 5057 (1990)"],
+        examples: &[Example {
+            values: &[30.0, 1.5, 1.0, 1.0],
+            cutoff: 0.0,
+            at: 0.97,
+            energy: 20.24159001,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("k", Dimension::ENERGY_PER_AREA, Mixing::Explicit),
-        Parameter::quantity("r0", Dimension::LENGTH, Mixing::Explicit),
-        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Explicit).or(0.0),
-        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Explicit).or(0.0),
+        Parameter::quantity(
+            "k",
+            "stiffness: the spring constant at r = 0",
+            Dimension::ENERGY_PER_AREA,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity("r0", "r₀, longest length", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity(
+            "epsilon",
+            "ε of the repulsion between the bonded; 0 leaves it out",
+            Dimension::ENERGY,
+            Mixing::Explicit,
+        )
+        .or(0.0),
+        Parameter::quantity(
+            "sigma",
+            "σ of that repulsion",
+            Dimension::LENGTH,
+            Mixing::Explicit,
+        )
+        .or(0.0),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

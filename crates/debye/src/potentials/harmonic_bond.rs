@@ -1,7 +1,8 @@
-//! Harmonic bond: u(r) = ½ k (r − r₀)².
+//! Harmonic bond.
 
 use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A harmonic spring between two particles.
@@ -10,9 +11,35 @@ pub struct HarmonicBond;
 
 impl BondPotential for HarmonicBond {
     const NAME: &'static str = "harmonic-bond";
+    const DOC: Doc = Doc {
+        title: "Harmonic bond",
+        formula: "u(r) = ½ k (r − r₀)²",
+        remarks: &["With the factor ½: the force is −k (r − r₀)."],
+        conventions: Conventions {
+            gromacs: ["bonds of type 1: ½ k_b (r − b)²", "k = k_b"],
+            lammps: ["bond_style harmonic: K (r − r₀)²", "k = 2K"],
+            openmm: ["HarmonicBondForce: ½ k (r − r₀)²", "k as it is"],
+            amber_charmm: [
+                "K_b (r − r₀)²; in kcal/mol/Å²",
+                "k = 2K_b; K_b = 340 kcal/mol/Å² is k = 284512 kJ/mol/nm²",
+            ],
+        },
+        references: &["AMBER's form: Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995), Eq. 1"],
+        examples: &[Example {
+            values: &[1000.0, 0.15],
+            cutoff: 0.0,
+            at: 0.16,
+            energy: 0.05,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("k", Dimension::ENERGY_PER_AREA, Mixing::Explicit),
-        Parameter::quantity("r0", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity(
+            "k",
+            "spring constant",
+            Dimension::ENERGY_PER_AREA,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity("r0", "r₀, length at rest", Dimension::LENGTH, Mixing::Explicit),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -1,12 +1,10 @@
-//! Harmonic improper: u(ξ) = ½ k (ξ − ξ₀)², the difference taken into −π..π.
-//!
-//! Valid for every dihedral angle ξ and −π ≤ ξ₀ ≤ π; at the angle opposite to ξ₀ the force jumps.
-//! It keeps four atoms planar (ξ₀ = 0) or a centre chiral (ξ₀ ≈ 35.26°).
+//! Harmonic improper.
 
 use std::f64::consts::PI;
 
 use super::{BondedSample, DihedralPotential, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A spring in an improper dihedral angle.
@@ -15,9 +13,45 @@ pub struct HarmonicImproper;
 
 impl DihedralPotential for HarmonicImproper {
     const NAME: &'static str = "harmonic-improper";
+    const DOC: Doc = Doc {
+        title: "Harmonic improper",
+        formula: "u(ξ) = ½ k (ξ − ξ₀)², the difference taken into −π … π",
+        remarks: &[
+            "ξ is the dihedral angle i–j–k–l, measured as in `periodic-dihedral`; the order of the four \
+             particles is that of the topology.",
+            "With the factor ½. At the angle opposite to ξ₀ the force jumps. It keeps four atoms planar \
+             (ξ₀ = 0) or a center chiral (ξ₀ ≈ 35.26°).",
+            "`on = \"impropers\"` makes it act on the impropers of the topology.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "dihedrals of type 2: ½ k_ξ (ξ − ξ₀)², ξ₀ in degrees",
+                "k = k_ξ, xi0 with \"deg\"",
+            ],
+            lammps: [
+                "improper_style harmonic: K (χ − χ₀)², χ₀ in degrees",
+                "k = 2K, xi0 with \"deg\"",
+            ],
+            openmm: [
+                "CustomTorsionForce with the formula",
+                "as the formula is written there; take the difference into −π … π",
+            ],
+            amber_charmm: [
+                "CHARMM: K_ψ (ψ − ψ₀)²; AMBER: periodic impropers",
+                "CHARMM: k = 2K_ψ; AMBER: kind = \"periodic-dihedral\" with `on = \"impropers\"`",
+            ],
+        },
+        references: &["CHARMM's form: Brooks et al., J. Comput. Chem. 4, 187 (1983)"],
+        examples: &[Example {
+            values: &[334.0, 0.615],
+            cutoff: 0.0,
+            at: -2.5,
+            energy: 1620.438575,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("k", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("xi0", Dimension::NONE, Mixing::Explicit),
+        Parameter::quantity("k", "stiffness, per rad²", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::angle("xi0", "ξ₀, angle at rest, −π to π"),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -1,10 +1,9 @@
-//! Lennard-Jones: u(r) = 4ε [(σ/r)¹² − (σ/r)⁶].
-//!
-//! Valid for r > 0; f32 overflows below about 0.001 σ.
+//! Lennard-Jones.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail};
 use crate::expr::{Dual, Real};
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The Lennard-Jones 12-6 potential.
@@ -13,10 +12,59 @@ pub struct LennardJones;
 
 impl PairPotential for LennardJones {
     const NAME: &'static str = "lennard-jones";
+    const DOC: Doc = Doc {
+        title: "Lennard-Jones 12-6",
+        formula: "u(r) = 4ε [(σ/r)¹² − (σ/r)⁶]",
+        remarks: &[
+            "The minimum is −ε, at r = 2^(1/6) σ. Valid for r > 0; single precision overflows below about \
+             0.001 σ.",
+            "ε = 0 is no interaction, whatever σ is (hydrogens of water).",
+            "Without `truncation` the energy is shifted to zero at the cut-off.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "σ and ε in the same form (comb-rule 2 and 3); C12/r¹² − C6/r⁶ (comb-rule 1)",
+                "sigma = σ, epsilon = ε; sigma = (C12/C6)^(1/6), epsilon = C6²/(4 C12)",
+            ],
+            lammps: [
+                "pair_style lj/cut, the same form; not shifted unless pair_modify shift yes",
+                "epsilon, sigma as they are; `truncation = \"cut\"` for its default",
+            ],
+            openmm: [
+                "NonbondedForce, the same form; cut, not shifted",
+                "epsilon, sigma as they are; `truncation = \"cut\"` for its default",
+            ],
+            amber_charmm: [
+                "ε [(R/r)¹² − 2 (R/r)⁶] with R = Rmin,i/2 + Rmin,j/2; AMBER's files list ε and Rmin/2, \
+                 CHARMM's −ε and Rmin/2; prmtop: A/r¹² − B/r⁶ with A = εR¹², B = 2εR⁶",
+                "sigma = 2^(5/6) Rmin/2 = 1.7817974 Rmin/2, epsilon = |ε|",
+            ],
+        },
+        references: &[
+            "Jones, Proc. R. Soc. Lond. A 106, 463 (1924)",
+            "Lennard-Jones, Proc. Phys. Soc. 43, 461 (1931)",
+        ],
+        examples: &[Example {
+            values: &[0.998, 0.34],
+            cutoff: 0.0,
+            at: 0.4,
+            energy: -0.9377517719,
+        }],
+    };
     const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
-        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),
+        Parameter::quantity(
+            "epsilon",
+            "ε, depth of the well",
+            Dimension::ENERGY,
+            Mixing::Energy,
+        ),
+        Parameter::quantity(
+            "sigma",
+            "σ, distance at which u = 0",
+            Dimension::LENGTH,
+            Mixing::Length,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

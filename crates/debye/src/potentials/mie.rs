@@ -1,12 +1,9 @@
-//! Mie: u(r) = C ε [(σ/r)ⁿ − (σ/r)ᵐ], C = n/(n−m) (n/m)^(m/(n−m)), so that the well is ε deep.
-//!
-//! Valid for r > 0 and n > m > 0, whole or not. The powers are exp(−½n ln(r²/σ²)): in f32 their
-//! relative error grows as ½n |ln(r²/σ²)|, to about 1e-6 at 3σ for n = 12.
-//! Mie, Ann. Phys. 316, 657 (1903); the prefactor as in Avendaño et al., J. Phys. Chem. B 115, 11154 (2011).
+//! Mie. The powers are exp(−½n ln(r²/σ²)): exponents need not be whole.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The Mie n-m potential.
@@ -20,11 +17,61 @@ fn prefactor([epsilon, _, n, m]: [f64; 4]) -> f64 {
 
 impl PairPotential for Mie {
     const NAME: &'static str = "mie";
+    const DOC: Doc = Doc {
+        title: "Mie n-m",
+        formula: "u(r) = C ε [(σ/r)ⁿ − (σ/r)ᵐ]\n\
+                  C = n/(n−m) (n/m)^(m/(n−m)), so that the well is ε deep",
+        remarks: &[
+            "Valid for r > 0 and n > m > 0, whole or not. n = 12, m = 6 is Lennard-Jones (C = 4).",
+            "In single precision the relative error grows as ½n |ln(r²/σ²)|, to about 1e-6 at 3σ for n = \
+             12.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "no such function; a table",
+                "the same table: kind = \"tabulated\"",
+            ],
+            lammps: [
+                "pair_style mie/cut epsilon sigma gammaR gammaA, the same prefactor",
+                "n = gammaR, m = gammaA",
+            ],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "the same parameters if the prefactor C is in it",
+            ],
+            amber_charmm: ["12-6 only", "–"],
+        },
+        references: &[
+            "Mie, Ann. Phys. 316, 657 (1903)",
+            "the prefactor as in Avendaño et al., J. Phys. Chem. B 115, 11154 (2011)",
+        ],
+        examples: &[Example {
+            values: &[1.2, 0.37, 14.65, 5.5],
+            cutoff: 0.0,
+            at: 0.4,
+            energy: -1.14999698,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
-        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),
-        Parameter::quantity("n", Dimension::NONE, Mixing::Same),
-        Parameter::quantity("m", Dimension::NONE, Mixing::Same),
+        Parameter::quantity(
+            "epsilon",
+            "ε, depth of the well",
+            Dimension::ENERGY,
+            Mixing::Energy,
+        ),
+        Parameter::quantity(
+            "sigma",
+            "σ, distance at which u = 0",
+            Dimension::LENGTH,
+            Mixing::Length,
+        ),
+        Parameter::quantity("n", "exponent of the repulsion", Dimension::NONE, Mixing::Same),
+        Parameter::quantity(
+            "m",
+            "exponent of the attraction, below n",
+            Dimension::NONE,
+            Mixing::Same,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

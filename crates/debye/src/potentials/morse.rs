@@ -1,11 +1,9 @@
-//! Morse: u(r) = D [(1 − e^(−α(r−r₀)))² − 1], which is −D at r₀ and vanishes at infinity.
-//!
-//! Valid for r ≥ 0, where it stays finite: choose α r₀ large enough that e^(α r₀) D is a barrier.
-//! Morse, Phys. Rev. 34, 57 (1929). For a bond, whose energy is zero at r₀, see `morse-bond`.
+//! Morse, between particles that are not bonded.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The Morse potential between particles that are not bonded.
@@ -14,11 +12,52 @@ pub struct Morse;
 
 impl PairPotential for Morse {
     const NAME: &'static str = "morse";
+    const DOC: Doc = Doc {
+        title: "Morse, between particles that are not bonded",
+        formula: "u(r) = D [(1 − exp(−α(r−r₀)))² − 1]",
+        remarks: &[
+            "−D at r₀ and 0 at infinity. Also written D [exp(−2α(r−r₀)) − 2 exp(−α(r−r₀))].",
+            "Finite at r = 0: choose α r₀ large enough that u(0) ≈ D exp(2α r₀) is a barrier.",
+            "A bond, whose energy is 0 at r₀, is `morse-bond`.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "as a bond only (`morse-bond`); between pairs a table",
+                "the same table: kind = \"tabulated\"",
+            ],
+            lammps: [
+                "pair_style morse D0 alpha r0, the same form",
+                "D = D0; alpha, r0 as they are",
+            ],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["no such function", "–"],
+        },
+        references: &["Morse, Phys. Rev. 34, 57 (1929)"],
+        examples: &[Example {
+            values: &[33.2, 13.6, 0.287],
+            cutoff: 0.0,
+            at: 0.35,
+            energy: -22.20485366,
+        }],
+    };
     const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("D", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Explicit),
-        Parameter::quantity("r0", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity("D", "depth of the well", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::quantity(
+            "alpha",
+            "α, inverse width of the well",
+            Dimension::PER_LENGTH,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "r0",
+            "r₀, distance of the minimum",
+            Dimension::LENGTH,
+            Mixing::Explicit,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

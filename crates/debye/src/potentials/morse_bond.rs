@@ -1,9 +1,8 @@
-//! Morse bond: u(r) = D (1 − e^(−α(r−r₀)))², zero at r₀ and D for a broken bond.
-//!
-//! Valid for r ≥ 0. Near r₀ it is a spring of stiffness 2Dα². Morse, Phys. Rev. 34, 57 (1929).
+//! Morse bond.
 
 use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A bond that can break.
@@ -12,10 +11,50 @@ pub struct MorseBond;
 
 impl BondPotential for MorseBond {
     const NAME: &'static str = "morse-bond";
+    const DOC: Doc = Doc {
+        title: "Morse bond",
+        formula: "u(r) = D (1 − exp(−α(r−r₀)))²",
+        remarks: &[
+            "0 at r₀ and D for a broken bond. Valid for r ≥ 0. Near r₀ it is `harmonic-bond` with k = \
+             2Dα².",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "bonds of type 3, the same form; parameters in the order b, D, β",
+                "r0 = b, alpha = β; D as it is",
+            ],
+            lammps: [
+                "bond_style morse D alpha r0, the same form",
+                "D, alpha, r0 as they are",
+            ],
+            openmm: [
+                "CustomBondForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["not in their standard force fields", "–"],
+        },
+        references: &["Morse, Phys. Rev. 34, 57 (1929)"],
+        examples: &[Example {
+            values: &[400.0, 20.0, 0.12],
+            cutoff: 0.0,
+            at: 0.15,
+            energy: 81.42837589,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("D", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("alpha", Dimension::PER_LENGTH, Mixing::Explicit),
-        Parameter::quantity("r0", Dimension::LENGTH, Mixing::Explicit),
+        Parameter::quantity(
+            "D",
+            "energy of a broken bond",
+            Dimension::ENERGY,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "alpha",
+            "α, inverse width of the well",
+            Dimension::PER_LENGTH,
+            Mixing::Explicit,
+        ),
+        Parameter::quantity("r0", "r₀, length at rest", Dimension::LENGTH, Mixing::Explicit),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::backend::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
+use crate::manual::Doc;
 use crate::truncation::{
     Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
 };
@@ -82,6 +83,8 @@ impl PairSample {
 pub trait PairPotential: Send + Sync + 'static {
     /// The `kind` in input files.
     const NAME: &'static str;
+    /// Its formula, its conventions beside those of other programs, its reference.
+    const DOC: Doc;
     /// What an input file must give.
     const PARAMETERS: &'static [Parameter];
     /// Whether the formula is per unit of k_e q_i q_j: the engine then multiplies the energy,
@@ -195,6 +198,8 @@ pub trait PairVisitor {
 pub trait PairFamily: PairKernels + Send + Sync {
     /// The `kind` in input files.
     fn name(&self) -> &'static str;
+    /// Its formula, conventions and reference.
+    fn doc(&self) -> &'static Doc;
     /// What an input file must give.
     fn parameters(&self) -> &'static [Parameter];
     /// Whether charges matter.
@@ -246,6 +251,9 @@ pub(crate) struct PairAdapter<P>(pub(crate) PhantomData<P>);
 impl<P: PairPotential> PairFamily for PairAdapter<P> {
     fn name(&self) -> &'static str {
         P::NAME
+    }
+    fn doc(&self) -> &'static Doc {
+        &P::DOC
     }
     fn parameters(&self) -> &'static [Parameter] {
         P::PARAMETERS

@@ -29,6 +29,8 @@ pub const fn energy_times_length(n: i8) -> Dimension {
 pub enum Kind {
     /// A number with this dimension.
     Quantity(Dimension),
+    /// An angle: radians, or a text with `deg`.
+    Angle,
     /// A sampled function from a file: rows of distance and energy.
     Samples,
 }
@@ -38,6 +40,8 @@ pub enum Kind {
 pub struct Parameter {
     /// Its key.
     pub name: &'static str,
+    /// Its symbol in the formula, where that is not the key, and what it is.
+    pub words: &'static str,
     /// Its sort.
     pub kind: Kind,
     /// How it mixes.
@@ -48,22 +52,34 @@ pub struct Parameter {
 
 impl Parameter {
     /// A required number.
-    pub const fn quantity(name: &'static str, dimension: Dimension, mixing: Mixing) -> Self {
+    pub const fn quantity(
+        name: &'static str,
+        words: &'static str,
+        dimension: Dimension,
+        mixing: Mixing,
+    ) -> Self {
         Self {
             name,
+            words,
             kind: Kind::Quantity(dimension),
             mixing,
             default: None,
         }
     }
 
-    /// A required sampled function.
-    pub const fn samples(name: &'static str) -> Self {
+    /// A required angle, which does not mix.
+    pub const fn angle(name: &'static str, words: &'static str) -> Self {
         Self {
-            name,
+            kind: Kind::Angle,
+            ..Self::quantity(name, words, Dimension::NONE, Mixing::Explicit)
+        }
+    }
+
+    /// A required sampled function.
+    pub const fn samples(name: &'static str, words: &'static str) -> Self {
+        Self {
             kind: Kind::Samples,
-            mixing: Mixing::Explicit,
-            default: None,
+            ..Self::quantity(name, words, Dimension::NONE, Mixing::Explicit)
         }
     }
 

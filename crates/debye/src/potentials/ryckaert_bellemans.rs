@@ -1,11 +1,8 @@
-//! Ryckaert–Bellemans: u(φ) = Σ cₙ cosⁿψ for n = 0..5, with ψ = φ − 180°.
-//!
-//! Valid for every φ. ψ is the angle of the polymer convention, zero in trans; φ is the dihedral
-//! angle of the rest of Debye (IUPAC), zero in cis. Coefficients published with φ = 0 in cis have
-//! the opposite sign for odd n. Ryckaert & Bellemans, Chem. Phys. Lett. 30, 123 (1975).
+//! Ryckaert–Bellemans.
 
 use super::{BondedSample, DihedralPotential, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A polynomial in the cosine of the dihedral angle.
@@ -14,13 +11,45 @@ pub struct RyckaertBellemans;
 
 impl DihedralPotential for RyckaertBellemans {
     const NAME: &'static str = "ryckaert-bellemans";
+    const DOC: Doc = Doc {
+        title: "Ryckaert–Bellemans dihedral",
+        formula: "u(φ) = Σ cₙ cosⁿψ for n = 0 … 5, with ψ = φ − 180°",
+        remarks: &[
+            "ψ is the angle of the polymer convention, 0 in trans; φ is that of the other dihedrals here \
+             (IUPAC), 0 in cis. So cos ψ = −cos φ: coefficients published for φ change sign for odd n.",
+            "OPLS, ½ Σ F_n [1 ± cos nφ]: c0 = F2 + ½(F1 + F3), c1 = ½(3F3 − F1), c2 = 4F4 − F2, c3 = \
+             −2F3, c4 = −4F4, c5 = 0.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "dihedrals of type 3: Σ C_n cosⁿψ, ψ = φ − 180°",
+                "c0 … c5 as they are",
+            ],
+            lammps: [
+                "dihedral_style multi/harmonic: Σ A_n cosⁿ⁻¹φ, n = 1 … 5, 180° in trans; opls: K1 … K4",
+                "c0 = A1, c1 = −A2, c2 = A3, c3 = −A4, c4 = A5; opls with F = K above",
+            ],
+            openmm: [
+                "RBTorsionForce: the polymer convention too",
+                "c0 … c5 as they are",
+            ],
+            amber_charmm: ["not in use: periodic terms", "kind = \"periodic-dihedral\""],
+        },
+        references: &["Ryckaert & Bellemans, Chem. Phys. Lett. 30, 123 (1975)"],
+        examples: &[Example {
+            values: &[9.28, 12.16, -13.12, -3.06, 26.24, -31.5],
+            cutoff: 0.0,
+            at: 1.0,
+            energy: 3.049122105,
+        }],
+    };
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("c0", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("c1", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("c2", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("c3", Dimension::ENERGY, Mixing::Explicit),
-        Parameter::quantity("c4", Dimension::ENERGY, Mixing::Explicit).or(0.0),
-        Parameter::quantity("c5", Dimension::ENERGY, Mixing::Explicit).or(0.0),
+        Parameter::quantity("c0", "coefficient of cos⁰ψ", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::quantity("c1", "coefficient of cos¹ψ", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::quantity("c2", "coefficient of cos²ψ", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::quantity("c3", "coefficient of cos³ψ", Dimension::ENERGY, Mixing::Explicit),
+        Parameter::quantity("c4", "coefficient of cos⁴ψ", Dimension::ENERGY, Mixing::Explicit).or(0.0),
+        Parameter::quantity("c5", "coefficient of cos⁵ψ", Dimension::ENERGY, Mixing::Explicit).or(0.0),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

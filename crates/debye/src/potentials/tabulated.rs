@@ -1,15 +1,9 @@
-//! Tabulated: the natural cubic spline through samples (r, u) on a uniform grid.
-//!
-//! Passes through every row, with continuous force and zero curvature at both ends (de Boor,
-//! A Practical Guide to Splines, 1978, chapter IV). Between smooth samples of spacing h the energy
-//! errs by about h⁴ u⁗/384; within a few rows of an end, where u″ is not zero but the spline's is, by
-//! about h² u″/20, so let the table begin closer than particles come and end where u is flat.
-//! Outside its rows the energy goes on in a straight line, so the force is that of the nearest row;
-//! the last row is the natural cut-off. In f32 the place in the table is exact up to two million rows.
+//! A function given by samples. In f32 the place in the table is exact up to two million rows.
 
 use super::{Coefficients, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Value};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc};
 
 /// A potential from a file.
 #[derive(Debug)]
@@ -82,7 +76,41 @@ fn cubics(u: &[f64]) -> Vec<f64> {
 
 impl PairPotential for Tabulated {
     const NAME: &'static str = "tabulated";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::samples("table")];
+    const DOC: Doc = Doc {
+        title: "Tabulated",
+        formula: "u(r) = natural cubic spline through the rows (r_k, u_k)",
+        remarks: &[
+            "At least 4 rows, r rising in equal steps. The spline passes through every row; its second \
+             derivative is zero at both ends.",
+            "Between smooth rows of spacing h the energy errs by about h⁴ u⁗/384; within a few rows of an \
+             end by about h² u″/20: begin the table closer than particles come and end it where u is \
+             flat.",
+            "Outside its rows u goes on in a straight line. The last row is the cut-off, unless `cutoff` \
+             is shorter.",
+            "Forces are the derivative of the spline: a table of forces is not read.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "columns r, f, −f′, g, −g′, h, −h′, multiplied by q₁q₂, C6 and C12",
+                "one table per pair: u = k_e q₁q₂ f + C6 g + C12 h",
+            ],
+            lammps: [
+                "pair_style table: N, r, E, F per row, by `linear`, `spline` or `bitmap`",
+                "columns r and E, on a uniform grid",
+            ],
+            openmm: [
+                "Continuous1DFunction, a natural cubic spline, in CustomNonbondedForce",
+                "the same values",
+            ],
+            amber_charmm: ["no such function for pairs of types", "–"],
+        },
+        references: &["de Boor, A Practical Guide to Splines, Springer (1978), chapter IV"],
+        examples: &[],
+    };
+    const PARAMETERS: &'static [Parameter] = &[Parameter::samples(
+        "table",
+        "a list [[r, u], …], or a file of two columns in the units of the run",
+    )];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {
         let fault = fault(p.samples(0));

@@ -1,11 +1,9 @@
-//! Weeks–Chandler–Andersen: u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, nothing beyond.
-//!
-//! The repulsive part of Lennard-Jones; energy and force vanish at the cut-off. Valid for r > 0.
-//! Weeks, Chandler & Andersen, J. Chem. Phys. 54, 5237 (1971).
+//! Weeks–Chandler–Andersen.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail};
 use crate::expr::{Dual, Real};
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The purely repulsive Lennard-Jones potential.
@@ -14,10 +12,41 @@ pub struct Wca;
 
 impl PairPotential for Wca {
     const NAME: &'static str = "wca";
+    const DOC: Doc = Doc {
+        title: "Weeks–Chandler–Andersen",
+        formula: "u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0",
+        remarks: &[
+            "The repulsive part of Lennard-Jones; energy and force vanish at the cut-off. Valid for r > \
+             0.",
+            "The cut-off is its own, 2^(1/6) σ of each pair of species: `cutoff` is not needed.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "Lennard-Jones with rvdw = 2^(1/6) σ and vdw-modifier = Potential-shift, for one σ only",
+                "epsilon, sigma as they are",
+            ],
+            lammps: [
+                "pair_style lj/cut with cutoff 1.122462 σ and pair_modify shift yes",
+                "epsilon, sigma as they are",
+            ],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "epsilon, sigma as they are",
+            ],
+            amber_charmm: ["no such function", "–"],
+        },
+        references: &["Weeks, Chandler & Andersen, J. Chem. Phys. 54, 5237 (1971)"],
+        examples: &[Example {
+            values: &[0.998, 0.34],
+            cutoff: 0.0,
+            at: 0.36,
+            energy: 0.1754999541,
+        }],
+    };
     const TUNED: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("epsilon", Dimension::ENERGY, Mixing::Energy),
-        Parameter::quantity("sigma", Dimension::LENGTH, Mixing::Length),
+        Parameter::quantity("epsilon", "ε, energy at r = σ", Dimension::ENERGY, Mixing::Energy),
+        Parameter::quantity("sigma", "σ, diameter", Dimension::LENGTH, Mixing::Length),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -1,11 +1,9 @@
-//! Yukawa, or screened Coulomb: u(r) = A e^(−κr) / r.
-//!
-//! Valid for r > 0 and κ ≥ 0. Yukawa, Proc. Phys.-Math. Soc. Japan 17, 48 (1935); with
-//! A = k_e q₁q₂ and 1/κ the Debye length, Debye & Hückel, Phys. Z. 24, 185 (1923).
+//! Yukawa.
 
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail, energy_times_length};
 use crate::expr::Real;
+use crate::manual::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The Yukawa potential.
@@ -14,10 +12,53 @@ pub struct Yukawa;
 
 impl PairPotential for Yukawa {
     const NAME: &'static str = "yukawa";
+    const DOC: Doc = Doc {
+        title: "Yukawa, or screened Coulomb",
+        formula: "u(r) = A exp(−κr)/r",
+        remarks: &[
+            "Valid for r > 0 and κ ≥ 0. Charges of the particles do not enter.",
+            "Debye–Hückel: A = k_e q₁q₂/ε_r with k_e = 138.935458 kJ/mol nm/e², and 1/κ the Debye length.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "no such function; a table",
+                "the same table: kind = \"tabulated\"",
+            ],
+            lammps: [
+                "pair_style yukawa kappa cutoff, pair_coeff A: the same form, A an energy times a length",
+                "A, kappa as they are",
+            ],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "as the formula is written there",
+            ],
+            amber_charmm: ["as salt screening of generalized Born only", "–"],
+        },
+        references: &[
+            "Yukawa, Proc. Phys.-Math. Soc. Japan 17, 48 (1935)",
+            "Debye & Hückel, Phys. Z. 24, 185 (1923)",
+        ],
+        examples: &[Example {
+            values: &[-138.9, 3.0],
+            cutoff: 0.0,
+            at: 0.5,
+            energy: -61.98555849,
+        }],
+    };
     const EXPONENTIAL: bool = true;
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity("A", energy_times_length(1), Mixing::Explicit),
-        Parameter::quantity("kappa", Dimension::PER_LENGTH, Mixing::Same),
+        Parameter::quantity(
+            "A",
+            "strength, positive for repulsion",
+            energy_times_length(1),
+            Mixing::Explicit,
+        ),
+        Parameter::quantity(
+            "kappa",
+            "κ, inverse screening length",
+            Dimension::PER_LENGTH,
+            Mixing::Same,
+        ),
     ];
 
     fn check(p: Parameters) -> Result<(), ParameterError> {

@@ -8,7 +8,8 @@ use super::state::BLOCK;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
 use crate::integrate::Scheme;
-use crate::system::Particles;
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::system::{Dimension, Particles};
 
 /// When to stop, and how far to go at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,15 @@ pub struct Fire {
     pub max_steps: u64,
     /// No particle moves further in one step.
     pub max_displacement: f64,
+}
+
+impl Fire {
+    /// `force_tolerance` unless said, in md and in lj units.
+    pub const FORCE_TOLERANCE: [f64; 2] = [10.0, 1e-2];
+    /// `max_steps` unless said.
+    pub const MAX_STEPS: u64 = 10_000;
+    /// `max_displacement` unless said, in md and in lj units.
+    pub const MAX_DISPLACEMENT: [f64; 2] = [0.01, 0.05];
 }
 
 /// How a minimisation ended.
@@ -229,3 +239,56 @@ impl CpuEngine {
             .for_each(|(((r, v), &f), &m)| move_one(r, v, f, m, dt, longest));
     }
 }
+
+/// `fire`.
+pub const FIRE: Record = Record {
+    name: "fire",
+    also: &[],
+    keys: &[
+        Key::new(
+            "force_tolerance",
+            "done when no component of a force is larger",
+            Dimension::FORCE,
+            Absent::Both(Fire::FORCE_TOLERANCE[0], Fire::FORCE_TOLERANCE[1]),
+        ),
+        Key::new(
+            "max_steps",
+            "done after so many steps in any case",
+            Dimension::NONE,
+            Absent::Value(Fire::MAX_STEPS as f64),
+        ),
+        Key::new(
+            "max_displacement",
+            "no particle moves farther in one step",
+            Dimension::LENGTH,
+            Absent::Both(Fire::MAX_DISPLACEMENT[0], Fire::MAX_DISPLACEMENT[1]),
+        ),
+    ],
+    doc: Doc {
+        title: "Fast inertial relaxation engine",
+        formula: "F·v > 0: v ← (1 − α) v + α |v| F/|F|; else v ← 0\n\
+                  then v ← v + Δt F/m, r ← r + Δt v; F·v, |v| and |F| are those of all particles together",
+        remarks: &[
+            "Parameters of the paper: N_min = 5, f_inc = 1.1, f_dec = 0.5, α_start = 0.1, f_α = 0.99; Δt \
+             begins at the time step of [integrator] and grows to ten times that.",
+            "Velocities of the input come back afterwards.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "steep, cg, l-bfgs; emtol is the largest norm of a force, not of a component",
+                "force_tolerance ≤ emtol/√3 is as strict in any case",
+            ],
+            lammps: [
+                "min_style fire, with the changes of FIRE 2.0; ftol is the norm of all forces together",
+                "–",
+            ],
+            openmm: ["LocalEnergyMinimizer (L-BFGS); tolerance is the rms force", "–"],
+            amber_charmm: [
+                "steepest descent and conjugate gradients; drms is the rms gradient",
+                "–",
+            ],
+        },
+        references: &["Bitzek, Koskinen, Gähler, Moseler & Gumbsch, Phys. Rev. Lett. 97, 170201 (2006)"],
+        examples: &[],
+    },
+};

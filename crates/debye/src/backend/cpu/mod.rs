@@ -23,5 +23,5 @@ pub(crate) use bonded::{BondedForces, Slots};
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
 pub(crate) use minimise::Descent;
-pub use minimise::{Fire, Minimised};
+pub use minimise::{FIRE, Fire, Minimised};
 pub use observe::describe;

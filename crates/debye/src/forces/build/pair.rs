@@ -3,6 +3,7 @@
 use super::{TermError, complete, named, ordered};
 use crate::expr::Table;
 use crate::forces::{PairRow, PairTerm};
+use crate::manual::{Conventions, Doc, Record};
 use crate::potentials::{
     self, MAX_COEFFICIENTS, Mixing, Pair, PairFamily, Parameter, Parameters, Preparation, Tail, Value,
 };
@@ -19,6 +20,25 @@ pub enum MixingRule {
     LorentzBerthelot,
     /// Both by the geometric mean.
     Geometric,
+}
+
+impl MixingRule {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::LorentzBerthelot, Self::Geometric];
+
+    /// Its name in input files, its formula, its conventions; where there is no rule, there is nothing to say.
+    pub fn record(self) -> Option<&'static Record> {
+        match self {
+            Self::None => None,
+            Self::LorentzBerthelot => Some(&LORENTZ_BERTHELOT),
+            Self::Geometric => Some(&GEOMETRIC),
+        }
+    }
+
+    /// Its name in input files.
+    pub fn name(self) -> &'static str {
+        self.record().map_or("none", |record| record.name)
+    }
 }
 
 /// What was said about a pair of species.
@@ -365,3 +385,62 @@ fn mix(
     };
     (0..parameters.len()).map(one).collect()
 }
+
+/// `lorentz-berthelot`.
+pub const LORENTZ_BERTHELOT: Record = Record {
+    name: "lorentz-berthelot",
+    also: &[],
+    keys: &[],
+    doc: Doc {
+        title: "Lorentz–Berthelot",
+        formula: "σ_ab = ½(σ_a + σ_b), ε_ab = √(ε_a ε_b)",
+        remarks: &[
+            "Parameters that mix as a length take the arithmetic mean, those that mix as an energy the \
+             geometric mean; others must be equal or given. `pairs` wins over what is mixed. `debye info \
+             NAME` says how each parameter mixes.",
+        ],
+        conventions: Conventions {
+            gromacs: ["comb-rule 2", "the same"],
+            lammps: [
+                "pair_modify mix arithmetic; its default for lj/cut is geometric",
+                "the same",
+            ],
+            openmm: ["NonbondedForce, always", "the same"],
+            amber_charmm: [
+                "Rmin,i/2 + Rmin,j/2 and √(ε_i ε_j)",
+                "the same, with sigma from Rmin/2 of each",
+            ],
+        },
+        references: &[
+            "Lorentz, Ann. Phys. 248, 127 (1881)",
+            "Berthelot, C. R. Acad. Sci. 126, 1703 (1898)",
+        ],
+        examples: &[],
+    },
+};
+
+/// `geometric`.
+pub const GEOMETRIC: Record = Record {
+    name: "geometric",
+    also: &[],
+    keys: &[],
+    doc: Doc {
+        title: "Geometric means",
+        formula: "σ_ab = √(σ_a σ_b), ε_ab = √(ε_a ε_b)",
+        remarks: &["The rule of the OPLS force fields. The same as geometric means of C6 and C12."],
+        conventions: Conventions {
+            gromacs: ["comb-rule 3 for σ and ε; comb-rule 1 for C6 and C12", "the same"],
+            lammps: [
+                "pair_modify mix geometric, its default for lj/cut; sixthpower is neither of ours",
+                "the same; sixthpower: give `pairs`",
+            ],
+            openmm: ["not for NonbondedForce: CustomNonbondedForce", "the same"],
+            amber_charmm: ["CHARMM: GEOM, for OPLS; AMBER: no", "the same"],
+        },
+        references: &[
+            "Good & Hope, J. Chem. Phys. 53, 540 (1970)",
+            "Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)",
+        ],
+        examples: &[],
+    },
+};

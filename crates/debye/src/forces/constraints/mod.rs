@@ -6,5 +6,5 @@ mod settle;
 mod shake;
 
 pub use clusters::{Clusters, Group, Nearest, Scratch};
-pub use settle::Triangle;
-pub use shake::{FixedBond, Unsolved, rattle, shake};
+pub use settle::{RIGID_WATER, Triangle};
+pub use shake::{FixedBond, SHAKE, Unsolved, rattle, shake};

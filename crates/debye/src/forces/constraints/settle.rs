@@ -1,6 +1,8 @@
 //! [`Triangle`]: a rigid molecule of one particle and two like ones at equal distances, such as water.
 
 use crate::expr::{Real, Vec3};
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::system::Dimension;
 
 /// A rigid triangle A–B–C with |AB| = |AC| and like masses of B and C.
 ///
@@ -147,3 +149,51 @@ impl<R: Real> Triangle<R> {
         (change, g.to_array())
     }
 }
+
+/// `rigid-water`.
+pub const RIGID_WATER: Record = Record {
+    name: "rigid-water",
+    also: &["settle"],
+    keys: &[
+        Key::new(
+            "bond",
+            "distance of each hydrogen from the oxygen",
+            Dimension::LENGTH,
+            Absent::Otherwise("of the model"),
+        ),
+        Key::new(
+            "base",
+            "distance of the hydrogens",
+            Dimension::LENGTH,
+            Absent::Otherwise("of the model"),
+        ),
+    ],
+    doc: Doc {
+        title: "Rigid three-site molecules by SETTLE",
+        formula: "|r_OH1| = |r_OH2| = bond, |r_H1H2| = base\n\
+                  reached from the free motion by forces along the sides of the old triangle, in closed \
+                  form",
+        remarks: &[
+            "Exact to rounding: no tolerance. Velocities have no component along the sides. Each molecule \
+             has six degrees of freedom.",
+            "The angle: base = 2 bond sin(θ/2).",
+        ],
+        conventions: Conventions {
+            gromacs: ["[settles]: doh, dhh", "bond = doh, base = dhh"],
+            lammps: [
+                "fix shake or rattle on two bonds and an angle, within a tolerance",
+                "bond, and base = 2 bond sin(θ/2)",
+            ],
+            openmm: [
+                "rigidWater = True: three constraints, by SETTLE",
+                "bond, base as the distances",
+            ],
+            amber_charmm: [
+                "SHAKE with fast water (jfastw; FAST WATER): SETTLE",
+                "bond, and base from the H–H bond of the model",
+            ],
+        },
+        references: &["Miyamoto & Kollman, J. Comput. Chem. 13, 952 (1992)"],
+        examples: &[],
+    },
+};

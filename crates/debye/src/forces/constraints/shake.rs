@@ -1,6 +1,9 @@
 //! SHAKE and RATTLE: fixed distances in a cluster of particles, one after another until all hold.
 
 use crate::expr::Vec3;
+use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::system::Dimension;
+use crate::system::constraints::TOLERANCE;
 
 /// Two particles of a cluster and the distance they keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,6 +141,43 @@ pub fn rattle(
         found: bonds[left].of(r).norm(),
     })
 }
+
+/// `bonds`.
+pub const SHAKE: Record = Record {
+    name: "bonds",
+    also: &["shake", "rattle"],
+    keys: &[Key::new(
+        "tolerance",
+        "largest relative error of a length",
+        Dimension::NONE,
+        Absent::Value(TOLERANCE),
+    )],
+    doc: Doc {
+        title: "Fixed distances by SHAKE and RATTLE",
+        formula: "|r_i − r_j| = d, (r_i − r_j)·(v_i − v_j) = 0\n\
+                  r_i ← r_i + λ s/m_i, r_j ← r_j − λ s/m_j along the old bond s,\n\
+                  one bond after another until all hold",
+        remarks: &[
+            "The tolerance is relative to d; velocities are held to the same tolerance times the largest \
+             speed.",
+            "Each distance takes one degree of freedom. Constrained pairs are left out of the pair terms.",
+        ],
+        conventions: Conventions {
+            gromacs: [
+                "constraint-algorithm = SHAKE, shake-tol 1e-4, relative; its default LINCS needs no match",
+                "tolerance = shake-tol",
+            ],
+            lammps: ["fix shake or rattle: tol, relative", "tolerance = tol"],
+            openmm: ["constraint tolerance 1e-5, relative (CCMA)", "tolerance as it is"],
+            amber_charmm: ["AMBER: ntc, tol 1e-5; CHARMM: SHAKE TOL 1e-10", "tolerance = tol"],
+        },
+        references: &[
+            "Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 327 (1977)",
+            "Andersen, J. Comput. Phys. 52, 24 (1983)",
+        ],
+        examples: &[],
+    },
+};
 
 #[cfg(test)]
 mod tests {
