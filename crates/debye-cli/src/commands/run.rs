@@ -164,7 +164,7 @@ fn header(
         };
         rows.push(("force", format!("{what}, on {place}")));
     }
-    let charges = debye::forces::pme::expected::describe(&s.system, &s.forces);
+    let charges = debye::forces::pme::expected::describe(&s.system, &s.forces, s.pressure_tolerance);
     rows.extend(charges.map(|line| ("charges", line)));
     let (cutoff, length) = (s.forces.cutoff(), unit(Dimension::LENGTH));
     if cutoff > 0.0 {

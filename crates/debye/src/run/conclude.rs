@@ -310,7 +310,12 @@ impl Running<'_> {
         let cutoff = self.simulation.forces.cutoff();
         let per_particle = lists.size.entries as f64 / system.particles.len() as f64;
         let row = |v: [f64; 3]| format!("({:.4}, {:.4}, {:.4})", v[0], v[1], v[2]);
-        let charges = describe(system, &self.simulation.forces).map(|line| ("Electrostatics".into(), line));
+        let charges = describe(
+            system,
+            &self.simulation.forces,
+            self.simulation.pressure_tolerance,
+        )
+        .map(|line| ("Electrostatics".into(), line));
         SystemFacts {
             particles: system.particles.len() as u64,
             species,

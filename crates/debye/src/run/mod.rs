@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod codec;
 mod conclude;
+pub mod coulomb;
 mod error;
 pub mod export;
 mod outputs;
