@@ -4,8 +4,9 @@ use debye::forces::electrostatics::{Electrostatics, Method};
 use debye::forces::pme::Basis;
 use debye::forces::pme::expected::Expected;
 use debye::forces::pme::measure::{Exact, Measured};
+use debye::forces::pme::pressure::PressureError;
 use debye::input::Simulation;
-use debye::run::tune::coulomb_forces;
+use debye::run::coulomb::{ExactSums, SumsError, coulomb_forces, coulomb_sums};
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
@@ -112,8 +113,67 @@ pub struct Checked {
     /// The sum that it was measured against.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<ExactLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy_error: Option<EnergyLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure_error: Option<PressureLine>,
     #[serde(skip)]
     text: String,
+}
+
+/// Errors of the energy, in the units of the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct EnergyLine {
+    estimated_pairs: f64,
+    estimated_rest: f64,
+    estimated: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_per_charge: Option<f64>,
+}
+
+/// Errors of the pressure, in bar or reduced units.
+#[derive(Clone, Debug, Serialize)]
+struct PressureLine {
+    unit: String,
+    estimated_pairs: f64,
+    estimated_rest: f64,
+    estimated: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<f64>,
+    /// xx yy zz xy xz yz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_tensor: Option<[f64; 6]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<f64>,
+}
+
+impl EnergyLine {
+    fn new(error: &PressureError, measured: Option<&SumsError>) -> Self {
+        Self {
+            estimated_pairs: error.energy_pairs,
+            estimated_rest: error.energy_rest,
+            estimated: error.energy(),
+            measured: measured.map(|m| m.energy),
+            measured_per_charge: measured.map(|m| m.energy_per_charge),
+        }
+    }
+}
+
+impl PressureLine {
+    fn new(error: &PressureError, measured: Option<&SumsError>, allowed: Option<f64>, units: Units) -> Self {
+        let (factor, unit) = units.readable(Dimension::PRESSURE);
+        Self {
+            unit,
+            estimated_pairs: factor * error.pairs,
+            estimated_rest: factor * error.rest,
+            estimated: factor * error.total(),
+            measured: measured.and_then(|m| m.pressure).map(|p| factor * p),
+            measured_tensor: measured.and_then(|m| m.tensor).map(|t| t.map(|p| factor * p)),
+            allowed: allowed.map(|p| factor * p),
+        }
+    }
 }
 
 /// The sum that errors are measured against.
@@ -131,13 +191,16 @@ impl Checked {
         let (system, forces) = (&simulation.system, &simulation.forces);
         let plan = forces.electrostatics.as_ref()?;
         let expected = Expected::of(system, forces);
-        let line = debye::forces::pme::expected::described(plan, expected, system.units);
+        let allowed = simulation.pressure_tolerance;
+        let line = debye::forces::pme::expected::describe(system, forces, allowed)?;
         Some(Self {
             settings: SettingsLine::new(plan),
             expected,
             estimated: expected.map(EstimateLine::from),
             measured: None,
             against: None,
+            energy_error: None,
+            pressure_error: None,
             text: format!("electrostatics: {line}\n"),
         })
     }
@@ -163,7 +226,46 @@ impl Checked {
             estimated_error: exact.error,
         });
         checked.text = checked.table(simulation, &exact, &measured);
+        checked.measure_sums(simulation)?;
         Ok(checked)
+    }
+
+    /// Errors of energy and pressure, and what they were measured against.
+    fn measure_sums(&mut self, simulation: &Simulation) -> Result<(), Failure> {
+        let units = simulation.system.units;
+        let Some(estimated) = PressureError::of(&simulation.system, &simulation.forces) else {
+            return Ok(());
+        };
+        let exact = ExactSums::of(simulation)?;
+        let measured = match &exact {
+            Some(exact) => Some(exact.measure(&coulomb_sums(simulation)?)),
+            None => None,
+        };
+        let energy = EnergyLine::new(&estimated, measured.as_ref());
+        let periodic = simulation.system.cell.periodic() == [true; 3];
+        let allowed = simulation.pressure_tolerance;
+        let pressure = periodic.then(|| PressureLine::new(&estimated, measured.as_ref(), allowed, units));
+        self.text += &energy_table(&energy, units);
+        self.text += &pressure.as_ref().map_or_else(String::new, pressure_table);
+        self.text += &match &exact {
+            Some(exact) => format!(
+                "energy{} of all charges, against a mesh in double precision: α {} {}, {}\n",
+                if periodic { " and pressure" } else { "" },
+                console::short(exact.plan.alpha),
+                units.label(Dimension::PER_LENGTH),
+                exact.plan.sum_in_words()
+            ),
+            None => {
+                "energy and pressure were not measured: the mesh to compare with would be too large\n".into()
+            }
+        };
+        if !simulation.system.constraints.is_empty() && periodic {
+            self.text +=
+                "the pressure is that of whole rigid molecules: constraints take up the rest of the virial\n";
+        }
+        self.energy_error = Some(energy);
+        self.pressure_error = pressure;
+        Ok(())
     }
 
     /// For people.
@@ -221,6 +323,38 @@ impl Checked {
         }
         text
     }
+}
+
+fn energy_table(line: &EnergyLine, units: Units) -> String {
+    let energy = units.label(Dimension::ENERGY);
+    let mut rows = vec![vec!["error of the energy".to_owned(), energy]];
+    let mut row = |name: &str, error: f64| rows.push(vec![name.to_owned(), format!("{error:.2e}")]);
+    row("  estimated, pairs", line.estimated_pairs);
+    row("  estimated, rest", line.estimated_rest);
+    row("  estimated", line.estimated);
+    if let (Some(whole), Some(each)) = (line.measured, line.measured_per_charge) {
+        row("  measured", whole);
+        row("  measured, per charge", each);
+    }
+    console::columns(&rows)
+}
+
+fn pressure_table(line: &PressureLine) -> String {
+    let mut rows = vec![vec!["error of the pressure".to_owned(), line.unit.clone()]];
+    let mut row = |name: &str, error: f64| rows.push(vec![name.to_owned(), format!("{error:.2e}")]);
+    row("  estimated, pairs", line.estimated_pairs);
+    row("  estimated, rest", line.estimated_rest);
+    row("  estimated", line.estimated);
+    if let (Some(pressure), Some(tensor)) = (line.measured, line.measured_tensor) {
+        row("  measured", pressure);
+        for (name, value) in ["xx", "yy", "zz", "xy", "xz", "yz"].iter().zip(tensor) {
+            row(&format!("    {name}"), value);
+        }
+    }
+    if let Some(allowed) = line.allowed {
+        row("  allowed", allowed);
+    }
+    console::columns(&rows)
 }
 
 /// Below this fraction of the force between neighbours, forces cancel.

@@ -9,7 +9,7 @@ use debye::input::{Simulation, electrostatics_lines, electrostatics_tolerance, w
 use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::run::Existing;
 use debye::run::tune::{Trial, TuneOptions, Tuned, tune};
-use debye::system::Dimension;
+use debye::system::{Dimension, Units};
 use serde::Serialize;
 
 use super::electrostatics::{EstimateLine, MeasuredLine, SettingsLine};
@@ -25,8 +25,9 @@ Examples:
   debye tune salt.toml --tolerance 1e-5 --write
 
 Cut-offs and orders 4 to 6 are tried, with α and the mesh from the estimates. Each is timed for some tens of steps, and
-its forces are compared with an exact sum on the system itself after a few steps. Printed are all that stay within the
-tolerance, fastest first, and the lines of the best to paste into [[forces]]. Lennard-Jones keeps its cut-off.
+its forces and its pressure are compared with an exact sum on the system itself after a few steps. Printed are all whose
+forces stay within the tolerance, fastest first, and the lines of the best to paste into [[forces]]. With a barostat the
+best keeps the error of the pressure within `pressure_tolerance` too. Lennard-Jones keeps its cut-off.
 --write puts them there, after a copy of the file as it was (salt.toml.before).")]
 pub struct Tune {
     /// The input file (docs/input-file.md)
@@ -36,6 +37,9 @@ pub struct Tune {
     /// Relative error of the Coulomb forces [default: the file's `tolerance`, else 5e-4]
     #[arg(long, value_parser = tolerance)]
     tolerance: Option<f64>,
+    /// Error of the pressure in bar (md) or ε/σ³ (lj) [default: the file's `pressure_tolerance`, or what a barostat allows]
+    #[arg(long, value_parser = pressure, value_name = "P")]
+    pressure_tolerance: Option<f64>,
     /// Steps before anything is measured
     #[arg(long, default_value_t = 100, value_name = "N")]
     warm_up: u64,
@@ -60,6 +64,13 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
+fn pressure(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("expected a pressure greater than zero, such as 1".into()),
+    }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(s) if s > 0.0 && s <= 600.0 => Ok(s),
@@ -70,6 +81,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[derive(Serialize)]
 struct Answer {
     tolerance: f64,
+    /// In bar or reduced units, as all pressures here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure_tolerance: Option<f64>,
     device: String,
     precision: &'static str,
     particles: usize,
@@ -83,12 +97,16 @@ struct TrialLine {
     settings: SettingsLine,
     estimated: EstimateLine,
     measured: MeasuredLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure_error: Option<f64>,
     milliseconds_per_step: f64,
 }
 
 impl TrialLine {
-    fn new(trial: &Trial) -> Self {
+    fn new(trial: &Trial, units: Units) -> Self {
+        let (factor, _) = units.readable(Dimension::PRESSURE);
         Self {
+            pressure_error: pressure_error(trial).map(|p| factor * p),
             settings: SettingsLine::new(&trial.plan),
             estimated: trial.expected.into(),
             measured: trial.measured.into(),
@@ -111,9 +129,13 @@ impl Tune {
         }
         let plotted = self.plot.as_deref().map(format_of).transpose()?;
         let asked = self.tolerance;
+        let units = simulation.system.units;
+        let (factor, _) = units.readable(Dimension::PRESSURE);
+        let asked_pressure = self.pressure_tolerance.map(|p| p / factor);
         let tolerance = asked.or_else(|| electrostatics_tolerance(&simulation.input_text));
         let options = TuneOptions {
             tolerance: tolerance.unwrap_or(DEFAULT),
+            pressure_tolerance: asked_pressure.or(simulation.pressure_tolerance),
             warm_up: self.warm_up,
             seconds: self.seconds,
             tell: &mut |what| console::tell(&format!("  {what}")),
@@ -125,11 +147,12 @@ impl Tune {
                 "tune/1",
                 &Answer {
                     tolerance: tuned.tolerance,
+                    pressure_tolerance: tuned.pressure_tolerance.map(|p| factor * p),
                     device: tuned.device.clone(),
                     precision: simulation.run.precision.name(),
                     particles: simulation.system.particles.len(),
-                    best: best.map(TrialLine::new),
-                    trials: tuned.trials.iter().map(TrialLine::new).collect(),
+                    best: best.map(|t| TrialLine::new(t, units)),
+                    trials: tuned.trials.iter().map(|t| TrialLine::new(t, units)).collect(),
                 },
             )?
         } else {
@@ -167,6 +190,7 @@ const DEFAULT: f64 = 5e-4;
 fn table(simulation: &Simulation, tuned: &Tuned) -> String {
     let units = simulation.system.units;
     let force = units.label(Dimension::FORCE);
+    let (factor, bar) = units.readable(Dimension::PRESSURE);
     let head = [
         "kind",
         &format!("cut-off ({})", units.label(Dimension::LENGTH)),
@@ -176,6 +200,7 @@ fn table(simulation: &Simulation, tuned: &Tuned) -> String {
         &format!("estimated ({force})"),
         &format!("measured ({force})"),
         "relative",
+        &format!("pressure ({bar})"),
         "ms per step",
     ]
     .map(String::from);
@@ -192,12 +217,17 @@ fn table(simulation: &Simulation, tuned: &Tuned) -> String {
             format!("{:.1e}", trial.expected.total()),
             format!("{:.1e}", trial.measured.absolute),
             format!("{:.1e}", trial.measured.relative),
+            pressure_error(trial).map_or_else(|| "-".into(), |p| format!("{:+.1e}", factor * p)),
             console::short(1e3 * trial.seconds),
         ]);
     }
     let mut text = format!(
-        "measured relative error at most {:e}, {} precision, on {}\n{}",
+        "measured relative error at most {:e}{}, {} precision, on {}\n{}",
         tuned.tolerance,
+        tuned.pressure_tolerance.map_or_else(String::new, |p| format!(
+            ", error of the pressure at most {} {bar}",
+            console::short(factor * p)
+        )),
         simulation.run.precision.name(),
         tuned.device,
         console::columns(&rows)
@@ -209,9 +239,16 @@ fn table(simulation: &Simulation, tuned: &Tuned) -> String {
                 electrostatics_lines(&tuned.trials[best].plan)
             );
         }
+        None if tuned.pressure_tolerance.is_some() => {
+            text += "none of them is within both tolerances: ask for less, or allow a longer cut-off\n";
+        }
         None => text += "none of them is within the tolerance\n",
     }
     text
+}
+
+fn pressure_error(trial: &Trial) -> Option<f64> {
+    trial.sums.and_then(|sums| sums.pressure)
 }
 
 #[derive(Clone, Copy)]

@@ -340,6 +340,23 @@ impl Surroundings<'_, '_> {
     }
 }
 
+/// The size of the mean pressure that a barostat is to keep; `None` without one, or where it will be refused.
+pub(super) fn target_pressure(root: &Section, units: Units) -> Option<f64> {
+    let section = root.get("barostat")?.section("[barostat]", BAROSTAT_KEYS).ok()?;
+    let item = section.get("pressure")?;
+    let of = |item: &Item| item.quantity(units, Dimension::PRESSURE).ok();
+    if !item.is_list() {
+        return of(item).map(f64::abs);
+    }
+    let values = item.list().ok()?.iter().map(of).collect::<Option<Vec<f64>>>()?;
+    let along = match values[..] {
+        [xy, z] => [xy, xy, z],
+        [x, y, z] => [x, y, z],
+        _ => return None,
+    };
+    Some((along.iter().sum::<f64>() / 3.0).abs())
+}
+
 /// One value for all axes, [xy, z] or [x, y, z], as the coupling allows.
 fn per_axis<'a>(
     item: &Item<'a>,

@@ -1,5 +1,6 @@
 //! `[[forces]]` of kind `ewald`, `pme` and `p3m`: long-range electrostatics from their keys.
 
+use super::electrostatic_pressure::Choice;
 use super::error::InputError;
 use super::forces::Terms;
 use super::reader::{Item, Section};
@@ -29,6 +30,7 @@ pub(super) const EWALD_KEYS: &[&str] = &[
     "epsilon_r",
     "boundary",
     "slab_factor",
+    "pressure_tolerance",
 ];
 pub(super) const MESH_KEYS: &[&str] = &[
     "kind",
@@ -42,6 +44,7 @@ pub(super) const MESH_KEYS: &[&str] = &[
     "epsilon_r",
     "boundary",
     "slab_factor",
+    "pressure_tolerance",
 ];
 
 /// An error of forces that nobody wants, where no tolerance was asked for.
@@ -106,7 +109,7 @@ impl<'a> Terms<'_, 'a> {
             Method::Mesh(mesh_plan(&section, &charged, alpha, error, kind == P3M.name)?)
         };
         let name = section.map("name", Item::text)?.unwrap_or("coulomb");
-        let plan = Electrostatics {
+        let mut plan = Electrostatics {
             name: name.to_owned(),
             cutoff,
             alpha,
@@ -114,6 +117,19 @@ impl<'a> Terms<'_, 'a> {
             method,
             boundary,
         };
+        self.pressure_tolerance = self.pressure_bound(&section, boundary)?;
+        if let Some(allowed) = self.pressure_tolerance
+            && charged.squares > 0.0
+        {
+            let choice = Choice {
+                system: self.system,
+                section: &section,
+                charged: &charged,
+                force_error: error,
+                allowed,
+            };
+            self.warnings.extend(choice.tighten(&mut plan, self.units));
+        }
         let term = plan
             .short_range(&self.system.species)
             .map_err(|e| self.term_error(e, &section, &[]))?;

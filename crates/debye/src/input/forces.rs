@@ -38,6 +38,10 @@ pub(super) struct Terms<'s, 'a> {
     pub(super) declared: &'s SpeciesList<'a>,
     pub(super) system: &'s System,
     pub(super) folder: &'s Path,
+    /// The size of the pressure a barostat is to keep, if there is one.
+    pub(super) target_pressure: Option<f64>,
+    /// The largest error of the pressure that is allowed, once it is known.
+    pub(super) pressure_tolerance: Option<f64>,
     pub(super) warnings: Vec<String>,
     /// The smallest length among the parameters: what "on top of one another" is measured by.
     pub(super) smallest_length: Option<f64>,

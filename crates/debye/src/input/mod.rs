@@ -37,6 +37,7 @@ mod constraints;
 mod doubts;
 mod dynamics;
 mod edit;
+mod electrostatic_pressure;
 mod electrostatics;
 mod error;
 mod forces;
@@ -119,6 +120,9 @@ pub struct Simulation {
     pub output: OutputPlan,
     /// How neighbours are found.
     pub neighbors: NeighborOptions,
+    /// The largest error of the pressure that long-range electrostatics may have; `None` without a barostat, unless the
+    /// file says one.
+    pub pressure_tolerance: Option<f64>,
     /// What is measured on the way.
     pub analyses: Vec<AnalysisPlan>,
     /// What is odd but not wrong.
@@ -271,11 +275,14 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         declared: &declared,
         system: &system,
         folder,
+        target_pressure: dynamics::target_pressure(root, units),
+        pressure_tolerance: None,
         warnings: Vec::new(),
         smallest_length: None,
     };
     let forces = terms.read(root)?;
     output::refuse_absurd_buffer(root, &system, forces.cutoff())?;
+    let pressure_tolerance = terms.pressure_tolerance;
     let (mut warnings, smallest) = (terms.warnings, terms.smallest_length);
     let unused = declared
         .all
@@ -339,6 +346,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         run,
         output,
         neighbors,
+        pressure_tolerance,
         analyses,
         warnings,
         input_text: String::new(),

@@ -29,7 +29,7 @@ pub fn setup(simulation: &Simulation) -> Vec<Fact> {
     }
     rows.extend(constraints(s).map(|text| ("constraints", text)));
     rows.extend(forces(s).into_iter().map(|text| ("force", text)));
-    let electrostatics = expected::describe(&s.system, &s.forces);
+    let electrostatics = expected::describe(&s.system, &s.forces, s.pressure_tolerance);
     rows.extend(electrostatics.map(|text| ("electrostatics", text)));
     rows.extend(exclusions(s).map(|text| ("exclusions", text)));
     rows.extend(neighbors(s).map(|text| ("neighbors", text)));

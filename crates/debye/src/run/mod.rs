@@ -1,6 +1,7 @@
 //! A simulation from beginning to end: schedule, files, checkpoints, report.
 
 mod conclude;
+pub mod coulomb;
 pub(crate) mod describe;
 mod error;
 pub mod export;

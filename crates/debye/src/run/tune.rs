@@ -6,16 +6,15 @@
 
 use std::time::Instant;
 
+use super::coulomb::{ExactSums, SumsError, coulomb_forces, coulomb_sums};
 use super::{RunError, engine};
 use crate::backend::cpu::Fire;
-use crate::expr::Vec3;
 use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size};
 use crate::forces::pme::expected::{Expected, charged};
-use crate::forces::pme::measure::{Exact, MeasureError, Measured, coulomb_only};
+use crate::forces::pme::measure::{Exact, MeasureError, Measured};
 use crate::input::Simulation;
-use crate::integrate::Dynamics;
 
 /// Settings that were tried.
 #[derive(Clone, Debug)]
@@ -26,6 +25,8 @@ pub struct Trial {
     pub expected: Expected,
     /// Errors as they are.
     pub measured: Measured,
+    /// Errors of energy and pressure as they are, where they could be measured.
+    pub sums: Option<SumsError>,
     /// Seconds a step takes.
     pub seconds: f64,
 }
@@ -39,6 +40,8 @@ pub struct Tuned {
     pub best: Option<usize>,
     /// The relative error that was allowed.
     pub tolerance: f64,
+    /// The error of the pressure that was allowed, if any was said.
+    pub pressure_tolerance: Option<f64>,
     /// Where it was timed.
     pub device: String,
 }
@@ -47,6 +50,8 @@ pub struct Tuned {
 pub struct TuneOptions<'a> {
     /// Relative error of the Coulomb forces that is allowed.
     pub tolerance: f64,
+    /// Error of the pressure that is allowed; `None` for any.
+    pub pressure_tolerance: Option<f64>,
     /// Steps before anything is measured, so that a lattice is none any more.
     pub warm_up: u64,
     /// Seconds to time each of the settings for.
@@ -108,6 +113,7 @@ const CAREFUL: f64 = 0.85;
 pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, TuneError> {
     let TuneOptions {
         tolerance,
+        pressure_tolerance,
         warm_up,
         seconds,
         tell,
@@ -125,10 +131,12 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
     let looked_for = tolerance * 0.1 * charged.usual_force();
     let exact = Exact::within(&simulation.system, &simulation.forces, looked_for, &mut |_| {})
         .map_err(TuneError::Measure)?;
+    let exact_sums = ExactSums::within(&simulation, looked_for)?;
     let lab = Lab {
         simulation: &simulation,
         charged,
         exact,
+        exact_sums,
         seconds,
     };
     let mut trials: Vec<Trial> = Vec::new();
@@ -139,7 +147,7 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         let mut smallest = None;
         for ((basis, optimal), ratio) in BASES.into_iter().zip(&mut ratios) {
             let mut goal = CAREFUL * tolerance / ratio.unwrap_or(1.0);
-            for _ in 0..3 {
+            for attempt in 1..=ATTEMPTS {
                 let Some((alpha, mesh)) = lab.mesh(cutoff, basis, optimal, goal, smallest) else {
                     break;
                 };
@@ -151,14 +159,19 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                     ..plan.clone()
                 };
                 tell(&candidate.in_words(simulation.system.units));
-                let Some((expected, measured)) = lab.errors(&candidate)? else {
+                let Some((expected, measured, sums)) = lab.errors(&candidate)? else {
                     break;
                 };
                 // By the estimate that chooses, which knows of no places.
                 let chosen_for = Expected::of_plan(&lab.charged, &candidate).map(|e| e.relative());
                 *ratio = chosen_for.map(|chosen_for| measured.relative / chosen_for);
-                if measured.relative > tolerance {
-                    goal *= CAREFUL * tolerance / measured.relative;
+                // Both errors of the pair term fall alike with α.
+                let by_pressure = beyond(sums.as_ref(), pressure_tolerance);
+                let by_pressure = Some(by_pressure).filter(|x| x.is_finite()).unwrap_or(0.0);
+                let off = (measured.relative / tolerance).max(by_pressure);
+                let last = attempt == ATTEMPTS && measured.relative <= tolerance;
+                if off > 1.0 && !last {
+                    goal *= CAREFUL / off;
                     continue;
                 }
                 trials.push(Trial {
@@ -166,6 +179,7 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                     plan: candidate,
                     expected,
                     measured,
+                    sums,
                 });
                 break;
             }
@@ -175,13 +189,26 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         return Err(TuneError::NoCandidate { tolerance });
     }
     trials.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    let best = trials.iter().position(|t| t.measured.relative <= tolerance);
+    let within =
+        |t: &Trial| t.measured.relative <= tolerance && beyond(t.sums.as_ref(), pressure_tolerance) <= 1.0;
+    let best = trials.iter().position(within);
     Ok(Tuned {
         trials,
         best,
         tolerance,
+        pressure_tolerance,
         device: engine(&simulation)?.device(),
     })
+}
+
+/// Settings that are tried for a cut-off and a basis until one is within the tolerances.
+const ATTEMPTS: usize = 4;
+
+/// The error of the pressure in units of the one that is allowed. What could not be measured is not within.
+fn beyond(sums: Option<&SumsError>, allowed: Option<f64>) -> f64 {
+    let Some(allowed) = allowed else { return 0.0 };
+    sums.and_then(|sums| sums.pressure)
+        .map_or(f64::INFINITY, |error| error.abs() / allowed)
 }
 
 /// The simulation some steps on: minimised where the file says so, and no lattice any more.
@@ -227,23 +254,11 @@ pub fn with_plan(simulation: &Simulation, plan: &Electrostatics) -> Result<Simul
     Ok(other)
 }
 
-/// The Coulomb forces alone, by the engine that the simulation asks for.
-pub fn coulomb_forces(simulation: &Simulation) -> Result<Vec<Vec3<f64>>, TuneError> {
-    let mut other = simulation.clone();
-    (other.system, other.forces) =
-        coulomb_only(&simulation.system, &simulation.forces).map_err(TuneError::Measure)?;
-    other.dynamics = Dynamics {
-        thermostats: Vec::new(),
-        barostat: None,
-        ..other.dynamics
-    };
-    Ok(engine(&other)?.forces()?)
-}
-
 struct Lab<'a> {
     simulation: &'a Simulation,
     charged: Charged,
     exact: Exact,
+    exact_sums: Option<ExactSums>,
     seconds: f64,
 }
 
@@ -275,10 +290,17 @@ impl Lab<'_> {
     }
 
     /// Errors of settings; `None` where there is nothing to compare.
-    fn errors(&self, plan: &Electrostatics) -> Result<Option<(Expected, Measured)>, TuneError> {
+    fn errors(
+        &self,
+        plan: &Electrostatics,
+    ) -> Result<Option<(Expected, Measured, Option<SumsError>)>, TuneError> {
         let other = with_plan(self.simulation, plan).map_err(TuneError::Measure)?;
         let measured = self.exact.measure(&coulomb_forces(&other)?);
-        Ok(Expected::of(&other.system, &other.forces).map(|expected| (expected, measured)))
+        let sums = match &self.exact_sums {
+            Some(exact) => Some(exact.measure(&coulomb_sums(&other)?)),
+            None => None,
+        };
+        Ok(Expected::of(&other.system, &other.forces).map(|expected| (expected, measured, sums)))
     }
 
     /// Seconds a step takes: the best of some laps, for machines that others use too.

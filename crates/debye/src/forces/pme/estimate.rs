@@ -160,14 +160,14 @@ fn tail_density(alpha: f64, cutoff: f64) -> impl Fn(f64) -> f64 {
 }
 
 /// Sums over the aliases of a wave along one axis: W², n W², n² W²; and the wave itself.
-struct Moments {
-    number: f64,
-    own: f64,
-    sums: [f64; 3],
+pub(super) struct Moments {
+    pub(super) number: f64,
+    pub(super) own: f64,
+    pub(super) sums: [f64; 3],
 }
 
 impl Moments {
-    fn all(basis: Basis, size: usize) -> Vec<Self> {
+    pub(super) fn all(basis: Basis, size: usize) -> Vec<Self> {
         let of = |index: usize| {
             let number = if 2 * index > size {
                 index as f64 - size as f64
@@ -256,6 +256,18 @@ pub fn most_points(charges: usize) -> usize {
 /// The coarsest mesh of near-cubic spacing whose error stays below `error`; `None` where no mesh of [`most_points`] and
 /// [`MOST_MESH`] along an axis does.
 pub fn coarsest(charged: &Charged, alpha: f64, basis: Basis, optimal: bool, error: f64) -> Option<MeshPlan> {
+    let good = |plan: &MeshPlan| charged.mesh_error(alpha, plan) <= error;
+    coarsest_where(charged, alpha, basis, optimal, good)
+}
+
+/// The coarsest mesh of near-cubic spacing that is good; one that is finer than a good one is good too.
+pub fn coarsest_where(
+    charged: &Charged,
+    alpha: f64,
+    basis: Basis,
+    optimal: bool,
+    good: impl Fn(&MeshPlan) -> bool,
+) -> Option<MeshPlan> {
     let lengths = charged.cell.to_arrays().map(|v| Vec3::from(v).norm());
     let most = most_points(charged.particles as usize);
     let plan = |spacing: f64| {
@@ -263,7 +275,6 @@ pub fn coarsest(charged: &Charged, alpha: f64, basis: Basis, optimal: bool, erro
         let fits = size.iter().all(|&n| n <= MOST_MESH) && size.iter().product::<usize>() <= most;
         fits.then_some(MeshPlan { size, basis, optimal })
     };
-    let good = |plan: &MeshPlan| charged.mesh_error(alpha, plan) <= error;
     // Finer and finer, as a fine mesh takes long to look at; then back to where it just does. Errors fall steadily.
     let mut coarse = 2.0 / alpha;
     let mut found = plan(coarse)?;
@@ -291,9 +302,14 @@ pub fn coarsest(charged: &Charged, alpha: f64, basis: Basis, optimal: bool, erro
 
 /// The waves of an Ewald sum whose error stays below `error`.
 pub fn waves(charged: &Charged, alpha: f64, error: f64) -> WaveSet {
+    waves_where(charged, |longest| charged.wave_error(alpha, longest) <= error)
+}
+
+/// The fewest waves that are good, by the length of the longest reciprocal vector.
+pub fn waves_where(charged: &Charged, good: impl Fn(f64) -> bool) -> WaveSet {
     let step = 0.5 / charged.cell.volume().cbrt();
     let mut longest = 2.0 * step;
-    while charged.wave_error(alpha, longest) > error {
+    while !good(longest) {
         longest += step;
     }
     WaveSet::up_to(&charged.cell, longest)

@@ -2,6 +2,7 @@
 
 use super::Basis;
 use super::estimate::Charged;
+use super::pressure::{ChargeOrder, PressureError};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Electrostatics, Method, WaveSet, Within};
@@ -77,7 +78,7 @@ pub fn charged(system: &System, field: &ForceField, plan: &Electrostatics) -> Ch
 }
 
 /// The length of reciprocal vectors up to which a set has all waves.
-fn complete_up_to(charged: &Charged, set: &WaveSet) -> f64 {
+pub(super) fn complete_up_to(charged: &Charged, set: &WaveSet) -> f64 {
     let lengths = charged.cell.to_arrays().map(|v| Vec3::from(v).norm());
     let longest_edge = lengths.iter().fold(0.0_f64, |a, &b| a.max(b));
     let of_box = (0..3).fold(f64::INFINITY, |least, k| {
@@ -138,10 +139,56 @@ impl Basis {
     }
 }
 
-/// The settings and their expected errors in one line; `None` where there is no long-range electrostatics.
-pub fn describe(system: &System, field: &ForceField) -> Option<String> {
+/// The settings and their expected errors in one line; `None` where there is no long-range electrostatics. The error of the
+/// pressure is named where there is one that is allowed.
+pub fn describe(system: &System, field: &ForceField, pressure: Option<f64>) -> Option<String> {
     let plan = field.electrostatics.as_ref()?;
-    Some(described(plan, Expected::of(system, field), system.units))
+    let expected = Expected::of(system, field);
+    let mut line = described(plan, expected, system.units);
+    if let (Some(allowed), Some(_)) = (pressure, expected)
+        && let Some(error) = PressureError::of(system, field)
+    {
+        line += &format!("; {}", error.sentence(plan, allowed, system.units));
+    }
+    Some(line)
+}
+
+impl PressureError {
+    /// For a system and its force field; `None` where it has no long-range electrostatics, or no charges.
+    pub fn of(system: &System, field: &ForceField) -> Option<Self> {
+        let plan = field.electrostatics.as_ref()?;
+        let charged = charged(system, field, plan);
+        (charged.squares > 0.0).then(|| ChargeOrder::of(system, charged, plan.cutoff, plan.alpha).error(plan))
+    }
+
+    /// In words: `estimated error of the pressure 0.8 bar (pairs 0.5, the mesh 0.6), allowed 1 bar`.
+    pub fn sentence(&self, plan: &Electrostatics, allowed: f64, units: Units) -> String {
+        let (factor, unit) = units.readable(Dimension::PRESSURE);
+        let rest = match plan.method {
+            Method::Ewald(_) => "waves left out",
+            Method::Mesh(_) => "the mesh",
+        };
+        let two = |x: f64| two_digits(factor * x.abs());
+        format!(
+            "estimated error of the pressure {} {unit} (pairs {}, {rest} {}), allowed {} {unit}",
+            two(self.total()),
+            two(self.pairs),
+            two(self.rest),
+            four_digits(factor * allowed)
+        )
+    }
+}
+
+/// Two digits: `0.83`, `12`, `3.1e-4`.
+pub fn two_digits(x: f64) -> String {
+    match x {
+        _ if x == 0.0 => "0".into(),
+        _ if !(1e-2..1e4).contains(&x) => format!("{x:.1e}"),
+        _ => {
+            let digits = (1 - x.log10().floor() as i32).clamp(0, 4) as usize;
+            format!("{x:.digits$}")
+        }
+    }
 }
 
 /// The same of errors that are known.

@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod expected;
 mod influence;
 pub mod measure;
+pub mod pressure;
 mod structure;
 
 pub use basis::{Basis, MOST_POINTS, Weights, b_spline, cubic};
