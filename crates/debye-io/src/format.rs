@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::error::IoError;
 use crate::frame::LengthUnit;
+use crate::source::without_compression;
 
 /// A file format of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,11 +26,17 @@ pub enum Format {
     Xtc,
     /// LAMMPS data file (read only).
     Lammps,
+    /// GROMACS trajectory in full precision (read only).
+    Trr,
+    /// mmCIF structure (read only).
+    Cif,
+    /// LAMMPS dump in text form (read only).
+    LammpsDump,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 10] = [
         Format::Gro,
         Format::Pdb,
         Format::Xyz,
@@ -37,6 +44,9 @@ impl Format {
         Format::Dcd,
         Format::Xtc,
         Format::Lammps,
+        Format::Trr,
+        Format::Cif,
+        Format::LammpsDump,
     ];
 
     /// The name used in messages and understood by [`Format::from_str`].
@@ -49,6 +59,9 @@ impl Format {
             Format::Dcd => "dcd",
             Format::Xtc => "xtc",
             Format::Lammps => "lammps",
+            Format::Trr => "trr",
+            Format::Cif => "mmcif",
+            Format::LammpsDump => "lammpstrj",
         }
     }
 
@@ -62,6 +75,9 @@ impl Format {
             Format::Dcd => &["dcd"],
             Format::Xtc => &["xtc"],
             Format::Lammps => &["lammps", "data", "lmp", "lmpdat"],
+            Format::Trr => &["trr"],
+            Format::Cif => &["mmcif", "cif", "pdbx"],
+            Format::LammpsDump => &["lammpstrj", "dump", "lammpsdump"],
         }
     }
 
@@ -83,6 +99,22 @@ impl Format {
         })
     }
 
+    /// The format of a file to read: as [`Format::from_path`], but an extension `.gz`, `.bz2`, `.xz` or
+    /// `.zst` may follow, since readers unpack what is compressed and writers do not pack.
+    ///
+    /// # Errors
+    /// As [`Format::from_path`].
+    pub fn of_input(path: impl AsRef<Path>) -> Result<Format, IoError> {
+        let path = path.as_ref();
+        Format::from_path(without_compression(path)).map_err(|error| match error {
+            IoError::UnknownFormat { known, .. } => IoError::UnknownFormat {
+                file: path.display().to_string(),
+                known: format!("{known}, also with .gz .bz2 .xz .zst"),
+            },
+            other => other,
+        })
+    }
+
     fn by_extension(extension: &str) -> Option<Format> {
         let matches = |format: &Format| {
             format
@@ -96,15 +128,16 @@ impl Format {
     /// The unit of length files of this format are in.
     pub fn length_unit(self) -> LengthUnit {
         match self {
-            Format::Gro | Format::Xtc => LengthUnit::Nanometre,
-            Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd => LengthUnit::Angstrom,
-            Format::Lammps => LengthUnit::Unspecified,
+            Format::Gro | Format::Xtc | Format::Trr => LengthUnit::Nanometre,
+            Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd | Format::Cif => LengthUnit::Angstrom,
+            // A dump may say it, frame by frame.
+            Format::Lammps | Format::LammpsDump => LengthUnit::Unspecified,
         }
     }
 
     /// Whether frames of this format carry the names of the atoms.
     pub fn has_atoms(self) -> bool {
-        !matches!(self, Format::Dcd | Format::Xtc)
+        !matches!(self, Format::Dcd | Format::Xtc | Format::Trr)
     }
 
     /// Whether a file of this format can hold more than one frame.
@@ -114,7 +147,10 @@ impl Format {
 
     /// Whether this crate writes the format.
     pub fn is_writable(self) -> bool {
-        self != Format::Lammps
+        !matches!(
+            self,
+            Format::Lammps | Format::Trr | Format::Cif | Format::LammpsDump
+        )
     }
 }
 
@@ -144,11 +180,16 @@ mod tests {
         assert_eq!(Format::from_path("a/b.c/conf.GRO").unwrap(), Format::Gro);
         assert_eq!(Format::from_path("water.data").unwrap(), Format::Lammps);
         assert_eq!("xtc".parse::<Format>().unwrap(), Format::Xtc);
-        let message = Format::from_path("run.trr").unwrap_err().to_string();
+        let message = Format::from_path("run.tpr").unwrap_err().to_string();
         assert!(
-            message.contains("run.trr") && message.contains(".xtc"),
+            message.contains("run.tpr") && message.contains(".xtc"),
             "{message}"
         );
         assert!(Format::from_path("no_extension").is_err());
+        assert_eq!(Format::of_input("a/run.trr.GZ").unwrap(), Format::Trr);
+        assert_eq!(Format::of_input("water.lammpstrj").unwrap(), Format::LammpsDump);
+        // Nothing is packed where it is written.
+        assert!(Format::from_path("conf.gro.gz").is_err());
+        assert!(Format::of_input("conf.gz").is_err());
     }
 }

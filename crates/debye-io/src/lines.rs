@@ -15,6 +15,7 @@ pub(crate) struct Lines<R> {
     number: usize,
     bytes: Vec<u8>,
     text: String,
+    unfinished: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -25,6 +26,7 @@ impl<R: BufRead> Lines<R> {
             number: 0,
             bytes: Vec::new(),
             text: String::new(),
+            unfinished: false,
         }
     }
 
@@ -38,6 +40,7 @@ impl<R: BufRead> Lines<R> {
             source,
         })?;
         self.text.clear();
+        self.unfinished = self.bytes.last().is_some_and(|last| *last != b'\n');
         if self.bytes.is_empty() {
             return Ok(false);
         }
@@ -54,6 +57,11 @@ impl<R: BufRead> Lines<R> {
         }
         self.text.push_str(&String::from_utf8_lossy(&self.bytes));
         Ok(true)
+    }
+
+    /// Whether the line last loaded is the last one and lacks its end.
+    pub(crate) fn unfinished(&self) -> bool {
+        self.unfinished
     }
 
     /// The line last loaded, without its end.
@@ -135,11 +143,12 @@ impl<R: BufRead> Lines<R> {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> IoError {
+        let (found, number) = (found.into(), self.number);
         IoError::Truncated {
             file: self.file.clone(),
             frame,
             expected: expected.into(),
-            found: found.into(),
+            found: format!("{found}; the file ends at line {number}"),
         }
     }
 }

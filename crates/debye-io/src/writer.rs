@@ -68,7 +68,7 @@ pub fn create_writer(path: impl AsRef<Path>, format: Format) -> Result<Box<dyn W
         Format::Pqr => Ok(Box::new(pqr::PqrWriter::new(file, label))),
         Format::Dcd => Ok(Box::new(dcd::DcdWriter::new(file, label))),
         Format::Xtc => Ok(Box::new(xtc::XtcWriter::new(file, label))),
-        Format::Lammps => Err(IoError::NotSupported {
+        Format::Lammps | Format::Trr | Format::Cif | Format::LammpsDump => Err(IoError::NotSupported {
             file: label,
             format: format.name(),
             operation: "write",
