@@ -12,4 +12,5 @@ mod electrostatics;
 mod energy;
 mod lab;
 mod liquids;
+mod reading;
 mod signals;

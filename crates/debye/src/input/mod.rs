@@ -33,6 +33,7 @@
 mod bonded;
 mod build;
 mod check;
+mod coefficients;
 mod constraints;
 mod dynamics;
 mod edit;
@@ -240,16 +241,19 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         folder,
         seed: run.seed,
         options,
+        notes: Default::default(),
     };
     let mut system = setting.system(root)?;
+    let notes = setting.notes.into_inner();
 
     let mut terms = forces::Terms {
         units,
         declared: &declared,
         system: &system,
         folder,
-        warnings: Vec::new(),
+        warnings: notes.warnings,
         smallest_length: None,
+        coefficients: notes.coefficients,
     };
     let forces = terms.read(root)?;
     output::refuse_absurd_buffer(root, &system, forces.cutoff())?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use debye_io::{AtomStyle, Format, LengthUnit, Structure};
 
+use super::coefficients::Coefficients;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
@@ -20,7 +21,7 @@ pub(super) fn read<'a>(
     file: &Item<'a>,
     keys: CellKeys,
 ) -> Result<System> {
-    let structure = load(setting, section, file)?;
+    let mut structure = load(setting, section, file)?;
     setting.refuse_too_many(file, structure.atoms.len())?;
     let work = Work {
         setting,
@@ -39,6 +40,7 @@ pub(super) fn read<'a>(
     let positions = read.positions;
     let cell = work.cell(&structure, length, &positions, keys)?;
     let (species, kinds) = work.species(&structure)?;
+    work.note(&mut structure, length, &species, &kinds)?;
     let mut particles = Particles::default();
     let molecules = molecules(&structure);
     for (i, (atom, kind)) in structure.atoms.iter().zip(kinds).enumerate() {
@@ -81,7 +83,7 @@ fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> 
     let formats: Vec<(&str, Format)> = Format::ALL.iter().map(|f| (f.name(), *f)).collect();
     let format = match section.get("format") {
         Some(item) => item.choice("format", &formats)?,
-        None => Format::from_path(&path).map_err(|e| {
+        None => Format::of_input(&path).map_err(|e| {
             file.error(format!("has no known format: {e}"))
                 .expected("a structure file")
                 .help("rename it, or add format = \"gro\" or the like")
@@ -124,21 +126,8 @@ struct Work<'w, 's, 'a> {
 impl Work<'_, '_, '_> {
     /// The file's units of length and of time (in velocities), in those of the run.
     fn units(&self, structure: &Structure) -> Result<(f64, f64)> {
-        let unit = |key: &str, dimension| {
-            self.section.map(key, |item| {
-                let text = item.text()?;
-                let value = self.setting.units.quantity(&format!("1 {text}"), dimension);
-                match value {
-                    Ok(x) if x > 0.0 => Ok(x),
-                    Ok(_) => Err(item.wrong(format!("a unit of {dimension}"))),
-                    Err(e) => Err(item
-                        .error(format!("is not a unit of {dimension}: {e}"))
-                        .expected("a unit")),
-                }
-            })
-        };
-        let length = unit("length_unit", Dimension::LENGTH)?;
-        let time = unit("time_unit", Dimension::TIME)?;
+        let length = self.unit("length_unit", Dimension::LENGTH)?;
+        let time = self.unit("time_unit", Dimension::TIME)?;
         let length = match (length, self.setting.units, structure.frame.length_unit) {
             (Some(length), _, _) => length,
             // Reduced numbers travel in any format as they are.
@@ -154,6 +143,38 @@ impl Work<'_, '_, '_> {
             }
         };
         Ok((length, time.unwrap_or(1.0)))
+    }
+
+    /// What a key says a unit of the file is, in the run's.
+    fn unit(&self, key: &str, dimension: Dimension) -> Result<Option<f64>> {
+        self.section.map(key, |item| {
+            let text = item.text()?;
+            let value = self.setting.units.quantity(&format!("1 {text}"), dimension);
+            match value {
+                Ok(x) if x > 0.0 => Ok(x),
+                Ok(_) => Err(item.wrong(format!("a unit of {dimension}"))),
+                Err(e) => Err(item
+                    .error(format!("is not a unit of {dimension}: {e}"))
+                    .expected("a unit")),
+            }
+        })
+    }
+
+    /// Keeps the warnings and the coefficients of the file.
+    fn note(&self, structure: &mut Structure, length: f64, species: &[Species], kinds: &[u32]) -> Result<()> {
+        let energy = self.unit("energy_unit", Dimension::ENERGY)?;
+        let energy = match self.setting.units {
+            // Reduced numbers are taken as they are.
+            Units::LennardJones => energy.or(Some(1.0)),
+            Units::Md => energy,
+        };
+        let names = kinds.iter().map(|kind| species[*kind as usize].name.as_str());
+        let file = self.file.text()?.to_owned();
+        let found = Coefficients::of(file, structure, names, length, energy);
+        let mut notes = self.setting.notes.borrow_mut();
+        notes.warnings.append(&mut structure.warnings);
+        notes.coefficients.extend(found);
+        Ok(())
     }
 
     fn cell(&self, structure: &Structure, length: f64, r: &[Vec3<f64>], keys: CellKeys) -> Result<Cell> {

@@ -1,7 +1,9 @@
 //! `[system]`: from a file or a builder to particles in a cell.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use super::coefficients::FileNotes;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
@@ -16,6 +18,7 @@ pub(super) const KEYS: &[&str] = &[
     "atom_style",
     "length_unit",
     "time_unit",
+    "energy_unit",
     "build",
     "cell",
     "periodic",
@@ -33,6 +36,8 @@ pub(super) struct Setting<'s, 'a> {
     pub(super) folder: &'s Path,
     pub(super) seed: u64,
     pub(super) options: &'s InputOptions,
+    /// What structure files say beside their particles.
+    pub(super) notes: RefCell<FileNotes>,
 }
 
 /// A length with the cell it was meant for.
@@ -53,7 +58,7 @@ impl<'a> Setting<'_, 'a> {
         let mut system = match (section.get("file"), section.get("build")) {
             (Some(file), None) => structure::read(self, &section, file, keys)?,
             (None, Some(item)) => {
-                for key in ["format", "atom_style", "length_unit", "time_unit"] {
+                for key in ["format", "atom_style", "length_unit", "time_unit", "energy_unit"] {
                     if let Some(item) = section.get(key) {
                         return Err(item
                             .key_error(format!("`{key}` belongs to `file`, but [system] has `build`"))
