@@ -16,6 +16,7 @@ fn three_frames(unit: LengthUnit) -> [Frame; 3] {
     [frame.clone(), later(&frame, 10), later(&frame, 20)]
 }
 
+#[allow(clippy::unwrap_used)]
 fn opened(name: &str, bytes: &[u8], lenient: bool) -> (usize, Option<IoError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
