@@ -5,8 +5,8 @@
 //! claims more atoms than the input can hold.
 
 use debye_io::{
-    AtomStyle, DcdReader, Frame, GroReader, PdbReader, ReadFrames, Structure, XtcReader, XyzReader,
-    read_lammps_data, read_pdb, read_pqr,
+    AtomStyle, CifReader, DcdReader, DumpReader, Frame, GroReader, PdbReader, ReadFrames, Structure,
+    TrrReader, XtcReader, XyzReader, read_lammps_data, read_pdb, read_pqr, unpack,
 };
 
 fn check_frame(frame: &Frame, bytes: usize) {
@@ -115,5 +115,36 @@ pub(crate) fn lammps(data: &[u8]) {
         if let Ok(structure) = read_lammps_data(data, "fuzz", style) {
             check_structure(&structure, data.len());
         }
+    }
+}
+
+/// TRR.
+pub(crate) fn trr(data: &[u8]) {
+    drain(TrrReader::new(data, "fuzz"), data.len());
+}
+
+/// mmCIF.
+pub(crate) fn mmcif(data: &[u8]) {
+    drain(CifReader::new(data, "fuzz"), data.len());
+    if let Ok(Some(structure)) = CifReader::new(data, "fuzz").next_structure() {
+        check_structure(&structure, data.len());
+    }
+}
+
+/// LAMMPS dumps.
+pub(crate) fn lammpstrj(data: &[u8]) {
+    drain(DumpReader::new(data, "fuzz"), data.len());
+    if let Ok(Some(structure)) = DumpReader::new(data, "fuzz").next_structure() {
+        check_structure(&structure, data.len());
+    }
+}
+
+/// Compressed files, as XYZ: what comes out is counted, since it may be much more than what goes in.
+pub(crate) fn compressed(data: &[u8]) {
+    /// Enough for every decoder to fill its buffers.
+    const MOST: u64 = 4 << 20;
+    if let Ok(source) = unpack(data) {
+        let source = std::io::BufReader::new(std::io::Read::take(source, MOST));
+        drain(XyzReader::new(source, "fuzz"), MOST as usize);
     }
 }

@@ -20,6 +20,11 @@ impl<R: Read> Bytes<R> {
         }
     }
 
+    /// Path or label.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// Offset of the next byte.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
@@ -83,11 +88,12 @@ impl<R: Read> Bytes<R> {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> IoError {
+        let (found, offset) = (found.into(), self.offset);
         IoError::Truncated {
             file: self.file.clone(),
             frame,
             expected: expected.into(),
-            found: found.into(),
+            found: format!("{found}; the file ends at byte {offset}"),
         }
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::error::IoError;
 use crate::frame::LengthUnit;
+use crate::source::without_compression;
 
 /// A file format of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,11 +28,17 @@ pub enum Format {
     Lammps,
     /// Native structure file.
     Native,
+    /// GROMACS trajectory in full precision (read only).
+    Trr,
+    /// mmCIF structure (read only).
+    Cif,
+    /// LAMMPS dump in text form (read only).
+    LammpsDump,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 11] = [
         Format::Gro,
         Format::Pdb,
         Format::Xyz,
@@ -40,6 +47,9 @@ impl Format {
         Format::Xtc,
         Format::Lammps,
         Format::Native,
+        Format::Trr,
+        Format::Cif,
+        Format::LammpsDump,
     ];
 
     /// The name used in messages and understood by [`Format::from_str`].
@@ -53,6 +63,9 @@ impl Format {
             Format::Xtc => "xtc",
             Format::Lammps => "lammps",
             Format::Native => "debye",
+            Format::Trr => "trr",
+            Format::Cif => "mmcif",
+            Format::LammpsDump => "lammpstrj",
         }
     }
 
@@ -67,6 +80,9 @@ impl Format {
             Format::Xtc => &["xtc"],
             Format::Lammps => &["lammps", "data", "lmp", "lmpdat"],
             Format::Native => &["debye"],
+            Format::Trr => &["trr"],
+            Format::Cif => &["mmcif", "cif", "pdbx"],
+            Format::LammpsDump => &["lammpstrj", "dump", "lammpsdump"],
         }
     }
 
@@ -88,6 +104,22 @@ impl Format {
         })
     }
 
+    /// The format of a file to read: as [`Format::from_path`], but an extension `.gz`, `.bz2`, `.xz` or
+    /// `.zst` may follow, since readers unpack what is compressed and writers do not pack.
+    ///
+    /// # Errors
+    /// As [`Format::from_path`].
+    pub fn of_input(path: impl AsRef<Path>) -> Result<Format, IoError> {
+        let path = path.as_ref();
+        Format::from_path(without_compression(path)).map_err(|error| match error {
+            IoError::UnknownFormat { known, .. } => IoError::UnknownFormat {
+                file: path.display().to_string(),
+                known: format!("{known}, also with .gz .bz2 .xz .zst"),
+            },
+            other => other,
+        })
+    }
+
     fn by_extension(extension: &str) -> Option<Format> {
         let matches = |format: &Format| {
             format
@@ -101,15 +133,16 @@ impl Format {
     /// The unit of length files of this format are in.
     pub fn length_unit(self) -> LengthUnit {
         match self {
-            Format::Gro | Format::Xtc => LengthUnit::Nanometre,
-            Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd => LengthUnit::Angstrom,
-            Format::Lammps | Format::Native => LengthUnit::Unspecified,
+            Format::Gro | Format::Xtc | Format::Trr => LengthUnit::Nanometre,
+            Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd | Format::Cif => LengthUnit::Angstrom,
+            // A dump may say it, frame by frame.
+            Format::Lammps | Format::Native | Format::LammpsDump => LengthUnit::Unspecified,
         }
     }
 
     /// Whether frames of this format carry the names of the atoms.
     pub fn has_atoms(self) -> bool {
-        !matches!(self, Format::Dcd | Format::Xtc)
+        !matches!(self, Format::Dcd | Format::Xtc | Format::Trr)
     }
 
     /// Whether a file of this format can hold more than one frame.
@@ -119,7 +152,7 @@ impl Format {
 
     /// Whether this crate writes the format.
     pub fn is_writable(self) -> bool {
-        true
+        !matches!(self, Format::Trr | Format::Cif | Format::LammpsDump)
     }
 
     /// Whether [`create_writer`](crate::create_writer) writes it, frame by frame; the others are written whole.
@@ -154,11 +187,16 @@ mod tests {
         assert_eq!(Format::from_path("a/b.c/conf.GRO").unwrap(), Format::Gro);
         assert_eq!(Format::from_path("water.data").unwrap(), Format::Lammps);
         assert_eq!("xtc".parse::<Format>().unwrap(), Format::Xtc);
-        let message = Format::from_path("run.trr").unwrap_err().to_string();
+        let message = Format::from_path("run.tpr").unwrap_err().to_string();
         assert!(
-            message.contains("run.trr") && message.contains(".xtc"),
+            message.contains("run.tpr") && message.contains(".xtc"),
             "{message}"
         );
         assert!(Format::from_path("no_extension").is_err());
+        assert_eq!(Format::of_input("a/run.trr.GZ").unwrap(), Format::Trr);
+        assert_eq!(Format::of_input("water.lammpstrj").unwrap(), Format::LammpsDump);
+        // Nothing is packed where it is written.
+        assert!(Format::from_path("conf.gro.gz").is_err());
+        assert!(Format::of_input("conf.gz").is_err());
     }
 }

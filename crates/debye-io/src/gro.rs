@@ -24,6 +24,7 @@ pub struct GroReader<R> {
     lines: Lines<R>,
     frame: usize,
     done: bool,
+    warnings: Vec<String>,
 }
 
 impl<R: BufRead> GroReader<R> {
@@ -33,6 +34,7 @@ impl<R: BufRead> GroReader<R> {
             lines: Lines::new(source, label),
             frame: 0,
             done: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -50,6 +52,7 @@ impl<R: BufRead> GroReader<R> {
         Ok(frame.map(|frame| Structure {
             atoms,
             frame,
+            warnings: self.warnings(),
             ..Structure::default()
         }))
     }
@@ -61,7 +64,7 @@ impl<R: BufRead> GroReader<R> {
         let (title, time, step) = split_title(&title);
         let mut positions = Vec::new();
         let mut velocities: Option<Vec<[f64; 3]>> = None;
-        let mut width = 0;
+        let (mut width, mut missing) = (0, 0);
         let mut residue_number = 0;
         for index in 0..count {
             if !self.lines.advance()? {
@@ -73,11 +76,13 @@ impl<R: BufRead> GroReader<R> {
             }
             positions.push(self.vector(NUMBERS, width, "a position in the columns of the first atom")?);
             if let Some(velocities) = &mut velocities {
-                velocities.push(self.vector(
-                    NUMBERS + 3 * width,
-                    width,
-                    "a velocity, as the first atom has",
-                )?);
+                let from = NUMBERS + 3 * width;
+                if self.lines.columns(from, usize::MAX).is_empty() {
+                    missing += 1;
+                    velocities.push([0.0; 3]);
+                } else {
+                    velocities.push(self.vector(from, width, "a velocity, as the first atom has")?);
+                }
             }
             if let Some(atoms) = atoms.as_deref_mut() {
                 let atom = self.atom(residue_number)?;
@@ -89,6 +94,12 @@ impl<R: BufRead> GroReader<R> {
             return Err(self.truncated(count, count));
         }
         let cell = self.box_line()?;
+        if missing > 0 && self.frame == 1 {
+            self.warnings.push(format!(
+                "{}: {missing} of {count} atoms have no velocity; they are taken to be at rest",
+                self.lines.file()
+            ));
+        }
         Ok(Some(Frame {
             periodic: None,
             title,
@@ -174,10 +185,10 @@ impl<R: BufRead> GroReader<R> {
     fn box_line(&self) -> Result<Option<Cell>, IoError> {
         let expected = "3 or 9 box lengths";
         let text = self.lines.text();
-        let values = text
-            .split_whitespace()
-            .take(10)
-            .map(|word| self.lines.float(word, expected));
+        let words: Vec<&str> = text.split_whitespace().take(10).collect();
+        let joined = words.iter().any(|word| word.matches('.').count() > 1);
+        let words = if joined { split_at_decimals(text) } else { words };
+        let values = words.iter().map(|word| self.lines.float(word, expected));
         let values = values.collect::<Result<Vec<f64>, IoError>>()?;
         match values[..] {
             [x, y, z] => Ok(cell::unless_zero(cell::from_lengths([x, y, z]))),
@@ -203,6 +214,33 @@ impl<R: BufRead> ReadFrames for GroReader<R> {
         let result = self.read(None);
         fuse(&mut self.done, result)
     }
+
+    fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    fn at_unfinished_line(&self) -> bool {
+        self.lines.unfinished()
+    }
+}
+
+/// Numbers that fill their columns, so that no blank is between them: each has as many decimals as
+/// the last one.
+fn split_at_decimals(text: &str) -> Vec<&str> {
+    let mut rest = text.trim();
+    let decimals = rest.rfind('.').map_or(0, |point| rest.len() - point - 1);
+    let mut words = Vec::new();
+    while let Some(point) = rest.find('.').filter(|_| words.len() < 10) {
+        let Some((word, after)) = rest.split_at_checked(point + 1 + decimals) else {
+            break;
+        };
+        words.push(word.trim());
+        rest = after;
+    }
+    if !rest.trim().is_empty() {
+        words.push(rest.trim());
+    }
+    words
 }
 
 /// Splits `title t= 1.0 step= 2` as GROMACS writes it.
@@ -337,6 +375,13 @@ impl<W: Write + Send> WriteFrames for GroWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn joined_box_lengths() {
+        let words = split_at_decimals("40000.0000040000.00000 1.00000");
+        assert_eq!(words, ["40000.00000", "40000.00000", "1.00000"]);
+        assert_eq!(split_at_decimals("1.2.3"), ["1.2", ".3"]);
+    }
 
     #[test]
     fn titles() {

@@ -10,10 +10,17 @@
 //! | XTC | yes | yes | yes | many | nm |
 //! | LAMMPS data | yes | yes | | one | unspecified |
 //! | native (`.debye`) | yes | yes | | one | nm, or reduced |
+//! | LAMMPS dump (text) | yes | | | many | unspecified, or as `ITEM: UNITS` says |
+//! | TRR | yes | | | many | nm |
+//! | mmCIF | yes | | | many (models) | Å |
+//!
+//! Files compressed by gzip, bzip2, xz or zstd are unpacked as they are read.
 //!
 //! Numbers stay those of the file: a [`Frame`] says its [`LengthUnit`], and writers refuse a frame
-//! of the wrong one. Memory is bounded by the size of the input, whatever counts its header claims;
-//! no input makes a reader panic. Every error of [`IoError`] names the file, the line or byte, what
+//! of the wrong one. Memory is bounded by the (unpacked) size of the input, whatever counts its
+//! header claims; no input makes a reader panic. What is odd without being wrong is told by
+//! [`ReadFrames::warnings`] and [`Structure::warnings`]; [`ReadOptions::lenient`] also reads the
+//! whole frames of a trajectory that is cut short. Every error of [`IoError`] names the file, the line or byte, what
 //! was found and what was expected.
 //!
 //! ```
@@ -40,10 +47,13 @@
 //! Whole files: [`read_structure`], [`Trajectory::open`], [`write_structure`], [`create_writer`],
 //! and [`open_append`] to continue a trajectory from a checkpoint.
 
+mod alternates;
 mod bytes;
 mod cell;
+mod cif;
 pub mod codec;
 mod dcd;
+mod dump;
 mod element;
 mod error;
 mod format;
@@ -55,13 +65,17 @@ mod lines;
 mod native;
 mod pdb;
 mod pqr;
+mod source;
 mod structure;
 mod trajectory;
+mod trr;
 mod writer;
 mod xtc;
 mod xyz;
 
+pub use cif::CifReader;
 pub use dcd::{DcdHeader, DcdReader, DcdWriter};
+pub use dump::DumpReader;
 pub use element::element_of;
 pub use error::{IoError, Place};
 pub use format::Format;
@@ -72,8 +86,10 @@ pub use lammps::{AtomStyle, read_lammps_data, read_lammps_file, write_lammps_dat
 pub use native::{NativeLinks, NativeSpecies, NativeStructure};
 pub use pdb::{PDB_SERIALS, PdbReader, PdbWriter, read_pdb};
 pub use pqr::{PqrWriter, read_pqr};
-pub use structure::{Atom, Bonded, Structure};
-pub use trajectory::{ReadFrames, Trajectory, read_structure, read_structure_as};
+pub use source::unpack;
+pub use structure::{Atom, Bonded, CoefficientRow, CoefficientSection, Structure};
+pub use trajectory::{ReadFrames, ReadOptions, Trajectory, read_structure, read_structure_as};
+pub use trr::TrrReader;
 pub use writer::{UNFINISHED_STRUCTURE, WriteFrames, create_writer, open_append, write_structure};
 pub use xtc::{XtcReader, XtcWriter};
 pub use xyz::{XyzReader, XyzWriter};

@@ -18,6 +18,7 @@ pub(crate) struct Lines<R> {
     text: String,
     /// Whether a byte of the line was replaced.
     replaced: bool,
+    unfinished: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -29,6 +30,7 @@ impl<R: BufRead> Lines<R> {
             bytes: Vec::new(),
             text: String::new(),
             replaced: false,
+            unfinished: false,
         }
     }
 
@@ -42,6 +44,7 @@ impl<R: BufRead> Lines<R> {
             source,
         })?;
         self.text.clear();
+        self.unfinished = self.bytes.last().is_some_and(|last| *last != b'\n');
         if self.bytes.is_empty() {
             return Ok(false);
         }
@@ -66,6 +69,11 @@ impl<R: BufRead> Lines<R> {
             self.replaced |= !chunk.invalid().is_empty();
         }
         Ok(true)
+    }
+
+    /// Whether the line last loaded is the last one and lacks its end.
+    pub(crate) fn unfinished(&self) -> bool {
+        self.unfinished
     }
 
     /// The line last loaded, without its end.
@@ -157,11 +165,12 @@ impl<R: BufRead> Lines<R> {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> IoError {
+        let (found, number) = (found.into(), self.number);
         IoError::Truncated {
             file: self.file.clone(),
             frame,
             expected: expected.into(),
-            found: found.into(),
+            found: format!("{found}; the file ends at line {number}"),
         }
     }
 }

@@ -58,6 +58,28 @@ pub struct Bonded<const N: usize> {
     pub atoms: [usize; N],
 }
 
+/// A coefficient section of a LAMMPS data file, as written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CoefficientSection {
+    /// Name of the section, such as `Bond Coeffs`.
+    pub section: String,
+    /// The style its comment names (`Bond Coeffs # harmonic`).
+    pub style: Option<String>,
+    /// Its rows.
+    pub rows: Vec<CoefficientRow>,
+}
+
+/// A row of a coefficient section.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CoefficientRow {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// The type, or the two types of `PairIJ Coeffs`.
+    pub types: Vec<String>,
+    /// What follows; in hybrid styles the first word is the name of a style.
+    pub words: Vec<String>,
+}
+
 /// Everything a structure file says.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Structure {
@@ -78,4 +100,8 @@ pub struct Structure {
     pub dihedrals: Vec<Bonded<4>>,
     /// Improper dihedrals.
     pub impropers: Vec<Bonded<4>>,
+    /// Coefficients of a LAMMPS data file, in its order.
+    pub coefficients: Vec<CoefficientSection>,
+    /// What was odd about the file without being wrong.
+    pub warnings: Vec<String>,
 }

@@ -1,15 +1,14 @@
 //! Frames one after the other.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use crate::error::IoError;
 use crate::format::Format;
 use crate::frame::Frame;
 use crate::native::NativeStructure;
+use crate::source::open;
 use crate::structure::Structure;
-use crate::{dcd, gro, lammps, pdb, pqr, xtc, xyz};
+use crate::{cif, dcd, dump, gro, lammps, pdb, pqr, trr, xtc, xyz};
 
 /// A source of frames.
 ///
@@ -20,6 +19,17 @@ pub trait ReadFrames {
     /// # Errors
     /// Whatever is wrong with the file at this place; a frame cut short is [`IoError::Truncated`].
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError>;
+
+    /// What was odd about the file so far without being wrong, each told once.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the line last read is the last of a text file and has no end, as a program leaves it
+    /// that was stopped while it wrote.
+    fn at_unfinished_line(&self) -> bool {
+        false
+    }
 }
 
 /// Marks the reader as done unless it delivered something.
@@ -28,10 +38,24 @@ pub(crate) fn fuse<T>(done: &mut bool, result: Result<Option<T>, IoError>) -> Re
     result
 }
 
-/// A trajectory file of any readable format, read as a stream.
+/// How a trajectory is to be read. The default takes the format from the extension and is strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// The format, where the extension does not say it.
+    pub format: Option<Format>,
+    /// Whether a file that ends inside a frame, or before the number of frames its header promises,
+    /// gives its whole frames and a warning. Strict reading makes it an error, as damage elsewhere
+    /// in the file is in both.
+    pub lenient: bool,
+}
+
+/// A trajectory file of any readable format, read as a stream; compressed files are unpacked.
 pub struct Trajectory {
     frames: Box<dyn ReadFrames + Send>,
     format: Format,
+    lenient: bool,
+    count: usize,
+    warnings: Vec<String>,
 }
 
 impl Trajectory {
@@ -40,8 +64,7 @@ impl Trajectory {
     /// # Errors
     /// [`IoError::UnknownFormat`], or [`IoError::Io`] from opening it.
     pub fn open(path: impl AsRef<Path>) -> Result<Trajectory, IoError> {
-        let format = Format::from_path(&path)?;
-        Trajectory::open_as(path, format)
+        Trajectory::open_with(path, ReadOptions::default())
     }
 
     /// Opens a file of a given format whatever its extension.
@@ -49,30 +72,96 @@ impl Trajectory {
     /// # Errors
     /// [`IoError::Io`] from opening it, and errors of the header where the format has one.
     pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Trajectory, IoError> {
+        let format = Some(format);
+        let options = ReadOptions {
+            format,
+            lenient: false,
+        };
+        Trajectory::open_with(path, options)
+    }
+
+    /// Opens a file as the options say.
+    ///
+    /// # Errors
+    /// As [`Trajectory::open`] and [`Trajectory::open_as`].
+    pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Trajectory, IoError> {
         let path = path.as_ref();
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::of_input(path)?,
+        };
         let (source, label) = open(path)?;
+        let mut warnings = Vec::new();
+        let mut single = |structure: Structure| {
+            warnings = structure.warnings;
+            Box::new(Single(Some(structure.frame)))
+        };
         let frames: Box<dyn ReadFrames + Send> = match format {
             Format::Gro => Box::new(gro::GroReader::new(source, label)),
+            Format::Pdb if options.lenient => Box::new(pdb::PdbReader::new(source, label).open_models()),
             Format::Pdb => Box::new(pdb::PdbReader::new(source, label)),
             Format::Xyz => Box::new(xyz::XyzReader::new(source, label)),
             Format::Dcd => Box::new(dcd::DcdReader::new(source, label)?),
             Format::Xtc => Box::new(xtc::XtcReader::new(source, label)),
-            Format::Pqr => Box::new(Single(Some(pqr::read_pqr(source, label)?.frame))),
-            Format::Native => Box::new(Single(Some(NativeStructure::read(path)?.to_structure().frame))),
-            Format::Lammps => Box::new(Single(Some(lammps::read_lammps_data(source, label, None)?.frame))),
+            Format::Trr => Box::new(trr::TrrReader::new(source, label)),
+            Format::Cif => Box::new(cif::CifReader::new(source, label)),
+            Format::LammpsDump => Box::new(dump::DumpReader::new(source, label)),
+            Format::Pqr => single(pqr::read_pqr(source, label)?),
+            Format::Lammps => single(lammps::read_lammps_data(source, label, None)?),
+            Format::Native => single(NativeStructure::read(path)?.to_structure()),
         };
-        Ok(Trajectory { frames, format })
+        Ok(Trajectory {
+            frames,
+            format,
+            lenient: options.lenient,
+            count: 0,
+            warnings,
+        })
     }
 
     /// The format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
+
+    /// Whether the error is that of a file which ends too early.
+    fn is_cut(&self, error: &IoError) -> bool {
+        match error {
+            IoError::Truncated { .. } => true,
+            IoError::Io { source, .. } => source.kind() == std::io::ErrorKind::UnexpectedEof,
+            IoError::Parse { .. } => self.frames.at_unfinished_line(),
+            _ => false,
+        }
+    }
 }
 
 impl ReadFrames for Trajectory {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        self.frames.next_frame()
+        let next = self.frames.next_frame();
+        match next {
+            Err(error) if self.lenient && self.count > 0 && self.is_cut(&error) => {
+                let whole = match self.count {
+                    1 => "the one whole frame before that is used".to_owned(),
+                    count => format!("the {count} whole frames before that are used"),
+                };
+                self.warnings.push(format!("{error}; {whole}"));
+                Ok(None)
+            }
+            next => {
+                self.count += usize::from(matches!(next, Ok(Some(_))));
+                next
+            }
+        }
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let mut warnings = self.frames.warnings();
+        warnings.append(&mut self.warnings);
+        warnings
+    }
+
+    fn at_unfinished_line(&self) -> bool {
+        self.frames.at_unfinished_line()
     }
 }
 
@@ -96,10 +185,10 @@ impl ReadFrames for Single {
 /// Reads atoms and the first frame; the extension says the format.
 ///
 /// # Errors
-/// Everything that is wrong with the file; [`IoError::NotSupported`] for DCD and XTC, which hold
-/// no atoms.
+/// Everything that is wrong with the file; [`IoError::NotSupported`] for DCD, XTC and TRR, which
+/// hold no atoms.
 pub fn read_structure(path: impl AsRef<Path>) -> Result<Structure, IoError> {
-    let format = Format::from_path(&path)?;
+    let format = Format::of_input(&path)?;
     read_structure_as(path, format)
 }
 
@@ -118,8 +207,10 @@ pub fn read_structure_as(path: impl AsRef<Path>, format: Format) -> Result<Struc
         Format::Pqr => Some(pqr::read_pqr(source, label)?),
         Format::Lammps => Some(lammps::read_lammps_data(source, label, None)?),
         Format::Native => Some(NativeStructure::read(path)?.to_structure()),
-        Format::Dcd | Format::Xtc => {
-            let operation = "read atoms (it holds positions only)";
+        Format::LammpsDump => dump::DumpReader::new(source, label).next_structure()?,
+        Format::Cif => cif::CifReader::new(source, label).next_structure()?,
+        Format::Dcd | Format::Xtc | Format::Trr => {
+            let operation = "read atoms (it holds no names)";
             return Err(IoError::NotSupported {
                 file,
                 format: format.name(),
@@ -131,13 +222,4 @@ pub fn read_structure_as(path: impl AsRef<Path>, format: Format) -> Result<Struc
         file,
         expected: "at least one frame",
     })
-}
-
-fn open(path: &Path) -> Result<(BufReader<File>, String), IoError> {
-    let label = path.display().to_string();
-    let file = File::open(path).map_err(|source| IoError::Io {
-        file: label.clone(),
-        source,
-    })?;
-    Ok((BufReader::with_capacity(1 << 16, file), label))
 }

@@ -73,7 +73,7 @@ fn frame_writer(format: Format) -> Option<NewWriter> {
         Format::Pqr => |file, label| Box::new(pqr::PqrWriter::new(file, label)),
         Format::Dcd => |file, label| Box::new(dcd::DcdWriter::new(file, label)),
         Format::Xtc => |file, label| Box::new(xtc::XtcWriter::new(file, label)),
-        Format::Lammps | Format::Native => return None,
+        Format::Lammps | Format::Native | Format::Trr | Format::Cif | Format::LammpsDump => return None,
     };
     Some(new)
 }

@@ -11,7 +11,7 @@ use samples::{later, system, written};
 
 type Body = fn(&[u8]);
 
-const BODIES: [(&str, Body); 7] = [
+const BODIES: [(&str, Body); 11] = [
     ("gro", bodies::gro),
     ("pdb", bodies::pdb),
     ("xyz", bodies::xyz),
@@ -19,6 +19,10 @@ const BODIES: [(&str, Body); 7] = [
     ("dcd", bodies::dcd),
     ("xtc", bodies::xtc),
     ("lammps", bodies::lammps),
+    ("trr", bodies::trr),
+    ("mmcif", bodies::mmcif),
+    ("lammpstrj", bodies::lammpstrj),
+    ("compressed", bodies::compressed),
 ];
 
 fn run(name: &str, data: &[u8]) {
@@ -30,6 +34,20 @@ fn run(name: &str, data: &[u8]) {
 /// Valid files to start damage from.
 #[allow(clippy::unwrap_used)]
 fn seeds(name: &str) -> Vec<Vec<u8>> {
+    match name {
+        "mmcif" => return vec![samples::CIF.into()],
+        "lammpstrj" => return vec![samples::DUMP.into()],
+        "compressed" => {
+            let packed = [samples::GZIP, samples::BZIP2, samples::XZ, samples::ZSTD];
+            return packed.map(<[u8]>::to_vec).to_vec();
+        }
+        "trr" => {
+            let (_, frame) = system(5, Format::Trr.length_unit());
+            let frames = [frame.clone(), later(&frame, 10)];
+            return vec![samples::trr(&frames, false), samples::trr(&frames, true)];
+        }
+        _ => {}
+    }
     if name == "lammps" {
         let lipid = "t\n\n1 atoms\n1 bonds\n0 1 xlo xhi\n0 1 ylo yhi\n0 1 zlo zhi\n\nAtoms\n\n1 2 0.1 0.2 0.3 7 0.7 0 0 0.5 5.4 1.1\n\nBonds\n\n1 1 1 1\n";
         return vec![samples::LAMMPS.into(), lipid.into()];
@@ -141,6 +159,21 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         " zlo zhi\n",
         "xy xz yz\n",
         "Lattice=\"",
+        "ITEM: TIMESTEP\n",
+        "ITEM: NUMBER OF ATOMS\n",
+        "ITEM: BOX BOUNDS pp pp pp\n",
+        "ITEM: BOX BOUNDS xy xz yz\n",
+        "ITEM: ATOMS id type x y z\n",
+        "ITEM: ATOMS xs ys zs\n",
+        "Pair Coeffs\n",
+        "loop_\n",
+        "data_x\n",
+        "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n",
+        "_atom_site.label_alt_id\n",
+        "_atom_site.pdbx_PDB_model_num\n",
+        "_cell.length_a ",
+        "\n;",
+        "'",
         "Properties=species:S:1:pos:R:3",
         ":vel:R:3",
         "t=",
@@ -216,7 +249,7 @@ macro_rules! mutated {
             #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
             $(
                 #[test]
-                fn $test(seed in 0_usize..3, damages in prop::collection::vec(damage(), 1..5)) {
+                fn $test(seed in 0_usize..4, damages in prop::collection::vec(damage(), 1..5)) {
                     let seeds = seeds($name);
                     let mut bytes = seeds[seed % seeds.len()].clone();
                     for damage in &damages {
@@ -237,12 +270,16 @@ mutated! {
     mutated_dcd_never_panics "dcd"
     mutated_xtc_never_panics "xtc"
     mutated_lammps_never_panics "lammps"
+    mutated_trr_never_panics "trr"
+    mutated_mmcif_never_panics "mmcif"
+    mutated_lammpstrj_never_panics "lammpstrj"
+    mutated_compressed_never_panics "compressed"
 }
 
 /// Every single bit of a small binary file, one after the other.
 #[test]
 fn every_flipped_bit_of_binary_files() {
-    for name in ["xtc", "dcd"] {
+    for name in ["xtc", "dcd", "trr", "compressed"] {
         for seed in seeds(name) {
             for bit in 0..8 * seed.len() {
                 let mut bytes = seed.clone();

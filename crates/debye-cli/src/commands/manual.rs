@@ -58,7 +58,7 @@ struct ExampleLine {
 pub fn about(name: &str, json: bool, markdown: bool) -> Result<String, Failure> {
     let entries = named(name)?;
     if json {
-        return console::json(&entries.iter().map(Page::new).collect::<Vec<_>>());
+        return console::json_list("info-model/1", &entries.iter().map(Page::new).collect::<Vec<_>>());
     }
     let one = |entry| {
         if markdown {

@@ -243,7 +243,11 @@ fn trajectories_are_judged() {
     lab.succeeds(&["run", "argon.toml"]);
     let whole = lab.read("argon.out/argon.xtc");
     lab.write("cut.xtc", &whole[..whole.len() - 100]);
-    lab.refuses(&["analyze", "rdf", "cut.xtc"], 2, &["cut.xtc"]);
+    lab.refuses(
+        &["analyze", "rdf", "cut.xtc", "--strict"],
+        2,
+        &["cut.xtc", "cut short"],
+    );
     let mut huge = whole.clone();
     huge[4..8].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
     lab.write("huge.xtc", &huge);

@@ -14,5 +14,6 @@ mod energy;
 mod lab;
 mod liquids;
 mod manual;
+mod reading;
 mod signals;
 mod stages;

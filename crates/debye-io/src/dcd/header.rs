@@ -19,6 +19,8 @@ pub struct DcdHeader {
     pub step_interval: i32,
     /// Length of a step in picoseconds.
     pub timestep: f64,
+    /// Version of CHARMM the file claims to be of; 0 for X-PLOR.
+    pub version: i32,
     /// Each frame opens with a unit cell.
     pub has_cell: bool,
     /// Each frame has a fourth coordinate, which is skipped.
@@ -107,6 +109,7 @@ impl DcdHeader {
             } else {
                 0.0
             },
+            version: integer(19),
             has_cell: charmm && integer(10) != 0,
             has_fourth_dimension: charmm && integer(11) != 0,
             title,
@@ -200,7 +203,7 @@ impl<R: Read> Records<'_, R> {
     }
 
     fn titles(&mut self) -> Result<String, IoError> {
-        let record = self.record("the titles")?;
+        let record = self.title_record()?;
         let lines = record.get(4..).unwrap_or_default().chunks(80);
         let clean = |line: &[u8]| String::from_utf8_lossy(line).replace('\0', " ").trim().to_owned();
         Ok(lines
@@ -208,6 +211,32 @@ impl<R: Read> Records<'_, R> {
             .filter(|line| !line.is_empty())
             .collect::<Vec<_>>()
             .join("; "))
+    }
+
+    /// The record of the titles. Some writers mark it as long as two lines and write three.
+    fn title_record(&mut self) -> Result<&[u8], IoError> {
+        const WHAT: &str = "the titles";
+        /// More lines than any program writes.
+        const MOST: u64 = 1000;
+        let length = self.mark(WHAT)?;
+        let found = self.bytes.read_up_to(u64::from(length), &mut self.buffer)?;
+        let lines = Self::integer(self.big_endian, &self.buffer, 0) as u32;
+        let at = self.bytes.offset();
+        let closing = self.mark(WHAT)?;
+        if closing == length {
+            return Ok(&self.buffer);
+        }
+        let counted = 4 + 80 * u64::from(lines);
+        let more = counted.checked_sub(u64::from(length) + 4);
+        if let Some(more) = more.filter(|_| found == length as usize && u64::from(lines) <= MOST) {
+            let mut rest = Vec::new();
+            self.bytes.read_up_to(more, &mut rest)?;
+            if self.mark(WHAT)? == length {
+                return Ok(&self.buffer);
+            }
+        }
+        let expected = format!("{length}, the length of {WHAT}");
+        Err(self.bytes.unexpected(at, closing, expected))
     }
 
     fn atom_count(&mut self) -> Result<usize, IoError> {

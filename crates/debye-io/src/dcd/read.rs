@@ -11,6 +11,9 @@ use crate::trajectory::{ReadFrames, fuse};
 
 /// Reads the frames of a DCD file until its end, whatever count the header of an interrupted
 /// program has; an end before that count is an error.
+///
+/// Unit cells of CHARMM's symmetric matrix are turned to the convention (a along x, b in the xy
+/// plane), and the positions with them.
 pub struct DcdReader<R> {
     bytes: Bytes<R>,
     header: DcdHeader,
@@ -59,10 +62,10 @@ impl<R: Read> DcdReader<R> {
         };
         self.frame += 1;
         let mut mark = Some(self.word(first_mark));
-        let cell = if self.header.has_cell {
+        let (cell, axes) = if self.header.has_cell {
             self.cell(&mut mark)?
         } else {
-            None
+            (None, None)
         };
         let count = match (&self.header.free_atoms, &self.first) {
             (Some(free), Some(_)) => free.len(),
@@ -75,7 +78,12 @@ impl<R: Read> DcdReader<R> {
         if self.header.has_fourth_dimension {
             self.record(&mut mark, 4 * count as u64, "the fourth coordinate")?;
         }
-        let positions = self.with_fixed(rows);
+        let mut positions = self.with_fixed(rows);
+        if let Some(axes) = axes {
+            for position in &mut positions {
+                *position = cell::turned(*position, &axes);
+            }
+        }
         let (step, time) = self.clock();
         let title = self.header.title.clone();
         Ok(Some(Frame {
@@ -101,10 +109,9 @@ impl<R: Read> DcdReader<R> {
     /// been read already.
     fn record(&mut self, mark: &mut Option<u32>, expected: u64, what: &str) -> Result<(), IoError> {
         let cut = |reader: &Self| {
-            let found = format!("the end of the file at byte {}", reader.bytes.offset());
             reader
                 .bytes
-                .truncated(reader.frame, format!("{expected} bytes of {what}"), found)
+                .truncated(reader.frame, format!("{expected} bytes of {what}"), "fewer")
         };
         let length = match mark.take() {
             Some(mark) => mark,
@@ -135,7 +142,8 @@ impl<R: Read> DcdReader<R> {
         Ok(())
     }
 
-    fn cell(&mut self, mark: &mut Option<u32>) -> Result<Option<Cell>, IoError> {
+    /// The cell of a frame, and the axes to turn its positions to where the cell was turned.
+    fn cell(&mut self, mark: &mut Option<u32>) -> Result<(Option<Cell>, Option<Cell>), IoError> {
         self.record(mark, 48, "the unit cell")?;
         let mut values = [0.0; 6];
         for (value, word) in values.iter_mut().zip(self.buffer.chunks_exact(8)) {
@@ -151,19 +159,15 @@ impl<R: Read> DcdReader<R> {
         if let Some(value) = values.iter().find(|value| !value.is_finite()) {
             return Err(self.bytes.not_finite(at, *value));
         }
-        let [a, gamma, b, beta, alpha, c] = values;
-        if [a, b, c] == [0.0; 3] {
-            return Ok(None);
+        if [values[0], values[2], values[5]] == [0.0; 3] {
+            return Ok((None, None));
         }
-        // No angle of a box is below one degree: numbers that small are cosines.
-        let angles = [alpha, beta, gamma];
-        let cell = match angles.iter().all(|angle| angle.abs() <= 1.0) {
-            true => cell::from_cosines([a, b, c], angles),
-            false => cell::from_degrees([a, b, c], angles),
-        };
-        let expected = "lengths and angles of a box (a, gamma, b, beta, alpha, c)";
-        cell.map(Some)
-            .ok_or_else(|| self.bytes.unexpected(at, format!("{values:?}"), expected))
+        let expected = "lengths and angles of a box (a, gamma, b, beta, alpha, c) or a symmetric matrix \
+                        (xx, xy, yy, xz, yz, zz)";
+        match unit_cell(values, self.header.version) {
+            Some((cell, axes)) => Ok((Some(cell), axes)),
+            None => Err(self.bytes.unexpected(at, format!("{values:?}"), expected)),
+        }
     }
 
     fn coordinates(
@@ -231,5 +235,76 @@ impl<R: Read> ReadFrames for DcdReader<R> {
         }
         let result = self.read();
         fuse(&mut self.done, result)
+    }
+}
+
+/// The last version of CHARMM whose cells are lengths and angles.
+const LAST_WITH_ANGLES: i32 = 24;
+/// Angles of boxes are above this, in degrees; elements of a matrix may be anything.
+const SMALLEST_ANGLE: f64 = 20.0;
+
+/// The box of six values: lengths with cosines (NAMD, VMD) or degrees, or from CHARMM 25 on the
+/// triangle of a symmetric matrix whose rows are the box vectors. The values do not say which; what
+/// makes no box as one of them is the other, and the version decides where both are possible. With
+/// a matrix come the axes of the convention, to which its positions must be turned.
+fn unit_cell(values: [f64; 6], version: i32) -> Option<(Cell, Option<Cell>)> {
+    let [a, gamma, b, beta, alpha, c] = values;
+    let angles = [alpha, beta, gamma];
+    // No angle of a box is below one degree: numbers that small are cosines.
+    let cosines = angles.iter().all(|angle| angle.abs() <= 1.0);
+    let by_angles = match cosines {
+        true => cell::from_cosines([a, b, c], angles),
+        false => cell::from_degrees([a, b, c], angles),
+    };
+    let by_matrix = || {
+        let rows = [[a, gamma, beta], [gamma, b, alpha], [beta, alpha, c]];
+        // The matrices CHARMM writes are positive definite.
+        let definite = a > 0.0 && b > 0.0 && c > 0.0 && a * b > gamma * gamma;
+        let axes = cell::standard_axes(&rows).filter(|_| definite)?;
+        let cell = cell::standard(&rows, &axes);
+        (0..3)
+            .all(|axis| cell[axis][axis] > 0.0)
+            .then_some((cell, Some(axes)))
+    };
+    let usual = angles
+        .iter()
+        .all(|angle| (SMALLEST_ANGLE..=180.0 - SMALLEST_ANGLE).contains(angle));
+    let matrix_first = version > LAST_WITH_ANGLES && angles != [0.0; 3] && !usual;
+    let by_angles = by_angles.map(|cell| (cell, None));
+    match matrix_first {
+        true => by_matrix().or(by_angles),
+        false => by_angles.or_else(by_matrix),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_different_programs() {
+        let right = cell::from_lengths([30.0, 31.0, 32.0]);
+        // Cosines, degrees, and a diagonal matrix.
+        for (angle, version) in [(0.0, 24), (90.0, 24), (0.0, 36), (90.0, 36)] {
+            let (cell, axes) = unit_cell([30.0, angle, 31.0, angle, angle, 32.0], version).unwrap();
+            assert!(cell == right && axes.is_none(), "{angle} of version {version}");
+        }
+        let (cell, axes) = unit_cell([30.0, 0.5, 30.0, 0.0, 0.0, 30.0], 24).unwrap();
+        assert!((cell[1][0] - 15.0).abs() < 1e-12 && axes.is_none());
+        // A matrix that the version tells, and one that no angles can be.
+        for (values, version) in [
+            ([30.0, 0.5, 31.0, 0.0, 0.0, 32.0], 36),
+            ([30.0, 7.0, 31.0, 7.0, 7.0, 32.0], 36),
+            ([30.0, 14.6, 31.8, 9.6, -2.6, 32.7], 24),
+        ] {
+            let (cell, axes) = unit_cell(values, version).unwrap();
+            let axes = axes.unwrap();
+            let [xx, xy, _, xz, ..] = values;
+            assert!((cell[0][0].powi(2) - xx * xx - xy * xy - xz * xz).abs() < 1e-9);
+            // The rows of the matrix are turned as positions are.
+            let row = cell::turned([xx, xy, xz], &axes);
+            assert!((row[0] - cell[0][0]).abs() + row[1].abs() + row[2].abs() < 1e-12);
+        }
+        assert!(unit_cell([30.0, 40.0, 30.0, 0.0, -40.0, 30.0], 36).is_none());
     }
 }

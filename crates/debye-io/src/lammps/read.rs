@@ -1,17 +1,17 @@
 //! Reading the sections.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 use super::header::{Header, without_comment};
-use super::style::{AtomStyle, Columns};
+use super::style::{AtomStyle, Columns, is_other_style};
 use crate::element;
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
-use crate::structure::{Atom, Bonded, Structure};
+use crate::source;
+use crate::structure::{Atom, Bonded, CoefficientRow, CoefficientSection, Structure};
 
 /// Reads a LAMMPS data file whose atom style is known, or is to be found out (`None`): from the
 /// comment `Atoms # style`, else from the columns.
@@ -20,12 +20,8 @@ use crate::structure::{Atom, Bonded, Structure};
 /// [`IoError::AmbiguousStyle`] if the columns fit several styles, and everything that is wrong with
 /// the file.
 pub fn read_lammps_file(path: impl AsRef<Path>, style: Option<AtomStyle>) -> Result<Structure, IoError> {
-    let label = path.as_ref().display().to_string();
-    let file = File::open(path).map_err(|source| IoError::Io {
-        file: label.clone(),
-        source,
-    })?;
-    read_lammps_data(BufReader::new(file), label, style)
+    let (source, label) = source::open(path.as_ref())?;
+    read_lammps_data(source, label, style)
 }
 
 /// As [`read_lammps_file`], from `source`, which messages call `label`.
@@ -71,6 +67,8 @@ struct Reader<R> {
     angles: Vec<Term<3>>,
     dihedrals: Vec<Term<4>>,
     impropers: Vec<Term<4>>,
+    coefficients: Vec<CoefficientSection>,
+    warnings: Vec<String>,
 }
 
 /// The sections of a data file.
@@ -84,6 +82,7 @@ enum Section {
     Dihedrals,
     Impropers,
     Labels(Labelled),
+    Coefficients,
     Skipped,
 }
 
@@ -113,7 +112,8 @@ impl Section {
             "Angle Type Labels" => Section::Labels(Labelled::Angle),
             "Dihedral Type Labels" => Section::Labels(Labelled::Dihedral),
             "Improper Type Labels" => Section::Labels(Labelled::Improper),
-            other if other.ends_with(" Coeffs") || other.ends_with(" Labels") => Section::Skipped,
+            other if other.ends_with(" Coeffs") => Section::Coefficients,
+            other if other.ends_with(" Labels") => Section::Skipped,
             _ => return None,
         })
     }
@@ -133,6 +133,8 @@ impl<R: BufRead> Reader<R> {
             angles: Vec::new(),
             dihedrals: Vec::new(),
             impropers: Vec::new(),
+            coefficients: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -146,6 +148,7 @@ impl<R: BufRead> Reader<R> {
             if let Some(next) = Section::of(self.lines.text()) {
                 section = Some(next);
                 self.style_hint(next)?;
+                self.open(next);
                 continue;
             }
             if without_comment(self.lines.text()).is_empty() {
@@ -174,12 +177,16 @@ impl<R: BufRead> Reader<R> {
         let Some(name) = hint.split_whitespace().next() else {
             return Ok(());
         };
-        let known = AtomStyle::ALL.map(AtomStyle::name).join(", ");
-        let style = name.parse().map_err(|_| {
-            self.lines
-                .unexpected(name, format!("an atom style among {known}"))
-        })?;
-        self.style = Some(style);
+        match name.parse() {
+            Ok(style) => self.style = Some(style),
+            Err(_) if is_other_style(name) => {
+                let known = AtomStyle::ALL.map(AtomStyle::name).join(", ");
+                let expected = format!("an atom style among {known}");
+                return Err(self.lines.unexpected(name, expected));
+            }
+            // A comment like any other: the columns tell.
+            Err(_) => {}
+        }
         Ok(())
     }
 
@@ -207,9 +214,51 @@ impl<R: BufRead> Reader<R> {
                 };
                 self.labels.insert((what, number.to_owned()), label.to_owned());
             }
+            Section::Coefficients => self.coefficient_row(),
             Section::Skipped => {}
         }
         Ok(())
+    }
+
+    /// Takes notice of a section that opens: of its name and style if it holds coefficients.
+    fn open(&mut self, section: Section) {
+        let (name, comment) = match self.lines.text().split_once('#') {
+            Some((name, comment)) => (name.trim().to_owned(), comment.split_whitespace().next()),
+            None => (self.lines.text().trim().to_owned(), None),
+        };
+        match section {
+            Section::Coefficients => self.coefficients.push(CoefficientSection {
+                style: comment.map(str::to_owned),
+                section: name,
+                rows: Vec::new(),
+            }),
+            Section::Skipped => {
+                let file = self.lines.file();
+                self.warnings
+                    .push(format!("{file}: the section {name} is not read"));
+            }
+            _ => {}
+        }
+    }
+
+    fn coefficient_row(&mut self) {
+        let mut words = self.words().into_iter().map(str::to_owned);
+        let Some(section) = self.coefficients.last() else {
+            return;
+        };
+        let types = if section.section.starts_with("PairIJ") {
+            2
+        } else {
+            1
+        };
+        let row = CoefficientRow {
+            line: self.lines.number(),
+            types: words.by_ref().take(types).collect(),
+            words: words.collect(),
+        };
+        if let Some(section) = self.coefficients.last_mut() {
+            section.rows.push(row);
+        }
     }
 
     /// The words of the line, of which there is at least one.
@@ -437,6 +486,8 @@ impl<R: BufRead> Reader<R> {
             angles,
             dihedrals,
             impropers,
+            coefficients: self.coefficients,
+            warnings: self.warnings,
         })
     }
 }

@@ -153,6 +153,19 @@ impl AtomStyle {
     }
 }
 
+/// Styles of LAMMPS whose columns are not known here.
+#[rustfmt::skip]
+const OTHERS: [&str; 24] = [
+    "amoeba", "apip", "body", "bpm", "dielectric", "dipole", "dpd", "edpd", "electron", "ellipsoid", "line", "mdpd",
+    "mesont", "oxdna", "peri", "rheo", "smd", "sph", "sphere", "spin", "tdpd", "template", "tri", "wavepacket",
+];
+
+/// Whether this is the name of a style that is not read, also with a suffix (`bpm/sphere`, `sphere/kk`).
+pub(super) fn is_other_style(name: &str) -> bool {
+    let first = name.split('/').next().unwrap_or(name);
+    OTHERS.iter().any(|other| other.eq_ignore_ascii_case(first))
+}
+
 impl FromStr for AtomStyle {
     type Err = IoError;
 

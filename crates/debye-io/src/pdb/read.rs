@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
+use crate::alternates::{self, Alternates, Site};
 use crate::cell::{self, Cell};
 use crate::element;
 use crate::error::IoError;
@@ -21,6 +22,14 @@ pub struct PdbReader<R> {
     /// Index of the atom with a serial number; `None` where several atoms have it.
     serials: HashMap<String, Option<usize>>,
     bonds: BTreeSet<[usize; 2]>,
+    /// Whether a first model that no ENDMDL closes is taken.
+    open_models: bool,
+    /// The next model has begun already: the one before it had no ENDMDL.
+    next_began: bool,
+    closed_before: bool,
+    atoms_before: Option<usize>,
+    alternates_told: bool,
+    warnings: Vec<String>,
 }
 
 /// Reads the first model of a PDB file with its atoms, and the CONECT records of the whole file.
@@ -31,7 +40,7 @@ pub struct PdbReader<R> {
 /// # Errors
 /// Everything that is wrong with the records read; [`IoError::Empty`] without atoms.
 pub fn read_pdb<R: BufRead>(source: R, label: impl Into<String>) -> Result<Structure, IoError> {
-    let mut reader = PdbReader::new(source, label);
+    let mut reader = PdbReader::new(source, label).open_models();
     let mut atoms = Vec::new();
     let Some(frame) = reader.read(Some(&mut atoms))? else {
         let file = reader.lines.file().to_owned();
@@ -55,6 +64,7 @@ pub fn read_pdb<R: BufRead>(source: R, label: impl Into<String>) -> Result<Struc
         atoms,
         frame,
         bonds,
+        warnings: reader.warnings(),
         ..Structure::default()
     })
 }
@@ -70,25 +80,37 @@ impl<R: BufRead> PdbReader<R> {
             done: false,
             serials: HashMap::new(),
             bonds: BTreeSet::new(),
+            open_models: false,
+            next_began: false,
+            closed_before: false,
+            atoms_before: None,
+            alternates_told: false,
+            warnings: Vec::new(),
         }
+    }
+
+    /// Takes a first model that neither ENDMDL nor END closes, with a warning: it may be whole.
+    #[must_use]
+    pub fn open_models(mut self) -> Self {
+        self.open_models = true;
+        self
     }
 
     fn read(&mut self, mut atoms: Option<&mut Vec<Atom>>) -> Result<Option<Frame>, IoError> {
         let mut positions = Vec::new();
-        let mut open_model = false;
+        let mut alternates = Alternates::default();
+        let mut open_model = std::mem::take(&mut self.next_began);
+        let mut after_atoms = false;
         self.frame += 1;
         while self.lines.advance()? {
             match self.lines.columns(0, 6) {
                 "ATOM" | "HETATM" => {
+                    after_atoms = false;
+                    self.note_alternate(positions.len(), &mut alternates);
                     positions.push(self.position()?);
                     if let Some(atoms) = atoms.as_deref_mut() {
                         let atom = self.atom(atoms.last())?;
-                        let serial = self.lines.columns(6, 11).to_owned();
-                        let index = atoms.len();
-                        self.serials
-                            .entry(serial)
-                            .and_modify(|known| *known = None)
-                            .or_insert(Some(index));
+                        self.note_serial(atoms.len());
                         atoms.push(atom);
                     }
                 }
@@ -101,24 +123,39 @@ impl<R: BufRead> PdbReader<R> {
                         format!("{} {text}", self.title)
                     };
                 }
+                "MODEL" if !positions.is_empty() => {
+                    self.next_began = true;
+                    self.warn_of_open_model(open_model);
+                    open_model = false;
+                    break;
+                }
                 "MODEL" => open_model = true,
                 // Several frames separated by END alone are common too.
-                "ENDMDL" | "END" => {
+                end @ ("ENDMDL" | "END") => {
+                    self.closed_before |= end == "ENDMDL";
                     open_model = false;
                     if !positions.is_empty() {
                         break;
                     }
                 }
-                "CONECT" => self.connect(),
+                "CONECT" => {
+                    after_atoms = true;
+                    self.connect();
+                }
+                "TER" | "MASTER" => after_atoms = true,
                 _ => {}
             }
         }
         if open_model {
-            let found = format!("{} atoms and the end of the file", positions.len());
-            return Err(self.lines.truncated(self.frame, "ENDMDL", found));
+            self.check_open_model(positions.len(), after_atoms)?;
         }
         if positions.is_empty() {
             return Ok(None);
+        }
+        self.atoms_before = Some(positions.len());
+        let left_out = alternates.left_out();
+        if !left_out.is_empty() {
+            self.leave_out(&left_out, &mut positions, atoms);
         }
         let title = self.title.clone();
         Ok(Some(Frame {
@@ -128,6 +165,83 @@ impl<R: BufRead> PdbReader<R> {
             positions,
             ..Frame::default()
         }))
+    }
+
+    /// Judges a model that is open at the end of the file: it is whole if records follow its atoms,
+    /// or if it is as long as models before it that had no ENDMDL either.
+    fn check_open_model(&mut self, count: usize, after_atoms: bool) -> Result<(), IoError> {
+        let whole = match self.atoms_before {
+            None => (after_atoms || self.open_models) && count > 0,
+            Some(before) => (after_atoms || before == count) && !self.closed_before,
+        };
+        if whole {
+            self.warn_of_open_model(true);
+            return Ok(());
+        }
+        let found = format!("{count} atoms");
+        Err(self.lines.truncated(self.frame, "ENDMDL", found))
+    }
+
+    fn warn_of_open_model(&mut self, open: bool) {
+        let file = self.lines.file();
+        let text = format!(
+            "{file}: models are not closed by ENDMDL; a new MODEL or the end of the file is taken for it"
+        );
+        if open && !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
+    }
+
+    fn note_serial(&mut self, index: usize) {
+        let serial = self.lines.columns(6, 11).to_owned();
+        self.serials
+            .entry(serial)
+            .and_modify(|known| *known = None)
+            .or_insert(Some(index));
+    }
+
+    fn note_alternate(&self, index: usize, alternates: &mut Alternates) {
+        let label = self.lines.columns(16, 17);
+        if label.is_empty() {
+            return;
+        }
+        let site = Site {
+            chain: self.lines.columns(21, 22),
+            number: self.lines.columns(22, 27),
+            residue: self.lines.columns(17, 21),
+            name: self.lines.columns(12, 16),
+        };
+        let occupancy = self.lines.columns(54, 60).parse().unwrap_or(0.0);
+        alternates.note(index, label, site, occupancy);
+    }
+
+    /// Removes atoms, and moves what refers to the others.
+    fn leave_out(
+        &mut self,
+        left_out: &[usize],
+        positions: &mut Vec<[f64; 3]>,
+        atoms: Option<&mut Vec<Atom>>,
+    ) {
+        alternates::remove(positions, left_out);
+        if let Some(atoms) = atoms {
+            alternates::remove(atoms, left_out);
+            let moved = |index: usize| match left_out.binary_search(&index) {
+                Ok(_) => None,
+                Err(before) => Some(index - before),
+            };
+            for index in self.serials.values_mut() {
+                *index = index.and_then(moved);
+            }
+            let bonds = std::mem::take(&mut self.bonds);
+            let bonds = bonds
+                .into_iter()
+                .filter_map(|[a, b]| Some([moved(a)?, moved(b)?]));
+            self.bonds = bonds.collect();
+        }
+        if !std::mem::replace(&mut self.alternates_told, true) {
+            self.warnings
+                .push(alternates::warning(self.lines.file(), left_out.len()));
+        }
     }
 
     fn position(&self) -> Result<[f64; 3], IoError> {
@@ -192,13 +306,7 @@ impl<R: BufRead> PdbReader<R> {
         }
         let lengths = self.lines.vector(&words, 0, expected)?;
         let angles = self.lines.vector(&words, 3, expected)?;
-        // A unit cube, or no lengths, is how structures without a crystal fill the record.
-        if lengths == [1.0; 3] || lengths == [0.0; 3] {
-            return Ok(None);
-        }
-        let cell = cell::from_degrees(lengths, angles);
-        cell.map(Some)
-            .ok_or_else(|| self.lines.unexpected(self.lines.text(), expected))
+        cell::from_crystal(lengths, angles).ok_or_else(|| self.lines.unexpected(self.lines.text(), expected))
     }
 
     /// Takes the bonds of a CONECT line; does nothing on other lines.
@@ -226,6 +334,14 @@ impl<R: BufRead> ReadFrames for PdbReader<R> {
         }
         let result = self.read(None);
         fuse(&mut self.done, result)
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    fn at_unfinished_line(&self) -> bool {
+        self.lines.unfinished()
     }
 }
 

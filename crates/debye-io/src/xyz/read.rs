@@ -216,4 +216,8 @@ impl<R: BufRead> ReadFrames for XyzReader<R> {
         let result = self.read(None);
         fuse(&mut self.done, result)
     }
+
+    fn at_unfinished_line(&self) -> bool {
+        self.lines.unfinished()
+    }
 }

@@ -101,6 +101,149 @@ Angles
 1 1 2 1 3
 ";
 
+/// Three frames.
+pub(crate) const ARGON_XYZ: &str =
+    "1\nargon\nAr 0.5 0.25 0.125\n1\nargon\nAr 0.5 0.25 0.125\n1\nargon\nAr 0.5 0.25 0.125\n";
+
+/// [`ARGON_XYZ`] by gzip.
+pub(crate) const GZIP: &[u8] = b"\
+    \x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xe4\x4a\x2c\x4a\xcf\xcf\xe3\x72\x2c\x52\x30\xd0\x33\
+    \x05\x62\x23\x10\x61\x68\x64\xca\x65\x48\x86\x0c\x00\x8a\xb4\x6c\xa3\x4e\x00\x00\x00";
+
+/// [`ARGON_XYZ`] by bzip2.
+pub(crate) const BZIP2: &[u8] = b"\
+    \x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x28\x5e\xd9\x3d\x00\x00\x13\x5d\x80\x00\x10\x40\x01\x72\
+    \x00\x20\x00\x20\x81\x90\x00\x20\x00\x31\x00\xd0\x00\xde\xaa\x41\xfa\xa0\x7a\x95\xea\xb6\x8c\x74\
+    \x92\xa4\xae\x95\xa7\x71\xa6\xf1\x58\xc7\xcc\x7e\x2e\xe4\x8a\x70\xa1\x20\x50\xbd\xb2\x7a";
+
+/// [`ARGON_XYZ`] by xz.
+pub(crate) const XZ: &[u8] = b"\
+    \xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\
+    \xe0\x00\x4d\x00\x1e\x5d\x00\x18\x82\x88\xa8\x19\x96\x03\x73\x7c\x1c\xef\x12\xa6\x12\x2c\xcf\xe3\
+    \xe3\xaa\x13\x05\x22\x78\x1e\xc7\x34\x78\x18\x00\x00\x00\x00\x00\xa2\x99\xe0\xe3\x3b\xef\x28\x26\
+    \x00\x01\x3a\x4e\xc5\x07\x4b\x94\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
+
+/// [`ARGON_XYZ`] by zstd.
+pub(crate) const ZSTD: &[u8] = b"\
+    \x28\xb5\x2f\xfd\x24\x4e\xfd\x00\x00\xb0\x31\x0a\x61\x72\x67\x6f\x6e\x0a\x41\x72\x20\x30\x2e\x35\
+    \x20\x30\x2e\x32\x31\x32\x35\x0a\x02\x00\xe9\x79\x04\xd6\x12\x06\x8e\xb6\x91\xd7";
+
+pub(crate) const DUMP: &str = "\
+ITEM: TIMESTEP
+100
+ITEM: NUMBER OF ATOMS
+3
+ITEM: BOX BOUNDS xy xz yz pp pp pp
+-1.0 9.5 0.5
+-2.0 8.25 -1.0
+0.0 12.0 0.25
+ITEM: ATOMS id mol type element q xs ys zs vx vy vz ix iy iz
+3 2 2 Na 1.0 0.5 0.5 0.5 0.7 0.8 0.9 0 0 -1
+1 1 1 O -0.8 0.0 0.0 0.0 0.1 0.2 0.3 0 1 0
+2 1 2 H 0.4 1.0 0.0 0.0 0.4 0.5 0.6 0 0 0
+ITEM: TIMESTEP
+200
+ITEM: NUMBER OF ATOMS
+3
+ITEM: BOX BOUNDS pp pp pp
+0.0 10.0
+0.0 10.0
+0.0 10.0
+ITEM: ATOMS id x y z
+1 1.0 1.0 1.0
+3 3.0 3.0 3.0
+2 2.0 2.0 2.0
+";
+
+pub(crate) const CIF: &str = "\
+data_TEST
+# a comment
+_entry.id TEST
+_struct.title
+;A title
+of two lines
+;
+_cell.length_a 10.0
+_cell.length_b 20.00(1)
+_cell.length_c 30.0
+_cell.angle_alpha 90.0
+_cell.angle_beta 90.0
+_cell.angle_gamma 90.0
+loop_
+_struct_asym.id
+_struct_asym.details
+A 'it's one'
+B ?
+loop_
+_atom_site.group_PDB
+_atom_site.id
+_atom_site.type_symbol
+_atom_site.label_atom_id
+_atom_site.label_alt_id
+_atom_site.label_comp_id
+_atom_site.label_seq_id
+_atom_site.auth_seq_id
+_atom_site.auth_asym_id
+_atom_site.Cartn_x
+_atom_site.Cartn_y
+_atom_site.Cartn_z
+_atom_site.occupancy
+_atom_site.pdbx_PDB_model_num
+ATOM 1 N N . SER 1 7 X 1.0 2.0 3.0 1.00 1
+ATOM 2 C CB A SER 1 7 X 1.1 2.0 3.0 0.40 1
+ATOM 3 C CB B SER 1 7 X 1.2 2.0 3.0 0.60 1
+HETATM 4 CA CA . CA . 8 X -1.5 2.0
+  3.0 1.00 1
+HETATM 5 O \"O5'\" . HOH . 9 X 9.0 9.0 9.0 1.00 1
+ATOM 1 N N . SER 1 7 X 4.0 2.0 3.0 1.00 2
+ATOM 2 C CB A SER 1 7 X 4.1 2.0 3.0 0.40 2
+ATOM 3 C CB B SER 1 7 X 4.2 2.0 3.0 0.60 2
+HETATM 4 CA CA . CA . 8 X -4.5 2.0 3.0 1.00 2
+HETATM 5 O 'O5'' . HOH . 9 X 4.0 9.0 9.0 1.00 2
+#
+";
+
+/// A TRR file of frames with positions, velocities and forces.
+pub(crate) fn trr(frames: &[Frame], double: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for frame in frames {
+        let width = if double { 8 } else { 4 };
+        let atoms = frame.positions.len() as i32;
+        bytes.extend(1993_i32.to_be_bytes());
+        bytes.extend(b"\0\0\0\x0d\0\0\0\x0cGMX_trn_file");
+        let size = |present: bool| if present { 3 * width * atoms } else { 0 };
+        let sizes = [
+            0,
+            0,
+            9 * width,
+            0,
+            0,
+            0,
+            0,
+            size(!frame.positions.is_empty()),
+            size(frame.velocities.is_some()),
+            size(frame.forces.is_some()),
+            atoms,
+            frame.step.unwrap_or(0) as i32,
+            0,
+        ];
+        bytes.extend(sizes.iter().flat_map(|size| size.to_be_bytes()));
+        let mut real = |value: f64| match double {
+            true => bytes.extend(value.to_be_bytes()),
+            false => bytes.extend((value as f32).to_be_bytes()),
+        };
+        real(frame.time.unwrap_or(0.0));
+        real(0.0);
+        let cell = frame.cell.unwrap_or_default();
+        let rows = cell.iter().chain(&frame.positions);
+        let rows = rows.chain(frame.velocities.iter().flatten());
+        rows.chain(frame.forces.iter().flatten())
+            .flatten()
+            .for_each(|value| real(*value));
+    }
+    bytes
+}
+
 /// A small system in which every field the writers know is filled.
 pub(crate) fn system(atoms: usize, unit: LengthUnit) -> (Vec<Atom>, Frame) {
     let names = [("OW", "O", "SOL"), ("CA", "C", "ALA"), ("NA", "Na", "NA")];

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::coefficients::Values;
 use super::error::InputError;
 use super::forces::Terms;
 use super::reader::{Item, Section};
@@ -82,10 +83,19 @@ impl<'a> Terms<'_, 'a> {
                 }
             }
         } else if everywhere.is_empty() {
-            return Err(section.missing(
-                "types",
-                &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
-            ));
+            let found = self.bonded_coefficients(&section, what, kind)?;
+            if found.is_empty() {
+                return Err(section.missing(
+                    "types",
+                    &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
+                ));
+            }
+            for (name, values) in found {
+                self.check(&section, parameters, &values, &[], check)?;
+                if let Some(place) = kinds.iter().position(|k| *k == name) {
+                    rows[place] = Some(values);
+                }
+            }
         }
         self.smallest_length = lengths;
         if what == "bonds" {
@@ -110,6 +120,21 @@ impl<'a> Terms<'_, 'a> {
             term.name = name.to_owned();
         }
         Ok(term)
+    }
+
+    /// Parameters by type, from the coefficients of the structure file.
+    fn bonded_coefficients(
+        &mut self,
+        section: &Section,
+        what: &str,
+        kind: &str,
+    ) -> Result<Vec<(String, Values)>> {
+        let mut all = Vec::new();
+        for coefficients in &mut self.coefficients {
+            let found = coefficients.bonded(what, kind);
+            all.extend(found.map_err(|e| Self::refused(section, e))?);
+        }
+        Ok(all)
     }
 
     /// Refuses bonds, angles or dihedrals no term acts on.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::bonded::BONDED_KEYS;
+use super::coefficients::{Coefficients, PairCoefficients, Refusal};
 use super::electrostatics;
 use super::error::InputError;
 use super::reader::{Item, Section};
@@ -45,6 +46,8 @@ pub(super) struct Terms<'s, 'a> {
     pub(super) warnings: Vec<String>,
     /// The smallest length among the parameters: what "on top of one another" is measured by.
     pub(super) smallest_length: Option<f64>,
+    /// Coefficients of the structure file.
+    pub(super) coefficients: Vec<Coefficients>,
 }
 
 impl<'a> Terms<'_, 'a> {
@@ -56,6 +59,7 @@ impl<'a> Terms<'_, 'a> {
         let Some(list) = root.get("forces") else {
             self.warnings
                 .push("there are no [[forces]]: the particles do not interact".into());
+            self.warn_of_unused_coefficients();
             return Ok(field);
         };
         let mut names: Vec<String> = Vec::new();
@@ -97,7 +101,28 @@ impl<'a> Terms<'_, 'a> {
             self.electrostatics(item, kind, &mut field)?;
         }
         self.all_covered(list, &field)?;
+        self.warn_of_unused_coefficients();
         Ok(field)
+    }
+
+    fn warn_of_unused_coefficients(&mut self) {
+        let unused = self.coefficients.iter().flat_map(Coefficients::unused);
+        self.warnings.extend(unused);
+    }
+
+    /// The refusal of coefficients as an error of the term that asked for them.
+    pub(super) fn refused(section: &Section, refusal: Refusal) -> InputError {
+        match refusal {
+            Refusal::EnergyUnit { file, section: name } => section
+                .error(format!(
+                    "[[forces]] gives no parameters; \"{file}\" has them in `{name}`, but does not say its unit of energy"
+                ))
+                .expected("energy_unit in [system], or parameters here")
+                .help("add energy_unit = \"kcal/mol\" beside file"),
+            Refusal::Row { message, expected } => section
+                .error(format!("[[forces]] takes its parameters from {message}"))
+                .expected(expected),
+        }
     }
 
     /// A value of a parameter.
@@ -169,6 +194,29 @@ impl<'a> Terms<'_, 'a> {
                 likes.push((name, values));
             }
         }
+        let own = ["species", "pairs"].iter().any(|key| section.get(key).is_some());
+        let from_file = match family.name() == "lennard-jones" && everywhere.is_empty() && !own {
+            true => self.pair_coefficients(&section)?,
+            false => PairCoefficients::default(),
+        };
+        for (_, values) in &from_file.likes {
+            self.check(&section, parameters, values, &[], |p| family.check(p))?;
+        }
+        let modelled = |name: &str| {
+            self.declared
+                .all
+                .iter()
+                .any(|d| d.name == name && d.model.is_some())
+        };
+        for (name, values) in from_file.likes.iter().filter(|(name, _)| !modelled(name)) {
+            likes.push((name, values.clone()));
+        }
+        for ([a, b], values) in &from_file.pairs {
+            self.check(&section, parameters, values, &[], |p| family.check(p))?;
+            builder = builder
+                .pair_values(a, b, values.clone(), None)
+                .map_err(|e| refuse(e, &section))?;
+        }
         let filled = self.with_models(family.name(), &everywhere, likes);
         for (name, values) in filled.into_iter().filter(|(name, _)| has(name)) {
             builder = builder
@@ -214,6 +262,18 @@ impl<'a> Terms<'_, 'a> {
             .map_err(|e| self.term_error(e, &section, parameters))?;
         self.refuse_absurd_cutoff(&term, &section)?;
         Ok(term)
+    }
+
+    fn pair_coefficients(&mut self, section: &Section) -> Result<PairCoefficients> {
+        let mut all = PairCoefficients::default();
+        for coefficients in &mut self.coefficients {
+            let found = coefficients
+                .lennard_jones()
+                .map_err(|e| Self::refused(section, e))?;
+            all.likes.extend(found.likes);
+            all.pairs.extend(found.pairs);
+        }
+        Ok(all)
     }
 
     /// Parameters by species, with those of published models where the file gives none.

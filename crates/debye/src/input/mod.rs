@@ -33,6 +33,7 @@
 mod bonded;
 mod build;
 mod check;
+mod coefficients;
 mod constraints;
 mod doubts;
 mod dynamics;
@@ -267,8 +268,10 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         folder,
         seed: run.seed,
         options,
+        notes: Default::default(),
     };
     let mut system = setting.system(root)?;
+    let notes = setting.notes.into_inner();
 
     let mut terms = forces::Terms {
         units,
@@ -277,8 +280,9 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         folder,
         target_pressure: dynamics::target_pressure(root, units),
         pressure_tolerance: None,
-        warnings: Vec::new(),
+        warnings: notes.warnings,
         smallest_length: None,
+        coefficients: notes.coefficients,
     };
     let forces = terms.read(root)?;
     output::refuse_absurd_buffer(root, &system, forces.cutoff())?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use debye_io::{AtomLabels, AtomStyle, Format, LengthUnit, Structure};
 
+use super::coefficients::Coefficients;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
@@ -24,7 +25,7 @@ pub(super) fn read<'a>(
     if native {
         return super::previous::read(setting, file, keys);
     }
-    let structure = load(setting, section, file)?;
+    let mut structure = load(setting, section, file)?;
     setting.refuse_too_many(file, structure.atoms.len())?;
     let work = Work {
         setting,
@@ -43,6 +44,7 @@ pub(super) fn read<'a>(
     let positions = read.positions;
     let cell = work.cell(&structure, length, &positions, keys)?;
     let (species, kinds) = work.species(&structure)?;
+    work.note(&mut structure, length, &species, &kinds)?;
     let mut particles = Particles::default();
     let molecules = molecules(&structure);
     for (i, (atom, kind)) in structure.atoms.iter().zip(kinds).enumerate() {
@@ -94,7 +96,7 @@ fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> 
     let formats: Vec<(&str, Format)> = Format::ALL.iter().map(|f| (f.name(), *f)).collect();
     let format = match section.get("format") {
         Some(item) => item.choice("format", &formats)?,
-        None => Format::from_path(&path).map_err(|e| {
+        None => Format::of_input(&path).map_err(|e| {
             file.error(format!("has no known format: {e}"))
                 .expected("a structure file")
                 .help("rename it, or add format = \"gro\" or the like")
@@ -137,22 +139,13 @@ struct Work<'w, 's, 'a> {
 impl Work<'_, '_, '_> {
     /// The file's units of length and of time (in velocities), in those of the run.
     fn units(&self, structure: &Structure) -> Result<(f64, f64)> {
-        let unit = |key: &str, dimension| {
-            self.section.map(key, |item| {
-                let text = item.text()?;
-                let value = self.setting.units.quantity(&format!("1 {text}"), dimension);
-                match value {
-                    Ok(x) if x > 0.0 => Ok(x),
-                    Ok(_) => Err(item.wrong(format!("a unit of {dimension}"))),
-                    Err(e) => Err(item
-                        .error(format!("is not a unit of {dimension}: {e}"))
-                        .expected("a unit")),
-                }
-            })
-        };
-        let told = lammps_units(structure);
-        let length = unit("length_unit", Dimension::LENGTH)?.or(told.map(|(length, _)| length));
-        let time = unit("time_unit", Dimension::TIME)?.or(told.map(|(_, time)| time));
+        let told = lammps_units(structure, self.setting.units);
+        let length = self
+            .unit("length_unit", Dimension::LENGTH)?
+            .or(told.map(|units| units.length));
+        let time = self
+            .unit("time_unit", Dimension::TIME)?
+            .or(told.map(|units| units.time));
         let length = match (length, self.setting.units, structure.frame.length_unit) {
             (Some(length), _, _) => length,
             // Reduced numbers travel in any format as they are.
@@ -168,6 +161,40 @@ impl Work<'_, '_, '_> {
             }
         };
         Ok((length, time.unwrap_or(1.0)))
+    }
+
+    /// What a key says a unit of the file is, in the run's.
+    fn unit(&self, key: &str, dimension: Dimension) -> Result<Option<f64>> {
+        self.section.map(key, |item| {
+            let text = item.text()?;
+            let value = self.setting.units.quantity(&format!("1 {text}"), dimension);
+            match value {
+                Ok(x) if x > 0.0 => Ok(x),
+                Ok(_) => Err(item.wrong(format!("a unit of {dimension}"))),
+                Err(e) => Err(item
+                    .error(format!("is not a unit of {dimension}: {e}"))
+                    .expected("a unit")),
+            }
+        })
+    }
+
+    /// Keeps the warnings and the coefficients of the file.
+    fn note(&self, structure: &mut Structure, length: f64, species: &[Species], kinds: &[u32]) -> Result<()> {
+        let energy =
+            self.unit("energy_unit", Dimension::ENERGY)?
+                .or(lammps_units(structure, self.setting.units).map(|units| units.energy));
+        let energy = match self.setting.units {
+            // Reduced numbers are taken as they are.
+            Units::LennardJones => energy.or(Some(1.0)),
+            Units::Md => energy,
+        };
+        let names = kinds.iter().map(|kind| species[*kind as usize].name.as_str());
+        let file = self.file.text()?.to_owned();
+        let found = Coefficients::of(file, structure, names, length, energy);
+        let mut notes = self.setting.notes.borrow_mut();
+        notes.warnings.append(&mut structure.warnings);
+        notes.coefficients.extend(found);
+        Ok(())
     }
 
     fn cell(&self, structure: &Structure, length: f64, r: &[Vec3<f64>], keys: CellKeys) -> Result<Cell> {
@@ -277,18 +304,30 @@ impl Work<'_, '_, '_> {
     }
 }
 
-/// Units of length and time, in nm and ps, that the first line of LAMMPS data names (`units = real`).
-fn lammps_units(structure: &Structure) -> Option<(f64, f64)> {
-    if structure.frame.length_unit != LengthUnit::Unspecified {
+/// Units of LAMMPS data in nm, ps and kJ/mol.
+#[derive(Clone, Copy)]
+struct LammpsUnits {
+    length: f64,
+    time: f64,
+    energy: f64,
+}
+
+/// The units that the first line of LAMMPS data names, as LAMMPS itself does: `units = real`.
+fn lammps_units(structure: &Structure, units: Units) -> Option<LammpsUnits> {
+    if units != Units::Md || structure.frame.length_unit != LengthUnit::Unspecified {
         return None;
     }
     let (_, after) = structure.frame.title.split_once("units = ")?;
-    match after.split(|c: char| !c.is_ascii_alphanumeric()).next()? {
-        "real" => Some((0.1, 1e-3)),
-        "metal" => Some((0.1, 1.0)),
-        "nano" => Some((1.0, 1e3)),
-        _ => None,
-    }
+    let name = after.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    let energy = |text| Units::Md.quantity(text, Dimension::ENERGY).ok();
+    let (length, time, energy) = match name {
+        "real" => (0.1, 1e-3, energy("1 kcal/mol")?),
+        "metal" => (0.1, 1.0, energy("1 eV")?),
+        // Attograms, nanometers and nanoseconds.
+        "nano" => (1.0, 1e3, energy("1e-21 J")?),
+        _ => return None,
+    };
+    Some(LammpsUnits { length, time, energy })
 }
 
 /// Molecule of every atom: as the file says, else by bonds, by residue where it has no bonds, else one each.

@@ -1,7 +1,9 @@
 //! `[system]`: from a file or a builder to particles in a cell.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use super::coefficients::FileNotes;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
@@ -17,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "atom_style",
     "length_unit",
     "time_unit",
+    "energy_unit",
     "build",
     "cell",
     "periodic",
@@ -34,11 +37,13 @@ pub(super) struct Setting<'s, 'a> {
     pub(super) folder: &'s Path,
     pub(super) seed: u64,
     pub(super) options: &'s InputOptions,
+    /// What structure files say beside their particles.
+    pub(super) notes: RefCell<FileNotes>,
 }
 
 /// Refuses keys that say how to read a file, where there is none.
 fn refuse_file_keys(section: &Section, instead: &str) -> Result<()> {
-    for key in ["format", "atom_style", "length_unit", "time_unit"] {
+    for key in ["format", "atom_style", "length_unit", "time_unit", "energy_unit"] {
         if let Some(item) = section.get(key) {
             return Err(item
                 .key_error(format!("`{key}` belongs to `file`, but [system] has `{instead}`"))

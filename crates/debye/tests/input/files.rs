@@ -172,6 +172,166 @@ timestep = "1 fs"
     assert!(dropped.system.topology.bonds.is_empty());
 }
 
+/// A chain with coefficients, and the forces that take them.
+const CHAIN: &str = "chain\n\n4 atoms\n3 bonds\n2 angles\n1 dihedrals\n2 atom types\n1 bond types\n1 angle types\n\
+    1 dihedral types\n\n0 41.0 xlo xhi\n0 41.0 ylo yhi\n0 41.0 zlo zhi\n\nMasses\n\n1 12.0\n2 14.0\n\n\
+    Pair Coeffs # lj/cut/coul/long\n\n1 0.1 3.5\n2 0.2 3.0\n\nBond Coeffs # harmonic\n\n1 450 1.5\n\n\
+    Angle Coeffs # harmonic\n\n1 50 109.5\n\nDihedral Coeffs # harmonic\n\n1 1.4 -1 3\n\nAtoms # full\n\n\
+    1 1 1 0 2.0 2.0 2.0\n2 1 2 0 3.5 2.0 2.0\n3 1 2 0 4.0 3.4 2.0\n4 1 1 0 5.5 3.4 2.2\n\n\
+    Bonds\n\n1 1 1 2\n2 1 2 3\n3 1 3 4\n\nAngles\n\n1 1 1 2 3\n2 1 2 3 4\n\nDihedrals\n\n1 1 1 2 3 4\n";
+const CHAIN_INPUT: &str = r#"units = "md"
+[system]
+file = "chain.data"
+length_unit = "Å"
+energy_unit = "kcal/mol"
+[species.C]
+names = ["1"]
+[species.N]
+names = ["2"]
+[[forces]]
+kind = "lennard-jones"
+cutoff = "1 nm"
+mixing = "geometric"
+[[forces]]
+kind = "harmonic-bond"
+[[forces]]
+kind = "harmonic-angle"
+[[forces]]
+kind = "periodic-dihedral"
+[integrator]
+kind = "nve"
+timestep = "1 fs"
+"#;
+
+#[test]
+fn coefficients_of_lammps_data_are_parameters() {
+    let folder = folder();
+    std::fs::write(folder.path().join("chain.data"), CHAIN).unwrap();
+    let parse = |text: &str| Simulation::parse(text, folder.path(), "chain.toml");
+    let taken = parse(CHAIN_INPUT).unwrap_or_else(|e| panic!("{e}"));
+    assert!(taken.warnings.is_empty(), "{:?}", taken.warnings);
+    let mut text = CHAIN_INPUT.to_owned();
+    for (after, parameters) in [
+        (
+            "mixing = \"geometric\"",
+            "species = { C = { epsilon = \"0.1 kcal/mol\", sigma = \"3.5 Å\" }, N = { epsilon = \"0.2 kcal/mol\", sigma = \"3 Å\" } }",
+        ),
+        (
+            "kind = \"harmonic-bond\"",
+            "types = { 1 = { k = \"900 kcal/mol/Å^2\", r0 = \"1.5 Å\" } }",
+        ),
+        (
+            "kind = \"harmonic-angle\"",
+            "types = { 1 = { k = \"100 kcal/mol\", theta0 = \"109.5 deg\" } }",
+        ),
+        (
+            "kind = \"periodic-dihedral\"",
+            "types = { 1 = { k = \"1.4 kcal/mol\", n = 3, phase = \"180 deg\" } }",
+        ),
+    ] {
+        text = with(&text, after, &format!("{after}\n{parameters}"));
+    }
+    let said = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    // Parameters of their own win, and the file's are not passed over in silence.
+    assert_eq!(said.warnings.len(), 4, "{:?}", said.warnings);
+    assert!(
+        said.warnings
+            .iter()
+            .any(|w| w.contains("chain.data") && w.contains("`Bond Coeffs` (style harmonic) is not used")),
+        "{:?}",
+        said.warnings
+    );
+    let same = |a: &[f64], b: &[f64]| {
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} {b}");
+        }
+    };
+    for (a, b) in taken.forces.pairs[0].rows.iter().zip(&said.forces.pairs[0].rows) {
+        same(&a.coefficients, &b.coefficients);
+        assert_eq!(a.cutoff, b.cutoff);
+    }
+    same(
+        &taken.forces.bonds[0].rows[0].unwrap(),
+        &said.forces.bonds[0].rows[0].unwrap(),
+    );
+    same(
+        &taken.forces.angles[0].rows[0].unwrap(),
+        &said.forces.angles[0].rows[0].unwrap(),
+    );
+    same(
+        &taken.forces.dihedrals[0].rows[0].unwrap(),
+        &said.forces.dihedrals[0].rows[0].unwrap(),
+    );
+}
+
+#[test]
+fn coefficients_that_cannot_be_taken_are_refused_with_the_reason() {
+    let folder = folder();
+    let parse = |data: &str, text: &str| {
+        std::fs::write(folder.path().join("chain.data"), data).unwrap();
+        Simulation::parse(text, folder.path(), "chain.toml")
+    };
+    let refused = |data: &str, text: &str, expected: &str| {
+        let error = parse(data, text).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused(
+        CHAIN,
+        &with(CHAIN_INPUT, "energy_unit = \"kcal/mol\"\n", ""),
+        "energy_unit = \"kcal/mol\" beside file",
+    );
+    refused(
+        &with(CHAIN, "1 450 1.5", "1 450 x"),
+        CHAIN_INPUT,
+        "`1 450 x` in Bond Coeffs",
+    );
+    // A style that is not known, or not named.
+    for style in [" # class2", ""] {
+        let data = with(CHAIN, "Bond Coeffs # harmonic", &format!("Bond Coeffs{style}"));
+        refused(&data, CHAIN_INPUT, "types");
+    }
+    // Types of one species that differ.
+    let text = with(CHAIN_INPUT, "names = [\"1\"]", "names = [\"1\", \"2\"]");
+    let text = with(&text, "[species.N]\nnames = [\"2\"]\n", "");
+    refused(CHAIN, &text, "`2 0.2 3.0` in Pair Coeffs");
+    // PairIJ gives every pair, and hybrid styles stand in the rows.
+    let data = with(
+        CHAIN,
+        "Pair Coeffs # lj/cut/coul/long\n\n1 0.1 3.5\n2 0.2 3.0",
+        "PairIJ Coeffs # hybrid/overlay\n\n1 1 lj/cut 0.1 3.5\n1 2 lj/cut 0.3 3.2\n2 2 lj/cut 0.2 3.0",
+    );
+    let s =
+        parse(&data, &with(CHAIN_INPUT, "mixing = \"geometric\"\n", "")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(s.warnings.is_empty() && s.forces.pairs[0].rows.len() == 4);
+    // Two styles in one section: what no term takes is told.
+    let data = with(
+        CHAIN,
+        "Bond Coeffs # harmonic\n\n1 450 1.5",
+        "Bond Coeffs # hybrid\n\n1 harmonic 450 1.5\n2 morse 1 1 1",
+    );
+    let s = parse(&data, CHAIN_INPUT).unwrap_or_else(|e| panic!("{e}"));
+    assert!(
+        s.warnings.len() == 1 && s.warnings[0].contains("1 of 2 rows"),
+        "{:?}",
+        s.warnings
+    );
+}
+
+#[test]
+fn what_is_odd_about_a_structure_file_is_a_warning() {
+    let folder = folder();
+    let pdb = "CRYST1   30.000   30.000   30.000  90.00  90.00  90.00 P 1           1\n\
+        ATOM      1 AR  AAR  A   1       1.000   1.000   1.000  0.40  0.00          AR\n\
+        ATOM      2 AR  BAR  A   1       1.500   1.000   1.000  0.60  0.00          AR\n\
+        ATOM      3 AR   AR  A   2       9.000   1.000   1.000  1.00  0.00          AR\nEND\n";
+    std::fs::write(folder.path().join("two.pdb"), pdb).unwrap();
+    let s = Simulation::parse(&with_file("file = \"two.pdb\""), folder.path(), "argon.toml");
+    let s = s.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(s.system.particles.len(), 2);
+    close(s.system.particles.positions[0].x, 0.15);
+    assert!(s.warnings[0].contains("1 alternate location"), "{:?}", s.warnings);
+}
+
 #[test]
 fn tables_from_files() {
     let folder = folder();

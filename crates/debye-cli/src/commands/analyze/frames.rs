@@ -1,25 +1,81 @@
 //! [`Frames`]: a trajectory file as the analyses want it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use debye::analyse::{Labels, Snapshot};
 use debye::expr::Vec3;
 use debye::system::{Cell, Dimension, Species, Units};
-use debye_io::{Atom, Frame, LengthUnit, ReadFrames, Trajectory, read_structure};
+use debye_io::{
+    Atom, Format, Frame, LengthUnit, ReadFrames, ReadOptions, Structure, Trajectory, read_structure_as,
+};
 
+use crate::console;
 use crate::failure::Failure;
 use crate::flags::units;
+
+/// How files are read.
+#[derive(Args, Clone, Copy)]
+pub struct Reading {
+    /// Format of the file, where its extension does not say it
+    #[arg(long, value_name = "NAME", value_parser = format())]
+    pub format: Option<Format>,
+    /// Refuse a trajectory that is cut short instead of using its whole frames
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl Reading {
+    /// Opens a trajectory.
+    pub fn open(self, path: &Path) -> Result<Trajectory, Failure> {
+        let options = ReadOptions {
+            format: self.format,
+            lenient: !self.strict,
+        };
+        Ok(Trajectory::open_with(path, options)?)
+    }
+}
+
+/// Understands the names of formats.
+fn format() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.map(Format::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+}
+
+/// Tells warnings about files, each once.
+#[derive(Default)]
+pub struct Told(Vec<String>);
+
+impl Told {
+    /// Tells those that are new.
+    pub fn tell(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if !self.0.contains(&warning) {
+                console::tell(&format!("warning: {warning}"));
+                self.0.push(warning);
+            }
+        }
+    }
+}
 
 /// Which trajectory, and what it does not say itself.
 #[derive(Args)]
 pub struct Source {
-    /// The trajectory: xtc, dcd, gro, pdb or xyz
+    /// The trajectory: xtc, trr, dcd, gro, pdb, mmcif, xyz or lammpstrj, also compressed (gz, bz2, xz, zst)
     trajectory: PathBuf,
-    /// Structure file with names of the atoms, for xtc and dcd
+    #[command(flatten)]
+    reading: Reading,
+    /// Structure file with names of the atoms, for xtc, trr and dcd
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
+    /// Format of the structure file, where its extension does not say it
+    #[arg(long, value_name = "NAME", value_parser = format())]
+    topology_format: Option<Format>,
+    /// Unit of length of a file that does not say it (LAMMPS), such as Å [default: nm]
+    #[arg(long, value_name = "UNIT")]
+    length_unit: Option<String>,
     /// Unit system the run had
     #[arg(long, value_parser = units(), default_value = "md")]
     units: Units,
@@ -64,19 +120,36 @@ pub struct Frames {
     stride: usize,
     unwrapped: bool,
     count: usize,
+    /// Length of a file that does not say its unit.
+    unspecified: f64,
+    told: Told,
 }
 
 impl Frames {
     /// Opens a trajectory and reads its first frame.
     pub fn open(source: &Source) -> Result<Self, Failure> {
         let name = source.trajectory.display().to_string();
-        let mut trajectory = Trajectory::open(&source.trajectory)?;
+        let mut told = Told::default();
+        let mut trajectory = source.reading.open(&source.trajectory)?;
         let first = trajectory.next_frame()?;
+        told.tell(trajectory.warnings());
         let first = first.ok_or_else(|| Failure::refused(format!("{name} holds no frame")))?;
         let count = first.positions.len();
+        let mut atoms_of = |structure: Structure| {
+            told.tell(structure.warnings);
+            structure.atoms
+        };
         let atoms = match &source.topology {
-            Some(file) => read_structure(file)?.atoms,
-            None if trajectory.format().has_atoms() => read_structure(&source.trajectory)?.atoms,
+            Some(file) => {
+                let format = match source.topology_format {
+                    Some(format) => format,
+                    None => Format::of_input(file)?,
+                };
+                atoms_of(read_structure_as(file, format)?)
+            }
+            None if trajectory.format().has_atoms() => {
+                atoms_of(read_structure_as(&source.trajectory, trajectory.format())?)
+            }
             None => vec![
                 Atom {
                     name: "A".into(),
@@ -133,6 +206,14 @@ impl Frames {
             }
         };
         let interval = source.interval.as_deref();
+        let unit = source.length_unit.as_deref();
+        let unspecified = unit.map(|unit| quantity("length-unit", &format!("1 {unit}"), Dimension::LENGTH));
+        let says = first.length_unit != LengthUnit::Unspecified || source.units == Units::LennardJones;
+        if unit.is_none() && !says {
+            told.tell(vec![format!(
+                "{name} does not say its unit of length, which is taken to be nm; --length-unit gives another"
+            )]);
+        }
         Ok(Self {
             name,
             trajectory,
@@ -155,6 +236,8 @@ impl Frames {
             stride: source.stride as usize,
             unwrapped: source.unwrapped,
             count: 0,
+            unspecified: unspecified.transpose()?.unwrap_or(1.0),
+            told,
         })
     }
 
@@ -248,6 +331,7 @@ impl Frames {
                 Some(frame) => Some(frame),
                 None => self.trajectory.next_frame()?,
             };
+            self.told.tell(self.trajectory.warnings());
             let Some(frame) = next else { break };
             let cell = self.cell_of(&frame)?;
             let factor = self.factor(&frame);
@@ -320,6 +404,7 @@ impl Frames {
     fn factor(&self, frame: &Frame) -> f64 {
         match (self.units, frame.length_unit) {
             (Units::Md, LengthUnit::Angstrom) => 0.1,
+            (_, LengthUnit::Unspecified) => self.unspecified,
             _ => 1.0,
         }
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use debye_io::{Format, ReadFrames, Trajectory, read_structure};
+use debye_io::{Format, ReadFrames, read_structure_as};
 use serde::Serialize;
 
+use super::frames::{Reading, Told};
 use crate::console;
 use crate::failure::Failure;
 
@@ -15,6 +16,8 @@ use crate::failure::Failure;
 pub struct Look {
     /// Trajectory or structure file
     file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -51,11 +54,14 @@ impl Look {
     }
 
     fn read(&self) -> Result<Answer, Failure> {
-        let mut trajectory = Trajectory::open(&self.file)?;
+        let mut told = Told::default();
+        let mut trajectory = self.reading.open(&self.file)?;
         let format: Format = trajectory.format();
         let mut species = BTreeMap::new();
         if format.has_atoms() {
-            for atom in read_structure(&self.file)?.atoms {
+            let structure = read_structure_as(&self.file, format)?;
+            told.tell(structure.warnings);
+            for atom in structure.atoms {
                 *species.entry(atom.type_name.unwrap_or(atom.name)).or_default() += 1;
             }
         }
@@ -84,6 +90,7 @@ impl Look {
                 a.highest = std::array::from_fn(|k| a.highest[k].max(r[k]));
             }
         }
+        told.tell(trajectory.warnings());
         answer.ok_or_else(|| Failure::refused(format!("{} holds no frame", self.file.display())))
     }
 }

@@ -79,7 +79,7 @@ enum What {
         #[command(flatten)]
         to: Destination,
     },
-    /// Velocity autocorrelation (gro and xyz trajectories hold velocities)
+    /// Velocity autocorrelation (gro, xyz, trr and lammpstrj trajectories may hold velocities)
     Vacf {
         #[command(flatten)]
         source: Source,
