@@ -190,7 +190,7 @@ fn unfinished(path: &Path) -> PathBuf {
 fn write_whole(file: File, label: String, format: Format, structure: &Structure) -> Result<(), IoError> {
     let mut writer: Box<dyn WriteFrames> = match (format, frame_writer(format)) {
         (Format::Pdb, _) => {
-            let mut writer = pdb::PdbWriter::new(file, label);
+            let mut writer = pdb::PdbWriter::new(file, label).single();
             writer.set_bonds(&structure.bonds);
             Box::new(writer)
         }

@@ -99,6 +99,8 @@ fn lammps_data_has_the_smallest_style_that_holds_all() {
     let mut made = structure();
     assert_eq!(style(&made), "full");
     (made.bonds, made.angles, made.dihedrals, made.impropers) = Default::default();
+    assert_eq!(style(&made), "full", "atoms share molecules");
+    (1..).zip(&mut made.atoms).for_each(|(k, a)| a.molecule = Some(k));
     assert_eq!(style(&made), "charge");
     made.atoms.iter_mut().for_each(|a| a.charge = Some(0.0));
     assert_eq!(style(&made), "atomic");

@@ -14,8 +14,8 @@ use crate::writer::{Output, one_line};
 /// them in the title (`… units = real`), where LAMMPS itself does.
 ///
 /// Atom types are the type names (else the names) in the order of their first atoms, one for each mass. Types and kinds
-/// that are no numbers are written as type labels. The style is `full` where there are bonds, else `charge` where
-/// every atom has a charge and any is not zero, else `atomic`.
+/// that are no numbers are written as type labels. The style is `full` where there are bonds or molecules of several
+/// atoms, else `charge` where every atom has a charge and any is not zero, else `atomic`.
 ///
 /// # Errors
 /// What every format refuses, and a box that is not along x and in the xy plane.
@@ -70,6 +70,9 @@ impl<'a> Data<'a> {
         let s = structure;
         let bonded =
             !(s.bonds.is_empty() && s.angles.is_empty() && s.dihedrals.is_empty() && s.impropers.is_empty());
+        let mut molecules = std::collections::HashSet::new();
+        let numbers = s.atoms.iter().filter_map(|atom| atom.molecule);
+        let bonded = bonded || !numbers.into_iter().all(|number| molecules.insert(number));
         let charges = || s.atoms.iter().map(|atom| atom.charge);
         let charged = charges().all(|q| q.is_some()) && charges().flatten().any(|q| q != 0.0);
         let style = match (bonded, charged) {

@@ -12,12 +12,13 @@ use crate::writer::{Output, WriteFrames, column_text, one_line};
 /// The highest serial number of an atom, and so the most atoms whose bonds can be written.
 pub const PDB_SERIALS: usize = 99_999;
 
-/// Writes each frame as a MODEL. Serial and residue numbers wrap around (at 100 000 and 10 000),
+/// Writes each frame as a MODEL, unless there is to be only [one](PdbWriter::single). Serial and residue numbers wrap around (at 100 000 and 10 000),
 /// names are cut to their columns.
 pub struct PdbWriter<W> {
     out: Output<W>,
     bonds: Vec<Bonded<2>>,
     atoms: usize,
+    single: bool,
     text: String,
 }
 
@@ -32,8 +33,15 @@ impl<W: Write + Send> PdbWriter<W> {
             out,
             bonds: Vec::new(),
             atoms: 0,
+            single: false,
             text: String::new(),
         }
+    }
+
+    /// Without MODEL records, for a file of one frame: some programs take ENDMDL and END for the ends of two.
+    pub fn single(mut self) -> Self {
+        self.single = true;
+        self
     }
 
     /// Bonds to write as CONECT records at the end of the file; of more than [`PDB_SERIALS`] atoms none are written,
@@ -132,14 +140,17 @@ impl<W: Write + Send> WriteFrames for PdbWriter<W> {
         if let Some(cell) = &frame.cell {
             self.put_cell(cell)?;
         }
-        let _ = writeln!(self.text, "MODEL     {:>4}", (self.out.frames + 1) % 10_000);
+        if !self.single {
+            let _ = writeln!(self.text, "MODEL     {:>4}", (self.out.frames + 1) % 10_000);
+        }
         for (index, (atom, position)) in atoms.iter().zip(&frame.positions).enumerate() {
             if index > 0 && atoms[index - 1].chain != atom.chain {
                 self.text.push_str("TER\n");
             }
             self.put_atom(index, atom, *position)?;
         }
-        self.text.push_str("TER\nENDMDL\n");
+        self.text
+            .push_str(if self.single { "TER\n" } else { "TER\nENDMDL\n" });
         self.atoms = atoms.len();
         self.out.write_frame(self.text.as_bytes())
     }
