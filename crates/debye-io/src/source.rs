@@ -158,7 +158,12 @@ struct Zstd<R> {
     source: Watched<R>,
     decoder: FrameDecoder,
     inside: bool,
+    /// An error to tell once what was unpacked before it has been read.
+    pending: Option<io::Error>,
 }
+
+/// An empty last block and a checksum: closes a frame, so that its decoder gives back the window.
+const CLOSING: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl<R: BufRead> Zstd<R> {
     fn new(source: Watched<R>) -> Self {
@@ -168,6 +173,20 @@ impl<R: BufRead> Zstd<R> {
             source,
             decoder,
             inside: false,
+            pending: None,
+        }
+    }
+
+    /// Compares the checksum of a frame that has one.
+    fn check_sum(&self) -> io::Result<()> {
+        match (
+            self.decoder.get_checksum_from_data(),
+            self.decoder.get_calculated_checksum(),
+        ) {
+            (Some(written), Some(found)) if written != found => {
+                Err(io::Error::other("the checksum of a zstd frame does not match"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -210,11 +229,18 @@ impl<R: BufRead> Read for Zstd<R> {
             if read > 0 {
                 return Ok(read);
             }
+            if let Some(error) = self.pending.take() {
+                return Err(error);
+            }
             if self.decoder.is_finished() {
+                self.check_sum()?;
                 self.inside = false;
-            } else {
-                let decoded = self.decoder.decode_blocks(&mut self.source, UptoBlocks(1));
-                decoded.map_err(io::Error::other)?;
+            } else if let Err(error) = self.decoder.decode_blocks(&mut self.source, UptoBlocks(1)) {
+                let error = io::Error::other(error);
+                if self.decoder.decode_blocks(&CLOSING[..], UptoBlocks(1)).is_err() {
+                    return Err(error);
+                }
+                self.pending = Some(error);
             }
         }
     }

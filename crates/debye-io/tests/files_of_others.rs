@@ -191,10 +191,7 @@ fn compressed_files() {
         damaged[bytes.len() / 2] ^= 0x55;
         let mut text = Vec::new();
         let read = unpack(&damaged[..]).and_then(|mut source| source.read_to_end(&mut text));
-        assert!(
-            read.is_err() || text != samples::ARGON_XYZ.as_bytes() || *end == *"zst",
-            "{end}"
-        );
+        assert!(read.is_err(), "{end}: {text:?}");
     }
     // A compressed structure, and a name that only looks like it.
     let folder = tempfile::tempdir().unwrap();
@@ -212,16 +209,20 @@ fn a_compressed_file_cut_short_gives_its_whole_frames() {
     let bytes = written("xyz", &atoms, &frames).unwrap();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(&bytes).unwrap();
-    let packed = encoder.finish().unwrap();
-    let cut = &packed[..packed.len() / 2];
-    let (frames, error, warnings) = opened("a.xyz.gz", cut, true);
-    assert!(error.is_none() && frames > 5 && frames < 40, "{frames} {error:?}");
-    assert!(
-        warnings[0].contains(&format!("the {frames} whole frames")),
-        "{warnings:?}"
-    );
-    let (strict, error, _) = opened("a.xyz.gz", cut, false);
-    assert!(strict == frames && error.is_some());
+    let gzip = encoder.finish().unwrap();
+    let zstd = ruzstd::encoding::compress_to_vec(&bytes[..], ruzstd::encoding::CompressionLevel::Fastest);
+    for packed in [gzip, zstd] {
+        assert_eq!(opened("a.xyz", &packed, false).0, 40);
+        let cut = &packed[..packed.len() / 2];
+        let (frames, error, warnings) = opened("a.xyz", cut, true);
+        assert!(error.is_none() && frames > 5 && frames < 40, "{frames} {error:?}");
+        assert!(
+            warnings[0].contains(&format!("the {frames} whole frames")),
+            "{warnings:?}"
+        );
+        let (strict, error, _) = opened("a.xyz", cut, false);
+        assert!(strict == frames && error.is_some());
+    }
 }
 
 #[test]
