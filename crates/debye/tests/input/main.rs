@@ -4,6 +4,7 @@
 
 mod bad;
 mod constraints;
+mod electrostatic_pressure;
 mod files;
 mod fuzz;
 mod good;
