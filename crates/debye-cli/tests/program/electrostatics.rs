@@ -291,9 +291,9 @@ fn tuning_regards_the_pressure() {
     assert!(seen.contains("pressure (bar)"), "{seen}");
     assert!(seen.contains("none of them is within both tolerances"), "{seen}");
     lab.refuses(
-        &["tune", "salt.toml", "--pressure-tolerance", "-1"],
+        &["tune", "salt.toml", "--pressure-tolerance", "0"],
         2,
-        &["pressure"],
+        &["expected a pressure greater than zero"],
     );
 }
 

@@ -181,7 +181,8 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                     sums,
                 };
                 if off > 1.0 {
-                    goal *= CAREFUL / off;
+                    // A step at a time: the mesh grows with it.
+                    goal *= CAREFUL / off.min(10.0);
                     found = forces_good.then_some(trial).or(found);
                     continue;
                 }

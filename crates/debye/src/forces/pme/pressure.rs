@@ -66,8 +66,8 @@ struct RigidPair {
 /// The α for which |S|² are looked at, times the cut-off: one for all settings, so that one estimate is the other.
 const LOOKED_AT: f64 = 3.2;
 
-/// The largest α that is worth it, in units of the one that forces ask for.
-const STEEPEST: f64 = 1.4;
+/// The largest α that is worth it, times the cut-off: beyond it a longer cut-off is cheaper than a finer mesh.
+const STEEPEST: f64 = 4.5;
 
 /// What the mesh does to the pressure of rigid waters, over the estimate: molecules around a molecule, which the estimate
 /// leaves out, add to it. Measured: 1.2 to 3.
@@ -129,7 +129,7 @@ impl ChargeOrder {
     /// α from `least` on at which the pair term's error of the pressure is no larger than `pressure`, or the largest
     /// that is worth it.
     pub fn alpha(&self, least: f64, pressure: f64) -> f64 {
-        let most = least * STEEPEST;
+        let most = least.max(STEEPEST / self.shells.cutoff);
         let good = |alpha: f64| self.pair_error(alpha)[1] <= pressure;
         if good(least) {
             return least;
