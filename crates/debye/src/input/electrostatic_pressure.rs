@@ -69,7 +69,8 @@ impl Choice<'_, '_> {
     }
 
     fn finer(&self, order: &ChargeOrder, plan: &Electrostatics) -> Option<Electrostatics> {
-        let each = self.allowed * 0.5_f64.sqrt();
+        // Half to the pair term, half to the rest, which may have one sign.
+        let each = 0.5 * self.allowed;
         let given = |key: &str| self.section.get(key).is_some();
         let alpha = match given("alpha") {
             true => plan.alpha,
