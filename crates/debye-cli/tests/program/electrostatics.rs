@@ -126,6 +126,61 @@ fn errors_are_measured() {
     assert!(error(&tight) < 0.02 * error(&lab));
 }
 
+/// Energy and pressure of all charges are measured too, beside their estimates.
+#[test]
+fn energy_and_pressure_are_measured() {
+    let lab = salt(SALT);
+    let check = ["energy", "salt.toml", "--check-electrostatics"];
+    let seen = lab.succeeds(&check).out;
+    for part in [
+        "error of the energy",
+        "measured, per charge",
+        "error of the pressure",
+        "    xy",
+        "energy and pressure of all charges, against a mesh in double precision",
+    ] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    let seen = json(&lab, &[&check[..], &["--json"]].concat());
+    let e = &seen["electrostatics"];
+    assert_eq!(e["pressure_error"]["unit"], "bar");
+    let number = |group: &str, key: &str| e[group][key].as_f64().unwrap();
+    for group in ["energy_error", "pressure_error"] {
+        let ratio = number(group, "measured").abs() / number(group, "estimated");
+        assert!((0.01..3.0).contains(&ratio), "{group}: {e}");
+    }
+    let tensor: Vec<f64> = e["pressure_error"]["measured_tensor"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|x| x.as_f64().unwrap())
+        .collect();
+    let mean = tensor[..3].iter().sum::<f64>() / 3.0;
+    assert!((mean - number("pressure_error", "measured")).abs() < 1e-6, "{e}");
+    assert!(e["pressure_error"]["allowed"].is_null());
+}
+
+const BAROSTAT: &str = "[barostat]\nkind = \"berendsen\"\npressure = \"1 bar\"\ntime = \"2 ps\"\n";
+
+/// With a barostat the header and the check name the error of the pressure, and it is small.
+#[test]
+fn a_barostat_has_a_pressure_to_keep() {
+    let lab = salt(&(SALT.to_owned() + BAROSTAT));
+    let seen = lab.succeeds(&["run", "salt.toml", "--steps", "2"]).out;
+    assert!(
+        seen.contains("estimated error of the pressure") && seen.contains("allowed 1.01 bar"),
+        "{seen}"
+    );
+    let seen = json(&lab, &["energy", "salt.toml", "--check-electrostatics", "--json"]);
+    let pressure = &seen["electrostatics"]["pressure_error"];
+    let number = |key: &str| pressure[key].as_f64().unwrap();
+    assert!((number("allowed") - 1.01).abs() < 1e-9);
+    assert!(
+        number("measured").abs() <= 1.01 && number("estimated") <= 1.01,
+        "{pressure}"
+    );
+}
+
 #[test]
 fn a_crystal_at_rest_is_told_of() {
     let lab = Lab::new();
@@ -213,6 +268,32 @@ fn tuning_finds_settings_and_writes_them() {
         &["tune", "salt.toml", "--tolerance", "2"],
         2,
         &["between 1e-9 and 0.1"],
+    );
+}
+
+/// The best of `tune` keeps the pressure that is asked for, and where none does it says so.
+#[test]
+fn tuning_regards_the_pressure() {
+    let lab = salt(SALT);
+    let quick = ["--seconds", "0.001", "--warm-up", "5"];
+    let asked = ["tune", "salt.toml", "--json", "--pressure-tolerance", "20"];
+    let seen = json(&lab, &[&asked[..], &quick].concat());
+    assert_eq!(seen["pressure_tolerance"], 20.0);
+    assert!(
+        seen["best"]["pressure_error"].as_f64().unwrap().abs() <= 20.0,
+        "{seen}"
+    );
+    for trial in seen["trials"].as_array().unwrap() {
+        assert!(trial["pressure_error"].is_number(), "{trial}");
+    }
+    let asked = ["tune", "salt.toml", "--pressure-tolerance", "1e-9"];
+    let seen = lab.succeeds(&[&asked[..], &quick].concat()).out;
+    assert!(seen.contains("pressure (bar)"), "{seen}");
+    assert!(seen.contains("none of them is within both tolerances"), "{seen}");
+    lab.refuses(
+        &["tune", "salt.toml", "--pressure-tolerance", "0"],
+        2,
+        &["expected a pressure greater than zero"],
     );
 }
 

@@ -54,7 +54,7 @@ impl Choice<'_, '_> {
     /// Makes α and the mesh finer where the pressure needs it and the file leaves them open. The answer is a warning where
     /// the error stays above what is allowed.
     pub(super) fn tighten(&self, plan: &mut Electrostatics, units: Units) -> Option<String> {
-        let order = ChargeOrder::of(self.system, *self.charged, plan.cutoff, plan.alpha);
+        let order = ChargeOrder::of(self.system, *self.charged, plan.cutoff);
         let mut error = order.error(plan);
         if error.total() <= self.allowed {
             return None;
@@ -69,7 +69,8 @@ impl Choice<'_, '_> {
     }
 
     fn finer(&self, order: &ChargeOrder, plan: &Electrostatics) -> Option<Electrostatics> {
-        let each = self.allowed * 0.5_f64.sqrt();
+        // Half to the pair term, half to the rest, which may have one sign.
+        let each = 0.5 * self.allowed;
         let given = |key: &str| self.section.get(key).is_some();
         let alpha = match given("alpha") {
             true => plan.alpha,
@@ -80,14 +81,14 @@ impl Choice<'_, '_> {
             Method::Mesh(mesh) => {
                 let good = |mesh: &MeshPlan| {
                     self.charged.mesh_error(alpha, mesh) <= self.force_error
-                        && order.mesh_error(alpha, mesh)[1].abs() <= each
+                        && order.mesh_error(alpha, mesh)[1] <= each
                 };
                 let found = coarsest_where(self.charged, alpha, mesh.basis, mesh.optimal, good);
                 Method::Mesh(found?)
             }
             Method::Ewald(_) => Method::Ewald(waves_where(self.charged, |longest| {
                 self.charged.wave_error(alpha, longest) <= self.force_error
-                    && order.wave_error(alpha, longest)[1].abs() <= each
+                    && order.wave_error(alpha, longest)[1] <= each
             })),
         };
         Some(Electrostatics {

@@ -109,6 +109,8 @@ pub struct Simulation {
     pub title: String,
     /// Particles with their velocities, topology and exclusions.
     pub system: System,
+    /// The run they were taken from, and its step; `None` where they were built or read from another file.
+    pub origin: Option<String>,
     /// What acts on them.
     pub forces: ForceField,
     /// How they move.
@@ -272,6 +274,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     };
     let mut system = setting.system(root)?;
     let notes = setting.notes.into_inner();
+    let origin = notes.origin;
 
     let mut terms = forces::Terms {
         units,
@@ -356,6 +359,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         input_text: String::new(),
         input_path: PathBuf::new(),
         system,
+        origin,
     })
 }
 

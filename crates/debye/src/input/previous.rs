@@ -19,6 +19,7 @@ type Result<T> = std::result::Result<T, InputError>;
 pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<System> {
     let native = load(item, &setting.path(item.file_name()?))?;
     setting.refuse_too_many(item, native.positions.len())?;
+    setting.notes.borrow_mut().origin = Some(format!("{}, step {}", item.text()?, native.step));
     let units = match native.reduced {
         true => Units::LennardJones,
         false => Units::Md,

@@ -8,9 +8,9 @@ use super::engine;
 use super::tune::{TuneError, with_plan};
 use crate::backend::Precision;
 use crate::expr::Vec3;
-use crate::forces::electrostatics::{Electrostatics, Method};
+use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
-use crate::forces::pme::estimate::coarsest;
+use crate::forces::pme::estimate::{Charged, coarsest, good_size, most_points};
 use crate::forces::pme::expected::{Expected, charged};
 use crate::forces::pme::measure::{MeasureError, coulomb_only};
 use crate::input::{DeviceChoice, Simulation};
@@ -22,6 +22,8 @@ const ORDER: usize = 8;
 const FINER: f64 = 1e-4;
 /// No sum in double precision is better than this fraction of the usual force.
 const FINEST: f64 = 1e-12;
+/// Estimates of meshes are differences of squares: they say nothing about errors below this fraction of the usual force.
+const ESTIMATED: f64 = 1e-6;
 
 /// Energy and pressure tensor (xx yy zz xy xz yz) of charges at rest. Constraints take up their share of the virial, so that
 /// rigid molecules count as wholes. There is no pressure in an open cell.
@@ -80,7 +82,7 @@ impl ExactSums {
         }
         let error = (looked_for * FINER).max(charged.usual_force() * FINEST);
         let alpha = charged.alpha(plan.cutoff, error);
-        let Some(mesh) = coarsest(&charged, alpha, Basis::BSpline(ORDER), true, error) else {
+        let Some(mesh) = fine_mesh(&charged, alpha, error) else {
             return Ok(None);
         };
         let plan = Electrostatics {
@@ -112,6 +114,16 @@ impl ExactSums {
             tensor,
         }
     }
+}
+
+/// A mesh of the reference. Beyond what estimates can tell, errors fall with the order's power of the spacing.
+fn fine_mesh(charged: &Charged, alpha: f64, error: f64) -> Option<MeshPlan> {
+    let told = error.max(ESTIMATED * charged.usual_force());
+    let mesh = coarsest(charged, alpha, Basis::BSpline(ORDER), true, told)?;
+    let finer = (told / error).powf(1.0 / ORDER as f64);
+    let size = mesh.size.map(|n| good_size((finer * n as f64).ceil() as usize));
+    let fits = size.iter().product::<usize>() <= most_points(charged.particles as usize);
+    fits.then_some(MeshPlan { size, ..mesh })
 }
 
 /// The Coulomb forces alone, by the engine that the simulation asks for.

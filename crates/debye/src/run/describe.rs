@@ -22,6 +22,7 @@ pub fn setup(simulation: &Simulation) -> Vec<Fact> {
         ("particles", particles(&s.system)),
         ("cell", cell(&s.system.cell, &s.system)),
     ];
+    rows.extend(s.origin.iter().map(|run| ("from", run.clone())));
     let moves = s.dynamics.timestep > 0.0;
     if moves {
         rows.extend(ensemble(s));

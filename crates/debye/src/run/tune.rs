@@ -142,12 +142,15 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
     let mut trials: Vec<Trial> = Vec::new();
     // How measured and estimated errors compare on this system is learnt on the way, for each basis.
     let mut ratios = [None; BASES.len()];
+    let attempts = if pressure_tolerance.is_some() { 5 } else { 3 };
     for factor in CUTOFFS {
         let cutoff = plan.cutoff * factor;
         let mut smallest = None;
         for ((basis, optimal), ratio) in BASES.into_iter().zip(&mut ratios) {
             let mut goal = CAREFUL * tolerance / ratio.unwrap_or(1.0);
-            for attempt in 1..=ATTEMPTS {
+            // The last settings whose forces are good, if possible with a pressure that is good.
+            let mut found = None;
+            for _ in 0..attempts {
                 let Some((alpha, mesh)) = lab.mesh(cutoff, basis, optimal, goal, smallest) else {
                     break;
                 };
@@ -169,19 +172,26 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                 let by_pressure = beyond(sums.as_ref(), pressure_tolerance);
                 let by_pressure = Some(by_pressure).filter(|x| x.is_finite()).unwrap_or(0.0);
                 let off = (measured.relative / tolerance).max(by_pressure);
-                let last = attempt == ATTEMPTS && measured.relative <= tolerance;
-                if off > 1.0 && !last {
-                    goal *= CAREFUL / off;
-                    continue;
-                }
-                trials.push(Trial {
-                    seconds: lab.time(&candidate)?,
+                let forces_good = measured.relative <= tolerance;
+                let trial = Trial {
+                    seconds: f64::INFINITY,
                     plan: candidate,
                     expected,
                     measured,
                     sums,
-                });
+                };
+                if off > 1.0 {
+                    // A step at a time: the mesh grows with it.
+                    goal *= CAREFUL / off.min(10.0);
+                    found = forces_good.then_some(trial).or(found);
+                    continue;
+                }
+                found = Some(trial);
                 break;
+            }
+            if let Some(trial) = found {
+                let seconds = lab.time(&trial.plan)?;
+                trials.push(Trial { seconds, ..trial });
             }
         }
     }
@@ -200,9 +210,6 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         device: engine(&simulation)?.device(),
     })
 }
-
-/// Settings that are tried for a cut-off and a basis until one is within the tolerances.
-const ATTEMPTS: usize = 4;
 
 /// The error of the pressure in units of the one that is allowed. What could not be measured is not within.
 fn beyond(sums: Option<&SumsError>, allowed: Option<f64>) -> f64 {

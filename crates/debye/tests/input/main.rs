@@ -5,6 +5,7 @@
 mod bad;
 mod constraints;
 mod doubts;
+mod electrostatic_pressure;
 mod equilibration;
 mod files;
 mod fuzz;

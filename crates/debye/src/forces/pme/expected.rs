@@ -158,7 +158,7 @@ impl PressureError {
     pub fn of(system: &System, field: &ForceField) -> Option<Self> {
         let plan = field.electrostatics.as_ref()?;
         let charged = charged(system, field, plan);
-        (charged.squares > 0.0).then(|| ChargeOrder::of(system, charged, plan.cutoff, plan.alpha).error(plan))
+        (charged.squares > 0.0).then(|| ChargeOrder::of(system, charged, plan.cutoff).error(plan))
     }
 
     /// In words: `estimated error of the pressure 0.8 bar (pairs 0.5, the mesh 0.6), allowed 1 bar`.
