@@ -68,27 +68,3 @@ impl fmt::Display for Rounded {
         )
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_digits_of_the_error() {
-        for (value, error, text) in [
-            (94.4123, 0.096, "94.412 ± 0.096"),
-            (94.4123, 0.0996, "94.41 ± 0.10"),
-            (3.0, 12.3, "3 ± 12"),
-            (-123_456.0, 1234.0, "-123500 ± 1200"),
-            (1.2344e-7, 1.2e-9, "(1.234 ± 0.012)e-7"),
-            (0.0, 0.5, "0.00 ± 0.50"),
-            (12345.6, 678.9, "12350 ± 680"),
-            (1.0e-8, 3.0e-7, "(0.1 ± 3.0)e-7"),
-            (2.5e9, 1.2e7, "(2.500 ± 0.012)e9"),
-        ] {
-            assert_eq!(Rounded::new(value, error).unwrap().to_string(), text);
-        }
-        assert_eq!(Rounded::new(1.0, 0.0), None);
-        assert_eq!(Rounded::new(1.0, f64::NAN), None);
-    }
-}

@@ -324,6 +324,7 @@ fn exclusions(s: &Simulation) -> Option<String> {
     }
     let mut text = format!("{} pairs", grouped(left_out));
     match through(t, e) {
+        0 if left_out == s.system.constraints.len() => text += ", those of constraints",
         0 => {}
         1 => text += ", those through 1 bond",
         bonds => text += &format!(", those through {bonds} bonds"),

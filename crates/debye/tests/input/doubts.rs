@@ -117,7 +117,7 @@ fn forgotten_units() {
     doubts_of(
         "epsilon = \"0.0104 eV\"",
         "epsilon = 119.8",
-        &["119.8 kJ/mol", "kelvins (0.99607 kJ/mol)"],
+        &["119.8 kJ/mol", "kelvins (0.996073 kJ/mol)"],
     );
     doubts_of(
         "epsilon = \"0.0104 eV\"",

@@ -67,13 +67,14 @@ fn rigid_water() {
     says(
         &s,
         "constraints",
-        "895 rigid waters by SETTLE (bonds 0.1, base 0.163298 nm); 5367 degrees of freedom",
+        "895 rigid waters by SETTLE (bonds 0.1, base 0.163299 nm); 5367 degrees of freedom",
     );
     says(
         &s,
         "force",
         "lennard-jones, cut-off 0.9 nm, cut, Lorentz–Berthelot mixing, tail correction, OW-OW only",
     );
+    says(&s, "exclusions", "2685 pairs, those of constraints");
     says(
         &s,
         "minimization",
