@@ -237,10 +237,8 @@ impl Answer {
         }
         text += "\nmethods\n";
         for m in &self.methods {
-            text += &format!(
-                "  {:24} {:10}\n  {:24} {:10} {}\n",
-                m.name, m.is, "", "", m.formula
-            );
+            let is = m.is.trim_start_matches("long-range ");
+            text += &format!("  {:18} {:15} {}\n", m.name, is, m.formula);
         }
         text += "\n`debye info NAME` has the whole formula, units, and the conventions of other programs\n";
         text += "\nmodels (species: model = \"tip3p:O\")\n";

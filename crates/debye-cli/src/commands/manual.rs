@@ -35,6 +35,9 @@ struct KeyLine {
     unit_lj: String,
     required: bool,
     default: Option<f64>,
+    default_lj: Option<f64>,
+    /// The unit of `default` where that is not `unit_md`.
+    default_unit: Option<&'static str>,
     if_absent: Option<&'static str>,
 }
 
@@ -131,6 +134,14 @@ impl KeyLine {
             required: key.absent == Absent::Required,
             default: match key.absent {
                 Absent::Value(x) | Absent::Both(x, _) | Absent::Md(x, _) => Some(x),
+                _ => None,
+            },
+            default_lj: match key.absent {
+                Absent::Value(x) | Absent::Both(_, x) => Some(x),
+                _ => None,
+            },
+            default_unit: match key.absent {
+                Absent::Md(_, unit) => Some(unit),
                 _ => None,
             },
             if_absent: match key.absent {

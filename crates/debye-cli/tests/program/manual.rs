@@ -51,6 +51,12 @@ fn a_page_is_json_and_markdown_too() {
     assert_eq!(page["parameters"][2]["default"], 0.0);
     assert_eq!(page["conventions"].as_array().unwrap().len(), 4);
     assert!(page["examples"][0]["energy"].as_f64().unwrap() > 0.0);
+    let text = lab.succeeds(&["info", "cell-rescale", "--json"]).out;
+    let barostat: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let compressibility = &barostat[0]["parameters"][2];
+    assert_eq!(compressibility["default"], 4.5e-5);
+    assert_eq!(compressibility["default_unit"], "1/bar");
+    assert_eq!(compressibility["required"], false);
     let one = lab.succeeds(&["info", "fene-bond", "--markdown"]).out;
     assert!(one.starts_with("### `fene-bond`"), "{one}");
     let whole = lab.succeeds(&["info", "--markdown"]).out;
