@@ -202,7 +202,11 @@ fn write_whole(file: File, label: String, format: Format, structure: &Structure)
             return Err(IoError::NotSupported {
                 file: label,
                 format: format.name(),
-                operation: "write from a structure alone",
+                operation: if format.is_writable() {
+                    "write from a structure alone"
+                } else {
+                    "write"
+                },
             });
         }
     };

@@ -258,9 +258,11 @@ fn whole_frames_of_files_that_are_cut_short() {
                 "{format}, {back}"
             );
         }
-        // Nothing whole is left of a first frame.
-        let (count, error, _) = opened(&name, &bytes[..bytes.len() / 8], true);
-        assert!(count == 0 && (error.is_some() || format == "pdb"), "{format}");
+        // Nothing whole is left of a first frame. A model of a PDB file may end without ENDMDL.
+        if format != "pdb" {
+            let (count, error, _) = opened(&name, &bytes[..bytes.len() / 8], true);
+            assert!(count == 0 && error.is_some(), "{format}");
+        }
     }
 }
 
@@ -422,7 +424,17 @@ fn coefficients_of_lammps_data_are_kept() {
     );
     assert_eq!(pairs.rows[1].types, ["2", "2"]);
     assert_eq!(pairs.rows[1].words, ["0.2", "2.0"]);
-    assert!(structure.warnings.len() == 1 && structure.warnings[0].contains("Atom Type Labels"));
+    assert!(structure.warnings.is_empty(), "{:?}", structure.warnings);
+    let called = |number: &str| {
+        let mut atoms = structure.atoms.iter();
+        let atom = atoms.find(|a| a.type_name.as_deref() == Some(number));
+        atom.unwrap().name.clone()
+    };
+    assert_eq!(
+        (called("1"), called("2")),
+        ("O".into(), "2".into()),
+        "labels are names"
+    );
     // A comment that is no style; a style that is not known.
     let text = samples::LAMMPS.replace("Atoms # full", "Atoms # of mine");
     assert!(read_lammps_data(text.as_bytes(), "x", None).is_ok());

@@ -196,7 +196,7 @@ fn a_table_is_averaged_with_block_errors() {
 fn trajectories_are_analyzed_from_a_time_on() {
     let lab = Lab::with_argon(&changed(ARGON, "steps = 20", "steps = 100"));
     lab.succeeds(&["run", "argon.toml"]);
-    let rdf = ["analyze", "rdf", "argon.out/argon.xtc", "--json"];
+    let rdf = ["analyze", "rdf", "argon.out/argon.xtc", "--json", "--overwrite"];
     let frames = |more: &[&str]| json(&lab.succeeds(&[&rdf[..], more].concat()).out)["frames"].clone();
     // A frame every 0.01 ps.
     assert_eq!(frames(&[]), 21);

@@ -70,7 +70,7 @@ fn settings_and_estimates_are_said() {
     }
     let seen = lab.succeeds(&["run", "salt.toml", "--steps", "2"]).out;
     assert!(
-        seen.contains("charges") && seen.contains("estimated error of forces"),
+        seen.contains("electrostatics  pme") && seen.contains("estimated error of forces"),
         "{seen}"
     );
     let report = String::from_utf8(lab.read("salt.out/report.html")).unwrap();

@@ -144,11 +144,17 @@ fn precisions_agree() {
 #[test]
 fn no_integrator_is_asked_for() {
     let lab = Lab::with_argon(ARGON);
-    let whole = json(&lab, &["energy", "argon.toml", "--json"]);
+    // All but the rows about motion.
+    let energy = || {
+        let mut answer = json(&lab, &["energy", "argon.toml", "--json"]);
+        answer["setup"].take();
+        answer
+    };
+    let whole = energy();
     let text = changed(ARGON, "[integrator]\nkind = \"nve\"\ntimestep = \"2 fs\"\n", "");
     let text = changed(&text, "steps = 20\n", "");
     lab.write("argon.toml", &text);
-    assert_eq!(whole, json(&lab, &["energy", "argon.toml", "--json"]));
+    assert_eq!(whole, energy());
     lab.refuses(&["run", "argon.toml"], 2, &["steps"]);
     lab.write(
         "argon.toml",

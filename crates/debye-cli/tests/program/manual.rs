@@ -44,7 +44,8 @@ fn a_page_is_json_and_markdown_too() {
     let lab = Lab::new();
     let text = lab.succeeds(&["info", "fene-bond", "--json"]).out;
     let page: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let page = &page[0];
+    assert_eq!(page["schema"], "debye/info-model/1");
+    let page = &page["results"][0];
     assert_eq!(page["parameters"][0]["name"], "k");
     assert_eq!(page["parameters"][0]["unit_md"], "kJ/mol/nm²");
     assert_eq!(page["parameters"][0]["required"], true);
@@ -53,7 +54,7 @@ fn a_page_is_json_and_markdown_too() {
     assert!(page["examples"][0]["energy"].as_f64().unwrap() > 0.0);
     let text = lab.succeeds(&["info", "cell-rescale", "--json"]).out;
     let barostat: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let compressibility = &barostat[0]["parameters"][2];
+    let compressibility = &barostat["results"][0]["parameters"][2];
     assert_eq!(compressibility["default"], 4.5e-5);
     assert_eq!(compressibility["default_unit"], "1/bar");
     assert_eq!(compressibility["required"], false);

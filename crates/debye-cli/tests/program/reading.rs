@@ -70,7 +70,13 @@ fn formats_by_name_and_compressed_files() {
     lab.write("melt.lammpstrj", DUMP.repeat(2));
     let rdf = ["analyze", "rdf", "melt.lammpstrj"];
     assert!(lab.succeeds(&rdf).err.contains("--length-unit"));
-    let tried = lab.succeeds(&[&rdf[..], &["--length-unit", "Å", "--r-max", "1 nm"]].concat());
+    let tried = lab.succeeds(
+        &[
+            &rdf[..],
+            &["--length-unit", "Å", "--r-max", "1 nm", "--overwrite"],
+        ]
+        .concat(),
+    );
     assert!(tried.err.is_empty(), "{}", tried.err);
     lab.shell("gzip -k melt.lammpstrj");
     let (seen, _) = info(&lab, &["melt.lammpstrj.gz"]);

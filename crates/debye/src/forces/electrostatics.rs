@@ -363,7 +363,8 @@ pub const EWALD: Record = Record {
     ],
     doc: Doc {
         title: "Ewald sum",
-        formula: "E = E_pair + E_recip + E_self + E_excluded + E_net + E_surface, with k = k_e/ε_r\n\
+        formula: "E = E_pair + E_recip + E_self + E_excluded + E_net + E_surface\n\
+                  k = k_e/ε_r\n\
                   E_pair = k Σ_(i<j) q_i q_j erfc(α r_ij)/r_ij for r_ij < r_c\n\
                   E_recip = k/(2πV) Σ_(m≠0) exp(−π²m²/α²)/m² |S(m)|², S(m) = Σ_j q_j exp(2πi m·r_j)\n\
                   E_self = −k α/√π Σ_j q_j²\n\

@@ -304,7 +304,9 @@ impl<'a> Doubts<'_, 'a> {
             return;
         }
         let units = self.units;
-        let meant = match 1e-3 * step <= longest && self.md() && !is_in(&item, "fs") {
+        // The same number in femtoseconds, where that is a time step.
+        let likely = (1e-4..=longest).contains(&(1e-3 * step));
+        let meant = match likely && self.md() && !is_in(&item, "fs") {
             true => format!("did you mean \"{} fs\"?", written(&item)),
             false => format!("at most {} is usual", time(longest, units)),
         };

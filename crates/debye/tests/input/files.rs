@@ -72,9 +72,9 @@ fn gro_file() {
     .unwrap();
     let error = parse(&text).err().unwrap();
     assert!(
-        error
-            .to_string()
-            .contains("particles 1 and 2 lie on top of one another"),
+        error.to_string().contains(
+            "particles 1 (AR of residue AR 1) and 2 (AR of residue AR 2) lie on top of one another"
+        ),
         "{error}"
     );
     assert_eq!(error.line, 3);
