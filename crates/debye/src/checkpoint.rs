@@ -29,6 +29,8 @@ pub struct Checkpoint {
     pub step: u64,
     /// The system at that step, as the bytes of a native structure file: what another run can begin with.
     pub system: Vec<u8>,
+    /// The step the run is to end at.
+    pub planned: u64,
     /// Names and checksums of the parts of the input that must be the same.
     pub fingerprint: Vec<(String, u32)>,
     /// What ran it.
@@ -260,6 +262,7 @@ impl Checkpoint {
             w.text(name);
             w.u64(u64::from(*sum));
         }
+        w.u64(self.planned);
         w.text(&self.device);
         w.u64(self.engine.len() as u64);
         let middle = w.finish();
@@ -284,7 +287,7 @@ impl Checkpoint {
         for _ in 0..r.u64()? {
             fingerprint.push((r.text()?, r.u64()? as u32));
         }
-        let (device, engine) = (r.text()?, r.bytes()?.to_vec());
+        let (planned, device, engine) = (r.u64()?, r.text()?, r.bytes()?.to_vec());
         let mut outputs = Vec::new();
         for _ in 0..r.u64()? {
             outputs.push(Record {
@@ -301,6 +304,7 @@ impl Checkpoint {
         Ok(Self {
             step,
             system,
+            planned,
             fingerprint,
             device,
             engine,

@@ -270,3 +270,61 @@ fn from_refuses_what_is_no_run_in_words() {
     let told = lab.succeeds(&["run", "next.toml"]);
     assert!(told.out.contains("velocities are drawn anew"), "{}", told.out);
 }
+
+/// What would lose or mistake the run that another begins with.
+#[test]
+fn from_is_careful_with_the_run_it_takes() {
+    let lab = Lab::with_argon(&changed(ARGON, "keep = 1", "keep = 2"));
+    lab.succeeds(&["run", "argon.toml"]);
+    let build = &ARGON[ARGON.find("build = ").unwrap()..ARGON.find("\n[species").unwrap()];
+    let next = changed(ARGON, build, "from = \"argon.out\"");
+    let next = changed(&next, "temperature = \"120 K\"\n", "");
+    lab.write("next.toml", &next);
+    // Its own folder would be emptied.
+    let own = ["run", "next.toml", "--out", "argon.out", "--overwrite"];
+    lab.refuses(&own, 2, &["argon.out", "takes the system from it", "--out"]);
+    let told = lab.succeeds(&["run", "next.toml"]);
+    assert!(
+        told.out.contains("argon.out, step 20") && !told.out.contains("warning"),
+        "{}",
+        told.out
+    );
+    // A run that was stopped.
+    lab.succeeds(&["run", "argon.toml", "--out", "half.out", "--steps", "10"]);
+    lab.write("half.toml", changed(&next, "argon.out", "half.out"));
+    let ended = lab.succeeds(&["energy", "half.toml"]);
+    assert!(!ended.err.contains("has not ended"), "{}", ended.err);
+    let mut stopped = debye::checkpoint::Checkpoint::read(&lab.path("half.out/argon.checkpoint")).unwrap();
+    stopped.planned = 500;
+    stopped.write(&lab.path("half.out/argon.checkpoint"), 1).unwrap();
+    let told = lab.succeeds(&["energy", "half.toml"]);
+    assert!(
+        told.err.contains("has not ended") && told.err.contains("step 10 of 500"),
+        "{}",
+        told.err
+    );
+    // A damaged newest checkpoint.
+    let mut bytes = lab.read("argon.out/argon.checkpoint");
+    bytes.truncate(bytes.len() - 7);
+    lab.write("argon.out/argon.checkpoint", bytes);
+    let told = lab.succeeds(&["energy", "next.toml"]);
+    assert!(
+        told.err.contains("damaged checkpoint") && told.err.contains("before it was taken"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn a_bond_does_not_count_twice() {
+    let lab = Lab::new();
+    run(&lab, "polymer-1-equilibrate", 10);
+    let text = example("polymer-2-production.toml");
+    let more = "[topology]\nbonds = [[2, 1, \"bond\"]]\n[species.A]";
+    lab.write("twice.toml", changed(&text, "[species.A]", more));
+    lab.refuses(
+        &["energy", "twice.toml"],
+        2,
+        &["2–1 of kind `bond` would count twice"],
+    );
+}

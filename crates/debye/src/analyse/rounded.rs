@@ -16,10 +16,14 @@ pub struct Rounded {
 /// Numbers of this many digits before or zeros after the point are written with a power of ten.
 const PLAIN: std::ops::Range<i32> = -4..9;
 
+/// Errors below this part of a value are no errors.
+const ROUNDING: f64 = 1e-13;
+
 impl Rounded {
     /// `None` where either is not finite, or the error is not positive.
     pub fn new(value: f64, error: f64) -> Option<Self> {
-        if !(value.is_finite() && error.is_finite() && error > 0.0) {
+        // An error in the last bits is that of adding up equal numbers.
+        if !(value.is_finite() && error.is_finite() && error > ROUNDING * value.abs()) {
             return None;
         }
         // By way of the decimal text, which rounds 0.0996 to 0.10.

@@ -28,8 +28,8 @@ pub(super) struct FileNotes {
     pub(super) warnings: Vec<String>,
     /// Its coefficients.
     pub(super) coefficients: Vec<Coefficients>,
-    /// The run that a system was taken from, and the step it was at.
-    pub(super) origin: Option<String>,
+    /// The run that a system was taken from.
+    pub(super) origin: Option<super::Origin>,
 }
 
 /// The coefficients of one file.

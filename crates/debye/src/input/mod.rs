@@ -62,7 +62,7 @@ pub(crate) use error::nearest;
 pub use error::{InputDetails, InputError};
 pub use plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,
-    NeighborOptions, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
+    NeighborOptions, Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
 use error::Source;
@@ -109,8 +109,8 @@ pub struct Simulation {
     pub title: String,
     /// Particles with their velocities, topology and exclusions.
     pub system: System,
-    /// The run they were taken from, and its step; `None` where they were built or read from another file.
-    pub origin: Option<String>,
+    /// The run they were taken from; `None` where they were built or read from another file.
+    pub origin: Option<Origin>,
     /// What acts on them.
     pub forces: ForceField,
     /// How they move.

@@ -251,3 +251,14 @@ pub struct AnalysisPlan {
     /// File in the output folder.
     pub file: PathBuf,
 }
+
+/// The run that a system was taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its folder, its checkpoint or its native structure file, as the input names it.
+    pub name: String,
+    /// The same as a path from here.
+    pub path: PathBuf,
+    /// The step it was at.
+    pub step: u64,
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use debye_io::{IoError, NativeStructure};
 
+use super::Origin;
 use super::error::InputError;
 use super::reader::Item;
 use super::system::{CellKeys, Setting, cell};
@@ -17,9 +18,18 @@ type Result<T> = std::result::Result<T, InputError>;
 /// Positions, velocities, images, cell, topology, charges, molecules and labels of the run; masses and charges that
 /// `[species]` gives win, and so do `cell` and `periodic`.
 pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<System> {
-    let native = load(item, &setting.path(item.file_name()?))?;
+    let path = setting.path(item.file_name()?);
+    let (native, warnings) = load(item, &path)?;
     setting.refuse_too_many(item, native.positions.len())?;
-    setting.notes.borrow_mut().origin = Some(format!("{}, step {}", item.text()?, native.step));
+    {
+        let mut notes = setting.notes.borrow_mut();
+        notes.warnings.extend(warnings);
+        notes.origin = Some(Origin {
+            name: item.text()?.to_owned(),
+            path,
+            step: native.step,
+        });
+    }
     let units = match native.reduced {
         true => Units::LennardJones,
         false => Units::Md,
@@ -78,8 +88,8 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
     })
 }
 
-/// A run folder, a checkpoint, or a native structure file.
-fn load(item: &Item, path: &Path) -> Result<NativeStructure> {
+/// A run folder, a checkpoint, or a native structure file, and what is odd about it.
+fn load(item: &Item, path: &Path) -> Result<(NativeStructure, Vec<String>)> {
     let shown = path.display();
     let help =
         "name the output folder of a run, one of its checkpoints, or a file that `final = \"x.debye\"` wrote";
@@ -91,8 +101,14 @@ fn load(item: &Item, path: &Path) -> Result<NativeStructure> {
                 .expected("the output folder of a run")
                 .help(help));
         };
+        let passed = found.passed.iter();
+        let mut warnings: Vec<String> = passed
+            .map(|why| format!("[system] from: {why}; the checkpoint before it was taken"))
+            .collect();
+        warnings.extend(unfinished(&found.checkpoint, path));
         let system = found.checkpoint.native_system(&found.file);
-        return system.map_err(|e| item.error(format!("cannot be read: {e}")));
+        let system = system.map_err(|e| item.error(format!("cannot be read: {e}")))?;
+        return Ok((system, warnings));
     }
     if !path.exists() {
         return Err(item
@@ -101,15 +117,29 @@ fn load(item: &Item, path: &Path) -> Result<NativeStructure> {
             .help("paths are relative to the folder of the input file"));
     }
     if Checkpoint::is_one(path) {
-        let system = Checkpoint::read(path).and_then(|checkpoint| checkpoint.native_system(path));
-        return system.map_err(|e| item.error(format!("cannot be read: {e}")));
+        let unreadable = |e| item.error(format!("cannot be read: {e}"));
+        let checkpoint = Checkpoint::read(path).map_err(unreadable)?;
+        let system = checkpoint.native_system(path).map_err(unreadable)?;
+        return Ok((system, Vec::new()));
     }
-    NativeStructure::read(path).map_err(|e| match e {
+    let read = NativeStructure::read(path).map_err(|e| match e {
         IoError::Damaged { why, .. } => item
             .error(format!("cannot be read: {shown}: {why}"))
             .expected("a run folder, a checkpoint or a native structure file")
             .help(help),
         other => item.error(format!("cannot be read: {other}")),
+    })?;
+    Ok((read, Vec::new()))
+}
+
+/// A run that is on its way, or was stopped.
+fn unfinished(checkpoint: &Checkpoint, folder: &Path) -> Option<String> {
+    let Checkpoint { step, planned, .. } = checkpoint;
+    (step < planned).then(|| {
+        format!(
+            "[system] from: the run in {} has not ended: its last checkpoint is of step {step} of {planned}",
+            folder.display()
+        )
     })
 }
 

@@ -118,6 +118,14 @@ fn add<const N: usize>(
     links: &mut Vec<Link<N>>,
 ) -> Result<()> {
     let Some(list) = list else { return Ok(()) };
+    let forward = |atoms: [u32; N]| {
+        let mut back = atoms;
+        back.reverse();
+        atoms.min(back)
+    };
+    let mut known: std::collections::HashSet<(u32, [u32; N])> = (links.iter())
+        .map(|link| (link.kind, forward(link.atoms)))
+        .collect();
     for item in list.list()? {
         let expected = format!("{N} particle numbers and the name of a kind");
         let members = item.list().map_err(|_| item.wrong(expected.as_str()))?;
@@ -131,6 +139,15 @@ fn add<const N: usize>(
             kinds.push(name.to_owned());
             kinds.len() - 1
         });
+        if !known.insert((kind as u32, forward(atoms))) {
+            let numbers = atoms.map(|i| (i + 1).to_string()).join("–");
+            return Err(item
+                .error(format!(
+                    "is there already: {numbers} of kind `{name}` would count twice"
+                ))
+                .expected("each bond, angle or dihedral of a kind once")
+                .help("leave it out, or say keep = false to drop what the file or the run before has"));
+        }
         links.push(Link {
             kind: kind as u32,
             atoms,

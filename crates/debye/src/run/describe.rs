@@ -22,7 +22,11 @@ pub fn setup(simulation: &Simulation) -> Vec<Fact> {
         ("particles", particles(&s.system)),
         ("cell", cell(&s.system.cell, &s.system)),
     ];
-    rows.extend(s.origin.iter().map(|run| ("from", run.clone())));
+    rows.extend(
+        s.origin
+            .iter()
+            .map(|run| ("from", format!("{}, step {}", run.name, run.step))),
+    );
     let moves = s.dynamics.timestep > 0.0;
     if moves {
         rows.extend(ensemble(s));

@@ -423,6 +423,7 @@ impl<'a> Running<'a> {
             system: system
                 .to_native(&particles, &cell, step, time, &self.simulation.title)
                 .to_bytes(),
+            planned: self.simulation.run.steps,
             fingerprint: fingerprint(self.simulation),
             device: self.engine.device(),
             engine: self.engine.save()?,

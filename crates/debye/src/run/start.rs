@@ -51,6 +51,21 @@ pub(super) fn inspect_folder(simulation: &Simulation, existing: Existing) -> Res
 pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     let folder = simulation.output.folder.as_path();
     let owned = folder.to_path_buf();
+    if let (Some(origin), Ok(here)) = (&simulation.origin, folder.canonicalize())
+        && origin
+            .path
+            .canonicalize()
+            .is_ok_and(|source| source.starts_with(here))
+    {
+        return Err(RunError::Occupied {
+            folder: owned,
+            why: format!(
+                "[system] from = \"{}\" takes the system from it. Give the new run a folder of its own: --out DIR, or \
+                 `folder` in [output]",
+                origin.name
+            ),
+        });
+    }
     if folder.exists() && !folder.is_dir() {
         return Err(RunError::NotAFolder(owned));
     }
