@@ -46,9 +46,9 @@ impl Atom {
     /// What an atom is called where it counts as one of a sort: by its type, else by its name. A type that is a number
     /// (LAMMPS) goes by its label, where it has one.
     pub fn sort_name(&self) -> &str {
-        let number = |text: &&str| text.bytes().all(|b| b.is_ascii_digit());
+        let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         match self.type_name.as_deref() {
-            Some(kind) if !(number(&kind) && !number(&self.name.as_str())) => kind,
+            Some(kind) if !number(kind) || number(&self.name) => kind,
             _ => self.unnumbered(),
         }
     }

@@ -1,5 +1,7 @@
 //! Formats that hold a whole structure: LAMMPS data and the native file.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use debye_io::{
     Atom, AtomLabels, Bonded, Format, Frame, IoError, NativeLinks, NativeSpecies, NativeStructure, Structure,
     read_structure, write_structure,

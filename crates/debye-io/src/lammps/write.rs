@@ -220,7 +220,7 @@ fn put_labels(text: &mut String, what: &str, names: &[&str]) {
             && !name.contains(char::is_whitespace)
     };
     let distinct: std::collections::HashSet<&&str> = names.iter().collect();
-    if names.is_empty() || !names.iter().all(|name| label(name)) || distinct.len() != names.len() {
+    if names.is_empty() || !names.iter().all(label) || distinct.len() != names.len() {
         return;
     }
     let _ = writeln!(text, "\n{what} Type Labels\n");
