@@ -14,7 +14,7 @@ pub const EVERY: u64 = 10;
 impl Barostat {
     /// The factors for x, y and z after `dt`, from the pressure along them.
     ///
-    /// The formulas are those of [`BERENDSEN`] and [`CELL_RESCALE`]: for n = 3 lengths that move together Eq. 7 of Bernetti
+    /// The formulas are those of `BERENDSEN` and `CELL_RESCALE` below: for n = 3 lengths that move together Eq. 7 of Bernetti
     /// & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height.
     pub fn factors(
         &self,
