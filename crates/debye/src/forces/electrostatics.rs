@@ -313,53 +313,73 @@ fn slab(
     Part { energy, virial }
 }
 
+// Keys that several of these have.
+const KEY_CUTOFF: Key = Key::new(
+    "cutoff",
+    "r_c, where the pair term ends",
+    Dimension::LENGTH,
+    Absent::Otherwise("the longest of the other terms"),
+);
+const KEY_TOLERANCE: Key = Key::new(
+    "tolerance",
+    "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
+    Dimension::NONE,
+    Absent::Value(TOLERANCE),
+);
+const KEY_ALPHA: Key = Key::new(
+    "alpha",
+    "α, splitting parameter",
+    Dimension::PER_LENGTH,
+    Absent::Otherwise("from tolerance and cutoff"),
+);
+const KEY_EPSILON_R: Key = Key::new(
+    "epsilon_r",
+    "ε_r, relative permittivity",
+    Dimension::NONE,
+    Absent::Value(1.0),
+);
+const KEY_BOUNDARY: Key = Key::name(
+    "boundary",
+    "what surrounds the images",
+    "tin-foil, vacuum",
+    "tin-foil",
+);
+const KEY_SLAB_FACTOR: Key = Key::new(
+    "slab_factor",
+    "how much longer the cell of the sum is along an open axis",
+    Dimension::NONE,
+    Absent::Value(SLAB_FACTOR),
+);
+const KEY_MESH: Key = Key::new(
+    "mesh",
+    "points along a, b, c",
+    Dimension::NONE,
+    Absent::Otherwise("from tolerance and alpha"),
+);
+const KEY_ORDER: Key = Key::new(
+    "order",
+    "p, order of the B-splines, 3 to 8",
+    Dimension::NONE,
+    Absent::Value(ORDER as f64),
+);
+
 /// `ewald`.
 pub const EWALD: Record = Record {
     name: "ewald",
     also: &[],
     keys: &[
-        Key::new(
-            "cutoff",
-            "r_c, where the pair term ends",
-            Dimension::LENGTH,
-            Absent::Otherwise("the longest of the other terms"),
-        ),
-        Key::new(
-            "tolerance",
-            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
-            Dimension::NONE,
-            Absent::Value(TOLERANCE),
-        ),
-        Key::new(
-            "alpha",
-            "α, splitting parameter",
-            Dimension::PER_LENGTH,
-            Absent::Otherwise("from tolerance and cutoff"),
-        ),
+        KEY_CUTOFF,
+        KEY_TOLERANCE,
+        KEY_ALPHA,
         Key::new(
             "waves",
             "highest m along a, b, c",
             Dimension::NONE,
             Absent::Otherwise("from tolerance and alpha"),
         ),
-        Key::new(
-            "epsilon_r",
-            "ε_r, relative permittivity",
-            Dimension::NONE,
-            Absent::Value(1.0),
-        ),
-        Key::name(
-            "boundary",
-            "what surrounds the images",
-            "tin-foil, vacuum",
-            "tin-foil",
-        ),
-        Key::new(
-            "slab_factor",
-            "how much longer the cell of the sum is along an open axis",
-            Dimension::NONE,
-            Absent::Value(SLAB_FACTOR),
-        ),
+        KEY_EPSILON_R,
+        KEY_BOUNDARY,
+        KEY_SLAB_FACTOR,
     ],
     doc: Doc {
         title: "Ewald sum",
@@ -413,54 +433,14 @@ pub const PME: Record = Record {
     name: "pme",
     also: &["spme"],
     keys: &[
-        Key::new(
-            "cutoff",
-            "r_c, where the pair term ends",
-            Dimension::LENGTH,
-            Absent::Otherwise("the longest of the other terms"),
-        ),
-        Key::new(
-            "tolerance",
-            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
-            Dimension::NONE,
-            Absent::Value(TOLERANCE),
-        ),
-        Key::new(
-            "alpha",
-            "α, splitting parameter",
-            Dimension::PER_LENGTH,
-            Absent::Otherwise("from tolerance and cutoff"),
-        ),
-        Key::new(
-            "mesh",
-            "points along a, b, c",
-            Dimension::NONE,
-            Absent::Otherwise("from tolerance and alpha"),
-        ),
-        Key::new(
-            "order",
-            "p, order of the B-splines, 3 to 8",
-            Dimension::NONE,
-            Absent::Value(ORDER as f64),
-        ),
-        Key::new(
-            "epsilon_r",
-            "ε_r, relative permittivity",
-            Dimension::NONE,
-            Absent::Value(1.0),
-        ),
-        Key::name(
-            "boundary",
-            "what surrounds the images",
-            "tin-foil, vacuum",
-            "tin-foil",
-        ),
-        Key::new(
-            "slab_factor",
-            "how much longer the cell of the sum is along an open axis",
-            Dimension::NONE,
-            Absent::Value(SLAB_FACTOR),
-        ),
+        KEY_CUTOFF,
+        KEY_TOLERANCE,
+        KEY_ALPHA,
+        KEY_MESH,
+        KEY_ORDER,
+        KEY_EPSILON_R,
+        KEY_BOUNDARY,
+        KEY_SLAB_FACTOR,
     ],
     doc: Doc {
         title: "Smooth particle mesh Ewald",
@@ -498,54 +478,14 @@ pub const P3M: Record = Record {
     name: "p3m",
     also: &["pppm"],
     keys: &[
-        Key::new(
-            "cutoff",
-            "r_c, where the pair term ends",
-            Dimension::LENGTH,
-            Absent::Otherwise("the longest of the other terms"),
-        ),
-        Key::new(
-            "tolerance",
-            "rms error of the forces, as a fraction of k_e⟨q²⟩/d², d³ the volume per charge",
-            Dimension::NONE,
-            Absent::Value(TOLERANCE),
-        ),
-        Key::new(
-            "alpha",
-            "α, splitting parameter",
-            Dimension::PER_LENGTH,
-            Absent::Otherwise("from tolerance and cutoff"),
-        ),
-        Key::new(
-            "mesh",
-            "points along a, b, c",
-            Dimension::NONE,
-            Absent::Otherwise("from tolerance and alpha"),
-        ),
-        Key::new(
-            "order",
-            "p, order of the B-splines, 3 to 8",
-            Dimension::NONE,
-            Absent::Value(ORDER as f64),
-        ),
-        Key::new(
-            "epsilon_r",
-            "ε_r, relative permittivity",
-            Dimension::NONE,
-            Absent::Value(1.0),
-        ),
-        Key::name(
-            "boundary",
-            "what surrounds the images",
-            "tin-foil, vacuum",
-            "tin-foil",
-        ),
-        Key::new(
-            "slab_factor",
-            "how much longer the cell of the sum is along an open axis",
-            Dimension::NONE,
-            Absent::Value(SLAB_FACTOR),
-        ),
+        KEY_CUTOFF,
+        KEY_TOLERANCE,
+        KEY_ALPHA,
+        KEY_MESH,
+        KEY_ORDER,
+        KEY_EPSILON_R,
+        KEY_BOUNDARY,
+        KEY_SLAB_FACTOR,
     ],
     doc: Doc {
         title: "Particle–particle particle–mesh",

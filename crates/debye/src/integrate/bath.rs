@@ -170,17 +170,21 @@ fn bath_mass(k: usize, degrees_of_freedom: f64, kt: f64, time: f64) -> f64 {
     g * kt * time * time
 }
 
+// Keys that several of these have.
+const KEY_TEMPERATURE: Key = Key::new(
+    "temperature",
+    "T, of the thermostat",
+    Dimension::TEMPERATURE,
+    Absent::Required,
+);
+const KEY_TIME: Key = Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required);
+
 /// `langevin`.
 pub(super) const LANGEVIN: Record = Record {
     name: "langevin",
     also: &["baoab"],
     keys: &[
-        Key::new(
-            "temperature",
-            "T, of the thermostat",
-            Dimension::TEMPERATURE,
-            Absent::Required,
-        ),
+        KEY_TEMPERATURE,
         Key::new(
             "friction",
             "γ; or give `time`",
@@ -228,15 +232,7 @@ pub(super) const LANGEVIN: Record = Record {
 pub(super) const BUSSI: Record = Record {
     name: "bussi",
     also: &["v-rescale", "csvr"],
-    keys: &[
-        Key::new(
-            "temperature",
-            "T, of the thermostat",
-            Dimension::TEMPERATURE,
-            Absent::Required,
-        ),
-        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
-    ],
+    keys: &[KEY_TEMPERATURE, KEY_TIME],
     doc: Doc {
         title: "Stochastic velocity rescaling (Bussi, Donadio & Parrinello)",
         formula: "v ← λv, λ² = c + b (R₁² + … + R_g²) + 2R₁ √(c b)\n\
@@ -264,12 +260,7 @@ pub(super) const NOSE_HOOVER: Record = Record {
     name: "nose-hoover",
     also: &[],
     keys: &[
-        Key::new(
-            "temperature",
-            "T, of the thermostat",
-            Dimension::TEMPERATURE,
-            Absent::Required,
-        ),
+        KEY_TEMPERATURE,
         Key::new(
             "time",
             "τ; it sets the masses of the thermostats",
@@ -322,15 +313,7 @@ pub(super) const NOSE_HOOVER: Record = Record {
 pub(super) const WEAK_COUPLING: Record = Record {
     name: "berendsen",
     also: &["weak-coupling"],
-    keys: &[
-        Key::new(
-            "temperature",
-            "T, of the thermostat",
-            Dimension::TEMPERATURE,
-            Absent::Required,
-        ),
-        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
-    ],
+    keys: &[KEY_TEMPERATURE, KEY_TIME],
     doc: Doc {
         title: "Weak coupling (Berendsen)",
         formula: "v ← λv, λ² = 1 + Δt/τ (T/T_now − 1)",

@@ -59,36 +59,43 @@ impl Barostat {
     }
 }
 
+// Keys that several of these have.
+const KEY_PRESSURE: Key = Key::new(
+    "pressure",
+    "P₀; one, `[xy, z]` or `[x, y, z]` as `coupling` says",
+    Dimension::PRESSURE,
+    Absent::Required,
+);
+const KEY_TIME: Key = Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required);
+const KEY_COMPRESSIBILITY: Key = Key::new(
+    "compressibility",
+    "β, isothermal compressibility, as `pressure`",
+    Dimension::PER_PRESSURE,
+    Absent::Md(COMPRESSIBILITY, "1/bar"),
+);
+const KEY_EVERY: Key = Key::new(
+    "every",
+    "steps between two actions",
+    Dimension::NONE,
+    Absent::Value(EVERY as f64),
+);
+const KEY_COUPLING: Key = Key::name(
+    "coupling",
+    "which lengths of the cell change together",
+    "isotropic, semi-isotropic, anisotropic",
+    "isotropic",
+);
+
 /// `berendsen`.
 pub(super) const BERENDSEN: Record = Record {
     name: "berendsen",
     also: &["weak-coupling"],
     keys: &[
-        Key::new(
-            "pressure",
-            "P₀; one, `[xy, z]` or `[x, y, z]` as `coupling` says",
-            Dimension::PRESSURE,
-            Absent::Required,
-        ),
-        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
-        Key::new(
-            "compressibility",
-            "β, isothermal compressibility, as `pressure`",
-            Dimension::PER_PRESSURE,
-            Absent::Md(COMPRESSIBILITY, "1/bar"),
-        ),
-        Key::new(
-            "every",
-            "steps between two actions",
-            Dimension::NONE,
-            Absent::Value(EVERY as f64),
-        ),
-        Key::name(
-            "coupling",
-            "which lengths of the cell change together",
-            "isotropic, semi-isotropic, anisotropic",
-            "isotropic",
-        ),
+        KEY_PRESSURE,
+        KEY_TIME,
+        KEY_COMPRESSIBILITY,
+        KEY_EVERY,
+        KEY_COUPLING,
     ],
     doc: Doc {
         title: "Weak coupling (Berendsen)",
@@ -124,31 +131,11 @@ pub(super) const CELL_RESCALE: Record = Record {
     name: "cell-rescale",
     also: &["c-rescale"],
     keys: &[
-        Key::new(
-            "pressure",
-            "P₀; one, `[xy, z]` or `[x, y, z]` as `coupling` says",
-            Dimension::PRESSURE,
-            Absent::Required,
-        ),
-        Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required),
-        Key::new(
-            "compressibility",
-            "β, isothermal compressibility, as `pressure`",
-            Dimension::PER_PRESSURE,
-            Absent::Md(COMPRESSIBILITY, "1/bar"),
-        ),
-        Key::new(
-            "every",
-            "steps between two actions",
-            Dimension::NONE,
-            Absent::Value(EVERY as f64),
-        ),
-        Key::name(
-            "coupling",
-            "which lengths of the cell change together",
-            "isotropic, semi-isotropic, anisotropic",
-            "isotropic",
-        ),
+        KEY_PRESSURE,
+        KEY_TIME,
+        KEY_COMPRESSIBILITY,
+        KEY_EVERY,
+        KEY_COUPLING,
         Key::new(
             "temperature",
             "T of the noise",
