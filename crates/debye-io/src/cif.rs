@@ -37,6 +37,7 @@ pub struct CifReader<R> {
 struct Columns {
     count: usize,
     position: [usize; 3],
+    group: Option<usize>,
     name: Option<usize>,
     residue: Option<usize>,
     number: Option<usize>,
@@ -56,6 +57,7 @@ impl Columns {
         Some(Columns {
             count: names.len(),
             position: [at("cartn_x")?, at("cartn_y")?, at("cartn_z")?],
+            group: at("group_pdb"),
             name: author("auth_atom_id", "label_atom_id"),
             residue: author("auth_comp_id", "label_comp_id"),
             number: author("auth_seq_id", "label_seq_id"),
@@ -302,6 +304,8 @@ impl<R: BufRead> CifReader<R> {
                 "" => 0,
                 number => self.tokens.lines().integer(number, "the number of a residue")?,
             },
+            insertion: text(columns.insertion).to_owned(),
+            hetero: text(columns.group) == "HETATM",
             chain: text(columns.chain).to_owned(),
             ..Atom::default()
         })

@@ -18,6 +18,8 @@ struct Label {
     element: u32,
     residue: u32,
     chain: u32,
+    insertion: u32,
+    hetero: bool,
     residue_number: i64,
 }
 
@@ -41,6 +43,8 @@ impl AtomLabels {
                 element: place(&atom.element),
                 residue: place(&atom.residue),
                 chain: place(&atom.chain),
+                insertion: place(&atom.insertion),
+                hetero: atom.hetero,
                 residue_number: atom.residue_number,
             };
             labels.atoms.push(Some(label));
@@ -63,6 +67,8 @@ impl AtomLabels {
         atom.element = text(label.element);
         atom.residue = text(label.residue);
         atom.chain = text(label.chain);
+        atom.insertion = text(label.insertion);
+        atom.hetero = label.hetero;
         atom.residue_number = label.residue_number;
         true
     }
@@ -99,8 +105,11 @@ impl AtomLabels {
         self.texts.iter().for_each(|text| w.text(text));
         w.u64(self.atoms.len() as u64);
         for label in &self.atoms {
-            let places = label.map_or([u32::MAX; 4], |l| [l.name, l.element, l.residue, l.chain]);
+            let places = label.map_or([u32::MAX; 5], |l| {
+                [l.name, l.element, l.residue, l.chain, l.insertion]
+            });
             w.u32s(&places);
+            w.u64(label.map_or(0, |l| u64::from(l.hetero)));
             w.u64(label.map_or(0, |l| l.residue_number).cast_unsigned());
         }
     }
@@ -113,15 +122,18 @@ impl AtomLabels {
         let mut atoms = Vec::new();
         for _ in 0..r.u64()? {
             let places = r.u32s()?;
+            let hetero = r.u64()? != 0;
             let residue_number = r.u64()?.cast_signed();
             let known = |place: &u32| (*place as usize) < texts.len();
             atoms.push(match places[..] {
-                [u32::MAX, u32::MAX, u32::MAX, u32::MAX] => None,
-                [name, element, residue, chain] if places.iter().all(known) => Some(Label {
+                [u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX] => None,
+                [name, element, residue, chain, insertion] if places.iter().all(known) => Some(Label {
                     name,
                     element,
                     residue,
                     chain,
+                    insertion,
+                    hetero,
                     residue_number,
                 }),
                 _ => {

@@ -13,6 +13,10 @@ pub struct Atom {
     pub residue: String,
     /// Residue number as written (formats wrap it around).
     pub residue_number: i64,
+    /// Insertion code, which tells residues of one number apart (PDB, mmCIF).
+    pub insertion: String,
+    /// Whether the atom stands in a HETATM record: it is of no standard residue.
+    pub hetero: bool,
     /// Chain identifier.
     pub chain: String,
     /// Force-field type.

@@ -103,6 +103,10 @@ fn mmcif() {
         ("O5'", "O", 9, "X"),
     ];
     assert_eq!(names, expected);
+    assert_eq!(
+        first.atoms.iter().map(|a| a.hetero).collect::<Vec<_>>(),
+        [false, false, true, true]
+    );
     assert_eq!(first.frame.positions[1], [1.2, 2.0, 3.0]);
     assert_eq!(first.frame.positions[2], [-1.5, 2.0, 3.0]);
     assert!(first.warnings.len() == 1 && first.warnings[0].contains("1 alternate"));

@@ -94,6 +94,7 @@ fn pdb_keeps_models_and_bonds() {
             (&atom.name, &atom.element, &atom.residue)
         );
         assert_eq!(read.residue_number, atom.residue_number);
+        assert_eq!((&read.insertion, read.hetero), (&atom.insertion, atom.hetero));
     }
 }
 

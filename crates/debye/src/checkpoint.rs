@@ -13,7 +13,7 @@ use debye_io::codec::{CodecError, Envelope, Reader, Writer};
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
 /// The version of the content that is written and read.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 const ENVELOPE: Envelope = Envelope {
     magic: MAGIC,
     version: VERSION,

@@ -79,7 +79,11 @@ fn named(name: &str) -> Result<Vec<Entry>, Failure> {
     if !entries.is_empty() {
         return Ok(entries);
     }
-    let near = manual::suggestion(name).map(|near| format!("did you mean `{near}`? "));
+    let near = match name.to_lowercase().as_str() {
+        "nvt" => Some("an ensemble is an integrator with a thermostat, such as `bussi` or `langevin`; ".to_owned()),
+        "npt" => Some("an ensemble is an integrator with a thermostat and a barostat, such as `bussi` and `cell-rescale`; ".to_owned()),
+        _ => manual::suggestion(name).map(|near| format!("did you mean `{near}`? ")),
+    };
     Err(Failure::refused(format!(
         "there is no model `{name}`\n help: {}`debye info` lists all",
         near.unwrap_or_default()

@@ -89,7 +89,11 @@ impl Run {
         debye::run::inspect(&simulation, existing)?;
         if !self.quiet {
             let memory = debye::run::device_memory(&simulation)?;
-            let text = header(&simulation, self.engine.threads.number(), memory, why);
+            let from = self
+                .resume
+                .then(|| debye::run::resume_step(&simulation))
+                .flatten();
+            let text = header(&simulation, self.engine.threads.number(), memory, why, from);
             console::print(&text)?;
         }
         let mut meter = Meter::new(self.quiet);
@@ -109,6 +113,14 @@ impl Run {
         let summary = result?;
         if !self.quiet {
             console::print(&closing(&simulation, &summary))?;
+        }
+        if summary.outcome == Outcome::OutOfTime && summary.last_step == summary.first_step {
+            let needs = "the start and the time kept for saving and the report take longer";
+            return Err(Failure::failed(format!(
+                "no step fits into --max-hours {}: {needs}; the run is still at step {}",
+                self.max_hours.unwrap_or_default(),
+                summary.last_step
+            )));
         }
         let after = match (summary.outcome, self.max_hours) {
             (Outcome::Finished, _) => return Ok(ExitCode::SUCCESS),
@@ -135,6 +147,7 @@ fn header(
     threads: Option<usize>,
     memory: Option<Needs>,
     why: Option<String>,
+    resumed_from: Option<u64>,
 ) -> String {
     let s = simulation;
     let threads = threads.unwrap_or_else(cores);
@@ -152,6 +165,7 @@ fn header(
     )];
     rows.extend(why.map(|why| ("chosen", why)));
     rows.extend(memory.map(|needs| ("memory", format!("{needs} on the device"))));
+    rows.extend(resumed_from.map(|step| ("resumes", format!("from step {step}"))));
     rows.extend(debye::run::setup(s));
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("debye {version}: {}\n{}", s.title, console::facts(&rows));

@@ -62,6 +62,40 @@ fn the_report_leaves_the_equilibration_out() {
     assert_eq!(seen["rows"], 31);
 }
 
+/// Header, warning, note and report agree where nothing is left to average.
+#[test]
+fn a_run_that_is_all_equilibration_has_no_averages() {
+    for time in ["0.4 ps", "1 ps"] {
+        let text = changed(
+            &equilibrated(),
+            "equilibration = \"0.1 ps\"",
+            &format!("equilibration = \"{time}\""),
+        );
+        let lab = Lab::with_argon(&text);
+        let out = lab.succeeds(&["run", "argon.toml"]).out;
+        for part in [
+            "200 steps, 0.4 ps; all of it is equilibration, without averages",
+            "nothing is left to average",
+            "there are no averages: the run ends within its equilibration",
+        ] {
+            assert!(out.contains(part), "`{part}` is missing in {out}");
+        }
+        assert!(!out.contains("mean  "), "{out}");
+        let page = String::from_utf8(lab.read("argon.out/report.html")).unwrap();
+        assert!(
+            !page.contains("NaN") && !page.contains("mean of the run"),
+            "{time}"
+        );
+    }
+    let lab = Lab::with_argon(&equilibrated());
+    lab.succeeds(&["run", "argon.toml"]);
+    lab.refuses(
+        &["analyze", "average", "argon.out/energy.csv", "--from", "-1"],
+        2,
+        &["--from -1", "a time from 0 on"],
+    );
+}
+
 /// Interrupted before an analysis has begun, and after: the files are those of one run.
 #[test]
 fn what_begins_later_goes_on_exactly() {
@@ -75,7 +109,13 @@ fn what_begins_later_goes_on_exactly() {
         "{}",
         early.out
     );
-    assert!(early.out.contains("averages are over all rows"), "{}", early.out);
+    assert!(
+        early
+            .out
+            .contains("there are no averages: the run ends within its equilibration"),
+        "{}",
+        early.out
+    );
     assert!(!lab.path("parts/rdf.csv").exists());
     lab.succeeds(&["run", "argon.toml", "--out", "parts", "--resume", "--steps", "70"]);
     assert!(lab.path("parts/rdf.csv").exists() && !lab.path("parts/msd.csv").exists());

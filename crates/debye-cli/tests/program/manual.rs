@@ -72,6 +72,12 @@ fn a_misspelled_name_is_answered_with_the_nearest() {
         2,
         &["harmonc-bond", "did you mean `harmonic-bond`?"],
     );
+    assert!(
+        lab.succeeds(&["info", "Lennard_Jones"])
+            .out
+            .contains("lennard-jones")
+    );
+    lab.refuses(&["info", "NVT"], 2, &["a thermostat, such as `bussi`"]);
     lab.refuses(&["info", "lj"], 2, &["did you mean `lennard-jones`?"]);
     lab.refuses(&["info", "qqqqqqqqqq"], 2, &["`debye info` lists all"]);
 }

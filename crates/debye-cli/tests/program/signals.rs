@@ -272,6 +272,13 @@ fn hours_are_kept() {
     assert!(step > 0);
     lab.write("argon.toml", long(step + 100));
     assert_eq!(resumed_from(&lab), step);
+    // Less time than saving takes is a mistake, not a pause.
+    lab.write("argon.toml", long(step + 1000));
+    lab.refuses(
+        &["run", "argon.toml", "--resume", "--max-hours", "1e-6"],
+        1,
+        &["no step fits into --max-hours 0.000001", "still at step"],
+    );
     for wrong in ["0", "-1", "soon", "inf", "nan"] {
         let flag = format!("--max-hours={wrong}");
         lab.refuses(

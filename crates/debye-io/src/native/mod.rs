@@ -18,7 +18,7 @@ use crate::structure::{Atom, Bonded, Structure};
 
 const ENVELOPE: Envelope = Envelope {
     magic: b"DEBYESTR",
-    version: 1,
+    version: 2,
     what: "native structure file",
 };
 

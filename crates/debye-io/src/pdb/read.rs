@@ -274,6 +274,8 @@ impl<R: BufRead> PdbReader<R> {
             element: element.to_owned(),
             residue: residue.to_owned(),
             residue_number: self.residue_number(previous)?,
+            insertion: self.lines.columns(26, 27).to_owned(),
+            hetero: self.lines.columns(0, 6) == "HETATM",
             chain: chain.to_owned(),
             ..Atom::default()
         })

@@ -83,7 +83,9 @@ impl<W: Write + Send> PdbWriter<W> {
         } else {
             residue
         };
+        let record = if atom.hetero { "HETATM" } else { "ATOM  " };
         let chain = column_text(&atom.chain, 1);
+        let insertion = column_text(&atom.insertion, 1);
         let number = if (-999..=9999).contains(&atom.residue_number) {
             atom.residue_number
         } else {
@@ -91,7 +93,7 @@ impl<W: Write + Send> PdbWriter<W> {
         };
         let _ = write!(
             self.text,
-            "ATOM  {serial:>5} {name} {residue}{chain:1}{number:>4}    "
+            "{record}{serial:>5} {name} {residue}{chain:1}{number:>4}{insertion:1}   "
         );
         for value in position {
             self.out

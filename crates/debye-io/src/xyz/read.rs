@@ -69,9 +69,11 @@ impl<R: BufRead> XyzReader<R> {
         let (mut frame, columns) = self.head()?;
         for index in 0..count {
             if !self.lines.advance()? {
-                return Err(self
-                    .lines
-                    .truncated(self.frame, format!("{count} atoms"), index.to_string()));
+                return Err(self.lines.truncated(
+                    self.frame,
+                    format!("{count} atoms"),
+                    format!("{index} atoms"),
+                ));
             }
             let atom = self.row(&columns, &mut frame)?;
             if let Some(atoms) = atoms.as_deref_mut() {

@@ -254,6 +254,8 @@ pub(crate) fn system(atoms: usize, unit: LengthUnit) -> (Vec<Atom>, Frame) {
             element: element.to_owned(),
             residue: residue.to_owned(),
             residue_number: index as i64 / 3 + 1,
+            insertion: ["", "A"][index % 2].to_owned(),
+            hetero: name == "NA",
             charge: Some(index as f64 * 0.125 - 1.0),
             radius: Some(1.5),
             ..Atom::default()

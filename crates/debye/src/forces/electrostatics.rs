@@ -326,6 +326,18 @@ const KEY_TOLERANCE: Key = Key::new(
     Dimension::NONE,
     Absent::Value(TOLERANCE),
 );
+const KEY_PRESSURE_TOLERANCE: Key = Key::new(
+    "pressure_tolerance",
+    "largest error of the pressure",
+    Dimension::PRESSURE,
+    Absent::Otherwise("with a barostat 1 bar (lj: 0.001) + 1 % of its pressure, else no bound"),
+);
+const KEY_BASIS: Key = Key::name(
+    "basis",
+    "how charges are spread: B-splines, or the cubic interpolation of charge mapping",
+    "b-spline, cubic",
+    "b-spline",
+);
 const KEY_ALPHA: Key = Key::new(
     "alpha",
     "α, splitting parameter",
@@ -370,6 +382,7 @@ pub const EWALD: Record = Record {
     keys: &[
         KEY_CUTOFF,
         KEY_TOLERANCE,
+        KEY_PRESSURE_TOLERANCE,
         KEY_ALPHA,
         Key::new(
             "waves",
@@ -435,9 +448,11 @@ pub const PME: Record = Record {
     keys: &[
         KEY_CUTOFF,
         KEY_TOLERANCE,
+        KEY_PRESSURE_TOLERANCE,
         KEY_ALPHA,
         KEY_MESH,
         KEY_ORDER,
+        KEY_BASIS,
         KEY_EPSILON_R,
         KEY_BOUNDARY,
         KEY_SLAB_FACTOR,
@@ -480,9 +495,11 @@ pub const P3M: Record = Record {
     keys: &[
         KEY_CUTOFF,
         KEY_TOLERANCE,
+        KEY_PRESSURE_TOLERANCE,
         KEY_ALPHA,
         KEY_MESH,
         KEY_ORDER,
+        KEY_BASIS,
         KEY_EPSILON_R,
         KEY_BOUNDARY,
         KEY_SLAB_FACTOR,

@@ -85,6 +85,9 @@ impl<'a> Terms<'_, 'a> {
         } else if everywhere.is_empty() {
             let found = self.bonded_coefficients(&section, what, kind)?;
             if found.is_empty() {
+                if let Some(refusal) = self.coefficients.iter().find_map(|c| c.unknown_style(what, kind)) {
+                    return Err(Self::refused(&section, refusal));
+                }
                 return Err(section.missing(
                     "types",
                     &format!("types = {{ kind = {{ {} = … }} }}", names.join(" = …, ")),
@@ -114,8 +117,8 @@ impl<'a> Terms<'_, 'a> {
             let limits: Vec<Option<f64>> = rows.iter().map(limit).collect();
             self.refuse_long_bonds(&section, &limits)?;
         }
-        let mut term =
-            BondedTerm::<F>::build(kind, &rows).map_err(|e| self.term_error(e, &section, parameters))?;
+        let mut term = BondedTerm::<F>::build(kind, &rows)
+            .map_err(|e| self.term_error(e, &section, parameters, false))?;
         if let Some(name) = section.map("name", Item::text)? {
             term.name = name.to_owned();
         }

@@ -52,6 +52,11 @@ pub(super) enum Refusal {
     EnergyUnit { file: String, section: String },
     /// A row is not what its style says, or contradicts another.
     Row { message: String, expected: String },
+    /// A section has parameters, but of no style that is known.
+    Style {
+        message: String,
+        known: &'static [&'static str],
+    },
 }
 
 /// Lennard-Jones parameters of a file.
@@ -89,18 +94,12 @@ impl Coefficients {
 
     /// The rows of a potential of bonds, angles or dihedrals, by type.
     pub(super) fn bonded(&mut self, what: &str, potential: &str) -> Result<Vec<(String, Values)>, Refusal> {
-        let name = match what {
-            "bonds" => "Bond Coeffs",
-            "angles" => "Angle Coeffs",
-            "dihedrals" => "Dihedral Coeffs",
-            _ => return Ok(Vec::new()),
-        };
         let mut found = Vec::new();
         for (at, section) in self
             .sections
             .iter()
             .enumerate()
-            .filter(|(_, s)| s.section == name)
+            .filter(|(_, s)| sections_of(what).contains(&s.section.as_str()))
         {
             for (place, row) in section.rows.iter().enumerate() {
                 let (style, words) = style_of(section, row);
@@ -130,7 +129,7 @@ impl Coefficients {
     pub(super) fn lennard_jones(&mut self) -> Result<PairCoefficients, Refusal> {
         let mut found = PairCoefficients::default();
         for (at, section) in self.sections.iter().enumerate() {
-            if !matches!(section.section.as_str(), "Pair Coeffs" | "PairIJ Coeffs") {
+            if !sections_of("pairs").contains(&section.section.as_str()) {
                 continue;
             }
             for (place, row) in section.rows.iter().enumerate() {
@@ -167,6 +166,27 @@ impl Coefficients {
             }
         }
         Ok(found)
+    }
+
+    /// Why a term of pairs, bonds, … without parameters of its own took none: the section that has them for these is of
+    /// a style that is not known. `None` where there is no such section.
+    pub(super) fn unknown_style(&self, what: &str, potential: &str) -> Option<Refusal> {
+        let section = self
+            .sections
+            .iter()
+            .find(|s| sections_of(what).contains(&s.section.as_str()))?;
+        let style = match section.rows.first() {
+            Some(row) => style_of(section, row).0,
+            None => section.style.as_deref().unwrap_or(""),
+        };
+        let style = match style {
+            "" => format!("names no style (`{} # style`)", section.section),
+            style => format!("is of style {style}"),
+        };
+        Some(Refusal::Style {
+            message: format!("the section `{}` of \"{}\" {style}", section.section, self.file),
+            known: known_styles(what, potential),
+        })
     }
 
     /// Sections of which rows were not used.
@@ -276,6 +296,29 @@ fn is_lennard_jones(style: &str) -> bool {
         || rest
             .strip_prefix("/coul/")
             .is_some_and(|kind| coulomb.contains(&kind))
+}
+
+/// The sections that parameters of pairs, bonds, … stand in.
+fn sections_of(what: &str) -> &'static [&'static str] {
+    match what {
+        "pairs" => &["Pair Coeffs", "PairIJ Coeffs"],
+        "bonds" => &["Bond Coeffs"],
+        "angles" => &["Angle Coeffs"],
+        "dihedrals" => &["Dihedral Coeffs"],
+        "impropers" => &["Improper Coeffs"],
+        _ => &[],
+    }
+}
+
+/// The styles whose coefficients a potential takes, as messages name them.
+fn known_styles(what: &str, potential: &str) -> &'static [&'static str] {
+    match (what, potential) {
+        ("pairs", "lennard-jones") => &["lj/cut", "lj/cut/coul/…"],
+        ("bonds", "harmonic-bond") | ("angles", "harmonic-angle") => &["harmonic"],
+        ("bonds", "fene-bond") => &["fene"],
+        ("dihedrals", "periodic-dihedral") => &["harmonic", "charmm"],
+        _ => &[],
+    }
 }
 
 type Mapped = Option<Vec<(&'static str, f64)>>;

@@ -510,13 +510,15 @@ impl<'a> Doubts<'_, 'a> {
 
     /// Doubts a plain number where people think in another unit than that of the file; says whether it did.
     fn without_unit(&mut self, item: &Item, dimension: Dimension, unit: &str) -> bool {
-        let Some(value) = self
-            .value(item, dimension)
-            .filter(|v| *v != 0.0 && item.is_number())
-        else {
+        let plain = item.is_number() || item.text().is_ok_and(|text| text.trim().parse::<f64>().is_ok());
+        let (factor, _) = self.units.readable(dimension);
+        let Some(value) = self.value(item, dimension).filter(|v| *v != 0.0 && plain) else {
             return false;
         };
-        let (factor, _) = self.units.readable(dimension);
+        // One bar, worked out in the units of the file, is meant.
+        if dimension == Dimension::PRESSURE && (0.98..=1.02).contains(&(value * factor)) {
+            return false;
+        }
         let text = format!(
             "is {} without a unit, which is {} {unit} (plain numbers are in {}); did you mean \"{} {unit}\"?",
             written(item),

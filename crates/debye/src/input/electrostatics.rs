@@ -132,7 +132,7 @@ impl<'a> Terms<'_, 'a> {
         }
         let term = plan
             .short_range(&self.system.species)
-            .map_err(|e| self.term_error(e, &section, &[]))?;
+            .map_err(|e| self.term_error(e, &section, &[], false))?;
         self.refuse_absurd_cutoff(&term, &section)?;
         if let Some(expected) = Expected::of_plan(&charged, &plan) {
             let off = expected.total() / expected.usual;

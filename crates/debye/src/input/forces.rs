@@ -122,6 +122,18 @@ impl<'a> Terms<'_, 'a> {
             Refusal::Row { message, expected } => section
                 .error(format!("[[forces]] takes its parameters from {message}"))
                 .expected(expected),
+            Refusal::Style { message, known } => {
+                let error = section.error(format!("[[forces]] gives no parameters, and {message}"));
+                match known {
+                    [] => error.expected("parameters here: this potential takes none from LAMMPS data"),
+                    known => error
+                        .expected(format!("style {}, or parameters here", known.join(" or ")))
+                        .help(format!(
+                            "where its numbers are those of {}, name the style behind the section's name (`# {}`)",
+                            known[0], known[0]
+                        )),
+                }
+            }
         }
     }
 
@@ -195,7 +207,8 @@ impl<'a> Terms<'_, 'a> {
             }
         }
         let own = ["species", "pairs"].iter().any(|key| section.get(key).is_some());
-        let from_file = match family.name() == "lennard-jones" && everywhere.is_empty() && !own {
+        let bare = everywhere.is_empty() && !own;
+        let from_file = match family.name() == "lennard-jones" && bare {
             true => self.pair_coefficients(&section)?,
             false => PairCoefficients::default(),
         };
@@ -257,9 +270,21 @@ impl<'a> Terms<'_, 'a> {
                 }
             }
         }
-        let term = builder
-            .finish()
-            .map_err(|e| self.term_error(e, &section, parameters))?;
+        let taken = !(from_file.likes.is_empty() && from_file.pairs.is_empty());
+        let term = builder.finish().map_err(|e| {
+            let missing = matches!(
+                e,
+                TermError::MissingPair { .. } | TermError::MissingParameter { .. }
+            );
+            let style = self
+                .coefficients
+                .iter()
+                .find_map(|c| c.unknown_style("pairs", kind));
+            match style {
+                Some(refusal) if missing && bare && !taken => Self::refused(&section, refusal),
+                _ => self.term_error(e, &section, parameters, taken),
+            }
+        })?;
         self.refuse_absurd_cutoff(&term, &section)?;
         Ok(term)
     }
@@ -390,6 +415,7 @@ impl<'a> Terms<'_, 'a> {
         error: TermError,
         section: &Section,
         parameters: &[Parameter],
+        from_file: bool,
     ) -> InputError {
         let blank: Vec<String> = parameters.iter().map(|p| format!("{} = …", p.name)).collect();
         let blank = blank.join(", ");
@@ -403,7 +429,12 @@ impl<'a> Terms<'_, 'a> {
                 let mix = match (unmixed, a == b) {
                     (Some(p), _) => format!(" (`{p}` cannot be mixed)"),
                     (None, true) => String::new(),
-                    (None, false) => ", or set mixing = \"lorentz-berthelot\" and give `species`".into(),
+                    (None, false) if from_file => {
+                        ", or say how LAMMPS mixed them: mixing = \"geometric\" (its default for lj/cut) \
+                         or \"lorentz-berthelot\" (pair_modify mix arithmetic)"
+                            .into()
+                    }
+                    (None, false) => ", or set `mixing` and give `species`".into(),
                 };
                 at.found("nothing")
                     .expected(format!("parameters for {a}-{b}"))

@@ -352,7 +352,8 @@ fn molecules(structure: &Structure) -> Vec<u32> {
         !bonded[i - 1]
             && !bonded[i]
             && !b.residue.is_empty()
-            && (a.residue_number, &a.residue, &a.chain) == (b.residue_number, &b.residue, &b.chain)
+            && (a.residue_number, &a.insertion, &a.residue, &a.chain)
+                == (b.residue_number, &b.insertion, &b.residue, &b.chain)
     };
     let by_residue = (1..n).filter(|i| same_residue(*i)).map(|i| [i - 1, i]);
     connected(n, structure.bonds.iter().map(|b| b.atoms).chain(by_residue))

@@ -14,6 +14,7 @@ pub(super) fn check(root: &Section, system: &System, field: &ForceField) -> Resu
     if let Some(list) = root.get("forces") {
         terms(list, system, field, &mut warnings)?;
         warnings.extend(charges(list, system, field));
+        warnings.extend(loose_molecules(list, system, field));
     }
     warnings.extend(exclusions(root, system, field));
     Ok(warnings)
@@ -136,6 +137,36 @@ fn charges(list: &Item, system: &System, field: &ForceField) -> Option<String> {
         "{charged} particles have charges, but no [[forces]] uses them: they do not act on one another; add {remedy}, or \
          set charge = 0"
     ))))
+}
+
+/// Molecules of several charged particles with neither bonds nor constraints: nothing keeps them together, and unlike
+/// charges within them fall on one another.
+fn loose_molecules(list: &Item, system: &System, field: &ForceField) -> Option<String> {
+    let used = field.electrostatics.is_some() || field.pairs.iter().any(|t| t.family.uses_charges());
+    let (p, t) = (&system.particles, &system.topology);
+    if !used {
+        return None;
+    }
+    let count = p.molecules.iter().max().map_or(0, |m| *m as usize + 1);
+    let (mut charged, mut linked) = (vec![0_u32; count], vec![false; count]);
+    for (molecule, charge) in p.molecules.iter().zip(&p.charges) {
+        charged[*molecule as usize] += u32::from(*charge != 0.0);
+    }
+    let pairs = t.bonds.iter().map(|b| b.atoms);
+    for [i, _] in pairs.chain(system.constraints.pairs().map(|(atoms, _)| atoms)) {
+        linked[p.molecules[i as usize] as usize] = true;
+    }
+    let loose = charged
+        .iter()
+        .zip(&linked)
+        .filter(|(n, linked)| **n > 1 && !**linked);
+    match loose.count() {
+        0 => None,
+        n => Some(at(&list.key_error(format!(
+            "{n} molecules of several charged particles have neither bonds nor constraints: nothing keeps them together; \
+             rigid water takes [[constraints]]"
+        )))),
+    }
 }
 
 fn exclusions(root: &Section, system: &System, field: &ForceField) -> Option<String> {

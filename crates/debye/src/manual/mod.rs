@@ -452,8 +452,9 @@ pub fn entries() -> Vec<Entry> {
 
 /// The models of this name: more than one where a thermostat and a barostat share it.
 pub fn find(name: &str) -> Vec<Entry> {
+    let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
     let mut all = entries();
-    all.retain(|entry| entry.name == name || entry.also.contains(&name));
+    all.retain(|entry| entry.name == plain || entry.also.contains(&plain.as_str()));
     all
 }
 

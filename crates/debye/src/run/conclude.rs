@@ -165,13 +165,12 @@ impl Running<'_> {
         let skipped = table.first().map_or(0, |column| {
             column.iter().take_while(|&&step| step < steps as f64).count()
         });
-        if rows > 0 && skipped == rows {
-            self.notes.push(format!(
-                "averages are over all rows: the table ends before the {steps} steps of equilibration do"
-            ));
-            return 0;
+        if steps == 0 || rows == 0 || self.engine.step_number() > steps {
+            return skipped;
         }
-        skipped
+        self.notes
+            .push("there are no averages: the run ends within its equilibration".into());
+        rows
     }
 
     /// Averages of what people look at first.

@@ -444,7 +444,9 @@ fn length_of_run(s: &Simulation) -> String {
         grouped(s.run.steps as usize),
         time(s.run.steps as f64 * step, units)
     );
-    if s.run.equilibration > 0 {
+    if s.run.equilibration >= s.run.steps && s.run.steps > 0 {
+        text += "; all of it is equilibration, without averages";
+    } else if s.run.equilibration > 0 {
         let from = time(s.run.equilibration as f64 * step, units);
         text += &format!("; averages from {from} on");
     }

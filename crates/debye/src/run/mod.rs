@@ -22,8 +22,8 @@ use std::time::Instant;
 pub use describe::{Fact, setup};
 pub use error::RunError;
 pub use start::{
-    choose_device, coarse_coordinates, device_memory, engine, engine_on, inspect, resumed_engine,
-    with_threads,
+    choose_device, coarse_coordinates, device_memory, engine, engine_on, inspect, resume_step,
+    resumed_engine, with_threads,
 };
 
 use crate::analyse::{BlockAverage, Drift};

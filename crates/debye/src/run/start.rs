@@ -41,6 +41,13 @@ pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunErr
     inspect_folder(simulation, existing)
 }
 
+/// The step that a resumed run goes on from; `None` where it begins.
+pub fn resume_step(simulation: &Simulation) -> Option<u64> {
+    let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
+    let found = Checkpoint::newest(&file, Some(&fingerprint(simulation)));
+    found.ok().flatten().map(|found| found.checkpoint.step)
+}
+
 /// Refuses an output folder that is not to be written to, or that another process writes to.
 pub(super) fn inspect_folder(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     lock::refuse_taken(&simulation.output.folder)?;

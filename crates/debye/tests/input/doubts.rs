@@ -90,6 +90,14 @@ fn forgotten_units() {
         &["1.683 bar", "\"0.101325 bar\""],
     );
     doubts_of(
+        "pressure = \"1 bar\"",
+        "pressure = \"1\"",
+        &["16.61 bar", "did you mean \"1 bar\"?"],
+    );
+    // One bar in the units of the file is meant.
+    let bar = accept(&with(LIQUID, "pressure = \"1 bar\"", "pressure = 0.06022")).warnings;
+    assert!(bar.is_empty(), "{bar:?}");
+    doubts_of(
         "compressibility = \"2e-4 1/bar\"",
         "compressibility = 4.5e-5",
         &["2.71e-6 1/bar", "1/bar\"?"],

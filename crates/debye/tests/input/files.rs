@@ -286,10 +286,33 @@ fn coefficients_that_cannot_be_taken_are_refused_with_the_reason() {
         "`1 450 x` in Bond Coeffs",
     );
     // A style that is not known, or not named.
-    for style in [" # class2", ""] {
+    for (style, told) in [(" # class2", "is of style class2"), ("", "names no style")] {
         let data = with(CHAIN, "Bond Coeffs # harmonic", &format!("Bond Coeffs{style}"));
-        refused(&data, CHAIN_INPUT, "types");
+        refused(
+            &data,
+            CHAIN_INPUT,
+            &format!("the section `Bond Coeffs` of \"chain.data\" {told}"),
+        );
+        refused(&data, CHAIN_INPUT, "style harmonic, or parameters here");
+        let data = with(
+            CHAIN,
+            "Pair Coeffs # lj/cut/coul/long",
+            &format!("Pair Coeffs{style}"),
+        );
+        refused(
+            &data,
+            CHAIN_INPUT,
+            &format!("the section `Pair Coeffs` of \"chain.data\" {told}"),
+        );
+        refused(
+            &data,
+            CHAIN_INPUT,
+            "style lj/cut or lj/cut/coul/…, or parameters here",
+        );
     }
+    // How the parameters of unlike pairs were mixed is not in the file.
+    let unmixed = with(CHAIN_INPUT, "mixing = \"geometric\"\n", "");
+    refused(CHAIN, &unmixed, "mixing = \"geometric\" (its default for lj/cut)");
     // Types of one species that differ.
     let text = with(CHAIN_INPUT, "names = [\"1\"]", "names = [\"1\", \"2\"]");
     let text = with(&text, "[species.N]\nnames = [\"2\"]\n", "");

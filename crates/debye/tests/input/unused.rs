@@ -1,5 +1,6 @@
 //! What is given and used by nothing is told, or refused.
 
+use crate::liquids::WATER;
 use crate::{ARGON, CHAIN, SALT, accept, parse, with};
 
 /// What a text is warned of.
@@ -122,4 +123,27 @@ fn constraints_that_match_nothing() {
         "[[constraints]]\nkind = \"bonds\"\npairs = []\n[integrator]",
     );
     refused(&empty, &["match nothing"]);
+}
+
+#[test]
+fn molecules_that_nothing_keeps_together() {
+    let charged = with(
+        WATER,
+        "[integrator]",
+        "[[forces]]\nkind = \"pme\"\ncutoff = 0.6\n[integrator]",
+    );
+    warned(
+        &charged,
+        "64 molecules of several charged particles have neither bonds nor constraints",
+    );
+    let rigid = with(
+        &charged,
+        "[integrator]",
+        "[[constraints]]\nkind = \"rigid-water\"\nmodel = \"tip3p\"\n[integrator]",
+    );
+    let warnings = accept(&rigid).warnings;
+    assert!(
+        !warnings.iter().any(|w| w.contains("neither bonds")),
+        "{warnings:?}"
+    );
 }

@@ -60,6 +60,11 @@ impl Rows {
             (Some(text), _) => {
                 let time = self.units.quantity(text, Dimension::TIME);
                 let time = time.map_err(|e| Failure::refused(format!("--from {text}: {e}")))?;
+                if time < 0.0 {
+                    return Err(Failure::refused(format!(
+                        "--from {text}: expected a time from 0 on"
+                    )));
+                }
                 // Times are sums of steps: the last digit of the text may not be theirs.
                 ("time", time - 1e-9 * time.abs())
             }

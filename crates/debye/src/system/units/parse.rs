@@ -164,7 +164,7 @@ static LABORATORY: &[Entry] = &[
     (&["cm"], unit(1e7, Dimension::LENGTH)),
     (&["m"], unit(1e9, Dimension::LENGTH)),
     (&["uL", "µL", "μL", "ul"], unit(1e18, Dimension::VOLUME)),
-    (&["mL", "ml"], unit(1e21, Dimension::VOLUME)),
+    (&["mL", "ml", "cc"], unit(1e21, Dimension::VOLUME)),
     (&["cL", "cl"], unit(1e22, Dimension::VOLUME)),
     (&["dL", "dl"], unit(1e23, Dimension::VOLUME)),
     (&["L", "l"], unit(1e24, Dimension::VOLUME)),
