@@ -53,10 +53,7 @@ pub(super) enum Refusal {
     /// A row is not what its style says, or contradicts another.
     Row { message: String, expected: String },
     /// A section has parameters, but of no style that is known.
-    Style {
-        message: String,
-        known: &'static [&'static str],
-    },
+    Style { message: String, help: String },
 }
 
 /// Lennard-Jones parameters of a file.
@@ -179,13 +176,26 @@ impl Coefficients {
             Some(row) => style_of(section, row).0,
             None => section.style.as_deref().unwrap_or(""),
         };
-        let style = match style {
-            "" => format!("names no style (`{} # style`)", section.section),
-            style => format!("is of style {style}"),
+        let (named, said) = match style {
+            "" => (false, "names no style".to_owned()),
+            style => (true, format!("is of style {style}")),
         };
+        let known = known_styles(what, potential);
+        let takes = match known {
+            [] => format!("`{potential}` takes no parameters from LAMMPS data"),
+            known => format!("`{potential}` takes those of style {}", known.join(" and ")),
+        };
+        let (section, file) = (&section.section, &self.file);
         Some(Refusal::Style {
-            message: format!("the section `{}` of \"{}\" {style}", section.section, self.file),
-            known: known_styles(what, potential),
+            message: format!("the section `{section}` of \"{file}\" {said}; {takes}"),
+            help: match (named, known) {
+                (false, [style, ..]) => {
+                    format!(
+                        "name the style behind the section (`{section} # {style}`), or give parameters here"
+                    )
+                }
+                _ => "give its parameters here".to_owned(),
+            },
         })
     }
 

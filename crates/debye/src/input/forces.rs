@@ -122,18 +122,10 @@ impl<'a> Terms<'_, 'a> {
             Refusal::Row { message, expected } => section
                 .error(format!("[[forces]] takes its parameters from {message}"))
                 .expected(expected),
-            Refusal::Style { message, known } => {
-                let error = section.error(format!("[[forces]] gives no parameters, and {message}"));
-                match known {
-                    [] => error.expected("parameters here: this potential takes none from LAMMPS data"),
-                    known => error
-                        .expected(format!("style {}, or parameters here", known.join(" or ")))
-                        .help(format!(
-                            "where its numbers are those of {}, name the style behind the section's name (`# {}`)",
-                            known[0], known[0]
-                        )),
-                }
-            }
+            Refusal::Style { message, help } => section
+                .error(format!("[[forces]] gives no parameters, and {message}"))
+                .expected("parameters here, or a style that is known")
+                .help(help),
         }
     }
 

@@ -293,7 +293,11 @@ fn coefficients_that_cannot_be_taken_are_refused_with_the_reason() {
             CHAIN_INPUT,
             &format!("the section `Bond Coeffs` of \"chain.data\" {told}"),
         );
-        refused(&data, CHAIN_INPUT, "style harmonic, or parameters here");
+        refused(
+            &data,
+            CHAIN_INPUT,
+            "`harmonic-bond` takes those of style harmonic",
+        );
         let data = with(
             CHAIN,
             "Pair Coeffs # lj/cut/coul/long",
@@ -307,9 +311,11 @@ fn coefficients_that_cannot_be_taken_are_refused_with_the_reason() {
         refused(
             &data,
             CHAIN_INPUT,
-            "style lj/cut or lj/cut/coul/…, or parameters here",
+            "`lennard-jones` takes those of style lj/cut and lj/cut/coul/…",
         );
     }
+    let data = with(CHAIN, "Bond Coeffs # harmonic", "Bond Coeffs");
+    refused(&data, CHAIN_INPUT, "(`Bond Coeffs # harmonic`)");
     // How the parameters of unlike pairs were mixed is not in the file.
     let unmixed = with(CHAIN_INPUT, "mixing = \"geometric\"\n", "");
     refused(CHAIN, &unmixed, "mixing = \"geometric\" (its default for lj/cut)");

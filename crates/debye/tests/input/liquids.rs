@@ -396,7 +396,10 @@ const REFUSED: &[(&str, &str, &[&str])] = &[
     (
         "mixing = \"lorentz-berthelot\"",
         "mixing = \"none\"",
-        &["no parameters for the pair OW-HW", "lorentz-berthelot"],
+        &[
+            "no parameters for the pair OW-HW",
+            "set `mixing` and give `species`",
+        ],
     ),
 ];
 

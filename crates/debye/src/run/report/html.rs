@@ -179,6 +179,9 @@ fn averaging_window(report: &Report) -> String {
             escape(&times.unit),
             count(rows as u64)
         ),
+        None if rows == 0 && report.equilibration_rows > 0 => {
+            "No averages: the run ends within its equilibration".to_owned()
+        }
         _ => format!("Averages over all {} rows of the table", count(rows as u64)),
     }
 }
