@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use debye::backend::cuda::checks::{self, Extent};
-use debye::backend::cuda::{CudaError, Device, Emulation, Instrument, Mut, Nvrtc, Shape};
+use debye_gpu::{CudaError, Device, Emulation, Instrument, Mut, Nvrtc, Shape};
 
 fn emulated(seed: u64, instrument: Instrument) -> Device {
     let emulation = Emulation {

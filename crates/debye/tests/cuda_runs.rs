@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
-use debye::backend::cuda::{CudaEngine, Device, Emulation};
+use debye::backend::cuda::CudaEngine;
 use debye::backend::{Backend, EngineError, Needs, Settings};
 use debye::input::Simulation;
 use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
+use debye_gpu::{Device, Emulation};
 
 /// A melt of 320 atoms that writes its table and a checkpoint every ten steps.
 const INPUT: &str = r#"

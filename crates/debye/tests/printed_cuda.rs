@@ -7,11 +7,11 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use debye::backend::cuda::Nvrtc;
 use debye::expr::{CudaReal, Real, Table, Tape};
 use debye::potentials::checks::{Rounding, pair_cases, points};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS, PairFamily, Parameters};
 use debye::truncation::TruncationKind;
+use debye_gpu::Nvrtc;
 
 /// A tape with a name that C++ accepts, and where to evaluate it.
 struct Printed {

@@ -4,8 +4,8 @@ use clap::Args;
 use debye::backend::Precision;
 use debye::backend::cuda::mesh::fft_speed::{Timed, measure};
 use debye::backend::cuda::mesh::{Fft, MeshNumber};
-use debye::backend::cuda::{CudaError, Device};
 use debye::input::DeviceChoice;
+use debye_gpu::{CudaError, Device};
 use serde::Serialize;
 
 use super::primitives::{describe, device_for};

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use debye::backend::cpu::simd::InstructionSet;
-use debye::backend::cuda::library::{self, Wanted};
-use debye::backend::cuda::{self, Device, Nvrtc};
 use debye::manual::{self, Absent, Entry, Key, Section};
 use debye::run::report::processor;
 use debye::system::{Units, models};
+use debye_gpu::library::{self, Wanted};
+use debye_gpu::{Device, Nvrtc};
 use debye_io::Format;
 use serde::Serialize;
 
@@ -121,7 +121,7 @@ impl Info {
 }
 
 impl DeviceLine {
-    fn new(info: &cuda::DeviceInfo) -> Self {
+    fn new(info: &debye_gpu::DeviceInfo) -> Self {
         Self {
             name: info.name.clone(),
             compute_capability: format!("{}.{}", info.capability.0, info.capability.1),
@@ -173,7 +173,7 @@ impl Answer {
                 .map(InstructionSet::name)
                 .collect(),
             memory_bytes: memory(),
-            driver: cuda::driver_version()
+            driver: debye_gpu::driver_version()
                 .map(|(major, minor)| format!("for CUDA {major}.{minor}"))
                 .ok(),
             devices: Device::list().iter().map(DeviceLine::new).collect(),

@@ -7,9 +7,9 @@ use clap::Args;
 use debye::backend::Precision;
 use debye::backend::cuda::mesh::speed::{self, Charges, MeshRate};
 use debye::backend::cuda::mesh::{Design, MeshShape, Tiling};
-use debye::backend::cuda::{Device, DeviceInfo};
 use debye::forces::pme::Basis;
 use debye::input::DeviceChoice;
+use debye_gpu::{Device, DeviceInfo};
 use serde::Serialize;
 
 use super::primitives;

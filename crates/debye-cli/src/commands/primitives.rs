@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use debye::backend::Profile;
 use debye::backend::cuda::checks::{self, Extent, Finding};
-use debye::backend::cuda::{Device, DeviceInfo, driver_version, speed};
+use debye::backend::cuda::speed;
 use debye::input::DeviceChoice;
+use debye_gpu::{Device, DeviceInfo, driver_version};
 use serde::Serialize;
 
 use crate::console;

@@ -9,11 +9,11 @@ use clap::Args;
 use debye::analyse::BlockAverage;
 use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
-use debye::backend::cuda::Device;
 use debye::backend::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, MOST_STEPS, Simulation};
 use debye::run::{Averages, Existing, Outcome, Progress, RunOptions, Summary};
 use debye::system::{Dimension, Units};
+use debye_gpu::Device;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{cores, primitives};

@@ -27,10 +27,10 @@ pub use start::{
 };
 
 use crate::analyse::{BlockAverage, Drift};
-use crate::backend::cuda::Device;
 use crate::backend::{Backend, DeviceUse, EngineError};
 use crate::checkpoint::{Checkpoint, Found};
 use crate::input::{CheckpointPlan, Simulation};
+use debye_gpu::Device;
 use fingerprint::fingerprint;
 use lock::Lock;
 use outputs::{Known, Outputs};

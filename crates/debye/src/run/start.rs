@@ -12,11 +12,12 @@ use super::outputs;
 use super::pace::{Closing, Pace, is_over};
 use super::{Existing, GLANCE, Progress, RunError, RunOptions};
 use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::{CudaEngine, Device, Nvrtc};
+use crate::backend::cuda::CudaEngine;
 use crate::backend::{Backend, Needs, Precision, Settings};
 use crate::checkpoint::{Checkpoint, UNFINISHED, files_like};
 use crate::input::{Buffer, CheckpointPlan, DeviceChoice, Minimize, Simulation};
 use crate::neighbors::Grid;
+use debye_gpu::{Device, Nvrtc};
 
 /// The input file as it was read, in the output folder.
 const INPUT_COPY: &str = "input.toml";

@@ -3,7 +3,7 @@
 //! With `DEBYE_TEST_DEVICE=N` in the environment all rows run on the card of that number, with `emulated` on the host, which
 //! takes long. Without it one row runs on the emulation, and the kernels are held to the CPU by `cuda_emulated.rs`.
 
-use debye::backend::cuda::{Choice, CudaEngine, Device, Emulation};
+use debye::backend::cuda::{Choice, CudaEngine};
 use debye::backend::reference::Evaluation;
 use debye::backend::{Backend, Precision, Settings};
 use debye::expr::Vec3;
@@ -12,6 +12,7 @@ use debye::forces::electrostatics::{Boundary, Method};
 use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest};
 use debye::system::{Cell, ExclusionRule, Exclusions, System};
+use debye_gpu::{Device, Emulation};
 
 use super::electrostatics::{
     ATMOSPHERES, DISPLACED, LAMMPS, PAPER, bag, close, coulomb, crystal, crystals, field, kelvin, largest,

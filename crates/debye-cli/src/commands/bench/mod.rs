@@ -9,11 +9,12 @@ use std::time::Instant;
 use cases::{CASES, Chosen, Kind, PRIMITIVES};
 use clap::Args;
 use debye::backend::cpu::Fire;
-use debye::backend::cuda::{Choice, CudaEngine, Device};
+use debye::backend::cuda::{Choice, CudaEngine};
 use debye::backend::{Backend, DeviceUse, Precision, Settings};
 use debye::input::{DeviceChoice, Simulation};
 use debye::run::Existing;
 use debye::system::Units;
+use debye_gpu::Device;
 use serde::Serialize;
 
 use super::{fft, mapping, primitives};

@@ -1,7 +1,7 @@
 //! How fast the primitives are on a device, beside a plain copy; timed by events around replays of a graph.
 
-use super::primitives::{CountingSort, RadixSort, Scan};
-use super::{Const, CudaError, Device, Graph, ModuleSource, Mut, Shape, Stream};
+use debye_gpu::primitives::{CountingSort, RadixSort, Scan};
+use debye_gpu::{Const, CudaError, Device, Graph, ModuleSource, Mut, Shape, Stream};
 
 /// What was measured.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::{Const, CudaError, ModuleSource, Mut, Shape};
+use debye_gpu::{Const, CudaError, ModuleSource, Mut, Shape};
 
 pub(super) fn source() -> ModuleSource {
     ModuleSource::new("basics.cu", include_str!("../kernels/basics.cu"))
@@ -18,7 +18,7 @@ struct Numbers {
     third: f64,
 }
 
-crate::cuda_struct!(Numbers);
+debye_gpu::cuda_struct!(Numbers);
 
 pub(super) fn memory(place: &mut Place<'_>) -> Result<(), Wrong> {
     let device = place.device;

@@ -4,13 +4,14 @@ use super::engine::{within, wrong};
 use super::systems::{Space, integrators, layouts, melt, plain, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{BondedForces, CpuEngine, Slots};
-use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, Precision};
 use crate::expr::Vec3;
 use crate::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
 use crate::integrate::Dynamics;
 use crate::potentials::{ANGLES, BONDS, BondedSample, DIHEDRALS, PAIRS, Parameters, Value};
 use crate::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System};
+use debye_gpu::ModuleSource;
 
 type Vector = Vec3<f64>;
 

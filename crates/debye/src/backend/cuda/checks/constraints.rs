@@ -4,7 +4,7 @@ use super::engine::{alike, continues, moves_alike, within, wrong};
 use super::systems::{layout, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
 use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::{CudaEngine, ModuleSource};
+use crate::backend::cuda::CudaEngine;
 use crate::backend::{Backend, EngineError, Precision};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, PairTerm};
@@ -13,6 +13,7 @@ use crate::system::{
     Cell, Constraints, Exclusions, FixedDistance, Particles, RigidWater, Species, System, Topology, Units,
 };
 use crate::truncation::Truncation;
+use debye_gpu::ModuleSource;
 
 type Vector = Vec3<f64>;
 

@@ -5,13 +5,14 @@ use super::engine::{continues, difference, moves_alike, tolerances, within, wron
 use super::systems::{Space, integrators, layout, melt, plain, settings};
 use super::{Extent, Place, Wrong};
 use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, Precision};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::integrate::Dynamics;
 use crate::system::{Cell, ExclusionRule, Exclusions, System, Topology};
+use debye_gpu::ModuleSource;
 
 /// What charges are on, and in.
 #[derive(Clone, Copy, Debug)]

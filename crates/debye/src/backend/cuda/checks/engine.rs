@@ -21,7 +21,7 @@ pub(super) fn wrong(error: impl std::fmt::Display) -> Wrong {
 }
 
 /// The kernels of simulations: particles alike or not, every way to move, precision and shape of cells.
-pub(super) fn modules() -> Vec<crate::backend::cuda::ModuleSource> {
+pub(super) fn modules() -> Vec<debye_gpu::ModuleSource> {
     let mut all = Vec::new();
     let mut add = |extent, mixed, space, dynamics: &Dynamics, precision| {
         // The melt is one that the other checks use: it can be built.

@@ -5,8 +5,8 @@ use crate::backend::cuda::mesh::speed::Charges;
 use crate::backend::cuda::mesh::{
     self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word,
 };
-use crate::backend::cuda::{Buffer, Device, ModuleSource, Stream};
 use crate::forces::pme::Basis;
+use debye_gpu::{Buffer, Device, ModuleSource, Stream};
 
 pub(super) fn modules() -> Vec<ModuleSource> {
     mesh::spread_modules()

@@ -2,12 +2,12 @@
 
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::Buffer;
 use crate::backend::cuda::mesh::speed::Charges;
 use crate::backend::cuda::mesh::{
     Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, Tiling, Way, Word,
     mean_of_sums,
 };
+use debye_gpu::Buffer;
 
 /// Force and q φ of every particle, by plain loops: `turn` × −q ∂φ/∂(fraction).
 fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3]; 3]) -> Vec<([f64; 3], f64)> {

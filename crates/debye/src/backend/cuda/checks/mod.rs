@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::{CudaError, Device, ModuleSource, primitives};
+use debye_gpu::{CudaError, Device, ModuleSource, primitives};
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -218,11 +218,11 @@ pub fn modules() -> Vec<ModuleSource> {
 
 /// Compiles a module with NVRTC for an architecture like `sm_90`; gives the warnings.
 pub fn warnings(
-    nvrtc: &super::Nvrtc,
+    nvrtc: &debye_gpu::Nvrtc,
     source: &ModuleSource,
     architecture: &str,
-) -> Result<String, super::NvrtcError> {
-    Ok(super::gpu::compile_for(nvrtc, source, architecture)?.log)
+) -> Result<String, debye_gpu::NvrtcError> {
+    Ok(debye_gpu::compile_for(nvrtc, source, architecture)?.log)
 }
 
 /// Kernels that are wrong on purpose, to test the emulation.

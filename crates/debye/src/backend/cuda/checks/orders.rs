@@ -1,7 +1,7 @@
 //! Scans, sorts, compaction.
 
 use super::{Extent, Place, Random, Wrong};
-use crate::backend::cuda::primitives::{Compact, CountingSort, RadixKey, RadixSort, Scan, Tiling};
+use debye_gpu::primitives::{Compact, CountingSort, RadixKey, RadixSort, Scan, Tiling};
 
 /// The exclusive sums, wrapping, and the sum of all.
 fn plain_scan(input: &[u32]) -> (Vec<u32>, u32) {

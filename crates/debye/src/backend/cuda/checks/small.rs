@@ -3,11 +3,12 @@
 use super::engine::{alike, continues, moves_alike, wrong};
 use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::{Choice, CudaEngine, ModuleSource};
+use crate::backend::cuda::{Choice, CudaEngine};
 use crate::backend::{Backend, EngineError, Precision};
 use crate::forces::ForceField;
 use crate::integrate::Dynamics;
 use crate::system::{ExclusionRule, Exclusions, System, Topology};
+use debye_gpu::ModuleSource;
 
 /// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
 fn layouts() -> Vec<Choice> {

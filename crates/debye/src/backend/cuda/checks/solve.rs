@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
 use crate::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
-use crate::backend::cuda::{CudaError, Device};
 use crate::expr::Mat3;
 use crate::forces::pme::{Basis, Influence};
+use debye_gpu::{CudaError, Device};
 
 type Complex = [f64; 2];
 
@@ -129,7 +129,7 @@ fn allowed<R: MeshNumber>() -> f64 {
     if R::DOUBLE { 1e-13 } else { 3e-6 }
 }
 
-fn unit_cell(device: &Device) -> Result<crate::backend::cuda::Buffer<MeshCell>, CudaError> {
+fn unit_cell(device: &Device) -> Result<debye_gpu::Buffer<MeshCell>, CudaError> {
     let unit = Mat3::diagonal([1.0; 3].into());
     device.upload(&[MeshCell::new(unit, 1.0, 1.0)])
 }

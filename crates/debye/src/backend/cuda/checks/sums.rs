@@ -1,7 +1,7 @@
 //! Sums and extremes.
 
 use super::{Place, Wrong};
-use crate::backend::cuda::primitives::Reduce;
+use debye_gpu::primitives::Reduce;
 
 pub(super) fn sums(place: &mut Place<'_>) -> Result<(), Wrong> {
     let device = place.device;

@@ -1,7 +1,7 @@
 //! [`Arrays`]: the memory of a simulation on its device.
 
-use crate::backend::cuda::primitives::CountingSort;
-use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Device};
+use debye_gpu::primitives::CountingSort;
+use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device};
 
 use crate::backend::Precision;
 

@@ -8,14 +8,12 @@ use super::kernels::{Case, Setup, World};
 use super::layout::BLOCK;
 use super::unsupported;
 use crate::backend::EngineError;
-use crate::backend::cuda::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
-};
 use crate::expr::{CudaReal, Tape};
 use crate::forces::{BondedTerm, ForceField, ListedPairs};
 use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
 use crate::system::{Link, Particles, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
 
 /// Numbers of a row. Those of a scaled pair are cut-off², factor, coefficients, truncation; links need fewer.
 const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
@@ -264,7 +262,7 @@ struct Links {
     tables: u64,
     partial: u64,
 }
-crate::cuda_struct!(Links);
+debye_gpu::cuda_struct!(Links);
 
 type OnLinks = Kernel<(Addresses<World>, Addresses<Links>, Setup)>;
 

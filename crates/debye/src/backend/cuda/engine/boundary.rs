@@ -2,9 +2,7 @@
 
 use super::kernels::{Case, Setup, World};
 use super::layout::BLOCK;
-use crate::backend::cuda::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
-};
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
 
 /// What kernels need of the charges; as in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -16,7 +14,7 @@ struct BoundaryAt {
     k: f64,
     total: f64,
 }
-crate::cuda_struct!(BoundaryAt);
+debye_gpu::cuda_struct!(BoundaryAt);
 
 type OnCharges = Kernel<(Addresses<World>, Setup, Addresses<BoundaryAt>)>;
 

@@ -7,12 +7,12 @@ use super::rules::Rules;
 use super::terms::Terms;
 use super::unsupported;
 use crate::backend::EngineError;
-use crate::backend::cuda::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
-};
 use crate::expr::{CudaReal, Sym, Tape, Vec3};
 use crate::forces::constraints::{Clusters, Group, Triangle};
 use crate::system::{Particles, System};
+use debye_gpu::{
+    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
+};
 
 /// Numbers of a triangle, and of a shape of water with its two lengths; as in the kernels.
 const NUMBERS: usize = 7;
@@ -219,7 +219,7 @@ struct HeldWorld {
     places: u32,
     cluster_places: u32,
 }
-crate::cuda_struct!(HeldWorld);
+debye_gpu::cuda_struct!(HeldWorld);
 
 type OnHeld = Kernel<(Addresses<World>, Addresses<HeldWorld>, Setup)>;
 

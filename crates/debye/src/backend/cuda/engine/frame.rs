@@ -15,7 +15,7 @@ pub(super) struct Frame {
     height: [f32; 3],
     pub(super) limit2: f32,
 }
-crate::cuda_struct!(Frame);
+debye_gpu::cuda_struct!(Frame);
 
 /// A box whose faces are those of the cell, or, along vectors that do not repeat, farther out.
 #[derive(Clone, Copy, Debug, PartialEq)]

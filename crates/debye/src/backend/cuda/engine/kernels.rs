@@ -1,7 +1,7 @@
 //! The kernels of a simulation, and what they share with the host.
 
 use crate::backend::Precision;
-use crate::backend::cuda::{Addresses, CudaError, Device, Kernel, ModuleSource};
+use debye_gpu::{Addresses, CudaError, Device, Kernel, ModuleSource};
 
 use super::frame::{Frame, Region};
 use super::layout::{BLOCK, Layout};
@@ -30,7 +30,7 @@ pub(super) struct Setup {
     pub(super) links: u32,
     unused: u32,
 }
-crate::cuda_struct!(Setup, Control, World);
+debye_gpu::cuda_struct!(Setup, Control, World);
 
 impl Setup {
     /// Room for particles.
@@ -178,7 +178,7 @@ impl Case<'_> {
     /// A module that knows how particles are kept and how they move.
     pub(super) fn module(self, name: &str, text: &str) -> ModuleSource {
         let flag = u32::from;
-        ModuleSource::new(name, text)
+        crate::backend::cuda::kernels::source(name, text)
             .define("WRAP", flag(self.layout.wrap))
             .define("LANES", self.layout.grain.lanes)
             .define("SITES", self.layout.grain.sites)

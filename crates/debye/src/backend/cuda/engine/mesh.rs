@@ -13,7 +13,6 @@ use crate::backend::cuda::mesh::{
     Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
     Spread, Tiling, Way, Word, mean_of_sums,
 };
-use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 use crate::backend::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::ForceField;
@@ -23,6 +22,7 @@ use crate::forces::electrostatics::{
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
 use crate::system::{Cell, System};
+use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 
 /// What is known of the mesh before there is one.
 #[derive(Clone, Debug)]

@@ -44,7 +44,6 @@ use resident::{Change, Sums};
 use skeleton::Skeleton;
 use small::Small;
 
-use super::{CudaError, Device, ModuleSource};
 use crate::backend::cpu::{Fire, ListSize, Minimised};
 use crate::backend::{Backend, DeviceUse, EngineError, Lists, Needs, Observation, Settings, Stages};
 use crate::expr::Vec3;
@@ -53,6 +52,7 @@ use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
+use debye_gpu::{CudaError, Device, ModuleSource};
 
 fn unsupported(what: String) -> EngineError {
     EngineError::Unsupported(format!(

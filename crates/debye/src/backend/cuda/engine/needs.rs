@@ -4,9 +4,9 @@ use super::frame::Frame;
 use super::kernels::{Case, Control};
 use super::rules::{DeviceBath, Fire, Group, Numbers};
 use super::terms::Kind;
-use crate::backend::cuda::primitives::CountingSort;
-use crate::backend::cuda::{Device, Memory};
 use crate::backend::{EngineError, Needs, Precision, Shortage};
+use debye_gpu::primitives::CountingSort;
+use debye_gpu::{Device, Memory};
 
 /// Bytes of the tables of bonded terms, and numbers of a block for their sums.
 type Links = Option<(usize, usize)>;

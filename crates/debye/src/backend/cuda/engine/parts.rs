@@ -14,12 +14,12 @@ use super::rules::{self, Rules};
 use super::small::{self, SmallValues};
 use super::terms::Terms;
 use super::unsupported;
-use crate::backend::cuda::Device;
 use crate::backend::{EngineError, ListKind, Needs, Settings};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Method, open_axis};
 use crate::integrate::{Dynamics, Scheme};
 use crate::system::System;
+use debye_gpu::Device;
 
 /// What an engine is made from.
 pub(super) struct Parts {

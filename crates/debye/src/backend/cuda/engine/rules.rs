@@ -64,7 +64,7 @@ pub(super) struct Fire {
     pub(super) downhill: u64,
     pub(super) largest: u64,
 }
-crate::cuda_struct!(DeviceBath, Group, Numbers, Fire);
+debye_gpu::cuda_struct!(DeviceBath, Group, Numbers, Fire);
 
 /// Whether a thermostat scales velocities.
 pub(super) fn scales(kind: ThermostatKind) -> bool {

@@ -5,10 +5,10 @@ mod shape;
 
 use std::time::Instant;
 
-use crate::backend::cuda::{Bundle, CudaError, Device, Shape, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles, System};
+use debye_gpu::{Bundle, CudaError, Device, Shape, Stream};
 use debye_io::codec::{CodecError, Reader, Writer};
 
 use super::arrays::{numbers, words};

@@ -31,7 +31,7 @@ pub(super) struct Kind {
     pub(super) group: u32,
     pub(super) held: u32,
 }
-crate::cuda_struct!(Kind);
+debye_gpu::cuda_struct!(Kind);
 
 /// What the kernels need to know of particles and forces.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use crate::backend::cuda::{CudaError, Event, Graph, Stream};
 use crate::backend::{KernelUse, Profile};
+use debye_gpu::{CudaError, Event, Graph, Stream};
 
 /// Sizes of what kernels work on, from the layout and the list that was made last.
 #[derive(Clone, Copy, Debug, Default)]

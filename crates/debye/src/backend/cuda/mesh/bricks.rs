@@ -1,8 +1,6 @@
 //! [`Bricks`]: lists of the particles that may touch each brick of a mesh.
 
-use crate::backend::cuda::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
-};
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
 
 use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
 
@@ -64,7 +62,7 @@ struct Reach {
     low: [u32; 3],
     high: [u32; 3],
 }
-crate::cuda_struct!(ListsAt, FollowAt, Reach);
+debye_gpu::cuda_struct!(ListsAt, FollowAt, Reach);
 
 /// What the kernels have to say.
 #[derive(Clone, Copy, Debug, PartialEq)]

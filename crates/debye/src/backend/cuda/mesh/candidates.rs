@@ -1,6 +1,6 @@
 //! Ways to cut a mesh that are worth measuring.
 
-use crate::backend::cuda::{CudaError, DeviceInfo};
+use debye_gpu::{CudaError, DeviceInfo};
 
 use super::fft::{Across, Cut, Lines, Sizes, balanced, radices, tile};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::backend::cuda::{CudaError, Device, ModuleSource, Stream};
 use crate::forces::pme::Basis;
+use debye_gpu::{CudaError, Device, ModuleSource, Stream};
 
 use super::bricks::{self, Bricks};
 use super::gather::{self, Way};
@@ -280,7 +280,7 @@ impl<M: MeshNumber> Spread<M> {
         &mut self,
         stream: &Stream,
         particles: &Particles,
-        mesh: &mut crate::backend::cuda::Buffer<M>,
+        mesh: &mut debye_gpu::Buffer<M>,
     ) -> Result<f64, CudaError> {
         let spread = &*self;
         median(stream, |stream| spread.queue(stream, particles, mesh))

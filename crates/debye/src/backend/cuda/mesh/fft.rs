@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::backend::cuda::{CudaError, DeviceInfo, ModuleSource};
+use debye_gpu::{CudaError, DeviceInfo, ModuleSource};
 
 /// Radices that lines are taken apart into.
 const RADICES: [u32; 13] = [16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
@@ -426,7 +426,7 @@ pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::{Device, Emulation};
+    use debye_gpu::{Device, Emulation};
 
     #[test]
     fn lines_take_few_stages() {

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use crate::backend::cuda::speed::median;
-use crate::backend::cuda::{CudaError, Device};
 use crate::expr::Mat3;
 use crate::forces::pme::{Basis, Influence};
+use debye_gpu::{CudaError, Device};
 
 use super::solve::library_version;
 use super::{Cut, Fft, MeshCell, MeshNumber, Part, Solve};

@@ -1,6 +1,6 @@
 //! [`Gather`]: forces and potentials of charges from a mesh of potentials.
 
-use crate::backend::cuda::{
+use debye_gpu::{
     Addresses, Binder, Buffer, Bundle, Const, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
 };
 
@@ -47,7 +47,7 @@ struct ForcesAt {
     add: u32,
     unused: u32,
 }
-crate::cuda_struct!(MeshCell, ForcesAt);
+debye_gpu::cuda_struct!(MeshCell, ForcesAt);
 
 /// What is tried from memory, the usual choice first; edges do not matter.
 const SLOTS: &[Tiling] = &[

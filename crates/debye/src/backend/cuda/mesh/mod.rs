@@ -2,7 +2,6 @@
 
 mod bricks;
 mod candidates;
-mod cufft;
 mod design;
 mod fft;
 pub mod fft_speed;

@@ -1,8 +1,6 @@
 //! [`Multiply`]: a spectrum times the influence function, where a library transforms the mesh.
 
-use crate::backend::cuda::{
-    Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
-};
+use debye_gpu::{Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream};
 
 use super::MeshNumber;
 use super::fft::{Sizes, with_mesh};
@@ -84,9 +82,9 @@ impl<R: MeshNumber> Multiply<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Emulation;
     use crate::expr::Mat3;
     use crate::forces::pme::{Basis, Influence};
+    use debye_gpu::Emulation;
 
     #[test]
     fn numbers_of_a_spectrum_are_multiplied_and_summed() {

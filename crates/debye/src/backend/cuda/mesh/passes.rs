@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::backend::cuda::{
+use debye_gpu::{
     Addresses, Buffer, Bundle, Const, CudaError, Device, Kernel, Mut, Shape, Slice, SliceMut, Stream,
 };
 
@@ -176,10 +176,7 @@ impl<R: MeshNumber> Passes<R> {
 }
 
 /// A kernel that may have the shared memory of its launches.
-fn allowed<A: crate::backend::cuda::Arguments>(
-    kernel: Kernel<A>,
-    shape: Shape,
-) -> Result<Kernel<A>, CudaError> {
+fn allowed<A: debye_gpu::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kernel<A>, CudaError> {
     if kernel.resident_blocks(shape.block[0], shape.shared)? > 0 {
         return Ok(kernel);
     }

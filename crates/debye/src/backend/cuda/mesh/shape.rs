@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::backend::cuda::{Binder, Buffer, Bundle, CudaError, Element, ModuleSource, Value};
 use crate::expr::{CudaReal, Tape};
 use crate::forces::pme::Basis;
+use debye_gpu::{Binder, Buffer, Bundle, CudaError, Element, Float, ModuleSource, Value};
 
 /// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
-pub trait MeshNumber: Element + Value {
-    /// Whether it is `f64`.
-    const DOUBLE: bool;
+pub trait MeshNumber: Float + Value {
     /// Its name in printed code.
     const REAL: CudaReal;
     /// Rounded to it.
@@ -19,7 +17,6 @@ pub trait MeshNumber: Element + Value {
 }
 
 impl MeshNumber for f32 {
-    const DOUBLE: bool = false;
     const REAL: CudaReal = CudaReal::Float;
 
     fn rounded(x: f64) -> Self {
@@ -32,7 +29,6 @@ impl MeshNumber for f32 {
 }
 
 impl MeshNumber for f64 {
-    const DOUBLE: bool = true;
     const REAL: CudaReal = CudaReal::Double;
 
     fn rounded(x: f64) -> Self {
@@ -166,7 +162,7 @@ pub(super) struct ParticlesAt {
 pub(super) struct RestAt {
     word: u64,
 }
-crate::cuda_struct!(ParticlesAt, RestAt);
+debye_gpu::cuda_struct!(ParticlesAt, RestAt);
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]

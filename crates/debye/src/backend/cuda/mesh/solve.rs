@@ -1,11 +1,11 @@
 //! [`Solve`]: the potential of a mesh of charges.
 
-use crate::backend::cuda::{Buffer, Bundle, CudaError, Device, Slice, SliceMut, Stream};
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
+use debye_gpu::{Buffer, Bundle, CudaError, Cufft, Device, Slice, SliceMut, Stream, cufft_version};
 
-use super::cufft::{self, Cufft};
 use super::fft::{Fft, Sizes};
+use super::multiply::Multiply;
 use super::passes::Passes;
 use super::shape::RestAt;
 use super::table::FollowTable;
@@ -22,7 +22,7 @@ pub struct MeshCell {
     /// Splitting parameter α.
     pub alpha: f64,
 }
-crate::cuda_struct!(MeshCell);
+debye_gpu::cuda_struct!(MeshCell);
 
 impl MeshCell {
     /// Of a cell whose reciprocal vectors are the rows.
@@ -114,7 +114,7 @@ pub struct Solve<R: MeshNumber> {
 #[derive(Debug)]
 enum Kernels<R: MeshNumber> {
     Own(Box<Passes<R>>),
-    Library(Box<Cufft<R>>),
+    Library(Box<(Cufft<R>, Multiply<R>)>),
 }
 
 impl<R: MeshNumber> Solve<R> {
@@ -131,13 +131,14 @@ impl<R: MeshNumber> Solve<R> {
             }
             Fft::Library => {
                 let sizes = Sizes::new(size, 16, false)?;
-                let cufft = Cufft::new(device, &sizes, table)?;
-                (sizes, Kernels::Library(Box::new(cufft)))
+                let cufft = Cufft::new(device, size)?;
+                let multiply = Multiply::new(device, &sizes, table)?;
+                (sizes, Kernels::Library(Box::new((cufft, multiply))))
             }
         };
         let blocks = match &kernels {
             Kernels::Own(passes) => passes.blocks(),
-            Kernels::Library(cufft) => cufft.multiply().blocks(),
+            Kernels::Library(library) => library.1.blocks(),
         };
         Ok(Self {
             fft,
@@ -271,7 +272,7 @@ impl<R: MeshNumber> Solve<R> {
         let spectrum = self.spectrum.all_mut();
         match &self.kernels {
             Kernels::Own(passes) => passes.forward(stream, mesh, spectrum, rest),
-            Kernels::Library(cufft) => cufft.forward(stream, mesh, spectrum),
+            Kernels::Library(library) => library.0.forward(stream, mesh, spectrum),
         }
     }
 
@@ -290,7 +291,7 @@ impl<R: MeshNumber> Solve<R> {
         let partial = sums.then(|| self.partial.all_mut());
         match &self.kernels {
             Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial, rest),
-            Kernels::Library(cufft) => cufft.multiply().queue(stream, spectrum, &self.by, cell, partial),
+            Kernels::Library(library) => library.1.queue(stream, spectrum, &self.by, cell, partial),
         }
     }
 
@@ -310,9 +311,9 @@ impl<R: MeshNumber> Solve<R> {
             Kernels::Own(passes) => {
                 passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut(), rest)
             }
-            Kernels::Library(cufft) => {
-                cufft.backward(stream, spectrum, mesh)?;
-                sums.map_or(Ok(()), |sums| cufft.multiply().add(stream, partial, sums))
+            Kernels::Library(library) => {
+                library.0.backward(stream, spectrum, mesh)?;
+                sums.map_or(Ok(()), |sums| library.1.add(stream, partial, sums))
             }
         }
     }
@@ -320,5 +321,5 @@ impl<R: MeshNumber> Solve<R> {
 
 /// Whether cuFFT can be used on a device, and its version.
 pub(super) fn library_version(device: &Device) -> Option<(u32, u32)> {
-    cufft::version(device).ok()
+    cufft_version(device).ok()
 }

@@ -1,6 +1,6 @@
 //! How fast charges are spread over a mesh and forces gathered from it; timed by events around replays of a graph.
 
-use crate::backend::cuda::{Buffer, CudaError, Device, Stream};
+use debye_gpu::{Buffer, CudaError, Device, Stream};
 
 use super::bricks::{Bricks, Entered};
 use super::design::{self, Design, Tiling};

@@ -1,6 +1,6 @@
 //! [`Spread`]: charges spread over a mesh; [`Fixed`]: the whole numbers that are summed.
 
-use crate::backend::cuda::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
+use debye_gpu::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
 use super::design::{Design, Tiling};

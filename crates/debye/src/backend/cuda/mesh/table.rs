@@ -1,9 +1,7 @@
 //! [`FollowTable`]: the optimal influence function of a cell that changes.
 
-use crate::backend::cuda::{
-    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, Stream,
-};
 use crate::forces::pme::Influence;
+use debye_gpu::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, Stream};
 
 use super::MeshNumber;
 use super::fft::{Sizes, with_mesh};

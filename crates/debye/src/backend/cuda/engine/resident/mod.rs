@@ -21,10 +21,10 @@ use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
-use crate::backend::cuda::{Buffer, Bundle, Device, Stream};
 use crate::backend::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
+use debye_gpu::{Buffer, Bundle, Device, Stream};
 
 /// A simulation in device memory.
 pub(super) struct Resident {

@@ -6,8 +6,8 @@ use super::super::layout::BLOCK;
 use super::super::mesh::Asked;
 use super::super::watch::{Bytes, Counted};
 use super::Resident;
-use crate::backend::cuda::primitives::CountingSort;
-use crate::backend::cuda::{Bundle, CudaError, Shape, Stream};
+use debye_gpu::primitives::CountingSort;
+use debye_gpu::{Bundle, CudaError, Shape, Stream};
 
 /// Queues a kernel of the constraints.
 type QueueHeld = fn(&Held, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;

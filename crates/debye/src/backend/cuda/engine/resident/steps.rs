@@ -6,8 +6,8 @@ use super::super::layout::BLOCK;
 use super::super::mesh::{Asked, MeshForces};
 use super::super::watch::{AT_ONCE, Sizes};
 use super::Resident;
-use crate::backend::cuda::CudaError;
 use crate::backend::{EngineError, Precision};
+use debye_gpu::CudaError;
 
 impl Resident {
     /// Does steps until the target.

@@ -6,8 +6,8 @@ use super::super::mesh::Asked;
 use super::super::watch::Bytes;
 use super::Resident;
 use crate::backend::EngineError;
-use crate::backend::cuda::CudaError;
 use crate::forces::electrostatics::Part;
+use debye_gpu::CudaError;
 
 /// Sums over all particles.
 #[derive(Clone, Debug, Default)]

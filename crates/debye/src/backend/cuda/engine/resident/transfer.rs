@@ -7,10 +7,10 @@ use super::super::layout::BLOCK;
 use super::super::rules::{DeviceBath, Fire};
 use super::super::state::{NOBODY, State, fraction};
 use super::{Change, Resident};
-use crate::backend::cuda::CudaError;
 use crate::backend::{EngineError, Precision};
 use crate::expr::Vec3;
 use crate::system::Particles;
+use debye_gpu::CudaError;
 
 impl Resident {
     /// Puts particles into slots in their own order; the list is stale.

@@ -6,8 +6,8 @@ use super::super::frame::{Frame, Region};
 use super::super::rules::{self, DeviceBath, Rules};
 use super::super::terms::{Kind, Terms};
 use super::shape::{Form, WARP};
-use crate::backend::cuda::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
 use crate::backend::{Needs, Precision};
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
 
 /// What does not change during a launch; as in the kernels.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -71,7 +71,7 @@ pub(super) struct SmallWorld {
     kinds: u64,
     links: [u64; 5],
 }
-crate::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
+debye_gpu::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
 
 /// Numbers of the simulation that the kernels need.
 #[derive(Clone, Copy, Debug)]
@@ -168,24 +168,25 @@ impl Variant {
 
     pub(in super::super) fn source(&self, terms: &Terms, links: Option<&LinkTables>) -> ModuleSource {
         // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
-        let source = ModuleSource::new("small.cu", include_str!("../../kernels/small.cu"))
-            .define("PRECISION", terms.precision as u32)
-            .define("LANES", self.form.lanes)
-            .define("THREADS", self.form.threads)
-            .define("ROUNDS", self.form.rounds)
-            .define("IMAGES", u32::from(self.images))
-            .define("TRICLINIC", u32::from(self.triclinic))
-            .define("EXCLUSIONS", u32::from(self.exclusions))
-            .define("STAGED", u32::from(self.staged))
-            .define("CACHED", u32::from(self.cached))
-            .define("LANGEVIN", u32::from(terms.langevin))
-            .define("SPLIT", u32::from(self.split))
-            .define("GROUPS_OF", self.groups)
-            .define("MOVING", u32::from(self.moving))
-            .define("BONDED", u32::from(links.is_some()))
-            .include("pair_terms.cuh", &terms.text)
-            .option("--prec-div=false")
-            .option("--prec-sqrt=false");
+        let source =
+            crate::backend::cuda::kernels::source("small.cu", include_str!("../../kernels/small.cu"))
+                .define("PRECISION", terms.precision as u32)
+                .define("LANES", self.form.lanes)
+                .define("THREADS", self.form.threads)
+                .define("ROUNDS", self.form.rounds)
+                .define("IMAGES", u32::from(self.images))
+                .define("TRICLINIC", u32::from(self.triclinic))
+                .define("EXCLUSIONS", u32::from(self.exclusions))
+                .define("STAGED", u32::from(self.staged))
+                .define("CACHED", u32::from(self.cached))
+                .define("LANGEVIN", u32::from(terms.langevin))
+                .define("SPLIT", u32::from(self.split))
+                .define("GROUPS_OF", self.groups)
+                .define("MOVING", u32::from(self.moving))
+                .define("BONDED", u32::from(links.is_some()))
+                .include("pair_terms.cuh", &terms.text)
+                .option("--prec-div=false")
+                .option("--prec-sqrt=false");
         match links {
             Some(links) => source.include("bonded_terms.cuh", &links.text),
             None => source,

@@ -13,37 +13,7 @@ use std::sync::OnceLock;
 use libloading::{Library, Symbol};
 
 use super::library::{self, Wanted};
-
-/// Why something was not compiled.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum NvrtcError {
-    /// No library was found.
-    #[error("NVRTC was not found; {help}")]
-    Missing {
-        /// How to get it.
-        help: String,
-    },
-    /// The library lacks a function, or a call failed for a reason other than the source.
-    #[error("NVRTC failed in {call}: {reason}")]
-    Call {
-        /// The function of the library.
-        call: &'static str,
-        /// What it said.
-        reason: String,
-    },
-    /// The source or an option has a NUL byte.
-    #[error("the text for NVRTC has a NUL byte")]
-    NulByte,
-    /// The source does not compile.
-    #[error("NVRTC refused {name}:\n{log}")]
-    Source {
-        /// The name given to the source.
-        name: String,
-        /// The compiler's messages.
-        log: String,
-    },
-}
+use crate::error::NvrtcError;
 
 /// A loaded run-time compiler.
 #[derive(Debug)]

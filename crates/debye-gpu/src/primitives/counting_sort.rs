@@ -1,8 +1,6 @@
 //! [`CountingSort`]: a stable sort by small keys, such as the numbers of cells.
 
-use crate::backend::cuda::{
-    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
-};
+use crate::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream};
 
 use super::{Scan, check_room};
 
@@ -57,16 +55,16 @@ impl CountingSort {
     }
 
     /// Kernels that a sort launches.
-    pub(crate) const LAUNCHES: u64 = 5;
+    pub const LAUNCHES: u64 = 5;
 
     /// Bytes of device memory that one for so many items and buckets takes.
-    pub(crate) fn bytes(device: &Device, capacity: usize, buckets: usize) -> usize {
+    pub fn bytes(device: &Device, capacity: usize, buckets: usize) -> usize {
         let long_list = capacity / (SHORT + 1) + 1;
         size_of::<u32>() * (buckets + 2 * capacity + long_list + 2) + Scan::bytes(device, buckets)
     }
 
     /// Bytes that a sort must read and write at least.
-    pub(crate) fn traffic(items: f64, buckets: f64) -> f64 {
+    pub fn traffic(items: f64, buckets: f64) -> f64 {
         // Keys three times, ranks and the first order written and read, the order written; counts zeroed, added to and
         // read, starts written and read twice.
         32.0 * items + 28.0 * buckets

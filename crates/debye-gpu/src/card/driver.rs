@@ -12,19 +12,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUresult, cudaError_enum as Status};
 
-use super::cache;
-use super::driver::{Driver, Handle, Packed, RawKernel, Takes};
-use super::error::CudaError;
 use super::library::{self, Found, Wanted};
-use super::module::{ModuleSource, Shape};
-use super::nvrtc::{Nvrtc, NvrtcError};
-use super::{DeviceInfo, Memory};
+use super::nvrtc::{Compiled, Nvrtc};
+use crate::cache;
+use crate::driver::{DeviceInfo, Driver, Handle, Memory, Packed, RawKernel, Takes};
+use crate::error::{CudaError, NvrtcError};
+use crate::shape::Shape;
+use crate::source::ModuleSource;
 
 /// The oldest driver that is used, as it numbers itself.
 const OLDEST_DRIVER: i32 = 12_000;
 
 /// A card.
-pub(super) struct Gpu {
+pub(crate) struct Gpu {
     device: sys::CUdevice,
     context: sys::CUcontext,
     info: DeviceInfo,
@@ -185,14 +185,14 @@ fn device(number: u32) -> Result<sys::CUdevice, CudaError> {
 }
 
 impl Gpu {
-    pub(super) fn list() -> Vec<DeviceInfo> {
+    pub(crate) fn list() -> Vec<DeviceInfo> {
         let devices = 0..count().unwrap_or(0);
         devices
             .filter_map(|number| describe(device(number).ok()?).ok())
             .collect()
     }
 
-    pub(super) fn open(number: u32) -> Result<Self, CudaError> {
+    pub(crate) fn open(number: u32) -> Result<Self, CudaError> {
         let count = match count() {
             Err(CudaError::Driver { call, reason }) => {
                 let reason = format!("{call}: {reason}");
@@ -282,11 +282,7 @@ fn target(nvrtc: &Nvrtc, capability: (u32, u32)) -> Result<String, CudaError> {
 }
 
 /// Compiles a module for an architecture.
-pub(super) fn compile_for(
-    nvrtc: &Nvrtc,
-    source: &ModuleSource,
-    target: &str,
-) -> Result<super::Compiled, NvrtcError> {
+pub fn compile_for(nvrtc: &Nvrtc, source: &ModuleSource, target: &str) -> Result<Compiled, NvrtcError> {
     let mut options = vec!["--std=c++17".to_owned(), "-lineinfo".to_owned()];
     options.extend(
         source

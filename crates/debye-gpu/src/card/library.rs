@@ -30,7 +30,7 @@ pub enum Wanted {
 pub struct Found {
     /// Where it is; a bare name where the system found it.
     pub path: PathBuf,
-    pub(super) library: Library,
+    pub(crate) library: Library,
 }
 
 /// A library that was not found.

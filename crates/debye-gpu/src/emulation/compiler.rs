@@ -5,19 +5,31 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::cache;
-use super::emulated::Instrument;
-use super::error::CudaError;
-use super::module::ModuleSource;
+use crate::cache;
+use crate::error::CudaError;
+use crate::source::ModuleSource;
 
 /// The files of the emulator.
 const RUNTIME: &[(&str, &str)] = &[
-    ("emulator.h", include_str!("kernels/host/emulator.h")),
-    ("emulator.cpp", include_str!("kernels/host/emulator.cpp")),
-    ("fibre.h", include_str!("kernels/host/fibre.h")),
-    ("races.h", include_str!("kernels/host/races.h")),
-    ("races.cpp", include_str!("kernels/host/races.cpp")),
+    ("emulator.h", include_str!("runtime/emulator.h")),
+    ("emulator.cpp", include_str!("runtime/emulator.cpp")),
+    ("fibre.h", include_str!("runtime/fibre.h")),
+    ("races.h", include_str!("runtime/races.h")),
+    ("races.cpp", include_str!("runtime/races.cpp")),
 ];
+
+/// What is watched while kernels run on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instrument {
+    /// Barriers and collectives only.
+    #[default]
+    Nothing,
+    /// Also bad memory accesses and undefined behaviour. The process must have been started with
+    /// [`Emulation::preload`](super::Emulation::preload).
+    Memory,
+    /// Also accesses to the same word with no barrier between them.
+    Races,
+}
 
 /// A C++ compiler of this machine.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::buffer::{Buffer, Slice, SliceMut};
-use super::driver::{Allocation, Packed};
-use super::element::{Element, Value};
+use crate::buffer::{Buffer, Slice, SliceMut};
+use crate::driver::{Allocation, Packed};
+use crate::element::{Element, Value};
 
 /// A parameter `const T*`; given a [`Slice`].
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub trait Parameter {
 /// The values of a launch, and the memory they point to. Made by [`Arguments`] alone.
 #[derive(Debug, Default)]
 pub struct Call {
-    pub(super) packed: Packed,
-    pub(super) memory: Vec<Arc<Allocation>>,
+    pub(crate) packed: Packed,
+    pub(crate) memory: Vec<Arc<Allocation>>,
 }
 
 impl<T: Element> Parameter for Const<T> {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::error::CudaError;
-use super::module::{ModuleSource, Shape};
-use super::{DeviceInfo, Memory};
+use crate::error::CudaError;
+use crate::shape::Shape;
+use crate::source::ModuleSource;
 
 /// A thing of the driver: a stream, a module, a kernel, an event, a graph.
-pub(super) type Handle = u64;
+pub(crate) type Handle = u64;
 
 /// What a kernel takes, as far as the device knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// The types, spelled as in [`super::Element::name`].
+pub(crate) enum Takes {
+    /// The types, spelled as in [`crate::Element::name`].
     Types(String),
     /// The sizes in bytes.
     Sizes(Vec<usize>),
@@ -22,22 +22,22 @@ pub(super) enum Takes {
 
 /// A kernel of a loaded module.
 #[derive(Clone, Debug)]
-pub(super) struct RawKernel {
-    pub(super) handle: Handle,
-    pub(super) takes: Takes,
-    pub(super) max_threads: u32,
+pub(crate) struct RawKernel {
+    pub(crate) handle: Handle,
+    pub(crate) takes: Takes,
+    pub(crate) max_threads: u32,
 }
 
 /// The values of a launch: 8-byte aligned bytes and where each begins.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
-    pub(super) words: Vec<u64>,
-    pub(super) starts: Vec<usize>,
+pub(crate) struct Packed {
+    pub(crate) words: Vec<u64>,
+    pub(crate) starts: Vec<usize>,
 }
 
 impl Packed {
     /// Adds a value.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         // Parameters may be aligned to 16 bytes.
         if self.words.len() % 2 == 1 {
             self.words.push(0);
@@ -51,14 +51,44 @@ impl Packed {
     }
 
     /// Pointers to the values, as launch calls take them.
-    pub(super) fn pointers(&self) -> Vec<*mut std::ffi::c_void> {
+    pub(crate) fn pointers(&self) -> Vec<*mut std::ffi::c_void> {
         let one = |&start: &usize| self.words[start..].as_ptr().cast_mut().cast();
         self.starts.iter().map(one).collect()
     }
 }
 
+/// What is known of a device.
+#[derive(Clone, Debug)]
+pub struct DeviceInfo {
+    /// Its name.
+    pub name: String,
+    /// Compute capability, first and second number.
+    pub capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// The most shared memory a block can ask for.
+    pub shared_per_block: u32,
+    /// Bytes of second-level cache.
+    pub l2: u32,
+    /// Bytes per second that its memory moves at best; `None` where it is not known.
+    pub bandwidth: Option<f64>,
+    /// Whether this is the emulation.
+    pub emulated: bool,
+}
+
+/// Memory of a device in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Free.
+    pub free: usize,
+    /// In all.
+    pub total: usize,
+}
+
 /// What a card and its emulation both do. Handles are those that this driver gave.
-pub(super) trait Driver: Send + Sync {
+pub(crate) trait Driver: Send + Sync {
     fn info(&self) -> &DeviceInfo;
     fn memory(&self) -> Result<Memory, CudaError>;
     fn allocate(&self, bytes: usize) -> Result<u64, CudaError>;
@@ -99,10 +129,10 @@ pub(super) trait Driver: Send + Sync {
 }
 
 /// Memory of a device, given back when nobody uses it any more.
-pub(super) struct Allocation {
-    pub(super) driver: Arc<dyn Driver>,
-    pub(super) address: u64,
-    pub(super) bytes: usize,
+pub(crate) struct Allocation {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) address: u64,
+    pub(crate) bytes: usize,
 }
 
 impl Drop for Allocation {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 const MAGIC: &[u8; 8] = b"DEBYEK01";
 
 /// The hash of these texts, none of which can run into the next.
-pub(super) fn key<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn key<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update((text.len() as u64).to_le_bytes());
@@ -23,7 +23,7 @@ pub(super) fn key<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// The folder: `DEBYE_CACHE`, else where this system keeps such things.
-pub(super) fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let set = |name: &str| {
         env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -43,7 +43,7 @@ pub(super) fn folder() -> Option<PathBuf> {
 }
 
 /// The entry of this key, made where there is none.
-pub(super) fn get<E>(key: &str, make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Vec<u8>, E> {
+pub(crate) fn get<E>(key: &str, make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Vec<u8>, E> {
     get_in(folder().as_deref(), key, make)
 }
 

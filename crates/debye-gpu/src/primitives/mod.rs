@@ -15,7 +15,7 @@ pub use radix_sort::{RadixKey, RadixSort};
 pub use reduce::{Extremes, Ordered, Reduce};
 pub use scan::{Scan, Tiling};
 
-use super::module::ModuleSource;
+use crate::ModuleSource;
 
 /// Every module of the primitives, in every specialisation, for tests that compile them all.
 pub fn modules() -> Vec<ModuleSource> {
@@ -28,11 +28,11 @@ pub fn modules() -> Vec<ModuleSource> {
 }
 
 /// Refuses more elements than there is room for.
-fn check_room(what: &'static str, given: usize, room: usize) -> Result<(), super::CudaError> {
+fn check_room(what: &'static str, given: usize, room: usize) -> Result<(), crate::CudaError> {
     if given <= room {
         return Ok(());
     }
-    Err(super::CudaError::Length {
+    Err(crate::CudaError::Length {
         what,
         given,
         needed: room,

@@ -33,17 +33,31 @@ macro_rules! plain {
 
 plain!(u8, u16, u32, u64, i32, i64, f32, f64);
 
+/// A floating-point number.
+pub trait Float: Element {
+    /// Whether it has 64 bits.
+    const DOUBLE: bool;
+}
+
+impl Float for f32 {
+    const DOUBLE: bool = false;
+}
+
+impl Float for f64 {
+    const DOUBLE: bool = true;
+}
+
 /// Declares structures that kernels share with the host: `#[repr(C)]`, plain data without padding.
 #[macro_export]
 macro_rules! cuda_struct {
     ($($type:ty),*) => {
         $(
-            impl $crate::backend::cuda::Element for $type {
+            impl $crate::Element for $type {
                 fn name() -> String {
                     format!("struct{:04}", std::mem::size_of::<$type>())
                 }
             }
-            impl $crate::backend::cuda::Value for $type {
+            impl $crate::Value for $type {
                 fn name() -> String {
                     format!("struct{:04}", std::mem::size_of::<$type>())
                 }

@@ -4,49 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::buffer::Buffer;
-use super::driver::{Allocation, Driver};
-use super::element::Element;
-use super::emulated::{Emulated, Emulation};
-use super::error::CudaError;
-use super::gpu::Gpu;
-use super::module::{Module, ModuleSource};
-use super::stream::Stream;
+use crate::buffer::Buffer;
+use crate::card::Gpu;
+use crate::driver::{Allocation, DeviceInfo, Driver, Memory};
+use crate::element::Element;
+use crate::emulation::{Emulated, Emulation};
+use crate::error::CudaError;
+use crate::module::Module;
+use crate::source::ModuleSource;
+use crate::stream::Stream;
 
 /// A place to run kernels; clones are the same device.
 #[derive(Clone)]
 pub struct Device {
-    pub(super) driver: Arc<dyn Driver>,
-}
-
-/// What is known of a device.
-#[derive(Clone, Debug)]
-pub struct DeviceInfo {
-    /// Its name.
-    pub name: String,
-    /// Compute capability, first and second number.
-    pub capability: (u32, u32),
-    /// Streaming multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of memory.
-    pub memory: usize,
-    /// The most shared memory a block can ask for.
-    pub shared_per_block: u32,
-    /// Bytes of second-level cache.
-    pub l2: u32,
-    /// Bytes per second that its memory moves at best; `None` where it is not known.
-    pub bandwidth: Option<f64>,
-    /// Whether this is the emulation.
-    pub emulated: bool,
-}
-
-/// Memory of a device in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// Free.
-    pub free: usize,
-    /// In all.
-    pub total: usize,
+    driver: Arc<dyn Driver>,
 }
 
 impl Device {
@@ -129,12 +100,12 @@ impl Device {
 
     /// A new stream.
     pub fn stream(&self) -> Result<Stream, CudaError> {
-        Stream::new(self)
+        Stream::new(&self.driver)
     }
 
     /// Compiles a module, or takes it from the cache on disk, and loads it.
     pub fn module(&self, source: &ModuleSource) -> Result<Module, CudaError> {
-        Module::load(self, source)
+        Module::load(&self.driver, source)
     }
 }
 

@@ -15,24 +15,11 @@ use std::time::Instant;
 
 use libloading::Library;
 
-use super::driver::{Driver, Handle, Packed, RawKernel, Takes};
-use super::error::CudaError;
-use super::host_compiler::HostCompiler;
-use super::module::{ModuleSource, Shape};
-use super::{DeviceInfo, Memory};
-
-/// What is watched while kernels run on the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Instrument {
-    /// Barriers and collectives only.
-    #[default]
-    Nothing,
-    /// Also bad memory accesses and undefined behaviour. The process must have been started with
-    /// [`Emulation::preload`].
-    Memory,
-    /// Also accesses to the same word with no barrier between them.
-    Races,
-}
+use super::compiler::{HostCompiler, Instrument};
+use crate::driver::{DeviceInfo, Driver, Handle, Memory, Packed, RawKernel, Takes};
+use crate::error::CudaError;
+use crate::shape::Shape;
+use crate::source::ModuleSource;
 
 /// How a device is emulated.
 #[derive(Clone, Debug)]
@@ -144,7 +131,7 @@ struct State {
 }
 
 /// The emulated device.
-pub(super) struct Emulated {
+pub(crate) struct Emulated {
     emulation: Emulation,
     compiler: HostCompiler,
     info: DeviceInfo,
@@ -153,7 +140,7 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    pub(super) fn new(emulation: Emulation) -> Result<Self, CudaError> {
+    pub(crate) fn new(emulation: Emulation) -> Result<Self, CudaError> {
         Ok(Self {
             compiler: HostCompiler::find()?,
             info: DeviceInfo {

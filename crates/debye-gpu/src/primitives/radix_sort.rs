@@ -1,6 +1,6 @@
 //! [`RadixSort`]: a stable sort of pairs by whole keys.
 
-use crate::backend::cuda::{
+use crate::{
     Buffer, Const, CudaError, Device, Element, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
 };
 

@@ -4,19 +4,20 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use crate::backend::cuda::library::{self, Found, Wanted};
-use crate::backend::cuda::{CudaError, Device, Slice, SliceMut, Stream};
+use crate::buffer::{Slice, SliceMut};
+use crate::card::library::{self, Found, Wanted};
+use crate::device::Device;
+use crate::element::Float;
+use crate::error::CudaError;
+use crate::stream::Stream;
 
-use super::MeshNumber;
-use super::fft::Sizes;
-use super::multiply::Multiply;
-
-/// Plans of one mesh, and the kernels between them.
-pub(super) struct Cufft<R: MeshNumber> {
+/// Plans of one mesh: real numbers to their spectrum, and back.
+pub struct Cufft<R: Float> {
     plans: Arc<Plans>,
-    multiply: Multiply<R>,
+    of: PhantomData<R>,
 }
 
 /// A plan there and one back; they hold their work area, so that using them allocates nothing.
@@ -87,7 +88,7 @@ fn accept(call: &str, status: c_int) -> Result<(), CudaError> {
 }
 
 /// Whether there is a library for this device, and its version.
-pub(super) fn version(device: &Device) -> Result<(u32, u32), CudaError> {
+pub fn cufft_version(device: &Device) -> Result<(u32, u32), CudaError> {
     if device.info().emulated {
         return Err(CudaError::Missing {
             what: Wanted::Cufft.name(),
@@ -154,21 +155,18 @@ impl Drop for Plans {
     }
 }
 
-impl<R: MeshNumber> Cufft<R> {
-    pub(super) fn new(device: &Device, sizes: &Sizes, table: bool) -> Result<Self, CudaError> {
-        version(device)?;
+impl<R: Float> Cufft<R> {
+    /// For meshes of this size, the last axis contiguous.
+    pub fn new(device: &Device, size: [u32; 3]) -> Result<Self, CudaError> {
+        cufft_version(device)?;
         Ok(Self {
-            plans: Arc::new(Plans::new(device, sizes.size, R::DOUBLE)?),
-            multiply: Multiply::new(device, sizes, table)?,
+            plans: Arc::new(Plans::new(device, size, R::DOUBLE)?),
+            of: PhantomData,
         })
     }
 
-    /// What stands between the transforms.
-    pub(super) fn multiply(&self) -> &Multiply<R> {
-        &self.multiply
-    }
-
-    pub(super) fn forward(
+    /// Queues the transform of a mesh.
+    pub fn forward(
         &self,
         stream: &Stream,
         mesh: Slice<'_, R>,
@@ -186,7 +184,8 @@ impl<R: MeshNumber> Cufft<R> {
         )
     }
 
-    pub(super) fn backward(
+    /// Queues the way back; the spectrum is not kept.
+    pub fn backward(
         &self,
         stream: &Stream,
         spectrum: SliceMut<'_, R>,
@@ -200,7 +199,7 @@ impl<R: MeshNumber> Cufft<R> {
     }
 }
 
-impl<R: MeshNumber> std::fmt::Debug for Cufft<R> {
+impl<R: Float> std::fmt::Debug for Cufft<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cufft").finish_non_exhaustive()
     }

@@ -5,22 +5,21 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-use super::buffer::{Buffer, Slice, SliceMut};
-use super::device::Device;
-use super::driver::{Driver, Handle};
-use super::element::Element;
-use super::error::CudaError;
+use crate::buffer::{Buffer, Slice, SliceMut};
+use crate::driver::{Driver, Handle};
+use crate::element::Element;
+use crate::error::CudaError;
 
 /// A queue of work on a device. What is queued runs in order; the host waits only where it says so.
 pub struct Stream {
-    pub(super) driver: Arc<dyn Driver>,
-    pub(super) handle: Handle,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) handle: Handle,
     /// While a graph is captured: what it uses.
     captured: RefCell<Option<Vec<Kept>>>,
 }
 
 /// Memory or a module that a graph uses.
-pub(super) type Kept = Arc<dyn Any + Send + Sync>;
+pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
 
 /// Work recorded by [`Stream::capture`]. It keeps the memory and the modules it uses.
 pub struct Graph {
@@ -36,10 +35,10 @@ pub struct Event {
 }
 
 impl Stream {
-    pub(super) fn new(device: &Device) -> Result<Self, CudaError> {
+    pub(crate) fn new(driver: &Arc<dyn Driver>) -> Result<Self, CudaError> {
         Ok(Self {
-            handle: device.driver.stream()?,
-            driver: Arc::clone(&device.driver),
+            handle: driver.stream()?,
+            driver: Arc::clone(driver),
             captured: RefCell::new(None),
         })
     }
@@ -154,7 +153,7 @@ impl Stream {
     }
 
     /// Remembers what a graph in the making uses.
-    pub(super) fn keep<'a, T: Any + Send + Sync>(&self, used: impl IntoIterator<Item = &'a Arc<T>>) {
+    pub(crate) fn keep<'a, T: Any + Send + Sync>(&self, used: impl IntoIterator<Item = &'a Arc<T>>) {
         if let Some(kept) = self.captured.borrow_mut().as_mut() {
             kept.extend(used.into_iter().map(|used| Arc::clone(used) as Kept));
         }

@@ -1,8 +1,6 @@
 //! [`Compact`]: what is marked, close together and in order.
 
-use crate::backend::cuda::{
-    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
-};
+use crate::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream};
 
 use super::{Scan, check_room};
 

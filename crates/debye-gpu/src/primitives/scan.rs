@@ -1,8 +1,6 @@
 //! [`Scan`]: the exclusive prefix sum of `u32`.
 
-use crate::backend::cuda::{
-    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
-};
+use crate::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream};
 
 use super::check_room;
 
@@ -128,7 +126,7 @@ impl Scan {
     }
 
     /// Bytes of device memory that one for this capacity takes.
-    pub(crate) fn bytes(device: &Device, capacity: usize) -> usize {
+    pub fn bytes(device: &Device, capacity: usize) -> usize {
         let tiles = capacity.div_ceil(Tiling::choose(device, capacity).tile());
         size_of::<u64>() * (tiles + 1)
     }

@@ -1,6 +1,4 @@
-//! [`CudaError`]: what can go wrong on a device, in words a user can act on.
-
-use super::NvrtcError;
+//! [`CudaError`] and [`NvrtcError`]: what can go wrong on a device, in words a user can act on.
 
 /// Why something was not done on a device.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -114,10 +112,41 @@ pub enum CudaError {
 
 impl CudaError {
     /// Refuses a length other than the one needed.
-    pub(super) fn check_length(what: &'static str, given: usize, needed: usize) -> Result<(), Self> {
+    pub fn check_length(what: &'static str, given: usize, needed: usize) -> Result<(), Self> {
         if given == needed {
             return Ok(());
         }
         Err(Self::Length { what, given, needed })
     }
+}
+
+/// Why something was not compiled.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NvrtcError {
+    /// No library was found.
+    #[error("NVRTC was not found; {help}")]
+    Missing {
+        /// How to get it.
+        help: String,
+    },
+    /// The library lacks a function, or a call failed for a reason other than the source.
+    #[error("NVRTC failed in {call}: {reason}")]
+    Call {
+        /// The function of the library.
+        call: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// The source or an option has a NUL byte.
+    #[error("the text for NVRTC has a NUL byte")]
+    NulByte,
+    /// The source does not compile.
+    #[error("NVRTC refused {name}:\n{log}")]
+    Source {
+        /// The name given to the source.
+        name: String,
+        /// The compiler's messages.
+        log: String,
+    },
 }

@@ -4,13 +4,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::driver::Allocation;
-use super::element::Element;
+use crate::driver::Allocation;
+use crate::element::Element;
 
 /// An array in device memory.
 #[derive(Debug)]
 pub struct Buffer<T: Element> {
-    pub(super) allocation: Arc<Allocation>,
+    pub(crate) allocation: Arc<Allocation>,
     length: usize,
     kind: PhantomData<T>,
 }
@@ -18,7 +18,7 @@ pub struct Buffer<T: Element> {
 /// A part of a buffer, to read.
 #[derive(Debug)]
 pub struct Slice<'a, T: Element> {
-    pub(super) allocation: &'a Arc<Allocation>,
+    pub(crate) allocation: &'a Arc<Allocation>,
     start: usize,
     length: usize,
     kind: PhantomData<&'a T>,
@@ -27,14 +27,14 @@ pub struct Slice<'a, T: Element> {
 /// A part of a buffer, to read and write.
 #[derive(Debug)]
 pub struct SliceMut<'a, T: Element> {
-    pub(super) allocation: Arc<Allocation>,
+    pub(crate) allocation: Arc<Allocation>,
     start: usize,
     length: usize,
     kind: PhantomData<&'a mut T>,
 }
 
 impl<T: Element> Buffer<T> {
-    pub(super) fn new(allocation: Allocation, length: usize) -> Self {
+    pub(crate) fn new(allocation: Allocation, length: usize) -> Self {
         Self {
             allocation: Arc::new(allocation),
             length,
@@ -116,7 +116,7 @@ impl<T: Element> Slice<'_, T> {
     }
 
     /// Where it lies on the device.
-    pub(super) fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.allocation.address + (self.start * size_of::<T>()) as u64
     }
 }
@@ -141,7 +141,7 @@ impl<T: Element> SliceMut<'_, T> {
     }
 
     /// Where it lies on the device.
-    pub(super) fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.allocation.address + (self.start * size_of::<T>()) as u64
     }
 

@@ -1,6 +1,6 @@
 //! [`Reduce`]: sums and extremes that do not depend on the order of execution.
 
-use crate::backend::cuda::{
+use crate::{
     Buffer, Const, CudaError, Device, Element, Kernel, Module, ModuleSource, Mut, Shape, Slice, SliceMut,
     Stream,
 };

@@ -1,0 +1,29 @@
+//! The CUDA files of the engine.
+
+use debye_gpu::ModuleSource;
+
+/// The headers that the engine's kernels may include.
+const HEADERS: &[(&str, &str)] = &[
+    ("common.cuh", include_str!("common.cuh")),
+    ("frame.cuh", include_str!("frame.cuh")),
+    ("bonded.cuh", include_str!("bonded.cuh")),
+    ("baths.cuh", include_str!("baths.cuh")),
+    ("engine.cuh", include_str!("engine.cuh")),
+    ("motion.cuh", include_str!("motion.cuh")),
+    ("sums.cuh", include_str!("sums.cuh")),
+    ("visit.cuh", include_str!("visit.cuh")),
+    ("molecules.cuh", include_str!("molecules.cuh")),
+    ("pull.cuh", include_str!("pull.cuh")),
+    ("exact.cuh", include_str!("exact.cuh")),
+    ("block_sum.cuh", include_str!("block_sum.cuh")),
+    ("hold.cuh", include_str!("hold.cuh")),
+    ("rigid.cuh", include_str!("rigid.cuh")),
+    ("random.cuh", include_str!("random.cuh")),
+    ("small.cuh", include_str!("small.cuh")),
+    ("small_motion.cuh", include_str!("small_motion.cuh")),
+];
+
+/// A module of one file, which may include the headers of the engine.
+pub(crate) fn source(name: &str, text: &str) -> ModuleSource {
+    ModuleSource::new(name, text).headers(HEADERS)
+}
