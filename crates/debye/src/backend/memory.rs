@@ -4,17 +4,12 @@ use crate::expr::Vec3;
 use crate::neighbors::Grid;
 use crate::system::Cell;
 
-use super::{EngineError, ListKind};
+use super::EngineError;
 
 /// Bytes of an image: coordinates, species, charge, whose it is and where.
 const BYTES_PER_IMAGE: f64 = 64.0;
-/// Bytes a neighbour takes in a list.
-fn bytes_per_neighbor(kind: ListKind) -> f64 {
-    match kind {
-        ListKind::Particles => 4.0,
-        ListKind::Clusters => 2.0,
-    }
-}
+/// Bytes a neighbor takes in a list.
+const BYTES_PER_NEIGHBOR: f64 = 4.0;
 
 /// Bytes of memory that are free, where the operating system says so.
 pub(crate) fn available() -> Option<usize> {
@@ -30,7 +25,6 @@ pub(crate) fn refuse_large_lists(
     positions: &[Vec3<f64>],
     rows: usize,
     radius: f64,
-    kind: ListKind,
     grid: &Grid,
     starts: &[u32],
 ) -> Result<(), EngineError> {
@@ -46,7 +40,7 @@ pub(crate) fn refuse_large_lists(
     let crowded = others / n * sphere / grid.cell_volume();
     let neighbors = uniform.max(crowded).min(n * copies);
     let images = n * (copies - 1.0);
-    let needed = bytes_per_neighbor(kind) * rows as f64 * neighbors + BYTES_PER_IMAGE * images;
+    let needed = BYTES_PER_NEIGHBOR * rows as f64 * neighbors + BYTES_PER_IMAGE * images;
     match available() {
         Some(bytes) if needed > bytes as f64 => Err(EngineError::Memory {
             radius,

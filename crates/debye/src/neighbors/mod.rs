@@ -1,6 +1,5 @@
 //! Who is near whom: prefix sums, the sort made of them, cells, images and neighbour lists.
 
-mod clusters;
 pub mod counting_sort;
 mod grid;
 mod images;
@@ -8,7 +7,6 @@ mod list;
 pub mod scan;
 mod tolerance;
 
-pub use clusters::{ClusterBlock, ClusterList, Masked};
 pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};

@@ -91,8 +91,8 @@ pub trait PairPotential: Send + Sync + 'static {
     /// truncation included, by that product.
     const USES_CHARGES: bool = false;
 
-    /// Whether the formula is cheap and common enough that the CPU gets kernels of its own for it: over
-    /// lists of clusters, and for steps that need no energies. The price is a longer build of the program.
+    /// Whether the formula is cheap and common enough that the CPU gets kernels of its own for it: for steps that
+    /// need no energies, and for one set of parameters. The price is a longer build of the program.
     const TUNED: bool = false;
 
     /// Whether the formula falls off exponentially. Far beyond the cut-off its numbers become so small (below 10⁻³⁸ in

@@ -24,7 +24,7 @@ mod thermostats;
 use debye::backend::cpu::CpuEngine;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::reference::{self, Evaluation};
-use debye::backend::{ListKind, Precision, Settings};
+use debye::backend::{Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Dynamics, Scheme};
@@ -32,19 +32,16 @@ use debye::random::Philox;
 use debye::system::{System, Units};
 use debye::truncation::Truncation;
 
-/// Every precision with every instruction set and every kind of list there is.
+/// Every precision with every instruction set there is.
 pub fn variants() -> Vec<Settings> {
     let mut all = Vec::new();
     for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
         for set in InstructionSet::available() {
-            for lists in [ListKind::Particles, ListKind::Clusters] {
-                all.push(Settings {
-                    precision,
-                    instruction_set: Some(set),
-                    lists: Some(lists),
-                    ..Settings::default()
-                });
-            }
+            all.push(Settings {
+                precision,
+                instruction_set: Some(set),
+                ..Settings::default()
+            });
         }
     }
     all

@@ -103,10 +103,8 @@ impl CpuEngine {
         dynamics.check().map_err(EngineError::Unsupported)?;
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
-            Precision::Double => Box::new(Typed::<Double>::new(field, set, settings.lists)),
-            Precision::Single | Precision::Mixed => {
-                Box::new(Typed::<Single>::new(field, set, settings.lists))
-            }
+            Precision::Double => Box::new(Typed::<Double>::new(field, set)),
+            Precision::Single | Precision::Mixed => Box::new(Typed::<Single>::new(field, set)),
         };
         let cutoff = field.cutoff();
         let bonded = BondedForces::new(system, field);

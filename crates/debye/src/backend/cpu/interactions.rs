@@ -5,12 +5,12 @@ use rayon::prelude::*;
 
 use super::pair::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
 use super::simd::InstructionSet;
-use super::space::{List, Sorted, Space, Store};
-use crate::backend::ListKind;
+use super::space::{Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::neighbors::{BLOCK, ClusterBlock, ListBlock, MOST_GROUPS};
+use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
 use crate::system::Cell;
+use crate::truncation::TruncationKind;
 
 /// Pair terms over a list of neighbours.
 pub trait Interactions: Send {
@@ -22,8 +22,6 @@ pub trait Interactions: Send {
     fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
     /// Entries of the lists, images, and bytes held.
     fn size(&self) -> ListSize;
-    /// What the lists are lists of.
-    fn kind(&self) -> ListKind;
     /// Whether there are kernels for particles that share a row.
     fn shares(&self) -> bool;
 }
@@ -45,13 +43,9 @@ pub struct ListSize {
 struct Term<P: Store> {
     columns: PairColumns<P::Element>,
     table: crate::expr::Table,
-    kernels: Kernels<P>,
-}
-
-/// Kernels without and with energies, for the kind of list there is.
-enum Kernels<P: Store> {
-    Particles([PairKernel<P::Coordinate, P::Element, ListBlock>; 2]),
-    Clusters([PairKernel<P::Coordinate, P::Element, ClusterBlock>; 2]),
+    truncation: TruncationKind,
+    /// Without and with energies.
+    kernels: [PairKernel<P::Coordinate, P::Element, ListBlock>; 2],
 }
 
 /// The pair terms in precision `P`.
@@ -87,7 +81,7 @@ impl<P: Store> Couple<P> {
 
 impl<P: Store> Typed<P> {
     /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
-    pub fn new(field: &ForceField, set: InstructionSet, kind: Option<ListKind>) -> Self {
+    pub fn new(field: &ForceField, set: InstructionSet) -> Self {
         let set = if InstructionSet::available().contains(&set) {
             set
         } else {
@@ -102,39 +96,24 @@ impl<P: Store> Typed<P> {
         let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
         // The padding of groups must not cost more than looking numbers up pair by pair.
         let grouped = many && species <= MOST_GROUPS;
-        // Clusters test three to six times as many pairs: only for pairs that are cheap, and dear to look up.
-        let couple = Couple::of(field, set);
-        let cheap = field.pairs.iter().all(|term| term.family.is_tuned());
-        let dear = many && !grouped && couple.is_none();
-        let kind = match kind {
-            Some(ListKind::Clusters) if cheap => ListKind::Clusters,
-            None if cheap && dear && P::CLUSTERS_FOR_MANY => ListKind::Clusters,
-            _ => ListKind::Particles,
-        };
         let terms = field
             .pairs
             .iter()
             .zip(columns)
             .map(|(term, columns)| {
                 let uniform = columns.is_uniform();
-                let clusters = |energy| P::cluster_kernel(term, set, uniform, energy);
-                let kernels = match (kind, clusters(false), clusters(true)) {
-                    (ListKind::Clusters, Some(force), Some(energy)) => Kernels::Clusters([force, energy]),
-                    _ => {
-                        Kernels::Particles([false, true].map(|energy| P::kernel(term, set, uniform, energy)))
-                    }
-                };
                 Term {
-                    kernels,
+                    kernels: [false, true].map(|energy| P::kernel(term, set, uniform, energy)),
                     table: term.table.clone(),
+                    truncation: term.truncation.kind(),
                     columns,
                 }
             })
             .collect();
         Self {
-            space: Space::new(set, kind, if grouped { species } else { 1 }),
+            space: Space::new(set, if grouped { species } else { 1 }),
             terms,
-            couple,
+            couple: Couple::of(field, set),
             coulomb: field.coulomb_constant,
             set,
             grouped,
@@ -151,6 +130,7 @@ impl<P: Store> Typed<P> {
             terms: terms.map(|t| Numbers {
                 columns: &self.terms[t].columns,
                 table: &self.terms[t].table,
+                truncation: self.terms[t].truncation,
             }),
             coulomb: self.coulomb,
         }
@@ -158,29 +138,22 @@ impl<P: Store> Typed<P> {
 
     fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
         let mut coupled = [usize::MAX; 2];
-        if let (Some(couple), List::Particles(list)) = (&self.couple, &self.space.list) {
+        if let Some(couple) = &self.couple {
             coupled = couple.terms;
             let job = self.job(coupled);
             // SAFETY: the set was checked in `new`; the list holds places of this space only.
-            let both = unsafe { couple.kernels[usize::from(energy)](&job, &list.blocks()[number], forces) };
+            let both = unsafe {
+                couple.kernels[usize::from(energy)](&job, &self.space.list.blocks()[number], forces)
+            };
             for (term, sum) in coupled.into_iter().zip(both) {
                 sums[term] = sum;
             }
         }
         for t in (0..self.terms.len()).filter(|t| !coupled.contains(t)) {
             let job = self.job([t, t]);
-            // SAFETY: the set was checked in `new`; the list holds places of this space only, and behind the
-            // last of them there are places out of reach for the lanes of an incomplete cluster.
-            let [sum, _] = match (&self.terms[t].kernels, &self.space.list) {
-                (Kernels::Particles(kernels), List::Particles(list)) => unsafe {
-                    kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
-                },
-                (Kernels::Clusters(kernels), List::Clusters(list)) => unsafe {
-                    kernels[usize::from(energy)](&job, &list.blocks()[number], forces)
-                },
-                // Both were made for the same kind.
-                _ => Default::default(),
-            };
+            let kernel = self.terms[t].kernels[usize::from(energy)];
+            // SAFETY: the set was checked in `new`; the list holds places of this space only.
+            let [sum, _] = unsafe { kernel(&job, &self.space.list.blocks()[number], forces) };
             sums[t] = sum;
         }
     }
@@ -219,14 +192,7 @@ impl<P: Store> Interactions for Typed<P> {
         self.space.size()
     }
 
-    fn kind(&self) -> ListKind {
-        match self.space.list {
-            List::Particles(_) => ListKind::Particles,
-            List::Clusters(_) => ListKind::Clusters,
-        }
-    }
-
     fn shares(&self) -> bool {
-        self.couple.is_some() && self.kind() == ListKind::Particles
+        self.couple.is_some()
     }
 }

@@ -5,32 +5,12 @@ use rayon::prelude::*;
 use super::interactions::ListSize;
 use super::pair::PairPrecision;
 use super::simd::{InstructionSet, Search};
-use crate::backend::ListKind;
 use crate::expr::Vec3;
-use crate::neighbors::{Candidates, ClusterList, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
+use crate::neighbors::{Candidates, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
 use crate::system::{Cell, Exclusions};
 
 /// Particles per block of copying.
 const BLOCK: usize = 4096;
-
-/// Neighbours of every particle, or of every cluster of particles.
-#[derive(Debug)]
-pub enum List {
-    /// Of every particle.
-    Particles(NeighborList),
-    /// Of every cluster.
-    Clusters(ClusterList),
-}
-
-impl List {
-    /// An empty list of a kind.
-    fn new(kind: ListKind) -> Self {
-        match kind {
-            ListKind::Particles => Self::Particles(NeighborList::default()),
-            ListKind::Clusters => Self::Clusters(ClusterList::default()),
-        }
-    }
-}
 
 /// Coordinates, images and lists of one precision.
 #[derive(Debug)]
@@ -42,7 +22,7 @@ pub struct Space<P: PairPrecision> {
     /// Length of one unit of the coordinates.
     pub unit: f64,
     /// Who is near whom.
-    pub list: List,
+    pub list: NeighborList,
     origin: Vec3<f64>,
     images: Vec<Image>,
     /// Which of `shifts` each image has.
@@ -164,12 +144,12 @@ pub struct Sorted<'a> {
 impl<P: Store> Space<P> {
     /// An empty space for kernels of this set. With more than one group, lists of particles are sorted by species, of
     /// which there must be as many.
-    pub fn new(set: InstructionSet, kind: ListKind, groups: usize) -> Self {
+    pub fn new(set: InstructionSet, groups: usize) -> Self {
         Self {
             coordinates: Vec::new(),
             species: Vec::new(),
             unit: 1.0,
-            list: List::new(kind),
+            list: NeighborList::default(),
             origin: Vec3::zero(),
             images: Vec::new(),
             image_shift: Vec::new(),
@@ -241,10 +221,7 @@ impl<P: Store> Space<P> {
         } else {
             Some(&excluded)
         };
-        match &mut self.list {
-            List::Particles(list) => list.build(&candidates, self.search, exclusions),
-            List::Clusters(list) => list.build(&candidates, self.search, exclusions),
-        }
+        self.list.build(&candidates, self.search, exclusions);
     }
 
     /// Writes the coordinates of particles and images for positions that moved a little.
@@ -275,15 +252,11 @@ impl<P: Store> Space<P> {
 
     /// How large the lists are.
     pub fn size(&self) -> ListSize {
-        let (entries, pairs, bytes) = match &self.list {
-            List::Particles(list) => (list.entries(), list.pairs(), list.bytes()),
-            List::Clusters(list) => (list.entries(), list.pairs(), list.bytes()),
-        };
         ListSize {
-            entries,
-            pairs,
+            entries: self.list.entries(),
+            pairs: self.list.pairs(),
             images: self.images.len(),
-            bytes: bytes + self.bytes(),
+            bytes: self.list.bytes() + self.bytes(),
         }
     }
 

@@ -9,19 +9,14 @@ use super::engine::CpuEngine;
 use super::motion;
 use super::space::Sorted;
 use super::state::BLOCK;
+use crate::backend::EngineError;
 use crate::backend::memory::refuse_large_lists;
-use crate::backend::{EngineError, ListKind};
 use crate::expr::Vec3;
 use crate::neighbors::{CountingSort, CutoffEnd, Grid};
 use crate::system::Cell;
 
 /// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
-const fn rebuild_cost(kind: ListKind) -> f64 {
-    match kind {
-        ListKind::Particles => 2.5,
-        ListKind::Clusters => 2.0,
-    }
-}
+const REBUILD_COST: f64 = 2.5;
 
 /// What the list of neighbours was made from, and how long it holds.
 #[derive(Clone, Debug)]
@@ -100,7 +95,7 @@ impl CpuEngine {
     /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the
     /// list, lists B times that every b/w steps, w being how fast the two fastest particles moved.
     fn choose_buffer(&mut self, moved: f64) {
-        let cost = rebuild_cost(self.pairs.kind());
+        let cost = REBUILD_COST;
         let v = &mut self.verlet;
         let buffer = v.fixed_buffer.unwrap_or_else(|| {
             let steps = (self.state.step - v.step).max(1) as f64;
@@ -126,7 +121,6 @@ impl CpuEngine {
                 &self.state.positions,
                 self.state.len() - shared,
                 radius + companions::arm(&self.state.positions, sharing),
-                self.pairs.kind(),
                 &grid,
                 sort.starts(),
             )?;

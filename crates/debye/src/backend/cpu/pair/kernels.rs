@@ -3,13 +3,13 @@
 use super::super::simd::{Array, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]
 use super::super::simd::{F32x8, F32x16, F64x4, F64x8};
-use super::terms::{One, Terms};
-use super::visit::{visit, visit_clusters};
+use super::terms::{Any, One, Plain, Terms};
+use super::visit::visit;
 use super::{PairJob, PairSums, TOGETHER};
 use crate::expr::Vec3;
-use crate::neighbors::{ClusterBlock, ListBlock};
+use crate::neighbors::ListBlock;
 use crate::potentials::{PairAdapter, PairPotential};
-use crate::truncation::{ForceShifted, Shifted, Switched, Truncation};
+use crate::truncation::{Truncation, TruncationKind};
 
 /// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.
 ///
@@ -37,26 +37,10 @@ pub trait PairKernels {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<f64, f64, ListBlock>;
-    /// Over clusters, in single precision. Only of tuned potentials.
-    fn single_clusters(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> Option<PairKernel<i32, f32, ClusterBlock>>;
-    /// Over clusters, in double precision.
-    fn double_clusters(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> Option<PairKernel<f64, f64, ClusterBlock>>;
 }
 
 macro_rules! entry {
-    ($name:ident, $clusters:ident, $features:literal, $lanes:ty) => {
+    ($name:ident, $features:literal, $lanes:ty) => {
         #[target_feature(enable = $features)]
         unsafe fn $name<K: Terms, const U: bool, const E: bool>(
             job: &PairJob<<$lanes as Lanes>::Coordinate, <$lanes as Lanes>::Element>,
@@ -66,64 +50,44 @@ macro_rules! entry {
             // SAFETY: the caller's promise.
             unsafe { visit::<K, $lanes, U, E>(job, block, forces) }
         }
-
-        #[target_feature(enable = $features)]
-        unsafe fn $clusters<K: Terms, const U: bool, const E: bool>(
-            job: &PairJob<<$lanes as Lanes>::Coordinate, <$lanes as Lanes>::Element>,
-            block: &ClusterBlock,
-            forces: &mut [Vec3<f64>],
-        ) -> [PairSums; TOGETHER] {
-            // SAFETY: the caller's promise.
-            unsafe { visit_clusters::<K, $lanes, U, E>(job, block, forces) }
-        }
     };
 }
 #[cfg(target_arch = "x86_64")]
-entry!(
-    avx512_single,
-    avx512_single_clusters,
-    "avx512f,avx512dq,avx512vl,avx2,fma",
-    F32x16
-);
+entry!(avx512_single, "avx512f,avx512dq,avx512vl,avx2,fma", F32x16);
 #[cfg(target_arch = "x86_64")]
-entry!(
-    avx512_double,
-    avx512_double_clusters,
-    "avx512f,avx512dq,avx512vl,avx2,fma",
-    F64x8
-);
+entry!(avx512_double, "avx512f,avx512dq,avx512vl,avx2,fma", F64x8);
 #[cfg(target_arch = "x86_64")]
-entry!(avx2_single, avx2_single_clusters, "avx2,fma", F32x8);
+entry!(avx2_single, "avx2,fma", F32x8);
 #[cfg(target_arch = "x86_64")]
-entry!(avx2_double, avx2_double_clusters, "avx2,fma", F64x4);
+entry!(avx2_double, "avx2,fma", F64x4);
 
-/// Which of a potential's kernels fits. Every variant takes time to compile, so only tuned potentials have those
-/// without energies and for one set of parameters.
+/// Which of a potential's kernels fits. Every variant takes time to compile, so there are few: tuned potentials have
+/// kernels without energies, for one set of parameters, and for plain truncation; of all others there is one.
 macro_rules! choose {
-    ($set:expr, $truncation:expr, $uniform:expr, $energy:expr, $avx512:ident, $avx2:ident, $portable:ident, $lanes:ty) => {{
-        macro_rules! with {
-            ($t:ty) => {
-                match ($set, $uniform, $energy) {
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, true, false) if P::TUNED => $avx512::<One<P, $t>, true, false>,
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, false, false) if P::TUNED => $avx512::<One<P, $t>, false, false>,
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx512, _, _) => $avx512::<One<P, $t>, false, true>,
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, true, false) if P::TUNED => $avx2::<One<P, $t>, true, false>,
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, false, false) if P::TUNED => $avx2::<One<P, $t>, false, false>,
-                    #[cfg(target_arch = "x86_64")]
-                    (InstructionSet::Avx2, _, _) => $avx2::<One<P, $t>, false, true>,
-                    _ => $portable::<One<P, $t>, $lanes, false, true>,
-                }
-            };
-        }
-        match $truncation {
-            Truncation::Cut | Truncation::Shift => with!(Shifted),
-            Truncation::ForceShift => with!(ForceShifted),
-            Truncation::Switch { .. } => with!(Switched),
+    ($set:expr, $truncation:expr, $uniform:expr, $energy:expr, $avx512:ident, $avx2:ident, $lanes:ty) => {{
+        let plain = $truncation.kind() == TruncationKind::Shifted;
+        match ($set, $uniform, $energy) {
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512, true, false) if P::TUNED && plain => {
+                $avx512::<One<P, Plain>, true, false>
+            }
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512, false, false) if P::TUNED && plain => {
+                $avx512::<One<P, Plain>, false, false>
+            }
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512, _, false) if P::TUNED => $avx512::<One<P, Any>, false, false>,
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512, _, _) => $avx512::<One<P, Any>, false, true>,
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx2, true, false) if P::TUNED && plain => $avx2::<One<P, Plain>, true, false>,
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx2, false, false) if P::TUNED && plain => $avx2::<One<P, Plain>, false, false>,
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx2, _, false) if P::TUNED => $avx2::<One<P, Any>, false, false>,
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx2, _, _) => $avx2::<One<P, Any>, false, true>,
+            _ => visit::<One<P, Any>, $lanes, false, true>,
         }
     }};
 }
@@ -136,7 +100,7 @@ impl<P: PairPotential> PairKernels for PairAdapter<P> {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<i32, f32, ListBlock> {
-        choose!(set, t, uniform, energy, avx512_single, avx2_single, visit, Array<f32, 4>)
+        choose!(set, t, uniform, energy, avx512_single, avx2_single, Array<f32, 4>)
     }
     fn double(
         &self,
@@ -145,35 +109,7 @@ impl<P: PairPotential> PairKernels for PairAdapter<P> {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<f64, f64, ListBlock> {
-        choose!(set, t, uniform, energy, avx512_double, avx2_double, visit, Array<f64, 2>)
-    }
-    fn single_clusters(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> Option<PairKernel<i32, f32, ClusterBlock>> {
-        if !P::TUNED {
-            return None;
-        }
-        Some(
-            choose!(set, t, uniform, energy, avx512_single_clusters, avx2_single_clusters, visit_clusters, Array<f32, 4>),
-        )
-    }
-    fn double_clusters(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> Option<PairKernel<f64, f64, ClusterBlock>> {
-        if !P::TUNED {
-            return None;
-        }
-        Some(
-            choose!(set, t, uniform, energy, avx512_double_clusters, avx2_double_clusters, visit_clusters, Array<f64, 2>),
-        )
+        choose!(set, t, uniform, energy, avx512_double, avx2_double, Array<f64, 2>)
     }
 }
 
@@ -195,8 +131,8 @@ pub(super) mod together {
             ) -> Option<PairKernel<$coordinate, $element, ListBlock>> {
                 let names = [first, second].map(|term| term.family.name());
                 let ends = [first, second].map(|term| term.truncation);
-                let plain = |t| matches!(t, Truncation::Cut | Truncation::Shift);
-                if names != [LennardJones::NAME, CoulombEwald::NAME] || !plain(ends[1]) {
+                let plain = ends[1].kind() == TruncationKind::Shifted;
+                if names != [LennardJones::NAME, CoulombEwald::NAME] || !plain {
                     return None;
                 }
                 macro_rules! with {
@@ -204,28 +140,28 @@ pub(super) mod together {
                         match (set, energy) {
                             #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx512, false) => {
-                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, false>)
+                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Plain>, false, false>)
                             }
                             #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx512, true) => {
-                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, true>)
+                                Some($avx512::<Both<LennardJones, $t, CoulombEwald, Plain>, false, true>)
                             }
                             #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx2, false) => {
-                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, false>)
+                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Plain>, false, false>)
                             }
                             #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx2, true) => {
-                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Shifted>, false, true>)
+                                Some($avx2::<Both<LennardJones, $t, CoulombEwald, Plain>, false, true>)
                             }
                             _ => None,
                         }
                     };
                 }
-                match ends[0] {
-                    Truncation::Cut | Truncation::Shift => with!(Shifted),
-                    Truncation::Switch { .. } => with!(Switched),
-                    Truncation::ForceShift => None,
+                match ends[0].kind() {
+                    TruncationKind::Shifted => with!(Plain),
+                    TruncationKind::Switched => with!(Any),
+                    TruncationKind::ForceShifted => None,
                 }
             }
         };

@@ -1,7 +1,6 @@
 //! Pair terms on the CPU: their numbers, and the kernels that add their forces.
 //!
-//! There are two skeletons, over lists of particles and of clusters, for every potential, truncation and
-//! instruction set. Each particle owns its force: it visits its full list of neighbours and nobody else writes to
+//! There is one skeleton for every potential and instruction set. Each particle owns its force: it visits its full list of neighbours and nobody else writes to
 //! it. So there are no races, and the sums do not depend on the number of threads.
 #![allow(unsafe_code)]
 
@@ -16,9 +15,9 @@ use kernels::together;
 use super::simd::{Coordinate, InstructionSet};
 use crate::expr::Table;
 use crate::forces::PairTerm;
-use crate::neighbors::{ClusterBlock, ListBlock};
+use crate::neighbors::ListBlock;
 use crate::potentials::MAX_COEFFICIENTS;
-use crate::truncation::TRUNCATION_COEFFICIENTS;
+use crate::truncation::{TRUNCATION_COEFFICIENTS, TruncationKind};
 
 /// Numbers per pair of species: cut-off², truncation, potential.
 const COLUMNS: usize = 1 + TRUNCATION_COEFFICIENTS + MAX_COEFFICIENTS;
@@ -76,6 +75,8 @@ pub struct Numbers<'a, E> {
     pub columns: &'a PairColumns<E>,
     /// The term's table.
     pub table: &'a Table,
+    /// How the term ends, for kernels that hold the code of several truncations.
+    pub truncation: TruncationKind,
 }
 
 /// The widest vector there is.
@@ -130,9 +131,6 @@ pub trait PairPrecision: Send + Sync + 'static {
         set: InstructionSet,
         energy: bool,
     ) -> Option<PairKernel<Self::Coordinate, Self::Element, ListBlock>>;
-    /// Whether lists of clusters are faster where parameters differ between pairs of species: by a quarter in
-    /// single precision, where a vector holds sixteen; in double precision they are slower by a third.
-    const CLUSTERS_FOR_MANY: bool;
     /// From `f64`.
     fn round(x: f64) -> Self::Element;
     /// The kernel of a term over lists of particles.
@@ -142,13 +140,6 @@ pub trait PairPrecision: Send + Sync + 'static {
         uniform: bool,
         energy: bool,
     ) -> PairKernel<Self::Coordinate, Self::Element, ListBlock>;
-    /// The kernel of a term over lists of clusters, if it has one.
-    fn cluster_kernel(
-        term: &PairTerm,
-        set: InstructionSet,
-        uniform: bool,
-        energy: bool,
-    ) -> Option<PairKernel<Self::Coordinate, Self::Element, ClusterBlock>>;
 }
 
 /// Pair arithmetic in `f32`.
@@ -160,11 +151,10 @@ pub struct Single;
 pub struct Double;
 
 macro_rules! precision {
-    ($name:ident, $coordinate:ty, $element:ty, $many:literal, $particles:ident, $clusters:ident) => {
+    ($name:ident, $coordinate:ty, $element:ty, $particles:ident) => {
         impl PairPrecision for $name {
             type Coordinate = $coordinate;
             type Element = $element;
-            const CLUSTERS_FOR_MANY: bool = $many;
             fn round(x: f64) -> $element {
                 x as $element
             }
@@ -185,16 +175,8 @@ macro_rules! precision {
             ) -> Option<PairKernel<$coordinate, $element, ListBlock>> {
                 together::$particles(first, second, set, energy)
             }
-            fn cluster_kernel(
-                term: &PairTerm,
-                set: InstructionSet,
-                uniform: bool,
-                energy: bool,
-            ) -> Option<PairKernel<$coordinate, $element, ClusterBlock>> {
-                term.family.$clusters(set, term.truncation, uniform, energy)
-            }
         }
     };
 }
-precision!(Single, i32, f32, true, single, single_clusters);
-precision!(Double, f64, f64, false, double, double_clusters);
+precision!(Single, i32, f32, single);
+precision!(Double, f64, f64, double);

@@ -6,7 +6,9 @@ use super::super::simd::Lanes;
 use super::TOGETHER;
 use crate::expr::{Dual, Table};
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential};
-use crate::truncation::{Adapter, TRUNCATION_COEFFICIENTS};
+use crate::truncation::{
+    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
+};
 
 /// A row of numbers, the same in every lane or gathered.
 #[derive(Clone, Copy)]
@@ -27,22 +29,65 @@ impl<L: Lanes> Row<L> {
     }
 }
 
-/// Energy, and its derivative by r², of a vector of pairs; zero beyond the cut-off, and for those that `with` leaves out.
+/// The truncations that a kernel has the code of.
+pub trait End: Send + Sync + 'static {
+    /// The truncated energy from the bare one; `kind` is one of those the kernel has.
+    fn apply<L: Lanes>(
+        kind: TruncationKind,
+        bare: Dual<L>,
+        r2: Dual<L>,
+        t: &TruncationCoefficients<Dual<L>>,
+    ) -> Dual<L>;
+}
+
+/// Cut and shift, which most terms have: nothing but one subtraction.
+pub struct Plain;
+
+/// Any truncation, looked up for every vector. The branch is always the same one, so that it costs next to nothing;
+/// kernels of one truncation each would make the program and its build three times larger.
+pub struct Any;
+
+impl End for Plain {
+    #[inline(always)]
+    fn apply<L: Lanes>(
+        _kind: TruncationKind,
+        bare: Dual<L>,
+        r2: Dual<L>,
+        t: &TruncationCoefficients<Dual<L>>,
+    ) -> Dual<L> {
+        Shifted::apply(bare, r2, t)
+    }
+}
+
+impl End for Any {
+    #[inline(always)]
+    fn apply<L: Lanes>(
+        kind: TruncationKind,
+        bare: Dual<L>,
+        r2: Dual<L>,
+        t: &TruncationCoefficients<Dual<L>>,
+    ) -> Dual<L> {
+        match kind {
+            TruncationKind::Shifted => Shifted::apply(bare, r2, t),
+            TruncationKind::ForceShifted => ForceShifted::apply(bare, r2, t),
+            TruncationKind::Switched => Switched::apply(bare, r2, t),
+        }
+    }
+}
+
+/// Energy, and its derivative by r², of a vector of pairs; zero beyond the cut-off.
 /// The force is −2 du/d(r²) times the distance; the factor is left to the sums.
 #[inline(always)]
-fn interact<P, T, L>(r2: L, with: Option<u32>, row: &Row<L>, charges: L, table: &Table) -> (L, L)
+fn interact<P, T, L>(r2: L, row: &Row<L>, charges: L, table: &Table, end: TruncationKind) -> (L, L)
 where
     P: PairPotential,
-    T: Adapter,
+    T: End,
     L: Lanes,
 {
-    let mut inside = L::less(r2, row.cutoff2);
-    if let Some(bits) = with {
-        inside = L::only(inside, bits);
-    }
+    let inside = L::less(r2, row.cutoff2);
     let r2 = if P::EXPONENTIAL { r2.min(row.cutoff2) } else { r2 };
     let bare = P::energy_and_slope(Pair { r2, table }, &row.coefficients);
-    let full = T::apply(bare, Dual::variable(r2), &row.truncation.map(Dual::constant));
+    let full = T::apply(end, bare, Dual::variable(r2), &row.truncation.map(Dual::constant));
     let (mut energy, mut slope) = (full.value, full.derivative);
     if P::USES_CHARGES {
         (energy, slope) = (energy * charges, slope * charges);
@@ -58,14 +103,14 @@ pub trait Terms {
     /// it is worth the build.
     const SHARES: bool;
 
-    /// Energy and slope by term, of the lanes whose bits are set in `with`. `FIRST` says whether there is anything of the
+    /// Energy and slope by term. `FIRST` says whether there is anything of the
     /// first of two terms between these pairs.
     fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
-        with: Option<u32>,
         rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
+        ends: [TruncationKind; TOGETHER],
     ) -> [(L, L); TOGETHER];
 
     /// The slope of all terms.
@@ -85,19 +130,19 @@ pub struct One<P, T>(PhantomData<(P, T)>);
 /// Two terms in one pass over the list. The first may be absent between some species.
 pub struct Both<P, T, Q, S>(PhantomData<(P, T, Q, S)>);
 
-impl<P: PairPotential, T: Adapter> Terms for One<P, T> {
+impl<P: PairPotential, T: End> Terms for One<P, T> {
     const COUNT: usize = 1;
     const SHARES: bool = false;
 
     #[inline(always)]
     fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
-        with: Option<u32>,
         rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
+        ends: [TruncationKind; TOGETHER],
     ) -> [(L, L); TOGETHER] {
-        let found = interact::<P, T, L>(r2, with, &rows[0], charges, tables[0]);
+        let found = interact::<P, T, L>(r2, &rows[0], charges, tables[0], ends[0]);
         [found, (L::lit(0.0), L::lit(0.0))]
     }
 }
@@ -105,9 +150,9 @@ impl<P: PairPotential, T: Adapter> Terms for One<P, T> {
 impl<P, T, Q, S> Terms for Both<P, T, Q, S>
 where
     P: PairPotential,
-    T: Adapter,
+    T: End,
     Q: PairPotential,
-    S: Adapter,
+    S: End,
 {
     const COUNT: usize = 2;
     const SHARES: bool = true;
@@ -115,17 +160,17 @@ where
     #[inline(always)]
     fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
-        with: Option<u32>,
         rows: &[Row<L>; TOGETHER],
         charges: L,
         tables: [&Table; TOGETHER],
+        ends: [TruncationKind; TOGETHER],
     ) -> [(L, L); TOGETHER] {
         let first = if FIRST {
-            interact::<P, T, L>(r2, with, &rows[0], charges, tables[0])
+            interact::<P, T, L>(r2, &rows[0], charges, tables[0], ends[0])
         } else {
             (L::lit(0.0), L::lit(0.0))
         };
-        let second = interact::<Q, S, L>(r2, with, &rows[1], charges, tables[1]);
+        let second = interact::<Q, S, L>(r2, &rows[1], charges, tables[1], ends[1]);
         [first, second]
     }
 }

@@ -1,10 +1,11 @@
-//! The two skeletons: a particle and a vector of its neighbours, or a vector of particles and one neighbour.
+//! The skeleton of every pair kernel: a particle and a vector of its neighbors.
 
 use super::super::simd::Lanes;
 use super::terms::{Row, Terms};
-use super::{MAX_WIDTH, Numbers, PairJob, PairSums, TOGETHER};
+use super::{Numbers, PairJob, PairSums, TOGETHER};
 use crate::expr::{Table, Vec3};
-use crate::neighbors::{ClusterBlock, ListBlock, ListRow, SHARED};
+use crate::neighbors::{ListBlock, ListRow, SHARED};
+use crate::truncation::TruncationKind;
 
 /// Energy and virial of one term, in units of the coordinates; the virial still without its factor −2.
 #[derive(Clone, Copy)]
@@ -57,14 +58,13 @@ fn add_tallies<K: Terms, L: Lanes>(
     }
 }
 
-/// Half of the pairs' energy and virial, of the first `members` lanes.
+/// Half of the pairs' energy and virial.
 #[inline(always)]
-fn add_up<L: Lanes>(tallies: &[Tally<L>; TOGETHER], sums: &mut [PairSums], unit: f64, members: usize) {
-    let total = |lanes: L| L::keep(L::first(members), lanes).sum();
+fn add_up<L: Lanes>(tallies: &[Tally<L>; TOGETHER], sums: &mut [PairSums], unit: f64) {
     for (sums, tally) in sums.iter_mut().zip(tallies) {
-        sums.energy += 0.5 * total(tally.energy);
+        sums.energy += 0.5 * tally.energy.sum();
         for (to, part) in sums.virial.iter_mut().zip(tally.virial) {
-            *to -= unit * unit * total(part);
+            *to -= unit * unit * part.sum();
         }
     }
 }
@@ -74,6 +74,7 @@ struct Alike<'a, L> {
     unit2: L,
     broadcast: [Row<L>; TOGETHER],
     tables: [&'a Table; TOGETHER],
+    ends: [TruncationKind; TOGETHER],
 }
 
 impl<'a, L: Lanes> Alike<'a, L> {
@@ -85,6 +86,7 @@ impl<'a, L: Lanes> Alike<'a, L> {
             unit2: L::lit(job.unit) * L::lit(job.unit),
             broadcast: [first(a), first(b)],
             tables: [a.table, b.table],
+            ends: [a.truncation, b.truncation],
         }
     }
 
@@ -229,7 +231,7 @@ unsafe fn visit_row<K, L, const N: usize, const UNIFORM: bool, const ENERGY: boo
         *to += Vec3::new(force.x.sum(), force.y.sum(), force.z.sum()) * (2.0 * job.unit);
     }
     if ENERGY {
-        add_up(&sites.tallies, &mut sums[..K::COUNT], job.unit, L::WIDTH);
+        add_up(&sites.tallies, &mut sums[..K::COUNT], job.unit);
     }
 }
 
@@ -300,118 +302,13 @@ impl<L: Lanes, const N: usize> Sites<L, N> {
         let d = L::away(others, &self.own[k]);
         let r2 = d.norm2() * alike.unit2;
         let found = if FIRST >> k & 1 == 1 {
-            K::interact::<L, true>(r2, None, &rows[k], charges, alike.tables)
+            K::interact::<L, true>(r2, &rows[k], charges, alike.tables, alike.ends)
         } else {
-            K::interact::<L, false>(r2, None, &rows[k], charges, alike.tables)
+            K::interact::<L, false>(r2, &rows[k], charges, alike.tables, alike.ends)
         };
         add_force::<K, L>(&mut self.force[k], d, &found);
         if ENERGY {
             add_tallies::<K, L>(&mut self.tallies, d, &found);
         }
     }
-}
-
-/// A cluster whose members meet one neighbour after the other.
-struct Cluster<L: Lanes> {
-    own: L::Stored,
-    species: L::Indices,
-    charge: L,
-}
-
-impl<L: Lanes> Cluster<L> {
-    /// Adds what one place does to the members, or to those of `with`.
-    ///
-    /// # Safety
-    /// As for [`PairKernel`](super::PairKernel); the place must be one of the job's.
-    #[inline(always)]
-    unsafe fn meet<K: Terms, const UNIFORM: bool, const ENERGY: bool>(
-        &self,
-        job: &PairJob<L::Coordinate, L::Element>,
-        place: u32,
-        with: Option<u32>,
-        alike: &Alike<L>,
-        force: &mut Vec3<L>,
-        tallies: &mut [Tally<L>; TOGETHER],
-    ) {
-        let mut rows = alike.broadcast;
-        // SAFETY: the place is inside the coordinates and species by the caller's promise; so are the species
-        // inside the columns, which go on for a vector.
-        let other = unsafe {
-            if !UNIFORM {
-                for (row, numbers) in rows.iter_mut().zip(&job.terms).take(K::COUNT) {
-                    let species = numbers.columns.species as usize;
-                    let begin = species * *job.species.get_unchecked(place as usize) as usize;
-                    let columns = &numbers.columns.columns;
-                    *row = Row::with(|k| L::pick(columns[k].as_ptr().add(begin), self.species, species));
-                }
-            }
-            job.coordinates.get_unchecked(place as usize)
-        };
-        let d = L::away(&self.own, other);
-        let r2 = d.norm2() * alike.unit2;
-        let charges = self.charge * L::own_charge(other);
-        let found = K::interact::<L, true>(r2, with, &rows, charges, alike.tables);
-        add_force::<K, L>(force, d, &found);
-        if ENERGY {
-            add_tallies::<K, L>(tallies, d, &found);
-        }
-    }
-}
-
-/// The body of every kernel over lists of clusters: a vector holds the members of a cluster and meets one
-/// neighbour at a time.
-///
-/// # Safety
-/// As for [`PairKernel`](super::PairKernel).
-#[inline(always)]
-pub(super) unsafe fn visit_clusters<K, L, const UNIFORM: bool, const ENERGY: bool>(
-    job: &PairJob<L::Coordinate, L::Element>,
-    block: &ClusterBlock,
-    forces: &mut [Vec3<f64>],
-) -> [PairSums; TOGETHER]
-where
-    K: Terms,
-    L: Lanes,
-{
-    let alike = Alike::<L>::of(job);
-    let mut sums = [PairSums::default(); TOGETHER];
-    for number in 0..block.clusters() {
-        let members = block.members(number);
-        let first = block.particles().start + members.start;
-        // SAFETY: coordinates and species go on for a vector beyond the particles.
-        let (own, own_species) = unsafe {
-            (
-                L::following(job.coordinates.as_ptr().add(first)),
-                L::indices(job.species.as_ptr().add(first)),
-            )
-        };
-        let cluster = Cluster::<L> {
-            own,
-            species: own_species,
-            charge: L::charges(&own) * L::lit(job.coulomb),
-        };
-        let (mut force, mut tallies) = (Vec3::<L>::zero(), [Tally::<L>::new(); TOGETHER]);
-        for &place in block.entries(number) {
-            // SAFETY: the caller's promise.
-            unsafe { cluster.meet::<K, UNIFORM, ENERGY>(job, place, None, &alike, &mut force, &mut tallies) };
-        }
-        for entry in block.masked(number) {
-            let with = Some(entry.members);
-            // SAFETY: the caller's promise.
-            unsafe {
-                cluster.meet::<K, UNIFORM, ENERGY>(job, entry.place, with, &alike, &mut force, &mut tallies)
-            };
-        }
-        let mut lanes = [[0.0; MAX_WIDTH]; 3];
-        force.x.write(&mut lanes[0]);
-        force.y.write(&mut lanes[1]);
-        force.z.write(&mut lanes[2]);
-        for (k, force) in forces[members.clone()].iter_mut().enumerate() {
-            *force += Vec3::new(lanes[0][k], lanes[1][k], lanes[2][k]) * (-2.0 * job.unit);
-        }
-        if ENERGY {
-            add_up(&tallies, &mut sums[..K::COUNT], job.unit, members.len());
-        }
-    }
-    sums
 }

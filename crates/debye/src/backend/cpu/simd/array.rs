@@ -127,11 +127,6 @@ macro_rules! array_lanes {
                 unsafe { Self::indices(numbers) }.map(|j| unsafe { *coordinates.add(j as usize) })
             }
             #[inline(always)]
-            unsafe fn following(coordinates: *const [$coordinate; 4]) -> Self::Stored {
-                // SAFETY: the caller promised that many particles.
-                unsafe { coordinates.cast::<Self::Stored>().read() }
-            }
-            #[inline(always)]
             fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
                 let axis = |k: usize| Self(these.map(|row| $difference(row[k], other[k])));
                 Vec3::new(axis(0), axis(1), axis(2))
@@ -153,11 +148,6 @@ macro_rules! array_lanes {
             unsafe fn lookup(column: *const $element, indices: [u32; $width]) -> Self {
                 // SAFETY: the caller promised indices inside the column.
                 Self(indices.map(|j| unsafe { *column.add(j as usize) }))
-            }
-            #[inline(always)]
-            unsafe fn pick(row: *const $element, indices: [u32; $width], _length: usize) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { Self::lookup(row, indices) }
             }
             #[inline(always)]
             fn load(from: &[$element]) -> Self {
@@ -186,16 +176,6 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn keep(mask: [bool; $width], x: Self) -> Self {
                 Self(std::array::from_fn(|i| if mask[i] { x.0[i] } else { 0.0 }))
-            }
-            #[inline(always)]
-            fn only(mask: [bool; $width], bits: u32) -> [bool; $width] {
-                std::array::from_fn(|i| mask[i] && bits >> i & 1 == 1)
-            }
-            #[inline(always)]
-            fn write(self, to: &mut [f64]) {
-                for (to, from) in to.iter_mut().zip(self.0) {
-                    *to = f64::from(from);
-                }
             }
             #[inline(always)]
             fn sum(self) -> f64 {

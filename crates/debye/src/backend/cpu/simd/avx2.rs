@@ -82,14 +82,6 @@ impl F32x8 {
     fn charges_of(stored: __m256i) -> Self {
         Self(unsafe { _mm256_castsi256_ps(stored) })
     }
-    #[inline(always)]
-    fn only_bits(mask: __m256, bits: u32) -> __m256 {
-        unsafe {
-            let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-            let set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), each), each);
-            _mm256_and_ps(mask, _mm256_castsi256_ps(set))
-        }
-    }
     /// Eight loads of a whole particle and a transposition.
     #[inline(always)]
     unsafe fn transposed(row: impl Fn(usize) -> *const [i32; 4]) -> [__m256i; 4] {
@@ -106,15 +98,6 @@ impl F32x8 {
                 _mm256_unpacklo_epi64(zw01, zw23),
                 _mm256_unpackhi_epi64(zw01, zw23),
             ]
-        }
-    }
-    /// One permutation where the row fits a register.
-    #[inline(always)]
-    unsafe fn pick_from(row: *const f32, indices: __m256i, length: usize) -> Self {
-        if length <= 8 {
-            Self(unsafe { _mm256_permutevar8x32_ps(_mm256_loadu_ps(row), indices) })
-        } else {
-            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]
@@ -222,14 +205,6 @@ impl F64x4 {
         Self(stored)
     }
     #[inline(always)]
-    fn only_bits(mask: __m256d, bits: u32) -> __m256d {
-        unsafe {
-            let each = _mm256_setr_epi64x(1, 2, 4, 8);
-            let set = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(bits)), each), each);
-            _mm256_and_pd(mask, _mm256_castsi256_pd(set))
-        }
-    }
-    #[inline(always)]
     unsafe fn transposed(row: impl Fn(usize) -> *const [f64; 4]) -> [__m256d; 4] {
         unsafe {
             let load = |k: usize| _mm256_loadu_pd(row(k).cast());
@@ -243,10 +218,6 @@ impl F64x4 {
                 _mm256_permute2f128_pd::<0x31>(yw01, yw23),
             ]
         }
-    }
-    #[inline(always)]
-    unsafe fn pick_from(row: *const f64, indices: __m128i, _length: usize) -> Self {
-        unsafe { Self::gather_column(row, indices) }
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m128i, offset: u32) -> __m128i {

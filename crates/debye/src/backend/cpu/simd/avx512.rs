@@ -185,10 +185,6 @@ impl F32x16 {
     fn charges_of(stored: __m512i) -> Self {
         Self(unsafe { _mm512_castsi512_ps(stored) })
     }
-    #[inline(always)]
-    fn only_bits(mask: __mmask16, bits: u32) -> __mmask16 {
-        mask & bits as __mmask16
-    }
     /// Sixteen loads of a whole particle and a transposition: fewer memory operations than three
     /// gathers of sixteen.
     #[inline(always)]
@@ -211,15 +207,6 @@ impl F32x16 {
                 _mm512_unpacklo_epi64(zw01, zw23),
                 _mm512_unpackhi_epi64(zw01, zw23),
             ]
-        }
-    }
-    /// One permutation where the row fits a register.
-    #[inline(always)]
-    unsafe fn pick_from(row: *const f32, indices: __m512i, length: usize) -> Self {
-        if length <= 16 {
-            Self(unsafe { _mm512_permutexvar_ps(indices, _mm512_loadu_ps(row)) })
-        } else {
-            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]
@@ -276,10 +263,6 @@ impl F64x8 {
         Self(stored)
     }
     #[inline(always)]
-    fn only_bits(mask: __mmask8, bits: u32) -> __mmask8 {
-        mask & bits as __mmask8
-    }
-    #[inline(always)]
     unsafe fn transposed(row: impl Fn(usize) -> *const [f64; 4]) -> [__m512d; 4] {
         unsafe {
             let load = |k: usize| _mm256_loadu_pd(row(k).cast());
@@ -296,15 +279,6 @@ impl F64x8 {
                 _mm512_permutex2var_pd(xz01, second, xz23),
                 _mm512_permutex2var_pd(yw01, second, yw23),
             ]
-        }
-    }
-    /// One permutation where the row fits a register.
-    #[inline(always)]
-    unsafe fn pick_from(row: *const f64, indices: __m256i, length: usize) -> Self {
-        if length <= 8 {
-            Self(unsafe { _mm512_permutexvar_pd(_mm512_cvtepu32_epi64(indices), _mm512_loadu_pd(row)) })
-        } else {
-            unsafe { Self::gather_column(row, indices) }
         }
     }
     #[inline(always)]

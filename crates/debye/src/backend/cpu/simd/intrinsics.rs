@@ -180,11 +180,6 @@ macro_rules! lanes_of_intrinsics {
                 unsafe { Self::transposed(|k| coordinates.add(*numbers.add(k) as usize)) }
             }
             #[inline(always)]
-            unsafe fn following(coordinates: *const [$coordinate; 4]) -> Self::Stored {
-                // SAFETY: the caller's promise.
-                unsafe { Self::transposed(|k| coordinates.add(k)) }
-            }
-            #[inline(always)]
             fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
                 Vec3::new(
                     Self::minus(these[0], Self::stored(other[0])),
@@ -209,21 +204,6 @@ macro_rules! lanes_of_intrinsics {
             unsafe fn lookup(column: *const $element, indices: $indices) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { Self::gather_column(column, indices) }
-            }
-            #[inline(always)]
-            unsafe fn pick(row: *const $element, indices: $indices, length: usize) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { Self::pick_from(row, indices, length) }
-            }
-            #[inline(always)]
-            fn only(mask: $mask, bits: u32) -> $mask {
-                Self::only_bits(mask, bits)
-            }
-            #[inline(always)]
-            fn write(self, to: &mut [f64]) {
-                for (to, from) in to.iter_mut().zip(self.to_array()) {
-                    *to = f64::from(from);
-                }
             }
             #[inline(always)]
             fn load(from: &[$element]) -> Self {

@@ -111,12 +111,6 @@ pub trait Lanes: Real {
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
     unsafe fn bring(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
 
-    /// `WIDTH` particles that follow each other.
-    ///
-    /// # Safety
-    /// `coordinates` must be readable for `WIDTH` particles and the processor must have the instructions.
-    unsafe fn following(coordinates: *const [Self::Coordinate; 4]) -> Self::Stored;
-
     /// `these − other` for one other, in the units of the coordinates.
     fn away(these: &Self::Stored, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
 
@@ -138,13 +132,6 @@ pub trait Lanes: Real {
     /// Every index must be inside `column` and the processor must have the instructions.
     unsafe fn lookup(column: *const Self::Element, indices: Self::Indices) -> Self;
 
-    /// `row[index]` for every index, in a row of `length` numbers.
-    ///
-    /// # Safety
-    /// Every index must be below `length`, the row must be readable for `length` and for `WIDTH` numbers, and the
-    /// processor must have the instructions.
-    unsafe fn pick(row: *const Self::Element, indices: Self::Indices, length: usize) -> Self;
-
     /// The first `WIDTH` numbers of a slice, which must have as many.
     fn load(from: &[Self::Element]) -> Self;
 
@@ -163,24 +150,11 @@ pub trait Lanes: Real {
     /// Where `a < b`.
     fn less(a: Self, b: Self) -> Self::Mask;
 
-    /// Where the mask holds and the lane's bit is set.
-    fn only(mask: Self::Mask, bits: u32) -> Self::Mask;
-
-    /// The first `count` lanes.
-    #[inline(always)]
-    fn first(count: usize) -> Self::Mask {
-        let all = Self::less(Self::lit(0.0), Self::lit(1.0));
-        Self::only(all, ((1_u64 << count) - 1) as u32)
-    }
-
     /// `x` where the mask holds, zero elsewhere, whatever `x` is there (even NaN).
     fn keep(mask: Self::Mask, x: Self) -> Self;
 
     /// The sum of all lanes, always in the same order.
     fn sum(self) -> f64;
-
-    /// Writes the lanes to the first places of `to`.
-    fn write(self, to: &mut [f64]);
 
     /// The lanes one by one.
     fn to_vec(self) -> Vec<f64>;
