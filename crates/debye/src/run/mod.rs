@@ -3,15 +3,19 @@
 mod conclude;
 pub mod coulomb;
 pub(crate) mod describe;
+mod device;
+mod engine;
 mod error;
 pub mod export;
 mod fingerprint;
+mod folder;
 mod lock;
+mod minimization;
 mod outputs;
 mod pace;
 pub mod report;
-mod start;
 pub mod table;
+mod threads;
 pub mod tune;
 
 use std::path::PathBuf;
@@ -20,11 +24,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 pub use describe::{Fact, setup};
+pub use device::{choose_device, device_memory};
+pub use engine::{coarse_coordinates, engine, engine_on, resumed_engine};
 pub use error::RunError;
-pub use start::{
-    choose_device, coarse_coordinates, device_memory, engine, engine_on, inspect, resume_step,
-    resumed_engine, with_threads,
-};
+pub use folder::resume_step;
+pub use threads::with_threads;
 
 use crate::analyse::{BlockAverage, Drift};
 use crate::backend::{Backend, DeviceUse, EngineError};
@@ -36,6 +40,13 @@ use lock::Lock;
 use outputs::{Known, Outputs};
 use pace::{Closing, Pace};
 use table::TableLayout;
+
+/// Refuses a device that is not there and an output folder that is not to be written to; [`run`] does so too. Nothing is
+/// changed.
+pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
+    device::device(simulation, existing)?;
+    folder::inspect(simulation, existing)
+}
 
 /// What to do with an output folder that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,15 +190,15 @@ struct Running<'a> {
 impl<'a> Running<'a> {
     fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
         let folder = simulation.output.folder.clone();
-        let plan = start::checkpoint_plan(simulation);
+        let plan = folder::checkpoint_plan(simulation);
         let device = match options.device {
             Some(device) => Some(device.clone()),
-            None => start::device(simulation)?,
+            None => device::device(simulation, options.existing)?,
         };
-        start::inspect_folder(simulation, options.existing)?;
+        folder::inspect(simulation, options.existing)?;
         let lock = Lock::take(&folder)?;
         // Another run may have come and gone in between.
-        start::inspect_content(simulation, options.existing)?;
+        folder::inspect_content(simulation, options.existing)?;
         let mut notes = simulation.warnings.clone();
         notes.extend(coarse_coordinates(simulation));
         let found = match options.existing {
@@ -214,12 +225,12 @@ impl<'a> Running<'a> {
                         saved.step
                     ));
                 }
-                let mut engine = start::resumed_engine_on(simulation, &saved.engine, device.as_ref())?;
+                let mut engine = engine::resumed_engine_on(simulation, &saved.engine, device.as_ref())?;
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 let known = Known::find(simulation, &folder, &layout, &saved)?;
-                start::try_outputs(&folder, options.existing, simulation)?;
-                start::prepare_folder(&folder, options.existing, false, simulation)?;
-                if !start::same_device(&saved.device, &engine.device()) {
+                folder::try_outputs(&folder, options.existing, simulation)?;
+                folder::prepare(&folder, options.existing, false, simulation)?;
+                if !device::same_device(&saved.device, &engine.device()) {
                     let (then, here) = (&saved.device, engine.device());
                     notes.push(format!(
                         "begun on {then}, continued on {here}: the bits may differ from one run"
@@ -256,13 +267,13 @@ impl<'a> Running<'a> {
                     notes.push("no checkpoint found: the run begins at step 0".into());
                 }
                 // Nothing of an earlier run goes before this one stands on its feet.
-                start::try_outputs(&folder, options.existing, simulation)?;
-                let mut engine = start::engine_on(simulation, device.as_ref())?;
+                folder::try_outputs(&folder, options.existing, simulation)?;
+                let mut engine = engine::engine_on(simulation, device.as_ref())?;
                 if let Some(m) = &simulation.minimize {
-                    notes.push(start::minimise(engine.as_mut(), m, options)?);
+                    notes.push(minimization::minimize(engine.as_mut(), m, options)?);
                 }
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
-                start::prepare_folder(&folder, options.existing, true, simulation)?;
+                folder::prepare(&folder, options.existing, true, simulation)?;
                 let mut outputs = Outputs::open(simulation, &folder, layout, &Known::default())?;
                 outputs.record(engine.as_mut())?;
                 Self {
@@ -288,7 +299,7 @@ impl<'a> Running<'a> {
         }
         running.draw_first()?;
         running.save()?;
-        start::has_begun(&running.folder);
+        folder::has_begun(&running.folder);
         // What came before the first step is not part of the speed.
         running.began = Instant::now();
         Ok(running)

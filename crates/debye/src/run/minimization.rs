@@ -1,0 +1,58 @@
+//! The minimization before the first step.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::pace::{Closing, Pace, is_over};
+use super::{GLANCE, Progress, RunError, RunOptions};
+use crate::backend::Backend;
+use crate::backend::cpu::Fire;
+use crate::input::Minimize;
+
+/// Minimizes, and says in a sentence how it went.
+pub(super) fn minimize(
+    engine: &mut dyn Backend,
+    plan: &Minimize,
+    options: &mut RunOptions,
+) -> Result<String, RunError> {
+    let fire = Fire {
+        force_tolerance: plan.force_tolerance,
+        max_steps: plan.max_steps,
+        max_displacement: plan.max_displacement,
+    };
+    let (stop, deadline) = (options.stop, options.deadline);
+    let (mut glance, mut since, mut pace) = (Instant::now(), 0, Pace::default());
+    let (mut stopped, mut over) = (false, false);
+    let done = engine.minimise(fire, &mut |step| {
+        stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let seconds = glance.elapsed().as_secs_f64();
+        if seconds > GLANCE {
+            if let Some(tell) = &mut options.progress {
+                let steps_per_second = pace.add(step - since, seconds);
+                tell(Progress {
+                    step,
+                    steps: plan.max_steps,
+                    steps_per_second,
+                });
+            }
+            over = is_over(deadline, Closing::default().room(seconds, 0));
+            (glance, since) = (Instant::now(), step);
+        }
+        !(stopped || over)
+    })?;
+    if stopped {
+        return Err(RunError::StoppedEarly);
+    }
+    if over {
+        return Err(RunError::NoTime);
+    }
+    let how = if done.converged {
+        "converged"
+    } else {
+        "stopped without reaching the tolerance"
+    };
+    Ok(format!(
+        "minimisation {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
+        done.steps, done.energy[0], done.energy[1], done.largest_force
+    ))
+}
