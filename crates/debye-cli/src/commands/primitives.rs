@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use debye::backend::Profile;
-use debye::backend::cuda::checks::{self, Extent, Finding};
 use debye::backend::cuda::speed;
 use debye::input::DeviceChoice;
+use debye_checks::device::{self as checks, Extent, Finding};
 use debye_gpu::{Device, DeviceInfo, driver_version};
 use serde::Serialize;
 

@@ -22,6 +22,7 @@ macro_rules! operator {
     ($trait:ident, $method:ident, $op:ident) => {
         impl $trait for Sym {
             type Output = Self;
+            #[inline(never)]
             fn $method(self, o: Self) -> Self {
                 with(|r| r.binary(Binary::$op, self, o))
             }
@@ -36,6 +37,7 @@ operator!(Div, div, Div);
 
 impl Neg for Sym {
     type Output = Self;
+    #[inline(never)]
     fn neg(self) -> Self {
         with(|r| r.unary(Unary::Neg, self))
     }
@@ -43,7 +45,8 @@ impl Neg for Sym {
 
 macro_rules! function {
     ($($method:ident: $op:ident),*) => {
-        $( fn $method(self) -> Self {
+        $( #[inline(never)]
+        fn $method(self) -> Self {
             with(|r| r.unary(Unary::$op, self))
         } )*
     };
@@ -57,25 +60,33 @@ impl Real for Sym {
         screened: Screened, screened_pull: ScreenedPull
     );
 
+    #[inline(never)]
+
     fn lit(x: f64) -> Self {
         with(|r| r.constant(x))
     }
+    #[inline(never)]
     fn atan2(self, x: Self) -> Self {
         with(|r| r.binary(Binary::Atan2, self, x))
     }
+    #[inline(never)]
     fn erfc_beside(self, gaussian: Self) -> Self {
         with(|r| r.binary(Binary::ErfcBeside, self, gaussian))
     }
+    #[inline(never)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
         with(|r| r.select_lt(a, b, yes, no))
     }
+    #[inline(never)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         with(|r| r.mul_add(self, a, b))
     }
+    #[inline(never)]
     fn split(self) -> (SymIndex, Self) {
         let (index, rest) = with(|r| r.split(self));
         (SymIndex(index), rest)
     }
+    #[inline(never)]
     fn gather(table: &Table, index: SymIndex, offset: usize) -> Self {
         with(|r| r.gather(table, index.0, offset))
     }

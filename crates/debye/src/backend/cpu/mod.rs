@@ -19,7 +19,8 @@ mod space;
 mod state;
 mod verlet;
 
-pub(crate) use bonded::{BondedForces, Slots};
+#[doc(hidden)]
+pub use bonded::{BondedForces, Slots};
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
 pub(crate) use minimise::Descent;

@@ -1,9 +1,10 @@
-//! CUDA: the engine on a device ([`debye_gpu`]), its meshes, and the checks of both.
+//! CUDA: the engine on a device ([`debye_gpu`]) and its meshes.
 
-pub mod checks;
 mod engine;
 mod kernels;
 pub mod mesh;
 pub mod speed;
 
 pub use engine::{Choice, CudaEngine};
+#[doc(hidden)]
+pub use engine::{bonded_alone, modules, small_module};

@@ -24,7 +24,8 @@ impl Rate {
 /// Rounds; the median counts.
 const ROUNDS: usize = 9;
 
-pub(super) fn source() -> ModuleSource {
+/// The kernel that copies, for tests that compile all.
+pub fn source() -> ModuleSource {
     ModuleSource::new("copy.cu", include_str!("kernels/copy.cu"))
 }
 

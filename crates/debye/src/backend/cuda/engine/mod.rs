@@ -305,7 +305,7 @@ fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
 }
 
 /// The module that a small simulation would use on a device of so many multiprocessors.
-pub(super) fn small_module(
+pub fn small_module(
     system: &System,
     field: &ForceField,
     dynamics: &Dynamics,
@@ -348,7 +348,7 @@ fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec
 
 /// Forces, energies by term and virial of the bonded terms alone: without the pairs, which are of single precision, they
 /// can be checked to the last digits.
-pub(super) fn bonded_alone(
+pub fn bonded_alone(
     device: &Device,
     system: &System,
     field: &ForceField,
@@ -370,7 +370,7 @@ pub(super) fn bonded_alone(
 }
 
 /// The modules that a simulation would use.
-pub(super) fn modules(
+pub fn modules(
     system: &System,
     field: &ForceField,
     dynamics: &Dynamics,

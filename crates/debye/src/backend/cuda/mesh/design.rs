@@ -306,7 +306,7 @@ pub(super) fn fitting<M: MeshNumber>(
 }
 
 /// Modules for a few meshes, for tests that compile them.
-pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
+pub fn modules() -> Vec<ModuleSource> {
     let mut all = Vec::new();
     let usual = MeshShape {
         size: [108, 108, 80],

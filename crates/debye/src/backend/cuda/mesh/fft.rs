@@ -400,7 +400,7 @@ impl FromStr for Fft {
 }
 
 /// Modules for tests that compile them all.
-pub(in crate::backend::cuda) fn modules() -> Vec<ModuleSource> {
+pub fn modules() -> Vec<ModuleSource> {
     let told = [
         ([64, 64, 64], "planes=288 tile=16x128 radix=8", false),
         ([128, 105, 45], "planes=384 tile=8x128 radix=16", true),

@@ -22,5 +22,7 @@ pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MeshCell, Part, Solve};
 pub use spread::{Fixed, Spread};
 
-pub(super) use design::modules as spread_modules;
-pub(super) use fft::modules as solve_modules;
+#[doc(hidden)]
+pub use design::modules as spread_modules;
+#[doc(hidden)]
+pub use fft::modules as solve_modules;

@@ -3,11 +3,11 @@
 use super::engine::{alike, continues, moves_alike, wrong};
 use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::{Choice, CudaEngine};
-use crate::backend::{Backend, EngineError, Precision};
-use crate::forces::ForceField;
-use crate::integrate::Dynamics;
-use crate::system::{ExclusionRule, Exclusions, System, Topology};
+use debye::backend::cuda::{Choice, CudaEngine};
+use debye::backend::{Backend, EngineError, Precision};
+use debye::forces::ForceField;
+use debye::integrate::Dynamics;
+use debye::system::{ExclusionRule, Exclusions, System, Topology};
 use debye_gpu::ModuleSource;
 
 /// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
@@ -247,7 +247,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
                 return;
             }
             let d = if noisy { langevin() } else { plain() };
-            all.extend(super::super::engine::small_module(
+            all.extend(debye::backend::cuda::small_module(
                 &system,
                 &field,
                 &d,
@@ -274,7 +274,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         };
         if let Ok((system, field)) = melt_of([4, 4, 4], true, space, 0) {
             let s = settings(precision);
-            all.extend(super::super::engine::small_module(
+            all.extend(debye::backend::cuda::small_module(
                 &system, &field, &dynamics, &s, 3, &choice,
             ));
         }

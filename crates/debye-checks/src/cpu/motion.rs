@@ -5,7 +5,7 @@ use debye::input::Simulation;
 use debye::system::{Constraints, FixedDistance, Particles, RigidWater, velocities};
 
 use super::Finding;
-use crate::failure::Failure;
+use crate::Failed;
 
 /// The integrators, as sections of an input file, with the allowed wandering of the conserved energy in kT per
 /// degree of freedom; none where nothing is conserved.
@@ -58,7 +58,7 @@ const INTEGRATORS: &[(&str, &str, Option<f64>)] = &[
 const STEPS: u64 = 400;
 
 /// The checks of this section.
-pub fn check() -> Result<Vec<Finding>, Failure> {
+pub fn check() -> Result<Vec<Finding>, Failed> {
     let mut findings = Vec::new();
     for &(name, section, allowed) in INTEGRATORS {
         let simulation = melt(section, 0.8442)?;
@@ -87,7 +87,7 @@ pub fn check() -> Result<Vec<Finding>, Failure> {
 const LENGTHS: f64 = 1e-9;
 
 /// An integrator with rigid molecules.
-fn rigid(name: &str, simulation: &Simulation, allowed: Option<f64>) -> Result<Vec<Finding>, Failure> {
+fn rigid(name: &str, simulation: &Simulation, allowed: Option<f64>) -> Result<Vec<Finding>, Failed> {
     let mut findings = Vec::new();
     if let Some(allowed) = allowed {
         findings.push(Finding::new(
@@ -118,7 +118,7 @@ fn rigid(name: &str, simulation: &Simulation, allowed: Option<f64>) -> Result<Ve
 }
 
 /// A gas of 500 rigid triangles, every other one held by SETTLE, the rest by SHAKE and RATTLE.
-fn trimers(section: &str) -> Result<Simulation, Failure> {
+fn trimers(section: &str) -> Result<Simulation, Failed> {
     let mut simulation = melt(section, 0.15)?;
     let (bond, base) = (0.5_f64, 0.7_f64);
     let height = (bond * bond - 0.25 * base * base).sqrt();
@@ -158,13 +158,12 @@ fn trimers(section: &str) -> Result<Simulation, Failure> {
     let pairs: Vec<[u32; 2]> = system.constraints.pairs().map(|(atoms, _)| atoms).collect();
     system
         .exclusions
-        .leave_out(system.particles.len(), pairs.iter().copied())
-        .map_err(Failure::failed)?;
-    velocities::thermalise(system, 1.44, 1).map_err(Failure::failed)?;
+        .leave_out(system.particles.len(), pairs.iter().copied())?;
+    velocities::thermalise(system, 1.44, 1)?;
     Ok(simulation)
 }
 
-fn melt(section: &str, density: f64) -> Result<Simulation, Failure> {
+fn melt(section: &str, density: f64) -> Result<Simulation, Failed> {
     let text = format!(
         "units = \"lj\"\n\
          [system]\nbuild = {{ kind = \"lattice\", lattice = \"fcc\", cells = 5, density = {density} }}\n\
@@ -177,7 +176,7 @@ fn melt(section: &str, density: f64) -> Result<Simulation, Failure> {
 }
 
 /// The largest change of the conserved energy.
-fn wandering(simulation: &Simulation) -> Result<f64, Failure> {
+fn wandering(simulation: &Simulation) -> Result<f64, Failed> {
     let mut engine = debye::run::engine(simulation)?;
     let (mut first, mut largest) = (None, 0.0_f64);
     for _ in 0..STEPS / 20 {
@@ -195,7 +194,7 @@ fn wandering(simulation: &Simulation) -> Result<f64, Failure> {
 }
 
 /// Whether a run that was saved half-way ends in the same state.
-fn continues(simulation: &Simulation) -> Result<bool, Failure> {
+fn continues(simulation: &Simulation) -> Result<bool, Failed> {
     let mut whole = debye::run::engine(simulation)?;
     whole.advance(STEPS / 4, false)?;
     let mut half = debye::run::resumed_engine(simulation, &whole.save()?)?;

@@ -3,16 +3,16 @@
 use super::engine::{alike, continues, moves_alike, within, wrong};
 use super::systems::{layout, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
-use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::CudaEngine;
-use crate::backend::{Backend, EngineError, Precision};
-use crate::expr::Vec3;
-use crate::forces::{ForceField, PairTerm};
-use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
-use crate::system::{
+use debye::backend::cpu::{CpuEngine, Fire};
+use debye::backend::cuda::CudaEngine;
+use debye::backend::{Backend, EngineError, Precision};
+use debye::expr::Vec3;
+use debye::forces::{ForceField, PairTerm};
+use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use debye::system::{
     Cell, Constraints, Exclusions, FixedDistance, Particles, RigidWater, Species, System, Topology, Units,
 };
-use crate::truncation::Truncation;
+use debye::truncation::Truncation;
 use debye_gpu::ModuleSource;
 
 type Vector = Vec3<f64>;
@@ -103,7 +103,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         ("AR", 39.948, 0.0),
     ];
     let mut system = System {
-        labels: crate::system::AtomLabels::default(),
+        labels: debye::system::AtomLabels::default(),
         units: Units::Md,
         cell,
         species: species
@@ -489,7 +489,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
         if let Ok((system, field)) = made {
             let (settings, large) = (settings(precision), layout(false));
-            let sources = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
+            let sources = debye::backend::cuda::modules(&system, &field, dynamics, &settings, &large);
             // The others change little with constraints: some of them are enough.
             let wanted: &[&str] = if skewed {
                 &["constrain.cu", "step.cu", "rebuild.cu"]

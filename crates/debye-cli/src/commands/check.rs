@@ -1,13 +1,10 @@
 //! `debye check`: the physics on this machine, against closed forms and plain loops.
 
-mod engine;
-mod motion;
-mod potentials;
-
 use std::process::ExitCode;
 
 use clap::Args;
 use debye::input::DeviceChoice;
+use debye_checks::cpu::{Finding, SECTIONS};
 use serde::Serialize;
 
 use super::primitives;
@@ -42,47 +39,27 @@ pub struct Check {
     json: bool,
 }
 
-/// One check and how it went.
+/// One check as JSON.
 #[derive(Serialize)]
-pub struct Finding {
-    /// What was checked.
-    what: String,
-    /// The largest error.
+struct Line<'f> {
+    what: &'f str,
     error: f64,
-    /// What is allowed.
     allowed: f64,
-    /// Whether it holds.
     passed: bool,
-    /// How the error is measured, or why there is none.
-    note: String,
+    note: &'f str,
 }
 
-impl Finding {
-    /// Compares an error with what is allowed; NaN fails.
-    pub fn new(what: impl Into<String>, error: f64, allowed: f64, note: impl Into<String>) -> Self {
+impl<'f> Line<'f> {
+    fn new(finding: &'f Finding) -> Self {
         Self {
-            what: what.into(),
-            error,
-            allowed,
-            passed: error <= allowed,
-            note: note.into(),
+            what: &finding.what,
+            error: finding.error,
+            allowed: finding.allowed,
+            passed: finding.passed,
+            note: &finding.note,
         }
     }
 }
-
-/// The sections, in the order they run.
-type Section = (&'static str, fn() -> Result<Vec<Finding>, Failure>);
-const SECTIONS: &[Section] = &[
-    (
-        "potentials: slope against differences, tape against function",
-        potentials::check,
-    ),
-    (
-        "kernels: every pair potential through lists and vectors, against all pairs in double precision",
-        engine::check,
-    ),
-    ("motion: conserved energies, exact continuation", motion::check),
-];
 
 impl Check {
     /// Does it.
@@ -92,7 +69,7 @@ impl Check {
         }
         let mut all = Vec::new();
         for (title, section) in SECTIONS {
-            let found = self.threads.install(section)?;
+            let found = self.threads.install(|| section().map_err(Failure::failed))?;
             if !self.json {
                 console::print(&page(title, &found))?;
             }
@@ -100,7 +77,10 @@ impl Check {
         }
         let failed = all.iter().filter(|f| !f.passed).count();
         if self.json {
-            console::print(&console::json_list("check/1", &all)?)?;
+            console::print(&console::json_list(
+                "check/1",
+                &all.iter().map(Line::new).collect::<Vec<_>>(),
+            )?)?;
         } else if failed == 0 {
             console::print(&format!("all {} checks passed\n", all.len()))?;
         }

@@ -2,13 +2,13 @@
 
 use super::engine::wrong;
 use super::{Extent, Wrong};
-use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::Choice;
-use crate::backend::{Precision, Settings};
-use crate::forces::{ForceField, PairTerm};
-use crate::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
-use crate::system::{Cell, System, build};
-use crate::truncation::Truncation;
+use debye::backend::cpu::CpuEngine;
+use debye::backend::cuda::Choice;
+use debye::backend::{Precision, Settings};
+use debye::forces::{ForceField, PairTerm};
+use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
+use debye::system::{Cell, System, build};
+use debye::truncation::Truncation;
 
 /// Plain velocity Verlet.
 pub(super) fn plain() -> Dynamics {

@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-use debye::backend::cuda::checks::{self, Extent};
+use debye_checks::device::{self as checks, Extent};
 use debye_gpu::{CudaError, Device, Emulation, Instrument, Mut, Nvrtc, Shape};
 
 fn emulated(seed: u64, instrument: Instrument) -> Device {

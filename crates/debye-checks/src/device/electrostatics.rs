@@ -4,14 +4,14 @@ use super::constraints::{self, What, breaks_alike};
 use super::engine::{continues, difference, moves_alike, tolerances, within, wrong};
 use super::systems::{Space, integrators, layout, melt, plain, settings};
 use super::{Extent, Place, Wrong};
-use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::{Choice, CudaEngine};
-use crate::backend::{Backend, Precision};
-use crate::forces::ForceField;
-use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
-use crate::forces::pme::Basis;
-use crate::integrate::Dynamics;
-use crate::system::{Cell, ExclusionRule, Exclusions, System, Topology};
+use debye::backend::cpu::CpuEngine;
+use debye::backend::cuda::{Choice, CudaEngine};
+use debye::backend::{Backend, Precision};
+use debye::forces::ForceField;
+use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
+use debye::forces::pme::Basis;
+use debye::integrate::Dynamics;
+use debye::system::{Cell, ExclusionRule, Exclusions, System, Topology};
 use debye_gpu::ModuleSource;
 
 /// What charges are on, and in.
@@ -144,7 +144,7 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
     let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
     let [force, energy, pressure] = tolerances(precision);
-    let names = |o: &crate::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
+    let names = |o: &debye::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
     place.expect("names", &names(&found), &names(&expected))?;
     // Charges cancel: an energy is as exact as what it is the sum of.
     let largest = expected.terms.iter().fold(1.0_f64, |most, t| most.max(t.1.abs()));
@@ -339,13 +339,13 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             continue;
         };
         let (settings, large) = (settings(precision), layout(false));
-        let made = super::super::engine::modules(&system, &field, dynamics, &settings, &large);
+        let made = debye::backend::cuda::modules(&system, &field, dynamics, &settings, &large);
         all.extend(made.into_iter().flatten());
     }
     for (number, (what, name, precision)) in WATERS.into_iter().enumerate() {
         if let Ok((system, field, dynamics)) = waters_on_mesh(what, name, Extent::Smallest) {
             let (settings, large) = (settings(precision), many_lanes(number));
-            let made = super::super::engine::modules(&system, &field, &dynamics, &settings, &large);
+            let made = debye::backend::cuda::modules(&system, &field, &dynamics, &settings, &large);
             let draws = (what, name) == (What::Waters, "Langevin");
             let new = |m: &ModuleSource| {
                 m.label().starts_with("constrain.cu") || draws && m.label().starts_with("step.cu")

@@ -6,7 +6,7 @@ use super::{Extent, Place, Wrong};
 use debye_gpu::{Const, CudaError, ModuleSource, Mut, Shape};
 
 pub(super) fn source() -> ModuleSource {
-    ModuleSource::new("basics.cu", include_str!("../kernels/basics.cu"))
+    ModuleSource::new("basics.cu", include_str!("kernels/basics.cu"))
 }
 
 /// As in the kernel.

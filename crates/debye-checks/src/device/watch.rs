@@ -3,11 +3,11 @@
 use super::engine::wrong;
 use super::systems::{Space, melt, plain, settings};
 use super::{Place, Wrong};
-use crate::backend::cuda::CudaEngine;
-use crate::backend::{Backend, Culprit, EngineError, Precision};
-use crate::expr::Vec3;
-use crate::forces::ForceField;
-use crate::system::System;
+use debye::backend::cuda::CudaEngine;
+use debye::backend::{Backend, Culprit, EngineError, Precision};
+use debye::expr::Vec3;
+use debye::forces::ForceField;
+use debye::system::System;
 
 /// Who made a system explode, and the particles around it before that.
 fn explosion(place: &Place<'_>, system: &System, field: &ForceField) -> Result<Culprit, Wrong> {

@@ -3,14 +3,14 @@
 use super::engine::{within, wrong};
 use super::systems::{Space, integrators, layouts, melt, plain, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
-use crate::backend::cpu::{BondedForces, CpuEngine, Slots};
-use crate::backend::cuda::{Choice, CudaEngine};
-use crate::backend::{Backend, Precision};
-use crate::expr::Vec3;
-use crate::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
-use crate::integrate::Dynamics;
-use crate::potentials::{ANGLES, BONDS, BondedSample, DIHEDRALS, PAIRS, Parameters, Value};
-use crate::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System};
+use debye::backend::cpu::{BondedForces, CpuEngine, Slots};
+use debye::backend::cuda::{Choice, CudaEngine};
+use debye::backend::{Backend, Precision};
+use debye::expr::Vec3;
+use debye::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
+use debye::integrate::Dynamics;
+use debye::potentials::{ANGLES, BONDS, BondedSample, DIHEDRALS, PAIRS, Parameters, Value};
+use debye::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System};
 use debye_gpu::ModuleSource;
 
 type Vector = Vec3<f64>;
@@ -33,14 +33,14 @@ impl<'a> Bag<'a> {
             charge: 0.4,
         });
         let system = System {
-            units: crate::system::Units::LennardJones,
+            units: debye::system::Units::LennardJones,
             cell: Cell::orthorhombic(LENGTHS).map_err(wrong)?,
             species: species.collect(),
             particles: Particles::default(),
-            topology: crate::system::Topology::default(),
-            exclusions: crate::system::Exclusions::default(),
-            constraints: crate::system::Constraints::default(),
-            labels: crate::system::AtomLabels::default(),
+            topology: debye::system::Topology::default(),
+            exclusions: debye::system::Exclusions::default(),
+            constraints: debye::system::Constraints::default(),
+            labels: debye::system::AtomLabels::default(),
         };
         Ok(Self { random, system })
     }
@@ -152,7 +152,7 @@ fn terms<F: BondedFamily + ?Sized>(
 
 /// Every pair potential, each between particles of one species.
 fn pair_terms(species: &[Species]) -> Result<Vec<PairTerm>, Wrong> {
-    let of_family = |(number, family): (usize, &&'static dyn crate::potentials::PairFamily)| {
+    let of_family = |(number, family): (usize, &&'static dyn debye::potentials::PairFamily)| {
         let sample = family.samples().swap_remove(0);
         let given = family.parameters().iter().map(|p| p.name.to_owned());
         let given: Vec<(String, Value)> = given.zip(sample.values).collect();
@@ -171,9 +171,9 @@ fn pair_terms(species: &[Species]) -> Result<Vec<PairTerm>, Wrong> {
 /// Links of every bonded potential and scaled pairs of every pair potential, each between particles of its own.
 fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>, ForceField), Wrong> {
     let mut bag = Bag::new(random)?;
-    let (bonds, of_bonds) = terms::<dyn crate::potentials::BondFamily>(|f| f.samples())?;
-    let (angles, of_angles) = terms::<dyn crate::potentials::AngleFamily>(|f| f.samples())?;
-    let (dihedrals, of_dihedrals) = terms::<dyn crate::potentials::DihedralFamily>(|f| f.samples())?;
+    let (bonds, of_bonds) = terms::<dyn debye::potentials::BondFamily>(|f| f.samples())?;
+    let (angles, of_angles) = terms::<dyn debye::potentials::AngleFamily>(|f| f.samples())?;
+    let (dihedrals, of_dihedrals) = terms::<dyn debye::potentials::DihedralFamily>(|f| f.samples())?;
     let pairs = pair_terms(&bag.system.species)?;
     for copy in 0..copies {
         for (kind, s) in of_bonds.iter().enumerate() {
@@ -281,7 +281,7 @@ fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
 
 /// Compares the bonded part alone; the pairs of the list, from which nothing is left out, do not matter.
 fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(), Wrong> {
-    let alone = super::super::engine::bonded_alone;
+    let alone = debye::backend::cuda::bonded_alone;
     let (found, (energies, virial)) = alone(place.device, system, field, &plain())?;
     let p = &system.particles;
     let ids: Vec<u32> = (0..p.len() as u32).collect();
@@ -352,7 +352,7 @@ pub(super) fn straight(place: &mut Place<'_>) -> Result<(), Wrong> {
         }
     }
     let system = bag.system;
-    let alone = super::super::engine::bonded_alone;
+    let alone = debye::backend::cuda::bonded_alone;
     let (forces, (energies, _)) = alone(place.device, &system, &field, &plain())?;
     let finite = forces[first..].iter().all(|f| f.norm2() < 1e20) && energies.iter().all(|e| e.is_finite());
     place.expect("forces along a line are finite", &[finite], &[true])
@@ -474,7 +474,7 @@ fn moves(
 
 fn compare(place: &mut Place<'_>, cuda: &mut dyn Backend, cpu: &mut dyn Backend) -> Result<(), Wrong> {
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
-    let names = |o: &crate::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
+    let names = |o: &debye::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
     place.expect("names of terms", &names(&found), &names(&expected))?;
     for (a, b) in found.terms.iter().zip(&expected.terms) {
         within(place, &a.0, a.1, b.1, 1e-4)?;
@@ -499,10 +499,10 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         .flat_map(|(system, field)| {
             let settings = settings(Precision::Mixed);
             let by_rule = Choice::default();
-            let large = super::super::engine::modules(&system, &field, &plain(), &settings, &by_rule);
+            let large = debye::backend::cuda::modules(&system, &field, &plain(), &settings, &by_rule);
             let choice = super::systems::layout(true);
             let small =
-                super::super::engine::small_module(&system, &field, &plain(), &settings, 132, &choice);
+                debye::backend::cuda::small_module(&system, &field, &plain(), &settings, 132, &choice);
             large.into_iter().flatten().chain(small)
         })
         .collect()

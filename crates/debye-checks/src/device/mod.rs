@@ -206,8 +206,8 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 /// Every module that the checks use, in every specialisation.
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
-    all.extend([basics::source(), super::speed::source()]);
-    all.extend(super::mesh::solve_modules());
+    all.extend([basics::source(), debye::backend::cuda::speed::source()]);
+    all.extend(debye::backend::cuda::mesh::solve_modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
     all.extend(mesh::modules());
@@ -227,7 +227,7 @@ pub fn warnings(
 
 /// Kernels that are wrong on purpose, to test the emulation.
 pub fn faults() -> ModuleSource {
-    ModuleSource::new("faults.cu", include_str!("../kernels/faults.cu"))
+    ModuleSource::new("faults.cu", include_str!("kernels/faults.cu"))
 }
 
 impl Place<'_> {

@@ -11,13 +11,13 @@ use debye::system::{Cell, System, Units, build};
 use debye::truncation::Truncation;
 
 use super::Finding;
-use crate::failure::Failure;
+use crate::Failed;
 
 /// Most particles of a system.
 const MOST: usize = 600;
 
 /// The checks of this section.
-pub fn check() -> Result<Vec<Finding>, Failure> {
+pub fn check() -> Result<Vec<Finding>, Failed> {
     let mut examples = Vec::new();
     for family in PAIRS {
         let (system, field) = example(*family)?;
@@ -51,17 +51,17 @@ pub fn check() -> Result<Vec<Finding>, Failure> {
 }
 
 /// A potential's first sample between particles at random in a cell of a few cut-offs.
-fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failure> {
+fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failed> {
     let samples = family.samples();
     let sample = samples
         .first()
-        .ok_or_else(|| Failure::failed("a potential without a sample"))?;
+        .ok_or_else(|| Failed::from("a potential without a sample"))?;
     let side = 2.4 * sample.to;
     // A sixth of the volume: easy to fill at random.
     let apart = sample.from.max(0.1 * sample.to);
     let room = (0.3 * (side / apart).powi(3)) as usize;
     let number = room.clamp(10, MOST) / 2;
-    let cell = Cell::orthorhombic([side; 3]).map_err(Failure::failed)?;
+    let cell = Cell::orthorhombic([side; 3])?;
     let charge = if family.uses_charges() { 1.0 } else { 0.0 };
     let system = build::random(cell)
         .add(number, "A", 1.0, charge)
@@ -75,8 +75,7 @@ fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failure> {
     let term = PairTerm::build(family.name(), &system.species)
         .and_then(|term| term.all_values(values))
         .map(|term| term.cutoff(sample.to).truncation(Truncation::Shift))
-        .and_then(|term| term.finish())
-        .map_err(Failure::failed)?;
+        .and_then(|term| term.finish())?;
     let field = ForceField {
         pairs: vec![term],
         coulomb_constant: Units::LennardJones.coulomb_constant(),
@@ -92,7 +91,7 @@ fn compare(
     reference: &Evaluation,
     set: InstructionSet,
     precision: Precision,
-) -> Result<f64, Failure> {
+) -> Result<f64, Failed> {
     let dynamics = Dynamics {
         timestep: 0.001,
         scheme: Scheme::VelocityVerlet,

@@ -5,9 +5,9 @@ use std::f64::consts::TAU;
 use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
-use crate::expr::Mat3;
-use crate::forces::pme::{Basis, Influence};
+use debye::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
+use debye::expr::Mat3;
+use debye::forces::pme::{Basis, Influence};
 use debye_gpu::{CudaError, Device};
 
 type Complex = [f64; 2];

@@ -1,11 +1,11 @@
 //! Charges on a mesh, against plain loops in double precision.
 
 use super::{Extent, Place, Wrong};
-use crate::backend::cuda::mesh::speed::Charges;
-use crate::backend::cuda::mesh::{
+use debye::backend::cuda::mesh::speed::Charges;
+use debye::backend::cuda::mesh::{
     self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word,
 };
-use crate::forces::pme::Basis;
+use debye::forces::pme::Basis;
 use debye_gpu::{Buffer, Device, ModuleSource, Stream};
 
 pub(super) fn modules() -> Vec<ModuleSource> {

@@ -2,13 +2,13 @@
 
 use super::systems::{Space, integrators, layout, layouts, melt, melt_of, plain, settings, steps_of};
 use super::{Extent, Place, Wrong};
-use crate::backend::cpu::{CpuEngine, Fire};
-use crate::backend::cuda::{Choice, CudaEngine};
-use crate::backend::{Backend, EngineError, ListKind, Precision, Settings};
-use crate::expr::Vec3;
-use crate::forces::ForceField;
-use crate::integrate::Dynamics;
-use crate::system::{Cell, ExclusionRule, Exclusions, System, Topology};
+use debye::backend::cpu::{CpuEngine, Fire};
+use debye::backend::cuda::{Choice, CudaEngine};
+use debye::backend::{Backend, EngineError, ListKind, Precision, Settings};
+use debye::expr::Vec3;
+use debye::forces::ForceField;
+use debye::integrate::Dynamics;
+use debye::system::{Cell, ExclusionRule, Exclusions, System, Topology};
 
 impl From<EngineError> for Wrong {
     fn from(error: EngineError) -> Self {
@@ -42,7 +42,7 @@ pub(super) fn modules() -> Vec<debye_gpu::ModuleSource> {
             let choices: &[Choice] = if both { &[one, eight] } else { &[one] };
             for choice in choices {
                 let settings = settings(precision);
-                let made = super::super::engine::modules(&system, &field, dynamics, &settings, choice);
+                let made = debye::backend::cuda::modules(&system, &field, dynamics, &settings, choice);
                 all.extend(made.into_iter().flatten());
             }
         }
@@ -341,7 +341,7 @@ pub(super) fn moves_alike(
     within(place, "positions", furthest, 0.0, close)?;
     // Where a particle crossed a face, both must have counted it.
     let unwrapped =
-        |p: &crate::system::Particles, cell: &Cell, i: usize| p.positions[i] + cell.translation(p.images[i]);
+        |p: &debye::system::Particles, cell: &Cell, i: usize| p.positions[i] + cell.translation(p.images[i]);
     let torn = (0..a.len())
         .map(|i| (unwrapped(&a, &cell, i) - unwrapped(&b, &cell_of_cpu, i)).norm())
         .fold(0.0, f64::max);

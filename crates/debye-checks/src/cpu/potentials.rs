@@ -5,7 +5,7 @@ use debye::potentials::checks::{check_against_f64, pair_cases, points};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS, Pair, Parameters};
 
 use super::Finding;
-use crate::failure::Failure;
+use crate::Failed;
 
 /// Allowed error of a slope from differences, of its largest value.
 const DIFFERENCES: f64 = 1e-9;
@@ -13,7 +13,7 @@ const DIFFERENCES: f64 = 1e-9;
 const TAPE: f64 = 1e-12;
 
 /// The checks of this section.
-pub fn check() -> Result<Vec<Finding>, Failure> {
+pub fn check() -> Result<Vec<Finding>, Failed> {
     let mut findings = Vec::new();
     for family in PAIRS {
         let mut worst = Worst::default();
