@@ -43,6 +43,17 @@ pub const TRUNCATION_COEFFICIENTS: usize = 4;
 /// What a truncation precomputes, once per pair of species.
 pub type TruncationCoefficients<R> = [R; TRUNCATION_COEFFICIENTS];
 
+/// Coefficients that do not change with the distance. Written out, as this is part of every kernel.
+#[inline(always)]
+pub(crate) fn constant_truncation<R: Real>(t: &TruncationCoefficients<R>) -> TruncationCoefficients<Dual<R>> {
+    [
+        Dual::constant(t[0]),
+        Dual::constant(t[1]),
+        Dual::constant(t[2]),
+        Dual::constant(t[3]),
+    ]
+}
+
 /// A truncation as a type, so that each kernel holds the code of just one.
 pub trait Adapter: Send + Sync + 'static {
     /// The truncated energy from the bare one.
@@ -135,7 +146,7 @@ impl Truncation {
 
     /// The truncated energy and its derivative by r², in double precision.
     pub fn apply(self, bare: Dual<f64>, r2: f64, t: &TruncationCoefficients<f64>) -> Dual<f64> {
-        let (r2, t) = (Dual::variable(r2), t.map(Dual::constant));
+        let (r2, t) = (Dual::variable(r2), constant_truncation(t));
         match self.kind() {
             TruncationKind::Shifted => Shifted::apply(bare, r2, &t),
             TruncationKind::ForceShifted => ForceShifted::apply(bare, r2, &t),

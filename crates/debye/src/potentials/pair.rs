@@ -7,7 +7,8 @@ use crate::backend::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
 use crate::manual::Doc;
 use crate::truncation::{
-    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
+    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
+    TruncationKind, constant_truncation,
 };
 
 /// How many numbers a pair potential may keep per pair of species.
@@ -116,7 +117,7 @@ pub trait PairPotential: Send + Sync + 'static {
             r2: Dual::variable(pair.r2),
             table: pair.table,
         };
-        Self::energy(dual, &c.map(Dual::constant))
+        Self::energy(dual, &constants(c))
     }
 
     /// Whether the potential of these parameters is zero everywhere, so that the pair need not be visited.
@@ -138,6 +139,21 @@ pub trait PairPotential: Send + Sync + 'static {
     fn samples() -> Vec<PairSample>;
 }
 
+/// Coefficients that do not change with the distance. Written out, as this is part of every kernel.
+#[inline(always)]
+fn constants<R: Real>(c: &Coefficients<R>) -> Coefficients<Dual<R>> {
+    [
+        Dual::constant(c[0]),
+        Dual::constant(c[1]),
+        Dual::constant(c[2]),
+        Dual::constant(c[3]),
+        Dual::constant(c[4]),
+        Dual::constant(c[5]),
+        Dual::constant(c[6]),
+        Dual::constant(c[7]),
+    ]
+}
+
 /// The energy of a pair, truncated, and its derivative by r²: what a pair kernel computes.
 #[inline(always)]
 pub fn truncated<P: PairPotential, A: Adapter, R: Real>(
@@ -148,7 +164,7 @@ pub fn truncated<P: PairPotential, A: Adapter, R: Real>(
     A::apply(
         P::energy_and_slope(pair, c),
         Dual::variable(pair.r2),
-        &t.map(Dual::constant),
+        &constant_truncation(t),
     )
 }
 

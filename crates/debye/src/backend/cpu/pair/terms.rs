@@ -7,7 +7,8 @@ use super::TOGETHER;
 use crate::expr::{Dual, Table};
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential};
 use crate::truncation::{
-    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients, TruncationKind,
+    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
+    TruncationKind, constant_truncation,
 };
 
 /// A row of numbers, the same in every lane or gathered.
@@ -23,8 +24,18 @@ impl<L: Lanes> Row<L> {
     pub(super) fn with(mut read: impl FnMut(usize) -> L) -> Self {
         Self {
             cutoff2: read(0),
-            truncation: std::array::from_fn(|k| read(1 + k)),
-            coefficients: std::array::from_fn(|k| read(1 + TRUNCATION_COEFFICIENTS + k)),
+            // Written out: closures of arrays are most of what a kernel costs to compile.
+            truncation: [read(1), read(2), read(3), read(4)],
+            coefficients: [
+                read(5),
+                read(6),
+                read(7),
+                read(8),
+                read(9),
+                read(10),
+                read(11),
+                read(12),
+            ],
         }
     }
 }
@@ -87,7 +98,12 @@ where
     let inside = L::less(r2, row.cutoff2);
     let r2 = if P::EXPONENTIAL { r2.min(row.cutoff2) } else { r2 };
     let bare = P::energy_and_slope(Pair { r2, table }, &row.coefficients);
-    let full = T::apply(end, bare, Dual::variable(r2), &row.truncation.map(Dual::constant));
+    let full = T::apply(
+        end,
+        bare,
+        Dual::variable(r2),
+        &constant_truncation(&row.truncation),
+    );
     let (mut energy, mut slope) = (full.value, full.derivative);
     if P::USES_CHARGES {
         (energy, slope) = (energy * charges, slope * charges);
