@@ -1,97 +1,19 @@
-//! Everything on a CUDA device, run on its emulation: the same checks as `debye check --device cuda`, also under the
-//! sanitizers and the race check, and kernels that are wrong on purpose.
+//! Everything on a CUDA device, run on its emulation: the same checks as `debye check --device cuda`, and kernels that are
+//! wrong on purpose. `exhaustive.rs` runs them in other orders, under the race check and the sanitizers.
 
 // A test may stop at the first surprise.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::process::Command;
+mod emulation;
 
 use debye_checks::device::{self as checks, Extent};
-use debye_gpu::{CudaError, Device, Emulation, Instrument, Mut, Nvrtc, Shape};
-
-fn emulated(seed: u64, instrument: Instrument) -> Device {
-    let emulation = Emulation {
-        seed,
-        instrument,
-        ..Emulation::default()
-    };
-    Device::emulated(emulation).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn run(device: &Device, extent: Extent, seed: u64) {
-    // Some of them only, while working on something.
-    let text = std::env::var("DEBYE_TEST_CHECKS").unwrap_or_default();
-    let findings = checks::run(device, extent, seed, &text, &|_| ());
-    assert!(!findings.is_empty(), "no check has `{text}` in its name");
-    for found in &findings {
-        let how = found.failure.as_deref().unwrap_or("ok");
-        println!(
-            "{:45} {:4} cases {:6.2} s  {how}",
-            found.what, found.cases, found.seconds
-        );
-    }
-    let failed = findings.iter().filter(|found| found.failure.is_some()).count();
-    assert_eq!(failed, 0, "see the lines above");
-}
-
-/// Whether as much as on a card was asked for: some checks only, as it takes minutes.
-fn full() -> bool {
-    std::env::var("DEBYE_TEST_EXTENT").is_ok_and(|extent| extent == "full")
-}
+use debye_gpu::{CudaError, Instrument, Mut, Shape};
+use emulation::{compile, emulated, emulation, full, nvrtc, run, under_sanitizers};
 
 #[test]
 fn primitives_agree_with_plain_loops() {
     let extent = if full() { Extent::Full } else { Extent::Small };
-    run(&emulated(1, Instrument::Nothing), extent, 1);
-}
-
-/// Another order of blocks and threads, another number of multiprocessors: the same results.
-#[test]
-fn order_of_execution_does_not_matter() {
-    let emulation = Emulation {
-        seed: 3,
-        multiprocessors: 3,
-        ..Emulation::default()
-    };
-    run(&Device::emulated(emulation).unwrap(), Extent::Smallest, 1);
-}
-
-#[test]
-fn primitives_have_no_races() {
-    run(&emulated(4, Instrument::Races), Extent::Smallest, 4);
-}
-
-/// The address sanitizer must be in the process from the start, so the checks run in a second one.
-#[test]
-fn primitives_are_clean_under_sanitizers() {
-    println!("{}", under_sanitizers("sanitized_checks", &[]).unwrap());
-}
-
-/// Runs an ignored test of this program with the sanitizers; its output, or what they found.
-fn under_sanitizers(test: &str, variables: &[(&str, &str)]) -> Result<String, String> {
-    let library = Emulation::preload().unwrap_or_else(|error| panic!("{error}"));
-    let library = library.expect("the C++ compiler has no address sanitizer (libasan)");
-    let answer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
-        .env("LD_PRELOAD", library)
-        .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0")
-        .env("UBSAN_OPTIONS", "print_stacktrace=1")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let text =
-        String::from_utf8_lossy(&answer.stdout).into_owned() + &String::from_utf8_lossy(&answer.stderr);
-    if answer.status.success() {
-        Ok(text)
-    } else {
-        Err(text)
-    }
-}
-
-#[test]
-#[ignore = "started by another test, with the sanitizers preloaded"]
-fn sanitized_checks() {
-    run(&emulated(5, Instrument::Memory), Extent::Smallest, 5);
+    run(&emulation(1, Instrument::Nothing), extent, 1);
 }
 
 /// Launches a faulty kernel that takes an array and a number.
@@ -188,36 +110,8 @@ fn sanitized_fault() {
 
 #[test]
 fn nvrtc_accepts_every_kernel_without_warnings() {
-    let nvrtc = match Nvrtc::get() {
-        Ok(nvrtc) => nvrtc,
-        Err(missing) if std::env::var_os("DEBYE_REQUIRE_NVRTC").is_some_and(|value| value == "1") => {
-            panic!("{missing}")
-        }
-        Err(missing) => {
-            println!("skipped: {missing}");
-            return;
-        }
-    };
+    let Some(nvrtc) = nvrtc() else { return };
     let modules = checks::modules();
-    let mut seen: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    let mut compiled = 0;
-    for source in &modules {
-        // Of the many specialisations of a file all are compiled for one architecture, and every fourth one for one of the
-        // others in turn.
-        let label = source.label();
-        let file = label.split_whitespace().next().unwrap_or_default().to_owned();
-        let alike = modules.iter().filter(|m| m.label().starts_with(&file)).count();
-        let count = seen.entry(file).or_default();
-        let number = *count;
-        *count += 1;
-        let others = ["sm_75", "sm_80", "sm_100"].into_iter().enumerate();
-        let turn = others.filter(|(k, _)| full() || alike < 12 || number % 12 == 4 * k);
-        for architecture in ["sm_90"].into_iter().chain(turn.map(|(_, name)| name)) {
-            let warnings = checks::warnings(nvrtc, source, architecture);
-            let warnings = warnings.unwrap_or_else(|error| panic!("{label} for {architecture}: {error}"));
-            assert!(warnings.is_empty(), "{label} for {architecture}: {warnings}");
-            compiled += 1;
-        }
-    }
-    println!("{compiled} compilations of {} modules", modules.len());
+    let jobs: Vec<_> = modules.iter().map(|source| (source, "sm_90")).collect();
+    compile(nvrtc, &jobs);
 }

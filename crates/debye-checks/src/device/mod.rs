@@ -141,18 +141,24 @@ pub fn count(only: &str) -> usize {
     CHECKS.iter().filter(|(what, _)| what.contains(only)).count()
 }
 
-/// Runs every check on a device whose name has `only` in it. `tell` hears of each when it is over, in any order.
+/// Runs every check whose name has `only` in it: on a card several at a time, on emulated devices one at a time on each
+/// of them. `tell` hears of each when it is over, in any order.
+///
+/// All devices must be of one sort; there must be one at least.
 pub fn run(
-    device: &Device,
+    devices: &[Device],
     extent: Extent,
     seed: u64,
     only: &str,
     tell: &(dyn Fn(&Finding) + Sync),
 ) -> Vec<Finding> {
     let chosen: Vec<_> = CHECKS.iter().filter(|(what, _)| what.contains(only)).collect();
-    // The emulation is one thread's work, and tools that watch a device do not like to see two streams captured at once.
+    let Some(device) = devices.first() else {
+        return Vec::new();
+    };
+    // An emulated device is one thread's work, and tools that watch a card do not like to see two streams captured at once.
     let alone = device.info().emulated || extent < Extent::Full;
-    let workers = if alone { 1 } else { AT_ONCE };
+    let workers = if alone { devices.len() } else { AT_ONCE };
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let mut chosen = &chosen[..];
     // Memory in use is counted while nobody else takes any.
@@ -169,8 +175,10 @@ pub fn run(
         chosen = rest;
     }
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
+        for worker in 0..workers {
+            let device = &devices[worker % devices.len()];
+            let (next, found) = (&next, &found);
+            scope.spawn(move || {
                 // The longest are the last in the list.
                 while let Some(number) = chosen.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
                     let finding = run_one(device, extent, seed, *chosen[number]);

@@ -86,7 +86,7 @@ pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCod
             let _ = console::print(&told(found));
         }
     };
-    let findings = checks::run(&device, extent, 1, only, &tell);
+    let findings = checks::run(std::slice::from_ref(&device), extent, 1, only, &tell);
     let (all, failed) = (
         findings.len(),
         findings.iter().filter(|found| found.failure.is_some()).count(),
