@@ -1,7 +1,16 @@
 //! Checkpoints: written in one piece, told apart when damaged or foreign.
 //!
-//! A file is an [`Envelope`] that begins with `DEBYECKP`. Its content is the step, the system at that step as the bytes
-//! of a native structure file, and what the run and its engine need to go on. A new file is written beside the old and
+//! A file is an [`Envelope`] that begins with `DEBYECKP`. Its content is, in this order:
+//!
+//! | what | for |
+//! |---|---|
+//! | the step; the system at that step as the bytes of a native structure file | any engine, and other runs |
+//! | what thermostats and barostat remember ([`MotionState`]) | any engine |
+//! | checksums of the input, planned steps, device | whether and where a run goes on |
+//! | the form of the engine (device and precision), and its own state: order of particles, lists | the same engine, bit for bit |
+//! | how far outputs had come, seconds so far | the run |
+//!
+//! An engine of another form goes on from the first two. A new file is written beside the old and
 //! renamed over it, so that there is a sound file at every moment; older ones are kept as `name.1`, `name.2`….
 
 use std::fs::{self, File};
@@ -11,9 +20,11 @@ use std::path::{Path, PathBuf};
 use debye_io::NativeStructure;
 use debye_io::codec::{CodecError, Envelope, Reader, Writer};
 
+use crate::integrate::{MotionState, ThermostatState};
+
 const MAGIC: &[u8; 8] = b"DEBYECKP";
 /// The version of the content that is written and read.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 const ENVELOPE: Envelope = Envelope {
     magic: MAGIC,
     version: VERSION,
@@ -35,7 +46,11 @@ pub struct Checkpoint {
     pub fingerprint: Vec<(String, u32)>,
     /// What ran it.
     pub device: String,
-    /// The engine's state.
+    /// What thermostats and barostat remember.
+    pub motion: MotionState,
+    /// The form of the engine: engines of one form read one another's state.
+    pub form: String,
+    /// The engine's own state.
     pub engine: Vec<u8>,
     /// How far each output had come.
     pub outputs: Vec<Record>,
@@ -257,6 +272,12 @@ impl Checkpoint {
         first.u64(self.step);
         first.u64(self.system.len() as u64);
         let mut w = Writer::new();
+        w.u64(self.motion.thermostats.len() as u64);
+        for thermostat in &self.motion.thermostats {
+            w.f64(thermostat.given);
+            w.f64s(thermostat.chain.as_flattened());
+        }
+        w.u64(self.motion.barostat_limited);
         w.u64(self.fingerprint.len() as u64);
         for (name, sum) in &self.fingerprint {
             w.text(name);
@@ -264,6 +285,7 @@ impl Checkpoint {
         }
         w.u64(self.planned);
         w.text(&self.device);
+        w.text(&self.form);
         w.u64(self.engine.len() as u64);
         let middle = w.finish();
         let mut w = Writer::new();
@@ -283,11 +305,21 @@ impl Checkpoint {
     fn decode(content: &[u8]) -> Result<Self, CodecError> {
         let mut r = Reader::new(content);
         let (step, system) = (r.u64()?, r.bytes()?.to_vec());
+        let mut motion = MotionState {
+            step,
+            ..MotionState::default()
+        };
+        for _ in 0..r.u64()? {
+            let given = r.f64()?;
+            let chain = r.f64s()?.chunks_exact(2).map(|c| [c[0], c[1]]).collect();
+            motion.thermostats.push(ThermostatState { given, chain });
+        }
+        motion.barostat_limited = r.u64()?;
         let mut fingerprint = Vec::new();
         for _ in 0..r.u64()? {
             fingerprint.push((r.text()?, r.u64()? as u32));
         }
-        let (planned, device, engine) = (r.u64()?, r.text()?, r.bytes()?.to_vec());
+        let (planned, device, form, engine) = (r.u64()?, r.text()?, r.text()?, r.bytes()?.to_vec());
         let mut outputs = Vec::new();
         for _ in 0..r.u64()? {
             outputs.push(Record {
@@ -307,6 +339,8 @@ impl Checkpoint {
             planned,
             fingerprint,
             device,
+            motion,
+            form,
             engine,
             outputs,
             seconds: r.f64()?,

@@ -11,7 +11,7 @@ use debye::backend::cpu::describe;
 use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, MOST_STEPS, Simulation};
-use debye::run::{Averages, Existing, Outcome, Progress, RunOptions, Summary};
+use debye::run::{Averages, Existing, Outcome, Progress, ResumePoint, RunOptions, Summary};
 use debye::system::{Dimension, Units};
 use debye_gpu::Device;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -89,9 +89,10 @@ impl Run {
         debye::run::inspect(&simulation, existing)?;
         if !self.quiet {
             let memory = debye::run::device_memory(&simulation)?;
+            let on_device = matches!(simulation.run.device, DeviceChoice::Cuda(_));
             let from = self
                 .resume
-                .then(|| debye::run::resume_step(&simulation))
+                .then(|| debye::run::resume_point(&simulation, on_device))
                 .flatten();
             let text = header(&simulation, self.engine.threads.number(), memory, why, from);
             console::print(&text)?;
@@ -147,7 +148,7 @@ fn header(
     threads: Option<usize>,
     memory: Option<Needs>,
     why: Option<String>,
-    resumed_from: Option<u64>,
+    resumed: Option<ResumePoint>,
 ) -> String {
     let s = simulation;
     let threads = threads.unwrap_or_else(cores);
@@ -165,7 +166,13 @@ fn header(
     )];
     rows.extend(why.map(|why| ("chosen", why)));
     rows.extend(memory.map(|needs| ("memory", format!("{needs} on the device"))));
-    rows.extend(resumed_from.map(|step| ("resumes", format!("from step {step}"))));
+    rows.extend(resumed.map(|point| {
+        let elsewhere = match point.elsewhere {
+            Some(device) => format!(" of a run on {device}; bits may differ from one run from here on"),
+            None => String::new(),
+        };
+        ("resumes", format!("from step {}{elsewhere}", point.step))
+    }));
     rows.extend(debye::run::setup(s));
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("debye {version}: {}\n{}", s.title, console::facts(&rows));

@@ -18,6 +18,7 @@ use cpu::simd::InstructionSet;
 use cpu::{Fire, ListSize, Minimised};
 
 use crate::expr::Vec3;
+use crate::integrate::MotionState;
 use crate::system::{Cell, Particles};
 
 /// A place where a simulation runs: all that the rest of the program asks of it.
@@ -38,8 +39,11 @@ pub trait Backend: Send {
     fn step_number(&self) -> u64;
     /// The cell now.
     fn cell(&self) -> Cell;
-    /// Everything needed to go on bit for bit.
+    /// Everything needed to go on bit for bit, in the engine's own order.
     fn save(&self) -> Result<Vec<u8>, EngineError>;
+    /// What thermostats and barostat remember: with [`particles`](Self::particles) and [`cell`](Self::cell), what any
+    /// other engine goes on from.
+    fn motion(&self) -> Result<MotionState, EngineError>;
     /// Time per stage.
     fn stages(&self) -> &Stages;
     /// Lists made so far, the radius of the last, and its size.

@@ -1,6 +1,6 @@
 //! [`Bath`]: a thermostat at work, with the numbers it must remember.
 
-use super::{CHAIN, Dynamics, Thermostat, ThermostatKind};
+use super::{CHAIN, Dynamics, Thermostat, ThermostatKind, ThermostatState};
 use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::random::{Philox, stream};
 use crate::system::{Dimension, System};
@@ -69,6 +69,22 @@ impl Bath {
             chain,
             number,
             thermostat: thermostat.clone(),
+        }
+    }
+
+    /// What it remembers.
+    pub fn state(&self) -> ThermostatState {
+        ThermostatState {
+            given: self.given,
+            chain: self.chain.clone(),
+        }
+    }
+
+    /// Goes on from what it remembered; a chain of another length begins anew.
+    pub fn set_state(&mut self, state: &ThermostatState) {
+        self.given = state.given;
+        if state.chain.len() == self.chain.len() {
+            self.chain.clone_from(&state.chain);
         }
     }
 

@@ -140,6 +140,34 @@ impl ThermostatKind {
     }
 }
 
+/// What thermostats and the barostat remember at a step. With the particles and the cell it is all that a simulation
+/// goes on from, on any device and in any precision.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MotionState {
+    /// The step.
+    pub step: u64,
+    /// Thermostats in the order of [`Dynamics::thermostats`]; none where nothing has happened yet.
+    pub thermostats: Vec<ThermostatState>,
+    /// How often the barostat was kept from changing a length by more than a tenth at once.
+    pub barostat_limited: u64,
+}
+
+/// What a thermostat remembers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThermostatState {
+    /// Energy given to the particles so far.
+    pub given: f64,
+    /// Positions and velocities of the Nosé–Hoover chain.
+    pub chain: Vec<[f64; 2]>,
+}
+
+/// The beginning of a simulation.
+pub static BEGINNING: MotionState = MotionState {
+    step: 0,
+    thermostats: Vec::new(),
+    barostat_limited: 0,
+};
+
 /// A barostat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barostat {

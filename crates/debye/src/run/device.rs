@@ -24,13 +24,13 @@ pub fn choose_device(simulation: &Simulation, existing: Existing) -> (DeviceChoi
         _ => None,
     };
     if let Some(found) = found {
-        let was = found.checkpoint.device;
-        let choice = if was.starts_with("CUDA") {
-            DeviceChoice::Cuda(0)
-        } else {
-            DeviceChoice::Cpu
-        };
-        return (choice, Some("where the run began".into()));
+        let was_cuda = found.checkpoint.device.starts_with("CUDA");
+        if !was_cuda {
+            return (DeviceChoice::Cpu, Some("where the run began".into()));
+        }
+        if Device::open(0).is_ok() {
+            return (DeviceChoice::Cuda(0), Some("where the run began".into()));
+        }
     }
     let s = simulation;
     let needs = |device: Device| CudaEngine::needs(&device, &s.system, &s.forces, &s.dynamics, &settings(s));

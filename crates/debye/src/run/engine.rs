@@ -1,14 +1,19 @@
 //! The engine of a simulation, at its beginning or where a checkpoint left it.
 
+use std::path::Path;
+
 use debye_gpu::Device;
 
 use super::device::{device, settings};
 use super::{Existing, RunError};
 use crate::backend::cpu::CpuEngine;
 use crate::backend::cuda::CudaEngine;
-use crate::backend::{Backend, Precision};
+use crate::backend::{Backend, EngineError, Precision};
+use crate::checkpoint::Checkpoint;
+use crate::expr::Vec3;
 use crate::input::Simulation;
 use crate::neighbors::Grid;
+use crate::system::Cell;
 
 /// The engine a simulation asks for, at step 0.
 pub fn engine(simulation: &Simulation) -> Result<Box<dyn Backend>, RunError> {
@@ -36,7 +41,7 @@ pub fn resumed_engine(simulation: &Simulation, saved: &[u8]) -> Result<Box<dyn B
     resumed_engine_on(simulation, saved, device(simulation, Existing::Refuse)?.as_ref())
 }
 
-pub(super) fn resumed_engine_on(
+fn resumed_engine_on(
     simulation: &Simulation,
     saved: &[u8],
     device: Option<&Device>,
@@ -60,6 +65,57 @@ pub(super) fn resumed_engine_on(
             saved,
         )?),
     })
+}
+
+/// The form of an engine: those of one form read one another's state.
+pub(super) fn form(simulation: &Simulation, on_device: bool) -> String {
+    let device = if on_device { "cuda" } else { "cpu" };
+    format!("{device} {}", simulation.run.precision.name())
+}
+
+/// The engine of a run that goes on: with its own state where the one that saved it was of the same form, which is exact
+/// to the last bit, else from the particles and what thermostats remember. Says which.
+pub(super) fn resumed(
+    simulation: &Simulation,
+    saved: &Checkpoint,
+    file: &Path,
+    device: Option<&Device>,
+) -> Result<(Box<dyn Backend>, bool), RunError> {
+    if saved.form == form(simulation, device.is_some()) {
+        match resumed_engine_on(simulation, &saved.engine, device) {
+            // Laid out otherwise, as on another card: what every engine reads is there too.
+            Err(RunError::Engine(EngineError::Restore(_))) => {}
+            other => return other.map(|engine| (engine, true)),
+        }
+    }
+    let s = simulation;
+    let native = saved.native_system(file)?;
+    let mut system = s.system.clone();
+    let cell = Cell::triclinic(native.cell).map_err(|e| EngineError::Restore(e.to_string()))?;
+    system.cell = cell.with_periodicity(system.cell.periodic());
+    let p = &mut system.particles;
+    p.positions = native.positions.into_iter().map(Vec3::from).collect();
+    p.velocities = native.velocities.into_iter().map(Vec3::from).collect();
+    p.images = native.images;
+    let settings = settings(s);
+    let engine: Box<dyn Backend> = match device {
+        Some(device) => Box::new(CudaEngine::at(
+            device,
+            &system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+            &saved.motion,
+        )?),
+        None => Box::new(CpuEngine::at(
+            &system,
+            &s.forces,
+            &s.dynamics,
+            &settings,
+            &saved.motion,
+        )?),
+    };
+    Ok((engine, false))
 }
 
 /// Systems longer than this many cut-offs cost mixed precision more than its own arithmetic does.

@@ -60,10 +60,7 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
             "[integrator], thermostats, barostat or seed",
             format!("{:?}", simulation.dynamics),
         ),
-        (
-            "precision or neighbour buffer",
-            format!("{:?} {:?}", simulation.run.precision, simulation.neighbors),
-        ),
+        ("[neighbors]", format!("{:?}", simulation.neighbors)),
     ];
     parts
         .map(|(name, text)| (name.to_owned(), crc32fast::hash(text.as_bytes())))

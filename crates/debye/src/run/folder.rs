@@ -4,6 +4,7 @@ use std::path::Path;
 
 use debye_io::UNFINISHED_STRUCTURE;
 
+use super::engine::form;
 use super::fingerprint::fingerprint;
 use super::lock::{self, LOCK_FILE};
 use super::{Existing, RunError, outputs};
@@ -26,11 +27,25 @@ pub(super) fn checkpoint_plan(simulation: &Simulation) -> CheckpointPlan {
     })
 }
 
-/// The step that a resumed run goes on from; `None` where it begins.
-pub fn resume_step(simulation: &Simulation) -> Option<u64> {
+/// Where a resumed run goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// The step.
+    pub step: u64,
+    /// What ran it so far, where this is another device or precision: bits may differ from there on.
+    pub elsewhere: Option<String>,
+}
+
+/// Where a resumed run goes on on this device; `None` where it begins.
+pub fn resume_point(simulation: &Simulation, on_device: bool) -> Option<ResumePoint> {
     let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
     let found = Checkpoint::newest(&file, Some(&fingerprint(simulation)));
-    found.ok().flatten().map(|found| found.checkpoint.step)
+    let saved = found.ok().flatten()?.checkpoint;
+    let same = saved.form == form(simulation, on_device);
+    Some(ResumePoint {
+        step: saved.step,
+        elsewhere: (!same).then_some(saved.device),
+    })
 }
 
 /// Refuses an output folder that is not to be written to, or that another process writes to.

@@ -27,7 +27,7 @@ pub use describe::{Fact, setup};
 pub use device::{choose_device, device_memory};
 pub use engine::{coarse_coordinates, engine, engine_on, resumed_engine};
 pub use error::RunError;
-pub use folder::resume_step;
+pub use folder::{ResumePoint, resume_point};
 pub use threads::with_threads;
 
 use crate::analyse::{BlockAverage, Drift};
@@ -225,13 +225,19 @@ impl<'a> Running<'a> {
                         saved.step
                     ));
                 }
-                let mut engine = engine::resumed_engine_on(simulation, &saved.engine, device.as_ref())?;
+                let (mut engine, exact) = engine::resumed(simulation, &saved, &file, device.as_ref())?;
                 let layout = TableLayout::new(&simulation.system, &engine.observe()?);
                 let known = Known::find(simulation, &folder, &layout, &saved)?;
                 folder::try_outputs(&folder, options.existing, simulation)?;
                 folder::prepare(&folder, options.existing, false, simulation)?;
-                if !device::same_device(&saved.device, &engine.device()) {
-                    let (then, here) = (&saved.device, engine.device());
+                let (then, here) = (&saved.device, engine.device());
+                if !exact {
+                    notes.push(format!(
+                        "went on from the exact positions, velocities and thermostats of {then} on {here}, {} precision: \
+                         bits may differ from one run",
+                        simulation.run.precision.name()
+                    ));
+                } else if !device::same_device(then, &here) {
                     notes.push(format!(
                         "begun on {then}, continued on {here}: the bits may differ from one run"
                     ));
@@ -437,6 +443,8 @@ impl<'a> Running<'a> {
             planned: self.simulation.run.steps,
             fingerprint: fingerprint(self.simulation),
             device: self.engine.device(),
+            motion: self.engine.motion()?,
+            form: engine::form(self.simulation, self.engine.device_use().is_some()),
             engine: self.engine.save()?,
             outputs,
             seconds: self.seconds_before + self.began.elapsed().as_secs_f64(),

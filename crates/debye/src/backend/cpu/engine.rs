@@ -18,7 +18,7 @@ use super::verlet::Verlet;
 use crate::backend::{Culprit, EngineError, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
+use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::neighbors::CutoffEnd;
 use crate::random::Philox;
 use crate::system::{Exclusions, System, Units};
@@ -61,7 +61,25 @@ impl CpuEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
+        Self::at(system, field, dynamics, settings, &BEGINNING)
+    }
+
+    /// An engine that goes on with a system from a step of another one.
+    pub fn at(
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        start: &MotionState,
+    ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(system, field, dynamics, settings)?;
+        engine.state.step = start.step;
+        for (bath, state) in engine.baths.iter_mut().zip(&start.thermostats) {
+            bath.set_state(state);
+        }
+        if let Some(barostat) = &engine.dynamics.barostat {
+            barostat.held.set(start.barostat_limited);
+        }
         engine.before_drift();
         engine.hold_positions(0.0)?;
         engine.hold_velocities()?;

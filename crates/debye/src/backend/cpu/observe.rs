@@ -8,7 +8,7 @@ use super::simd::InstructionSet;
 use super::state::BLOCK;
 use crate::backend::{Backend, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
-use crate::integrate::{Bath, Scheme};
+use crate::integrate::{Bath, MotionState, Scheme};
 use crate::system::{Cell, Particles};
 
 impl CpuEngine {
@@ -184,6 +184,13 @@ impl Backend for CpuEngine {
     }
     fn save(&self) -> Result<Vec<u8>, EngineError> {
         Ok(self.save())
+    }
+    fn motion(&self) -> Result<MotionState, EngineError> {
+        Ok(MotionState {
+            step: self.state.step,
+            thermostats: self.baths.iter().map(Bath::state).collect(),
+            barostat_limited: self.barostat_held(),
+        })
     }
     fn stages(&self) -> &Stages {
         self.stages()

@@ -49,7 +49,7 @@ use crate::backend::{Backend, DeviceUse, EngineError, Lists, Needs, Observation,
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{Bath, Dynamics, Scheme, ThermostatKind};
+use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
 use debye_gpu::{CudaError, Device, ModuleSource};
@@ -83,6 +83,8 @@ pub struct CudaEngine {
     /// Particles before a step that went wrong.
     wreck: Option<Particles>,
     radius: f64,
+    /// The step it began at, from particles as they were after it.
+    first: u64,
     step: u64,
     /// Step and lists it began or went on from.
     began: (u64, u64),
@@ -99,7 +101,28 @@ impl CudaEngine {
         dynamics: &Dynamics,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        Self::with_choice(device, system, field, dynamics, settings, &Choice::default())
+        Self::at(device, system, field, dynamics, settings, &BEGINNING)
+    }
+
+    /// An engine that goes on with a system from a step of another one.
+    pub fn at(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        start: &MotionState,
+    ) -> Result<Self, EngineError> {
+        let choice = &Choice::default();
+        let request = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        };
+        Self::begun(device, request)
     }
 
     /// The same, laid out as told; for tests and measurements.
@@ -112,7 +135,26 @@ impl CudaEngine {
         settings: &Settings,
         choice: &Choice,
     ) -> Result<Self, EngineError> {
-        let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        let start = &BEGINNING;
+        let request = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        };
+        Self::begun(device, request)
+    }
+
+    fn begun(device: &Device, request: Asked) -> Result<Self, EngineError> {
+        let Asked {
+            system,
+            settings,
+            choice,
+            ..
+        } = request;
+        let mut engine = Self::unevaluated(device, request)?;
         let particles = constraints::held(system)?;
         // On the emulation a clock says nothing, and lists of warps leave nothing out.
         let by_rule = settings.lists.is_none() && !device.info().emulated;
@@ -164,7 +206,19 @@ impl CudaEngine {
         choice: &Choice,
         saved: &[u8],
     ) -> Result<Self, EngineError> {
-        let mut engine = Self::unevaluated(device, system, field, dynamics, settings, choice)?;
+        let start = &MotionState {
+            step: save::first_of(saved)?,
+            ..MotionState::default()
+        };
+        let request = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        };
+        let mut engine = Self::unevaluated(device, request)?;
         let skeleton = engine.skeleton.get_mut();
         let (step, builds) = skeleton.restore(saved)?;
         engine.cell = skeleton.cell()?.unwrap_or(engine.cell);
@@ -188,6 +242,7 @@ impl CudaEngine {
             dynamics,
             settings,
             choice: &Choice::default(),
+            start: &BEGINNING,
         };
         if asked.is_small()? {
             return asked.small_needs(device);
@@ -197,23 +252,17 @@ impl CudaEngine {
         needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
-    fn unevaluated(
-        device: &Device,
-        system: &System,
-        field: &ForceField,
-        dynamics: &Dynamics,
-        settings: &Settings,
-        choice: &Choice,
-    ) -> Result<Self, EngineError> {
-        refuse(system, field, dynamics, settings)?;
-        let witness = Witness::new(system, field, dynamics)?;
-        let asked = Asked {
+    fn unevaluated(device: &Device, asked: Asked) -> Result<Self, EngineError> {
+        let Asked {
             system,
             field,
             dynamics,
             settings,
             choice,
-        };
+            start,
+        } = asked;
+        refuse(system, field, dynamics, settings)?;
+        let witness = Witness::new(system, field, dynamics)?;
         let small = asked.is_small()?;
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
             let values = asked.small_values();
@@ -240,8 +289,9 @@ impl CudaEngine {
             witness,
             wreck: None,
             radius,
-            step: 0,
-            began: (0, 0),
+            first: start.step,
+            step: start.step,
+            began: (start.step, 0),
             stages: Stages::default(),
         })
     }
@@ -258,7 +308,7 @@ impl CudaEngine {
             bath.given = state.given;
             let links = state.links;
             bath.chain.iter_mut().zip(links).for_each(|(to, from)| *to = from);
-            if self.step == 0 || self.dynamics.scheme == Scheme::Leapfrog {
+            if self.step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
                 continue;
             }
             let [xx, yy, zz, ..] = sums.groups[g].0;
@@ -270,7 +320,7 @@ impl CudaEngine {
             };
         }
         let every = self.dynamics.remove_momentum_every;
-        if every > 0 && self.step != 0 && self.step.is_multiple_of(every) {
+        if every > 0 && self.step != self.first && self.step.is_multiple_of(every) {
             let mass: f64 = self.witness.system.particles.masses.iter().sum();
             for k in 0..3 {
                 let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
@@ -319,6 +369,7 @@ pub fn small_module(
         dynamics,
         settings,
         choice,
+        start: &BEGINNING,
     };
     let (values, rules) = (asked.small_values(), asked.rules()?);
     let terms = asked.small_terms(&rules)?;
@@ -361,6 +412,7 @@ pub fn bonded_alone(
         dynamics,
         settings: &settings,
         choice: &Choice::default(),
+        start: &BEGINNING,
     };
     let mut resident = asked.large(device)?;
     resident.place(&system.particles)?;
@@ -383,6 +435,7 @@ pub fn modules(
         dynamics,
         settings,
         choice,
+        start: &BEGINNING,
     })?;
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimise()];
@@ -482,6 +535,18 @@ impl Backend for CudaEngine {
 
     fn save(&self) -> Result<Vec<u8>, EngineError> {
         self.skeleton.borrow_mut().saved()
+    }
+
+    fn motion(&self) -> Result<MotionState, EngineError> {
+        let mut resident = self.skeleton.borrow_mut();
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        let (_, baths) = self.ending(resident.as_ref(), &sums)?;
+        Ok(MotionState {
+            step: self.step,
+            thermostats: baths.iter().map(Bath::state).collect(),
+            barostat_limited: u64::from(resident.held()),
+        })
     }
 
     fn stages(&self) -> &Stages {

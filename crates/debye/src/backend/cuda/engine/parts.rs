@@ -17,7 +17,7 @@ use super::unsupported;
 use crate::backend::{EngineError, ListKind, Needs, Settings};
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Method, open_axis};
-use crate::integrate::{Dynamics, Scheme};
+use crate::integrate::{Dynamics, MotionState, Scheme};
 use crate::system::System;
 use debye_gpu::Device;
 
@@ -40,6 +40,7 @@ impl Parts {
             dynamics,
             settings,
             choice,
+            ..
         } = asked;
         let rules = asked.rules()?;
         let held = HeldTables::new(system)?;
@@ -142,6 +143,7 @@ pub(super) struct Asked<'a> {
     pub(super) dynamics: &'a Dynamics,
     pub(super) settings: &'a Settings,
     pub(super) choice: &'a Choice,
+    pub(super) start: &'a MotionState,
 }
 
 impl Asked<'_> {
@@ -167,6 +169,7 @@ impl Asked<'_> {
             self.system,
             self.dynamics,
             &self.field.tail_correction(self.system),
+            self.start,
         )
     }
 

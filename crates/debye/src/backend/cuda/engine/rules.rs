@@ -3,7 +3,7 @@
 use super::unsupported;
 use crate::backend::EngineError;
 use crate::forces::TailCorrection;
-use crate::integrate::{BarostatKind, Bath, Coupling, Dynamics, Scheme, ThermostatKind};
+use crate::integrate::{BarostatKind, Bath, Coupling, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::system::System;
 
 /// The most links of a chain, and groups of particles; as in the kernels.
@@ -44,6 +44,8 @@ pub(super) struct Numbers {
     compressibility: [f64; 3],
     time: f64,
     temperature: f64,
+    /// The step that the engine began at: nothing of the step before it is left to do.
+    pub(super) first: u64,
     rescales: u32,
     coupling: u32,
     baths: u32,
@@ -81,6 +83,8 @@ pub(super) struct Rules {
     pub(super) group_of: Vec<u32>,
     pub(super) remove_every: u32,
     pub(super) scale_every: u32,
+    /// How often the barostat was held back before.
+    pub(super) held: u32,
 }
 
 impl Rules {
@@ -88,6 +92,7 @@ impl Rules {
         system: &System,
         dynamics: &Dynamics,
         tail: &TailCorrection,
+        start: &MotionState,
     ) -> Result<Self, EngineError> {
         let number_of = |kind: ThermostatKind| match kind {
             ThermostatKind::Langevin => 0,
@@ -112,7 +117,14 @@ impl Rules {
             {
                 *group = baths.len() as u32;
             }
+            let state = start.thermostats.get(number);
+            let mut links = [[0.0; 2]; MOST_LINKS];
+            for (link, from) in links.iter_mut().zip(state.iter().flat_map(|s| &s.chain)) {
+                *link = *from;
+            }
             baths.push(DeviceBath {
+                given: state.map_or(0.0, |s| s.given),
+                links,
                 freedom: bath.degrees_of_freedom,
                 kt: bath.kt,
                 time: bath.thermostat.time,
@@ -134,6 +146,7 @@ impl Rules {
         let mut numbers = Numbers {
             boltzmann: system.units.boltzmann(),
             tail: tail.pressure(1.0),
+            first: start.step,
             baths: baths.len() as u32,
             leapfrog: u32::from(dynamics.scheme == Scheme::Leapfrog),
             ..Numbers::default()
@@ -149,6 +162,7 @@ impl Rules {
             group_of,
             remove_every: every(dynamics.remove_momentum_every),
             scale_every: 0,
+            held: u32::try_from(start.barostat_limited).unwrap_or(u32::MAX),
         };
         if let Some(barostat) = &dynamics.barostat {
             rules.scale_every = every(barostat.every.max(1));

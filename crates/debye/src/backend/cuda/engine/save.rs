@@ -25,6 +25,7 @@ impl Resident {
             ..
         } = *resident.control_mut();
         w.u64(step);
+        w.u64(resident.rules.numbers.first);
         w.u32s(&[blocks, builds, held]);
         let region = resident.values.region;
         w.f64s(&[region.begin, region.length].concat());
@@ -93,6 +94,13 @@ impl Resident {
     }
 }
 
+/// The step that the engine of a saved state had begun at.
+pub(super) fn first_of(saved: &[u8]) -> Result<u64, EngineError> {
+    let mut r = Reader::new(saved);
+    let first = r.u64().and_then(|_step| r.u64());
+    first.map_err(|e| EngineError::Restore(e.0))
+}
+
 /// The frame of the list: that before the changes since.
 fn made_in(region: &Region, now: &Frame, values: &Values) -> Frame {
     let [x, y, z] = now.scale;
@@ -122,7 +130,7 @@ struct Saved {
 
 fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
-    let step = r.u64()?;
+    let (step, _first) = (r.u64()?, r.u64()?);
     let head = fixed(&r.u32s()?)?;
     let [a, b, c, d, e, f] = fixed(&r.f64s()?)?;
     let frame = words(&r.u32s()?)?;

@@ -396,6 +396,8 @@ impl Skeleton for Small {
         }
         self.upload(&state)?;
         self.last = SmallControl {
+            step: self.rules.numbers.first,
+            held: self.rules.held,
             stale: 1,
             ..SmallControl::default()
         };
@@ -544,6 +546,7 @@ impl Skeleton for Small {
         let state = self.download()?;
         let mut w = Writer::new();
         w.u64(self.last.step);
+        w.u64(self.rules.numbers.first);
         let images = u32::from(self.variant.images);
         w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
         w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
@@ -616,8 +619,9 @@ struct Saved {
 
 fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let mut r = Reader::new(saved);
+    let (step, _first) = (r.u64()?, r.u64()?);
     Ok(Saved {
-        step: r.u64()?,
+        step,
         head: save::fixed(&r.u32s()?)?,
         frames: save::fixed(&save::words(&r.u32s()?)?)?,
         baths: save::words(&r.u32s()?)?,

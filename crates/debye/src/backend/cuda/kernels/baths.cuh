@@ -30,6 +30,7 @@ struct Rules {
     f64 boltzmann;
     f64 tail; // pressure × volume²
     f64 pressure[3], compressibility[3], time, temperature;
+    u64 first;    // the step that the engine began at: nothing of the step before it is left to do
     u32 rescales; // stochastic cell rescaling rather than weak coupling
     u32 coupling; // 0 isotropic, 1 semi-isotropic, 2 anisotropic
     u32 baths;
@@ -98,7 +99,7 @@ __device__ inline void change_velocities(const Rules& r, Bath* baths, Group* gro
     };
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         // Leapfrog scales after the kick, which is later than the removal of momentum.
-        factor[g] = g < r.baths && step != 0 && !r.leapfrog ? thermostat(g, kinetic(g)) : 1.0;
+        factor[g] = g < r.baths && step != r.first && !r.leapfrog ? thermostat(g, kinetic(g)) : 1.0;
     }
     if (removes) {
         f64 mass = 0.0;

@@ -355,7 +355,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         if (done) break;
 
         const bool scales = MOVING && due(step, f.scale_every);
-        const bool removes = SPLIT && step != 0 && due(step, f.remove_every);
+        const bool removes = SPLIT && step != w.rules->first && due(step, f.remove_every);
         const bool needs_sums = SPLIT && (f.baths != 0 || scales || removes);
         bool says = false;
         f64 force[3], virial[3] = {0.0, 0.0, 0.0};

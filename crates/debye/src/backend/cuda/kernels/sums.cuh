@@ -43,7 +43,7 @@ __device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 
 CALLED void change_velocities(const Rules* rules, Bath* baths, Group* groups, f64 dt, u64 seed, u32 remove_every,
                                                u64 step, const f64* sums)
 {
-    const bool removes = remove_every != 0 && step != 0 && step % remove_every == 0;
+    const bool removes = remove_every != 0 && step != rules->first && step % remove_every == 0;
     change_velocities(*rules, baths, groups, dt, seed, step, removes, sums);
 }
 

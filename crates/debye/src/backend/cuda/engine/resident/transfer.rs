@@ -49,10 +49,14 @@ impl Resident {
             images,
             ids,
         })?;
+        let first = self.rules.numbers.first;
         self.last = Control {
+            step: first,
+            target: first,
+            held: self.rules.held,
             stale: 1,
             blocks: bodies.div_ceil(grain.bodies()) as u32,
-            split: self.rules.needs_of(0),
+            split: self.rules.needs_of(first),
             ..Control::default()
         };
         Ok(self.write_control()?)
