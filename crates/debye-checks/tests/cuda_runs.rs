@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use debye::backend::cuda::CudaEngine;
-use debye::backend::{Backend, EngineError, Needs, Settings};
-use debye::input::Simulation;
+use debye::backend::{Backend, EngineError, Needs, Precision, Settings};
+use debye::input::{DeviceChoice, Simulation};
 use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
 use debye_gpu::{Device, Emulation};
 
@@ -263,5 +263,53 @@ fn a_profile_changes_nothing_and_says_where_the_time_goes() {
         "Memory, of the device",
     ] {
         assert!(without.contains(text), "no {text}");
+    }
+}
+
+/// A run goes on on another device and in another precision, and says so; its files are those of one run.
+#[test]
+fn a_run_goes_on_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = emulated(Emulation::default());
+    let table = |simulation: &Simulation| -> Vec<Vec<f64>> {
+        let text = std::fs::read_to_string(simulation.output.folder.join("table.csv")).unwrap();
+        let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
+        text.lines().skip(1).map(row).collect()
+    };
+    let on_cpu = |simulation: &Simulation, existing| {
+        let options = RunOptions {
+            threads: Some(1),
+            existing,
+            ..RunOptions::default()
+        };
+        run(simulation, options).unwrap()
+    };
+    let mut whole = simulation(&folder.path().join("whole"));
+    whole.run.device = DeviceChoice::Cpu;
+    whole.run.precision = Precision::Double;
+    on_cpu(&whole, Existing::Refuse);
+    let mut parts = simulation(&folder.path().join("parts"));
+    parts.run.device = DeviceChoice::Cpu;
+    parts.run.precision = Precision::Double;
+    parts.run.steps = 20;
+    run_on(&device, &parts, Existing::Refuse).unwrap();
+    parts.run.steps = 40;
+    let point = debye::run::resume_point(&parts, false).unwrap();
+    assert!(point.step == 20 && point.elsewhere.unwrap().contains("emulated"));
+    let summary = on_cpu(&parts, Existing::Resume);
+    let moved = |summary: &Summary| summary.notes.iter().any(|note| note.contains("bits may differ"));
+    assert!(summary.first_step == 20 && moved(&summary), "{:?}", summary.notes);
+    // Once there it stays, bit for bit.
+    parts.run.steps = 50;
+    let summary = on_cpu(&parts, Existing::Resume);
+    assert!(!moved(&summary), "{:?}", summary.notes);
+    parts.run.steps = 60;
+    parts.run.precision = Precision::Mixed;
+    let summary = run_on(&device, &parts, Existing::Resume).unwrap();
+    assert!(moved(&summary), "{:?}", summary.notes);
+    let (found, expected) = (table(&parts), table(&whole));
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().flatten().zip(expected.iter().flatten()) {
+        assert!((a - b).abs() <= 1e-4 * b.abs().max(1.0), "{a} {b}");
     }
 }

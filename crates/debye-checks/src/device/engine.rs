@@ -317,13 +317,23 @@ pub(super) fn moves_alike(
     let mut cpu = CpuEngine::new(system, field, dynamics, &settings(Precision::Double))?;
     Backend::advance(&mut cuda, steps, false)?;
     cpu.advance(steps, true)?;
-    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
     let close = if precision == Precision::Double {
         1e-9
     } else {
         1e-4
     };
-    let (cell, cell_of_cpu) = (Backend::cell(&cuda), cpu.cell());
+    agree(place, &mut cuda, &mut cpu, close)
+}
+
+/// Two engines that did the same: where particles are, how they move, what thermostats gave.
+fn agree(
+    place: &mut Place<'_>,
+    one: &mut dyn Backend,
+    other: &mut dyn Backend,
+    close: f64,
+) -> Result<(), Wrong> {
+    let (a, b) = (one.particles()?, other.particles()?);
+    let (cell, cell_of_cpu) = (one.cell(), other.cell());
     for (a, b) in cell
         .to_arrays()
         .concat()
@@ -348,7 +358,7 @@ pub(super) fn moves_alike(
     within(place, "images", torn, 0.0, 2.0 * close)?;
     let off = difference(&a.velocities, &b.velocities);
     within(place, "velocities", off, 0.0, close)?;
-    let (a, b) = (cuda.observe()?, cpu.observe()?);
+    let (a, b) = (one.observe()?, other.observe()?);
     within(place, "temperature", a.temperature, b.temperature, close)?;
     if let (Some(a), Some(b)) = (a.bath, b.bath) {
         within(place, "energy of the thermostats", a, b, 10.0 * close)?;
@@ -436,6 +446,62 @@ pub(super) fn continues(
         )?;
     }
     Ok(())
+}
+
+/// A run that changes between the CPU and the device goes on as one that does not, to rounding.
+pub(super) fn handover(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let few = match place.extent {
+        Extent::Smallest => 4,
+        _ => usize::MAX,
+    };
+    for (number, (name, dynamics)) in integrators().into_iter().take(few).enumerate() {
+        let (system, field) = melt(place.extent, number % 2 == 1, Space::Box, 40)?;
+        for choice in layouts(place.extent, Space::Box) {
+            changes_hands(place, &system, &field, &dynamics, &choice)
+                .map_err(|e| wrong(format!("{name}: {e}")))?;
+        }
+    }
+    Ok(())
+}
+
+fn changes_hands(
+    place: &mut Place<'_>,
+    system: &System,
+    field: &ForceField,
+    d: &Dynamics,
+    choice: &Choice,
+) -> Result<(), Wrong> {
+    // Momentum is removed and the cell changed at this step, where they are at all.
+    const HALF: u64 = 15;
+    let (s, device) = (settings(Precision::Double), place.device);
+    let after = |engine: &dyn Backend| -> Result<System, EngineError> {
+        Ok(System {
+            particles: engine.particles()?,
+            cell: engine.cell(),
+            ..system.clone()
+        })
+    };
+    let mut cpu = CpuEngine::new(system, field, d, &s)?;
+    cpu.advance(HALF, false)?;
+    let (there, state) = (after(&cpu)?, Backend::motion(&cpu)?);
+    let on_device = |system, start| CudaEngine::at_with_choice(device, system, field, d, &s, choice, start);
+    let mut cuda = on_device(&there, &state)?;
+    place.expect("step", &[Backend::step_number(&cuda)], &[HALF])?;
+    // Nothing of the step before is done again, also where that is saved at once.
+    let saved = Backend::save(&cuda)?;
+    let mut resumed = CudaEngine::resumed_with_choice(device, &there, field, d, &s, choice, &saved)?;
+    agree(place, &mut cuda, &mut cpu, 1e-9)?;
+    let mut first = CudaEngine::with_choice(device, system, field, d, &s, choice)?;
+    Backend::advance(&mut first, HALF, false)?;
+    let mut back = CpuEngine::at(&after(&first)?, field, d, &s, &Backend::motion(&first)?)?;
+    for engine in [&mut cpu as &mut dyn Backend, &mut cuda, &mut resumed, &mut back] {
+        engine.advance(HALF, false)?;
+    }
+    let (found, expected) = (Backend::particles(&resumed)?, Backend::particles(&cuda)?);
+    place.expect("positions resumed", &found.positions, &expected.positions)?;
+    place.expect("velocities resumed", &found.velocities, &expected.velocities)?;
+    agree(place, &mut cuda, &mut cpu, 1e-7)?;
+    agree(place, &mut back, &mut cpu, 1e-7)
 }
 
 /// Downhill, to the minimum the CPU finds.

@@ -100,6 +100,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: lists of particles and of warps", engine::tiles),
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
+    ("engine: from the CPU to the device and back", engine::handover),
     ("engine: minimisation", engine::minimisation),
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),

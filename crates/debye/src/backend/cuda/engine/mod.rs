@@ -113,19 +113,18 @@ impl CudaEngine {
         settings: &Settings,
         start: &MotionState,
     ) -> Result<Self, EngineError> {
-        let choice = &Choice::default();
-        let request = Asked {
+        Self::at_with_choice(
+            device,
             system,
             field,
             dynamics,
             settings,
-            choice,
+            &Choice::default(),
             start,
-        };
-        Self::begun(device, request)
+        )
     }
 
-    /// The same, laid out as told; for tests and measurements.
+    /// An engine at step 0, laid out as told; for tests and measurements.
     #[doc(hidden)]
     pub fn with_choice(
         device: &Device,
@@ -135,7 +134,20 @@ impl CudaEngine {
         settings: &Settings,
         choice: &Choice,
     ) -> Result<Self, EngineError> {
-        let start = &BEGINNING;
+        Self::at_with_choice(device, system, field, dynamics, settings, choice, &BEGINNING)
+    }
+
+    /// An engine that goes on from a step of another one, laid out as told; for tests.
+    #[doc(hidden)]
+    pub fn at_with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+        start: &MotionState,
+    ) -> Result<Self, EngineError> {
         let request = Asked {
             system,
             field,
