@@ -48,5 +48,6 @@ pub mod plot;
 pub mod potentials;
 pub mod random;
 pub mod run;
+mod simd;
 pub mod system;
 pub mod truncation;

@@ -1,7 +1,7 @@
 //! The engine against the reference, for every pair potential, instruction set and precision.
 
+use debye::backend::InstructionSet;
 use debye::backend::cpu::CpuEngine;
-use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::reference::{self, Evaluation};
 use debye::backend::{Precision, Settings};
 use debye::forces::{ForceField, PairTerm};

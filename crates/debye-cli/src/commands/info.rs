@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use debye::backend::cpu::simd::InstructionSet;
+use debye::backend::InstructionSet;
 use debye::manual::{self, Absent, Entry, Key, Section};
 use debye::run::report::processor;
 use debye::system::{Units, models};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use debye::analyse::BlockAverage;
+use debye::backend::InstructionSet;
 use debye::backend::cpu::describe;
-use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, MOST_STEPS, Simulation};
 use debye::run::{Averages, Existing, Outcome, Progress, ResumePoint, RunOptions, Summary};

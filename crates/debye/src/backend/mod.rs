@@ -14,7 +14,8 @@ pub use error::{Culprit, EngineError};
 pub use observation::Observation;
 pub use stages::{Stage, Stages};
 
-use cpu::simd::InstructionSet;
+pub use crate::simd::InstructionSet;
+
 use cpu::{Fire, ListSize, Minimised};
 
 use crate::expr::Vec3;

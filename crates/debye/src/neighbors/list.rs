@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::grid::Grid;
-use crate::backend::cpu::simd::{Near, Search};
+use crate::simd::{Near, Search};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 256;

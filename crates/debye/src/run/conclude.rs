@@ -284,7 +284,7 @@ impl Running<'_> {
             host: Host {
                 processor: super::report::processor(),
                 threads: rayon::current_num_threads(),
-                simd: crate::backend::cpu::simd::InstructionSet::detect().name().into(),
+                simd: crate::simd::InstructionSet::detect().name().into(),
                 precision: self.simulation.run.precision.name().into(),
                 device: self.engine.device(),
             },

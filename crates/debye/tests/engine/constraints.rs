@@ -1,7 +1,7 @@
 //! Rigid waters and fixed distances: lengths, conservation, temperature, pressure, and what is refused.
 
 use debye::analyse::BlockAverage;
-use debye::backend::cpu::simd::InstructionSet;
+use debye::backend::InstructionSet;
 use debye::backend::cpu::{CpuEngine, Fire};
 use debye::backend::{EngineError, Observation, Precision, Settings, reference};
 use debye::expr::Vec3;

@@ -21,8 +21,8 @@ mod on_device;
 mod oracles;
 mod thermostats;
 
+use debye::backend::InstructionSet;
 use debye::backend::cpu::CpuEngine;
-use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::reference::{self, Evaluation};
 use debye::backend::{Precision, Settings};
 use debye::expr::Vec3;

@@ -1,7 +1,7 @@
 //! Numbers published by others: NIST's Lennard-Jones configurations, the LAMMPS melt, argon spheres.
 
+use debye::backend::InstructionSet;
 use debye::backend::cpu::CpuEngine;
-use debye::backend::cpu::simd::InstructionSet;
 use debye::backend::reference::{self, Evaluation};
 use debye::backend::{Precision, Settings};
 use debye::expr::Vec3;

@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use super::engine::CpuEngine;
 use super::motion::Rounding;
 use super::rigid::{Rigid, TOGETHER, Waters};
-use super::simd::InstructionSet;
 use super::state::{BLOCK, State};
 use crate::backend::EngineError;
 use crate::expr::Vec3;
 use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Triangle, Unsolved};
+use crate::simd::InstructionSet;
 use crate::system::System;
 
 /// Groups per block: the unit of parallel work and of ordered sums.

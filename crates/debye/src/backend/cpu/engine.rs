@@ -12,7 +12,6 @@ use super::interactions::{Interactions, Typed};
 use super::long_range::LongRange;
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
-use super::simd::InstructionSet;
 use super::state::{BLOCK, State};
 use super::verlet::Verlet;
 use crate::backend::{Culprit, EngineError, Precision, Settings, Stages};
@@ -21,6 +20,7 @@ use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::neighbors::CutoffEnd;
 use crate::random::Philox;
+use crate::simd::InstructionSet;
 use crate::system::{Exclusions, System, Units};
 
 /// A simulation on the CPU.

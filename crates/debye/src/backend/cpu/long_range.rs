@@ -2,13 +2,13 @@
 
 use super::mesh::Mesh;
 use super::pair::PairSums;
-use super::simd::InstructionSet;
 use super::state::State;
 use crate::backend::Precision;
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, WaveSet};
 use crate::forces::ewald::sum_waves;
+use crate::simd::InstructionSet;
 
 /// Waves or a mesh, and what belongs to neither.
 pub(super) struct LongRange {

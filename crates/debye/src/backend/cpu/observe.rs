@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::engine::CpuEngine;
 use super::motion;
-use super::simd::InstructionSet;
 use super::state::BLOCK;
 use crate::backend::{Backend, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
 use crate::integrate::{Bath, MotionState, Scheme};
+use crate::simd::InstructionSet;
 use crate::system::{Cell, Particles};
 
 impl CpuEngine {

@@ -1,11 +1,11 @@
 //! Rigid waters, a vector of them at a time: SETTLE for positions and for rates.
 #![allow(unsafe_code)]
 
-use super::simd::{Array, InstructionSet, Lanes};
-#[cfg(target_arch = "x86_64")]
-use super::simd::{F64x4, F64x8};
 use crate::expr::Vec3;
 use crate::forces::constraints::Triangle;
+use crate::simd::{Array, InstructionSet, Lanes};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{F64x4, F64x8};
 
 /// Waters that are worked on together.
 pub(super) const TOGETHER: usize = 8;

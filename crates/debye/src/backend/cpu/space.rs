@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::interactions::ListSize;
 use super::pair::PairPrecision;
-use super::simd::{InstructionSet, Search};
 use crate::expr::Vec3;
 use crate::neighbors::{Candidates, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
+use crate::simd::{InstructionSet, Search};
 use crate::system::{Cell, Exclusions};
 
 /// Particles per block of copying.

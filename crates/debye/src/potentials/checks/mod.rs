@@ -1,7 +1,7 @@
 //! Checks that every registered potential goes through, for any kind of number.
 //!
 //! A new lane type is held to the reference with one `impl Probe` and one line in a test,
-//! `check_against_f64::<Lanes>()`; `tests/lanes.rs` shows both.
+//! `check_against_f64::<Lanes>()`; `simd/tests.rs` shows both.
 
 mod rounding;
 
@@ -11,8 +11,8 @@ pub use rounding::Rounding;
 
 use super::pair::{PairAdapter, truncated_by_kind};
 use super::*;
-use crate::backend::cpu::simd::Lanes;
 use crate::expr::{Dual, Real, Table};
+use crate::simd::Lanes;
 use crate::truncation::{Truncation, TruncationCoefficients};
 
 /// A kind of number whose lanes can be filled and read.

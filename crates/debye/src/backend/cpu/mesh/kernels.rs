@@ -6,12 +6,12 @@
 
 use super::MeshReal;
 use super::spread::Spot;
-use crate::backend::cpu::simd::{Array, Eight, InstructionSet, Lanes, Plain};
-#[cfg(target_arch = "x86_64")]
-use crate::backend::cpu::simd::{EightDoubles, EightSingles, F32x8, F32x16, F64x4, F64x8};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::MeshPlan;
 use crate::forces::pme::{MOST_POINTS, Weights};
+use crate::simd::{Array, Eight, InstructionSet, Lanes, Plain};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{EightDoubles, EightSingles, F32x8, F32x16, F64x4, F64x8};
 
 /// Planes that a thread writes to: those of a slab, and those that follow.
 pub(super) struct Slab<'a, T> {

@@ -10,11 +10,11 @@ mod transform;
 use rayon::prelude::*;
 use rustfft::FftNum;
 
-use super::simd::InstructionSet;
 use crate::expr::{Mat3, Real, Vec3};
 use crate::forces::electrostatics::{MeshPlan, Part};
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
+use crate::simd::InstructionSet;
 use crate::system::Cell;
 
 use kernels::Entries;

@@ -10,11 +10,11 @@ use rayon::prelude::*;
 use super::MeshReal;
 use super::kernels::{Entries, Slab};
 use super::transform::{PAD, Transform};
-use crate::backend::cpu::simd::InstructionSet;
 use crate::expr::Vec3;
 use crate::forces::electrostatics::MeshPlan;
 use crate::forces::pme::MOST_POINTS;
 use crate::neighbors::CountingSort;
+use crate::simd::InstructionSet;
 
 /// Particles per block of parallel work and of ordered sums.
 pub(super) const BLOCK: usize = 512;

@@ -1,14 +1,14 @@
 //! Which kernel fits: every skeleton for every instruction set, picked at run time.
 
-use super::super::simd::{Array, InstructionSet, Lanes};
-#[cfg(target_arch = "x86_64")]
-use super::super::simd::{F32x8, F32x16, F64x4, F64x8};
 use super::terms::{Any, One, Plain, Terms};
 use super::visit::visit;
 use super::{PairJob, PairSums, TOGETHER};
 use crate::expr::Vec3;
 use crate::neighbors::ListBlock;
 use crate::potentials::{PairAdapter, PairPotential};
+use crate::simd::{Array, InstructionSet, Lanes};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 use crate::truncation::{Truncation, TruncationKind};
 
 /// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.

@@ -12,11 +12,11 @@ pub use kernels::{PairKernel, PairKernels};
 
 use kernels::together;
 
-use super::simd::{Coordinate, InstructionSet};
 use crate::expr::Table;
 use crate::forces::PairTerm;
 use crate::neighbors::ListBlock;
 use crate::potentials::MAX_COEFFICIENTS;
+use crate::simd::{Coordinate, InstructionSet};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, TruncationKind};
 
 /// Numbers per pair of species: cut-off², truncation, potential.

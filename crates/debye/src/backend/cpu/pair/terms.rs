@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::super::simd::Lanes;
 use super::TOGETHER;
 use crate::expr::{Dual, Table};
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential};
+use crate::simd::Lanes;
 use crate::truncation::{
     Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
     TruncationKind, constant_truncation,

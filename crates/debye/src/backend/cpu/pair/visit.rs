@@ -1,10 +1,10 @@
 //! The skeleton of every pair kernel: a particle and a vector of its neighbors.
 
-use super::super::simd::Lanes;
 use super::terms::{Row, Terms};
 use super::{Numbers, PairJob, PairSums, TOGETHER};
 use crate::expr::{Table, Vec3};
 use crate::neighbors::{ListBlock, ListRow, SHARED};
+use crate::simd::Lanes;
 use crate::truncation::TruncationKind;
 
 /// Energy and virial of one term, in units of the coordinates; the virial still without its factor −2.

@@ -1,7 +1,7 @@
 //! Every formula holds for many lanes at once, on every instruction set this processor has.
 
-use debye::backend::cpu::simd::{Array, InstructionSet, Lanes};
-use debye::potentials::checks::{Probe, check_against_f64};
+use crate::potentials::checks::{Probe, check_against_f64};
+use crate::simd::{Array, InstructionSet, Lanes};
 
 fn check<L: Lanes>() {
     let findings = check_against_f64::<L>();
@@ -53,7 +53,7 @@ fn portable() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn avx2() {
-    use debye::backend::cpu::simd::{F32x8, F64x4};
+    use crate::simd::{F32x8, F64x4};
     if InstructionSet::available().contains(&InstructionSet::Avx2) {
         check::<F32x8>();
         check::<F64x4>();
@@ -65,7 +65,7 @@ fn avx2() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn avx512() {
-    use debye::backend::cpu::simd::{F32x16, F64x8};
+    use crate::simd::{F32x16, F64x8};
     if InstructionSet::available().contains(&InstructionSet::Avx512) {
         check::<F32x16>();
         check::<F64x8>();

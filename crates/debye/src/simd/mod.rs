@@ -15,6 +15,8 @@ mod intrinsics;
 mod polynomials;
 mod search;
 mod stencil;
+#[cfg(test)]
+mod tests;
 
 pub use array::Array;
 #[cfg(target_arch = "x86_64")]

@@ -240,7 +240,7 @@ macro_rules! lanes_of_intrinsics {
             }
             #[inline(always)]
             fn table(table: &Table) -> &[$element] {
-                $crate::backend::cpu::simd::TableOf::of(table)
+                $crate::simd::TableOf::of(table)
             }
             fn to_vec(self) -> Vec<f64> {
                 self.to_array().map(f64::from).to_vec()

@@ -115,7 +115,7 @@ impl Eight<f64> for EightDoubles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::simd::InstructionSet;
+    use crate::simd::InstructionSet;
 
     fn check<T: Real + Into<f64>, E: Eight<T>>() {
         let [a, b, c] =
