@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use debye::analyse::AnalyseError;
 use debye::backend::EngineError;
-use debye::forces::pme::measure::MeasureError;
 use debye::input::InputError;
 use debye::plot::PlotError;
 use debye::run::RunError;
+use debye::run::measure::MeasureError;
 use debye::run::tune::TuneError;
 use debye::system::build::BuildError;
 use debye_io::IoError;

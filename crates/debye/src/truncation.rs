@@ -1,8 +1,8 @@
 //! Ways to end a pair potential at its cut-off: adapters over any of them. The records at the end have the formulas.
 
 use crate::expr::{Dual, Real};
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::potentials::{Coefficients, Pair, PairFamily};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
 
 /// How a pair potential ends.

@@ -3,10 +3,10 @@
 use debye::forces::electrostatics::{Electrostatics, Method};
 use debye::forces::pme::Basis;
 use debye::forces::pme::expected::Expected;
-use debye::forces::pme::measure::{Exact, Measured};
 use debye::forces::pme::pressure::PressureError;
 use debye::input::Simulation;
 use debye::run::coulomb::{ExactSums, SumsError, coulomb_forces, coulomb_sums};
+use debye::run::measure::{Exact, Measured};
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 
@@ -214,9 +214,7 @@ impl Checked {
         let exact = exact?;
         let measured = exact.measure(&coulomb_forces(simulation)?);
         let Some(mut checked) = Self::expected(simulation) else {
-            return Err(Failure::refused(
-                debye::forces::pme::measure::MeasureError::Nothing,
-            ));
+            return Err(Failure::refused(debye::run::measure::MeasureError::Nothing));
         };
         checked.measured = Some(measured.into());
         checked.against = Some(ExactLine {

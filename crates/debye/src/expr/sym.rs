@@ -61,7 +61,6 @@ impl Real for Sym {
     );
 
     #[inline(never)]
-
     fn lit(x: f64) -> Self {
         with(|r| r.constant(x))
     }

@@ -7,8 +7,8 @@
 use super::pme::Basis;
 use super::{ListedPairs, MixingRule, PairRow, PairTerm};
 use crate::expr::{Table, Vec3};
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::potentials::{COULOMB_ERF, MAX_COEFFICIENTS, Tail};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Cell, Dimension, Exclusions, Species};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
 

@@ -6,7 +6,7 @@ use super::reader::{Item, Section};
 use crate::forces::ForceField;
 use crate::integrate::{Dynamics, ThermostatKind};
 use crate::potentials::PAIRS;
-use crate::run::describe::{digits, number, time};
+use crate::system::units::display::{digits, number, time};
 use crate::system::{Dimension, System, Units};
 
 /// What the values are judged by.

@@ -58,7 +58,6 @@ use std::path::{Path, PathBuf};
 
 pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
-pub(crate) use error::nearest;
 pub use error::{InputDetails, InputError};
 pub use plan::{
     AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,

@@ -1,8 +1,8 @@
 //! [`Bath`]: a thermostat at work, with the numbers it must remember.
 
 use super::{CHAIN, Dynamics, Thermostat, ThermostatKind, ThermostatState};
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::random::{Philox, stream};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Dimension, System};
 
 /// A thermostat, its particles and its memory.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use bath::Bath;
 pub use pressure::{COMPRESSIBILITY, EVERY};
 
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Dimension, System};
 
 /// Everything that turns forces into motion.

@@ -2,8 +2,8 @@
 
 use super::{Barostat, BarostatKind, Coupling};
 use crate::expr::Vec3;
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
 use crate::random::{Philox, stream};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
 
 /// Compressibility unless said: that of water, 1/bar.

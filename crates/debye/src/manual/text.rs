@@ -1,6 +1,7 @@
 //! A model as plain text for a terminal.
 
-use super::{Absent, Entry, Key, NOTHING, number};
+use super::{Absent, Entry, Key, NOTHING};
+use crate::record::number;
 use crate::system::Units;
 
 /// The first line of the formula: what lists show.

@@ -5,10 +5,8 @@ mod grid;
 mod images;
 mod list;
 pub mod scan;
-mod tolerance;
 
 pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};
 pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, ListRow, MOST_GROUPS, NeighborList, SHARED, Sharing};
-pub use tolerance::CutoffEnd;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::expr::{Dual, Real, Tape};
-use crate::manual::Doc;
+use crate::record::Doc;
 
 /// How many numbers a bonded potential may keep per kind of bond.
 pub const MAX_BONDED: usize = 8;

@@ -3,7 +3,7 @@
 use super::Preparation;
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use crate::expr::{Dual, Real};
-use crate::manual::{Conventions, Doc, Example};
+use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The bare Coulomb potential.

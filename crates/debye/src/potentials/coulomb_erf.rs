@@ -8,7 +8,7 @@ use super::{
 };
 use super::{CoulombEwald, PairAdapter};
 use crate::expr::{Dual, Real};
-use crate::manual::{Doc, Example};
+use crate::record::{Doc, Example};
 
 /// What an Ewald sum has too much of between excluded pairs. Not a term by itself, so it is in no register.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::{BondPotential, BondedSample, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
-use crate::manual::{Conventions, Doc, Example};
+use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A bond that cannot be longer than r₀.

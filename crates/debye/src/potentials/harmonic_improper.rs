@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::{BondedSample, DihedralPotential, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
-use crate::manual::{Conventions, Doc, Example};
+use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// A spring in an improper dihedral angle.

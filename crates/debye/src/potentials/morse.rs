@@ -3,7 +3,7 @@
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Tail};
 use crate::expr::Real;
-use crate::manual::{Conventions, Doc, Example};
+use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// The Morse potential between particles that are not bonded.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::backend::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
-use crate::manual::Doc;
+use crate::record::Doc;
 use crate::truncation::{
     Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
     TruncationKind, constant_truncation,

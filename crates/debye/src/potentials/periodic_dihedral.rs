@@ -2,7 +2,7 @@
 
 use super::{BondedSample, DihedralPotential, MAX_BONDED, Mixing, Parameter, ParameterError, Parameters};
 use crate::expr::Real;
-use crate::manual::{Conventions, Doc, Example};
+use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
 /// One term of a Fourier series in the dihedral angle.

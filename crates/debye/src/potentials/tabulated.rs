@@ -3,7 +3,7 @@
 use super::{Coefficients, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use super::{Preparation, Value};
 use crate::expr::Real;
-use crate::manual::{Conventions, Doc};
+use crate::record::{Conventions, Doc};
 
 /// A potential from a file.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Energy and pressure of the charges alone, and how far they are from what they should be.
 //!
-//! Both need all charges, so that the exact sum over a sample ([`crate::forces::pme::measure`]) does not do. They are
+//! Both need all charges, so that the exact sum over a sample ([`crate::run::measure`]) does not do. They are
 //! compared with a mesh of order 8 in double precision on the processor, with an α and a spacing for which the estimated
 //! error of forces is ten thousand times smaller. Its cost grows as the number of charges.
 
@@ -12,9 +12,9 @@ use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size, most_points};
 use crate::forces::pme::expected::{Expected, charged};
-use crate::forces::pme::measure::{MeasureError, coulomb_only};
 use crate::input::{DeviceChoice, Simulation};
 use crate::integrate::Dynamics;
+use crate::run::measure::{MeasureError, coulomb_only};
 
 /// The order of the splines of the reference.
 const ORDER: usize = 8;

@@ -8,6 +8,7 @@ use crate::forces::pme::expected;
 use crate::forces::{BondedTerm, MixingRule, PairTerm};
 use crate::input::{Buffer, Simulation};
 use crate::integrate::{Barostat, BarostatKind, Coupling, Scheme, Thermostat, ThermostatKind};
+use crate::system::units::display::{digits, grouped, number, time};
 use crate::system::{Cell, Dimension, Exclusions, Link, System, Topology, Units};
 use crate::truncation::Truncation;
 
@@ -485,52 +486,6 @@ fn analyses(s: &Simulation) -> Option<String> {
 
 fn temperature(value: f64, units: Units) -> String {
     format!("{} {}", number(value), units.label(Dimension::TEMPERATURE))
-}
-
-/// A time in the unit people say it in.
-pub(crate) fn time(value: f64, units: Units) -> String {
-    match units {
-        Units::Md if value >= 1e3 => format!("{} ns", number(1e-3 * value)),
-        Units::Md if value > 0.0 && value < 0.1 => format!("{} fs", number(1e3 * value)),
-        _ => format!("{} {}", number(value), units.label(Dimension::TIME)),
-    }
-}
-
-/// Up to six digits, without zeros at the end.
-pub(crate) fn number(x: f64) -> String {
-    digits(x, 6)
-}
-
-/// Up to so many significant digits, without zeros at the end.
-pub(crate) fn digits(x: f64, count: i32) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return x.to_string();
-    }
-    let trimmed = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
-    };
-    let size = x.abs().log10().floor() as i32;
-    if (-4..9).contains(&size) {
-        let decimals = (count - 1 - size).clamp(0, 12) as usize;
-        return trimmed(&format!("{x:.decimals$}"));
-    }
-    let text = format!("{x:.*e}", (count - 1) as usize);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    format!("{}e{exponent}", trimmed(mantissa))
-}
-
-/// A whole number in groups of three: `1 047 293`.
-fn grouped(count: usize) -> String {
-    let text = count.to_string();
-    let mut grouped = String::new();
-    for (k, digit) in text.chars().enumerate() {
-        if k > 0 && (text.len() - k).is_multiple_of(3) && text.len() > 4 {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 #[cfg(test)]

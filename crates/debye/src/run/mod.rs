@@ -10,6 +10,7 @@ pub mod export;
 mod fingerprint;
 mod folder;
 mod lock;
+pub mod measure;
 mod minimization;
 mod outputs;
 mod pace;

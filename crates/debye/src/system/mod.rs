@@ -8,7 +8,7 @@ pub mod models;
 pub mod native;
 mod particles;
 mod topology;
-mod units;
+pub(crate) mod units;
 pub mod velocities;
 mod whole;
 

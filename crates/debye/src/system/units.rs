@@ -9,6 +9,7 @@
 //! Constants: the exact e, N_A and k_B of the SI of 2019, and ε₀ of CODATA 2018
 //! (Tiesinga et al., Rev. Mod. Phys. 93, 025010 (2021)).
 
+pub(crate) mod display;
 mod parse;
 
 use std::fmt;

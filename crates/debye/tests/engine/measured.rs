@@ -7,8 +7,8 @@ use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, 
 use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest, waves};
 use debye::forces::pme::expected::Expected;
-use debye::forces::pme::measure::{Exact, MeasureError, coulomb_only, measured_error};
 use debye::forces::{ForceField, PairTerm};
+use debye::run::measure::{Exact, MeasureError, coulomb_only, measured_error};
 use debye::system::{Cell, ExclusionRule, Exclusions, ScaledPair, Species, System, build};
 
 use super::electrostatics::{mesh, spce, xyz};

@@ -8,7 +8,7 @@ use super::state::BLOCK;
 use crate::backend::EngineError;
 use crate::expr::Vec3;
 use crate::integrate::Scheme;
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Dimension, Particles};
 
 /// When to stop, and how far to go at once.

@@ -16,6 +16,7 @@ mod rigid;
 mod save;
 mod space;
 mod state;
+mod tolerance;
 mod verlet;
 
 #[doc(hidden)]

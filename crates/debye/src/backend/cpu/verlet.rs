@@ -9,10 +9,11 @@ use super::engine::CpuEngine;
 use super::motion;
 use super::space::Sorted;
 use super::state::BLOCK;
+use super::tolerance::CutoffEnd;
 use crate::backend::EngineError;
 use crate::backend::memory::refuse_large_lists;
 use crate::expr::Vec3;
-use crate::neighbors::{CountingSort, CutoffEnd, Grid};
+use crate::neighbors::{CountingSort, Grid};
 use crate::system::Cell;
 
 /// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.

@@ -3,10 +3,10 @@
 use super::{TermError, complete, named, ordered};
 use crate::expr::Table;
 use crate::forces::{PairRow, PairTerm};
-use crate::manual::{Conventions, Doc, Record};
 use crate::potentials::{
     self, MAX_COEFFICIENTS, Mixing, Pair, PairFamily, Parameter, Parameters, Preparation, Tail, Value,
 };
+use crate::record::{Conventions, Doc, Record};
 use crate::system::Species;
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
 

@@ -1,7 +1,7 @@
 //! [`Triangle`]: a rigid molecule of one particle and two like ones at equal distances, such as water.
 
 use crate::expr::{Real, Vec3};
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
 
 /// A rigid triangle A–B–C with |AB| = |AC| and like masses of B and C.

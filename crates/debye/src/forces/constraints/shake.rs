@@ -1,18 +1,9 @@
 //! SHAKE and RATTLE: fixed distances in a cluster of particles, one after another until all hold.
 
 use crate::expr::Vec3;
-use crate::manual::{Absent, Conventions, Doc, Key, Record};
+use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
-use crate::system::constraints::TOLERANCE;
-
-/// Two particles of a cluster and the distance they keep.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FixedBond {
-    /// Their places in the cluster.
-    pub ends: [u32; 2],
-    /// Their distance.
-    pub length: f64,
-}
+use crate::system::constraints::{FixedBond, TOLERANCE};
 
 impl FixedBond {
     /// The difference of a quantity of its ends.

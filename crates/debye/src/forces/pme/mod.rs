@@ -8,7 +8,6 @@ mod basis;
 pub mod estimate;
 pub mod expected;
 mod influence;
-pub mod measure;
 pub mod pressure;
 mod structure;
 

@@ -6,13 +6,13 @@
 
 use rayon::prelude::*;
 
-use super::estimate::Charged;
-use super::expected::{Expected, charged};
 use crate::backend::cpu::CpuEngine;
 use crate::backend::{EngineError, Settings};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
 use crate::forces::ewald::waves_on;
+use crate::forces::pme::estimate::Charged;
+use crate::forces::pme::expected::{Expected, charged};
 use crate::forces::{ForceField, ListedPairs, PairTerm, TermError};
 use crate::integrate::{Dynamics, Scheme};
 use crate::potentials::Pair;
@@ -261,7 +261,7 @@ impl Split {
         for step in 0..60 {
             let cutoff = spacing * 1.08_f64.powi(step);
             let alpha = charged.alpha(cutoff, each);
-            let waves = super::estimate::waves(charged, alpha, each);
+            let waves = crate::forces::pme::estimate::waves(charged, alpha, each);
             let number = half_of(charged, &waves);
             let sphere = 4.0 / 3.0 * std::f64::consts::PI * cutoff.powi(3);
             let by_waves = WAVE * number * (all + 4.0 * sample);
@@ -285,7 +285,7 @@ impl Split {
 
     fn plain(charged: &Charged, cutoff: f64, each: f64) -> Self {
         let alpha = charged.alpha(cutoff, each);
-        let waves = super::estimate::waves(charged, alpha, each);
+        let waves = crate::forces::pme::estimate::waves(charged, alpha, each);
         let number = half_of(charged, &waves) as usize;
         Self {
             cutoff,
