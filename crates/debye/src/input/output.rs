@@ -255,13 +255,15 @@ impl Outputs<'_, '_> {
         let item = section.get("file").unwrap_or(&section.item);
         writable(item, &file)?;
         if !Format::from_path(&file).is_ok_and(Format::holds_frames) {
+            let known = Format::all().filter(|f| f.holds_frames() && f.writes_frames());
+            let known = known.map(Format::name).collect::<Vec<_>>().join(", ");
             return Err(item
                 .error(format!(
                     "is to be written as {}, a format that holds one frame only",
                     file.display()
                 ))
-                .expected("xtc, dcd, gro, pdb, xyz")
-                .help("use one of xtc, dcd, gro, pdb, xyz; or `final` for the last step alone"));
+                .expected(&known)
+                .help(format!("use one of {known}; or `final` for the last step alone")));
         }
         Ok(file)
     }
@@ -379,10 +381,9 @@ fn every(section: &Section) -> Result<u64> {
 
 /// Refuses a file whose format cannot be written.
 fn writable(item: &Item, file: &Path) -> Result<()> {
-    let known: Vec<&str> = Format::ALL
-        .iter()
+    let known: Vec<&str> = Format::all()
         .filter(|f| f.is_writable())
-        .map(|f| f.name())
+        .map(Format::name)
         .collect();
     match Format::from_path(file) {
         Ok(format) if format.is_writable() => Ok(()),

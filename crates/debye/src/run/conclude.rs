@@ -489,13 +489,13 @@ pub(super) fn write_surroundings(
 ) -> Result<(), RunError> {
     let particles = engine.particles()?;
     let cell = engine.cell();
-    let export = Export::new(&simulation.system, Format::Xyz, &[], Placement::Wrapped);
+    let export = Export::new(&simulation.system, Format::XYZ, &[], Placement::Wrapped);
     let mut whole = Structure {
         atoms: export.atoms().to_vec(),
         frame: export.frame(&particles, &cell, culprit.step, 0.0, &culprit.to_string()),
         ..Structure::default()
     };
-    let factor = match (simulation.system.units, Format::Xyz.length_unit()) {
+    let factor = match (simulation.system.units, Format::XYZ.length_unit()) {
         (Units::Md, LengthUnit::Angstrom) => 10.0,
         _ => 1.0,
     };

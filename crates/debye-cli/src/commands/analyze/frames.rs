@@ -40,8 +40,7 @@ impl Reading {
 
 /// Understands the names of formats.
 fn format() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(Format::name);
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+    PossibleValuesParser::new(Format::all().map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
 /// Tells warnings about files, each once.
