@@ -61,8 +61,8 @@ pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostati
 pub(crate) use error::nearest;
 pub use error::{InputDetails, InputError};
 pub use plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,
-    NeighborOptions, Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind, NeighborOptions,
+    Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
 use error::Source;
