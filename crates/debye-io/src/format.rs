@@ -1,202 +1,155 @@
-//! The formats by name and by extension.
+//! [`Format`]: what a file format is called, and what can be done with it.
 
 use std::fmt;
-use std::path::Path;
-use std::str::FromStr;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::io::BufRead;
 
 use crate::error::IoError;
 use crate::frame::LengthUnit;
-use crate::source::without_compression;
+use crate::output::{Resumption, WriteFrames};
+use crate::read_frames::ReadFrames;
+use crate::structure::Structure;
 
-/// A file format of this crate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// GROMACS structure, one or many frames, with velocities.
-    Gro,
-    /// Protein Data Bank.
-    Pdb,
-    /// XYZ, plain and extended.
-    Xyz,
-    /// PDB-like with charge and radius.
-    Pqr,
-    /// CHARMM / NAMD binary trajectory.
-    Dcd,
-    /// GROMACS compressed trajectory.
-    Xtc,
-    /// LAMMPS data file.
-    Lammps,
-    /// Native structure file.
-    Native,
-    /// GROMACS trajectory in full precision (read only).
-    Trr,
-    /// mmCIF structure (read only).
-    Cif,
-    /// LAMMPS dump in text form (read only).
-    LammpsDump,
+/// Bytes of a file, unpacked.
+pub type Source = Box<dyn BufRead + Send>;
+/// Reads atoms and the first frame.
+pub type ReadStructure = fn(Source, String) -> Result<Option<Structure>, IoError>;
+/// Opens a file of many frames; the flag asks for tolerance of one that is cut short.
+pub type OpenFrames = fn(Source, String, bool) -> Result<Box<dyn ReadFrames + Send>, IoError>;
+/// Writes a whole structure.
+pub type WriteStructure = fn(File, String, &Structure) -> Result<(), IoError>;
+/// Begins a file that is written frame by frame.
+pub type CreateFrames = fn(File, String) -> Box<dyn WriteFrames>;
+/// Goes on with a file that is written frame by frame.
+pub type ResumeFrames = fn(Resumption) -> Result<Box<dyn WriteFrames>, IoError>;
+
+/// The description of a file format. What it cannot do is `None`.
+///
+/// Functions take the name of the file for messages after its content.
+pub struct FileFormat {
+    /// The name used in messages and understood by [`Format::from_str`](std::str::FromStr::from_str).
+    pub name: &'static str,
+    /// Extensions that mean this format, lower case.
+    pub extensions: &'static [&'static str],
+    /// The unit of length of its files.
+    pub length_unit: LengthUnit,
+    /// Whether its frames can hold velocities.
+    pub velocities: bool,
+    /// `None` for formats without names of atoms.
+    pub read_structure: Option<ReadStructure>,
+    /// `None` for formats of one frame, which `read_structure` reads.
+    pub read_frames: Option<OpenFrames>,
+    /// For formats that hold more of a structure than the one frame `write_frames` would write.
+    pub write_structure: Option<WriteStructure>,
+    /// `None` for formats that are written whole or not at all.
+    pub write_frames: Option<CreateFrames>,
+    /// `None` for formats that cannot be continued.
+    pub resume: Option<ResumeFrames>,
 }
 
-impl Format {
-    /// All formats.
-    pub const ALL: [Format; 11] = [
-        Format::Gro,
-        Format::Pdb,
-        Format::Xyz,
-        Format::Pqr,
-        Format::Dcd,
-        Format::Xtc,
-        Format::Lammps,
-        Format::Native,
-        Format::Trr,
-        Format::Cif,
-        Format::LammpsDump,
-    ];
+impl FileFormat {
+    /// A format that can do nothing: descriptions begin with it and say what is different.
+    pub const NONE: FileFormat = FileFormat {
+        name: "",
+        extensions: &[],
+        length_unit: LengthUnit::Unspecified,
+        velocities: false,
+        read_structure: None,
+        read_frames: None,
+        write_structure: None,
+        write_frames: None,
+        resume: None,
+    };
+}
 
-    /// The name used in messages and understood by [`Format::from_str`].
+/// A file format. Two are equal if they have the same name.
+#[derive(Clone, Copy)]
+pub struct Format(&'static FileFormat);
+
+impl Format {
+    /// The format of a description.
+    pub const fn new(description: &'static FileFormat) -> Self {
+        Format(description)
+    }
+
+    /// Its description.
+    pub fn description(self) -> &'static FileFormat {
+        self.0
+    }
+
+    /// The name used in messages and understood by [`Format::from_str`](std::str::FromStr::from_str).
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Gro => "gro",
-            Format::Pdb => "pdb",
-            Format::Xyz => "xyz",
-            Format::Pqr => "pqr",
-            Format::Dcd => "dcd",
-            Format::Xtc => "xtc",
-            Format::Lammps => "lammps",
-            Format::Native => "debye",
-            Format::Trr => "trr",
-            Format::Cif => "mmcif",
-            Format::LammpsDump => "lammpstrj",
-        }
+        self.0.name
     }
 
     /// Extensions that mean this format, lower case.
     pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Format::Gro => &["gro"],
-            Format::Pdb => &["pdb", "ent"],
-            Format::Xyz => &["xyz", "extxyz"],
-            Format::Pqr => &["pqr"],
-            Format::Dcd => &["dcd"],
-            Format::Xtc => &["xtc"],
-            Format::Lammps => &["lammps", "data", "lmp", "lmpdat"],
-            Format::Native => &["debye"],
-            Format::Trr => &["trr"],
-            Format::Cif => &["mmcif", "cif", "pdbx"],
-            Format::LammpsDump => &["lammpstrj", "dump", "lammpsdump"],
-        }
-    }
-
-    /// The format a path's extension stands for, in any case.
-    ///
-    /// # Errors
-    /// [`IoError::UnknownFormat`] lists the extensions that are known.
-    pub fn from_path(path: impl AsRef<Path>) -> Result<Format, IoError> {
-        let path = path.as_ref();
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        Format::by_extension(extension).ok_or_else(|| IoError::UnknownFormat {
-            file: path.display().to_string(),
-            known: Format::ALL
-                .iter()
-                .flat_map(|f| f.extensions())
-                .map(|e| format!(".{e}"))
-                .collect::<Vec<_>>()
-                .join(" "),
-        })
-    }
-
-    /// The format of a file to read: as [`Format::from_path`], but an extension `.gz`, `.bz2`, `.xz` or
-    /// `.zst` may follow, since readers unpack what is compressed and writers do not pack.
-    ///
-    /// # Errors
-    /// As [`Format::from_path`].
-    pub fn of_input(path: impl AsRef<Path>) -> Result<Format, IoError> {
-        let path = path.as_ref();
-        Format::from_path(without_compression(path)).map_err(|error| match error {
-            IoError::UnknownFormat { known, .. } => IoError::UnknownFormat {
-                file: path.display().to_string(),
-                known: format!("{known}, also with .gz .bz2 .xz .zst"),
-            },
-            other => other,
-        })
-    }
-
-    fn by_extension(extension: &str) -> Option<Format> {
-        let matches = |format: &Format| {
-            format
-                .extensions()
-                .iter()
-                .any(|e| e.eq_ignore_ascii_case(extension))
-        };
-        Format::ALL.into_iter().find(matches)
+        self.0.extensions
     }
 
     /// The unit of length files of this format are in.
     pub fn length_unit(self) -> LengthUnit {
-        match self {
-            Format::Gro | Format::Xtc | Format::Trr => LengthUnit::Nanometre,
-            Format::Pdb | Format::Xyz | Format::Pqr | Format::Dcd | Format::Cif => LengthUnit::Angstrom,
-            // A dump may say it, frame by frame.
-            Format::Lammps | Format::Native | Format::LammpsDump => LengthUnit::Unspecified,
-        }
+        self.0.length_unit
     }
 
     /// Whether frames of this format carry the names of the atoms.
     pub fn has_atoms(self) -> bool {
-        !matches!(self, Format::Dcd | Format::Xtc | Format::Trr)
+        self.0.read_structure.is_some()
+    }
+
+    /// Whether frames of this format can hold velocities.
+    pub fn holds_velocities(self) -> bool {
+        self.0.velocities
     }
 
     /// Whether a file of this format can hold more than one frame.
     pub fn holds_frames(self) -> bool {
-        !matches!(self, Format::Pqr | Format::Lammps | Format::Native)
+        self.0.read_frames.is_some()
     }
 
-    /// Whether this crate writes the format.
+    /// Whether the format can be written.
     pub fn is_writable(self) -> bool {
-        !matches!(self, Format::Trr | Format::Cif | Format::LammpsDump)
+        self.0.write_structure.is_some() || self.writes_frames()
     }
 
     /// Whether [`create_writer`](crate::create_writer) writes it, frame by frame; the others are written whole.
     pub fn writes_frames(self) -> bool {
-        self.is_writable() && !matches!(self, Format::Lammps | Format::Native)
+        self.0.write_frames.is_some()
+    }
+
+    /// The refusal of what the format cannot do.
+    pub(crate) fn refuse(self, file: String, operation: &'static str) -> IoError {
+        IoError::NotSupported {
+            file,
+            format: self.name(),
+            operation,
+        }
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Format {}
+
+impl Hash for Format {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = IoError;
-
-    fn from_str(name: &str) -> Result<Format, IoError> {
-        Format::by_extension(name).ok_or_else(|| IoError::UnknownFormat {
-            file: name.to_owned(),
-            known: Format::ALL.map(Format::name).join(" "),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions() {
-        assert_eq!(Format::from_path("a/b.c/conf.GRO").unwrap(), Format::Gro);
-        assert_eq!(Format::from_path("water.data").unwrap(), Format::Lammps);
-        assert_eq!("xtc".parse::<Format>().unwrap(), Format::Xtc);
-        let message = Format::from_path("run.tpr").unwrap_err().to_string();
-        assert!(
-            message.contains("run.tpr") && message.contains(".xtc"),
-            "{message}"
-        );
-        assert!(Format::from_path("no_extension").is_err());
-        assert_eq!(Format::of_input("a/run.trr.GZ").unwrap(), Format::Trr);
-        assert_eq!(Format::of_input("water.lammpstrj").unwrap(), Format::LammpsDump);
-        // Nothing is packed where it is written.
-        assert!(Format::from_path("conf.gro.gz").is_err());
-        assert!(Format::of_input("conf.gz").is_err());
     }
 }

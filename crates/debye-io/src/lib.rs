@@ -29,7 +29,7 @@
 //! let text = "water\n  1\n    1SOL     OW    1   0.100   0.200   0.300\n   1.0   1.0   1.0\n";
 //! let mut structure = GroReader::new(text.as_bytes(), "water.gro").next_structure()?.unwrap();
 //! assert_eq!(structure.atoms[0].element, "O");
-//! assert_eq!(structure.frame.length_unit, Format::Gro.length_unit());
+//! assert_eq!(structure.frame.length_unit, Format::GRO.length_unit());
 //!
 //! // XYZ is in ångströms; converting is the caller's business.
 //! structure.frame.positions.iter_mut().flatten().for_each(|x| *x *= 10.0);
@@ -50,46 +50,34 @@
 mod alternates;
 mod bytes;
 mod cell;
-mod cif;
 pub mod codec;
-mod dcd;
-mod dump;
 mod element;
 mod error;
 mod format;
+mod formats;
 mod frame;
-mod gro;
 mod labels;
-mod lammps;
 mod lines;
-mod native;
-mod pdb;
-mod pqr;
+mod output;
+mod read_frames;
+mod replace;
 mod source;
 mod structure;
 mod trajectory;
-mod trr;
 mod writer;
-mod xtc;
-mod xyz;
 
-pub use cif::CifReader;
-pub use dcd::{DcdHeader, DcdReader, DcdWriter};
-pub use dump::DumpReader;
 pub use element::element_of;
 pub use error::{IoError, Place};
-pub use format::Format;
+pub use format::{
+    CreateFrames, FileFormat, Format, OpenFrames, ReadStructure, ResumeFrames, Source, WriteStructure,
+};
+pub use formats::*;
 pub use frame::{Frame, LengthUnit};
-pub use gro::{GroReader, GroWriter};
 pub use labels::AtomLabels;
-pub use lammps::{AtomStyle, read_lammps_data, read_lammps_file, write_lammps_data};
-pub use native::{NativeLinks, NativeSpecies, NativeStructure};
-pub use pdb::{PDB_SERIALS, PdbReader, PdbWriter, read_pdb};
-pub use pqr::{PqrWriter, read_pqr};
+pub use output::{Output, Resumption, WriteFrames};
+pub use read_frames::ReadFrames;
+pub use replace::UNFINISHED_STRUCTURE;
 pub use source::unpack;
 pub use structure::{Atom, Bonded, CoefficientRow, CoefficientSection, Structure};
-pub use trajectory::{ReadFrames, ReadOptions, Trajectory, read_structure, read_structure_as};
-pub use trr::TrrReader;
-pub use writer::{UNFINISHED_STRUCTURE, WriteFrames, create_writer, open_append, write_structure};
-pub use xtc::{XtcReader, XtcWriter};
-pub use xyz::{XyzReader, XyzWriter};
+pub use trajectory::{ReadOptions, Trajectory, read_structure, read_structure_as};
+pub use writer::{create_writer, open_append, write_structure};

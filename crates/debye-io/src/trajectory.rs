@@ -1,42 +1,13 @@
-//! Frames one after the other.
+//! Whole files of any format that can be read.
 
 use std::path::Path;
 
 use crate::error::IoError;
 use crate::format::Format;
 use crate::frame::Frame;
-use crate::native::NativeStructure;
+use crate::read_frames::{ReadFrames, Single};
 use crate::source::open;
 use crate::structure::Structure;
-use crate::{cif, dcd, dump, gro, lammps, pdb, pqr, trr, xtc, xyz};
-
-/// A source of frames.
-///
-/// After an error or the end a reader stays at its end, so that a loop over it always stops.
-pub trait ReadFrames {
-    /// The next frame, or `None` at the end of the file.
-    ///
-    /// # Errors
-    /// Whatever is wrong with the file at this place; a frame cut short is [`IoError::Truncated`].
-    fn next_frame(&mut self) -> Result<Option<Frame>, IoError>;
-
-    /// What was odd about the file so far without being wrong, each told once.
-    fn warnings(&mut self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Whether the line last read is the last of a text file and has no end, as a program leaves it
-    /// that was stopped while it wrote.
-    fn at_unfinished_line(&self) -> bool {
-        false
-    }
-}
-
-/// Marks the reader as done unless it delivered something.
-pub(crate) fn fuse<T>(done: &mut bool, result: Result<Option<T>, IoError>) -> Result<Option<T>, IoError> {
-    *done = !matches!(result, Ok(Some(_)));
-    result
-}
 
 /// How a trajectory is to be read. The default takes the format from the extension and is strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,32 +61,22 @@ impl Trajectory {
             Some(format) => format,
             None => Format::of_input(path)?,
         };
-        let (source, label) = open(path)?;
-        let mut warnings = Vec::new();
-        let mut single = |structure: Structure| {
-            warnings = structure.warnings;
-            Box::new(Single(Some(structure.frame)))
-        };
-        let frames: Box<dyn ReadFrames + Send> = match format {
-            Format::Gro => Box::new(gro::GroReader::new(source, label)),
-            Format::Pdb if options.lenient => Box::new(pdb::PdbReader::new(source, label).open_models()),
-            Format::Pdb => Box::new(pdb::PdbReader::new(source, label)),
-            Format::Xyz => Box::new(xyz::XyzReader::new(source, label)),
-            Format::Dcd => Box::new(dcd::DcdReader::new(source, label)?),
-            Format::Xtc => Box::new(xtc::XtcReader::new(source, label)),
-            Format::Trr => Box::new(trr::TrrReader::new(source, label)),
-            Format::Cif => Box::new(cif::CifReader::new(source, label)),
-            Format::LammpsDump => Box::new(dump::DumpReader::new(source, label)),
-            Format::Pqr => single(pqr::read_pqr(source, label)?),
-            Format::Lammps => single(lammps::read_lammps_data(source, label, None)?),
-            Format::Native => single(NativeStructure::read(path)?.to_structure()),
+        let frames: Box<dyn ReadFrames + Send> = match format.description().read_frames {
+            Some(read) => {
+                let (source, label) = open(path)?;
+                read(source, label, options.lenient)?
+            }
+            None => {
+                let structure = read_structure_as(path, format)?;
+                Box::new(Single(Some(structure.frame), structure.warnings))
+            }
         };
         Ok(Trajectory {
             frames,
             format,
             lenient: options.lenient,
             count: 0,
-            warnings,
+            warnings: Vec::new(),
         })
     }
 
@@ -173,15 +134,6 @@ impl Iterator for Trajectory {
     }
 }
 
-/// The one frame of a format that has only one.
-struct Single(Option<Frame>);
-
-impl ReadFrames for Single {
-    fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        Ok(self.0.take())
-    }
-}
-
 /// Reads atoms and the first frame; the extension says the format.
 ///
 /// # Errors
@@ -197,28 +149,11 @@ pub fn read_structure(path: impl AsRef<Path>) -> Result<Structure, IoError> {
 /// # Errors
 /// As [`read_structure`].
 pub fn read_structure_as(path: impl AsRef<Path>, format: Format) -> Result<Structure, IoError> {
-    let path = path.as_ref();
-    let (source, label) = open(path)?;
-    let file = label.clone();
-    let first = match format {
-        Format::Gro => gro::GroReader::new(source, label).next_structure()?,
-        Format::Pdb => Some(pdb::read_pdb(source, label)?),
-        Format::Xyz => xyz::XyzReader::new(source, label).next_structure()?,
-        Format::Pqr => Some(pqr::read_pqr(source, label)?),
-        Format::Lammps => Some(lammps::read_lammps_data(source, label, None)?),
-        Format::Native => Some(NativeStructure::read(path)?.to_structure()),
-        Format::LammpsDump => dump::DumpReader::new(source, label).next_structure()?,
-        Format::Cif => cif::CifReader::new(source, label).next_structure()?,
-        Format::Dcd | Format::Xtc | Format::Trr => {
-            let operation = "read atoms (it holds no names)";
-            return Err(IoError::NotSupported {
-                file,
-                format: format.name(),
-                operation,
-            });
-        }
+    let (source, file) = open(path.as_ref())?;
+    let Some(read) = format.description().read_structure else {
+        return Err(format.refuse(file, "read atoms (it holds no names)"));
     };
-    first.ok_or(IoError::Empty {
+    read(source, file.clone())?.ok_or(IoError::Empty {
         file,
         expected: "at least one frame",
     })

@@ -2,15 +2,20 @@
 
 mod samples;
 
-use debye_io::{DcdReader, Format, IoError, ReadFrames, Trajectory, create_writer, open_append};
+use debye_io::{
+    DcdReader, FileFormat, Format, IoError, ReadFrames, Trajectory, XyzWriter, create_writer, open_append,
+};
 use samples::{later, read_all, system};
 
-const APPENDABLE: [Format; 5] = [Format::Xtc, Format::Dcd, Format::Xyz, Format::Gro, Format::Pdb];
+/// The formats that say how a file is continued.
+fn appendable() -> impl Iterator<Item = Format> {
+    Format::all().filter(|format| format.description().resume.is_some())
+}
 
 #[test]
 fn a_continued_run_leaves_the_file_of_an_uninterrupted_one() {
     let folder = tempfile::tempdir().unwrap();
-    for format in APPENDABLE {
+    for format in appendable() {
         let (atoms, mut frame) = system(25, format.length_unit());
         frame.step = Some(0);
         frame.time = Some(0.0);
@@ -55,8 +60,8 @@ fn a_continued_run_leaves_the_file_of_an_uninterrupted_one() {
 fn dcd_is_readable_after_every_frame() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.dcd");
-    let (_, frame) = system(10, Format::Dcd.length_unit());
-    let mut writer = create_writer(&path, Format::Dcd).unwrap();
+    let (_, frame) = system(10, Format::DCD.length_unit());
+    let mut writer = create_writer(&path, Format::DCD).unwrap();
     for count in 1..4 {
         writer.write_frame(&[], &later(&frame, count)).unwrap();
         let bytes = std::fs::read(&path).unwrap();
@@ -73,18 +78,18 @@ fn dcd_is_readable_after_every_frame() {
         assert!(two < header + 2 * frame);
         header + 2 * frame
     };
-    drop(open_append(&path, Format::Dcd, two, 2).unwrap());
+    drop(open_append(&path, Format::DCD, two, 2).unwrap());
     let (read, error) = read_all(Trajectory::open(&path).unwrap());
     assert!(read.len() == 2 && error.is_none(), "{error:?}");
     for (bytes, frames) in [(two - 1, 2), (two, 1), (100, 0), (two, u64::MAX)] {
         assert!(matches!(
-            open_append(&path, Format::Dcd, bytes, frames),
+            open_append(&path, Format::DCD, bytes, frames),
             Err(IoError::Parse { .. })
         ));
     }
     // Another number of atoms is refused.
-    let mut writer = open_append(&path, Format::Dcd, two, 2).unwrap();
-    let (_, other) = system(11, Format::Dcd.length_unit());
+    let mut writer = open_append(&path, Format::DCD, two, 2).unwrap();
+    let (_, other) = system(11, Format::DCD.length_unit());
     assert!(matches!(
         writer.write_frame(&[], &other),
         Err(IoError::AtomCountMismatch { .. })
@@ -96,14 +101,14 @@ fn refusals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("short.xtc");
     std::fs::write(&path, b"1234").unwrap();
-    for format in APPENDABLE {
+    for format in appendable() {
         assert!(matches!(
             open_append(&path, format, 5, 1),
             Err(IoError::Truncated { .. })
         ));
     }
     assert!(matches!(
-        open_append(&path, Format::Dcd, 4, 1),
+        open_append(&path, Format::DCD, 4, 1),
         Err(IoError::Parse { .. })
     ));
     assert_eq!(
@@ -112,19 +117,38 @@ fn refusals() {
         "nothing is cut off a file that is refused"
     );
     assert!(matches!(
-        open_append(&path, Format::Pqr, 4, 1),
+        open_append(&path, Format::PQR, 4, 1),
         Err(IoError::NotSupported { .. })
     ));
     assert!(matches!(
-        open_append(folder.path().join("none.xtc"), Format::Xtc, 0, 0),
+        open_append(folder.path().join("none.xtc"), Format::XTC, 0, 0),
         Err(IoError::Io { .. })
     ));
     assert!(matches!(
-        create_writer(&path, Format::Lammps),
+        create_writer(&path, Format::LAMMPS),
         Err(IoError::NotSupported { .. })
     ));
     let error = Trajectory::open(folder.path().join("none.xtc")).err().unwrap();
     assert!(error.to_string().contains("none.xtc"), "{error}");
     std::fs::write(&path, b"").unwrap();
     assert!(Trajectory::open(&path).unwrap().next_frame().unwrap().is_none());
+}
+
+#[test]
+fn a_format_of_another_crate_is_written_and_never_as_another() {
+    const OWN: Format = Format::new(&FileFormat {
+        name: "own",
+        write_frames: Some(|file, label| Box::new(XyzWriter::new(file, label))),
+        ..FileFormat::NONE
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.own");
+    let (atoms, frame) = system(4, Format::XYZ.length_unit());
+    let mut writer = create_writer(&path, OWN).unwrap();
+    writer.write_frame(&atoms, &frame).unwrap();
+    let (bytes, frames) = (writer.bytes_written(), writer.frames_written());
+    assert!(matches!(
+        open_append(&path, OWN, bytes, frames),
+        Err(IoError::NotSupported { format: "own", .. })
+    ));
 }

@@ -42,7 +42,7 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
             return packed.map(<[u8]>::to_vec).to_vec();
         }
         "trr" => {
-            let (_, frame) = system(5, Format::Trr.length_unit());
+            let (_, frame) = system(5, Format::TRR.length_unit());
             let frames = [frame.clone(), later(&frame, 10)];
             return vec![samples::trr(&frames, false), samples::trr(&frames, true)];
         }

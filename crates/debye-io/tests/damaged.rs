@@ -59,7 +59,7 @@ fn a_cut_last_frame_leaves_the_others() {
 
 #[test]
 fn a_dcd_file_cut_between_frames_misses_what_its_header_promises() {
-    let (_, frame) = system(30, Format::Dcd.length_unit());
+    let (_, frame) = system(30, Format::DCD.length_unit());
     let bytes = written("dcd", &[], &[frame.clone(), frame.clone()]).unwrap();
     let one = written("dcd", &[], &[frame]).unwrap().len();
     let (frames, error) = read("dcd", &bytes[..one]);
@@ -114,11 +114,11 @@ fn numbers_that_are_none() {
             "{error}"
         );
     }
-    let (_, frame) = system(4, Format::Xtc.length_unit());
+    let (_, frame) = system(4, Format::XTC.length_unit());
     let mut xtc = written("xtc", &[], &[frame]).unwrap();
     xtc[60..64].copy_from_slice(&f32::NAN.to_be_bytes());
     assert!(matches!(read("xtc", &xtc), (0, Some(IoError::NotFinite { .. }))));
-    let (_, frame) = system(4, Format::Dcd.length_unit());
+    let (_, frame) = system(4, Format::DCD.length_unit());
     let mut dcd = written("dcd", &[], &[frame]).unwrap();
     let end = dcd.len();
     dcd[end - 8..end - 4].copy_from_slice(&f32::INFINITY.to_le_bytes());
@@ -173,7 +173,7 @@ fn counts_beyond_the_file_allocate_nothing() {
     }
     let (_, error) = read("gro", b"title\n99999999999999999999999\n");
     assert!(matches!(error, Some(IoError::Parse { .. })), "{error:?}");
-    let (_, frame) = system(30, Format::Xtc.length_unit());
+    let (_, frame) = system(30, Format::XTC.length_unit());
     let good = written("xtc", &[], &[frame]).unwrap();
     let mut xtc = good.clone();
     for at in [4, 52] {
@@ -183,7 +183,7 @@ fn counts_beyond_the_file_allocate_nothing() {
     // The length of the bit stream, with the count of atoms that would need it.
     xtc[88..92].copy_from_slice(&u32::MAX.to_be_bytes());
     assert!(matches!(read("xtc", &xtc), (0, Some(IoError::Truncated { .. }))));
-    let (_, frame) = system(30, Format::Dcd.length_unit());
+    let (_, frame) = system(30, Format::DCD.length_unit());
     let mut dcd = written("dcd", &[], &[frame]).unwrap();
     let count_at = 92 + 92 + 4;
     dcd[count_at..count_at + 4].copy_from_slice(&i32::MAX.to_le_bytes());

@@ -217,7 +217,7 @@ fn xtc_wide_ranges() {
 
 #[test]
 fn writers_refuse_what_they_cannot_hold() {
-    for format in Format::ALL.into_iter().filter(|format| format.writes_frames()) {
+    for format in Format::all().filter(|format| format.writes_frames()) {
         let (atoms, good) = system(20, format.length_unit());
         let try_write = |frame: Frame| written(format.name(), &atoms, &[frame]);
         assert!(try_write(good.clone()).is_ok(), "{format}");
@@ -258,7 +258,7 @@ fn writers_refuse_what_they_cannot_hold() {
             matches!(try_write(frame), Err(IoError::UnitMismatch { .. })),
             "{format}"
         );
-        if !matches!(format, Format::Xyz | Format::Pqr) {
+        if ![Format::XYZ, Format::PQR].contains(&format) {
             let mut frame = good.clone();
             frame.positions[3][2] = 1e40;
             assert!(
@@ -266,7 +266,7 @@ fn writers_refuse_what_they_cannot_hold() {
                 "{format}"
             );
         }
-        if matches!(format, Format::Pdb | Format::Pqr | Format::Dcd) {
+        if [Format::PDB, Format::PQR, Format::DCD].contains(&format) {
             let mut frame = good.clone();
             frame.cell = Some([[0.0, 5.0, 0.0], [5.0, 0.0, 0.0], [0.0, 0.0, 5.0]]);
             assert!(

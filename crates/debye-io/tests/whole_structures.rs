@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io::Write;
+
 use debye_io::{
     Atom, AtomLabels, Bonded, Format, Frame, IoError, NativeLinks, NativeSpecies, NativeStructure, Structure,
     read_structure, write_structure,
@@ -198,12 +200,17 @@ fn native_files_keep_every_bit() {
     let made = native();
     made.write(&path).unwrap();
     assert_eq!(NativeStructure::read(&path).unwrap(), made);
-    assert_eq!(Format::from_path(&path).unwrap(), Format::Native);
+    assert_eq!(Format::from_path(&path).unwrap(), Format::NATIVE);
     let structure = read_structure(&path).unwrap();
     assert_eq!(structure.atoms[1].name, "HW1");
     assert_eq!(structure.atoms[1].type_name.as_deref(), Some("HW"));
     assert_eq!(structure.bonds.len(), 2);
     assert_eq!(structure.frame.periodic, Some([true, false, true]));
+    let packed = folder.path().join("system.debye.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&made.to_bytes()).unwrap();
+    std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
+    assert_eq!(read_structure(&packed).unwrap(), structure);
 
     // What goes without saying takes no room.
     let mut plain = NativeStructure {
@@ -253,7 +260,7 @@ fn damaged_native_files_are_refused_in_words() {
 
 #[test]
 fn whole_structures_are_not_written_frame_by_frame() {
-    for format in [Format::Lammps, Format::Native] {
+    for format in [Format::LAMMPS, Format::NATIVE] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let refused = debye_io::create_writer(&path, format);

@@ -178,8 +178,7 @@ impl Answer {
                 .ok(),
             devices: Device::list().iter().map(DeviceLine::new).collect(),
             libraries: Wanted::ALL.map(LibraryLine::new).into(),
-            formats: Format::ALL
-                .iter()
+            formats: Format::all()
                 .map(|f| FormatLine {
                     name: f.name(),
                     extensions: f.extensions(),

@@ -1,8 +1,9 @@
 //! [`Analysed`]: what an analysis found.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-use crate::plot::{Axis, Chart, Series};
+use crate::plot::{Axis, Chart, PlotError, Series};
 
 /// Named columns with units, single numbers, and how to plot them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -171,6 +172,23 @@ impl Analysed {
             let _ = writeln!(text, "{}", cells.join(","));
         }
         text
+    }
+
+    /// The files of a result and their contents: the table, and pictures beside it that take its name.
+    ///
+    /// # Errors
+    /// Those of drawing.
+    pub fn files(&self, csv: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, PlotError> {
+        let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
+        let mut files = vec![(csv.to_path_buf(), self.to_csv().into_bytes())];
+        for (number, chart) in self.charts().iter().enumerate() {
+            let picture = match number {
+                0 => format!("{stem}.png"),
+                _ => format!("{stem}-{}.png", number + 1),
+            };
+            files.push((csv.with_file_name(picture), chart.to_png()?));
+        }
+        Ok(files)
     }
 
     /// The charts, in the order of [`Analysed::plots`].

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::blocks::Blocks;
+use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
 use super::{AnalyseError, Analysed, Analysis, Column, Labels, Plot, Scalar, Snapshot, check, group_names};
 
@@ -230,3 +231,26 @@ impl Analysis for Density {
         Ok(())
     }
 }
+
+pub(super) static KIND: AnalysisKind = AnalysisKind {
+    name: "density",
+    about: "Density profile along an axis",
+    settings: &[
+        Setting::BINS,
+        Setting {
+            name: "axis",
+            key: Some("axis"),
+            flag: Some("Axis"),
+            kind: SettingKind::Choice(&["x", "y", "z"], 2),
+        },
+        Setting::SPECIES,
+    ],
+    fewest_frames: 1,
+    build: |request, subject| {
+        let axis = [Axis::X, Axis::Y, Axis::Z][request.choice("axis")?.min(2)];
+        let (masses, charges) = (Arc::clone(&subject.masses), Arc::clone(&subject.charges));
+        let density = Density::new(axis, request.count("bins")?, masses, charges, &subject.labels)?;
+        Ok(Box::new(density))
+    },
+    check: |_, _| Ok(()),
+};

@@ -7,32 +7,28 @@
 //!
 //! Errors of averages come from at most 32 blocks of frames, which double in length as a
 //! run goes on; those of single series come from [`BlockAverage`].
+//!
+//! Each analysis is one file, which ends with its [`AnalysisKind`]: its name in input files and on the command line,
+//! its settings, and how it is made of them. The lines at the end of this module are the register.
 
 mod analysed;
 mod average;
 mod blocks;
 mod correlate;
-mod density;
 mod drift;
 mod fit;
-mod msd;
+mod kind;
 mod pairs;
-mod rdf;
 mod rounded;
 mod state;
-mod vacf;
 
 pub use analysed::{Analysed, Column, Plot, Scalar};
 pub use average::BlockAverage;
 pub use correlate::{Lags, Window};
-pub use density::{Axis, Density};
 pub use drift::{Drift, drift};
 pub use fit::{Line, fit_line};
-pub use msd::{Msd, MsdOptions};
-pub(crate) use pairs::check_reach;
-pub use rdf::{Rdf, RdfOptions};
+pub use kind::{AnalysisKind, AnalysisRequest, BuildAnalysis, Setting, SettingKind, SettingValue, Subject};
 pub use rounded::Rounded;
-pub use vacf::Vacf;
 
 use crate::expr::Vec3;
 use crate::system::{Cell, Species, Units};
@@ -220,4 +216,23 @@ fn group_names(labels: &Labels) -> Vec<String> {
         names.push("all".into());
     }
     names
+}
+
+/// How many time origins a correlation keeps.
+const ORIGINS: usize = 16;
+
+/// Declares the modules of the analyses, what they make public, and the register.
+macro_rules! register {
+    ($($module:ident { $($public:ident),* $(,)? }),* $(,)?) => {
+        $( mod $module; pub use $module::{$($public),*}; )*
+        /// Every kind of analysis, in the order of the register.
+        pub static ANALYSES: &[&AnalysisKind] = &[$( &$module::KIND ),*];
+    };
+}
+
+register! {
+    rdf { Rdf, RdfOptions },
+    msd { Msd, MsdOptions },
+    density { Axis, Density },
+    vacf { Vacf },
 }

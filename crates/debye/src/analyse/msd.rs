@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use super::correlate::{Correlator, Window};
+use super::correlate::{Correlator, Lags, Window};
+use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
 use super::{
-    AnalyseError, Analysed, Analysis, Column, Labels, Plot, Scalar, Snapshot, fit_line, group_names,
+    AnalyseError, Analysed, Analysis, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, fit_line, group_names,
 };
 use crate::expr::Vec3;
 
@@ -178,3 +179,32 @@ impl Analysis for Msd {
         Ok(())
     }
 }
+
+pub(super) static KIND: AnalysisKind = AnalysisKind {
+    name: "msd",
+    about: "Mean-square displacement and diffusion coefficient",
+    settings: &[
+        Setting::SPECIES,
+        Setting {
+            name: "lags",
+            key: None,
+            flag: Some("Longest lag in frames"),
+            kind: SettingKind::Count(1000),
+        },
+    ],
+    fewest_frames: 2,
+    build: |request, subject| {
+        let window = Window {
+            longest: request.count("lags")?,
+            origins: ORIGINS,
+            lags: Lags::PerDecade(20),
+        };
+        let options = MsdOptions {
+            window,
+            masses: Some(Arc::clone(&subject.masses)),
+            fit: None,
+        };
+        Ok(Box::new(Msd::new(options, &subject.labels)?))
+    },
+    check: |_, _| Ok(()),
+};

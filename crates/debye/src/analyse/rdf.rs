@@ -8,7 +8,8 @@
 use std::f64::consts::PI;
 
 use super::blocks::Blocks;
-use super::pairs::{Grid, Match};
+use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
+use super::pairs::{Grid, Match, check_reach};
 use super::state::{Reader, Writer};
 use super::{AnalyseError, Analysed, Analysis, Column, Labels, Plot, Scalar, Snapshot, check};
 
@@ -223,3 +224,41 @@ impl Rdf {
         })
     }
 }
+
+/// How far pairs are counted.
+fn r_max(request: &AnalysisRequest, subject: &Subject) -> Result<f64, AnalyseError> {
+    Ok(request.length("r_max")?.unwrap_or(subject.reach))
+}
+
+pub(super) static KIND: AnalysisKind = AnalysisKind {
+    name: "rdf",
+    about: "Radial distribution function and coordination numbers",
+    settings: &[
+        Setting::BINS,
+        Setting {
+            name: "r_max",
+            key: Some("r_max"),
+            flag: Some(
+                "Largest distance [default: half the shortest height of the cell, and at most the radius of a \
+                 ball of 5000 particles]",
+            ),
+            kind: SettingKind::Length,
+        },
+        Setting {
+            name: "pair",
+            key: Some("species"),
+            flag: Some("Two species, such as Na-Cl [default: all particles]"),
+            kind: SettingKind::Pair,
+        },
+    ],
+    fewest_frames: 1,
+    build: |request, subject| {
+        let options = RdfOptions {
+            pair: request.pair("pair")?,
+            r_max: r_max(request, subject)?,
+            bins: request.count("bins")?,
+        };
+        Ok(Box::new(Rdf::new(options, &subject.labels)?))
+    },
+    check: |request, subject| check_reach(&subject.cell, subject.masses.len(), r_max(request, subject)?),
+};

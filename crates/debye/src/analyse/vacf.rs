@@ -4,8 +4,9 @@
 //! fastest motion: with [`super::Lags::Even`] as many as there are frames in the window.
 
 use super::correlate::{Correlator, Lags, Window};
+use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
-use super::{AnalyseError, Analysed, Analysis, Column, Labels, Plot, Scalar, Snapshot, group_names};
+use super::{AnalyseError, Analysed, Analysis, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, group_names};
 use crate::expr::Vec3;
 
 /// Velocity autocorrelation by species.
@@ -140,3 +141,23 @@ impl Analysis for Vacf {
         Ok(())
     }
 }
+
+pub(super) static KIND: AnalysisKind = AnalysisKind {
+    name: "vacf",
+    about: "Velocity autocorrelation (gro, xyz, trr and lammpstrj trajectories may hold velocities)",
+    settings: &[
+        Setting {
+            name: "lags",
+            key: Some("lags"),
+            flag: Some("Longest lag in frames"),
+            kind: SettingKind::Count(200),
+        },
+        Setting::SPECIES,
+    ],
+    fewest_frames: 2,
+    build: |request, subject| {
+        let window = Vacf::every_lag(request.count("lags")?, ORIGINS);
+        Ok(Box::new(Vacf::new(window, &subject.labels)?))
+    },
+    check: |_, _| Ok(()),
+};

@@ -60,8 +60,8 @@ pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
 pub use plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind,
-    NeighborOptions, Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind, NeighborOptions,
+    Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
 };
 
 use error::Source;

@@ -8,10 +8,11 @@ use super::dynamics::Surroundings;
 use super::error::InputError;
 use super::forces::{MOST_IMAGES, number, shortest_period};
 use super::plan::{
-    AnalysisKind, AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions,
-    OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions, OutputPlan, RunPlan,
+    TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
+use crate::analyse::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
 use crate::backend::{ListKind, Precision};
 use crate::system::{Dimension, System, Units};
 
@@ -31,10 +32,7 @@ pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "chec
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
 pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
 pub(super) const CHECKPOINT_KEYS: &[&str] = &["every", "file", "keep"];
-pub(super) const RDF_KEYS: &[&str] = &["kind", "every", "from", "file", "bins", "r_max", "species"];
-pub(super) const MSD_KEYS: &[&str] = &["kind", "every", "from", "file", "species"];
-pub(super) const DENSITY_KEYS: &[&str] = &["kind", "every", "from", "file", "bins", "axis", "species"];
-pub(super) const VACF_KEYS: &[&str] = &["kind", "every", "from", "file", "lags", "species"];
+pub(super) const ANALYZE_KEYS: &[&str] = &["kind", "every", "from", "file"];
 
 /// Files that every run may write.
 const ALWAYS: [&str; 6] = [
@@ -255,13 +253,15 @@ impl Outputs<'_, '_> {
         let item = section.get("file").unwrap_or(&section.item);
         writable(item, &file)?;
         if !Format::from_path(&file).is_ok_and(Format::holds_frames) {
+            let known = Format::all().filter(|f| f.holds_frames() && f.writes_frames());
+            let known = known.map(Format::name).collect::<Vec<_>>().join(", ");
             return Err(item
                 .error(format!(
                     "is to be written as {}, a format that holds one frame only",
                     file.display()
                 ))
-                .expected("xtc, dcd, gro, pdb, xyz")
-                .help("use one of xtc, dcd, gro, pdb, xyz; or `final` for the last step alone"));
+                .expected(&known)
+                .help(format!("use one of {known}; or `final` for the last step alone")));
         }
         Ok(file)
     }
@@ -288,52 +288,27 @@ impl Outputs<'_, '_> {
         let mut plans = Vec::new();
         for item in list.map(Item::one_or_many).unwrap_or_default() {
             let kind_item = item.entries()?.into_iter().find(|(name, _)| *name == "kind");
+            let keys = |kind: &AnalysisKind| kind.settings.iter().filter_map(|setting| setting.key);
             let Some((_, kind_item)) = kind_item else {
-                let keys = [RDF_KEYS, DENSITY_KEYS, VACF_KEYS].concat();
+                let mut all = ANALYZE_KEYS.to_vec();
+                for key in ANALYSES.iter().flat_map(|kind| keys(kind)) {
+                    if !all.contains(&key) {
+                        all.push(key);
+                    }
+                }
                 return Err(item
-                    .section("[[analyze]]", &keys)?
+                    .section("[[analyze]]", &all)?
                     .missing("kind", "kind = \"rdf\""));
             };
-            let kinds = [
-                ("rdf", RDF_KEYS),
-                ("msd", MSD_KEYS),
-                ("density", DENSITY_KEYS),
-                ("vacf", VACF_KEYS),
-            ];
-            let keys = kind_item.choice("analysis", &kinds)?;
-            let name = kind_item.text()?;
-            let section = item.section(&format!("[[analyze]] of kind \"{name}\""), keys)?;
-            let bins = |default| {
-                let bins = section.map("bins", |i| {
-                    i.count(1..=10_000_000, "a whole number from 1 to 10000000")
-                })?;
-                Ok::<usize, InputError>(bins.unwrap_or(default))
-            };
-            let kind = match name {
-                "rdf" => AnalysisKind::Rdf {
-                    bins: bins(200)?,
-                    r_max: section.map("r_max", |i| i.positive(self.around.units, Dimension::LENGTH))?,
-                    pair: section.map("species", |i| self.pair(i))?,
-                },
-                "msd" => AnalysisKind::Msd {
-                    species: self.species(&section)?,
-                },
-                "density" => AnalysisKind::Density {
-                    axis: section
-                        .map("axis", |i| i.choice("axis", &[("x", 0), ("y", 1), ("z", 2)]))?
-                        .unwrap_or(2),
-                    bins: bins(200)?,
-                    species: self.species(&section)?,
-                },
-                _ => AnalysisKind::Vacf {
-                    lags: section
-                        .map("lags", |i| {
-                            i.count(1..=10_000_000, "a whole number from 1 to 10000000")
-                        })?
-                        .unwrap_or(200),
-                    species: self.species(&section)?,
-                },
-            };
+            let kinds: Vec<(&str, &AnalysisKind)> = ANALYSES.iter().map(|kind| (kind.name, *kind)).collect();
+            let kind = kind_item.choice("analysis", &kinds)?;
+            let name = kind.name;
+            let keys: Vec<&str> = ANALYZE_KEYS.iter().copied().chain(keys(kind)).collect();
+            let section = item.section(&format!("[[analyze]] of kind \"{name}\""), &keys)?;
+            let request = AnalysisRequest::new(kind, |setting| {
+                let item = setting.key.and_then(|key| section.get(key));
+                item.map(|item| self.setting(setting, item)).transpose()
+            })?;
             let mut default = format!("{name}.csv");
             let mut number = 1;
             while self.files.contains(&PathBuf::from(&default)) {
@@ -341,7 +316,7 @@ impl Outputs<'_, '_> {
                 default = format!("{name}-{number}.csv");
             }
             plans.push(AnalysisPlan {
-                kind,
+                request,
                 every: every(&section)?,
                 from: match section.get("from") {
                     Some(item) if self.timestep > 0.0 => {
@@ -353,6 +328,24 @@ impl Outputs<'_, '_> {
             });
         }
         Ok(plans)
+    }
+
+    /// A setting of an analysis.
+    fn setting(&self, setting: &Setting, item: &Item) -> Result<SettingValue> {
+        Ok(match setting.kind {
+            SettingKind::Count(_) => {
+                SettingValue::Count(item.count(1..=10_000_000, "a whole number from 1 to 10000000")?)
+            }
+            SettingKind::Length => {
+                SettingValue::Length(Some(item.positive(self.around.units, Dimension::LENGTH)?))
+            }
+            SettingKind::Choice(names, _) => {
+                let places = names.iter().copied().zip(0..).collect::<Vec<_>>();
+                SettingValue::Choice(item.choice(setting.name, &places)?)
+            }
+            SettingKind::Pair => SettingValue::Pair(Some(self.pair(item)?)),
+            SettingKind::Species => SettingValue::Species(self.around.species(item)?),
+        })
     }
 
     fn pair(&self, item: &Item) -> Result<[u32; 2]> {
@@ -379,10 +372,9 @@ fn every(section: &Section) -> Result<u64> {
 
 /// Refuses a file whose format cannot be written.
 fn writable(item: &Item, file: &Path) -> Result<()> {
-    let known: Vec<&str> = Format::ALL
-        .iter()
+    let known: Vec<&str> = Format::all()
         .filter(|f| f.is_writable())
-        .map(|f| f.name())
+        .map(Format::name)
         .collect();
     match Format::from_path(file) {
         Ok(format) if format.is_writable() => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::analyse::AnalysisRequest;
 use crate::backend::{ListKind, Precision};
 
 /// Where the run computes.
@@ -172,61 +173,6 @@ impl OutputPlan {
     }
 }
 
-/// What is measured while the run goes on.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AnalysisKind {
-    /// Radial distribution function.
-    Rdf {
-        /// Bins.
-        bins: usize,
-        /// Largest distance; `None` for half the shortest height of the cell, and at most four cut-offs.
-        r_max: Option<f64>,
-        /// Two species; `None` for all particles.
-        pair: Option<[u32; 2]>,
-    },
-    /// Mean square displacement.
-    Msd {
-        /// Species; empty means all.
-        species: Vec<u32>,
-    },
-    /// Profile of the density along an axis.
-    Density {
-        /// 0, 1, 2 for x, y, z.
-        axis: usize,
-        /// Bins.
-        bins: usize,
-        /// Species; empty means all.
-        species: Vec<u32>,
-    },
-    /// Velocity autocorrelation.
-    Vacf {
-        /// Samples kept, which is the longest lag.
-        lags: usize,
-        /// Species; empty means all.
-        species: Vec<u32>,
-    },
-}
-
-impl AnalysisKind {
-    /// The name in input files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Rdf { .. } => "rdf",
-            Self::Msd { .. } => "msd",
-            Self::Density { .. } => "density",
-            Self::Vacf { .. } => "vacf",
-        }
-    }
-
-    /// The species that are asked for, where not all are.
-    pub fn chosen(&self) -> &[u32] {
-        match self {
-            Self::Rdf { .. } => &[],
-            Self::Msd { species } | Self::Density { species, .. } | Self::Vacf { species, .. } => species,
-        }
-    }
-}
-
 impl AnalysisPlan {
     /// The first step it looks at.
     pub fn first_look(&self) -> u64 {
@@ -243,7 +189,7 @@ impl AnalysisPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalysisPlan {
     /// What.
-    pub kind: AnalysisKind,
+    pub request: AnalysisRequest,
     /// Every so many steps.
     pub every: u64,
     /// The first step it may look at.

@@ -21,7 +21,7 @@ pub(super) fn read<'a>(
     file: &Item<'a>,
     keys: CellKeys,
 ) -> Result<System> {
-    let native = Format::from_path(setting.path(file.file_name()?)).is_ok_and(|f| f == Format::Native);
+    let native = Format::from_path(setting.path(file.file_name()?)).is_ok_and(|f| f == Format::NATIVE);
     if native {
         return super::previous::read(setting, file, keys);
     }
@@ -93,7 +93,7 @@ fn labels(structure: &Structure) -> AtomLabels {
 fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> {
     let path = setting.path(file.file_name()?);
     let shown = path.display();
-    let formats: Vec<(&str, Format)> = Format::ALL.iter().map(|f| (f.name(), *f)).collect();
+    let formats: Vec<(&str, Format)> = Format::all().map(|f| (f.name(), f)).collect();
     let format = match section.get("format") {
         Some(item) => item.choice("format", &formats)?,
         None => Format::of_input(&path).map_err(|e| {
@@ -104,7 +104,7 @@ fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> 
     };
     let styles: Vec<(&str, AtomStyle)> = AtomStyle::ALL.iter().map(|s| (s.name(), *s)).collect();
     let style = section.map("atom_style", |i| i.choice("atom style", &styles))?;
-    if let (Some(item), true) = (section.get("atom_style"), format != Format::Lammps) {
+    if let (Some(item), true) = (section.get("atom_style"), format != Format::LAMMPS) {
         return Err(item
             .key_error("`atom_style` belongs to LAMMPS data files")
             .expected("no such key"));
@@ -120,9 +120,9 @@ fn load(setting: &Setting, section: &Section, file: &Item) -> Result<Structure> 
             .expected("a structure file")
             .help("paths are relative to the folder of the input file"));
     }
-    let read = match format {
-        Format::Lammps => debye_io::read_lammps_file(&path, style),
-        _ => debye_io::read_structure_as(&path, format),
+    let read = match style {
+        Some(_) => debye_io::read_lammps_file(&path, style),
+        None => debye_io::read_structure_as(&path, format),
     };
     read.map_err(|e| {
         file.error(format!("cannot be read: {e}"))

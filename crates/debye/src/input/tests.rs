@@ -38,12 +38,11 @@ fn every_key_is_documented() {
         output::TABLE_KEYS,
         output::TRAJECTORY_KEYS,
         output::CHECKPOINT_KEYS,
-        output::RDF_KEYS,
-        output::MSD_KEYS,
-        output::DENSITY_KEYS,
-        output::VACF_KEYS,
+        output::ANALYZE_KEYS,
     ];
-    for key in lists.concat() {
+    let settings = crate::analyse::ANALYSES.iter().flat_map(|kind| kind.settings);
+    let of_analyses = settings.filter_map(|setting| setting.key);
+    for key in lists.concat().into_iter().chain(of_analyses) {
         let quoted = [
             format!("`{key}`"),
             format!("`[{key}]`"),

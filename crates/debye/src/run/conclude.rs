@@ -10,7 +10,7 @@ use super::table::read_table;
 use super::{Averages, Outcome, RunError, Running, Summary, describe};
 use crate::analyse::{BlockAverage, Column, Snapshot, drift};
 use crate::backend::{Backend, Culprit};
-use crate::input::{AnalysisKind, Simulation};
+use crate::input::Simulation;
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::system::{Cell, Dimension, Particles, Units};
 
@@ -96,6 +96,8 @@ impl Running<'_> {
     fn write_analyses(&mut self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
         let mut all = Vec::new();
         let last = self.engine.step_number();
+        let species = self.simulation.system.species.iter();
+        let names: Vec<&str> = species.map(|s| s.name.as_str()).collect();
         for m in &self.outputs.measurements {
             let first = m.plan.first_look();
             if first > last {
@@ -104,41 +106,13 @@ impl Running<'_> {
                     .push(format!("{file} is not written: it begins at step {first}"));
                 continue;
             }
-            let result = self.of_chosen(&m.plan.kind, m.analysis.finish());
-            let path = self.folder.join(&m.plan.file);
-            std::fs::write(&path, result.to_csv()).map_err(|e| RunError::write(&path, e))?;
-            for (number, chart) in result.charts().iter().enumerate() {
-                let suffix = if number == 0 {
-                    String::new()
-                } else {
-                    format!("-{}", number + 1)
-                };
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                let picture = path.with_file_name(format!("{stem}{suffix}.png"));
-                let png = chart.to_png()?;
-                std::fs::write(&picture, png).map_err(|e| RunError::write(&picture, e))?;
+            let result = m.plan.request.narrow(m.analysis.finish(), &names);
+            for (path, content) in result.files(&self.folder.join(&m.plan.file))? {
+                std::fs::write(&path, content).map_err(|e| RunError::write(&path, e))?;
             }
             all.push(result);
         }
         Ok(all)
-    }
-
-    /// An analysis without the species that were not asked for.
-    fn of_chosen(&self, kind: &AnalysisKind, result: crate::analyse::Analysed) -> crate::analyse::Analysed {
-        let names: Vec<&str> = self
-            .simulation
-            .system
-            .species
-            .iter()
-            .map(|s| s.name.as_str())
-            .collect();
-        let chosen = kind.chosen().iter();
-        let kept: Vec<&str> = chosen.filter_map(|&s| names.get(s as usize).copied()).collect();
-        if kept.is_empty() {
-            return result;
-        }
-        let groups: Vec<&str> = names.iter().copied().chain(["all"]).collect();
-        result.only(&kept, &groups)
     }
 
     /// A picture of the particles now; `fresh` replaces one that is there already.
@@ -489,13 +463,13 @@ pub(super) fn write_surroundings(
 ) -> Result<(), RunError> {
     let particles = engine.particles()?;
     let cell = engine.cell();
-    let export = Export::new(&simulation.system, Format::Xyz, &[], Placement::Wrapped);
+    let export = Export::new(&simulation.system, Format::XYZ, &[], Placement::Wrapped);
     let mut whole = Structure {
         atoms: export.atoms().to_vec(),
         frame: export.frame(&particles, &cell, culprit.step, 0.0, &culprit.to_string()),
         ..Structure::default()
     };
-    let factor = match (simulation.system.units, Format::Xyz.length_unit()) {
+    let factor = match (simulation.system.units, Format::XYZ.length_unit()) {
         (Units::Md, LengthUnit::Angstrom) => 10.0,
         _ => 1.0,
     };

@@ -47,7 +47,7 @@ impl Export {
             chosen,
             units: system.units,
             placement,
-            topology: if placement == Placement::Whole || format == Format::Lammps {
+            topology: if placement == Placement::Whole || format == Format::LAMMPS {
                 system.topology.clone()
             } else {
                 Topology::default()
@@ -63,11 +63,10 @@ impl Export {
     /// Lengths and velocities of the file in those of the run. In reduced units numbers are written as they are; LAMMPS
     /// data are in its units `real`, Å and fs.
     fn factors(&self) -> (f64, f64) {
-        match (self.units, self.format) {
-            (Units::LennardJones, _) => (1.0, 1.0),
-            (Units::Md, Format::Lammps) => (10.0, 0.01),
-            (Units::Md, format) if format.length_unit() == LengthUnit::Angstrom => (10.0, 10.0),
-            (Units::Md, _) => (1.0, 1.0),
+        match self.units {
+            Units::Md if self.format == Format::LAMMPS => (10.0, 0.01),
+            Units::Md if self.format.length_unit() == LengthUnit::Angstrom => (10.0, 10.0),
+            Units::Md | Units::LennardJones => (1.0, 1.0),
         }
     }
 
@@ -96,7 +95,9 @@ impl Export {
             cell: Some(cell.to_arrays().map(|row| row.map(|x| x * length))),
             periodic: Some(cell.periodic()),
             positions: self.chosen.iter().map(place).collect(),
-            velocities: matches!(self.format, Format::Gro | Format::Xyz | Format::Lammps)
+            velocities: self
+                .format
+                .holds_velocities()
                 .then(|| self.chosen.iter().map(velocity).collect()),
             forces: None,
         }
@@ -129,21 +130,22 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
         cell,
     } = now;
     let format = Format::from_path(path)?;
-    if format == Format::Native {
+    if format == Format::NATIVE {
         system.to_native(particles, cell, step, time, title).write(path)?;
         return Ok(None);
     }
     // LAMMPS has flags for the cells that a particle crossed.
-    let placement = match format {
-        Format::Lammps => Placement::Wrapped,
-        _ => Placement::Whole,
+    let placement = if format == Format::LAMMPS {
+        Placement::Wrapped
+    } else {
+        Placement::Whole
     };
     let export = Export::new(system, format, &[], placement);
     let mut frame = export.frame(particles, cell, step, time, title);
     if frame.velocities.iter().flatten().flatten().all(|v| *v == 0.0) {
         frame.velocities = None;
     }
-    if format == Format::Lammps {
+    if format == Format::LAMMPS {
         let units = match system.units {
             Units::Md => "real",
             Units::LennardJones => "lj",
@@ -154,7 +156,7 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
     let structure = Structure {
         atoms: export.atoms,
         frame,
-        images: (format == Format::Lammps).then(|| particles.images.clone()),
+        images: (format == Format::LAMMPS).then(|| particles.images.clone()),
         bonds: bonded(&t.bond_kinds, &t.bonds),
         angles: bonded(&t.angle_kinds, &t.angles),
         dihedrals: bonded(&t.dihedral_kinds, &t.dihedrals),
@@ -162,7 +164,7 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
         ..Structure::default()
     };
     write_structure(path, &structure)?;
-    let lost = format == Format::Pdb && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
+    let lost = format == Format::PDB && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
     Ok(lost.then(|| {
         format!(
             "{} has no bonds: PDB numbers atoms up to {PDB_SERIALS}. Write .data or .debye to keep them",

@@ -1,5 +1,6 @@
 //! The files a run writes while it goes on; those it has written before are cut back together when it resumes.
 
+use std::cell::LazyCell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +9,10 @@ use debye_io::{Format, WriteFrames, create_writer, open_append};
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
-use crate::analyse::{
-    Analysis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf, Window, check_reach,
-};
+use crate::analyse::{Analysis, Labels, Snapshot, Subject};
 use crate::backend::Backend;
 use crate::checkpoint::{Checkpoint, Record, Written};
-use crate::input::{AnalysisKind, AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
-use crate::system::Particles;
+use crate::input::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
 
 struct TrajectoryFile {
     path: PathBuf,
@@ -67,8 +65,8 @@ fn trajectory_content(plan: &TrajectoryPlan) -> u32 {
 fn analysis_content(plan: &AnalysisPlan) -> u32 {
     // Only where it begins later: checkpoints from before there was `from` still fit.
     match plan.from {
-        0 => content(&format!("{:?}", plan.kind)),
-        from => content(&format!("{:?} from step {from}", plan.kind)),
+        0 => content(&format!("{:?}", plan.request)),
+        from => content(&format!("{:?} from step {from}", plan.request)),
     }
 }
 
@@ -212,8 +210,9 @@ impl Outputs {
             });
         }
         let mut measurements = Vec::new();
+        let subject = LazyCell::new(|| subject(simulation));
         for (number, plan) in simulation.analyses.iter().enumerate() {
-            let mut analysis = analysis(&plan.kind, simulation)?;
+            let mut analysis = plan.request.build(&subject)?;
             let record = known.analyses.get(number).copied().flatten();
             if let Some(record) = record {
                 analysis.restore(&record.state)?;
@@ -373,79 +372,30 @@ pub fn check(simulation: &Simulation) -> Result<(), RunError> {
     for plan in &simulation.output.trajectories {
         Format::from_path(&plan.file)?;
     }
+    let subject = LazyCell::new(|| subject(simulation));
     for plan in &simulation.analyses {
-        analysis(&plan.kind, simulation)?;
-        if let AnalysisKind::Rdf { r_max, .. } = plan.kind {
-            let system = &simulation.system;
-            let r_max = r_max.unwrap_or_else(|| default_r_max(simulation));
-            check_reach(&system.cell, system.particles.len(), r_max)?;
-        }
+        plan.request.check(&subject)?;
     }
     Ok(())
 }
 
-/// How many time origins a correlation keeps.
-const ORIGINS: usize = 16;
-
 /// A radial distribution looks no farther than so many cut-offs unless said: time grows with the volume.
 const CUTOFFS_SEEN: f64 = 4.0;
 
-/// How far a radial distribution looks unless said.
-fn default_r_max(simulation: &Simulation) -> f64 {
-    let (h, cutoff) = (simulation.system.cell.heights(), simulation.forces.cutoff());
+/// What the analyses of a run are made for.
+fn subject(simulation: &Simulation) -> Subject {
+    let (system, cutoff) = (&simulation.system, simulation.forces.cutoff());
+    let h = system.cell.heights();
     let half = 0.5 * h.x.min(h.y).min(h.z);
-    if cutoff > 0.0 {
-        half.min(CUTOFFS_SEEN * cutoff)
-    } else {
-        half
+    Subject {
+        labels: Labels::new(system.units, &system.species),
+        masses: system.particles.masses.clone().into(),
+        charges: system.particles.charges.clone().into(),
+        cell: system.cell,
+        reach: if cutoff > 0.0 {
+            half.min(CUTOFFS_SEEN * cutoff)
+        } else {
+            half
+        },
     }
-}
-
-fn analysis(kind: &AnalysisKind, simulation: &Simulation) -> Result<Box<dyn Analysis>, RunError> {
-    let system = &simulation.system;
-    let p: &Particles = &system.particles;
-    let labels = Labels::new(system.units, &system.species);
-    Ok(match kind {
-        AnalysisKind::Rdf { bins, r_max, pair } => {
-            let r_max = r_max.unwrap_or_else(|| default_r_max(simulation));
-            Box::new(Rdf::new(
-                RdfOptions {
-                    pair: *pair,
-                    r_max,
-                    bins: *bins,
-                },
-                &labels,
-            )?)
-        }
-        AnalysisKind::Msd { .. } => {
-            let window = Window {
-                longest: 1000,
-                origins: ORIGINS,
-                lags: Lags::PerDecade(20),
-            };
-            Box::new(Msd::new(
-                MsdOptions {
-                    window,
-                    masses: Some(p.masses.clone().into()),
-                    fit: None,
-                },
-                &labels,
-            )?)
-        }
-        AnalysisKind::Density { axis, bins, .. } => {
-            let axis = [
-                crate::analyse::Axis::X,
-                crate::analyse::Axis::Y,
-                crate::analyse::Axis::Z,
-            ][(*axis).min(2)];
-            Box::new(Density::new(
-                axis,
-                *bins,
-                p.masses.clone().into(),
-                p.charges.clone().into(),
-                &labels,
-            )?)
-        }
-        AnalysisKind::Vacf { lags, .. } => Box::new(Vacf::new(Vacf::every_lag(*lags, ORIGINS), &labels)?),
-    })
 }

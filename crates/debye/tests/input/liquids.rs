@@ -202,11 +202,11 @@ fn files_keep_molecules_together() {
     let s = accept(&with(BRINE, "[species.OW]", "[species.OW]\ncharge = -0.8"));
     let system = &s.system;
     for (format, accuracy) in [
-        (Format::Gro, 9e-4),
-        (Format::Pdb, 9e-5),
-        (Format::Pqr, 9e-6),
-        (Format::Xyz, 1e-14),
-        (Format::Native, 0.0),
+        (Format::GRO, 9e-4),
+        (Format::PDB, 9e-5),
+        (Format::PQR, 9e-6),
+        (Format::XYZ, 1e-14),
+        (Format::NATIVE, 0.0),
     ] {
         let name = format!("brine.{}", format.extensions()[0]);
         let now = Moment {

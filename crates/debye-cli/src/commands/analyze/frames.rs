@@ -40,8 +40,7 @@ impl Reading {
 
 /// Understands the names of formats.
 fn format() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(Format::name);
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+    PossibleValuesParser::new(Format::all().map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
 /// Tells warnings about files, each once.
@@ -294,28 +293,48 @@ impl Frames {
         }
     }
 
-    /// Two species by their names.
-    pub fn pair(&self, text: &str) -> Result<[u32; 2], Failure> {
-        let names = &self.labels.species;
-        let find = |name: &str| names.iter().position(|n| n == name).map(|i| i as u32);
+    /// Two species by their names, as a flag gives them.
+    pub fn pair(&self, flag: &str, text: &str) -> Result<[u32; 2], Failure> {
         // A name may hold a hyphen itself: every place to split is tried.
         let splits = text
             .match_indices('-')
             .map(|(at, _)| (&text[..at], &text[at + 1..]));
         for (a, b) in splits {
-            if let (Some(a), Some(b)) = (find(a), find(b)) {
+            if let (Some(a), Some(b)) = (self.place(a), self.place(b)) {
                 return Ok([a, b]);
             }
         }
-        Err(Failure::refused(format!(
-            "--pair {text}: expected two of the species {}, joined by a hyphen{}",
-            names.join(", "),
-            if names.len() == 1 && names[0] == "A" {
-                "; --topology gives a file with names"
-            } else {
-                ""
-            }
-        )))
+        let expected = format!("two of the species {}, joined by a hyphen", self.names());
+        Err(self.strangers(flag, text, &expected))
+    }
+
+    /// Species by their names, as a flag gives them.
+    pub fn some_species(&self, flag: &str, text: &str) -> Result<Vec<u32>, Failure> {
+        let places = text.split(',').map(|name| self.place(name.trim()));
+        places.collect::<Option<Vec<u32>>>().ok_or_else(|| {
+            let expected = format!("some of the species {}, joined by commas", self.names());
+            self.strangers(flag, text, &expected)
+        })
+    }
+
+    fn place(&self, name: &str) -> Option<u32> {
+        let place = self.labels.species.iter().position(|n| n == name);
+        place.map(|i| i as u32)
+    }
+
+    fn names(&self) -> String {
+        self.labels.species.join(", ")
+    }
+
+    /// The refusal of species that are not there.
+    fn strangers(&self, flag: &str, text: &str, expected: &str) -> Failure {
+        let unnamed = self.labels.species == ["A"];
+        let hint = if unnamed {
+            "; --topology gives a file with names"
+        } else {
+            ""
+        };
+        Failure::refused(format!("--{flag} {text}: expected {expected}{hint}"))
     }
 
     /// Hands every frame to `take`.

@@ -4,22 +4,19 @@ mod average;
 mod drift;
 mod frames;
 mod info;
+mod measure;
 mod rows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
-use debye::analyse::{
-    Analysed, Analysis, Axis, Density, Lags, Msd, MsdOptions, Rdf, RdfOptions, Vacf, Window,
-};
-use debye::system::Dimension;
+use clap::{Args, Subcommand};
+use debye::analyse::Analysed;
 use serde::Serialize;
 
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::ThreadFlag;
-use frames::{Frames, Source};
 
 /// Analyze a trajectory, or an energy table
 #[derive(Args)]
@@ -40,55 +37,8 @@ pub struct Analyze {
 
 #[derive(Subcommand)]
 enum What {
-    /// Radial distribution function and coordination numbers
-    Rdf {
-        #[command(flatten)]
-        source: Source,
-        /// Two species, such as Na-Cl [default: all particles]
-        #[arg(long)]
-        pair: Option<String>,
-        /// Largest distance [default: half the shortest height of the cell, and at most the radius of a ball of 5000 particles]
-        #[arg(long)]
-        r_max: Option<String>,
-        /// Bins
-        #[arg(long, default_value_t = 200)]
-        bins: usize,
-        #[command(flatten)]
-        to: Destination,
-    },
-    /// Mean-square displacement and diffusion coefficient
-    Msd {
-        #[command(flatten)]
-        source: Source,
-        /// Longest lag in frames
-        #[arg(long, default_value_t = 1000)]
-        lags: usize,
-        #[command(flatten)]
-        to: Destination,
-    },
-    /// Density profile along an axis
-    Density {
-        #[command(flatten)]
-        source: Source,
-        /// Axis
-        #[arg(long, default_value = "z")]
-        axis: AxisName,
-        /// Bins
-        #[arg(long, default_value_t = 200)]
-        bins: usize,
-        #[command(flatten)]
-        to: Destination,
-    },
-    /// Velocity autocorrelation (gro, xyz, trr and lammpstrj trajectories may hold velocities)
-    Vacf {
-        #[command(flatten)]
-        source: Source,
-        /// Longest lag in frames
-        #[arg(long, default_value_t = 200)]
-        lags: usize,
-        #[command(flatten)]
-        to: Destination,
-    },
+    #[command(flatten)]
+    Frames(Box<measure::Measure>),
     /// Means of the columns of a table, with errors from block averages
     Average(average::Table),
     /// Drift of the conserved energy, from the table of a run
@@ -113,85 +63,11 @@ struct Destination {
     threads: ThreadFlag,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum AxisName {
-    X,
-    Y,
-    Z,
-}
-
-/// Time origins that correlations keep.
-const ORIGINS: usize = 16;
-/// Frames that a displacement or a correlation in time needs at the least.
-const TWO_TIMES: usize = 2;
-/// Particles that each particle sees in a radial distribution unless said: time grows with their number.
-const MOST_SEEN: f64 = 5000.0;
-
 impl Analyze {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Rdf {
-                source,
-                pair,
-                r_max,
-                bins,
-                to,
-            } => to.follow(source, 1, |frames| {
-                let unit = frames.units();
-                let r_max = match r_max {
-                    Some(text) => unit
-                        .quantity(text, Dimension::LENGTH)
-                        .map_err(|e| Failure::refused(format!("--r-max {text}: {e}")))?,
-                    None => {
-                        let cell = frames.cell()?;
-                        let h = cell.heights();
-                        let volume = cell.volume() * MOST_SEEN / frames.masses().len().max(1) as f64;
-                        let ball = (0.75 * volume / std::f64::consts::PI).cbrt();
-                        ball.min(0.5 * h.x.min(h.y).min(h.z))
-                    }
-                };
-                let pair = pair.as_deref().map(|text| frames.pair(text)).transpose()?;
-                let options = RdfOptions {
-                    pair,
-                    r_max,
-                    bins: *bins,
-                };
-                Ok(Box::new(Rdf::new(options, frames.labels())?))
-            }),
-            What::Msd { source, lags, to } => to.follow(source, TWO_TIMES, |frames| {
-                let window = Window {
-                    longest: *lags,
-                    origins: ORIGINS,
-                    lags: Lags::PerDecade(20),
-                };
-                let options = MsdOptions {
-                    window,
-                    masses: Some(frames.masses()),
-                    fit: None,
-                };
-                Ok(Box::new(Msd::new(options, frames.labels())?))
-            }),
-            What::Density {
-                source,
-                axis,
-                bins,
-                to,
-            } => to.follow(source, 1, |frames| {
-                let axis = match axis {
-                    AxisName::X => Axis::X,
-                    AxisName::Y => Axis::Y,
-                    AxisName::Z => Axis::Z,
-                };
-                let density = Density::new(axis, *bins, frames.masses(), frames.charges(), frames.labels())?;
-                Ok(Box::new(density))
-            }),
-            What::Vacf { source, lags, to } => to.follow(source, TWO_TIMES, |frames| {
-                Ok(Box::new(Vacf::new(
-                    Vacf::every_lag(*lags, ORIGINS),
-                    frames.labels(),
-                )?))
-            }),
+            What::Frames(measure) => measure.execute(),
             What::Average(table) => table.execute(),
             What::Drift(table) => table.execute(),
             What::Info(look) => look.execute(),
@@ -218,32 +94,14 @@ struct Answer<'a> {
 }
 
 impl Destination {
-    /// Feeds every frame to an analysis, which needs `fewest`, and writes what comes out.
-    fn follow(
-        &self,
-        source: &Source,
-        fewest: usize,
-        make: impl FnOnce(&mut Frames) -> Result<Box<dyn Analysis>, Failure> + Send,
-    ) -> Result<(), Failure> {
-        let (result, count, csv) = self.threads.install(|| {
-            let mut frames = Frames::open(source)?;
-            let mut analysis = make(&mut frames)?;
-            let csv = self.output.clone();
-            let csv = csv.unwrap_or_else(|| PathBuf::from(format!("{}.csv", analysis.name())));
-            // Before a long trajectory is read for nothing.
-            self.refuse_existing(&[csv.clone(), csv.with_extension("png")])?;
-            frames.for_each(|snapshot| Ok(analysis.add(snapshot)?))?;
-            if frames.count() < fewest {
-                return Err(frames.too_few(fewest, analysis.name()));
-            }
-            Ok((analysis.finish(), frames.count(), csv))
-        })?;
-        let files = self.write(&result, &csv)?;
+    /// Writes what came out of `count` frames, and prints the numbers.
+    fn conclude(&self, result: &Analysed, count: usize, csv: &Path) -> Result<(), Failure> {
+        let files = self.write(result, csv)?;
         if self.json {
             let answer = Answer {
                 analysis: &result.name,
                 frames: count,
-                results: numbers(&result),
+                results: numbers(result),
                 files,
             };
             return console::print(&console::json("analyze/1", &answer)?);
@@ -288,22 +146,12 @@ impl Destination {
 
     /// Writes the CSV file and the pictures.
     fn write(&self, result: &Analysed, csv: &Path) -> Result<Vec<String>, Failure> {
-        let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
-        let mut files = vec![csv.to_path_buf()];
-        let mut contents = vec![result.to_csv().into_bytes()];
-        for (number, chart) in result.charts().iter().enumerate() {
-            let suffix = if number == 0 {
-                String::new()
-            } else {
-                format!("-{}", number + 1)
-            };
-            files.push(csv.with_file_name(format!("{stem}{suffix}.png")));
-            contents.push(chart.to_png()?);
+        let files = result.files(csv)?;
+        let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
+        self.refuse_existing(&paths)?;
+        for (path, content) in &files {
+            console::save(path, content)?;
         }
-        self.refuse_existing(&files)?;
-        for (file, content) in files.iter().zip(contents) {
-            console::save(file, &content)?;
-        }
-        Ok(files.iter().map(|file| file.display().to_string()).collect())
+        Ok(paths.iter().map(|path| path.display().to_string()).collect())
     }
 }

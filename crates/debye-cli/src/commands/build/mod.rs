@@ -421,7 +421,7 @@ impl Recipe {
 impl Recipe {
     /// What a file of this format does not say, and the species do not either.
     fn lost(&self, system: &System, format: Format) -> Option<&'static str> {
-        if !system.topology.bonds.is_empty() && format != Format::Pdb {
+        if !system.topology.bonds.is_empty() && format != Format::PDB {
             return Some("bonds; pdb files hold them");
         }
         let modelled = |name: &str| {
@@ -440,7 +440,7 @@ impl Recipe {
             .iter()
             .zip(&particles.charges)
             .any(|(&kind, charge)| *charge != known[kind as usize]);
-        let holds_charges = matches!(format, Format::Pqr | Format::Xyz);
+        let holds_charges = [Format::PQR, Format::XYZ].contains(&format);
         (own_charges && !holds_charges).then_some("charges; pqr and xyz files hold them")
     }
 }

@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::cell::{self, Cell};
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 
 /// Reads the frames of a DCD file until its end, whatever count the header of an interrupted
 /// program has; an end before that count is an error.

@@ -7,7 +7,7 @@ use super::encode::encode;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::writer::{Output, WriteFrames};
+use crate::output::{Output, WriteFrames};
 
 /// The layout of 1995, which every program reads.
 const MAGIC: i32 = 1995;

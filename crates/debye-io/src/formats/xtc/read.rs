@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::cell;
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 
 /// Reads the frames of an XTC file, of the layout of 1995 and that of 2023.
 pub struct XtcReader<R> {

@@ -10,8 +10,21 @@ use std::io::Read;
 use crate::bytes::Bytes;
 use crate::cell;
 use crate::error::IoError;
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
+
+impl Format {
+    /// GROMACS trajectory in full precision (read only).
+    pub const TRR: Format = Format::new(&FileFormat {
+        name: "trr",
+        extensions: &["trr"],
+        length_unit: LengthUnit::Nanometre,
+        velocities: true,
+        read_frames: Some(|source, label, _| Ok(Box::new(TrrReader::new(source, label)))),
+        ..FileFormat::NONE
+    });
+}
 
 const MAGIC: i32 = 1993;
 /// Name of the only layout, with the length of its C string and its own before it.

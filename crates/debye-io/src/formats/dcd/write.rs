@@ -1,5 +1,6 @@
 //! Writing DCD frames.
 
+use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
 use super::{AKMA_PICOSECONDS, DcdHeader};
@@ -7,7 +8,7 @@ use crate::cell;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::writer::{Output, WriteFrames, one_line};
+use crate::output::{Output, Resumption, WriteFrames, one_line};
 
 /// Offset of the number of frames, of the first step, of the steps between frames and of the
 /// length of a step, each 4 bytes.
@@ -27,6 +28,33 @@ pub struct DcdWriter<W> {
     buffer: Vec<u8>,
 }
 
+impl DcdWriter<File> {
+    /// Goes on with a file of the kind that this writer makes. Its header is judged before anything is cut off.
+    pub(super) fn resume(mut kept: Resumption) -> Result<Self, IoError> {
+        let mut header = None;
+        if kept.bytes > 0 {
+            let found = DcdHeader::read(&mut kept.sink, &kept.file)?;
+            found.check_append(&kept.file, kept.bytes, kept.frames)?;
+            header = Some(found);
+        }
+        let mut writer = DcdWriter {
+            out: kept.cut()?,
+            atoms: None,
+            first: None,
+            buffer: Vec::new(),
+        };
+        let Some(header) = header else { return Ok(writer) };
+        writer.atoms = Some(header.atoms);
+        // With one frame in the file its distance to the next is still to be told.
+        if writer.out.frames == 1 {
+            let step = u64::try_from(header.first_step).unwrap_or(0);
+            writer.first = Some((step, step as f64 * header.timestep));
+        }
+        writer.update_header(&[])?;
+        Ok(writer)
+    }
+}
+
 impl<W: Write + Seek + Send> DcdWriter<W> {
     /// A writer to `sink`, which messages call `label`. The file must start where `sink` starts.
     pub fn new(sink: W, label: impl Into<String>) -> Self {
@@ -36,32 +64,6 @@ impl<W: Write + Seek + Send> DcdWriter<W> {
             first: None,
             buffer: Vec::new(),
         }
-    }
-
-    /// Goes on after the frames `out` counts, in a file whose header, if it has one yet, passed
-    /// [`DcdHeader::check_append`].
-    pub(crate) fn resume(out: Output<W>, header: Option<DcdHeader>) -> Result<Self, IoError> {
-        let Some(header) = header else {
-            return Ok(DcdWriter {
-                out,
-                atoms: None,
-                first: None,
-                buffer: Vec::new(),
-            });
-        };
-        // With one frame in the file its distance to the next is still to be told.
-        let first = (out.frames == 1).then(|| {
-            let step = u64::try_from(header.first_step).unwrap_or(0);
-            (step, step as f64 * header.timestep)
-        });
-        let mut writer = DcdWriter {
-            out,
-            atoms: Some(header.atoms),
-            first,
-            buffer: Vec::new(),
-        };
-        writer.update_header(&[])?;
-        Ok(writer)
     }
 
     fn put_integer(&mut self, value: i32) {

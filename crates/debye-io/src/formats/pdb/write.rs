@@ -7,7 +7,7 @@ use crate::cell::{self, Cell};
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::{Atom, Bonded};
-use crate::writer::{Output, WriteFrames, column_text, one_line};
+use crate::output::{Output, WriteFrames, column_text, one_line};
 
 /// The highest serial number of an atom, and so the most atoms whose bonds can be written.
 pub const PDB_SERIALS: usize = 99_999;

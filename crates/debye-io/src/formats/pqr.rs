@@ -9,10 +9,23 @@ use std::io::{BufRead, Write};
 use crate::cell;
 use crate::element;
 use crate::error::{IoError, Place};
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::writer::{Output, WriteFrames, one_line, one_word};
+use crate::output::{Output, WriteFrames, one_line, one_word};
+
+impl Format {
+    /// PDB-like with charge and radius.
+    pub const PQR: Format = Format::new(&FileFormat {
+        name: "pqr",
+        extensions: &["pqr"],
+        length_unit: LengthUnit::Angstrom,
+        read_structure: Some(|source, label| read_pqr(source, label).map(Some)),
+        write_frames: Some(|file, label| Box::new(PqrWriter::new(file, label))),
+        ..FileFormat::NONE
+    });
+}
 
 const ROW: &str = "ATOM serial name residue [chain] number x y z charge radius";
 

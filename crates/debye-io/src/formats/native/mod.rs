@@ -7,14 +7,27 @@
 mod decode;
 mod encode;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use crate::codec::{CodecError, Envelope};
 use crate::error::IoError;
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::labels::AtomLabels;
 use crate::structure::{Atom, Bonded, Structure};
+
+impl Format {
+    /// Native structure file.
+    pub const NATIVE: Format = Format::new(&FileFormat {
+        name: "debye",
+        extensions: &["debye"],
+        velocities: true,
+        read_structure: Some(|source, label| Ok(Some(NativeStructure::read_from(source, label)?.to_structure()))),
+        write_structure: Some(|_, label, _| Err(Format::NATIVE.refuse(label, "write from a structure alone"))),
+        ..FileFormat::NONE
+    });
+}
 
 const ENVELOPE: Envelope = Envelope {
     magic: b"DEBYESTR",
@@ -91,7 +104,7 @@ impl NativeStructure {
     /// # Errors
     /// [`IoError::Io`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
-        crate::writer::replace(path.as_ref(), |mut file, label| {
+        crate::replace::replace(path.as_ref(), |mut file, label| {
             file.write_all(&self.to_bytes())
                 .map_err(|source| IoError::Io { file: label, source })
         })
@@ -103,10 +116,17 @@ impl NativeStructure {
     /// [`IoError::Io`], [`IoError::Damaged`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let file = path.as_ref().display().to_string();
-        let bytes = std::fs::read(&path).map_err(|source| IoError::Io {
-            file: file.clone(),
-            source,
-        })?;
+        match std::fs::File::open(&path) {
+            Ok(source) => Self::read_from(source, file),
+            Err(source) => Err(IoError::Io { file, source }),
+        }
+    }
+
+    fn read_from(mut source: impl Read, file: String) -> Result<Self, IoError> {
+        let mut bytes = Vec::new();
+        if let Err(source) = source.read_to_end(&mut bytes) {
+            return Err(IoError::Io { file, source });
+        }
         Self::from_bytes(&bytes).map_err(|CodecError(why)| IoError::Damaged { file, why })
     }
 
@@ -116,7 +136,7 @@ impl NativeStructure {
             let name = &self.species[self.species_of[i] as usize].name;
             let mut atom = Atom {
                 name: name.clone(),
-                element: crate::element_of(name).unwrap_or_default().to_owned(),
+                element: crate::element::element_of(name).unwrap_or_default().to_owned(),
                 type_name: Some(name.clone()),
                 molecule: Some(i64::from(self.molecules[i]) + 1),
                 charge: Some(self.charges[i]),

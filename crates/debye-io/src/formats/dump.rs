@@ -14,11 +14,24 @@ use std::io::BufRead;
 use crate::cell::{self, Cell};
 use crate::element;
 use crate::error::IoError;
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 use columns::{Columns, Place};
+
+impl Format {
+    /// LAMMPS dump in text form (read only). A frame may say its unit of length.
+    pub const LAMMPS_DUMP: Format = Format::new(&FileFormat {
+        name: "lammpstrj",
+        extensions: &["lammpstrj", "dump", "lammpsdump"],
+        velocities: true,
+        read_structure: Some(|source, label| DumpReader::new(source, label).next_structure()),
+        read_frames: Some(|source, label, _| Ok(Box::new(DumpReader::new(source, label)))),
+        ..FileFormat::NONE
+    });
+}
 
 /// Reads the frames of a LAMMPS dump.
 pub struct DumpReader<R> {

@@ -20,8 +20,24 @@ mod encode;
 mod read;
 mod write;
 
+use crate::format::{FileFormat, Format};
+use crate::frame::LengthUnit;
+
 pub use read::XtcReader;
 pub use write::XtcWriter;
 
 /// Frames up to this many atoms are not compressed.
 const UNCOMPRESSED_ATOMS: usize = 9;
+
+impl Format {
+    /// GROMACS compressed trajectory.
+    pub const XTC: Format = Format::new(&FileFormat {
+        name: "xtc",
+        extensions: &["xtc"],
+        length_unit: LengthUnit::Nanometre,
+        read_frames: Some(|source, label, _| Ok(Box::new(XtcReader::new(source, label)))),
+        write_frames: Some(|file, label| Box::new(XtcWriter::new(file, label))),
+        resume: Some(|kept| Ok(Box::new(XtcWriter::resume(kept.cut()?)))),
+        ..FileFormat::NONE
+    });
+}

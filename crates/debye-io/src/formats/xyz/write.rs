@@ -6,7 +6,7 @@ use std::io::Write;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::writer::{Output, WriteFrames, one_line, one_word};
+use crate::output::{Output, WriteFrames, one_line, one_word};
 
 /// Writes frames with all digits, so that reading them back gives the same numbers. The species
 /// column is the element, or the name where the element is not known; types (else names) that differ from it

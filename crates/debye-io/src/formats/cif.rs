@@ -11,11 +11,24 @@ use crate::alternates::{self, Alternates, Site};
 use crate::cell::{self, Cell};
 use crate::element;
 use crate::error::IoError;
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 use tokens::{Token, Tokens};
+
+impl Format {
+    /// mmCIF structure (read only).
+    pub const CIF: Format = Format::new(&FileFormat {
+        name: "mmcif",
+        extensions: &["mmcif", "cif", "pdbx"],
+        length_unit: LengthUnit::Angstrom,
+        read_structure: Some(|source, label| CifReader::new(source, label).next_structure()),
+        read_frames: Some(|source, label, _| Ok(Box::new(CifReader::new(source, label)))),
+        ..FileFormat::NONE
+    });
+}
 
 /// Reads the models of an mmCIF file as frames.
 pub struct CifReader<R> {

@@ -9,9 +9,25 @@ mod header;
 mod read;
 mod write;
 
+use crate::format::{FileFormat, Format};
+use crate::frame::LengthUnit;
+
 pub use header::DcdHeader;
 pub use read::DcdReader;
 pub use write::DcdWriter;
 
 /// The unit of time in DCD headers in picoseconds: sqrt(g/mol Å² / (kcal/mol)).
 const AKMA_PICOSECONDS: f64 = 0.048_888_21;
+
+impl Format {
+    /// CHARMM / NAMD binary trajectory.
+    pub const DCD: Format = Format::new(&FileFormat {
+        name: "dcd",
+        extensions: &["dcd"],
+        length_unit: LengthUnit::Angstrom,
+        read_frames: Some(|source, label, _| Ok(Box::new(DcdReader::new(source, label)?))),
+        write_frames: Some(|file, label| Box::new(DcdWriter::new(file, label))),
+        resume: Some(|kept| Ok(Box::new(DcdWriter::resume(kept)?))),
+        ..FileFormat::NONE
+    });
+}

@@ -10,11 +10,27 @@ use std::io::{BufRead, Write};
 use crate::cell::{self, Cell};
 use crate::element;
 use crate::error::{IoError, Place};
+use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::trajectory::{ReadFrames, fuse};
-use crate::writer::{Output, WriteFrames, column_text, one_line};
+use crate::read_frames::{ReadFrames, fuse};
+use crate::output::{Output, WriteFrames, column_text, one_line};
+
+impl Format {
+    /// GROMACS structure, one or many frames, with velocities.
+    pub const GRO: Format = Format::new(&FileFormat {
+        name: "gro",
+        extensions: &["gro"],
+        length_unit: LengthUnit::Nanometre,
+        velocities: true,
+        read_structure: Some(|source, label| GroReader::new(source, label).next_structure()),
+        read_frames: Some(|source, label, _| Ok(Box::new(GroReader::new(source, label)))),
+        write_frames: Some(|file, label| Box::new(GroWriter::new(file, label))),
+        resume: Some(|kept| Ok(Box::new(GroWriter::resume(kept.cut()?)))),
+        ..FileFormat::NONE
+    });
+}
 
 /// First column of the numbers.
 const NUMBERS: usize = 20;

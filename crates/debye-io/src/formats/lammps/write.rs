@@ -8,7 +8,7 @@ use super::style::AtomStyle;
 use crate::error::{IoError, Place};
 use crate::frame::LengthUnit;
 use crate::structure::{Atom, Bonded, Structure};
-use crate::writer::{Output, one_line};
+use crate::output::{Output, one_line};
 
 /// Writes a data file with all digits. Numbers are those of the structure: the caller chooses the units, and says
 /// them in the title (`… units = real`), where LAMMPS itself does.

@@ -10,7 +10,7 @@ use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Bonded, Structure};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 
 /// Reads the models of a PDB file as frames.
 pub struct PdbReader<R> {

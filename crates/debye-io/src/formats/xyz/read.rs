@@ -9,7 +9,7 @@ use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::trajectory::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fuse};
 
 /// Reads frames of an XYZ file.
 pub struct XyzReader<R> {

@@ -10,6 +10,22 @@ mod read;
 mod style;
 mod write;
 
+use crate::format::{FileFormat, Format};
+
 pub use read::{read_lammps_data, read_lammps_file};
 pub use style::AtomStyle;
 pub use write::write_lammps_data;
+
+impl Format {
+    /// LAMMPS data file.
+    pub const LAMMPS: Format = Format::new(&FileFormat {
+        name: "lammps",
+        extensions: &["lammps", "data", "lmp", "lmpdat"],
+        velocities: true,
+        read_structure: Some(|source, label| read_lammps_data(source, label, None).map(Some)),
+        write_structure: Some(|file, label, structure| {
+            write_lammps_data(std::io::BufWriter::new(file), label, structure)
+        }),
+        ..FileFormat::NONE
+    });
+}
