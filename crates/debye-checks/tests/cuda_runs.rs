@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use debye::backend::cuda::CudaEngine;
-use debye::backend::{Backend, EngineError, Needs, Precision, Settings};
+use debye::engines::cuda::CudaEngine;
+use debye::engines::{Engine, EngineError, Needs, Precision, Settings};
 use debye::input::{DeviceChoice, Simulation};
 use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
 use debye_gpu::{Device, Emulation};
@@ -85,7 +85,7 @@ fn an_explosion_is_explained_and_drawn() {
     );
     let text = std::fs::read_to_string(file).unwrap();
     let atoms: usize = text.lines().next().unwrap().parse().unwrap();
-    assert_eq!(atoms, culprit.neighbourhood.len(), "{text}");
+    assert_eq!(atoms, culprit.neighborhood.len(), "{text}");
     // The two are drawn as they were before.
     let place = |line: usize| -> Vec<f64> {
         let line = text.lines().nth(2 + line).unwrap();
@@ -148,7 +148,7 @@ fn engine(device: &Device, s: &Simulation) -> Result<CudaEngine, EngineError> {
     CudaEngine::new(device, &s.system, &s.forces, &s.dynamics, &Settings::default())
 }
 
-/// Atoms in one corner of a large cell: more neighbours than a layout foresees, so that it grows.
+/// Atoms in one corner of a large cell: more neighbors than a layout foresees, so that it grows.
 fn crowd() -> Simulation {
     let mut simulation = Simulation::parse(INPUT, ".", "crowd").unwrap();
     let s = &mut simulation.system;

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use debye::analyse::Rounded;
+use debye::analysis::Rounded;
 
 use crate::failure::Failure;
 

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use debye::analyse::AnalyseError;
-use debye::backend::EngineError;
+use debye::analysis::AnalysisError;
+use debye::engines::EngineError;
 use debye::input::InputError;
 use debye::plot::PlotError;
 use debye::run::RunError;
 use debye::run::measure::MeasureError;
 use debye::run::tune::TuneError;
-use debye::system::build::BuildError;
+use debye::system::builders::BuildError;
 use debye_io::IoError;
 
 /// Why the program stops.
@@ -67,7 +67,7 @@ macro_rules! refused {
     };
 }
 
-refused!(InputError, IoError, AnalyseError, PlotError, BuildError);
+refused!(InputError, IoError, AnalysisError, PlotError, BuildError);
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {

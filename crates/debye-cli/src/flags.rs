@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use debye::backend::Precision;
+use debye::engines::Precision;
 use debye::input::{DeviceChoice, Simulation};
 use debye::run::with_threads;
 use debye::system::Units;

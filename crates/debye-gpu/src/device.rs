@@ -85,7 +85,7 @@ impl Device {
         let mut buffer = self.allocate(length)?;
         let stream = self.stream()?;
         stream.fill(buffer.all_mut(), 0)?;
-        stream.synchronise()?;
+        stream.synchronize()?;
         Ok(buffer)
     }
 
@@ -94,7 +94,7 @@ impl Device {
         let mut buffer = self.allocate(values.len())?;
         let stream = self.stream()?;
         stream.upload(values, buffer.all_mut())?;
-        stream.synchronise()?;
+        stream.synchronize()?;
         Ok(buffer)
     }
 

@@ -102,7 +102,7 @@ pub(crate) trait Driver: Send + Sync {
     fn occupancy(&self, kernel: &RawKernel, name: &str, threads: u32, shared: u32) -> Result<u32, CudaError>;
     fn stream(&self) -> Result<Handle, CudaError>;
     fn end_stream(&self, stream: Handle);
-    fn synchronise(&self, stream: Handle) -> Result<(), CudaError>;
+    fn synchronize(&self, stream: Handle) -> Result<(), CudaError>;
     fn write(&self, stream: Handle, address: u64, bytes: &[u8]) -> Result<(), CudaError>;
     /// Waits for the stream.
     fn read(&self, stream: Handle, address: u64, bytes: &mut [u8]) -> Result<(), CudaError>;

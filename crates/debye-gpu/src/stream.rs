@@ -44,9 +44,9 @@ impl Stream {
     }
 
     /// Waits until everything queued is done; reports what failed.
-    pub fn synchronise(&self) -> Result<(), CudaError> {
+    pub fn synchronize(&self) -> Result<(), CudaError> {
         self.refuse_in_capture("waiting")?;
-        self.driver.synchronise(self.handle)
+        self.driver.synchronize(self.handle)
     }
 
     /// Copies values to the device.

@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The formats themselves convert nothing. A file without a unit is taken to be in the other's.
 fn convert_lengths(frame: &mut Frame, unit: LengthUnit) {
     let factor = match (frame.length_unit, unit) {
-        (LengthUnit::Nanometre, LengthUnit::Angstrom) => 10.0,
-        (LengthUnit::Angstrom, LengthUnit::Nanometre) => 0.1,
+        (LengthUnit::Nanometer, LengthUnit::Angstrom) => 10.0,
+        (LengthUnit::Angstrom, LengthUnit::Nanometer) => 0.1,
         _ => 1.0,
     };
     let rows = [Some(&mut frame.positions), frame.velocities.as_mut()];

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LengthUnit {
     /// 1 nm (GRO, XTC).
-    Nanometre,
+    Nanometer,
     /// 0.1 nm (PDB, PQR, DCD, XYZ).
     Angstrom,
     /// The file does not say (LAMMPS data, reduced units).
@@ -16,7 +16,7 @@ impl LengthUnit {
     /// Name of the unit, for messages.
     pub fn name(self) -> &'static str {
         match self {
-            LengthUnit::Nanometre => "nanometres",
+            LengthUnit::Nanometer => "nanometers",
             LengthUnit::Angstrom => "ångströms",
             LengthUnit::Unspecified => "an unspecified unit",
         }

@@ -42,14 +42,14 @@ fn opened(name: &str, bytes: &[u8], lenient: bool) -> (usize, Option<IoError>, V
 
 #[test]
 fn trr_in_both_precisions() {
-    let frames = three_frames(LengthUnit::Nanometre);
+    let frames = three_frames(LengthUnit::Nanometer);
     for double in [false, true] {
         let bytes = trr(&frames, double);
         let (found, error) = read_all(TrrReader::new(&bytes[..], "x"));
         assert!(found.len() == 3 && error.is_none(), "{error:?}");
         let tolerance = if double { 0.0 } else { 1e-6 };
         for (a, b) in found.iter().zip(&frames) {
-            assert_eq!((a.step, a.length_unit), (b.step, LengthUnit::Nanometre));
+            assert_eq!((a.step, a.length_unit), (b.step, LengthUnit::Nanometer));
             assert!((a.time.unwrap() - b.time.unwrap()).abs() <= tolerance);
             assert!(distance(&a.cell.unwrap(), &b.cell.unwrap()) <= tolerance);
             assert!(distance(&a.positions, &b.positions) <= tolerance);
@@ -61,7 +61,7 @@ fn trr_in_both_precisions() {
 
 #[test]
 fn trr_frames_without_positions_are_left_out() {
-    let mut frames = three_frames(LengthUnit::Nanometre);
+    let mut frames = three_frames(LengthUnit::Nanometer);
     // The header still counts the atoms.
     let mut bytes = trr(&frames[..1], false);
     frames[1].positions.clear();
@@ -276,7 +276,7 @@ fn damage_in_the_middle_stays_an_error() {
     let text = text.replacen("0.x5", "0.25", 1);
     let (frames, error, warnings) = opened("a.xyz", text.as_bytes(), true);
     assert!(frames == 1 && matches!(error, Some(IoError::Parse { .. })) && warnings.is_empty());
-    let frames = three_frames(LengthUnit::Nanometre);
+    let frames = three_frames(LengthUnit::Nanometer);
     let mut bytes = trr(&frames, false);
     let second = bytes.len() / 3;
     bytes[second + 3] = 0;

@@ -9,12 +9,12 @@ use debye_io::{
 use proptest::prelude::*;
 use samples::{distance, later, read_all, system, written};
 
-const NANOMETRE: LengthUnit = LengthUnit::Nanometre;
+const NANOMETER: LengthUnit = LengthUnit::Nanometer;
 const ANGSTROM: LengthUnit = LengthUnit::Angstrom;
 
 #[test]
 fn gro_keeps_names_velocities_and_box() {
-    let (atoms, frame) = system(20, NANOMETRE);
+    let (atoms, frame) = system(20, NANOMETER);
     let bytes = written("gro", &atoms, &[frame.clone(), later(&frame, 10)]).unwrap();
     let mut reader = GroReader::new(&bytes[..], "x");
     let first = reader.next_structure().unwrap().unwrap();
@@ -38,7 +38,7 @@ fn gro_keeps_names_velocities_and_box() {
 
 #[test]
 fn gro_numbers_wrap_around() {
-    let (mut atoms, frame) = system(100_002, NANOMETRE);
+    let (mut atoms, frame) = system(100_002, NANOMETER);
     for (index, atom) in atoms.iter_mut().enumerate() {
         atom.residue_number = index as i64 + 1;
     }
@@ -154,7 +154,7 @@ fn dcd_keeps_clock_and_cell() {
 #[test]
 fn xtc_keeps_clock_and_box() {
     for atoms in [0, 1, 9, 10, 11, 300] {
-        let (_, frame) = system(atoms, NANOMETRE);
+        let (_, frame) = system(atoms, NANOMETER);
         let frames = [frame.clone(), later(&frame, 7)];
         let bytes = written("xtc", &[], &frames).unwrap();
         let (read, error) = read_all(XtcReader::new(&bytes[..], "x"));
@@ -195,7 +195,7 @@ fn xtc_wide_ranges() {
         (50_000.0, 1000.0),
         (3.0, 1e6),
     ] {
-        let (_, mut frame) = system(200, NANOMETRE);
+        let (_, mut frame) = system(200, NANOMETER);
         frame
             .positions
             .iter_mut()
@@ -249,10 +249,10 @@ fn writers_refuse_what_they_cannot_hold() {
             "{format}"
         );
         let mut frame = good.clone();
-        frame.length_unit = if format.length_unit() == NANOMETRE {
+        frame.length_unit = if format.length_unit() == NANOMETER {
             ANGSTROM
         } else {
-            NANOMETRE
+            NANOMETER
         };
         assert!(
             matches!(try_write(frame), Err(IoError::UnitMismatch { .. })),
@@ -275,7 +275,7 @@ fn writers_refuse_what_they_cannot_hold() {
             );
         }
     }
-    let (_, mut frame) = system(20, NANOMETRE);
+    let (_, mut frame) = system(20, NANOMETER);
     frame.positions[0][0] = 2_147_484.0;
     assert!(matches!(
         written("xtc", &[], &[frame.clone()]),
@@ -323,7 +323,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_gro((atoms, frame) in frames(NANOMETRE, 900.0), decimals in 2_usize..9) {
+    fn random_gro((atoms, frame) in frames(NANOMETER, 900.0), decimals in 2_usize..9) {
         let mut bytes = Vec::new();
         GroWriter::with_decimals(&mut bytes, "x", decimals).write_frame(&atoms, &frame).unwrap();
         let read = GroReader::new(&bytes[..], "x").next_frame().unwrap().unwrap();
@@ -372,7 +372,7 @@ proptest! {
     }
 
     #[test]
-    fn random_xtc((_, frame) in frames(NANOMETRE, 900.0), precision in 1.0_f32..1e5, shrink in 1e-4..1.0_f64) {
+    fn random_xtc((_, frame) in frames(NANOMETER, 900.0), precision in 1.0_f32..1e5, shrink in 1e-4..1.0_f64) {
         let mut frame = frame;
         frame.positions.iter_mut().flatten().for_each(|x| *x *= shrink);
         let mut bytes = Vec::new();

@@ -18,7 +18,7 @@ fn gro() {
         let frame = &structure.frame;
         assert_eq!(frame.title, "MD of 2 waters");
         assert_eq!((frame.time, frame.step), (Some(0.5), Some(250)));
-        assert_eq!(frame.length_unit, LengthUnit::Nanometre);
+        assert_eq!(frame.length_unit, LengthUnit::Nanometer);
         assert_eq!(frame.cell.unwrap()[1], [0.0, 1.8206, 0.0]);
         assert_eq!(frame.positions[4], [1.337, 0.002, 0.680]);
         assert_eq!(frame.velocities.as_ref().unwrap()[2], [-0.9045, -2.6469, 1.3180]);

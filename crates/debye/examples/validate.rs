@@ -8,8 +8,8 @@
 //! `--precision P` overrides the file's, `--rows` prints every observation too. Threads: `RAYON_NUM_THREADS`.
 #![allow(clippy::unwrap_used, reason = "a program for developers")]
 
-use debye::analyse::{Analysis, BlockAverage, Labels, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, drift};
-use debye::backend::{Observation, Precision};
+use debye::analysis::{Analysis, BlockAverage, Labels, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, drift};
+use debye::engines::{Observation, Precision};
 use debye::expr::Vec3;
 use debye::input::Simulation;
 use debye::run;
@@ -133,7 +133,7 @@ fn averages(s: &Simulation, rows: &[Observation]) {
         Units::Md => {
             print("p / bar", &|o| o.pressure().unwrap_or(f64::NAN) * units.bar());
             print("g/cm³", &|o| {
-                mass / o.cell.volume() * units.grams_per_cubic_centimetre()
+                mass / o.cell.volume() * units.grams_per_cubic_centimeter()
             });
         }
         Units::LennardJones => print("density", &|o| n / o.cell.volume()),

@@ -32,12 +32,12 @@
 //! ```
 //!
 //! A reader's path: [`system`] is what there is, [`potentials`] and [`forces`] what acts on it,
-//! [`integrate`] how it moves, [`backend`] where that happens, [`run`] what happens around it, and
+//! [`integrate`] how it moves, [`engines`] where that happens, [`run`] what happens around it, and
 //! [`expr`] the numbers all physics is written in; [`manual`] is what `debye info` says of each model. `docs/architecture.md` has the picture.
 
-pub mod analyse;
-pub mod backend;
+pub mod analysis;
 pub mod checkpoint;
+pub mod engines;
 pub mod expr;
 pub mod forces;
 pub mod input;

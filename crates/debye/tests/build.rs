@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use debye::expr::Vec3;
-use debye::system::build::{self, BuildError, Edge, Lattice};
+use debye::system::builders::{self, BuildError, Edge, Lattice};
 use debye::system::{Cell, ExclusionRule, Exclusions, Link, System, Units, velocities};
 
 fn crystal(lattice: Lattice, cells: [usize; 3], a: f64) -> System {
-    let builder = build::lattice(lattice, cells).spacing(a).species("A", 2.0, 1.0);
+    let builder = builders::lattice(lattice, cells)
+        .spacing(a)
+        .species("A", 2.0, 1.0);
     let builder = match lattice.species_count() {
         2 => builder.species("B", 3.0, -1.0),
         _ => builder,
@@ -50,7 +52,7 @@ fn crystals_have_their_coordination() {
 #[test]
 fn density_is_met() {
     for lattice in Lattice::ALL {
-        let builder = build::lattice(lattice, [3, 2, 5])
+        let builder = builders::lattice(lattice, [3, 2, 5])
             .density(0.37)
             .species("A", 1.0, 0.0);
         let builder = match lattice.species_count() {
@@ -90,7 +92,7 @@ fn salts_alternate_and_are_neutral() {
 
 #[test]
 fn melt_is_that_of_lammps_in_order() {
-    let system = build::lj_melt([20, 20, 20]).build().unwrap();
+    let system = builders::lj_melt([20, 20, 20]).build().unwrap();
     assert_eq!(system.particles.len(), 32_000);
     assert!((system.cell.to_arrays()[0][0] - 33.591_923_8).abs() < 1e-6);
     let rows = include_str!("data/build_ljmelt_first2000.dat").lines().skip(1);
@@ -105,20 +107,20 @@ fn melt_is_that_of_lammps_in_order() {
 
 #[test]
 fn argon_spheres_have_the_published_counts() {
-    let small = build::small_argon_sphere().build().unwrap();
+    let small = builders::small_argon_sphere().build().unwrap();
     assert_eq!(small.particles.len(), 14_147);
     assert!((small.cell.to_arrays()[0][0] - 25.228_8).abs() < 1e-12);
-    let large = build::argon_sphere().build().unwrap();
+    let large = builders::argon_sphere().build().unwrap();
     assert_eq!(large.particles.len(), 1_047_293);
     assert!((large.cell.to_arrays()[0][0] - 105.12).abs() < 1e-12);
     assert_eq!(large.units, Units::Md);
     assert_eq!(large.particles.masses[0], 39.948);
     for (system, radius) in [(&small, 15.0), (&large, 63.0)] {
-        let centre = Vec3::splat(system.cell.to_arrays()[0][0] / 2.0);
+        let center = Vec3::splat(system.cell.to_arrays()[0][0] / 2.0);
         let mut mean = Vec3::zero();
         for &r in &system.particles.positions {
-            assert!((r - centre).norm() < 0.5256 * radius * (1.0 + 1e-12));
-            mean += r - centre;
+            assert!((r - center).norm() < 0.5256 * radius * (1.0 + 1e-12));
+            mean += r - center;
         }
         // Rounding keeps some surface points and drops their mirror images, in the large one only.
         assert!((mean * (system.particles.len() as f64).recip()).norm() < 0.01);
@@ -127,32 +129,32 @@ fn argon_spheres_have_the_published_counts() {
 
 #[test]
 fn spheres_of_exact_arithmetic() {
-    let count = |builder: build::SphereBuilder| builder.spacing(1.0).build().unwrap().particles.len();
-    assert_eq!(count(build::sphere(Lattice::Sc, 63.0)), 1_047_331);
-    assert_eq!(count(build::sphere(Lattice::Sc, 1.0)), 7);
-    assert_eq!(count(build::sphere(Lattice::Fcc, 0.75)), 13);
-    assert_eq!(count(build::sphere(Lattice::Bcc, 1.0)), 15);
+    let count = |builder: builders::SphereBuilder| builder.spacing(1.0).build().unwrap().particles.len();
+    assert_eq!(count(builders::sphere(Lattice::Sc, 63.0)), 1_047_331);
+    assert_eq!(count(builders::sphere(Lattice::Sc, 1.0)), 7);
+    assert_eq!(count(builders::sphere(Lattice::Fcc, 0.75)), 13);
+    assert_eq!(count(builders::sphere(Lattice::Bcc, 1.0)), 15);
     assert_eq!(
-        count(build::sphere(Lattice::Sc, 15.0).edge(Edge::Rounded { spacing: 1.0 })),
+        count(builders::sphere(Lattice::Sc, 15.0).edge(Edge::Rounded { spacing: 1.0 })),
         14_147
     );
     assert!(matches!(
-        build::sphere(Lattice::Sc, 5.0).spacing(1.0).side(10).build(),
+        builders::sphere(Lattice::Sc, 5.0).spacing(1.0).side(10).build(),
         Err(BuildError::SphereTooLarge { .. })
     ));
     assert!(
-        build::sphere(Lattice::Sc, 5.0)
+        builders::sphere(Lattice::Sc, 5.0)
             .spacing(1.0)
             .side(13)
             .build()
             .is_err()
     );
-    assert!(build::sphere(Lattice::Sc, 1e300).spacing(1.0).build().is_err());
+    assert!(builders::sphere(Lattice::Sc, 1e300).spacing(1.0).build().is_err());
 }
 
 #[test]
 fn mistakes_are_named() {
-    let fcc = || build::lattice(Lattice::Fcc, [2, 2, 2]);
+    let fcc = || builders::lattice(Lattice::Fcc, [2, 2, 2]);
     assert!(matches!(fcc().build(), Err(BuildError::MissingScale { .. })));
     assert!(matches!(
         fcc().density(-1.0).build(),
@@ -167,7 +169,9 @@ fn mistakes_are_named() {
         Err(BuildError::Invalid { what: "mass", .. })
     ));
     assert!(matches!(
-        build::lattice(Lattice::RockSalt, [1, 1, 1]).spacing(1.0).build(),
+        builders::lattice(Lattice::RockSalt, [1, 1, 1])
+            .spacing(1.0)
+            .build(),
         Err(BuildError::SpeciesCount {
             expected: 2,
             given: 0,
@@ -175,15 +179,17 @@ fn mistakes_are_named() {
         })
     ));
     assert!(matches!(
-        build::lattice(Lattice::Sc, [usize::MAX; 3]).spacing(1.0).build(),
+        builders::lattice(Lattice::Sc, [usize::MAX; 3])
+            .spacing(1.0)
+            .build(),
         Err(BuildError::TooMany { .. })
     ));
     assert!(matches!(
-        build::lattice(Lattice::Sc, [0, 1, 1]).spacing(1.0).build(),
+        builders::lattice(Lattice::Sc, [0, 1, 1]).spacing(1.0).build(),
         Err(BuildError::Cell(_))
     ));
     assert!(matches!(
-        fcc().spacing(1.0).thermalise(-3.0, 0),
+        fcc().spacing(1.0).thermalize(-3.0, 0),
         Err(BuildError::Velocities(_))
     ));
 }
@@ -194,7 +200,7 @@ fn random_places_keep_their_distance() {
     let straight = Cell::orthorhombic([8.0, 9.0, 7.0]).unwrap();
     for cell in [skewed, straight, straight.with_periodicity([false; 3])] {
         let make = |seed| {
-            build::random(cell)
+            builders::random(cell)
                 .add(150, "Na", 22.99, 1.0)
                 .add(100, "Cl", 35.45, -1.0)
                 .minimum_distance(0.9)
@@ -217,7 +223,7 @@ fn random_places_keep_their_distance() {
 fn random_places_say_when_they_do_not_fit() {
     let cell = Cell::orthorhombic([5.0; 3]).unwrap();
     let try_place = |n| {
-        build::random(cell)
+        builders::random(cell)
             .add(n, "A", 1.0, 0.0)
             .minimum_distance(1.0)
             .build()
@@ -248,7 +254,7 @@ fn random_places_say_when_they_do_not_fit() {
 fn many_random_places_are_quick() {
     let cell = Cell::orthorhombic([60.0; 3]).unwrap();
     let begin = std::time::Instant::now();
-    let system = build::random(cell)
+    let system = builders::random(cell)
         .add(100_000, "A", 1.0, 0.0)
         .minimum_distance(0.8)
         .build();
@@ -259,7 +265,7 @@ fn many_random_places_are_quick() {
 /// A ring of four and a chain that cross the border, and a wire bonded to its own image.
 fn tangle() -> System {
     let cell = Cell::orthorhombic([4.0, 5.0, 6.0]).unwrap();
-    let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+    let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
     let p = &mut system.particles;
     for (r, molecule) in [
         ([3.8, 0.2, 0.2], 0),
@@ -300,7 +306,7 @@ fn tangle() -> System {
 #[test]
 fn copies_keep_bonds_short_and_molecules_whole() {
     let system = tangle();
-    let copies = build::replicate(&system, [3, 2, 2]).unwrap();
+    let copies = builders::replicate(&system, [3, 2, 2]).unwrap();
     assert_eq!(copies.particles.len(), 120);
     assert_eq!(copies.topology.bonds.len(), 12 * 9);
     assert_eq!(copies.cell.volume(), 12.0 * system.cell.volume());
@@ -336,9 +342,9 @@ fn copies_keep_bonds_short_and_molecules_whole() {
 #[test]
 fn copies_of_a_crystal_are_the_larger_crystal() {
     let small = crystal(Lattice::Fcc, [2, 2, 2], 1.5);
-    let once = build::replicate(&small, [1, 1, 1]).unwrap();
+    let once = builders::replicate(&small, [1, 1, 1]).unwrap();
     assert_eq!(once, small);
-    let copies = build::replicate(&small, [2, 1, 3]).unwrap();
+    let copies = builders::replicate(&small, [2, 1, 3]).unwrap();
     let large = crystal(Lattice::Fcc, [4, 2, 6], 1.5);
     let sorted = |system: &System| {
         let key = |r: &Vec3<f64>| r.to_array().map(|x| (x * 1e6).round() as i64);
@@ -348,17 +354,20 @@ fn copies_of_a_crystal_are_the_larger_crystal() {
     };
     assert_eq!(sorted(&copies), sorted(&large));
     assert_eq!(copies.cell, large.cell);
-    assert!(build::replicate(&small, [1, 0, 1]).is_err());
-    assert!(build::replicate(&small, [1 << 20, 1 << 20, 1]).is_err());
-    let nothing = build::random(small.cell).build().unwrap();
-    assert!(build::replicate(&nothing, [usize::MAX, 1, 1]).is_err());
+    assert!(builders::replicate(&small, [1, 0, 1]).is_err());
+    assert!(builders::replicate(&small, [1 << 20, 1 << 20, 1]).is_err());
+    let nothing = builders::random(small.cell).build().unwrap();
+    assert!(builders::replicate(&nothing, [usize::MAX, 1, 1]).is_err());
 }
 
 #[test]
-fn thermalised_melt_has_its_temperature() {
-    let system = build::lj_melt([10, 10, 10]).thermalise(1.44, 7).unwrap();
+fn thermalized_melt_has_its_temperature() {
+    let system = builders::lj_melt([10, 10, 10]).thermalize(1.44, 7).unwrap();
     let dof = 3.0 * (system.particles.len() as f64 - 1.0);
     assert!((velocities::temperature(&system, dof) - 1.44).abs() < 1e-13);
     assert!(velocities::momentum(&system).norm() < 1e-10);
-    assert_eq!(system, build::lj_melt([10, 10, 10]).thermalise(1.44, 7).unwrap());
+    assert_eq!(
+        system,
+        builders::lj_melt([10, 10, 10]).thermalize(1.44, 7).unwrap()
+    );
 }

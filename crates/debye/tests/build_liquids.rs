@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use debye::expr::Vec3;
-use debye::system::build::{self, BuildError};
+use debye::system::builders::{self, BuildError};
 use debye::system::models::{self, WaterModel};
 use debye::system::{Cell, Species, System, Units};
 
@@ -15,9 +15,9 @@ fn ions(water: &str) -> [Species; 2] {
     pair.map(|ion| ion.species(ion.element()))
 }
 
-fn brine(water: &str) -> build::SolutionBuilder {
+fn brine(water: &str) -> builders::SolutionBuilder {
     let [cation, anion] = ions(water);
-    build::solution(model(water), cation, anion)
+    builders::solution(model(water), cation, anion)
 }
 
 fn count(system: &System, name: &str) -> usize {
@@ -26,10 +26,10 @@ fn count(system: &System, name: &str) -> usize {
     system.particles.species.iter().filter(is).count()
 }
 
-/// Grams per cubic centimetre.
+/// Grams per cubic centimeter.
 fn density(system: &System) -> f64 {
     let mass: f64 = system.particles.masses.iter().sum();
-    mass / system.cell.volume() * Units::Md.grams_per_cubic_centimetre()
+    mass / system.cell.volume() * Units::Md.grams_per_cubic_centimeter()
 }
 
 fn charge(system: &System) -> f64 {
@@ -67,7 +67,7 @@ fn check_geometry(system: &System, model: &WaterModel) {
 
 #[test]
 fn rock_salt() {
-    let crystal = build::nacl([3, 2, 2]).build().unwrap();
+    let crystal = builders::nacl([3, 2, 2]).build().unwrap();
     assert_eq!((count(&crystal, "Na"), count(&crystal, "Cl")), (48, 48));
     assert_eq!(charge(&crystal), 0.0);
     assert!((nearest(&crystal) - 0.282).abs() < 1e-12);
@@ -75,7 +75,7 @@ fn rock_salt() {
     assert!((density(&crystal) - 2.163).abs() < 0.01, "{}", density(&crystal));
     let set = models::ions("joung-cheatham-spce").unwrap();
     let salt = set.salt("KBr").unwrap().map(|ion| ion.species(ion.name));
-    let other = build::salt([1, 1, 1], salt, 0.66).build().unwrap();
+    let other = builders::salt([1, 1, 1], salt, 0.66).build().unwrap();
     assert_eq!((count(&other, "K+"), count(&other, "Br-")), (4, 4));
 }
 
@@ -89,7 +89,11 @@ fn water_of_any_number() {
         ("tip3p", 217),
     ] {
         let model = model(name);
-        let system = build::water(model).molecules(molecules).seed(3).build().unwrap();
+        let system = builders::water(model)
+            .molecules(molecules)
+            .seed(3)
+            .build()
+            .unwrap();
         assert_eq!(
             (count(&system, "OW"), count(&system, "HW")),
             (molecules, 2 * molecules)
@@ -105,27 +109,27 @@ fn water_of_any_number() {
 #[test]
 fn water_in_a_cell() {
     let cell = Cell::orthorhombic([2.0, 3.0, 1.5]).unwrap();
-    let system = build::water(model("spce")).cell(cell).build().unwrap();
+    let system = builders::water(model("spce")).cell(cell).build().unwrap();
     // 9 nm³ at 33.33 per nm³.
     assert_eq!(count(&system, "OW"), 300);
     assert!((density(&system) - 0.997).abs() < 0.002);
     assert_eq!(system.cell, cell);
-    let system = build::water(model("spce"))
+    let system = builders::water(model("spce"))
         .cell(cell)
         .molecules(50)
         .build()
         .unwrap();
     assert_eq!(count(&system, "OW"), 50);
     let tilted = Cell::triclinic([[2.5, 0.0, 0.0], [0.6, 2.2, 0.0], [-0.4, 0.5, 2.0]]).unwrap();
-    let system = build::water(model("tip3p")).cell(tilted).build().unwrap();
+    let system = builders::water(model("tip3p")).cell(tilted).build().unwrap();
     check_geometry(&system, model("tip3p"));
     assert!(nearest(&system) > 0.12, "{}", nearest(&system));
-    let light = build::water(model("spce"))
+    let light = builders::water(model("spce"))
         .density(300.0)
         .molecules(100)
         .build()
         .unwrap();
-    assert!((density(&light) / Units::Md.grams_per_cubic_centimetre() - 300.0).abs() < 1e-9);
+    assert!((density(&light) / Units::Md.grams_per_cubic_centimeter() - 300.0).abs() < 1e-9);
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn the_seed_decides() {
     assert_ne!(one.particles.positions, two.particles.positions);
     assert_eq!(one.particles.species, two.particles.species);
     // Orientations point everywhere: the mean of 100 dipoles is short.
-    let water = build::water(model("tip3p"))
+    let water = builders::water(model("tip3p"))
         .molecules(500)
         .seed(9)
         .build()
@@ -195,7 +199,7 @@ fn salt_in_water() {
 /// A rod of five atoms of charge +0.6 each: three elementary charges.
 fn rod() -> System {
     let open = Cell::orthorhombic([1.0; 3]).unwrap().with_periodicity([false; 3]);
-    let atoms = build::random(open).units(Units::Md);
+    let atoms = builders::random(open).units(Units::Md);
     let mut rod = atoms
         .add(3, "C", 12.0, 0.0)
         .add(2, "X", 12.0, 0.0)
@@ -211,12 +215,12 @@ fn rod() -> System {
 }
 
 #[test]
-fn a_solute_is_surrounded_and_neutralised() {
+fn a_solute_is_surrounded_and_neutralized() {
     let system = brine("spce")
         .solute(rod())
         .padding(0.9)
         .clearance(0.28)
-        .neutralise(true)
+        .neutralize(true)
         .seed(2)
         .build()
         .unwrap();
@@ -248,22 +252,22 @@ fn a_solute_is_surrounded_and_neutralised() {
     negative.particles.charges.fill(-0.2);
     let system = brine("tip3p")
         .solute(negative)
-        .neutralise(true)
+        .neutralize(true)
         .ion_pairs(4)
         .build()
         .unwrap();
     assert_eq!((count(&system, "Na"), count(&system, "Cl")), (5, 4));
     // Plain water around it.
-    let system = build::water(model("tip3p")).solute(rod()).build().unwrap();
+    let system = builders::water(model("tip3p")).solute(rod()).build().unwrap();
     assert!((charge(&system) - 3.0).abs() < 1e-9);
 }
 
 #[test]
 fn what_cannot_be() {
     use BuildError as E;
-    let water = || build::water(model("spce"));
+    let water = || builders::water(model("spce"));
     let brine = || brine("spce");
-    let fails = |builder: build::SolutionBuilder| builder.build().unwrap_err();
+    let fails = |builder: builders::SolutionBuilder| builder.build().unwrap_err();
     assert_eq!(fails(water()), E::MissingExtent);
     assert_eq!(
         fails(water().molecules(10).units(Units::LennardJones)),
@@ -326,11 +330,11 @@ fn what_cannot_be() {
     let mut odd = rod();
     odd.particles.charges[0] = 0.1;
     assert!(matches!(
-        fails(brine().solute(odd).neutralise(true)),
+        fails(brine().solute(odd).neutralize(true)),
         E::ChargeNotWhole { .. }
     ));
     let [cation, _] = ions("spce");
-    let twice = build::solution(model("spce"), cation.clone(), cation)
+    let twice = builders::solution(model("spce"), cation.clone(), cation)
         .molecules(50)
         .ion_pairs(2);
     assert!(matches!(fails(twice), E::NotASalt { .. }));

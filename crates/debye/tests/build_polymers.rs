@@ -1,6 +1,6 @@
 //! Bead–spring melts.
 
-use debye::system::build;
+use debye::system::builders;
 use debye::system::{Cell, System};
 
 /// Shortest distance of beads that are not bonded, by bins of the side of one.
@@ -38,7 +38,7 @@ fn kremer_grest_melt() {
     let (chains, beads) = (100, 100);
     let begin = std::time::Instant::now();
     let make = || {
-        build::polymers(chains, beads)
+        builders::polymers(chains, beads)
             .density(0.85)
             .bond_kind("fene")
             .exclude(1)
@@ -74,7 +74,7 @@ fn chains_spread_as_walks_without_folding() {
     // Dilute, so that only the bonds and the rule against folding count: for a walk with ⟨cos θ⟩ = c
     // between successive bonds, ⟨R²⟩ ≈ n b² (1 + c)/(1 − c); cos θ is uniform from 1.02²/2 − 1 to 1.
     let (chains, beads) = (1500, 40);
-    let system = build::polymers(chains, beads)
+    let system = builders::polymers(chains, beads)
         .density(0.001)
         .minimum_distance(1e-3)
         .build()
@@ -93,7 +93,7 @@ fn chains_spread_as_walks_without_folding() {
 
 #[test]
 fn too_dense_melts_are_still_built() {
-    let system = build::polymers(8, 50)
+    let system = builders::polymers(8, 50)
         .density(0.85)
         .minimum_distance(1.1)
         .build()
@@ -104,15 +104,15 @@ fn too_dense_melts_are_still_built() {
 
 #[test]
 fn odd_requests() {
-    assert!(build::polymers(3, 5).build().is_err());
+    assert!(builders::polymers(3, 5).build().is_err());
     assert!(
-        build::polymers(3, 5)
+        builders::polymers(3, 5)
             .density(0.1)
             .bond_length(f64::NAN)
             .build()
             .is_err()
     );
-    let atoms = build::polymers(5, 1).density(0.1).build().unwrap();
+    let atoms = builders::polymers(5, 1).density(0.1).build().unwrap();
     assert_eq!(atoms.topology.bonds.len(), 0);
-    assert!(build::polymers(5, 0).density(0.1).build().is_err());
+    assert!(builders::polymers(5, 0).density(0.1).build().is_err());
 }

@@ -159,7 +159,7 @@ fn trimers(section: &str) -> Result<Simulation, Failed> {
     system
         .exclusions
         .leave_out(system.particles.len(), pairs.iter().copied())?;
-    velocities::thermalise(system, 1.44, 1)?;
+    velocities::thermalize(system, 1.44, 1)?;
     Ok(simulation)
 }
 

@@ -1,13 +1,13 @@
 //! The engine against the reference, for every pair potential, instruction set and precision.
 
-use debye::backend::InstructionSet;
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference::{self, Evaluation};
-use debye::backend::{Precision, Settings};
+use debye::engines::InstructionSet;
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference::{self, Evaluation};
+use debye::engines::{Precision, Settings};
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Dynamics, Scheme};
 use debye::potentials::{PAIRS, PairFamily};
-use debye::system::{Cell, System, Units, build};
+use debye::system::{Cell, System, Units, builders};
 use debye::truncation::Truncation;
 
 use super::Finding;
@@ -63,7 +63,7 @@ fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failed> {
     let number = room.clamp(10, MOST) / 2;
     let cell = Cell::orthorhombic([side; 3])?;
     let charge = if family.uses_charges() { 1.0 } else { 0.0 };
-    let system = build::random(cell)
+    let system = builders::random(cell)
         .add(number, "A", 1.0, charge)
         .add(number, "B", 1.0, -charge)
         .minimum_distance(apart)

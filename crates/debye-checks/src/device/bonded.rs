@@ -3,9 +3,9 @@
 use super::engine::{within, wrong};
 use super::systems::{Space, integrators, layouts, melt, plain, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
-use debye::backend::cpu::{BondedForces, CpuEngine, Slots};
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::{Backend, Precision};
+use debye::engines::cpu::{BondedForces, CpuEngine, Slots};
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{Engine, Precision};
 use debye::expr::Vec3;
 use debye::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
 use debye::integrate::Dynamics;
@@ -281,7 +281,7 @@ fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
 
 /// Compares the bonded part alone; the pairs of the list, from which nothing is left out, do not matter.
 fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(), Wrong> {
-    let alone = debye::backend::cuda::bonded_alone;
+    let alone = debye::engines::cuda::bonded_alone;
     let (found, (energies, virial)) = alone(place.device, system, field, &plain())?;
     let p = &system.particles;
     let ids: Vec<u32> = (0..p.len() as u32).collect();
@@ -352,7 +352,7 @@ pub(super) fn straight(place: &mut Place<'_>) -> Result<(), Wrong> {
         }
     }
     let system = bag.system;
-    let alone = debye::backend::cuda::bonded_alone;
+    let alone = debye::engines::cuda::bonded_alone;
     let (forces, (energies, _)) = alone(place.device, &system, &field, &plain())?;
     let finite = forces[first..].iter().all(|f| f.norm2() < 1e20) && energies.iter().all(|e| e.is_finite());
     place.expect("forces along a line are finite", &[finite], &[true])
@@ -446,10 +446,10 @@ fn moves(
     let mut cuda = CudaEngine::with_choice(place.device, system, field, d, &s, choice)?;
     let mut cpu = CpuEngine::new(system, field, d, &settings(Precision::Double))?;
     compare(place, &mut cuda, &mut cpu)?;
-    Backend::advance(&mut cuda, steps, false)?;
+    Engine::advance(&mut cuda, steps, false)?;
     cpu.advance(steps, true)?;
     compare(place, &mut cuda, &mut cpu)?;
-    let (expected, reference) = (Backend::particles(&cuda)?, cpu.particles());
+    let (expected, reference) = (Engine::particles(&cuda)?, cpu.particles());
     let pairs = expected.positions.iter().zip(&reference.positions);
     let furthest = pairs
         .map(|(a, b)| cpu.cell().minimum_image(*a - *b).norm())
@@ -460,21 +460,21 @@ fn moves(
     }
 
     let mut parts = CudaEngine::with_choice(place.device, system, field, d, &s, choice)?;
-    Backend::advance(&mut parts, 5, true)?;
-    let saved = Backend::save(&parts)?;
+    Engine::advance(&mut parts, 5, true)?;
+    let saved = Engine::save(&parts)?;
     let mut resumed = CudaEngine::resumed_with_choice(place.device, system, field, d, &s, choice, &saved)?;
     for engine in [&mut parts, &mut resumed] {
-        Backend::advance(engine, steps - 5, false)?;
-        let found = Backend::particles(engine)?;
+        Engine::advance(engine, steps - 5, false)?;
+        let found = Engine::particles(engine)?;
         place.expect("positions", &found.positions, &expected.positions)?;
         place.expect("velocities", &found.velocities, &expected.velocities)?;
     }
     Ok(())
 }
 
-fn compare(place: &mut Place<'_>, cuda: &mut dyn Backend, cpu: &mut dyn Backend) -> Result<(), Wrong> {
+fn compare(place: &mut Place<'_>, cuda: &mut dyn Engine, cpu: &mut dyn Engine) -> Result<(), Wrong> {
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
-    let names = |o: &debye::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
+    let names = |o: &debye::engines::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
     place.expect("names of terms", &names(&found), &names(&expected))?;
     for (a, b) in found.terms.iter().zip(&expected.terms) {
         within(place, &a.0, a.1, b.1, 1e-4)?;
@@ -499,10 +499,10 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         .flat_map(|(system, field)| {
             let settings = settings(Precision::Mixed);
             let by_rule = Choice::default();
-            let large = debye::backend::cuda::modules(&system, &field, &plain(), &settings, &by_rule);
+            let large = debye::engines::cuda::modules(&system, &field, &plain(), &settings, &by_rule);
             let choice = super::systems::layout(true);
             let small =
-                debye::backend::cuda::small_module(&system, &field, &plain(), &settings, 132, &choice);
+                debye::engines::cuda::small_module(&system, &field, &plain(), &settings, 132, &choice);
             large.into_iter().flatten().chain(small)
         })
         .collect()

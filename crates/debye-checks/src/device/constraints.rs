@@ -3,9 +3,9 @@
 use super::engine::{alike, continues, moves_alike, within, wrong};
 use super::systems::{layout, settings, steps_of};
 use super::{Extent, Place, Random, Wrong};
-use debye::backend::cpu::{CpuEngine, Fire};
-use debye::backend::cuda::CudaEngine;
-use debye::backend::{Backend, EngineError, Precision};
+use debye::engines::cpu::{CpuEngine, Fire};
+use debye::engines::cuda::CudaEngine;
+use debye::engines::{Engine, EngineError, Precision};
 use debye::expr::Vec3;
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
@@ -185,7 +185,7 @@ fn liquid(what: What, side: usize, skewed: bool) -> Result<(System, ForceField),
     let field = field(&system)?;
     let hot = with_bath(ThermostatKind::Langevin);
     let mut engine = CpuEngine::new(&system, &field, &hot, &settings(Precision::Double))?;
-    engine.minimise(Fire {
+    engine.minimize(Fire {
         force_tolerance: 500.0,
         max_steps: 200,
         max_displacement: 0.01,
@@ -302,7 +302,7 @@ fn memory(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<
     let (s, large) = (settings(Precision::Double), layout(false));
     let cuda = CudaEngine::with_choice(place.device, system, field, &plain(), &s, &large)?;
     let taken = before - place.device.memory()?.free;
-    place.expect("bytes", &[taken], &[Backend::bytes(&cuda)])
+    place.expect("bytes", &[taken], &[Engine::bytes(&cuda)])
 }
 
 /// A liquid of waters in a cell that is long enough for lists of molecules.
@@ -322,10 +322,10 @@ fn lengths(
     let s = settings(precision);
     let large = layout(false);
     let mut cuda = CudaEngine::with_choice(place.device, system, field, dynamics, &s, &large)?;
-    Backend::advance(&mut cuda, steps, false)?;
+    Engine::advance(&mut cuda, steps, false)?;
     let mut after = system.clone();
-    after.particles = Backend::particles(&cuda)?;
-    after.cell = Backend::cell(&cuda);
+    after.particles = Engine::particles(&cuda)?;
+    after.cell = Engine::cell(&cuda);
     let [off, speed] = after.constraint_errors();
     // A coordinate of single precision has 32 bits.
     let [close, slow] = if precision == Precision::Single {
@@ -405,7 +405,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
 }
 
 /// Downhill by the CPU, and on from there.
-pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
+pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
     let mut system = lattice(What::Mixture, 4, false)?;
     let field = field(&system)?;
     let fire = Fire {
@@ -416,18 +416,18 @@ pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (s, large) = (settings(Precision::Double), layout(false));
     let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &large)?;
     let mut cpu = CpuEngine::new(&system, &field, &plain(), &s)?;
-    let found = Backend::minimise(&mut cuda, fire, &mut |_| true)?;
-    let expected = cpu.minimise(fire)?;
+    let found = Engine::minimize(&mut cuda, fire, &mut |_| true)?;
+    let expected = cpu.minimize(fire)?;
     for (a, b) in found.energy.into_iter().zip(expected.energy) {
         within(place, "energy", a, b, 1e-3)?;
     }
     let energy = cuda.observe()?.potential;
     within(place, "energy on the device", energy, found.energy[1], 1e-5)?;
-    Backend::advance(&mut cuda, 3, false)?;
-    system.particles = Backend::particles(&cuda)?;
+    Engine::advance(&mut cuda, 3, false)?;
+    system.particles = Engine::particles(&cuda)?;
     let [off, _] = system.constraint_errors();
     within(place, "lengths", off, 0.0, 1e-10)?;
-    place.expect("step", &[Backend::step_number(&cuda)], &[3])
+    place.expect("step", &[Engine::step_number(&cuda)], &[3])
 }
 
 /// Molecules that turn too fast, and what is not done.
@@ -472,7 +472,7 @@ pub(super) fn breaks_alike(
     p.velocities[first + 2] -= speed;
     let mut cuda = CudaEngine::with_choice(place.device, &fast, field, &plain(), &s, &large)?;
     let mut cpu = CpuEngine::new(&fast, field, &plain(), &s)?;
-    let found = Backend::advance(&mut cuda, 20, false).err();
+    let found = Engine::advance(&mut cuda, 20, false).err();
     let expected = cpu.advance(20, false).err();
     // Which one, and when. How long it was depends on what pulls within a molecule, which a device may leave out.
     let told = |e: Option<EngineError>| match e {
@@ -489,7 +489,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
         if let Ok((system, field)) = made {
             let (settings, large) = (settings(precision), layout(false));
-            let sources = debye::backend::cuda::modules(&system, &field, dynamics, &settings, &large);
+            let sources = debye::engines::cuda::modules(&system, &field, dynamics, &settings, &large);
             // The others change little with constraints: some of them are enough.
             let wanted: &[&str] = if skewed {
                 &["constrain.cu", "step.cu", "rebuild.cu"]

@@ -4,9 +4,9 @@ use super::constraints::{self, What, breaks_alike};
 use super::engine::{continues, difference, moves_alike, tolerances, within, wrong};
 use super::systems::{Space, integrators, layout, melt, plain, settings};
 use super::{Extent, Place, Wrong};
-use debye::backend::cpu::CpuEngine;
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::{Backend, Precision};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{Engine, Precision};
 use debye::forces::ForceField;
 use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
 use debye::forces::pme::Basis;
@@ -144,7 +144,7 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
     let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
     let (found, expected) = (cuda.observe()?, cpu.observe()?);
     let [force, energy, pressure] = tolerances(precision);
-    let names = |o: &debye::backend::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
+    let names = |o: &debye::engines::Observation| o.terms.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
     place.expect("names", &names(&found), &names(&expected))?;
     // Charges cancel: an energy is as exact as what it is the sum of.
     let largest = expected.terms.iter().fold(1.0_f64, |most, t| most.max(t.1.abs()));
@@ -159,7 +159,7 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
         let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
         within(place, "pressure", a - b, 0.0, pressure * most * 10.0)?;
     }
-    let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
+    let off = difference(&Engine::forces(&cuda)?, &cpu.forces());
     within(place, "forces", off, 0.0, force)
 }
 
@@ -234,7 +234,7 @@ pub(super) fn shrinking(place: &mut Place<'_>) -> Result<(), Wrong> {
 }
 
 /// Liquids of rigid waters on a mesh, and how they move: where there is nothing else a step is one kernel, and with a
-/// barostat the virial of a molecule is that of its centre.
+/// barostat the virial of a molecule is that of its center.
 const WATERS: [(What, &str, Precision); 7] = [
     (What::Waters, "Langevin, cell rescaling", Precision::Mixed),
     (What::Solution, "velocity Verlet", Precision::Double),
@@ -339,13 +339,13 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             continue;
         };
         let (settings, large) = (settings(precision), layout(false));
-        let made = debye::backend::cuda::modules(&system, &field, dynamics, &settings, &large);
+        let made = debye::engines::cuda::modules(&system, &field, dynamics, &settings, &large);
         all.extend(made.into_iter().flatten());
     }
     for (number, (what, name, precision)) in WATERS.into_iter().enumerate() {
         if let Ok((system, field, dynamics)) = waters_on_mesh(what, name, Extent::Smallest) {
             let (settings, large) = (settings(precision), many_lanes(number));
-            let made = debye::backend::cuda::modules(&system, &field, &dynamics, &settings, &large);
+            let made = debye::engines::cuda::modules(&system, &field, &dynamics, &settings, &large);
             let draws = (what, name) == (What::Waters, "Langevin");
             let new = |m: &ModuleSource| {
                 m.label().starts_with("constrain.cu") || draws && m.label().starts_with("step.cu")

@@ -2,9 +2,9 @@
 
 use super::systems::{Space, integrators, layout, layouts, melt, melt_of, plain, settings, steps_of};
 use super::{Extent, Place, Wrong};
-use debye::backend::cpu::{CpuEngine, Fire};
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::{Backend, EngineError, ListKind, Precision, Settings};
+use debye::engines::cpu::{CpuEngine, Fire};
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{Engine, EngineError, ListKind, Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::integrate::Dynamics;
@@ -42,7 +42,7 @@ pub(super) fn modules() -> Vec<debye_gpu::ModuleSource> {
             let choices: &[Choice] = if both { &[one, eight] } else { &[one] };
             for choice in choices {
                 let settings = settings(precision);
-                let made = debye::backend::cuda::modules(&system, &field, dynamics, &settings, choice);
+                let made = debye::engines::cuda::modules(&system, &field, dynamics, &settings, choice);
                 all.extend(made.into_iter().flatten());
             }
         }
@@ -150,9 +150,9 @@ pub(super) fn alike(
         let (a, b) = (found.pressure_tensor[k], expected.pressure_tensor[k]);
         within(place, "pressure", a, b, pressure)?;
     }
-    let off = difference(&Backend::forces(&cuda)?, &cpu.forces());
+    let off = difference(&Engine::forces(&cuda)?, &cpu.forces());
     within(place, "forces", off, 0.0, force)?;
-    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let (a, b) = (Engine::particles(&cuda)?, cpu.particles());
     let off = difference(&a.velocities, &b.velocities);
     within(place, "velocities", off, 0.0, 1e-6)?;
     let off = difference(&a.positions, &b.positions);
@@ -203,10 +203,10 @@ pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (d, s) = (plain(), settings(Precision::Mixed));
     let (device, large) = (place.device, layout(false));
     let mut whole = CudaEngine::with_choice(device, &system, &field, &d, &s, &large)?;
-    Backend::advance(&mut whole, 4, false)?;
-    let saved = Backend::save(&whole)?;
+    Engine::advance(&mut whole, 4, false)?;
+    let saved = Engine::save(&whole)?;
     let resumed = CudaEngine::resumed_with_choice(device, &system, &field, &d, &s, &large, &saved)?;
-    let (found, expected) = (Backend::forces(&resumed)?, Backend::forces(&whole)?);
+    let (found, expected) = (Engine::forces(&resumed)?, Engine::forces(&whole)?);
     place.expect("forces", &found, &expected)
 }
 
@@ -239,18 +239,18 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
             };
             others.push(start(&particles, &measured)?);
         }
-        Backend::advance(&mut expected, steps, false)?;
-        let (wanted, energies) = (Backend::particles(&expected)?, expected.observe()?.terms);
+        Engine::advance(&mut expected, steps, false)?;
+        let (wanted, energies) = (Engine::particles(&expected)?, expected.observe()?.terms);
         for mut engine in others {
-            Backend::advance(&mut engine, steps, false)?;
-            let found = Backend::particles(&engine)?;
+            Engine::advance(&mut engine, steps, false)?;
+            let found = Engine::particles(&engine)?;
             place.expect("positions", &found.positions, &wanted.positions)?;
             place.expect("velocities", &found.velocities, &wanted.velocities)?;
             place.expect("energies", &engine.observe()?.terms, &energies)?;
-            let saved = Backend::save(&engine)?;
+            let saved = Engine::save(&engine)?;
             let resumed =
                 CudaEngine::resumed_with_choice(device, &system, &field, &d, &particles, &large, &saved)?;
-            place.expect("forces", &Backend::forces(&resumed)?, &Backend::forces(&engine)?)?;
+            place.expect("forces", &Engine::forces(&resumed)?, &Engine::forces(&engine)?)?;
         }
     }
     Ok(())
@@ -315,7 +315,7 @@ pub(super) fn moves_alike(
     let s = settings(precision);
     let mut cuda = CudaEngine::with_choice(place.device, system, field, dynamics, &s, choice)?;
     let mut cpu = CpuEngine::new(system, field, dynamics, &settings(Precision::Double))?;
-    Backend::advance(&mut cuda, steps, false)?;
+    Engine::advance(&mut cuda, steps, false)?;
     cpu.advance(steps, true)?;
     let close = if precision == Precision::Double {
         1e-9
@@ -328,8 +328,8 @@ pub(super) fn moves_alike(
 /// Two engines that did the same: where particles are, how they move, what thermostats gave.
 fn agree(
     place: &mut Place<'_>,
-    one: &mut dyn Backend,
-    other: &mut dyn Backend,
+    one: &mut dyn Engine,
+    other: &mut dyn Engine,
     close: f64,
 ) -> Result<(), Wrong> {
     let (a, b) = (one.particles()?, other.particles()?);
@@ -424,18 +424,18 @@ pub(super) fn continues(
     let (s, device) = (settings(precision), place.device);
     let fresh = || CudaEngine::with_choice(device, system, field, d, &s, choice);
     let mut whole = fresh()?;
-    Backend::advance(&mut whole, 2 * half, false)?;
-    let expected = Backend::particles(&whole)?;
+    Engine::advance(&mut whole, 2 * half, false)?;
+    let expected = Engine::particles(&whole)?;
     let observed = whole.observe()?;
     // The same steps in other portions, looked at in between.
     let mut parts = fresh()?;
-    Backend::advance(&mut parts, odd, true)?;
-    Backend::advance(&mut parts, half - odd, false)?;
-    let saved = Backend::save(&parts)?;
+    Engine::advance(&mut parts, odd, true)?;
+    Engine::advance(&mut parts, half - odd, false)?;
+    let saved = Engine::save(&parts)?;
     let mut resumed = CudaEngine::resumed_with_choice(device, system, field, d, &s, choice, &saved)?;
     for engine in [&mut parts, &mut resumed] {
-        Backend::advance(engine, half, false)?;
-        let found = Backend::particles(engine)?;
+        Engine::advance(engine, half, false)?;
+        let found = Engine::particles(engine)?;
         place.expect("positions", &found.positions, &expected.positions)?;
         place.expect("velocities", &found.velocities, &expected.velocities)?;
         place.expect("images", &found.images, &expected.images)?;
@@ -474,7 +474,7 @@ fn changes_hands(
     // Momentum is removed and the cell changed at this step, where they are at all.
     const HALF: u64 = 15;
     let (s, device) = (settings(Precision::Double), place.device);
-    let after = |engine: &dyn Backend| -> Result<System, EngineError> {
+    let after = |engine: &dyn Engine| -> Result<System, EngineError> {
         Ok(System {
             particles: engine.particles()?,
             cell: engine.cell(),
@@ -483,21 +483,21 @@ fn changes_hands(
     };
     let mut cpu = CpuEngine::new(system, field, d, &s)?;
     cpu.advance(HALF, false)?;
-    let (there, state) = (after(&cpu)?, Backend::motion(&cpu)?);
+    let (there, state) = (after(&cpu)?, Engine::motion(&cpu)?);
     let on_device = |system, start| CudaEngine::at_with_choice(device, system, field, d, &s, choice, start);
     let mut cuda = on_device(&there, &state)?;
-    place.expect("step", &[Backend::step_number(&cuda)], &[HALF])?;
+    place.expect("step", &[Engine::step_number(&cuda)], &[HALF])?;
     // Nothing of the step before is done again, also where that is saved at once.
-    let saved = Backend::save(&cuda)?;
+    let saved = Engine::save(&cuda)?;
     let mut resumed = CudaEngine::resumed_with_choice(device, &there, field, d, &s, choice, &saved)?;
     agree(place, &mut cuda, &mut cpu, 1e-9)?;
     let mut first = CudaEngine::with_choice(device, system, field, d, &s, choice)?;
-    Backend::advance(&mut first, HALF, false)?;
-    let mut back = CpuEngine::at(&after(&first)?, field, d, &s, &Backend::motion(&first)?)?;
-    for engine in [&mut cpu as &mut dyn Backend, &mut cuda, &mut resumed, &mut back] {
+    Engine::advance(&mut first, HALF, false)?;
+    let mut back = CpuEngine::at(&after(&first)?, field, d, &s, &Engine::motion(&first)?)?;
+    for engine in [&mut cpu as &mut dyn Engine, &mut cuda, &mut resumed, &mut back] {
         engine.advance(HALF, false)?;
     }
-    let (found, expected) = (Backend::particles(&resumed)?, Backend::particles(&cuda)?);
+    let (found, expected) = (Engine::particles(&resumed)?, Engine::particles(&cuda)?);
     place.expect("positions resumed", &found.positions, &expected.positions)?;
     place.expect("velocities resumed", &found.velocities, &expected.velocities)?;
     agree(place, &mut cuda, &mut cpu, 1e-7)?;
@@ -505,7 +505,7 @@ fn changes_hands(
 }
 
 /// Downhill, to the minimum the CPU finds.
-pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
+pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, false, Space::Box, 40)?;
     let most = if place.extent == Extent::Smallest { 30 } else { 400 };
     let fire = Fire {
@@ -518,8 +518,8 @@ pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
     let s = settings(Precision::Double);
     let mut cuda = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &large)?;
     let mut cpu = CpuEngine::new(&system, &field, &plain(), &settings(Precision::Double))?;
-    let found = Backend::minimise(&mut cuda, fire, &mut |_| true)?;
-    let expected = cpu.minimise(fire)?;
+    let found = Engine::minimize(&mut cuda, fire, &mut |_| true)?;
+    let expected = cpu.minimize(fire)?;
     within(place, "energy before", found.energy[0], expected.energy[0], 1e-10)?;
     // Paths part after many steps, and each ends in a minimum of its own; the beginning is the same.
     let close = if most > 100 { 2e-2 } else { 1e-6 };
@@ -531,9 +531,9 @@ pub(super) fn minimisation(place: &mut Place<'_>) -> Result<(), Wrong> {
         f64::from(u8::from(expected.converged)),
         0.0,
     )?;
-    let (a, b) = (Backend::particles(&cuda)?, cpu.particles());
+    let (a, b) = (Engine::particles(&cuda)?, cpu.particles());
     let off = difference(&a.velocities, &b.velocities);
     within(place, "velocities are as before", off, 0.0, 1e-9)?;
-    Backend::advance(&mut cuda, 3, false)?;
-    place.expect("step", &[Backend::step_number(&cuda)], &[3])
+    Engine::advance(&mut cuda, 3, false)?;
+    place.expect("step", &[Engine::step_number(&cuda)], &[3])
 }

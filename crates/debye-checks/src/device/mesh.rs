@@ -1,8 +1,8 @@
 //! Charges on a mesh, against plain loops in double precision.
 
 use super::{Extent, Place, Wrong};
-use debye::backend::cuda::mesh::speed::Charges;
-use debye::backend::cuda::mesh::{
+use debye::engines::cuda::mesh::speed::Charges;
+use debye::engines::cuda::mesh::{
     self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word,
 };
 use debye::forces::pme::Basis;

@@ -2,8 +2,8 @@
 
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
-use debye::backend::cuda::mesh::speed::Charges;
-use debye::backend::cuda::mesh::{
+use debye::engines::cuda::mesh::speed::Charges;
+use debye::engines::cuda::mesh::{
     Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, Tiling, Way, Word,
     mean_of_sums,
 };

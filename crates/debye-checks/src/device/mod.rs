@@ -101,7 +101,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: motion, lists, images", engine::motion),
     ("engine: same bits again and resumed", engine::continuation),
     ("engine: from the CPU to the device and back", engine::handover),
-    ("engine: minimisation", engine::minimisation),
+    ("engine: minimization", engine::minimization),
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
@@ -122,7 +122,7 @@ const CHECKS: &[(&str, Check)] = &[
         "constraints: same bits again and resumed",
         constraints::continuation,
     ),
-    ("constraints: minimisation", constraints::minimisation),
+    ("constraints: minimization", constraints::minimization),
     ("constraints: what cannot be held or done", constraints::refused),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
@@ -212,11 +212,11 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
     }
 }
 
-/// Every module that the checks use, in every specialisation.
+/// Every module that the checks use, in every specialization.
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
-    all.extend([basics::source(), debye::backend::cuda::speed::source()]);
-    all.extend(debye::backend::cuda::mesh::solve_modules());
+    all.extend([basics::source(), debye::engines::cuda::speed::source()]);
+    all.extend(debye::engines::cuda::mesh::solve_modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
     all.extend(mesh::modules());

@@ -3,8 +3,8 @@
 use super::engine::{alike, continues, moves_alike, wrong};
 use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::{Backend, EngineError, Precision};
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{Engine, EngineError, Precision};
 use debye::forces::ForceField;
 use debye::integrate::Dynamics;
 use debye::system::{ExclusionRule, Exclusions, System, Topology};
@@ -158,7 +158,7 @@ pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Leaves out pairs inside the cells of the lattice: neighbours, and two particles with several partners.
+/// Leaves out pairs inside the cells of the lattice: neighbors, and two particles with several partners.
 fn exclude(system: &mut System) -> Result<(), Wrong> {
     let n = system.particles.len() as u32;
     let pairs = (0..n / 4).map(|k| [4 * k, 4 * k + 1]);
@@ -207,8 +207,8 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
             ..usual
         };
         let mut engine = CudaEngine::with_choice(device, &system, &field, &d, &s, &choice)?;
-        Backend::advance(&mut engine, steps, false)?;
-        let found = Backend::particles(&engine)?;
+        Engine::advance(&mut engine, steps, false)?;
+        let found = Engine::particles(&engine)?;
         Ok::<_, EngineError>((found, engine.lists().builds))
     };
     let (expected, builds) = run(None, true)?;
@@ -230,7 +230,7 @@ pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (d, s) = (plain(), settings(Precision::Mixed));
     let usual = usual(place);
     let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &usual)?;
-    let found = Backend::advance(&mut engine, 100, false);
+    let found = Engine::advance(&mut engine, 100, false);
     let reported = match found {
         Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,
         _ => false,
@@ -247,7 +247,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
                 return;
             }
             let d = if noisy { langevin() } else { plain() };
-            all.extend(debye::backend::cuda::small_module(
+            all.extend(debye::engines::cuda::small_module(
                 &system,
                 &field,
                 &d,
@@ -274,7 +274,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         };
         if let Ok((system, field)) = melt_of([4, 4, 4], true, space, 0) {
             let s = settings(precision);
-            all.extend(debye::backend::cuda::small_module(
+            all.extend(debye::engines::cuda::small_module(
                 &system, &field, &dynamics, &s, 3, &choice,
             ));
         }

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
-use debye::backend::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
+use debye::engines::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
 use debye::expr::Mat3;
 use debye::forces::pme::{Basis, Influence};
 use debye_gpu::{CudaError, Device};

@@ -2,12 +2,12 @@
 
 use super::engine::wrong;
 use super::{Extent, Wrong};
-use debye::backend::cpu::CpuEngine;
-use debye::backend::cuda::Choice;
-use debye::backend::{Precision, Settings};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::cuda::Choice;
+use debye::engines::{Precision, Settings};
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
-use debye::system::{Cell, System, build};
+use debye::system::{Cell, System, builders};
 use debye::truncation::Truncation;
 
 /// Plain velocity Verlet.
@@ -173,8 +173,8 @@ pub(super) fn melt_of(
     space: Space,
     steps: u64,
 ) -> Result<(System, ForceField), Wrong> {
-    let builder = build::lj_melt(cells);
-    let mut system = builder.thermalise(1.4, 3).map_err(wrong)?;
+    let builder = builders::lj_melt(cells);
+    let mut system = builder.thermalize(1.4, 3).map_err(wrong)?;
     if mixed {
         let like = system.species[0].clone();
         for name in ["B", "C"] {

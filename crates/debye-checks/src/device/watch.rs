@@ -3,8 +3,8 @@
 use super::engine::wrong;
 use super::systems::{Space, melt, plain, settings};
 use super::{Place, Wrong};
-use debye::backend::cuda::CudaEngine;
-use debye::backend::{Backend, Culprit, EngineError, Precision};
+use debye::engines::cuda::CudaEngine;
+use debye::engines::{Culprit, Engine, EngineError, Precision};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::system::System;
@@ -13,10 +13,10 @@ use debye::system::System;
 fn explosion(place: &Place<'_>, system: &System, field: &ForceField) -> Result<Culprit, Wrong> {
     let (d, s) = (plain(), settings(Precision::Mixed));
     let ended = CudaEngine::new(place.device, system, field, &d, &s).and_then(|mut engine| {
-        let done = Backend::advance(&mut engine, 200, false);
+        let done = Engine::advance(&mut engine, 200, false);
         // What was there before must still be told.
         let finite = |r: &Vec3<f64>| r.norm2().is_finite();
-        match Backend::particles(&engine) {
+        match Engine::particles(&engine) {
             Ok(p) if p.positions.iter().all(finite) => done,
             _ => Err(EngineError::Device(
                 "particles are not told after an explosion".into(),
@@ -52,7 +52,7 @@ pub(super) fn explosions(place: &mut Place<'_>) -> Result<(), Wrong> {
         let sound = culprit.distance.is_some_and(|d| (d - apart).abs() < 1e-5);
         // At one place, every term is as strong as any other.
         let term = apart == 0.0 || culprit.term.as_deref() == Some("lennard-jones");
-        let term = term && culprit.neighbourhood.len() > 1;
+        let term = term && culprit.neighborhood.len() > 1;
         named(
             place,
             "a pair",

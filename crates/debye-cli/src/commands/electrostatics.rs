@@ -62,8 +62,8 @@ pub struct EstimateLine {
     pairs: f64,
     rest: f64,
     absolute: f64,
-    /// Of the force between neighbours.
-    relative_to_neighbours: f64,
+    /// Of the force between neighbors.
+    relative_to_neighbors: f64,
 }
 
 impl From<Expected> for EstimateLine {
@@ -72,7 +72,7 @@ impl From<Expected> for EstimateLine {
             pairs: e.pairs,
             rest: e.rest,
             absolute: e.total(),
-            relative_to_neighbours: e.relative(),
+            relative_to_neighbors: e.relative(),
         }
     }
 }
@@ -282,7 +282,7 @@ impl Checked {
             "error of forces",
             &force,
             "of the rms force",
-            "of the force between neighbours",
+            "of the force between neighbors",
         ];
         let mut rows = vec![head.map(String::from).to_vec()];
         let mut usual = f64::NAN;
@@ -355,7 +355,7 @@ fn pressure_table(line: &PressureLine) -> String {
     console::columns(&rows)
 }
 
-/// Below this fraction of the force between neighbours, forces cancel.
+/// Below this fraction of the force between neighbors, forces cancel.
 const STILL: f64 = 0.02;
 
 fn row(name: &str, error: f64, rms: f64, usual: f64) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use debye::backend::{Observation, Precision};
+use debye::engines::{Observation, Precision};
 use debye::expr::Vec3;
 use debye::input::{InputOptions, Simulation};
 use debye::system::{Dimension, Units};
@@ -25,7 +25,7 @@ Examples:
   debye energy melt.toml --forces forces.csv
   debye energy salt.toml --check-electrostatics
 
-Nothing moves: no minimisation, no step; the file needs neither [integrator] nor [run]. The arithmetic is double unless --precision says otherwise.
+Nothing moves: no minimization, no step; the file needs neither [integrator] nor [run]. The arithmetic is double unless --precision says otherwise.
 Numbers of --json are in the run's own units, as plain numbers in the input file are
 (md: kJ/mol, nm, K, pressure in kJ/mol/nm³, and pressure_bar besides). The pressure tensor is
 xx yy zz xy xz yz; pressure and volume are null where the cell is open in any direction. Particles in the file of forces are counted from 1.")]

@@ -1,9 +1,9 @@
 //! The part of `debye bench` that measures mesh solves on a CUDA device.
 
 use clap::Args;
-use debye::backend::Precision;
-use debye::backend::cuda::mesh::fft_speed::{Timed, measure};
-use debye::backend::cuda::mesh::{Fft, MeshNumber};
+use debye::engines::Precision;
+use debye::engines::cuda::mesh::fft_speed::{Timed, measure};
+use debye::engines::cuda::mesh::{Fft, MeshNumber};
 use debye::input::DeviceChoice;
 use debye_gpu::{CudaError, Device};
 use serde::Serialize;

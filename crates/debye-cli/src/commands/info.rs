@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use debye::backend::InstructionSet;
+use debye::engines::InstructionSet;
 use debye::manual::{self, Absent, Entry, Key, Section};
 use debye::run::report::processor;
 use debye::system::{Units, models};

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use debye::backend::Precision;
-use debye::backend::cuda::mesh::speed::{self, Charges, MeshRate};
-use debye::backend::cuda::mesh::{Design, MeshShape, Tiling};
+use debye::engines::Precision;
+use debye::engines::cuda::mesh::speed::{self, Charges, MeshRate};
+use debye::engines::cuda::mesh::{Design, MeshShape, Tiling};
 use debye::forces::pme::Basis;
 use debye::input::DeviceChoice;
 use debye_gpu::{Device, DeviceInfo};

@@ -2,7 +2,7 @@
 
 mod analyze;
 mod bench;
-mod build;
+mod builders;
 mod check;
 mod electrostatics;
 mod energy;
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 pub enum Command {
     Run(run::Run),
     Energy(energy::Energy),
-    Build(build::Build),
+    Build(builders::Build),
     Analyze(analyze::Analyze),
     Bench(bench::Bench),
     Check(check::Check),

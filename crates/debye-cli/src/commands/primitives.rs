@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use debye::backend::Profile;
-use debye::backend::cuda::speed;
+use debye::engines::Profile;
+use debye::engines::cuda::speed;
 use debye::input::DeviceChoice;
 use debye_checks::device::{self as checks, Extent, Finding};
 use debye_gpu::{Device, DeviceInfo, driver_version};

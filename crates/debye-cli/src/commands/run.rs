@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use debye::analyse::BlockAverage;
-use debye::backend::InstructionSet;
-use debye::backend::cpu::describe;
-use debye::backend::{DeviceUse, Needs};
+use debye::analysis::BlockAverage;
+use debye::engines::InstructionSet;
+use debye::engines::cpu::describe;
+use debye::engines::{DeviceUse, Needs};
 use debye::input::{DeviceChoice, MOST_STEPS, Simulation};
 use debye::run::{Averages, Existing, Outcome, Progress, ResumePoint, RunOptions, Summary};
 use debye::system::{Dimension, Units};

@@ -229,14 +229,14 @@ fn a_run_that_explodes_says_who_and_fails() {
     lab.succeeds(&["analyze", "info", "argon.out/argon.xtc"]);
 }
 
-/// Lists of neighbours that no memory holds are refused before they are made.
+/// Lists of neighbors that no memory holds are refused before they are made.
 #[test]
 fn lists_fit_into_the_memory() {
     let cells = "cells = [5, 5, 5]";
     let many = changed(ARGON, cells, "cells = [40, 40, 40]");
     let lab = Lab::with_argon(&changed(&many, "cutoff = \"10 Å\"", "cutoff = 200"));
     for command in ["run", "energy"] {
-        lab.refuses(&[command, "argon.toml"], 2, &["GiB", "neighbours", "`cutoff`"]);
+        lab.refuses(&[command, "argon.toml"], 2, &["GiB", "neighbors", "`cutoff`"]);
     }
     assert!(!lab.path("argon.out").exists());
     // Ten heights of a small cell are too much for the buffer as for the cut-off.

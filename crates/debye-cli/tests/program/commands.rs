@@ -155,7 +155,7 @@ fn what_is_built_can_be_run() {
 }
 
 #[test]
-fn trajectories_are_analysed() {
+fn trajectories_are_analyzed() {
     let lab = Lab::with_argon(&ARGON.replace("steps = 20", "steps = 200"));
     lab.succeeds(&["run", "argon.toml"]);
     let seen = json(

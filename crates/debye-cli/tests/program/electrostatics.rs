@@ -64,7 +64,7 @@ fn settings_and_estimates_are_said() {
         "1/nm, mesh ",
         "order 5",
         "estimated error of forces",
-        "of the force between neighbours",
+        "of the force between neighbors",
     ] {
         assert!(seen.contains(part), "{part}: {seen}");
     }

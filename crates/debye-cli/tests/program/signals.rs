@@ -107,7 +107,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 #[cfg(unix)]
-fn a_minimisation_can_be_stopped() {
+fn a_minimization_can_be_stopped() {
     let text = changed(
         ARGON,
         "[run]",
@@ -290,11 +290,11 @@ fn hours_are_kept() {
             &["--max-hours", "hours above 0"],
         );
     }
-    // Nothing is kept of a minimisation that did not end.
+    // Nothing is kept of a minimization that did not end.
     let endless = "[minimize]\nforce_tolerance = 1e-300\nmax_steps = 1_000_000_000\n[run]";
     lab.write("argon.toml", changed(ARGON, "[run]", endless));
     let arguments = ["run", "argon.toml", "--out", "minimal", "--max-hours", "0.0006"];
-    let why = ["during the minimisation", "more hours"];
+    let why = ["during the minimization", "more hours"];
     lab.refuses(&arguments, 1, &why);
     assert!(!lab.path("minimal").exists());
 }

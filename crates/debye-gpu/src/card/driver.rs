@@ -44,7 +44,7 @@ unsafe impl Send for Gpu {}
 // SAFETY: as above.
 unsafe impl Sync for Gpu {}
 
-/// Loads and initialises the driver, once; gives the version of CUDA it is for.
+/// Loads and initializes the driver, once; gives the version of CUDA it is for.
 pub fn driver_version() -> Result<(u32, u32), CudaError> {
     static DRIVER: OnceLock<Result<(i32, Found), CudaError>> = OnceLock::new();
     let start = || {
@@ -455,7 +455,7 @@ impl Driver for Gpu {
         }
     }
 
-    fn synchronise(&self, stream: Handle) -> Result<(), CudaError> {
+    fn synchronize(&self, stream: Handle) -> Result<(), CudaError> {
         self.bind()?;
         // SAFETY: the stream is alive.
         accept("cuStreamSynchronize", unsafe {
@@ -487,7 +487,7 @@ impl Driver for Gpu {
                 stream as sys::CUstream,
             )
         })?;
-        self.synchronise(stream)
+        self.synchronize(stream)
     }
 
     fn copy(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {

@@ -145,7 +145,7 @@ impl fmt::Display for Missing {
 pub fn find(wanted: Wanted) -> Result<Found, Missing> {
     let mut tried = Vec::new();
     for path in wanted.candidates() {
-        // SAFETY: NVIDIA's libraries run no initialisers that depend on the state of this process.
+        // SAFETY: NVIDIA's libraries run no initializers that depend on the state of this process.
         match unsafe { Library::new(&path) } {
             Ok(library) => return Ok(Found { path, library }),
             Err(_) => tried.push(path),

@@ -51,7 +51,7 @@ impl Nvrtc {
             .path
             .parent()
             .and_then(|folder| library::newest_in(folder, "libnvrtc-builtins.so"));
-        // SAFETY: NVIDIA's libraries run no initialisers that depend on the state of this process.
+        // SAFETY: NVIDIA's libraries run no initializers that depend on the state of this process.
         let builtins = builtins.and_then(|path| unsafe { Library::new(path) }.ok());
         Ok(Self {
             library: found.library,

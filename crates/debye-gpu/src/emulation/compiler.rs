@@ -13,7 +13,7 @@ use crate::source::ModuleSource;
 const RUNTIME: &[(&str, &str)] = &[
     ("emulator.h", include_str!("runtime/emulator.h")),
     ("emulator.cpp", include_str!("runtime/emulator.cpp")),
-    ("fibre.h", include_str!("runtime/fibre.h")),
+    ("fiber.h", include_str!("runtime/fiber.h")),
     ("races.h", include_str!("runtime/races.h")),
     ("races.cpp", include_str!("runtime/races.cpp")),
 ];
@@ -24,7 +24,7 @@ pub enum Instrument {
     /// Barriers and collectives only.
     #[default]
     Nothing,
-    /// Also bad memory accesses and undefined behaviour. The process must have been started with
+    /// Also bad memory accesses and undefined behavior. The process must have been started with
     /// [`Emulation::preload`](super::Emulation::preload).
     Memory,
     /// Also accesses to the same word with no barrier between them.

@@ -92,7 +92,7 @@ struct Loaded {
     name: String,
 }
 
-// SAFETY: what the pointers lead to lives as long as the library, and launches are serialised inside it.
+// SAFETY: what the pointers lead to lives as long as the library, and launches are serialized inside it.
 unsafe impl Send for Loaded {}
 
 #[derive(Clone)]
@@ -408,7 +408,7 @@ impl Driver for Emulated {
         self.state().recording.remove(&stream);
     }
 
-    fn synchronise(&self, _stream: Handle) -> Result<(), CudaError> {
+    fn synchronize(&self, _stream: Handle) -> Result<(), CudaError> {
         self.alive()
     }
 

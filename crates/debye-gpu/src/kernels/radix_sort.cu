@@ -45,7 +45,7 @@ KERNEL(debye_radix_scatter, SORT_THREADS, const KEY* keys, const u32* values, KE
     target[threadIdx.x] = offsets[u64(threadIdx.x) * gridDim.x + blockIdx.x];
     __syncthreads();
 
-    // Sort inside the tile first, so that neighbours go to neighbouring places.
+    // Sort inside the tile first, so that neighbors go to neighboring places.
 #pragma unroll
     for (u32 k = 0; k < SORT_ITEMS; ++k) {
         if (digit[k] == DIGITS) continue;

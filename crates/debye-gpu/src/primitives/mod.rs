@@ -17,7 +17,7 @@ pub use scan::{Scan, Tiling};
 
 use crate::ModuleSource;
 
-/// Every module of the primitives, in every specialisation, for tests that compile them all.
+/// Every module of the primitives, in every specialization, for tests that compile them all.
 pub fn modules() -> Vec<ModuleSource> {
     let mut all: Vec<ModuleSource> = Tiling::ALL.iter().map(|tiling| tiling.source()).collect();
     all.push(counting_sort::source());

@@ -60,7 +60,7 @@ impl Units {
         let (length, time) = match style {
             "real" => (LengthUnit::Angstrom, 1e-3),
             "metal" => (LengthUnit::Angstrom, 1.0),
-            "nano" => (LengthUnit::Nanometre, 1e3),
+            "nano" => (LengthUnit::Nanometer, 1e3),
             _ => return UNKNOWN,
         };
         Units { length, time }

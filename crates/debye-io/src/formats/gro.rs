@@ -22,7 +22,7 @@ impl Format {
     pub const GRO: Format = Format::new(&FileFormat {
         name: "gro",
         extensions: &["gro"],
-        length_unit: LengthUnit::Nanometre,
+        length_unit: LengthUnit::Nanometer,
         velocities: true,
         read_structure: Some(|source, label| GroReader::new(source, label).next_structure()),
         read_frames: Some(|source, label, _| Ok(Box::new(GroReader::new(source, label)))),
@@ -121,7 +121,7 @@ impl<R: BufRead> GroReader<R> {
             title,
             step,
             time,
-            length_unit: LengthUnit::Nanometre,
+            length_unit: LengthUnit::Nanometer,
             cell,
             positions,
             velocities,
@@ -358,7 +358,7 @@ impl<W: Write + Send> GroWriter<W> {
 
 impl<W: Write + Send> WriteFrames for GroWriter<W> {
     fn write_frame(&mut self, atoms: &[Atom], frame: &Frame) -> Result<(), IoError> {
-        self.out.check(Some(atoms), frame, LengthUnit::Nanometre)?;
+        self.out.check(Some(atoms), frame, LengthUnit::Nanometer)?;
         self.text.clear();
         self.text.push_str(&one_line(&frame.title));
         if let Some(time) = frame.time {

@@ -19,7 +19,7 @@ impl Format {
     pub const TRR: Format = Format::new(&FileFormat {
         name: "trr",
         extensions: &["trr"],
-        length_unit: LengthUnit::Nanometre,
+        length_unit: LengthUnit::Nanometer,
         velocities: true,
         read_frames: Some(|source, label, _| Ok(Box::new(TrrReader::new(source, label)))),
         ..FileFormat::NONE
@@ -163,7 +163,7 @@ impl<R: Read> TrrReader<R> {
         Ok(Frame {
             step: Some(u64::from(header.step)),
             time: Some(header.time),
-            length_unit: LengthUnit::Nanometre,
+            length_unit: LengthUnit::Nanometer,
             cell,
             positions,
             velocities,

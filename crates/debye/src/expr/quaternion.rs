@@ -52,7 +52,7 @@ impl<R: Real> Quat<R> {
 
     /// Scaled to length one.
     #[inline(always)]
-    pub fn normalised(self) -> Self {
+    pub fn normalized(self) -> Self {
         let s = (self.w * self.w + self.v.norm2()).sqrt().recip();
         Self {
             w: self.w * s,
@@ -103,7 +103,7 @@ mod tests {
             w: (5.0 * seed).cos(),
             v,
         }
-        .normalised()
+        .normalized()
     }
 
     #[test]

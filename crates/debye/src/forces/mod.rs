@@ -1,6 +1,6 @@
 //! What acts on the particles: terms with their parameters, ready for a backend.
 
-mod build;
+mod builders;
 pub mod constraints;
 pub mod electrostatics;
 pub mod ewald;
@@ -8,7 +8,7 @@ pub mod geometry;
 pub mod pme;
 mod tail;
 
-pub use build::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
+pub use builders::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
 pub use electrostatics::Electrostatics;
 pub use tail::TailCorrection;
 

@@ -173,7 +173,7 @@ impl<'a> Terms<'_, 'a> {
         Ok(())
     }
 
-    /// Refuses bonds that are longer than their potential can be (FENE): no minimiser mends them.
+    /// Refuses bonds that are longer than their potential can be (FENE): no minimizer mends them.
     fn refuse_long_bonds(&self, section: &Section, limits: &[Option<f64>]) -> Result<()> {
         let system = self.system;
         let unit = system.units.label(Dimension::LENGTH);

@@ -119,7 +119,7 @@ const NOBODY: u32 = u32::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::build::{Lattice, lattice};
+    use crate::system::builders::{Lattice, lattice};
 
     fn crystal() -> System {
         lattice(Lattice::Fcc, [4, 4, 4]).density(0.8442).build().unwrap()

@@ -89,7 +89,7 @@ impl Reader<'_, '_, '_> {
         let model = section.map("model", |item| self.model(item))?;
         let (item, species) = match (section.get("species"), model) {
             (Some(item), _) => (item, self.named_species(item, system)?),
-            (None, Some(model)) => (&section.item, self.modelled_species(section, model, system)?),
+            (None, Some(model)) => (&section.item, self.modeled_species(section, model, system)?),
             (None, None) => {
                 let hint = "species = [\"OW\", \"HW\", \"HW\"], or model = \"tip3p\"";
                 return Err(section.missing("species", hint));
@@ -170,7 +170,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// The species that are atoms of the model.
-    fn modelled_species(&self, section: &Section, model: &WaterModel, system: &System) -> Result<[u32; 3]> {
+    fn modeled_species(&self, section: &Section, model: &WaterModel, system: &System) -> Result<[u32; 3]> {
         let of = |site: &Site| {
             let name = format!("{}:{}", model.name, site.name);
             let declared = self.setting.species.all.iter();
@@ -248,7 +248,7 @@ impl Reader<'_, '_, '_> {
                     ))
                     .found(format!("{found:.5}"))
                     .expected(format!("{:.5} {unit}, within 5 %", d.length))
-                    .help("minimise with a stiff bond first, or check the cell and the length"));
+                    .help("minimize with a stiff bond first, or check the cell and the length"));
             }
         }
         system.constraints.distances.extend(added);

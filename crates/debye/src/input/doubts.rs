@@ -165,7 +165,7 @@ impl<'a> Doubts<'_, 'a> {
             .and_then(|b| get(b, "kind"))
             .is_some_and(|k| k.text().ok() == Some("sphere"));
         let mass: f64 = system.particles.masses.iter().sum();
-        let density = mass / system.cell.volume() * self.units.grams_per_cubic_centimetre();
+        let density = mass / system.cell.volume() * self.units.grams_per_cubic_centimeter();
         let [low, high] = DENSITIES;
         let whole = ["cell", "file", "build"]
             .iter()

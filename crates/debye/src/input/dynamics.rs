@@ -4,7 +4,7 @@ use super::error::InputError;
 use super::plan::{Minimize, MinimizeKind};
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use crate::backend::cpu::{FIRE, Fire};
+use crate::engines::cpu::{FIRE, Fire};
 use crate::integrate::{
     Barostat, BarostatKind, COMPRESSIBILITY, Coupling, Dynamics, EVERY, Scheme, Tally, Thermostat,
     ThermostatKind,
@@ -110,7 +110,7 @@ impl Surroundings<'_, '_> {
             return Err(at
                 .key_error("this thermostat scales velocities, which never turns a lone particle: it would move along one line for ever")
                 .expected("langevin")
-                .help("use kind = \"langevin\", which thermalises one particle as well as many"));
+                .help("use kind = \"langevin\", which thermalizes one particle as well as many"));
         }
         if let (true, Some(1..)) = (alone, self.remove_momentum_every) {
             let at = root.get("run").unwrap_or(&root.item);
@@ -123,7 +123,7 @@ impl Surroundings<'_, '_> {
             Some(item) => Some(self.barostat(item, thermostats.first().map(|t| t.temperature))?),
             None => None,
         };
-        // Thermostats that scale all velocities alike feed the centre of mass in the long run.
+        // Thermostats that scale all velocities alike feed the center of mass in the long run.
         Ok(Dynamics {
             timestep,
             scheme,

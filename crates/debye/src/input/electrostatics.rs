@@ -139,7 +139,7 @@ impl<'a> Terms<'_, 'a> {
             let asked = section.get("tolerance").map_or(LARGE, |_| 2.0 * tolerance);
             if off > asked {
                 self.warnings.push(format!(
-                    "the error of the forces of {kind} would be {off:.1e} of the force between neighbours if charges were placed at random; without \
+                    "the error of the forces of {kind} would be {off:.1e} of the force between neighbors if charges were placed at random; without \
                      `alpha`, `mesh` and `waves` they are chosen for a tolerance, and `debye energy --check-electrostatics` measures"
                 ));
             }

@@ -207,13 +207,13 @@ impl<'a> Terms<'_, 'a> {
         for (_, values) in &from_file.likes {
             self.check(&section, parameters, values, &[], |p| family.check(p))?;
         }
-        let modelled = |name: &str| {
+        let modeled = |name: &str| {
             self.declared
                 .all
                 .iter()
                 .any(|d| d.name == name && d.model.is_some())
         };
-        for (name, values) in from_file.likes.iter().filter(|(name, _)| !modelled(name)) {
+        for (name, values) in from_file.likes.iter().filter(|(name, _)| !modeled(name)) {
             likes.push((name, values.clone()));
         }
         for ([a, b], values) in &from_file.pairs {

@@ -1,12 +1,12 @@
 //! `build = { kind = "water", … }` and its kin: salt, water, solutions.
 
-use super::build::{Built, COUNT, Work};
+use super::builders::{Built, COUNT, Work};
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::Declared;
 use super::structure;
 use super::system::{CellKeys, cell};
-use crate::system::build::{self, Lattice, NACL_SPACING, SolutionBuilder};
+use crate::system::builders::{self, Lattice, NACL_SPACING, SolutionBuilder};
 use crate::system::models::{self, Site, WaterModel};
 use crate::system::{Cell, Dimension, Species, Units};
 
@@ -36,7 +36,7 @@ pub(super) const SOLUTION_KEYS: &[&str] = &[
     "energy_unit",
     "padding",
     "clearance",
-    "neutralise",
+    "neutralize",
 ];
 
 /// Keys that say something about a solute.
@@ -48,7 +48,7 @@ const SOLUTE_KEYS: &[&str] = &[
     "energy_unit",
     "padding",
     "clearance",
-    "neutralise",
+    "neutralize",
 ];
 
 impl<'a> Work<'_, '_, 'a> {
@@ -72,7 +72,9 @@ impl<'a> Work<'_, '_, 'a> {
                 return Err(self.section.missing("spacing", &format!("spacing = …, {salt}")));
             }
         };
-        Ok(build::salt(cells, species, spacing).units(self.units()).build())
+        Ok(builders::salt(cells, species, spacing)
+            .units(self.units())
+            .build())
     }
 
     pub(super) fn water(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
@@ -97,10 +99,10 @@ impl<'a> Work<'_, '_, 'a> {
         let mut builder = self.liquid(parent, keys, solute)?;
         let molality = section.map("molality", |item| self.molality(item))?;
         let pairs = section.map("pairs", |i| i.count(1..=1_000_000_000, COUNT))?;
-        let neutralise = section.map("neutralise", Item::flag)?.unwrap_or(false);
-        if molality.is_some() || pairs.is_some() || neutralise || section.get("ions").is_some() {
+        let neutralize = section.map("neutralize", Item::flag)?.unwrap_or(false);
+        if molality.is_some() || pairs.is_some() || neutralize || section.get("ions").is_some() {
             let [cation, anion] = self.charged(self.ions("ions")?)?;
-            builder = builder.ions(cation, anion).neutralise(neutralise);
+            builder = builder.ions(cation, anion).neutralize(neutralize);
         } else if solute.is_none() {
             return Err(section.missing(
                 "molality",
@@ -161,7 +163,7 @@ impl<'a> Work<'_, '_, 'a> {
         }
         let model = self.model()?;
         let [oxygen, hydrogen] = self.sites(model)?;
-        let mut builder = build::water(model).sites(oxygen, hydrogen).seed(self.seed()?);
+        let mut builder = builders::water(model).sites(oxygen, hydrogen).seed(self.seed()?);
         let density = section.map("density", |i| i.positive(self.units(), Dimension::MASS_DENSITY))?;
         let molecules = section.map("molecules", |i| i.count(1..=1_000_000_000, COUNT))?;
         let own_cell = keys.vectors.map(|vectors| {
@@ -175,7 +177,7 @@ impl<'a> Work<'_, '_, 'a> {
                 .expected("at most two of density, molecules and cell"));
         }
         if let Some(density) = density {
-            let grams = density * self.units().grams_per_cubic_centimetre();
+            let grams = density * self.units().grams_per_cubic_centimeter();
             if let Some(item) = section.get("density").filter(|_| !DENSITIES.contains(&grams)) {
                 return Err(item
                     .error(format!("is {grams:.4} g/cm³, which is no liquid water"))

@@ -31,7 +31,7 @@
 //! of this module.
 
 mod bonded;
-mod build;
+mod builders;
 mod check;
 mod coefficients;
 mod constraints;
@@ -68,7 +68,7 @@ use error::Source;
 use reader::{Item, Node, Section};
 use species::SpeciesList;
 
-use crate::backend::memory;
+use crate::engines::memory;
 use crate::forces::ForceField;
 use crate::integrate::Dynamics;
 use crate::system::velocities;
@@ -114,13 +114,13 @@ pub struct Simulation {
     pub forces: ForceField,
     /// How they move.
     pub dynamics: Dynamics,
-    /// A minimisation beforehand.
+    /// A minimization beforehand.
     pub minimize: Option<Minimize>,
     /// How long, where, in which numbers.
     pub run: RunPlan,
     /// What is written.
     pub output: OutputPlan,
-    /// How neighbours are found.
+    /// How neighbors are found.
     pub neighbors: NeighborOptions,
     /// The largest error of the pressure that long-range electrostatics may have; `None` without a barostat, unless the
     /// file says one.
@@ -306,7 +306,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
             );
         }
         let at = root.get("run").unwrap_or(&root.item);
-        velocities::thermalise(&mut system, temperature, run.seed)
+        velocities::thermalize(&mut system, temperature, run.seed)
             .map_err(|e| at.key_error(format!("cannot draw initial velocities: {e}")))?;
     }
 

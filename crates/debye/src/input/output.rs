@@ -12,8 +12,8 @@ use super::plan::{
     TablePlan, TrajectoryPlan,
 };
 use super::reader::{Item, Section};
-use crate::analyse::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
-use crate::backend::{ListKind, Precision};
+use crate::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
+use crate::engines::{ListKind, Precision};
 use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -46,7 +46,7 @@ const ALWAYS: [&str; 6] = [
 
 const STEPS: &str = "a number of steps of at least 1";
 
-/// `[run]`, and how often the motion of the centre of mass is removed. What moves needs a number of steps.
+/// `[run]`, and how often the motion of the center of mass is removed. What moves needs a number of steps.
 pub(super) fn run(item: Option<&Item>, units: Units, moves: bool) -> Result<(RunPlan, Option<u64>)> {
     let mut plan = RunPlan::default();
     let Some(item) = item else { return Ok((plan, None)) };

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::analyse::AnalysisRequest;
-use crate::backend::{ListKind, Precision};
+use crate::analysis::AnalysisRequest;
+use crate::engines::{ListKind, Precision};
 
 /// Where the run computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub enum MinimizeKind {
     Fire,
 }
 
-/// A minimisation before the dynamics.
+/// A minimization before the dynamics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimize {
     /// Its sort.
@@ -88,7 +88,7 @@ pub struct Minimize {
     pub max_displacement: f64,
 }
 
-/// The margin of the lists of neighbours.
+/// The margin of the lists of neighbors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Buffer {
     /// Chosen by the engine for speed, within the tolerated drift.
@@ -98,7 +98,7 @@ pub enum Buffer {
     Length(f64),
 }
 
-/// How neighbours are found.
+/// How neighbors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NeighborOptions {
     /// Margin beyond the cut-off.

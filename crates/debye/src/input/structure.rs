@@ -149,7 +149,7 @@ impl Work<'_, '_, '_> {
         let length = match (length, self.setting.units, structure.frame.length_unit) {
             (Some(length), _, _) => length,
             // Reduced numbers travel in any format as they are.
-            (None, Units::LennardJones, _) | (None, Units::Md, LengthUnit::Nanometre) => 1.0,
+            (None, Units::LennardJones, _) | (None, Units::Md, LengthUnit::Nanometer) => 1.0,
             (None, Units::Md, LengthUnit::Angstrom) => 0.1,
             (None, Units::Md, LengthUnit::Unspecified) => {
                 let name = self.file.text()?;

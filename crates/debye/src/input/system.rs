@@ -7,8 +7,8 @@ use super::coefficients::FileNotes;
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
-use super::{InputOptions, build, constraints, previous, structure, topology};
-use crate::system::{Cell, CellError, Dimension, Particles, System, Units, build::replicate};
+use super::{InputOptions, builders, constraints, previous, structure, topology};
+use crate::system::{Cell, CellError, Dimension, Particles, System, Units, builders::replicate};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -78,7 +78,7 @@ impl<'a> Setting<'_, 'a> {
             structure::read(self, &section, file, keys)?
         } else if let Some(build) = build {
             refuse_file_keys(&section, "build")?;
-            build::read(self, &section, build, keys)?
+            builders::read(self, &section, build, keys)?
         } else if let Some(from) = from {
             refuse_file_keys(&section, "from")?;
             previous::read(self, from, keys)?

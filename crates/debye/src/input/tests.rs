@@ -1,7 +1,8 @@
 //! The guide names every key.
 
 use super::{
-    bonded, build, constraints, dynamics, electrostatics, forces, liquids, output, species, system, topology,
+    bonded, builders, constraints, dynamics, electrostatics, forces, liquids, output, species, system,
+    topology,
 };
 
 #[test]
@@ -11,10 +12,10 @@ fn every_key_is_documented() {
         super::ROOT_KEYS,
         system::KEYS,
         species::KEYS,
-        build::LATTICE_KEYS,
-        build::SPHERE_KEYS,
-        build::RANDOM_KEYS,
-        build::POLYMER_KEYS,
+        builders::LATTICE_KEYS,
+        builders::SPHERE_KEYS,
+        builders::RANDOM_KEYS,
+        builders::POLYMER_KEYS,
         liquids::NACL_KEYS,
         liquids::WATER_KEYS,
         liquids::SOLUTION_KEYS,
@@ -40,7 +41,7 @@ fn every_key_is_documented() {
         output::CHECKPOINT_KEYS,
         output::ANALYZE_KEYS,
     ];
-    let settings = crate::analyse::ANALYSES.iter().flat_map(|kind| kind.settings);
+    let settings = crate::analysis::ANALYSES.iter().flat_map(|kind| kind.settings);
     let of_analyses = settings.filter_map(|setting| setting.key);
     for key in lists.concat().into_iter().chain(of_analyses) {
         let quoted = [

@@ -22,7 +22,7 @@ pub struct Dynamics {
     pub thermostats: Vec<Thermostat>,
     /// Barostat.
     pub barostat: Option<Barostat>,
-    /// Remove the motion of the centre of mass every so many steps; 0 for never.
+    /// Remove the motion of the center of mass every so many steps; 0 for never.
     pub remove_momentum_every: u64,
     /// Seed of every random number of the run.
     pub seed: u64,
@@ -46,7 +46,7 @@ impl Dynamics {
         self.degrees_of_freedom(system.particles.len()) - system.constraints.len() as f64
     }
 
-    /// 3N less the motion of the centre of mass, unless a Langevin thermostat drives that too or it is all there is.
+    /// 3N less the motion of the center of mass, unless a Langevin thermostat drives that too or it is all there is.
     pub fn degrees_of_freedom(&self, particles: usize) -> f64 {
         let langevin = self
             .thermostats

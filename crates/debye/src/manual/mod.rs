@@ -10,7 +10,7 @@ pub use crate::record::{Absent, Conventions, Doc, Example, Key, NOTHING, Record,
 pub use markdown::{entry_markdown, page};
 pub use text::{one_line, text};
 
-use crate::backend::cpu::FIRE;
+use crate::engines::cpu::FIRE;
 use crate::forces::MixingRule;
 use crate::forces::constraints::{RIGID_WATER, SHAKE};
 use crate::forces::electrostatics::{EWALD, P3M, PME};

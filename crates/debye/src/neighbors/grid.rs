@@ -4,7 +4,7 @@ use crate::expr::Vec3;
 use crate::system::Cell;
 
 /// A regular grid of small cells in serpentine order: rows run along x, every other one backwards, and
-/// planes of rows likewise. Cells that follow each other touch, and neighbouring cells of a row are one range.
+/// planes of rows likewise. Cells that follow each other touch, and neighboring cells of a row are one range.
 #[derive(Clone, Debug)]
 pub struct Grid {
     low: Vec3<f64>,
@@ -14,7 +14,7 @@ pub struct Grid {
     rows: Vec<StencilRow>,
 }
 
-/// A row of cells along x that can hold neighbours, relative to a cell.
+/// A row of cells along x that can hold neighbors, relative to a cell.
 #[derive(Clone, Copy, Debug)]
 struct StencilRow {
     y: isize,
@@ -35,7 +35,7 @@ impl Grid {
     pub fn over(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
         let everything = region(cell, positions, radius, 0.0);
         let most = (4 * positions.len()).clamp(4096, 1 << 28) as f64;
-        // Without a radius nobody has neighbours, and any cells will do.
+        // Without a radius nobody has neighbors, and any cells will do.
         let widest = (0..3)
             .map(|k| everything.1[k] - everything.0[k])
             .fold(0.0, f64::max);
@@ -58,7 +58,7 @@ impl Grid {
             size = size.map(|s| s * 1.25);
         }
         let dims = dims_for(&size);
-        // Flat systems: one cell, as thick as the search is wide, so that its neighbours stay few.
+        // Flat systems: one cell, as thick as the search is wide, so that its neighbors stay few.
         let edge: [f64; 3] = std::array::from_fn(|k| {
             let edge = (high[k] - low[k]) / dims[k] as f64;
             if dims[k] == 1 { edge.max(side) } else { edge }
@@ -98,9 +98,9 @@ impl Grid {
         (row * nx + turned(at(s.x, nx), nx, row)) as u32
     }
 
-    /// Ranges of cells (first, one past last) in which neighbours of the particles of `cells` may be, none
+    /// Ranges of cells (first, one past last) in which neighbors of the particles of `cells` may be, none
     /// of them twice. The cells must ascend.
-    pub fn neighbours(&self, cells: &[u32], ranges: &mut Vec<(u32, u32)>) {
+    pub fn neighbors(&self, cells: &[u32], ranges: &mut Vec<(u32, u32)>) {
         ranges.clear();
         let [nx, ny, nz] = self.dims;
         let row_of = |cell: u32| cell as usize / nx;
@@ -246,7 +246,7 @@ mod tests {
                 continue;
             }
             let b = grid.cell_of(a + d);
-            grid.neighbours(&[grid.cell_of(a)], &mut ranges);
+            grid.neighbors(&[grid.cell_of(a)], &mut ranges);
             assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&b)));
         }
     }
@@ -273,16 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_cells_have_each_neighbour_once() {
+    fn runs_of_cells_have_each_neighbor_once() {
         let cell = Cell::orthorhombic([7.0, 5.0, 9.0]).unwrap();
         let grid = Grid::over(&cell, &[], 1.0);
         let (mut one, mut all) = (Vec::new(), Vec::new());
         for first in (0..grid.cells() as u32 - 40).step_by(17) {
             let cells = [first, first + 1, first + 11, first + 40];
-            grid.neighbours(&cells, &mut all);
+            grid.neighbors(&cells, &mut all);
             assert!(all.is_sorted_by(|a, b| a.1 <= b.0) || all.len() <= grid.rows.len());
             for cell in cells {
-                grid.neighbours(&[cell], &mut one);
+                grid.neighbors(&[cell], &mut one);
                 let inside = |c: u32| all.iter().filter(|(a, b)| (*a..*b).contains(&c)).count();
                 assert!(one.iter().all(|&(a, b)| (a..b).all(|c| inside(c) == 1)));
             }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_and_straight_systems_have_neighbours() {
+    fn flat_and_straight_systems_have_neighbors() {
         let cell = Cell::orthorhombic([4.0; 3]).unwrap().with_periodicity([false; 3]);
         for thin in [0.0, 1e-9, 1e-6, 1e-3] {
             for axes in [
@@ -302,7 +302,7 @@ mod tests {
                 let places = [Vec3::zero(), Vec3::from(axes)];
                 let grid = Grid::over(&cell, &places, 2.8);
                 let mut ranges = Vec::new();
-                grid.neighbours(&[grid.cell_of(places[0])], &mut ranges);
+                grid.neighbors(&[grid.cell_of(places[0])], &mut ranges);
                 let other = grid.cell_of(places[1]);
                 assert!(
                     ranges.iter().any(|&(first, end)| (first..end).contains(&other)),
@@ -332,7 +332,7 @@ mod tests {
         );
         assert_eq!(grid.region().1.x, 1e5);
         let mut ranges = Vec::new();
-        grid.neighbours(&[grid.cell_of(places[8000])], &mut ranges);
+        grid.neighbors(&[grid.cell_of(places[8000])], &mut ranges);
         let other = grid.cell_of(places[8001]);
         assert!(ranges.iter().any(|&(first, end)| (first..end).contains(&other)));
     }

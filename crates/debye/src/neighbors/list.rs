@@ -11,11 +11,11 @@ use crate::simd::{Near, Search};
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 256;
 
-/// The most groups that the neighbours of a particle are sorted into: every group is padded to whole vectors.
+/// The most groups that the neighbors of a particle are sorted into: every group is padded to whole vectors.
 pub const MOST_GROUPS: usize = 4;
 
-/// The neighbours of a run of particles. Rows are padded to whole vectors with a place that is
-/// out of everyone's reach; where lists are grouped, so are the neighbours of each species.
+/// The neighbors of a run of particles. Rows are padded to whole vectors with a place that is
+/// out of everyone's reach; where lists are grouped, so are the neighbors of each species.
 #[derive(Clone, Debug)]
 pub struct ListBlock {
     first: usize,
@@ -126,7 +126,7 @@ pub struct Candidates<'a> {
     pub width: usize,
     /// Species of each place.
     pub species: &'a [u32],
-    /// Into how many groups, one for a species, the neighbours of a particle are sorted, at most [`MOST_GROUPS`]; 1 for one
+    /// Into how many groups, one for a species, the neighbors of a particle are sorted, at most [`MOST_GROUPS`]; 1 for one
     /// group of all.
     pub groups: usize,
     /// Which particles share rows; where rows are shared, those that share must be left out of the same pairs.
@@ -227,7 +227,7 @@ fn fill(
         let start = next;
         next = block.whole_rows(start, search.members());
         let members = start..next;
-        c.grid.neighbours(&c.cells[members.clone()], ranges);
+        c.grid.neighbors(&c.cells[members.clone()], ranges);
         candidate_runs(ranges, c, runs);
         search.cluster(c.places, runs, members.clone(), c.radius * c.radius, near);
         // The members are near themselves, and follow each other among the places found.

@@ -1,4 +1,4 @@
-//! Who is near whom: prefix sums, the sort made of them, cells, images and neighbour lists.
+//! Who is near whom: prefix sums, the sort made of them, cells, images and neighbor lists.
 
 pub mod counting_sort;
 mod grid;

@@ -6,14 +6,14 @@ use crate::system::Cell;
 /// A view of the cell from outside, z upwards, slightly in perspective or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Camera {
-    centre: Vec3<f64>,
+    center: Vec3<f64>,
     right: Vec3<f64>,
     up: Vec3<f64>,
     /// From the scene to the eye.
     towards: Vec3<f64>,
     /// 1 / distance of the eye; 0 for parallel rays.
     nearness: f64,
-    /// Pixels per length at the centre.
+    /// Pixels per length at the center.
     pub(crate) scale: f64,
     middle: [f64; 2],
 }
@@ -42,10 +42,10 @@ impl Camera {
         let towards = Vec3::new(cos_tilt * sin_turn, -cos_tilt * cos_turn, sin_tilt);
         let right = Vec3::new(cos_turn, sin_turn, 0.0);
         let sum = points.iter().fold(Vec3::zero(), |sum, &p| sum + p);
-        let centre = sum * (1.0 / points.len().max(1) as f64);
-        let radius = points.iter().map(|&p| (p - centre).norm()).fold(1e-12, f64::max);
+        let center = sum * (1.0 / points.len().max(1) as f64);
+        let radius = points.iter().map(|&p| (p - center).norm()).fold(1e-12, f64::max);
         let mut camera = Self {
-            centre,
+            center,
             right,
             up: towards.cross(right),
             towards,
@@ -70,7 +70,7 @@ impl Camera {
     }
 
     pub(crate) fn project(&self, r: Vec3<f64>) -> Projected {
-        let d = r - self.centre;
+        let d = r - self.center;
         let depth = d.dot(self.towards);
         let scale = self.scale / (1.0 - depth * self.nearness).max(0.1);
         Projected {

@@ -71,7 +71,7 @@ pub(crate) fn write(
     size: f64,
     bold: bool,
     (at, anchor, turned): ([f64; 2], Anchor, bool),
-    colour: Rgb,
+    color: Rgb,
 ) {
     let width = text::width(text, size, bold);
     let start = match anchor {
@@ -82,17 +82,17 @@ pub(crate) fn write(
     if turned {
         let (x, y) = (at[0].round() as i32, at[1].round() as i32);
         text::draw(text, size, bold, [start as f32, 0.0], |u, v, c| {
-            picture.blend(x + v, y - 1 - u, colour, c)
+            picture.blend(x + v, y - 1 - u, color, c)
         });
     } else {
         let offset = [(at[0] + start) as f32, at[1].round() as f32];
-        text::draw(text, size, bold, offset, |x, y, c| picture.blend(x, y, colour, c));
+        text::draw(text, size, bold, offset, |x, y, c| picture.blend(x, y, color, c));
     }
 }
 
 /// A line of some width with round joints and ends. A pixel is covered as far as the nearest piece
 /// of the line covers it, so joints do not show.
-pub(crate) fn stroke(picture: &mut Picture, points: &[[f64; 2]], width: f64, colour: Rgb, opacity: f64) {
+pub(crate) fn stroke(picture: &mut Picture, points: &[[f64; 2]], width: f64, color: Rgb, opacity: f64) {
     let reach = 0.5 * width + 0.5;
     if points.is_empty() || points.iter().flatten().any(|v| !v.is_finite()) {
         return;
@@ -135,21 +135,21 @@ pub(crate) fn stroke(picture: &mut Picture, points: &[[f64; 2]], width: f64, col
     }
     for (k, &here) in cover.iter().enumerate().filter(|(_, here)| **here > 0.0) {
         let (x, y) = (low[0] + k % columns, low[1] + k / columns);
-        picture.blend(x as i32, y as i32, colour, here * opacity as f32);
+        picture.blend(x as i32, y as i32, color, here * opacity as f32);
     }
 }
 
-fn circle(centre: [f64; 2], radius: f64) -> Vec<[f64; 2]> {
+fn circle(center: [f64; 2], radius: f64) -> Vec<[f64; 2]> {
     let sides = (8.0 + 2.0 * radius).min(64.0) as usize;
     let corner = |k: usize| {
         let (sin, cos) = (k as f64 / sides as f64 * std::f64::consts::TAU).sin_cos();
-        [centre[0] + radius * cos, centre[1] + radius * sin]
+        [center[0] + radius * cos, center[1] + radius * sin]
     };
     (0..sides).map(corner).collect()
 }
 
-/// Fills polygons of one colour; where they overlap they count once.
-pub(crate) fn fill(picture: &mut Picture, shapes: &[Vec<[f64; 2]>], colour: Rgb, opacity: f64) {
+/// Fills polygons of one color; where they overlap they count once.
+pub(crate) fn fill(picture: &mut Picture, shapes: &[Vec<[f64; 2]>], color: Rgb, opacity: f64) {
     let corners = shapes.iter().flatten();
     let inside = corners
         .clone()
@@ -179,7 +179,7 @@ pub(crate) fn fill(picture: &mut Picture, shapes: &[Vec<[f64; 2]>], colour: Rgb,
             picture.blend(
                 x0 + x as i32,
                 y0 + y as i32,
-                colour,
+                color,
                 coverage.min(1.0) * opacity as f32,
             );
         }

@@ -55,8 +55,8 @@ pub struct Series {
     pub errors: Option<Vec<f64>>,
     /// How it is drawn.
     pub stroke: Stroke,
-    /// The colour's number; `None` counts on.
-    pub colour: Option<usize>,
+    /// The color's number; `None` counts on.
+    pub color: Option<usize>,
 }
 
 impl Series {
@@ -81,9 +81,9 @@ impl Series {
         self
     }
 
-    /// In the colour of this number.
-    pub fn with_colour(mut self, colour: usize) -> Self {
-        self.colour = Some(colour);
+    /// In the color of this number.
+    pub fn with_color(mut self, color: usize) -> Self {
+        self.color = Some(color);
         self
     }
 }

@@ -219,7 +219,7 @@ fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
 }
 
 fn ink_of(series: &Series, index: usize) -> Ink {
-    Ink::Series(series.colour.unwrap_or(index))
+    Ink::Series(series.color.unwrap_or(index))
 }
 
 fn draw_axes(chart: &Chart, place: &Place, x: &Ticks, y: &Ticks, marks: &mut Vec<Mark>) {

@@ -2,7 +2,7 @@
 //!
 //! A [`Chart`] is data; its layout is a list of marks in named inks. As SVG the inks are CSS classes,
 //! so that an inlined chart follows the reader's light or dark scheme ([`STYLE`]); as PNG they are the
-//! light scheme's colours. Letters in a PNG are DejaVu Sans, embedded (`assets/fonts`, which holds its licence).
+//! light scheme's colors. Letters in a PNG are DejaVu Sans, embedded (`assets/fonts`, which holds its licence).
 //! [`Scenery`] paints particles as shaded spheres.
 
 mod camera;
@@ -18,7 +18,7 @@ mod text;
 mod ticks;
 
 pub use chart::{Axis, Chart, Series, Stroke};
-pub use palette::{Rgb, gradient, series_colour};
+pub use palette::{Rgb, gradient, series_color};
 pub use picture::{Picture, PlotError, data_uri};
 pub use snapshot::{Paint, Scenery};
 pub use svg::{STYLE, escape};

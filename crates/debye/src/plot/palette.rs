@@ -1,4 +1,4 @@
-//! Colours that stay apart for colour-blind readers, in print, and on light and dark paper.
+//! Colors that stay apart for color-blind readers, in print, and on light and dark paper.
 
 /// Red, green, blue, 0 to 255.
 pub type Rgb = [u8; 3];
@@ -23,18 +23,18 @@ pub(crate) const DARK: [Rgb; 6] = [
     [0x8f, 0xd0, 0xf0],
 ];
 
-/// The colour of series or species number `index`.
-pub fn series_colour(index: usize) -> Rgb {
+/// The color of series or species number `index`.
+pub fn series_color(index: usize) -> Rgb {
     LIGHT[index % LIGHT.len()]
 }
 
 /// The same for a sphere, lighter, since its shaded side darkens it.
-pub(crate) fn sphere_colour(index: usize) -> Rgb {
-    series_colour(index).map(|c| c + (f32::from(255 - c) * 0.2) as u8)
+pub(crate) fn sphere_color(index: usize) -> Rgb {
+    series_color(index).map(|c| c + (f32::from(255 - c) * 0.2) as u8)
 }
 
-/// A colour for a value from 0 to 1: dark blue over teal to pale yellow, rising evenly in lightness, so
-/// that it also reads in grey and with any colour vision.
+/// A color for a value from 0 to 1: dark blue over teal to pale yellow, rising evenly in lightness, so
+/// that it also reads in gray and with any color vision.
 pub fn gradient(value: f64) -> Rgb {
     const STOPS: [[f64; 3]; 6] = [
         [33.0, 38.0, 92.0],

@@ -36,23 +36,23 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of one colour.
-    pub fn filled(width: usize, height: usize, colour: Rgb) -> Self {
+    /// A picture of one color.
+    pub fn filled(width: usize, height: usize, color: Rgb) -> Self {
         Self {
             width,
             height,
-            pixels: colour.iter().copied().cycle().take(3 * width * height).collect(),
+            pixels: color.iter().copied().cycle().take(3 * width * height).collect(),
         }
     }
 
-    /// Lays a colour over a pixel; outside the picture nothing happens.
-    pub fn blend(&mut self, x: i32, y: i32, colour: Rgb, opacity: f32) {
+    /// Lays a color over a pixel; outside the picture nothing happens.
+    pub fn blend(&mut self, x: i32, y: i32, color: Rgb, opacity: f32) {
         if x < 0 || y < 0 || x as usize >= self.width || y as usize >= self.height {
             return;
         }
         let at = 3 * (y as usize * self.width + x as usize);
         let opacity = opacity.clamp(0.0, 1.0);
-        for (pixel, ink) in self.pixels[at..at + 3].iter_mut().zip(colour) {
+        for (pixel, ink) in self.pixels[at..at + 3].iter_mut().zip(color) {
             let below = f32::from(*pixel);
             *pixel = (below + (f32::from(ink) - below) * opacity).round() as u8;
         }

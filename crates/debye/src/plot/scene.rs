@@ -2,7 +2,7 @@
 
 use super::palette::{DARK, LIGHT, Rgb};
 
-/// A role, not a colour: each output chooses the colour.
+/// A role, not a color: each output chooses the color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     /// Titles.

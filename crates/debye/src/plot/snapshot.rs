@@ -1,7 +1,7 @@
 //! [`Scenery`]: particles as shaded spheres.
 //!
 //! Spheres are written into a depth buffer, so no sorting is needed and spheres that overlap cut each
-//! other properly. Shading follows in a second pass: one lamp, dimming where neighbours stand in front
+//! other properly. Shading follows in a second pass: one lamp, dimming where neighbors stand in front
 //! (ambient occlusion from the depth buffer), haze with depth. Everything is done on twice the
 //! resolution and averaged. Rows are shared out in fixed bands: the same pixels for any number of threads.
 
@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use super::camera::{Camera, Projected, corners};
 use super::canvas::{fill, stroke, write};
-use super::palette::{Rgb, gradient, sphere_colour};
+use super::palette::{Rgb, gradient, sphere_color};
 use super::picture::{Picture, PlotError};
 use super::scene::Anchor;
 use super::text;
-use crate::analyse::Snapshot;
+use crate::analysis::Snapshot;
 use crate::expr::Vec3;
 
 /// Samples per pixel each way.
@@ -22,7 +22,7 @@ const FINE: usize = 2;
 const BAND: usize = 64;
 const NOBODY: u32 = u32::MAX;
 
-/// What colours mean.
+/// What colors mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Paint<'a> {
     /// Species.
@@ -45,15 +45,15 @@ pub struct Scenery<'a> {
     pub angles: [f64; 2],
     /// Strength of the perspective, 0 (parallel rays) to 0.6.
     pub perspective: f64,
-    /// What colours mean.
+    /// What colors mean.
     pub paint: Paint<'a>,
-    /// Radius by species; where missing, so large that neighbours nearly touch.
+    /// Radius by species; where missing, so large that neighbors nearly touch.
     pub radii: &'a [f64],
     /// Names of the species, for a legend; empty for none.
     pub names: &'a [String],
     /// Whether the cell's edges are drawn.
     pub edges: bool,
-    /// Colour of the paper.
+    /// Color of the paper.
     pub paper: Rgb,
 }
 
@@ -77,7 +77,7 @@ impl Default for Scenery<'_> {
 struct Ball {
     at: Projected,
     radius: f32,
-    colour: Rgb,
+    color: Rgb,
 }
 
 /// For each sample the depth and the number of the nearest sphere.
@@ -108,7 +108,7 @@ impl Scenery<'_> {
             }
         };
         fits("species", frame.species.len())?;
-        let (colours, bar) = self.colours(frame, fits)?;
+        let (colors, bar) = self.colors(frame, fits)?;
 
         let radius = self.radius_of(frame);
         let mut seen = corners(frame.cell).to_vec();
@@ -121,11 +121,11 @@ impl Scenery<'_> {
         let camera = Camera::new(&seen, self.angles, self.perspective, fine, margins);
         let balls: Vec<Ball> = (frame.positions.par_iter())
             .zip(frame.species.par_iter())
-            .zip(colours.par_iter())
-            .map(|((&r, &species), &colour)| {
+            .zip(colors.par_iter())
+            .map(|((&r, &species), &color)| {
                 let at = camera.project(r);
                 let radius = radius(species) as f32 * at.scale;
-                Ball { at, radius, colour }
+                Ball { at, radius, color }
             })
             .collect();
         let buffer = Buffer::draw(&balls, width * FINE, height * FINE);
@@ -140,15 +140,15 @@ impl Scenery<'_> {
         Ok(picture)
     }
 
-    /// The colour of each particle; and, where it stands for a number, what and from where to where.
+    /// The color of each particle; and, where it stands for a number, what and from where to where.
     #[allow(clippy::type_complexity)]
-    fn colours(
+    fn colors(
         &self,
         frame: &Snapshot<'_>,
         fits: impl Fn(&'static str, usize) -> Result<(), PlotError>,
     ) -> Result<(Vec<Rgb>, Option<(String, [f64; 2])>), PlotError> {
         let by_value = |values: &[f64], name: &str| {
-            // The outermost per cent are cut off: one stray particle must not grey out the rest.
+            // The outermost per cent are cut off: one stray particle must not gray out the rest.
             let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
             sorted.sort_unstable_by(f64::total_cmp);
             let pick = |share: f64| {
@@ -159,16 +159,16 @@ impl Scenery<'_> {
             };
             let range = [pick(0.01), pick(0.99)];
             let scale = 1.0 / (range[1] - range[0]).max(f64::MIN_POSITIVE);
-            let colours = values
+            let colors = values
                 .par_iter()
                 .map(|v| gradient((v - range[0]) * scale))
                 .collect();
-            (colours, Some((name.to_string(), range)))
+            (colors, Some((name.to_string(), range)))
         };
         Ok(match (self.paint, frame.velocities) {
             (Paint::Groups(groups), _) => {
                 fits("groups", groups.len())?;
-                (groups.iter().map(|&g| group_colour(g)).collect(), None)
+                (groups.iter().map(|&g| group_color(g)).collect(), None)
             }
             (Paint::Values(values, name), _) => {
                 fits("values", values.len())?;
@@ -180,7 +180,7 @@ impl Scenery<'_> {
             }
             (Paint::Speed, None) => return Err(fits("velocities", 0).err().unwrap_or(PlotError::Size(0, 0))),
             (Paint::Species, _) => (
-                frame.species.iter().map(|&s| sphere_colour(s as usize)).collect(),
+                frame.species.iter().map(|&s| sphere_color(s as usize)).collect(),
                 None,
             ),
         })
@@ -265,8 +265,8 @@ impl Scenery<'_> {
             let (long, high) = ((180.0 * unit).round(), (10.0 * unit).round());
             let (left, top) = (x.round() as i32, (y - 0.3 * size - 0.5 * high).round() as i32);
             for k in 0..long as i32 {
-                let colour = gradient(f64::from(k) / (long - 1.0).max(1.0));
-                (0..high as i32).for_each(|row| picture.blend(left + k, top + row, colour, 1.0));
+                let color = gradient(f64::from(k) / (long - 1.0).max(1.0));
+                (0..high as i32).for_each(|row| picture.blend(left + k, top + row, color, 1.0));
             }
             say(picture, x + long + 10.0 * unit, &significant(range[1]));
             return;
@@ -279,7 +279,7 @@ impl Scenery<'_> {
             let disc = (0..32)
                 .map(sin_cos)
                 .map(|(s, c)| [x + radius * (1.0 + c), y - 0.34 * size + radius * s]);
-            fill(picture, &[disc.collect()], sphere_colour(k), 1.0);
+            fill(picture, &[disc.collect()], sphere_color(k), 1.0);
             x += 2.0 * radius + 7.0 * unit;
             x += say(picture, x, name) + 22.0 * unit;
         }
@@ -303,10 +303,10 @@ fn significant(value: f64) -> String {
     super::ticks::written(value, decimals as usize)
 }
 
-/// Colours for any number of groups: the palette, then lighter and darker shades of it.
-fn group_colour(group: u32) -> Rgb {
+/// Colors for any number of groups: the palette, then lighter and darker shades of it.
+fn group_color(group: u32) -> Rgb {
     let shade = 1.0 - 0.16 * f64::from(group / 6 % 4);
-    sphere_colour(group as usize).map(|c| (f64::from(c) * shade) as u8)
+    sphere_color(group as usize).map(|c| (f64::from(c) * shade) as u8)
 }
 
 /// Lowest and highest corner of a cloud of points.
@@ -372,38 +372,35 @@ impl Buffer {
         }
     }
 
-    /// The colour of each sample.
+    /// The color of each sample.
     fn shade(&self, balls: &[Ball], paper: Rgb, range: [f32; 2]) -> Vec<[f32; 3]> {
         let paper = paper.map(f32::from);
-        let mut colour = vec![paper; self.width * self.height];
+        let mut color = vec![paper; self.width * self.height];
         let lamp = { [-0.42_f32, 0.56, 0.714] };
-        colour
-            .par_chunks_mut(self.width)
-            .enumerate()
-            .for_each(|(y, row)| {
-                for (x, pixel) in row.iter_mut().enumerate() {
-                    let at = y * self.width + x;
-                    if self.owner[at] == NOBODY {
-                        continue;
-                    }
-                    let ball = &balls[self.owner[at] as usize];
-                    let nx = ((x as f32 + 0.5 - ball.at.x) / ball.radius).clamp(-1.0, 1.0);
-                    let ny = (-(y as f32 + 0.5 - ball.at.y) / ball.radius).clamp(-1.0, 1.0);
-                    let nz = (1.0 - nx * nx - ny * ny).max(0.0).sqrt();
-                    let facing = (nx * lamp[0] + ny * lamp[1] + nz * lamp[2]).max(0.0);
-                    let open = self.openness(x, y, ball.radius);
-                    let light = open * (0.46 + 0.16 * nz) + 0.5 * facing * (0.45 + 0.55 * open);
-                    // Halfway between lamp and eye.
-                    let shine = (-0.227 * nx + 0.302 * ny + 0.926 * nz).max(0.0).powi(40) * 38.0 * open;
-                    let haze =
-                        0.5 * ((range[1] - self.depth[at]) / (range[1] - range[0]).max(1e-6)).clamp(0.0, 1.0);
-                    for k in 0..3 {
-                        let lit = (f32::from(ball.colour[k]) * light * 1.06 + shine).min(255.0);
-                        pixel[k] = lit + (paper[k] - lit) * haze * haze * 1.3;
-                    }
+        color.par_chunks_mut(self.width).enumerate().for_each(|(y, row)| {
+            for (x, pixel) in row.iter_mut().enumerate() {
+                let at = y * self.width + x;
+                if self.owner[at] == NOBODY {
+                    continue;
                 }
-            });
-        colour
+                let ball = &balls[self.owner[at] as usize];
+                let nx = ((x as f32 + 0.5 - ball.at.x) / ball.radius).clamp(-1.0, 1.0);
+                let ny = (-(y as f32 + 0.5 - ball.at.y) / ball.radius).clamp(-1.0, 1.0);
+                let nz = (1.0 - nx * nx - ny * ny).max(0.0).sqrt();
+                let facing = (nx * lamp[0] + ny * lamp[1] + nz * lamp[2]).max(0.0);
+                let open = self.openness(x, y, ball.radius);
+                let light = open * (0.46 + 0.16 * nz) + 0.5 * facing * (0.45 + 0.55 * open);
+                // Halfway between lamp and eye.
+                let shine = (-0.227 * nx + 0.302 * ny + 0.926 * nz).max(0.0).powi(40) * 38.0 * open;
+                let haze =
+                    0.5 * ((range[1] - self.depth[at]) / (range[1] - range[0]).max(1e-6)).clamp(0.0, 1.0);
+                for k in 0..3 {
+                    let lit = (f32::from(ball.color[k]) * light * 1.06 + shine).min(255.0);
+                    pixel[k] = lit + (paper[k] - lit) * haze * haze * 1.3;
+                }
+            }
+        });
+        color
     }
 
     /// How much of the sky a sample sees, 0 to 1, guessed from the depths around it.
@@ -471,7 +468,7 @@ fn splat(ball: &Ball, index: u32, first: usize, width: usize, depth: &mut [f32],
 }
 
 /// Averages samples into pixels, as light adds (squares of the values, nearly).
-fn averaged(colour: &[[f32; 3]], width: usize, height: usize) -> Picture {
+fn averaged(color: &[[f32; 3]], width: usize, height: usize) -> Picture {
     let mut picture = Picture::filled(width, height, [0; 3]);
     picture
         .pixels
@@ -483,7 +480,7 @@ fn averaged(colour: &[[f32; 3]], width: usize, height: usize) -> Picture {
                     let mut sum = 0.0;
                     for dy in 0..FINE {
                         for dx in 0..FINE {
-                            let value = colour[(y * FINE + dy) * width * FINE + x * FINE + dx][k];
+                            let value = color[(y * FINE + dy) * width * FINE + x * FINE + dx][k];
                             sum += value * value;
                         }
                     }

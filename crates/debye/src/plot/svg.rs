@@ -16,11 +16,11 @@ pub static STYLE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-fn rules(colour: impl Fn(Ink) -> [u8; 3]) -> String {
+fn rules(color: impl Fn(Ink) -> [u8; 3]) -> String {
     let mut inks = vec![Ink::Text, Ink::Muted, Ink::Axis, Ink::Grid];
     inks.extend((0..LIGHT.len()).map(Ink::Series));
     let rule = |ink: Ink| {
-        let [r, g, b] = colour(ink);
+        let [r, g, b] = color(ink);
         let class = ink.class();
         format!(
             ".plot .{class}{{stroke:#{r:02x}{g:02x}{b:02x}}}.plot .{class}f{{fill:#{r:02x}{g:02x}{b:02x}}}"

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
-use crate::backend::cpu::pair::PairKernels;
+use crate::engines::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
 use crate::record::Doc;
 use crate::truncation::{

@@ -8,8 +8,8 @@ use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::read_table;
 use super::{Averages, Outcome, RunError, Running, Summary, describe};
-use crate::analyse::{BlockAverage, Column, Snapshot, drift};
-use crate::backend::{Backend, Culprit};
+use crate::analysis::{BlockAverage, Column, Snapshot, drift};
+use crate::engines::{Culprit, Engine};
 use crate::input::Simulation;
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::system::{Cell, Dimension, Particles, Units};
@@ -24,7 +24,7 @@ impl Running<'_> {
         if held > 0 {
             self.notes.push(format!(
                 "the barostat was held to 10 % of a length at once, {held} times so far: the pressure is far from its \
-                 target, and meanwhile does not relax in the `time` asked for. Minimise first, begin nearer to the \
+                 target, and meanwhile does not relax in the `time` asked for. Minimize first, begin nearer to the \
                  target, or give [barostat] a longer `time`"
             ));
         }
@@ -93,7 +93,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn write_analyses(&mut self) -> Result<Vec<crate::analyse::Analysed>, RunError> {
+    fn write_analyses(&mut self) -> Result<Vec<crate::analysis::Analyzed>, RunError> {
         let mut all = Vec::new();
         let last = self.engine.step_number();
         let species = self.simulation.system.species.iter();
@@ -213,7 +213,7 @@ impl Running<'_> {
         skipped: usize,
         drift: Option<DriftFacts>,
         speed: Speed,
-        analyses: Vec<crate::analyse::Analysed>,
+        analyses: Vec<crate::analysis::Analyzed>,
     ) -> Result<Report, RunError> {
         let observation = self.engine.observe()?;
         let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
@@ -314,7 +314,7 @@ impl Running<'_> {
             return vec![
                 ("engine".into(), self.engine.bytes() as u64),
                 (
-                    "of that, neighbour lists".into(),
+                    "of that, neighbor lists".into(),
                     self.engine.lists().size.bytes as u64,
                 ),
             ];
@@ -363,7 +363,7 @@ impl Running<'_> {
                     format!("{:.4} {length}", lists.radius - cutoff),
                 ),
                 (
-                    "Neighbours listed per particle".into(),
+                    "Neighbors listed per particle".into(),
                     format!("{per_particle:.1}"),
                 ),
                 ("Images beyond the cell".into(), lists.size.images.to_string()),
@@ -437,7 +437,7 @@ impl Picture {
 fn relaxing(temperatures: &[f64]) -> Option<String> {
     let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
     let n = temperatures.len();
-    // The first row is as it was drawn or read; what minimisation left over shows in the next ones.
+    // The first row is as it was drawn or read; what minimization left over shows in the next ones.
     let (early, late) = (
         mean(temperatures.get(1..2 + n / 10)?),
         mean(temperatures.get(n / 2..)?),
@@ -459,7 +459,7 @@ pub(super) fn write_surroundings(
     file: &Path,
     culprit: &Culprit,
     simulation: &Simulation,
-    engine: &dyn Backend,
+    engine: &dyn Engine,
 ) -> Result<(), RunError> {
     let particles = engine.particles()?;
     let cell = engine.cell();
@@ -475,7 +475,7 @@ pub(super) fn write_surroundings(
     };
     let mut atoms = Vec::new();
     let mut positions = Vec::new();
-    for &id in &culprit.neighbourhood {
+    for &id in &culprit.neighborhood {
         let mut r = whole.frame.positions[id as usize];
         if id == culprit.particle {
             r = culprit.position.map(|x| x * factor);

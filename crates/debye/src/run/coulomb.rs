@@ -6,7 +6,7 @@
 
 use super::engine;
 use super::tune::{TuneError, with_plan};
-use crate::backend::Precision;
+use crate::engines::Precision;
 use crate::expr::Vec3;
 use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;

@@ -5,9 +5,9 @@ use debye_gpu::{Device, Nvrtc};
 use super::fingerprint::fingerprint;
 use super::folder::checkpoint_plan;
 use super::{Existing, RunError};
-use crate::backend::cuda::CudaEngine;
-use crate::backend::{Needs, Settings};
 use crate::checkpoint::Checkpoint;
+use crate::engines::cuda::CudaEngine;
+use crate::engines::{Needs, Settings};
 use crate::input::{Buffer, DeviceChoice, Simulation};
 
 /// Where a simulation will compute, and why where that was not said: `auto` takes the first CUDA device if there is one

@@ -6,22 +6,22 @@ use debye_gpu::Device;
 
 use super::device::{device, settings};
 use super::{Existing, RunError};
-use crate::backend::cpu::CpuEngine;
-use crate::backend::cuda::CudaEngine;
-use crate::backend::{Backend, EngineError, Precision};
 use crate::checkpoint::Checkpoint;
+use crate::engines::cpu::CpuEngine;
+use crate::engines::cuda::CudaEngine;
+use crate::engines::{Engine, EngineError, Precision};
 use crate::expr::Vec3;
 use crate::input::Simulation;
 use crate::neighbors::Grid;
 use crate::system::Cell;
 
 /// The engine a simulation asks for, at step 0.
-pub fn engine(simulation: &Simulation) -> Result<Box<dyn Backend>, RunError> {
+pub fn engine(simulation: &Simulation) -> Result<Box<dyn Engine>, RunError> {
     engine_on(simulation, device(simulation, Existing::Refuse)?.as_ref())
 }
 
 /// The same on a CUDA device that is open already, or on the CPU.
-pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box<dyn Backend>, RunError> {
+pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box<dyn Engine>, RunError> {
     let settings = settings(simulation);
     let s = simulation;
     Ok(match device {
@@ -37,7 +37,7 @@ pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box
 }
 
 /// The engine a simulation asks for, going on from a saved state.
-pub fn resumed_engine(simulation: &Simulation, saved: &[u8]) -> Result<Box<dyn Backend>, RunError> {
+pub fn resumed_engine(simulation: &Simulation, saved: &[u8]) -> Result<Box<dyn Engine>, RunError> {
     resumed_engine_on(simulation, saved, device(simulation, Existing::Refuse)?.as_ref())
 }
 
@@ -45,7 +45,7 @@ fn resumed_engine_on(
     simulation: &Simulation,
     saved: &[u8],
     device: Option<&Device>,
-) -> Result<Box<dyn Backend>, RunError> {
+) -> Result<Box<dyn Engine>, RunError> {
     let settings = settings(simulation);
     let s = simulation;
     Ok(match device {
@@ -80,7 +80,7 @@ pub(super) fn resumed(
     saved: &Checkpoint,
     file: &Path,
     device: Option<&Device>,
-) -> Result<(Box<dyn Backend>, bool), RunError> {
+) -> Result<(Box<dyn Engine>, bool), RunError> {
     if saved.form == form(simulation, device.is_some()) {
         match resumed_engine_on(simulation, &saved.engine, device) {
             // Laid out otherwise, as on another card: what every engine reads is there too.
@@ -98,7 +98,7 @@ pub(super) fn resumed(
     p.velocities = native.velocities.into_iter().map(Vec3::from).collect();
     p.images = native.images;
     let settings = settings(s);
-    let engine: Box<dyn Backend> = match device {
+    let engine: Box<dyn Engine> = match device {
         Some(device) => Box::new(CudaEngine::at(
             device,
             &system,

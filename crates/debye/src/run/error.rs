@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::analyse::AnalyseError;
-use crate::backend::EngineError;
+use crate::analysis::AnalysisError;
 use crate::checkpoint::CheckpointError;
+use crate::engines::EngineError;
 use crate::plot::PlotError;
 
 /// Why a run ended before its time.
@@ -40,7 +40,7 @@ pub enum RunError {
     Format(#[from] debye_io::IoError),
     /// An analysis.
     #[error(transparent)]
-    Analyse(#[from] AnalyseError),
+    Analyze(#[from] AnalysisError),
     /// A picture.
     #[error(transparent)]
     Plot(#[from] PlotError),
@@ -170,12 +170,12 @@ pub enum RunError {
     /// The device asked for is not there.
     #[error("device `{0}` is not available: {1}. Use --device cpu to compute on the processor")]
     Device(String, String),
-    /// It was asked to stop during the minimisation, of which nothing is kept.
-    #[error("stopped during the minimisation: nothing was written. Start it again as before")]
+    /// It was asked to stop during the minimization, of which nothing is kept.
+    #[error("stopped during the minimization: nothing was written. Start it again as before")]
     StoppedEarly,
-    /// The time allowed was over during the minimisation, of which nothing is kept.
+    /// The time allowed was over during the minimization, of which nothing is kept.
     #[error(
-        "the time allowed ended during the minimisation: nothing was written. Allow more hours, or fewer `max_steps` in \
+        "the time allowed ended during the minimization: nothing was written. Allow more hours, or fewer `max_steps` in \
          [minimize]"
     )]
     NoTime,

@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use crate::backend::cpu::CpuEngine;
-use crate::backend::{EngineError, Settings};
+use crate::engines::cpu::CpuEngine;
+use crate::engines::{EngineError, Settings};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
 use crate::forces::ewald::waves_on;

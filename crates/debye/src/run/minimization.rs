@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use super::pace::{Closing, Pace, is_over};
 use super::{GLANCE, Progress, RunError, RunOptions};
-use crate::backend::Backend;
-use crate::backend::cpu::Fire;
+use crate::engines::Engine;
+use crate::engines::cpu::Fire;
 use crate::input::Minimize;
 
 /// Minimizes, and says in a sentence how it went.
 pub(super) fn minimize(
-    engine: &mut dyn Backend,
+    engine: &mut dyn Engine,
     plan: &Minimize,
     options: &mut RunOptions,
 ) -> Result<String, RunError> {
@@ -23,7 +23,7 @@ pub(super) fn minimize(
     let (stop, deadline) = (options.stop, options.deadline);
     let (mut glance, mut since, mut pace) = (Instant::now(), 0, Pace::default());
     let (mut stopped, mut over) = (false, false);
-    let done = engine.minimise(fire, &mut |step| {
+    let done = engine.minimize(fire, &mut |step| {
         stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let seconds = glance.elapsed().as_secs_f64();
         if seconds > GLANCE {
@@ -52,7 +52,7 @@ pub(super) fn minimize(
         "stopped without reaching the tolerance"
     };
     Ok(format!(
-        "minimisation {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
+        "minimization {how} after {} steps: energy {:.6} → {:.6}, largest force {:.3e}",
         done.steps, done.energy[0], done.energy[1], done.largest_force
     ))
 }

@@ -31,9 +31,9 @@ pub use error::RunError;
 pub use folder::{ResumePoint, resume_point};
 pub use threads::with_threads;
 
-use crate::analyse::{BlockAverage, Drift};
-use crate::backend::{Backend, DeviceUse, EngineError};
+use crate::analysis::{BlockAverage, Drift};
 use crate::checkpoint::{Checkpoint, Found};
+use crate::engines::{DeviceUse, Engine, EngineError};
 use crate::input::{CheckpointPlan, Simulation};
 use debye_gpu::Device;
 use fingerprint::fingerprint;
@@ -171,7 +171,7 @@ struct Running<'a> {
     simulation: &'a Simulation,
     folder: PathBuf,
     checkpoint: CheckpointPlan,
-    engine: Box<dyn Backend>,
+    engine: Box<dyn Engine>,
     outputs: Outputs,
     first_step: u64,
     began: Instant,

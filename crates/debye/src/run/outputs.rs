@@ -9,9 +9,9 @@ use debye_io::{Format, WriteFrames, create_writer, open_append};
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
-use crate::analyse::{Analysis, Labels, Snapshot, Subject};
-use crate::backend::Backend;
+use crate::analysis::{Analysis, Labels, Snapshot, Subject};
 use crate::checkpoint::{Checkpoint, Record, Written};
+use crate::engines::Engine;
 use crate::input::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
 
 struct TrajectoryFile {
@@ -249,17 +249,17 @@ impl Outputs {
     }
 
     /// Writes and measures all that is due at the engine's step.
-    pub fn record(&mut self, engine: &mut dyn Backend) -> Result<(), RunError> {
+    pub fn record(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
         self.record_of(engine, |_| true)
     }
 
     /// The same for outputs that begin at this step: the others have it already.
-    pub fn record_fresh(&mut self, engine: &mut dyn Backend) -> Result<(), RunError> {
+    pub fn record_fresh(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
         self.record_of(engine, |fresh| fresh)
     }
 
     /// Writes and measures what is due; `wanted` is asked with whether an output has just begun.
-    fn record_of(&mut self, engine: &mut dyn Backend, wanted: fn(bool) -> bool) -> Result<(), RunError> {
+    fn record_of(&mut self, engine: &mut dyn Engine, wanted: fn(bool) -> bool) -> Result<(), RunError> {
         let step = engine.step_number();
         let due = |every: u64, fresh: bool| step.is_multiple_of(every) && wanted(fresh);
         let mut time = None;

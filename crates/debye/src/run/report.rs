@@ -7,8 +7,8 @@
 mod charts;
 mod html;
 
-use crate::analyse::{Analysed, Column, Drift};
-use crate::backend::DeviceUse;
+use crate::analysis::{Analyzed, Column, Drift};
+use crate::engines::DeviceUse;
 
 /// Everything the page says. Plain data: fill in what is known, leave the rest empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,14 +45,14 @@ pub struct Report {
     pub device_use: Option<DeviceUse>,
     /// How fast it was.
     pub speed: Speed,
-    /// Steps between rebuilds of the neighbour list, on average.
+    /// Steps between rebuilds of the neighbor list, on average.
     pub rebuild_interval: Option<f64>,
     /// Memory in bytes, by what it is for.
     pub memory: Vec<(String, u64)>,
     /// Pictures.
     pub pictures: Vec<Shot>,
     /// Analyses made on the way.
-    pub analyses: Vec<Analysed>,
+    pub analyses: Vec<Analyzed>,
     /// What the reader should know before believing the rest.
     pub warnings: Vec<String>,
 }

@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::RunError;
-use crate::backend::Observation;
 use crate::checkpoint::Written;
+use crate::engines::Observation;
 use crate::system::{Dimension, System, Units};
 
 /// What a column of the table holds.

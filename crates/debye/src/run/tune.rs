@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::coulomb::{ExactSums, SumsError, coulomb_forces, coulomb_sums};
 use super::{RunError, engine};
-use crate::backend::cpu::Fire;
+use crate::engines::cpu::Fire;
 use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size};
@@ -218,7 +218,7 @@ fn beyond(sums: Option<&SumsError>, allowed: Option<f64>) -> f64 {
         .map_or(f64::INFINITY, |error| error.abs() / allowed)
 }
 
-/// The simulation some steps on: minimised where the file says so, and no lattice any more.
+/// The simulation some steps on: minimized where the file says so, and no lattice any more.
 fn warmed(
     simulation: &Simulation,
     steps: u64,
@@ -236,7 +236,7 @@ fn warmed(
             max_steps: m.max_steps,
             max_displacement: m.max_displacement,
         };
-        engine.minimise(fire, &mut |_| true)?;
+        engine.minimize(fire, &mut |_| true)?;
     }
     engine.advance(steps, false)?;
     warm.system.particles = engine.particles()?;

@@ -35,7 +35,7 @@ pub enum InstructionSet {
     Avx512,
     /// 256-bit vectors with fused multiply-add.
     Avx2,
-    /// Arrays that the compiler vectorises with the target's baseline (SSE2, NEON).
+    /// Arrays that the compiler vectorizes with the target's baseline (SSE2, NEON).
     Portable,
 }
 

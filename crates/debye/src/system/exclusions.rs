@@ -87,7 +87,7 @@ pub enum ExclusionError {
     TooMany(usize),
 }
 
-/// Sorted, symmetric neighbours of every node, without repeats: `partners[start[i]..start[i + 1]]`.
+/// Sorted, symmetric neighbors of every node, without repeats: `partners[start[i]..start[i + 1]]`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     start: Vec<u32>,
@@ -95,7 +95,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// From undirected edges, by counting: O(nodes + edges), and a sort of each node's few neighbours.
+    /// From undirected edges, by counting: O(nodes + edges), and a sort of each node's few neighbors.
     pub(crate) fn from_edges(
         nodes: usize,
         what: &'static str,

@@ -1,6 +1,6 @@
 //! What is simulated: units, cell, particles, species, topology, and builders that make them.
 
-pub mod build;
+pub mod builders;
 mod cell;
 pub mod constraints;
 mod exclusions;

@@ -251,9 +251,9 @@ impl Units {
         match self {
             Self::LennardJones => 1.0,
             Self::Md => {
-                let joule_metre =
+                let joule_meter =
                     ELEMENTARY_CHARGE * ELEMENTARY_CHARGE / (4.0 * std::f64::consts::PI * PERMITTIVITY);
-                joule_metre * AVOGADRO * 1e6
+                joule_meter * AVOGADRO * 1e6
             }
         }
     }
@@ -267,7 +267,7 @@ impl Units {
     }
 
     /// g/cm³ per unit of mass density of the run (u/nm³): 1.66053906717e-3; one in lj units.
-    pub fn grams_per_cubic_centimetre(self) -> f64 {
+    pub fn grams_per_cubic_centimeter(self) -> f64 {
         match self {
             Self::LennardJones => 1.0,
             Self::Md => 1e21 / AVOGADRO,
@@ -312,7 +312,7 @@ impl Units {
         match (self, dimension) {
             (Self::Md, Dimension::PRESSURE) => (self.bar(), "bar".into()),
             (Self::Md, Dimension::PER_PRESSURE) => (self.bar().recip(), "1/bar".into()),
-            (Self::Md, Dimension::MASS_DENSITY) => (self.grams_per_cubic_centimetre(), "g/cm³".into()),
+            (Self::Md, Dimension::MASS_DENSITY) => (self.grams_per_cubic_centimeter(), "g/cm³".into()),
             _ => (1.0, self.label(dimension)),
         }
     }

@@ -37,7 +37,7 @@ pub enum VelocityError {
 ///
 /// The normals are those of step 0 of [`stream::VELOCITIES`] of the seed: a particle's velocity before
 /// removal and scaling depends on its index, its mass and the seed only.
-pub fn thermalise(system: &mut System, temperature: f64, seed: u64) -> Result<(), VelocityError> {
+pub fn thermalize(system: &mut System, temperature: f64, seed: u64) -> Result<(), VelocityError> {
     if !(temperature.is_finite() && temperature >= 0.0) {
         return Err(VelocityError::Temperature(temperature));
     }
@@ -71,7 +71,7 @@ pub fn thermalise(system: &mut System, temperature: f64, seed: u64) -> Result<()
     Ok(())
 }
 
-/// Degrees of freedom of the motion of so many particles whose centre of mass rests: 3N − 3. A lone particle
+/// Degrees of freedom of the motion of so many particles whose center of mass rests: 3N − 3. A lone particle
 /// has its three: relative to itself it could not move at all.
 pub fn degrees_of_freedom(particles: usize) -> f64 {
     match particles {
@@ -112,7 +112,7 @@ pub fn momentum(system: &System) -> Vec3<f64> {
         .fold(Vec3::zero(), |sum, (&m, &v)| sum + v * m)
 }
 
-/// Brings the centre of mass to rest by taking its velocity from every particle.
+/// Brings the center of mass to rest by taking its velocity from every particle.
 pub fn remove_momentum(system: &mut System) -> Result<(), VelocityError> {
     check_masses(system)?;
     if system.particles.is_empty() {
@@ -141,10 +141,10 @@ fn check_masses(system: &System) -> Result<(), VelocityError> {
 mod tests {
     use super::*;
     use crate::system::Units;
-    use crate::system::build::{self, Lattice};
+    use crate::system::builders::{self, Lattice};
 
     fn salt() -> System {
-        build::lattice(Lattice::RockSalt, [12, 12, 12])
+        builders::lattice(Lattice::RockSalt, [12, 12, 12])
             .spacing(0.562)
             .units(Units::Md)
             .species("Na", 22.99, 1.0)
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn exact_temperature_and_rest() {
         let mut system = salt();
-        thermalise(&mut system, 300.0, 11).unwrap();
+        thermalize(&mut system, 300.0, 11).unwrap();
         let dof = 3.0 * (system.particles.len() as f64 - 1.0);
         assert!((temperature(&system, dof) / 300.0 - 1.0).abs() < 1e-14);
         // Thermal momentum of one ion is about √(m k_B T) = 8 u nm/ps.
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn maxwell_boltzmann_for_each_mass_and_axis() {
         let mut system = salt();
-        thermalise(&mut system, 300.0, 2).unwrap();
+        thermalize(&mut system, 300.0, 2).unwrap();
         let kt = system.units.boltzmann() * 300.0;
         let p = &system.particles;
         for species in 0..2 {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn drift_is_removed() {
         let mut system = salt();
-        thermalise(&mut system, 300.0, 2).unwrap();
+        thermalize(&mut system, 300.0, 2).unwrap();
         let before = system.clone();
         for v in &mut system.particles.velocities {
             *v += Vec3::new(10.0, -3.0, 0.5);
@@ -212,13 +212,13 @@ mod tests {
     /// The kinetic energy is 3/2 kT exactly, the direction follows from the seed.
     #[test]
     fn a_lone_particle_keeps_its_momentum() {
-        let one = build::lattice(Lattice::Sc, [1, 1, 1])
+        let one = builders::lattice(Lattice::Sc, [1, 1, 1])
             .spacing(1.0)
             .build()
             .unwrap();
         let drawn = |seed| {
             let mut one = one.clone();
-            thermalise(&mut one, 0.7, seed).unwrap();
+            thermalize(&mut one, 0.7, seed).unwrap();
             assert!((kinetic_energy(&one) - 1.5 * 0.7).abs() < 1e-14);
             momentum(&one)
         };
@@ -230,19 +230,19 @@ mod tests {
         for mass in [0.0, -1.0, f64::INFINITY, f64::NAN] {
             let mut system = salt();
             system.particles.masses[5] = mass;
-            let refused = thermalise(&mut system, 1.0, 0);
+            let refused = thermalize(&mut system, 1.0, 0);
             assert!(matches!(refused, Err(VelocityError::Mass { particle: 5, .. })));
             assert!(remove_momentum(&mut system).is_err());
         }
         for t in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(thermalise(&mut salt(), t, 0).is_err());
+            assert!(thermalize(&mut salt(), t, 0).is_err());
         }
-        let mut one = build::lattice(Lattice::Sc, [1, 1, 1])
+        let mut one = builders::lattice(Lattice::Sc, [1, 1, 1])
             .spacing(1.0)
             .build()
             .unwrap();
-        assert_eq!(thermalise(&mut one, 0.0, 0), Ok(()));
+        assert_eq!(thermalize(&mut one, 0.0, 0), Ok(()));
         one.particles = Default::default();
-        assert_eq!(thermalise(&mut one, 1.0, 0), Err(VelocityError::Empty));
+        assert_eq!(thermalize(&mut one, 1.0, 0), Err(VelocityError::Empty));
     }
 }

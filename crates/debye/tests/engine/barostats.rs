@@ -1,9 +1,9 @@
 //! Barostats bring the pressure to its target, and cell rescaling the right fluctuations.
 
-use debye::analyse::BlockAverage;
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference;
-use debye::backend::{Observation, Precision};
+use debye::analysis::BlockAverage;
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference;
+use debye::engines::{Observation, Precision};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Thermostat, ThermostatKind};
@@ -121,9 +121,9 @@ fn volume_fluctuations() {
 /// A solid under uneven pressure is squeezed where it is pushed.
 #[test]
 fn crystals_follow_uneven_pressure() {
-    let system = debye::system::build::lattice(debye::system::build::Lattice::Fcc, [5; 3])
+    let system = debye::system::builders::lattice(debye::system::builders::Lattice::Fcc, [5; 3])
         .density(1.0)
-        .thermalise(0.3, 1)
+        .thermalize(0.3, 1)
         .unwrap();
     let field = lj(&system, 2.5, Truncation::ForceShift, false);
     for kind in [BarostatKind::Berendsen, BarostatKind::CellRescale] {

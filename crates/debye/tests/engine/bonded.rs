@@ -1,10 +1,10 @@
 //! The engine against the reference: bonds, angles, dihedrals, exclusions, scaled 1-4 pairs.
 
-use debye::backend::cpu::{CpuEngine, Fire};
+use debye::engines::cpu::{CpuEngine, Fire};
 use debye::expr::Vec3;
 use debye::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
 use debye::potentials::{ANGLES, BONDS, DIHEDRALS, Value};
-use debye::system::{Cell, ExclusionRule, Exclusions, Link, System, build};
+use debye::system::{Cell, ExclusionRule, Exclusions, Link, System, builders};
 use debye::truncation::Truncation;
 
 use super::{check, nve, precisions, random};
@@ -26,7 +26,7 @@ fn term<F: BondedFamily + ?Sized>(
 
 /// Chains with two kinds of bonds, and angles, dihedrals and impropers along them.
 fn chains(chains: u32, beads: u32, density: f64, rule: &ExclusionRule) -> System {
-    let mut system = build::polymers(chains as usize, beads as usize)
+    let mut system = builders::polymers(chains as usize, beads as usize)
         .density(density)
         .minimum_distance(0.8)
         .seed(5)
@@ -246,7 +246,7 @@ fn chains_are_deterministic() {
                 .unwrap();
             pool.install(|| {
                 let mut engine = CpuEngine::new(&system, &field, &nve(0.001), &settings).unwrap();
-                engine.minimise(fire).unwrap();
+                engine.minimize(fire).unwrap();
                 engine.advance(20, true).unwrap();
                 let saved = engine.save();
                 engine.advance(20, true).unwrap();

@@ -1,10 +1,10 @@
 //! The engine against the reference: pair potentials, species, cells of any shape and size.
 
-use debye::backend::reference;
+use debye::engines::reference;
 use debye::expr::Vec3;
 use debye::forces::{ForceField, MixingRule, PairTerm};
 use debye::potentials::{PAIRS, PairFamily, PairSample, Value};
-use debye::system::{Cell, System, build};
+use debye::system::{Cell, System, builders};
 use debye::truncation::Truncation;
 
 use super::{check, evaluated, lj, random, variants};
@@ -14,7 +14,7 @@ fn charged(sample: &PairSample, sides: f64, seed: u64) -> System {
     let side = sides * sample.to;
     let room = 0.2 * (side / sample.from.max(0.1 * sample.to)).powi(3);
     let n = (room as usize).clamp(4, 80);
-    let mut system = build::random(Cell::orthorhombic([side, 1.1 * side, 0.95 * side]).unwrap())
+    let mut system = builders::random(Cell::orthorhombic([side, 1.1 * side, 0.95 * side]).unwrap())
         .add(n / 2, "A", 1.0, 0.7)
         .add(n - n / 2, "B", 2.0, -0.5)
         .minimum_distance(sample.from)
@@ -118,7 +118,7 @@ fn mixture(system: &System, cutoff: f64) -> ForceField {
 }
 
 fn three_species(cell: Cell, n: usize, seed: u64) -> System {
-    build::random(cell)
+    builders::random(cell)
         .add(n, "A", 1.0, 1.0)
         .add(n / 2, "B", 3.0, -1.0)
         .add(n / 2, "C", 0.5, -1.0)
@@ -218,7 +218,7 @@ fn two_terms_together() {
 #[test]
 fn many_species() {
     let cell = Cell::orthorhombic([9.0, 8.0, 9.5]).unwrap();
-    let mut builder = build::random(cell).minimum_distance(0.8).seed(5);
+    let mut builder = builders::random(cell).minimum_distance(0.8).seed(5);
     for (k, name) in ["A", "B", "C", "D", "E", "F"].into_iter().enumerate() {
         builder = builder.add(30, name, 1.0, if k % 2 == 0 { 1.0 } else { -1.0 });
     }
@@ -241,7 +241,7 @@ fn cells_smaller_than_the_cutoff() {
         ])
         .unwrap();
         for cell in [orthorhombic, triclinic] {
-            let system = build::random(cell)
+            let system = builders::random(cell)
                 .add(n, "A", 1.0, 0.0)
                 .minimum_distance(0.85)
                 .seed(3)
@@ -294,7 +294,7 @@ fn one_and_two_particles() {
             // Across the boundary.
             &[Vec3::new(0.1, 0.1, 0.1), Vec3::new(-0.8, -0.1, 0.2)],
         ] {
-            let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+            let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
             for &r in places {
                 system.particles.push(r, 0, 1.0, 0.0, 0);
             }
@@ -329,7 +329,7 @@ fn huge_sparse_boxes() {
     for side in [1e4, 1e5, 1e6] {
         for periodic in [[true; 3], [false; 3]] {
             let cell = Cell::orthorhombic([side; 3]).unwrap().with_periodicity(periodic);
-            let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+            let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
             for k in 0..3 {
                 let at = Vec3::new(0.3, 0.6, 0.9) * (side * 0.3 * k as f64) + Vec3::splat(0.4);
                 system.particles.push(at, 0, 1.0, 0.0, 0);
@@ -343,7 +343,7 @@ fn huge_sparse_boxes() {
                 let got = evaluated(&system, &field, &settings);
                 // In fixed point a length is known to a 2³⁰th of the box: report, do not hide, what that costs.
                 let loss = match settings.precision {
-                    debye::backend::Precision::Double => 1e-14 * side,
+                    debye::engines::Precision::Double => 1e-14 * side,
                     _ => 1e-9 * side,
                 };
                 let rms = super::relative_rms(&got.forces, &want.forces);

@@ -1,9 +1,9 @@
 //! Rigid waters and fixed distances: lengths, conservation, temperature, pressure, and what is refused.
 
-use debye::analyse::BlockAverage;
-use debye::backend::InstructionSet;
-use debye::backend::cpu::{CpuEngine, Fire};
-use debye::backend::{EngineError, Observation, Precision, Settings, reference};
+use debye::analysis::BlockAverage;
+use debye::engines::InstructionSet;
+use debye::engines::cpu::{CpuEngine, Fire};
+use debye::engines::{EngineError, Observation, Precision, Settings, reference};
 use debye::expr::Vec3;
 use debye::forces::pme::Basis;
 use debye::forces::{ForceField, PairTerm};
@@ -127,7 +127,7 @@ fn melted() -> System {
     let dynamics = bath(ThermostatKind::Langevin, 300.0, 0.1);
     let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
     engine
-        .minimise(Fire {
+        .minimize(Fire {
             force_tolerance: 500.0,
             max_steps: 200,
             max_displacement: 0.01,
@@ -195,7 +195,7 @@ fn lengths_and_velocities_hold() {
 fn a_free_molecule_spins() {
     let mut system = lattice(1);
     system.cell = Cell::orthorhombic([1.0; 3]).unwrap();
-    velocities::thermalise(&mut system, 300.0, 3).unwrap();
+    velocities::thermalize(&mut system, 300.0, 3).unwrap();
     assert!((velocities::temperature(&system, 3.0) - 300.0).abs() < 1e-9);
     // Across the corner of the cell, and drifting through it.
     for (r, v) in system
@@ -359,7 +359,7 @@ fn time_can_be_turned_round() {
     }
 }
 
-/// Kinetic energy of the centres of mass, and of the motion about them.
+/// Kinetic energy of the centers of mass, and of the motion about them.
 fn shares(p: &Particles) -> [f64; 2] {
     let mut shares = [0.0; 2];
     for k in (0..p.len()).step_by(3) {
@@ -411,7 +411,7 @@ fn equipartition_under_every_thermostat() {
             parts[0].push(common / (half * moves));
             parts[1].push(own / (half * 192.0));
         }
-        for (what, values) in [("all", &all), ("centres", &parts[0]), ("turning", &parts[1])] {
+        for (what, values) in [("all", &all), ("centers", &parts[0]), ("turning", &parts[1])] {
             let average = BlockAverage::of(values);
             let off = (average.mean - 300.0).abs();
             // A step of 1 fs costs some 1 K.
@@ -446,7 +446,7 @@ fn groups_share_constraints_by_inverse_mass() {
 #[test]
 fn drawn_velocities_hold() {
     let mut system = lattice(4);
-    velocities::thermalise(&mut system, 300.0, 9).unwrap();
+    velocities::thermalize(&mut system, 300.0, 9).unwrap();
     assert!(system.constraint_errors()[1] < 1e-13);
     assert!((velocities::temperature(&system, 3.0 * 191.0 - 192.0) - 300.0).abs() < 1e-9);
     assert!(velocities::momentum(&system).norm() < 1e-11);
@@ -459,7 +459,7 @@ fn drawn_velocities_hold() {
     }
 }
 
-/// The centres of mass scaled, the molecules as they are.
+/// The centers of mass scaled, the molecules as they are.
 fn swollen(system: &System, factor: f64) -> System {
     let mut made = system.clone();
     made.cell = system.cell.scaled(Vec3::splat(factor));
@@ -478,15 +478,15 @@ fn swollen(system: &System, factor: f64) -> System {
     made
 }
 
-/// For rigid molecules the trace of Σ r⊗(F + G) + Σ m v⊗v is that of the centres of mass in every configuration: what is
-/// left is d²/dt² of Σ m |r − R|²/2, which does not change. The virial of the centres is −dU/d ln λ when these are scaled.
+/// For rigid molecules the trace of Σ r⊗(F + G) + Σ m v⊗v is that of the centers of mass in every configuration: what is
+/// left is d²/dt² of Σ m |r − R|²/2, which does not change. The virial of the centers is −dU/d ln λ when these are scaled.
 #[test]
-fn the_pressure_is_that_of_the_centres() {
+fn the_pressure_is_that_of_the_centers() {
     let (system, field) = liquid();
     let h = 1e-5;
     let energy = |factor| reference::evaluate(&swollen(&system, factor), &field).potential;
     let virial = -(energy(1.0 + h) - energy(1.0 - h)) / (2.0 * h);
-    let centres = 2.0 * shares(&system.particles)[0];
+    let centers = 2.0 * shares(&system.particles)[0];
     for (other, scheme) in [
         (system.clone(), Scheme::VelocityVerlet),
         (system.clone(), Scheme::Leapfrog),
@@ -496,15 +496,15 @@ fn the_pressure_is_that_of_the_centres() {
         let mut engine = CpuEngine::new(&other, &field, &dynamics, &double()).unwrap();
         let [x, y, z, ..] = engine.observe().unwrap().pressure_tensor;
         let got = (x + y + z) * system.cell.volume();
-        let want = centres + virial;
+        let want = centers + virial;
         assert!(
-            (got - want).abs() < 1e-5 * virial.abs().max(centres),
+            (got - want).abs() < 1e-5 * virial.abs().max(centers),
             "{got} instead of {want}"
         );
     }
 }
 
-/// One dumb-bell turning freely: the constraint pulls by m v²/2 d along itself, and the pressure is that of its centre.
+/// One dumb-bell turning freely: the constraint pulls by m v²/2 d along itself, and the pressure is that of its center.
 #[test]
 fn the_pull_of_a_turning_bond() {
     let mut system = lattice(1);
@@ -745,13 +745,13 @@ fn small_errors_of_a_start_are_mended() {
 #[test]
 fn downhill() {
     let mut system = lattice(3);
-    velocities::thermalise(&mut system, 300.0, 4).unwrap();
+    velocities::thermalize(&mut system, 300.0, 4).unwrap();
     let field = field(&system);
     for scheme in [Scheme::VelocityVerlet, Scheme::Leapfrog] {
         let dynamics = Dynamics { scheme, ..nve(0.001) };
         let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
         let done = engine
-            .minimise(Fire {
+            .minimize(Fire {
                 force_tolerance: 1.0,
                 max_steps: 5000,
                 max_displacement: 0.01,
@@ -762,7 +762,7 @@ fn downhill() {
         let seen = engine.observe().unwrap();
         assert!((seen.temperature - 300.0).abs() < 1e-6, "{}", seen.temperature);
         assert_eq!(seen.potential, done.energy[1]);
-        // Forces within molecules stay; they are not what is minimised.
+        // Forces within molecules stay; they are not what is minimized.
         assert!(engine.forces().iter().any(|f| f.norm() > 10.0));
         let mut end = system.clone();
         end.particles = engine.particles();
@@ -775,7 +775,7 @@ fn downhill() {
 #[test]
 fn failures_name_the_constraint() {
     let mut system = lattice(2);
-    velocities::thermalise(&mut system, 300.0, 4).unwrap();
+    velocities::thermalize(&mut system, 300.0, 4).unwrap();
     let field = field(&system);
     for other in [system.clone(), shaken(&system, 1e-10)] {
         let mut fast = other.clone();

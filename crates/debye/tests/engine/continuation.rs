@@ -1,23 +1,23 @@
 //! 2N steps equal N steps, a save, a restore and N more: bit for bit, for every integrator.
 
-use debye::backend::cpu::CpuEngine;
-use debye::backend::{EngineError, Settings};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::{EngineError, Settings};
 use debye::forces::{ForceField, MixingRule, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
-use debye::system::{System, build};
+use debye::system::{System, builders};
 use debye::truncation::Truncation;
 
 use super::{double, liquid, lj, nve, precisions};
 
 /// Two species of different masses and sizes.
 fn mixture() -> (System, ForceField) {
-    let mut system = build::lattice(build::Lattice::RockSalt, [4; 3])
+    let mut system = builders::lattice(builders::Lattice::RockSalt, [4; 3])
         .density(0.8)
         .species("A", 1.0, 0.0)
         .species("B", 2.0, 0.0)
         .build()
         .unwrap();
-    debye::system::velocities::thermalise(&mut system, 1.2, 5).unwrap();
+    debye::system::velocities::thermalize(&mut system, 1.2, 5).unwrap();
     let term = PairTerm::build("lennard-jones", &system.species)
         .unwrap()
         .cutoff(2.3)

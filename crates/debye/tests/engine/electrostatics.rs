@@ -1,14 +1,14 @@
 //! Ewald sums and meshes against published numbers, identities and each other.
 
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference::{self, Evaluation};
-use debye::backend::{Precision, Settings};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference::{self, Evaluation};
+use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet, Within};
 use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest, waves};
 use debye::forces::{ForceField, MixingRule, PairTerm};
-use debye::system::{Cell, ExclusionRule, Exclusions, Link, Species, System, Topology, build};
+use debye::system::{Cell, ExclusionRule, Exclusions, Link, Species, System, Topology, builders};
 use debye::truncation::Truncation;
 
 use super::{Tolerance, assert_same, check, double, evaluated, nve, precisions, random, relative_rms};
@@ -18,7 +18,7 @@ pub(super) const LAMMPS: f64 = 332.063_71;
 
 /// A system of species with these charges, at these places.
 pub(super) fn system(cell: Cell, charges: &[f64], places: &[(usize, Vec3<f64>)]) -> System {
-    let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+    let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
     system.species = charges
         .iter()
         .enumerate()
@@ -444,7 +444,7 @@ fn waters_in_any_order() {
 /// Charges and places of a cell.
 pub(super) type Unit = Vec<(f64, [f64; 3])>;
 
-/// Places of a crystal of unit charges, in units of the cell, with the distance of neighbours; its Madelung constant.
+/// Places of a crystal of unit charges, in units of the cell, with the distance of neighbors; its Madelung constant.
 pub(super) fn crystals() -> Vec<(&'static str, Unit, f64, f64)> {
     let fcc = [[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]];
     let moved = |by: [f64; 3]| fcc.map(|s| std::array::from_fn(|k| s[k] + by[k]));
@@ -486,10 +486,10 @@ pub(super) fn crystal(unit: &[(f64, [f64; 3])], cells: usize, side: f64) -> Syst
 
 #[test]
 fn madelung_constants() {
-    for (name, unit, neighbours, madelung) in crystals() {
+    for (name, unit, neighbors, madelung) in crystals() {
         let crystal = crystal(&unit, 2, 1.0);
         let formulas = crystal.particles.len() as f64 / 2.0;
-        let exact = -madelung / neighbours * formulas;
+        let exact = -madelung / neighbors * formulas;
         let settings = |method| field(&crystal, plan(0.99, 6.2, method), 1.0, vec![]);
         let ewald = settings(all_waves(&crystal.cell, 6.2));
         for (precision, e, tolerance) in evaluations(&crystal, &ewald) {

@@ -1,7 +1,7 @@
 //! A simulation that explodes says who did it.
 
-use debye::backend::cpu::CpuEngine;
-use debye::backend::{Culprit, EngineError};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::{Culprit, EngineError};
 use debye::expr::Vec3;
 use debye::forces::{BondedTerm, ForceField};
 use debye::potentials::Value;
@@ -11,7 +11,7 @@ use debye::truncation::Truncation;
 use super::{liquid, lj, nve, precisions};
 
 /// The error a system ends in.
-fn explosion(system: &System, field: &ForceField, settings: &debye::backend::Settings) -> Culprit {
+fn explosion(system: &System, field: &ForceField, settings: &debye::engines::Settings) -> Culprit {
     let ended = CpuEngine::new(system, field, &nve(0.004), settings)
         .and_then(|mut engine| engine.advance(200, true).map(|()| engine.observe()));
     match ended {
@@ -35,7 +35,7 @@ fn overlapping_particles_are_named() {
         );
         assert_eq!(culprit.term.as_deref(), Some("lennard-jones"), "{culprit}");
         assert!(culprit.step <= 2, "{culprit}");
-        assert!(culprit.neighbourhood.len() > 1);
+        assert!(culprit.neighborhood.len() > 1);
         let message = EngineError::Exploded(Box::new(culprit)).to_string();
         // Messages count from 1, as structure files do.
         assert!(
@@ -76,7 +76,7 @@ fn a_particle_without_a_place_is_named() {
 
 /// Chains whose bonds are of one kind, with a repulsion between beads that are not bonded.
 fn chains(bond: &str, values: &[(&str, f64)]) -> (System, ForceField) {
-    let system = debye::system::build::polymers(20, 10)
+    let system = debye::system::builders::polymers(20, 10)
         .density(0.5)
         .exclude(1)
         .seed(3)

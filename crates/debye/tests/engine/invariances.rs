@@ -1,11 +1,11 @@
 //! What must not change: translation, wrapping, permutation, rotation, doubling, buffer, threads, time.
 
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference::Evaluation;
-use debye::backend::{Precision, Settings};
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference::Evaluation;
+use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
-use debye::system::{Cell, System, build};
+use debye::system::{Cell, System, builders};
 use debye::truncation::Truncation;
 
 use super::{Tolerance, assert_same, double, evaluated, liquid, lj, nve, precisions, random, variants};
@@ -13,13 +13,13 @@ use super::{Tolerance, assert_same, double, evaluated, liquid, lj, nve, precisio
 /// A fluid that is nowhere symmetric.
 fn fluid() -> (System, ForceField) {
     let cell = Cell::orthorhombic([9.0, 8.0, 10.0]).unwrap();
-    let mut system = build::random(cell)
+    let mut system = builders::random(cell)
         .add(350, "A", 1.0, 0.0)
         .minimum_distance(0.88)
         .seed(9)
         .build()
         .unwrap();
-    debye::system::velocities::thermalise(&mut system, 1.0, 4).unwrap();
+    debye::system::velocities::thermalize(&mut system, 1.0, 4).unwrap();
     let field = lj(&system, 2.5, Truncation::Cut, true);
     (system, field)
 }
@@ -147,7 +147,7 @@ fn doubling() {
         let mut copies = [1; 3];
         copies[axis] = 2;
         let (system, field) = fluid();
-        let twice = build::replicate(&system, copies).unwrap();
+        let twice = builders::replicate(&system, copies).unwrap();
         for settings in variants() {
             let one = evaluated(&system, &field, &settings);
             let mut two = evaluated(&twice, &field, &settings);

@@ -1,7 +1,7 @@
 //! Lists that may miss pairs do so within the drift they were allowed.
 
-use debye::backend::Settings;
-use debye::backend::cpu::CpuEngine;
+use debye::engines::Settings;
+use debye::engines::cpu::CpuEngine;
 use debye::truncation::Truncation;
 
 use crate::{double, liquid, lj, nve};

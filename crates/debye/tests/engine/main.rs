@@ -15,16 +15,16 @@ mod explosions;
 mod invariances;
 mod lists;
 mod measured;
-mod minimisation;
+mod minimization;
 mod nve;
 mod on_device;
 mod oracles;
 mod thermostats;
 
-use debye::backend::InstructionSet;
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference::{self, Evaluation};
-use debye::backend::{Precision, Settings};
+use debye::engines::InstructionSet;
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference::{self, Evaluation};
+use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::{ForceField, PairTerm};
 use debye::integrate::{Dynamics, Scheme};
@@ -248,9 +248,9 @@ pub fn csv(text: &'static str) -> Vec<Vec<&'static str>> {
 
 /// A small Lennard-Jones liquid with velocities.
 pub fn liquid(cells: usize, density: f64, temperature: f64, seed: u64) -> System {
-    use debye::system::build::{Lattice, lattice};
+    use debye::system::builders::{Lattice, lattice};
     lattice(Lattice::Fcc, [cells; 3])
         .density(density)
-        .thermalise(temperature, seed)
+        .thermalize(temperature, seed)
         .unwrap()
 }

@@ -1,7 +1,7 @@
 //! Errors that are measured: against the full reference, and beside the estimates.
 
-use debye::backend::reference;
-use debye::backend::{Precision, Settings};
+use debye::engines::reference;
+use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet};
 use debye::forces::pme::Basis;
@@ -9,7 +9,7 @@ use debye::forces::pme::estimate::{Charged, coarsest, waves};
 use debye::forces::pme::expected::Expected;
 use debye::forces::{ForceField, PairTerm};
 use debye::run::measure::{Exact, MeasureError, coulomb_only, measured_error};
-use debye::system::{Cell, ExclusionRule, Exclusions, ScaledPair, Species, System, build};
+use debye::system::{Cell, ExclusionRule, Exclusions, ScaledPair, Species, System, builders};
 
 use super::electrostatics::{mesh, spce, xyz};
 use super::{double, precisions, random};
@@ -18,7 +18,7 @@ const K: f64 = 138.935;
 
 /// Charges at random, no two too close.
 fn charges(cell: Cell, number: usize, seed: u64) -> System {
-    let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+    let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
     system.species = vec![Species {
         name: "S".into(),
         mass: 1.0,

@@ -1,6 +1,6 @@
 //! Motion without a thermostat: order of the integrator, momentum, leapfrog and Verlet.
 
-use debye::backend::cpu::CpuEngine;
+use debye::engines::cpu::CpuEngine;
 use debye::expr::Vec3;
 use debye::integrate::{Dynamics, Scheme};
 use debye::system::velocities;
@@ -80,15 +80,15 @@ fn momentum_is_conserved() {
         engine.advance(500, true).unwrap();
         let change = (engine.momentum() - before).norm() / thermal;
         let allowed = match settings.precision {
-            debye::backend::Precision::Double => 1e-12,
-            debye::backend::Precision::Mixed => 1e-5,
-            debye::backend::Precision::Single => 1e-4,
+            debye::engines::Precision::Double => 1e-12,
+            debye::engines::Precision::Mixed => 1e-5,
+            debye::engines::Precision::Single => 1e-4,
         };
         assert!(change < allowed, "{:?}: {change:e}", settings.precision);
     }
 }
 
-/// The centre of mass comes to rest where that was asked for.
+/// The center of mass comes to rest where that was asked for.
 #[test]
 fn momentum_is_removed() {
     let mut system = liquid(4, 0.8442, 1.44, 2);

@@ -3,9 +3,9 @@
 //! With `DEBYE_TEST_DEVICE=N` in the environment all rows run on the card of that number, with `emulated` on the host, which
 //! takes long. Without it one row runs on the emulation, and the kernels are held to the CPU by `cuda_emulated.rs`.
 
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::reference::Evaluation;
-use debye::backend::{Backend, Precision, Settings};
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::reference::Evaluation;
+use debye::engines::{Engine, Precision, Settings};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::forces::electrostatics::{Boundary, Method};
@@ -46,7 +46,7 @@ fn evaluated(device: &Device, system: &System, field: &ForceField, precision: Pr
     Evaluation {
         potential: o.potential,
         virial: o.pressure_tensor.map(|p| p * volume),
-        forces: Backend::forces(&engine).unwrap(),
+        forces: Engine::forces(&engine).unwrap(),
         terms: o.terms,
     }
 }
@@ -158,9 +158,9 @@ fn nist_water_in_a_triclinic_cell() {
 #[test]
 fn madelung_constants() {
     each(|device, precision, tolerance| {
-        for (name, unit, neighbours, madelung) in crystals() {
+        for (name, unit, neighbors, madelung) in crystals() {
             let crystal = crystal(&unit, 2, 1.0);
-            let exact = -madelung / neighbours * crystal.particles.len() as f64 / 2.0;
+            let exact = -madelung / neighbors * crystal.particles.len() as f64 / 2.0;
             let error = |points: usize, order: usize| {
                 let plan = plan(0.99, 6.2, mesh([points; 3], Basis::BSpline(order)));
                 let field = field(&crystal, plan, 1.0, vec![]);

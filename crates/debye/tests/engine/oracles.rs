@@ -1,18 +1,18 @@
 //! Numbers published by others: NIST's Lennard-Jones configurations, the LAMMPS melt, argon spheres.
 
-use debye::backend::InstructionSet;
-use debye::backend::cpu::CpuEngine;
-use debye::backend::reference::{self, Evaluation};
-use debye::backend::{Precision, Settings};
+use debye::engines::InstructionSet;
+use debye::engines::cpu::CpuEngine;
+use debye::engines::reference::{self, Evaluation};
+use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
-use debye::system::{Cell, System, Units, build};
+use debye::system::{Cell, System, Units, builders};
 use debye::truncation::Truncation;
 
 use super::{Tolerance, argon, csv, electron_volt, evaluated, lj, nve, precisions, variants, with_precision};
 
 /// A system of one species at these places.
 fn system(cell: Cell, positions: impl Iterator<Item = Vec3<f64>>) -> System {
-    let mut system = build::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
+    let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
     for r in positions {
         system.particles.push(r, 0, 1.0, 0.0, 0);
     }
@@ -126,7 +126,7 @@ fn nist_triclinic() {
 
 /// The state of the melt at step 0: its lattice, and the velocities of the data file.
 fn melt() -> System {
-    let mut system = build::lj_melt([20; 3]).build().unwrap();
+    let mut system = builders::lj_melt([20; 3]).build().unwrap();
     let bytes = include_bytes!("../data/ljmelt_velocities.i32");
     let numbers: Vec<f64> = bytes
         .chunks_exact(4)
@@ -198,7 +198,7 @@ fn sphere(
     name: &str,
     settings: &Settings,
     allowed: impl Fn(u64) -> f64,
-) -> debye::backend::Observation {
+) -> debye::engines::Observation {
     let mut engine = CpuEngine::new(system, &argon(system, Truncation::Cut), &nve(0.002), settings).unwrap();
     for row in csv(include_str!("../data/argon_spheres.csv")) {
         if row[0] != name {
@@ -221,7 +221,7 @@ fn sphere(
 
 #[test]
 fn small_argon_sphere() {
-    let system = build::small_argon_sphere().build().unwrap();
+    let system = builders::small_argon_sphere().build().unwrap();
     assert_eq!((system.particles.len(), system.units), (14_147, Units::Md));
     let field = argon(&system, Truncation::Cut);
     for settings in variants() {
@@ -244,7 +244,7 @@ fn small_argon_sphere() {
 
 #[test]
 fn large_argon_sphere() {
-    let system = build::argon_sphere().build().unwrap();
+    let system = builders::argon_sphere().build().unwrap();
     assert_eq!(system.particles.len(), 1_047_293);
     let bins = (2.0 * system.cell.heights().x / 1.2).floor();
     assert_eq!(bins.powi(3), 5_359_375.0);

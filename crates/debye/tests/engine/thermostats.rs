@@ -1,11 +1,11 @@
 //! Thermostats hold the temperature, and the canonical ones its fluctuations.
 
-use debye::analyse::BlockAverage;
-use debye::backend::cpu::CpuEngine;
-use debye::backend::{Observation, Precision};
+use debye::analysis::BlockAverage;
+use debye::engines::cpu::CpuEngine;
+use debye::engines::{Observation, Precision};
 use debye::forces::ForceField;
 use debye::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
-use debye::system::{System, build};
+use debye::system::{System, builders};
 use debye::truncation::Truncation;
 
 use super::{double, liquid, lj, nve, with_precision};
@@ -133,13 +133,13 @@ fn the_conserved_quantity_is_conserved() {
 /// A thermostat of its own for each species; the other feels it through collisions only.
 #[test]
 fn groups_have_their_own_thermostats() {
-    let mut system = build::lattice(build::Lattice::RockSalt, [4; 3])
+    let mut system = builders::lattice(builders::Lattice::RockSalt, [4; 3])
         .density(0.5)
         .species("A", 1.0, 0.0)
         .species("B", 3.0, 0.0)
         .build()
         .unwrap();
-    debye::system::velocities::thermalise(&mut system, 1.0, 3).unwrap();
+    debye::system::velocities::thermalize(&mut system, 1.0, 3).unwrap();
     let field = lj(&system, 2.3, Truncation::ForceShift, false);
     for kind in [LANGEVIN, BUSSI, CHAIN] {
         let group = |species: u32, temperature: f64| Thermostat {

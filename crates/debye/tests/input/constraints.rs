@@ -1,7 +1,7 @@
 //! `[[constraints]]`: what is understood and what is refused.
 
-use debye::backend::Settings;
-use debye::backend::cpu::CpuEngine;
+use debye::engines::Settings;
+use debye::engines::cpu::CpuEngine;
 use debye::input::{InputError, Simulation};
 
 use crate::with;
@@ -154,7 +154,7 @@ fn long_chains_hold() {
     let mut s = Simulation::parse(&text, ".", "test.toml").unwrap();
     assert_eq!(s.system.constraints.len(), 120);
     let settings = Settings {
-        precision: debye::backend::Precision::Double,
+        precision: debye::engines::Precision::Double,
         ..Settings::default()
     };
     let mut engine = CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings).unwrap();
@@ -328,7 +328,7 @@ fn mistakes_in_bonds() {
 }
 
 /// [`WATER`] by its model.
-fn modelled() -> String {
+fn modeled() -> String {
     let text = with(
         WATER,
         "mass = \"15.9994 u\"\ncharge = -0.834",
@@ -344,13 +344,13 @@ fn modelled() -> String {
 
 #[test]
 fn rigid_waters_by_their_model() {
-    let s = read(&modelled()).unwrap();
+    let s = read(&modeled()).unwrap();
     let water = &s.system.constraints.waters[0];
     assert_eq!(water.molecules, [[0, 1, 2], [3, 4, 5]]);
     assert_eq!((water.bond, water.base), (0.09572, 0.15139));
     // What the file says wins.
     let text = with(
-        &modelled(),
+        &modeled(),
         "model = \"tip3p\"\n",
         "model = \"tip3p\"\nbond = \"0.96 Å\"\n",
     );
@@ -358,7 +358,7 @@ fn rigid_waters_by_their_model() {
     assert!((water.bond - 0.096).abs() < 1e-15);
     assert_eq!(water.base, 0.15139);
     let text = with(
-        &modelled(),
+        &modeled(),
         "model = \"tip3p\"\n",
         "model = \"tip3p\"\nspecies = [\"OW\", \"HW\", \"HW\"]\n",
     );
@@ -377,7 +377,7 @@ fn rigid_waters_by_their_model() {
 
 #[test]
 fn models_that_are_refused() {
-    let changed = |from: &str, to: &str| with(&modelled(), from, to);
+    let changed = |from: &str, to: &str| with(&modeled(), from, to);
     refused(
         XYZ,
         &changed("model = \"tip3p\"\n", "model = \"tip4p\"\n"),
@@ -392,9 +392,9 @@ fn models_that_are_refused() {
     refused(XYZ, &two, &["several species are tip3p:O: OW, Na"]);
     // Shapes that do not fit are found with the lengths of the model.
     let moved = XYZ.replace("H 2.757 2.586 2.0", "H 2.957 2.586 2.0");
-    refused(&moved, &modelled(), &["does not have the shape"]);
+    refused(&moved, &modeled(), &["does not have the shape"]);
     let without = changed("model = \"tip3p\"\n", "bond = \"1 Å\"\nbase = \"1.6 Å\"\n");
     refused(XYZ, &without, &["missing key `species`", "model = \"tip3p\""]);
     let dry = XYZ.replace("O ", "Na ").replace("H ", "Na ");
-    refused(&dry, &modelled(), &["no particle of species `OW`"]);
+    refused(&dry, &modeled(), &["no particle of species `OW`"]);
 }

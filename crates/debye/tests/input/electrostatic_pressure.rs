@@ -1,6 +1,6 @@
 //! The pressure of an Ewald sum: settings that keep its error small, estimates beside measurements, and refusals.
 
-use debye::backend::{Precision, reference};
+use debye::engines::{Precision, reference};
 use debye::forces::electrostatics::{Boundary, Electrostatics, Method, WaveSet};
 use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use debye::backend::{ListKind, Precision};
+use debye::engines::{ListKind, Precision};
 use debye::input::{Buffer, DeviceChoice, Minimize, MinimizeKind, Simulation};
 use debye::integrate::{BarostatKind, Coupling, Scheme, ThermostatKind};
 use debye::system::{Units, velocities};
@@ -255,7 +255,7 @@ fn builders() {
     let system =
         build("build = { kind = \"lattice\", lattice = \"sc\", cells = 8, density = \"1.4 g/cm^3\" }")
             .unwrap();
-    let density = 512.0 * 39.948 / system.cell.volume() * Units::Md.grams_per_cubic_centimetre();
+    let density = 512.0 * 39.948 / system.cell.volume() * Units::Md.grams_per_cubic_centimeter();
     close(density, 1.4);
     let system = build("build = { kind = \"sphere\", lattice = \"sc\", radius_spacings = 4, spacing = \"5.256 Å\", side_spacings = 20 }").unwrap();
     assert_eq!(system.particles.len(), 257);

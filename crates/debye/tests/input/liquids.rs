@@ -2,7 +2,7 @@
 
 use debye::input::Simulation;
 use debye::run::export::{Moment, write_system};
-use debye::system::build;
+use debye::system::builders;
 use debye_io::Format;
 
 use crate::good::close;
@@ -65,7 +65,7 @@ fn a_model_gives_mass_charge_and_parameters() {
     }
     // The seed of the run is that of the builder.
     let model = debye::system::models::water("tip3p").unwrap();
-    let built = build::water(model).molecules(64).seed(4).build().unwrap();
+    let built = builders::water(model).molecules(64).seed(4).build().unwrap();
     assert_eq!(s.system.particles.positions, built.particles.positions);
 }
 
@@ -266,11 +266,11 @@ timestep = "1 fs"
     let s = read(&with(file, "mass = 15.999", "model = \"spce:O\""));
     assert_eq!(s.system.particles.charges, [0.7, -0.8476, -0.8476]);
 
-    // The same molecule in water, neutralised.
+    // The same molecule in water, neutralized.
     let solvated = with(
         file,
         "file = \"ligand.pqr\"\ncell = [2, 2, 2]",
-        "build = { kind = \"solution\", solute = \"ligand.pqr\", padding = \"0.8 nm\", neutralise = true }",
+        "build = { kind = \"solution\", solute = \"ligand.pqr\", padding = \"0.8 nm\", neutralize = true }",
     );
     let solvated = with(
         &solvated,
@@ -455,7 +455,7 @@ fn bad_solutions() {
             "two species, cation and anion",
         ),
         (molality, "molality = 1, padding = 1", "belongs to `solute`"),
-        (molality, "molality = 1, neutralise = true", "belongs to `solute`"),
+        (molality, "molality = 1, neutralize = true", "belongs to `solute`"),
         (
             molality,
             "molality = 1, solute = \"x.pqr\"",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use debye::analyse::{BlockAverage, Rounded};
+use debye::analysis::{BlockAverage, Rounded};
 use serde::Serialize;
 
 use super::rows::Rows;

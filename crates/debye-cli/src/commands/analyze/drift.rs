@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use debye::analyse::drift;
+use debye::analysis::drift;
 use debye::system::Units;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use debye::analyse::{Labels, Snapshot};
+use debye::analysis::{Labels, Snapshot};
 use debye::expr::Vec3;
 use debye::system::{Cell, Dimension, Species, Units};
 use debye_io::{

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
-use debye::analyse::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue, Subject};
+use debye::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue, Subject};
 use debye::system::Dimension;
 
 use super::Destination;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use debye::analyse::Analysed;
+use debye::analysis::Analyzed;
 use serde::Serialize;
 
 use crate::console;
@@ -95,7 +95,7 @@ struct Answer<'a> {
 
 impl Destination {
     /// Writes what came out of `count` frames, and prints the numbers.
-    fn conclude(&self, result: &Analysed, count: usize, csv: &Path) -> Result<(), Failure> {
+    fn conclude(&self, result: &Analyzed, count: usize, csv: &Path) -> Result<(), Failure> {
         let files = self.write(result, csv)?;
         if self.json {
             let answer = Answer {
@@ -117,8 +117,8 @@ impl Destination {
     }
 }
 
-fn numbers(result: &Analysed) -> Vec<Number<'_>> {
-    let number = |s: &'_ debye::analyse::Scalar| s.error.is_finite().then_some(s.error);
+fn numbers(result: &Analyzed) -> Vec<Number<'_>> {
+    let number = |s: &'_ debye::analysis::Scalar| s.error.is_finite().then_some(s.error);
     result
         .scalars
         .iter()
@@ -145,7 +145,7 @@ impl Destination {
     }
 
     /// Writes the CSV file and the pictures.
-    fn write(&self, result: &Analysed, csv: &Path) -> Result<Vec<String>, Failure> {
+    fn write(&self, result: &Analyzed, csv: &Path) -> Result<Vec<String>, Failure> {
         let files = result.files(csv)?;
         let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
         self.refuse_existing(&paths)?;

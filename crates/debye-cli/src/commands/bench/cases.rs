@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use debye::backend::{Backend, Precision};
+use debye::engines::{Engine, Precision};
 use debye::input::Simulation;
 use debye::system::Dimension;
 
@@ -308,7 +308,7 @@ impl Chosen {
     }
 
     /// Refuses to time what computes the wrong energy; gives its relative error.
-    pub(super) fn check(&self, engine: &mut dyn Backend, simulation: &Simulation) -> Result<f64, Failure> {
+    pub(super) fn check(&self, engine: &mut dyn Engine, simulation: &Simulation) -> Result<f64, Failure> {
         let expected = match self.kind {
             Kind::Melt(crystal, cells) => crystal.energy * (crystal.atoms * cells * cells * cells) as f64,
             Kind::Argon(_, energy) => {

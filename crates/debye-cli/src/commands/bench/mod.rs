@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use cases::{CASES, Chosen, Kind, PRIMITIVES};
 use clap::Args;
-use debye::backend::cpu::Fire;
-use debye::backend::cuda::{Choice, CudaEngine};
-use debye::backend::{Backend, DeviceUse, Precision, Settings};
+use debye::engines::cpu::Fire;
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{DeviceUse, Engine, Precision, Settings};
 use debye::input::{DeviceChoice, Simulation};
 use debye::run::Existing;
 use debye::system::Units;
@@ -307,7 +307,7 @@ impl Bench {
             }
             Kind::Water(_) => {
                 if structure.is_none() {
-                    engine.minimise(downhill(), &mut |_| true)?;
+                    engine.minimize(downhill(), &mut |_| true)?;
                 }
                 engine.advance(SETTLE, false)?;
                 Instant::now()
@@ -371,7 +371,7 @@ fn downhill() -> Fire {
 }
 
 impl Told {
-    fn engine(&self, s: &Simulation, device: u32) -> Result<Box<dyn Backend>, Failure> {
+    fn engine(&self, s: &Simulation, device: u32) -> Result<Box<dyn Engine>, Failure> {
         let device = Device::open(device).map_err(Failure::failed)?;
         let settings = Settings {
             precision: s.run.precision,

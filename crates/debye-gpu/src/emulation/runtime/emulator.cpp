@@ -1,4 +1,4 @@
-// The scheduler behind emulator.h: every CUDA thread is a fibre, some blocks live at once, and control passes on
+// The scheduler behind emulator.h: every CUDA thread is a fiber, some blocks live at once, and control passes on
 // at barriers, warp collectives, spin loops and, by chance, atomics. One launch at a time runs, in one system
 // thread, so that a seed fixes what happens.
 #include "emulator.h"
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <vector>
 
-#include "fibre.h"
+#include "fiber.h"
 #include "races.h"
 
 #include "races.cpp"
@@ -32,7 +32,7 @@ constexpr std::size_t STATIC_LIMIT = 48 * 1024;
 enum class State { Ready, Spinning, AtBarrier, AtCollective, Done };
 
 struct Thread {
-    Fibre fibre;
+    Fiber fiber;
     dim3 index;
     State state = State::Ready;
     const char* file = "";
@@ -78,7 +78,7 @@ struct Launch {
     std::string failure;
     Block* block = nullptr;
     Thread* thread = nullptr;
-    Fibre scheduler;
+    Fiber scheduler;
     Races races;
 };
 
@@ -103,9 +103,9 @@ template <class T> void shuffle_order(std::vector<T>& list)
     for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[next_random() % i]);
 }
 
-void leave() { launch->thread->fibre.switch_to(launch->scheduler, launch->thread->state == State::Done); }
+void leave() { launch->thread->fiber.switch_to(launch->scheduler, launch->thread->state == State::Done); }
 
-// Stops the launch with a message; the fibres are left where they are.
+// Stops the launch with a message; the fibers are left where they are.
 [[noreturn]] void fail(const char* format, ...)
 {
     char text[400];
@@ -194,7 +194,7 @@ std::uint64_t combined(const Block& block, unsigned warp, unsigned lane)
 // What a thread runs; never returns.
 void thread_main()
 {
-    launch->thread->fibre.arrived();
+    launch->thread->fiber.arrived();
     launch->call(launch->values);
     Block& block = *launch->block;
     launch->thread->state = State::Done;
@@ -268,12 +268,12 @@ void run_thread(Block& block, Thread& thread)
     self = {thread.index, block.index, {shape.block[0], shape.block[1], shape.block[2]},
             {shape.grid[0], shape.grid[1], shape.grid[2]}};
     thread.state = State::Ready;
-    if (!thread.fibre.started()) thread.fibre.start(thread_main);
+    if (!thread.fiber.started()) thread.fiber.start(thread_main);
     launch->races.enter(&block.happened, block.number, number_in_block());
-    launch->scheduler.switch_to(thread.fibre, false);
+    launch->scheduler.switch_to(thread.fiber, false);
     launch->scheduler.arrived();
     launch->races.exit();
-    if (thread.state == State::Done) thread.fibre.finish();
+    if (thread.state == State::Done) thread.fiber.finish();
 }
 
 // One pass over the live blocks; says whether anything happened.

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <dlfcn.h>
 
-#include "fibre.h"
+#include "fiber.h"
 
 namespace debye_emulator {
 

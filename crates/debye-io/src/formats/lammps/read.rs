@@ -60,7 +60,7 @@ struct Reader<R> {
     rows: Vec<Row>,
     /// Mass, and element where the comment of the row is one.
     /// Labels of types, by what they are of and their number.
-    labels: HashMap<(Labelled, String), String>,
+    labels: HashMap<(Labeled, String), String>,
     masses: HashMap<String, (f64, &'static str)>,
     velocities: Vec<(i64, [f64; 3])>,
     bonds: Vec<Term<2>>,
@@ -81,14 +81,14 @@ enum Section {
     Angles,
     Dihedrals,
     Impropers,
-    Labels(Labelled),
+    Labels(Labeled),
     Coefficients,
     Skipped,
 }
 
 /// What a section of labels is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Labelled {
+enum Labeled {
     Atom,
     Bond,
     Angle,
@@ -107,11 +107,11 @@ impl Section {
             "Dihedrals" => Section::Dihedrals,
             "Impropers" => Section::Impropers,
             "Ellipsoids" | "Lines" | "Triangles" | "Bodies" => Section::Skipped,
-            "Atom Type Labels" => Section::Labels(Labelled::Atom),
-            "Bond Type Labels" => Section::Labels(Labelled::Bond),
-            "Angle Type Labels" => Section::Labels(Labelled::Angle),
-            "Dihedral Type Labels" => Section::Labels(Labelled::Dihedral),
-            "Improper Type Labels" => Section::Labels(Labelled::Improper),
+            "Atom Type Labels" => Section::Labels(Labeled::Atom),
+            "Bond Type Labels" => Section::Labels(Labeled::Bond),
+            "Angle Type Labels" => Section::Labels(Labeled::Angle),
+            "Dihedral Type Labels" => Section::Labels(Labeled::Dihedral),
+            "Improper Type Labels" => Section::Labels(Labeled::Improper),
             other if other.ends_with(" Coeffs") => Section::Coefficients,
             other if other.ends_with(" Labels") => Section::Skipped,
             _ => return None,
@@ -448,10 +448,10 @@ impl<R: BufRead> Reader<R> {
         };
         let labels = &self.labels;
         let named = |what| move |kind: String| labels.get(&(what, kind.clone())).cloned().unwrap_or(kind);
-        let bonds = resolve(self.bonds, &index, &unknown, named(Labelled::Bond))?;
-        let angles = resolve(self.angles, &index, &unknown, named(Labelled::Angle))?;
-        let dihedrals = resolve(self.dihedrals, &index, &unknown, named(Labelled::Dihedral))?;
-        let impropers = resolve(self.impropers, &index, &unknown, named(Labelled::Improper))?;
+        let bonds = resolve(self.bonds, &index, &unknown, named(Labeled::Bond))?;
+        let angles = resolve(self.angles, &index, &unknown, named(Labeled::Angle))?;
+        let dihedrals = resolve(self.dihedrals, &index, &unknown, named(Labeled::Dihedral))?;
+        let impropers = resolve(self.impropers, &index, &unknown, named(Labeled::Improper))?;
         let images: Option<Vec<[i32; 3]>> = self.rows.iter().map(|row| row.image).collect();
         let images = images.filter(|images| !images.is_empty());
         let (cell, origin) = self.header.cell().unzip();
@@ -463,7 +463,7 @@ impl<R: BufRead> Reader<R> {
                 atom.element = (*element).to_owned();
             }
             // The type stays the number; a label is the name.
-            if let Some(label) = labels.get(&(Labelled::Atom, atom.name.clone())) {
+            if let Some(label) = labels.get(&(Labeled::Atom, atom.name.clone())) {
                 atom.name.clone_from(label);
             }
         }

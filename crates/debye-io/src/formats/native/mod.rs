@@ -155,7 +155,7 @@ impl NativeStructure {
                 length_unit: if self.reduced {
                     LengthUnit::Unspecified
                 } else {
-                    LengthUnit::Nanometre
+                    LengthUnit::Nanometer
                 },
                 cell: Some(self.cell),
                 periodic: Some(self.periodic),

@@ -1,7 +1,7 @@
 //! From rounded positions to the bit stream.
 //!
 //! Any choice of runs and of offset ranges decodes to the same positions; this one follows the
-//! usual writers: start from the range that covers the closest neighbours, and let it grow and
+//! usual writers: start from the range that covers the closest neighbors, and let it grow and
 //! shrink with the distances met.
 
 use super::bits::{BitWriter, FIRST_INDEX, FullCode, LAST_INDEX, OFFSET_RANGES};
@@ -152,7 +152,7 @@ fn bounds(positions: &[[i32; 3]]) -> ([i32; 3], [i32; 3]) {
     (minimum, maximum)
 }
 
-/// The range that covers the closest neighbours in the list.
+/// The range that covers the closest neighbors in the list.
 fn first_index(positions: &[[i32; 3]]) -> usize {
     let distance = |pair: &[[i32; 3]]| {
         (0..3)

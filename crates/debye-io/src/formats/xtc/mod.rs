@@ -34,7 +34,7 @@ impl Format {
     pub const XTC: Format = Format::new(&FileFormat {
         name: "xtc",
         extensions: &["xtc"],
-        length_unit: LengthUnit::Nanometre,
+        length_unit: LengthUnit::Nanometer,
         read_frames: Some(|source, label, _| Ok(Box::new(XtcReader::new(source, label)))),
         write_frames: Some(|file, label| Box::new(XtcWriter::new(file, label))),
         resume: Some(|kept| Ok(Box::new(XtcWriter::resume(kept.cut()?)))),

@@ -81,7 +81,7 @@ impl<R: Read> XtcReader<R> {
         Ok(Some(Frame {
             step: Some(u64::from(step)),
             time: Some(time),
-            length_unit: LengthUnit::Nanometre,
+            length_unit: LengthUnit::Nanometer,
             cell: cell::unless_zero(rows),
             positions,
             ..Frame::default()

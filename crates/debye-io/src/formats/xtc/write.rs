@@ -125,7 +125,7 @@ impl<W: Write + Send> XtcWriter<W> {
 impl<W: Write + Send> WriteFrames for XtcWriter<W> {
     fn write_frame(&mut self, atoms: &[Atom], frame: &Frame) -> Result<(), IoError> {
         let names = (!atoms.is_empty()).then_some(atoms);
-        self.out.check(names, frame, LengthUnit::Nanometre)?;
+        self.out.check(names, frame, LengthUnit::Nanometer)?;
         let count = frame.positions.len();
         let Ok(stored) = i32::try_from(count) else {
             return Err(self

@@ -6,7 +6,7 @@ use crate::system::Dimension;
 
 /// A rigid triangle A–B–C with |AB| = |AC| and like masses of B and C.
 ///
-/// In its own frame, with the centre of mass at the origin, A is at (0, `apex`), B and C at (∓`half`, −`foot`).
+/// In its own frame, with the center of mass at the origin, A is at (0, `apex`), B and C at (∓`half`, −`foot`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle<R> {
     /// Shares of the mass: of A, and of B or C.
@@ -70,8 +70,8 @@ impl<R: Real> Triangle<R> {
     #[inline(always)]
     pub fn positions(&self, old: [Vec3<R>; 3], new: [Vec3<R>; 3]) -> [Vec3<R>; 3] {
         let [a, b, c] = new;
-        let centre = a * self.share[0] + (b + c) * self.share[1];
-        let (a, b, c) = (a - centre, b - centre, c - centre);
+        let center = a * self.share[0] + (b + c) * self.share[1];
+        let (a, b, c) = (a - center, b - center, c - center);
         let (b0, c0) = (old[1] - old[0], old[2] - old[0]);
         // The frame of the paper: z upright on the old plane, A above the middle of it in x.
         let z = unit(b0.cross(c0));
@@ -107,9 +107,9 @@ impl<R: Real> Triangle<R> {
             c2y * cos_theta - b2x * sin_theta,
         );
         [
-            centre + x * -(a2 * sin_theta) + y * (a2 * cos_theta) + z * az,
-            centre + x * b3x + y * b3y + z * bz,
-            centre + x * c3x + y * c3y + z * cz,
+            center + x * -(a2 * sin_theta) + y * (a2 * cos_theta) + z * az,
+            center + x * b3x + y * b3y + z * bz,
+            center + x * c3x + y * c3y + z * cz,
         ]
     }
 

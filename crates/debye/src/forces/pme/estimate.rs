@@ -66,7 +66,7 @@ impl Charged {
         }
     }
 
-    /// The force between neighbours: what tolerances are fractions of. k_e ⟨q²⟩ over the square of the mean distance.
+    /// The force between neighbors: what tolerances are fractions of. k_e ⟨q²⟩ over the square of the mean distance.
     pub fn usual_force(&self) -> f64 {
         let spacing = (self.volume / self.particles).cbrt();
         self.k * self.squares / self.particles / (spacing * spacing)

@@ -15,7 +15,7 @@ pub struct Expected {
     pub pairs: f64,
     /// Of the mesh, or of leaving out waves.
     pub rest: f64,
-    /// The force between neighbours, which tolerances are fractions of.
+    /// The force between neighbors, which tolerances are fractions of.
     pub usual: f64,
 }
 
@@ -61,7 +61,7 @@ impl Expected {
             Method::Mesh(_) => "the mesh",
         };
         format!(
-            "{:.1e} {} (pairs {:.1e}, {rest} {:.1e}), {:.1e} of the force between neighbours",
+            "{:.1e} {} (pairs {:.1e}, {rest} {:.1e}), {:.1e} of the force between neighbors",
             self.total(),
             units.label(Dimension::FORCE),
             self.pairs,

@@ -197,7 +197,7 @@ fn transform2(basis: Basis, f: f64) -> f64 {
 fn plain_factors(basis: Basis, size: usize) -> Vec<f64> {
     let factor = |index: usize| basis.on_mesh(folded(index, size) / size as f64).powi(-2);
     let mut factors: Vec<f64> = (0..size).map(factor).collect();
-    // Splines of odd order do not see the shortest wave: its factor is that of its neighbours.
+    // Splines of odd order do not see the shortest wave: its factor is that of its neighbors.
     if matches!(basis, Basis::BSpline(order) if order % 2 == 1) && size.is_multiple_of(2) {
         let half = size / 2;
         factors[half] = 0.5 * (factors[half - 1] + factors[(half + 1) % size]);

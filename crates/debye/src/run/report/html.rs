@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Kind, Report, charts};
-use crate::analyse::{Analysed, BlockAverage, Column, Rounded};
-use crate::backend::DeviceUse;
+use crate::analysis::{Analyzed, BlockAverage, Column, Rounded};
+use crate::engines::DeviceUse;
 use crate::plot::{STYLE, escape};
 
 /// A number as people write it, with about `digits` significant digits.
@@ -107,8 +107,8 @@ pub(super) fn page(report: &Report) -> String {
     body += &section("Pictures", &pictures(report));
     body += &section("Course of the run", &course(report));
     body += &section("Averages", &averages(report));
-    for analysed in &report.analyses {
-        body += &section(&analysed.title, &analysis(analysed));
+    for analyzed in &report.analyses {
+        body += &section(&analyzed.title, &analysis(analyzed));
     }
     body += &section("Setup", &setup(report));
     body += &section("System", &system(report));
@@ -378,16 +378,16 @@ fn averages(report: &Report) -> String {
     )
 }
 
-fn analysis(analysed: &Analysed) -> String {
+fn analysis(analyzed: &Analyzed) -> String {
     let chart =
         |c: crate::plot::Chart| format!("<figure>{}</figure>", c.with_size(560.0, 320.0).to_svg_inline());
-    let figures: String = analysed.charts().into_iter().map(chart).collect();
+    let figures: String = analyzed.charts().into_iter().map(chart).collect();
     let mut body = if figures.is_empty() {
         String::new()
     } else {
         format!("<div class=\"grid\">{figures}</div>")
     };
-    let row = |s: &crate::analyse::Scalar| {
+    let row = |s: &crate::analysis::Scalar| {
         let note = if s.note.is_empty() {
             String::new()
         } else {
@@ -398,14 +398,14 @@ fn analysis(analysed: &Analysed) -> String {
             format!("{} {}{note}", with_error(s.value, s.error), escape(&s.unit)),
         )
     };
-    if !analysed.scalars.is_empty() {
-        body += &facts(&analysed.scalars.iter().map(row).collect::<Vec<_>>());
+    if !analyzed.scalars.is_empty() {
+        body += &facts(&analyzed.scalars.iter().map(row).collect::<Vec<_>>());
     }
-    if !analysed.notes.is_empty() {
+    if !analyzed.notes.is_empty() {
         let _ = write!(
             body,
             "<p class=\"note\">{}</p>",
-            escape(&analysed.notes.join(" "))
+            escape(&analyzed.notes.join(" "))
         );
     }
     body
@@ -505,7 +505,7 @@ fn stages(report: &Report) -> String {
     let rebuilt = report
         .rebuild_interval
         .map_or(String::new(), |v| format!("every {} steps", number(v, 3)));
-    rows.push(("Neighbour list rebuilt".into(), rebuilt));
+    rows.push(("Neighbor list rebuilt".into(), rebuilt));
     if rows.iter().any(|(_, v)| !v.is_empty()) {
         body += &facts(&rows);
     }

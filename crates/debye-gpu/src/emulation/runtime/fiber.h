@@ -1,0 +1,204 @@
+// A fiber: a stack of its own and a place to go on from.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <vector>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" {
+void __sanitizer_start_switch_fiber(void** fake, const void* bottom, std::size_t size);
+void __sanitizer_finish_switch_fiber(void* fake, const void** bottom, std::size_t* size);
+void __asan_unpoison_memory_region(void const volatile* address, std::size_t size);
+void __asan_poison_memory_region(void const volatile* address, std::size_t size);
+}
+#endif
+
+#if defined(__x86_64__) && !defined(DEBYE_UCONTEXT)
+#define DEBYE_OWN_SWITCH 1
+// Saves what a call must preserve, stores the stack pointer, and goes on at the other one.
+extern "C" __attribute__((visibility("hidden"))) void debye_fiber_switch(void** save, void* load);
+asm(R"(
+.text
+.hidden debye_fiber_switch
+.globl debye_fiber_switch
+.type debye_fiber_switch, @function
+debye_fiber_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size debye_fiber_switch, .-debye_fiber_switch
+)");
+#else
+#include <ucontext.h>
+#endif
+
+namespace debye_emulator {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t STACK = 256 * 1024;
+#else
+constexpr std::size_t STACK = 64 * 1024;
+#endif
+
+// Stacks, used again and again; they begin with a page nobody may touch.
+class Stacks {
+  public:
+    Stacks() = default;
+    Stacks(const Stacks&) = delete;
+    ~Stacks()
+    {
+        for (unsigned char* slab : slabs_) munmap(slab, SLAB * STACK);
+    }
+    unsigned char* take()
+    {
+        if (free_.empty()) more();
+        unsigned char* stack = free_.back();
+        free_.pop_back();
+        return stack;
+    }
+    void give(unsigned char* stack) { free_.push_back(stack); }
+    // Whether this address lies in one of them.
+    bool owns(const void* address) const
+    {
+        const auto* p = static_cast<const unsigned char*>(address);
+        for (const unsigned char* slab : slabs_) {
+            if (p >= slab && p < slab + SLAB * STACK) return true;
+        }
+        return false;
+    }
+    static Stacks& all()
+    {
+        static Stacks stacks;
+        return stacks;
+    }
+
+  private:
+    // Stacks asked of the system at once. Every guard page is a mapping of its own, and a process may have some 65,000.
+    static constexpr std::size_t SLAB = 64;
+    void more()
+    {
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        void* memory = mmap(nullptr, SLAB * STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
+        if (memory == MAP_FAILED) {
+            std::fputs("the emulator has no memory for stacks\n", stderr);
+            std::abort();
+        }
+        auto* slab = static_cast<unsigned char*>(memory);
+        slabs_.push_back(slab);
+        for (std::size_t i = SLAB; i-- > 0;) {
+            mprotect(slab + i * STACK, 4096, PROT_NONE);
+            free_.push_back(slab + i * STACK);
+        }
+    }
+    std::vector<unsigned char*> free_, slabs_;
+};
+
+class Fiber {
+  public:
+    Fiber() = default;
+    Fiber(const Fiber&) = delete;
+    Fiber(Fiber&& other) noexcept { *this = static_cast<Fiber&&>(other); }
+    Fiber& operator=(Fiber&& other) noexcept
+    {
+        stack_ = other.stack_;
+        other.stack_ = nullptr;
+        return *this;
+    }
+    ~Fiber() { finish(); }
+
+    bool started() const { return stack_ != nullptr; }
+
+    // Prepares to run `main`, which must never return.
+    void start(void (*main)())
+    {
+        stack_ = Stacks::all().take();
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(stack_ + 4096, STACK - 4096);
+#endif
+#if defined(DEBYE_OWN_SWITCH)
+        void** top = reinterpret_cast<void**>(stack_ + STACK);
+        *--top = nullptr;
+        *--top = reinterpret_cast<void*>(main);
+        for (int i = 0; i < 6; ++i) *--top = nullptr;
+        pointer_ = top;
+#else
+        getcontext(&context_);
+        context_.uc_stack.ss_sp = stack_ + 4096;
+        context_.uc_stack.ss_size = STACK - 4096;
+        context_.uc_link = nullptr;
+        makecontext(&context_, main, 0);
+#endif
+    }
+
+    // Goes on with another; `last`: this one never comes back.
+    void switch_to(Fiber& other, bool last)
+    {
+#if defined(__SANITIZE_ADDRESS__)
+        const void* bottom = other.stack_ ? other.stack_ + 4096 : system_bottom;
+        const std::size_t size = other.stack_ ? STACK - 4096 : system_size;
+        __sanitizer_start_switch_fiber(last ? nullptr : &fake_, bottom, size);
+#else
+        (void)last;
+#endif
+#if defined(DEBYE_OWN_SWITCH)
+        debye_fiber_switch(&pointer_, other.pointer_);
+#else
+        swapcontext(&context_, &other.context_);
+#endif
+        if (stack_) arrived();
+    }
+
+    // To be called first thing after control came here.
+    void arrived()
+    {
+#if defined(__SANITIZE_ADDRESS__)
+        if (stack_) {
+            __sanitizer_finish_switch_fiber(fake_, &system_bottom, &system_size);
+        } else {
+            __sanitizer_finish_switch_fiber(fake_, nullptr, nullptr);
+        }
+#endif
+    }
+
+    // Gives the stack back.
+    void finish()
+    {
+        if (stack_) Stacks::all().give(stack_);
+        stack_ = nullptr;
+    }
+
+  private:
+    unsigned char* stack_ = nullptr;
+#if defined(DEBYE_OWN_SWITCH)
+    void* pointer_ = nullptr;
+#else
+    ucontext_t context_;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+    void* fake_ = nullptr;
+    static inline const void* system_bottom = nullptr;
+    static inline std::size_t system_size = 0;
+#endif
+};
+
+} // namespace debye_emulator

@@ -1,0 +1,588 @@
+//! Constraints at work: positions after a drift, velocities after a kick, and what they add to the pressure.
+//!
+//! Every group of constrained particles writes changes to places of its own; then each particle adds the one that is its.
+//! So threads never meet, and nothing depends on their number. Rigid waters of one shape are worked on several at a time.
+#![allow(unsafe_code)]
+
+use rayon::prelude::*;
+
+use super::engine::CpuEngine;
+use super::motion::Rounding;
+use super::rigid::{Rigid, TOGETHER, Waters};
+use super::state::{BLOCK, State};
+use crate::engines::EngineError;
+use crate::expr::Vec3;
+use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Triangle, Unsolved};
+use crate::simd::InstructionSet;
+use crate::system::System;
+
+/// Groups per block: the unit of parallel work and of ordered sums.
+const GROUPS: usize = 256;
+
+/// A particle that no constraint holds.
+const FREE: u32 = u32::MAX;
+
+/// The constraints of an engine.
+#[derive(Clone, Default)]
+pub(super) struct Constrained {
+    clusters: Clusters,
+    /// How waters are held, several at a time.
+    rigid: Option<Rigid>,
+    /// The place of each particle by its number, or [`FREE`].
+    place_of: Vec<u32>,
+    /// A change for every place.
+    changes: Vec<Vec3<f64>>,
+    /// Positions before the drift, by slot.
+    before: Vec<Vec3<f64>>,
+}
+
+/// xx yy zz xy xz yz of a ⊗ b, made symmetric.
+fn outer(a: Vec3<f64>, b: Vec3<f64>) -> [f64; 6] {
+    let both = |p: f64, q: f64| 0.5 * (p + q);
+    [
+        a.x * b.x,
+        a.y * b.y,
+        a.z * b.z,
+        both(a.x * b.y, a.y * b.x),
+        both(a.x * b.z, a.z * b.x),
+        both(a.y * b.z, a.z * b.y),
+    ]
+}
+
+fn add(total: &mut [f64; 6], part: [f64; 6]) {
+    total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+}
+
+impl Constrained {
+    pub(super) fn new(system: &System, set: InstructionSet) -> Result<Self, EngineError> {
+        if system.constraints.is_empty() {
+            return Ok(Self::default());
+        }
+        let clusters = system
+            .clusters()
+            .map_err(|e| EngineError::Unsupported(e.to_string()))?;
+        let mut place_of = vec![FREE; system.particles.len()];
+        for (place, &atom) in (0..).zip(&clusters.atoms) {
+            place_of[atom as usize] = place;
+        }
+        Ok(Self {
+            clusters,
+            rigid: Some(Rigid::new(set)),
+            place_of,
+            ..Self::default()
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.clusters.is_empty()
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.place_of.capacity() * 4
+            + (self.changes.capacity() + self.before.capacity()) * 24
+            + self.clusters.atoms.capacity() * 16
+    }
+
+    /// Remembers where the particles are before they move.
+    fn remember(&mut self, positions: &[Vec3<f64>]) {
+        self.before.resize(positions.len(), Vec3::zero());
+        self.before
+            .par_iter_mut()
+            .zip(positions)
+            .with_min_len(BLOCK)
+            .for_each(|(to, &r)| *to = r);
+    }
+
+    /// How many of the groups, from the first on, are waters of one shape: as many as are worked on together, or fewer.
+    fn alike(&self, groups: &[Group]) -> usize {
+        let shape = |group: &Group| self.clusters.triangle(group).map(std::ptr::from_ref);
+        let first = groups.first().and_then(shape);
+        let like = |group: &&Group| first.is_some() && shape(group) == first;
+        groups.iter().take(TOGETHER).take_while(like).count()
+    }
+
+    /// Works on every group in parallel; `work` writes the changes of its particles, `waters` those of several waters, or
+    /// says that it cannot. The first failure in the order of the groups counts.
+    fn change(
+        &self,
+        changes: &mut [Vec3<f64>],
+        step: u64,
+        waters: impl Fn(&Triangle<f64>, &[Group], &mut [Vec3<f64>]) -> bool + Sync,
+        work: impl Fn(&Clusters, &Group, &mut Scratch, &mut [Vec3<f64>]) -> Result<(), Unsolved> + Sync,
+    ) -> Result<(), EngineError> {
+        let clusters = &self.clusters;
+        let mut rest = changes;
+        let mut blocks = Vec::with_capacity(clusters.groups.len().div_ceil(GROUPS));
+        for groups in clusters.groups.chunks(GROUPS) {
+            let places: usize = groups.iter().map(|g| g.places.len()).sum();
+            let (own, others) = rest.split_at_mut(places);
+            blocks.push((groups, own));
+            rest = others;
+        }
+        let done: Vec<Result<(), EngineError>> = blocks
+            .into_par_iter()
+            .map_init(Scratch::default, |scratch, (groups, mut changes)| {
+                let mut groups = groups;
+                while let Some(group) = groups.first() {
+                    let count = self.alike(groups);
+                    let (some, left) = groups.split_at(count.max(1));
+                    let places: usize = some.iter().map(|g| g.places.len()).sum();
+                    let (own, others) = changes.split_at_mut(places);
+                    let triangle = clusters.triangle(group).filter(|_| count > 1);
+                    // Where one of several fails, it is found one by one.
+                    if !triangle.is_some_and(|triangle| waters(triangle, some, own)) {
+                        let mut own = own;
+                        for group in some {
+                            let (mine, more) = own.split_at_mut(group.places.len());
+                            work(clusters, group, scratch, mine)
+                                .map_err(|u| failed(clusters, group, u, step))?;
+                            own = more;
+                        }
+                    }
+                    (groups, changes) = (left, others);
+                }
+                Ok(())
+            })
+            .collect();
+        done.into_iter().collect()
+    }
+
+    /// Adds up something of every group, in one order.
+    fn sum(
+        &self,
+        step: u64,
+        work: impl Fn(&Clusters, &Group, &mut Scratch) -> Result<[f64; 6], Unsolved> + Sync,
+    ) -> Result<[f64; 6], EngineError> {
+        let clusters = &self.clusters;
+        let sums: Vec<Result<[f64; 6], EngineError>> = clusters
+            .groups
+            .par_chunks(GROUPS)
+            .map_init(Scratch::default, |scratch, groups| {
+                let mut total = [0.0; 6];
+                for group in groups {
+                    let part = work(clusters, group, scratch);
+                    add(&mut total, part.map_err(|u| failed(clusters, group, u, step))?);
+                }
+                Ok(total)
+            })
+            .collect();
+        let mut total = [0.0; 6];
+        for sum in sums {
+            add(&mut total, sum?);
+        }
+        Ok(total)
+    }
+
+    /// Room for the changes; not given back by who fails.
+    fn lend(&mut self) -> Vec<Vec3<f64>> {
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.resize(self.clusters.atoms.len(), Vec3::zero());
+        changes
+    }
+
+    /// Whether no constraint holds a particle.
+    pub(super) fn is_free(&self, id: u32) -> bool {
+        self.place_of.get(id as usize).is_none_or(|&place| place == FREE)
+    }
+
+    /// Changes something of every constrained particle.
+    fn apply(
+        &self,
+        changes: &[Vec3<f64>],
+        ids: &[u32],
+        values: &mut [Vec3<f64>],
+        factor: f64,
+        rounding: Rounding,
+    ) {
+        values
+            .par_iter_mut()
+            .zip(ids)
+            .with_min_len(BLOCK)
+            .for_each(|(value, &id)| {
+                let place = self.place_of[id as usize];
+                if place != FREE {
+                    *value = rounding.apply(*value + changes[place as usize] * factor);
+                }
+            });
+    }
+}
+
+fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> EngineError {
+    let (particles, wanted) = clusters.constraint(group, unsolved.bond);
+    EngineError::Constraint {
+        step,
+        particles,
+        wanted,
+        found: unsolved.found,
+    }
+}
+
+/// Slots of the particles of a water.
+fn slots_of_water(clusters: &Clusters, group: &Group, state: &State) -> [usize; 3] {
+    let first = group.places.start;
+    [0, 1, 2].map(|k| state.slot_of[clusters.atoms[first + k] as usize] as usize)
+}
+
+/// Puts the vectors of one water among those of several.
+fn put(to: &mut Waters, water: usize, values: [Vec3<f64>; 3]) {
+    for (atom, value) in to.iter_mut().zip(values) {
+        for (axis, x) in atom.iter_mut().zip(value.to_array()) {
+            axis[water] = x;
+        }
+    }
+}
+
+/// Writes what is to be added to `from` for `to`; whether all of it is finite.
+fn write_changes(from: &Waters, to: &Waters, changes: &mut [Vec3<f64>]) -> bool {
+    let mut sum = 0.0;
+    for (water, changes) in changes.chunks_exact_mut(3).enumerate() {
+        for (atom, change) in changes.iter_mut().enumerate() {
+            let of = |axis: usize| to[atom][axis][water] - from[atom][axis][water];
+            *change = Vec3::new(of(0), of(1), of(2));
+            sum += change.x + change.y + change.z;
+        }
+    }
+    sum.is_finite()
+}
+
+/// Waters that are no waters: lanes without one must have something that can be solved.
+const EMPTY: Waters = [[[0.0; TOGETHER]; 3]; 3];
+
+/// Where the particles of a group are, relative to the first.
+fn gather(
+    clusters: &Clusters,
+    group: &Group,
+    state: &State,
+    nearest: Nearest,
+    positions: &[Vec3<f64>],
+    to: &mut Vec<Vec3<f64>>,
+) {
+    let at = |i: u32| positions[state.slot_of[i as usize] as usize];
+    clusters.whole(group, nearest, at, to);
+}
+
+/// Slots of the particles of a group.
+fn slots<'a>(clusters: &'a Clusters, group: &Group, state: &'a State) -> impl Iterator<Item = usize> + 'a {
+    clusters.atoms[group.places.clone()]
+        .iter()
+        .map(|&i| state.slot_of[i as usize] as usize)
+}
+
+/// The mean of something of the particles of a group, by mass.
+fn center(inverse_masses: &[f64], values: impl Iterator<Item = Vec3<f64>>) -> Vec3<f64> {
+    let (mut sum, mut mass) = (Vec3::zero(), 0.0);
+    for (w, value) in inverse_masses.iter().zip(values) {
+        sum += value * (1.0 / w);
+        mass += 1.0 / w;
+    }
+    sum * (1.0 / mass)
+}
+
+impl CpuEngine {
+    pub(super) fn is_constrained(&self) -> bool {
+        !self.constrained.is_empty()
+    }
+
+    /// To be called before positions change.
+    pub(super) fn before_drift(&mut self) {
+        if self.is_constrained() {
+            self.constrained.remember(&self.state.positions);
+        }
+    }
+
+    /// After a drift of `time`: brings distances back to their lengths along the bonds before it, and gives the velocities
+    /// their share. A `time` of zero leaves velocities alone.
+    pub(super) fn hold_positions(&mut self, time: f64) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let (state, held) = (&self.state, &self.constrained);
+        let before = &held.before;
+        let nearest = Nearest::new(&state.cell);
+        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+            let Some(rigid) = &held.rigid else {
+                return false;
+            };
+            let (mut old, mut new) = (EMPTY, EMPTY);
+            for (water, group) in groups.iter().enumerate() {
+                let slots = slots_of_water(&held.clusters, group, state);
+                let was = slots.map(|slot| before[slot] - before[slots[0]]);
+                let places = was.map(|d| nearest.of(d));
+                put(&mut old, water, places);
+                // What led to the image next to the others; then the way since.
+                let now = |k: usize| state.positions[slots[k]] - before[slots[0]] + (places[k] - was[k]);
+                put(&mut new, water, [now(0), now(1), now(2)]);
+            }
+            let mut settled = new;
+            // SAFETY: made for a set that this processor has.
+            unsafe { (rigid.positions)(triangle, &old, &mut settled) };
+            write_changes(&new, &settled, changes)
+        };
+        held.change(
+            &mut changes,
+            state.step,
+            waters,
+            |clusters, group, scratch, changes| {
+                let Scratch { old, new, .. } = scratch;
+                gather(clusters, group, state, nearest, before, old);
+                new.clear();
+                let mut first = None;
+                for (slot, &place) in slots(clusters, group, state).zip(&*old) {
+                    let origin = *first.get_or_insert(before[slot]);
+                    // What led to the image next to the others; then the way since.
+                    let image = place - (before[slot] - origin);
+                    new.push(state.positions[slot] - origin + image);
+                }
+                changes.copy_from_slice(new);
+                clusters.positions(group, scratch)?;
+                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
+                    *change = held - *change;
+                }
+                Ok(())
+            },
+        )?;
+        let (state, rounding) = (&mut self.state, self.rounding);
+        held.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
+        if time != 0.0 {
+            held.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
+        }
+        self.constrained.changes = changes;
+        Ok(())
+    }
+
+    /// Takes from the velocities what would change a fixed distance.
+    pub(super) fn hold_velocities(&mut self) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut velocities = std::mem::take(&mut self.state.velocities);
+        let mut changes = self.constrained.lend();
+        let done = self.hold_rates(&mut velocities, &mut changes, self.rounding);
+        self.state.velocities = velocities;
+        self.constrained.changes = changes;
+        done
+    }
+
+    /// The same for velocities or accelerations that are not those of the state.
+    fn hold_rates(
+        &self,
+        rates: &mut [Vec3<f64>],
+        changes: &mut [Vec3<f64>],
+        rounding: Rounding,
+    ) -> Result<(), EngineError> {
+        let (state, values) = (&self.state, &*rates);
+        let nearest = Nearest::new(&state.cell);
+        let held = &self.constrained;
+        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+            let Some(rigid) = &held.rigid else {
+                return false;
+            };
+            let (mut places, mut now) = (EMPTY, EMPTY);
+            for (water, group) in groups.iter().enumerate() {
+                let slots = slots_of_water(&held.clusters, group, state);
+                let first = state.positions[slots[0]];
+                put(
+                    &mut places,
+                    water,
+                    slots.map(|s| nearest.of(state.positions[s] - first)),
+                );
+                put(&mut now, water, slots.map(|s| values[s]));
+            }
+            let mut kept = now;
+            // SAFETY: made for a set that this processor has.
+            unsafe { (rigid.rates)(triangle, &places, &mut kept) };
+            write_changes(&now, &kept, changes)
+        };
+        self.constrained.change(
+            changes,
+            state.step,
+            waters,
+            |clusters, group, scratch, changes| {
+                gather(
+                    clusters,
+                    group,
+                    state,
+                    nearest,
+                    &state.positions,
+                    &mut scratch.old,
+                );
+                scratch.new.clear();
+                scratch
+                    .new
+                    .extend(slots(clusters, group, state).map(|slot| values[slot]));
+                changes.copy_from_slice(&scratch.new);
+                clusters.rates(group, scratch, |_| 0.0)?;
+                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
+                    *change = held - *change;
+                }
+                Ok(())
+            },
+        )?;
+        self.constrained.apply(changes, &state.ids, rates, 1.0, rounding);
+        Ok(())
+    }
+
+    /// Velocities that are not those of the state, held as far as they can be: where they cannot, the next step says so.
+    pub(super) fn held(&self, mut velocities: Vec<Vec3<f64>>) -> Vec<Vec3<f64>> {
+        if !self.is_constrained() {
+            return velocities;
+        }
+        let before = velocities.clone();
+        let mut changes = vec![Vec3::zero(); self.constrained.clusters.atoms.len()];
+        match self.hold_rates(&mut velocities, &mut changes, Rounding::Double) {
+            Ok(()) => velocities,
+            Err(_) => before,
+        }
+    }
+
+    /// Leaves of the forces only what moves particles without changing a fixed distance. Zero at a minimum.
+    pub(super) fn hold_forces(&mut self) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let mut rates = std::mem::take(&mut self.state.forces);
+        let weigh = |rates: &mut [Vec3<f64>], masses: &[f64], power: i32| {
+            rates
+                .par_iter_mut()
+                .zip(masses)
+                .with_min_len(BLOCK)
+                .for_each(|(f, m)| *f = *f * m.powi(power));
+        };
+        weigh(&mut rates, &self.state.masses, -1);
+        let done = self.hold_rates(&mut rates, &mut changes, Rounding::Double);
+        weigh(&mut rates, &self.state.masses, 1);
+        self.state.forces = rates;
+        self.constrained.changes = changes;
+        done
+    }
+
+    /// Σ r⊗G of the forces of constraints G, which are those that keep distances from changing now: they follow from
+    /// positions, velocities and forces of this moment and not from the step that led here.
+    pub(super) fn constraint_virial(&self, velocities: &[Vec3<f64>]) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        self.constrained.sum(state.step, |clusters, group, scratch| {
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
+            scratch.new.clear();
+            scratch
+                .new
+                .extend(slots(clusters, group, state).map(|s| state.forces[s] * (1.0 / state.masses[s])));
+            // d²|r|²/dt² = 0: the pull along the bond makes up for the turning.
+            let turning = |k: usize| {
+                let ends = clusters.constraint(group, k).0;
+                let [i, j] = ends.map(|id| velocities[state.slot_of[id as usize] as usize]);
+                -(i - j).norm2()
+            };
+            let multipliers = clusters.rates(group, scratch, turning)?.to_vec();
+            let mut virial = [0.0; 6];
+            for (bond, pull) in clusters.bonds(group).iter().zip(multipliers) {
+                let [i, j] = bond.ends.map(|end| scratch.old[end as usize]);
+                add(&mut virial, outer(i - j, (i - j) * pull));
+            }
+            Ok(virial)
+        })
+    }
+
+    /// What forces within constrained groups add to the virial: Σ (r − R)⊗F, with R the group's center of mass. Without it,
+    /// and without the kinetic energy within groups, the pressure is that of the centers.
+    pub(super) fn inner_virial(&self) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        self.constrained.sum(state.step, |clusters, group, scratch| {
+            gather(
+                clusters,
+                group,
+                state,
+                nearest,
+                &state.positions,
+                &mut scratch.old,
+            );
+            let middle = center(clusters.inverse_masses(group), scratch.old.iter().copied());
+            let mut virial = [0.0; 6];
+            for (slot, &r) in slots(clusters, group, state).zip(&scratch.old) {
+                add(&mut virial, outer(r - middle, state.forces[slot]));
+            }
+            Ok(virial)
+        })
+    }
+
+    /// The kinetic tensor of motion within constrained groups: Σ m u⊗u, with u relative to the center of mass.
+    pub(super) fn inner_kinetic(&self) -> Result<[f64; 6], EngineError> {
+        let state = &self.state;
+        self.constrained.sum(state.step, |clusters, group, _| {
+            let masses = clusters.inverse_masses(group);
+            let common = center(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
+            let mut kinetic = [0.0; 6];
+            for (slot, w) in slots(clusters, group, state).zip(masses) {
+                let u = state.velocities[slot] - common;
+                add(&mut kinetic, outer(u, u * (1.0 / w)));
+            }
+            Ok(kinetic)
+        })
+    }
+
+    /// Moves every constrained group as a whole where space is scaled, and its common velocity likewise: instead of scaling
+    /// its particles one by one. The cell is still that of before.
+    pub(super) fn scale_constrained(
+        &mut self,
+        factors: Vec3<f64>,
+        velocity_factors: Vec3<f64>,
+    ) -> Result<(), EngineError> {
+        if !self.is_constrained() {
+            return Ok(());
+        }
+        let mut changes = self.constrained.lend();
+        let held = &self.constrained;
+        let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
+        let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| false;
+        let state = &self.state;
+        let nearest = Nearest::new(&state.cell);
+        held.change(
+            &mut changes,
+            state.step,
+            alone,
+            |clusters, group, scratch, changes| {
+                gather(
+                    clusters,
+                    group,
+                    state,
+                    nearest,
+                    &state.positions,
+                    &mut scratch.old,
+                );
+                let middle = center(clusters.inverse_masses(group), scratch.old.iter().copied());
+                let mut first = None;
+                for (k, slot) in slots(clusters, group, state).enumerate() {
+                    let origin = *first.get_or_insert(state.positions[slot]);
+                    // A particle stored an image away moves with that image of the center.
+                    let image = scratch.old[k] - (state.positions[slot] - origin);
+                    changes[k] = (origin + middle - image).scale(less(factors));
+                }
+                Ok(())
+            },
+        )?;
+        let state = &mut self.state;
+        held.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
+        let state = &self.state;
+        held.change(&mut changes, state.step, alone, |clusters, group, _, changes| {
+            let masses = clusters.inverse_masses(group);
+            let common = center(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
+            changes.fill(common.scale(less(velocity_factors)));
+            Ok(())
+        })?;
+        let state = &mut self.state;
+        held.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
+        self.constrained.changes = changes;
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! [`Interactions`]: all pair terms of a simulation in one precision, behind a pointer.
+#![allow(unsafe_code)]
+
+use rayon::prelude::*;
+
+use super::pair::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
+use super::space::{Sorted, Space, Store};
+use crate::expr::Vec3;
+use crate::forces::ForceField;
+use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
+use crate::simd::InstructionSet;
+use crate::system::Cell;
+use crate::truncation::TruncationKind;
+
+/// Pair terms over a list of neighbors.
+pub trait Interactions: Send {
+    /// New lists.
+    fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64);
+    /// Positions that moved a little.
+    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>]);
+    /// Sets the forces; with `energy`, returns energy and virial by term.
+    fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
+    /// Entries of the lists, images, and bytes held.
+    fn size(&self) -> ListSize;
+    /// Whether there are kernels for particles that share a row.
+    fn shares(&self) -> bool;
+}
+
+/// How large the lists are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListSize {
+    /// Entries of the lists, padding included.
+    pub entries: usize,
+    /// Pairs that are listed, each counted twice: those within the radius when the lists were made, places that pad, and
+    /// places that are near another particle of a row that is shared.
+    pub pairs: usize,
+    /// Images of particles.
+    pub images: usize,
+    /// Bytes held.
+    pub bytes: usize,
+}
+
+struct Term<P: Store> {
+    columns: PairColumns<P::Element>,
+    table: crate::expr::Table,
+    truncation: TruncationKind,
+    /// Without and with energies.
+    kernels: [PairKernel<P::Coordinate, P::Element, ListBlock>; 2],
+}
+
+/// The pair terms in precision `P`.
+pub struct Typed<P: Store> {
+    space: Space<P>,
+    terms: Vec<Term<P>>,
+    couple: Option<Couple<P>>,
+    coulomb: f64,
+    set: InstructionSet,
+    grouped: bool,
+}
+
+/// Two terms that are visited in one pass over the lists of particles.
+struct Couple<P: Store> {
+    terms: [usize; 2],
+    kernels: [PairKernel<P::Coordinate, P::Element, ListBlock>; 2],
+}
+
+impl<P: Store> Couple<P> {
+    /// The first two terms that have a kernel together.
+    fn of(field: &ForceField, set: InstructionSet) -> Option<Self> {
+        let terms = &field.pairs;
+        let couples = (0..terms.len()).flat_map(|a| (0..terms.len()).map(move |b| [a, b]));
+        couples.filter(|[a, b]| a != b).find_map(|[a, b]| {
+            let kernel = |energy| P::kernel_of_both(&terms[a], &terms[b], set, energy);
+            Some(Self {
+                terms: [a, b],
+                kernels: [kernel(false)?, kernel(true)?],
+            })
+        })
+    }
+}
+
+impl<P: Store> Typed<P> {
+    /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
+    pub fn new(field: &ForceField, set: InstructionSet) -> Self {
+        let set = if InstructionSet::available().contains(&set) {
+            set
+        } else {
+            InstructionSet::detect()
+        };
+        let columns: Vec<_> = field
+            .pairs
+            .iter()
+            .map(|t| PairColumns::new(t, P::round))
+            .collect();
+        let many = columns.iter().any(|c| !c.is_uniform());
+        let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
+        // The padding of groups must not cost more than looking numbers up pair by pair.
+        let grouped = many && species <= MOST_GROUPS;
+        let terms = field
+            .pairs
+            .iter()
+            .zip(columns)
+            .map(|(term, columns)| {
+                let uniform = columns.is_uniform();
+                Term {
+                    kernels: [false, true].map(|energy| P::kernel(term, set, uniform, energy)),
+                    table: term.table.clone(),
+                    truncation: term.truncation.kind(),
+                    columns,
+                }
+            })
+            .collect();
+        Self {
+            space: Space::new(set, if grouped { species } else { 1 }),
+            terms,
+            couple: Couple::of(field, set),
+            coulomb: field.coulomb_constant,
+            set,
+            grouped,
+        }
+    }
+
+    /// What the kernel of two terms, or of one twice, reads.
+    fn job(&self, terms: [usize; 2]) -> PairJob<'_, P::Coordinate, P::Element> {
+        PairJob {
+            coordinates: &self.space.coordinates,
+            species: &self.space.species,
+            unit: self.space.unit,
+            grouped: self.grouped,
+            terms: terms.map(|t| Numbers {
+                columns: &self.terms[t].columns,
+                table: &self.terms[t].table,
+                truncation: self.terms[t].truncation,
+            }),
+            coulomb: self.coulomb,
+        }
+    }
+
+    fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
+        let mut coupled = [usize::MAX; 2];
+        if let Some(couple) = &self.couple {
+            coupled = couple.terms;
+            let job = self.job(coupled);
+            // SAFETY: the set was checked in `new`; the list holds places of this space only.
+            let both = unsafe {
+                couple.kernels[usize::from(energy)](&job, &self.space.list.blocks()[number], forces)
+            };
+            for (term, sum) in coupled.into_iter().zip(both) {
+                sums[term] = sum;
+            }
+        }
+        for t in (0..self.terms.len()).filter(|t| !coupled.contains(t)) {
+            let job = self.job([t, t]);
+            let kernel = self.terms[t].kernels[usize::from(energy)];
+            // SAFETY: the set was checked in `new`; the list holds places of this space only.
+            let [sum, _] = unsafe { kernel(&job, &self.space.list.blocks()[number], forces) };
+            sums[t] = sum;
+        }
+    }
+}
+
+impl<P: Store> Interactions for Typed<P> {
+    fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64) {
+        self.space.rebuild(cell, sorted, radius, self.set);
+    }
+
+    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>]) {
+        self.space.update(cell, positions);
+    }
+
+    fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+        let blocks: Vec<Vec<PairSums>> = forces
+            .par_chunks_mut(BLOCK)
+            .enumerate()
+            .map(|(number, forces)| {
+                forces.fill(Vec3::zero());
+                let mut sums = vec![PairSums::default(); self.terms.len()];
+                self.block_forces(number, forces, energy, &mut sums);
+                sums
+            })
+            .collect();
+        let mut total = vec![PairSums::default(); self.terms.len()];
+        for block in &blocks {
+            for (sum, part) in total.iter_mut().zip(block) {
+                sum.add(part);
+            }
+        }
+        total
+    }
+
+    fn size(&self) -> ListSize {
+        self.space.size()
+    }
+
+    fn shares(&self) -> bool {
+        self.couple.is_some()
+    }
+}

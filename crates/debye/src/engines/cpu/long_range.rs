@@ -1,0 +1,90 @@
+//! [`LongRange`]: what an Ewald sum has besides its pair term, on the CPU.
+
+use super::mesh::Mesh;
+use super::pair::PairSums;
+use super::state::State;
+use crate::engines::Precision;
+use crate::expr::Vec3;
+use crate::forces::ForceField;
+use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, WaveSet};
+use crate::forces::ewald::sum_waves;
+use crate::simd::InstructionSet;
+
+/// Waves or a mesh, and what belongs to neither.
+pub(super) struct LongRange {
+    plan: Electrostatics,
+    coulomb: f64,
+    sums: ChargeSums,
+    solver: Solver,
+}
+
+enum Solver {
+    Waves(WaveSet),
+    Single(Box<Mesh<f32>>),
+    Double(Box<Mesh<f64>>),
+}
+
+impl From<Part> for PairSums {
+    fn from(part: Part) -> Self {
+        Self {
+            energy: part.energy,
+            virial: part.virial,
+        }
+    }
+}
+
+impl LongRange {
+    /// Where the force field has one.
+    pub(super) fn new(
+        field: &ForceField,
+        charges: &[f64],
+        precision: Precision,
+        set: InstructionSet,
+    ) -> Option<Self> {
+        let plan = field.electrostatics.clone()?;
+        let solver = match (&plan.method, precision) {
+            (Method::Ewald(set), _) => Solver::Waves(*set),
+            (Method::Mesh(mesh), Precision::Double) => {
+                Solver::Double(Box::new(Mesh::new(*mesh, plan.alpha, set)))
+            }
+            (Method::Mesh(mesh), _) => Solver::Single(Box::new(Mesh::new(*mesh, plan.alpha, set))),
+        };
+        Some(Self {
+            coulomb: field.coulomb_constant,
+            sums: ChargeSums::of(charges),
+            plan,
+            solver,
+        })
+    }
+
+    /// Names of its parts.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.plan.names(self.sums)
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.solver {
+            Solver::Waves(_) => 0,
+            Solver::Single(mesh) => mesh.bytes(),
+            Solver::Double(mesh) => mesh.bytes(),
+        }
+    }
+
+    /// Adds its forces; gives energy and virial by part, which mean something only with `energy`.
+    pub(super) fn add(&mut self, state: &State, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+        let cell = self.plan.wave_cell(&state.cell);
+        let k = self.coulomb / self.plan.permittivity;
+        let (positions, charges) = (&state.positions[..], &state.charges[..]);
+        let first = match &mut self.solver {
+            Solver::Waves(set) => sum_waves(&cell, self.plan.alpha, set, k, positions, charges, forces),
+            Solver::Single(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
+            Solver::Double(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
+        };
+        let unwrapped = |i: usize| state.positions[i] + state.cell.translation(state.images[i]);
+        let rest = self
+            .plan
+            .rest(&state.cell, self.coulomb, self.sums, &unwrapped, charges, forces);
+        [first].into_iter().chain(rest).map(PairSums::from).collect()
+    }
+}

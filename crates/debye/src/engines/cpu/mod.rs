@@ -1,0 +1,28 @@
+//! The CPU: threads, vectors, and lists of neighbors.
+
+mod bonded;
+mod companions;
+mod constraints;
+mod diagnosis;
+mod engine;
+mod interactions;
+mod long_range;
+mod mesh;
+mod minimize;
+mod motion;
+mod observe;
+pub(crate) mod pair;
+mod rigid;
+mod save;
+mod space;
+mod state;
+mod tolerance;
+mod verlet;
+
+#[doc(hidden)]
+pub use bonded::{BondedForces, Slots};
+pub use engine::CpuEngine;
+pub use interactions::ListSize;
+pub(crate) use minimize::Descent;
+pub use minimize::{FIRE, Fire, Minimized};
+pub use observe::describe;

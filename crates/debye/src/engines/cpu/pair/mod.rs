@@ -1,0 +1,182 @@
+//! Pair terms on the CPU: their numbers, and the kernels that add their forces.
+//!
+//! There is one skeleton for every potential and instruction set. Each particle owns its force: it visits its full list of neighbors and nobody else writes to
+//! it. So there are no races, and the sums do not depend on the number of threads.
+#![allow(unsafe_code)]
+
+mod kernels;
+mod terms;
+mod visit;
+
+pub use kernels::{PairKernel, PairKernels};
+
+use kernels::together;
+
+use crate::expr::Table;
+use crate::forces::PairTerm;
+use crate::neighbors::ListBlock;
+use crate::potentials::MAX_COEFFICIENTS;
+use crate::simd::{Coordinate, InstructionSet};
+use crate::truncation::{TRUNCATION_COEFFICIENTS, TruncationKind};
+
+/// Numbers per pair of species: cut-off², truncation, potential.
+const COLUMNS: usize = 1 + TRUNCATION_COEFFICIENTS + MAX_COEFFICIENTS;
+
+/// A pair term in the layout of the kernels: one column per number, one row per pair of species.
+#[derive(Clone, Debug)]
+pub struct PairColumns<E> {
+    pub(super) columns: [Vec<E>; COLUMNS],
+    pub(super) species: u32,
+    /// For every pair of species whether it has nothing of this term.
+    pub(super) absent: Vec<bool>,
+    uniform: bool,
+}
+
+impl<E: Copy> PairColumns<E> {
+    /// Lays out the rows of a term; `round` goes from `f64` to the precision of the kernel.
+    pub fn new(term: &PairTerm, round: impl Fn(f64) -> E) -> Self {
+        let column = |k: usize| -> Vec<E> {
+            let value = |row: &crate::forces::PairRow| match k {
+                // Nobody is within reach of a term that is absent.
+                0 => row.cutoff.max(0.0).powi(2),
+                k if k <= TRUNCATION_COEFFICIENTS => row.truncation[k - 1],
+                k => row.coefficients[k - 1 - TRUNCATION_COEFFICIENTS],
+            };
+            let rows = term.rows.iter().map(|row| round(value(row)));
+            // Vectors that begin inside a column may end beyond it.
+            rows.chain(std::iter::repeat_n(round(0.0), MAX_WIDTH)).collect()
+        };
+        Self {
+            columns: std::array::from_fn(column),
+            species: (term.rows.len() as f64).sqrt().round() as u32,
+            absent: term.rows.iter().map(|row| row.cutoff <= 0.0).collect(),
+            uniform: term.rows.windows(2).all(|pair| pair[0] == pair[1]),
+        }
+    }
+
+    /// How many species there are.
+    pub fn species(&self) -> usize {
+        self.species as usize
+    }
+
+    /// Whether all pairs of species interact alike.
+    pub fn is_uniform(&self) -> bool {
+        self.uniform
+    }
+}
+
+/// The most terms that one kernel adds up.
+pub const TOGETHER: usize = 2;
+
+/// The numbers of a term, and its table.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a, E> {
+    /// Numbers by pair of species.
+    pub columns: &'a PairColumns<E>,
+    /// The term's table.
+    pub table: &'a Table,
+    /// How the term ends, for kernels that hold the code of several truncations.
+    pub truncation: TruncationKind,
+}
+
+/// The widest vector there is.
+const MAX_WIDTH: usize = 16;
+
+/// What a pair kernel reads.
+#[derive(Clone, Copy, Debug)]
+pub struct PairJob<'a, C, E> {
+    /// Particles, then images, then a vector's worth of places far away from all.
+    pub coordinates: &'a [[C; 4]],
+    /// Species of each of them.
+    pub species: &'a [u32],
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
+    /// Whether the places of every vector of a list are of one species.
+    pub grouped: bool,
+    /// The terms of the kernel; where it has one only, that one twice.
+    pub terms: [Numbers<'a, E>; TOGETHER],
+    /// k_e, for potentials that use charges.
+    pub coulomb: f64,
+}
+
+/// Energy and virial of a block of particles: half of what their pairs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PairSums {
+    /// Energy.
+    pub energy: f64,
+    /// Σ r⊗F: xx yy zz xy xz yz.
+    pub virial: [f64; 6],
+}
+
+impl PairSums {
+    /// Adds another block.
+    pub fn add(&mut self, other: &Self) {
+        self.energy += other.energy;
+        for (total, part) in self.virial.iter_mut().zip(other.virial) {
+            *total += part;
+        }
+    }
+}
+
+/// The precision of a kernel: how coordinates and numbers are stored.
+pub trait PairPrecision: Send + Sync + 'static {
+    /// Stored coordinates.
+    type Coordinate: Coordinate;
+    /// Stored numbers.
+    type Element: Copy + Send + Sync + std::fmt::Debug + 'static;
+    /// The kernel of two terms in one pass over lists of particles, if there is one.
+    fn kernel_of_both(
+        first: &PairTerm,
+        second: &PairTerm,
+        set: InstructionSet,
+        energy: bool,
+    ) -> Option<PairKernel<Self::Coordinate, Self::Element, ListBlock>>;
+    /// From `f64`.
+    fn round(x: f64) -> Self::Element;
+    /// The kernel of a term over lists of particles.
+    fn kernel(
+        term: &PairTerm,
+        set: InstructionSet,
+        uniform: bool,
+        energy: bool,
+    ) -> PairKernel<Self::Coordinate, Self::Element, ListBlock>;
+}
+
+/// Pair arithmetic in `f32`.
+#[derive(Debug)]
+pub struct Single;
+
+/// Pair arithmetic in `f64`.
+#[derive(Debug)]
+pub struct Double;
+
+macro_rules! precision {
+    ($name:ident, $coordinate:ty, $element:ty, $particles:ident) => {
+        impl PairPrecision for $name {
+            type Coordinate = $coordinate;
+            type Element = $element;
+            fn round(x: f64) -> $element {
+                x as $element
+            }
+            fn kernel(
+                term: &PairTerm,
+                set: InstructionSet,
+                uniform: bool,
+                energy: bool,
+            ) -> PairKernel<$coordinate, $element, ListBlock> {
+                term.family
+                    .$particles(set, term.truncation, uniform, energy)
+            }
+            fn kernel_of_both(
+                first: &PairTerm,
+                second: &PairTerm,
+                set: InstructionSet,
+                energy: bool,
+            ) -> Option<PairKernel<$coordinate, $element, ListBlock>> {
+                together::$particles(first, second, set, energy)
+            }
+        }
+    };
+}
+precision!(Single, i32, f32, single);
+precision!(Double, f64, f64, double);

@@ -1,0 +1,150 @@
+//! The state of an engine as bytes, and back: a restored engine goes on bit for bit.
+
+use super::engine::CpuEngine;
+use super::pair::PairSums;
+use crate::engines::EngineError;
+use crate::expr::Vec3;
+use crate::system::Cell;
+use debye_io::codec::{CodecError, Reader, Writer};
+
+impl CpuEngine {
+    /// Everything that is not in the input: positions, velocities and forces in the order of the
+    /// list, what the list was made from, and the memory of thermostats.
+    pub fn save(&self) -> Vec<u8> {
+        let s = &self.state;
+        let mut w = Writer::with_room_for(s.len() * (4 * 24 + 12 + 4) + 4096);
+        w.u64(s.step);
+        write_cell(&mut w, &s.cell);
+        w.u32s(&s.ids);
+        w.vectors(&s.positions);
+        w.vectors(&s.velocities);
+        w.vectors(&s.forces);
+        w.u32s(&s.images.iter().flatten().map(|&n| n as u32).collect::<Vec<_>>());
+        let v = &self.verlet;
+        write_cell(&mut w, &v.reference_cell);
+        w.vectors(&v.reference);
+        w.vectors(&[v.scale]);
+        w.f64(v.radius);
+        w.u64(v.step);
+        w.u64(v.builds);
+        w.u64(self.baths.len() as u64);
+        for bath in &self.baths {
+            w.f64(bath.given);
+            w.f64s(&bath.chain.iter().flatten().copied().collect::<Vec<_>>());
+        }
+        w.u64(self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get()));
+        w.u64(self.sums_step.map_or(0, |step| step + 1));
+        for sum in &self.sums {
+            w.f64(sum.energy);
+            sum.virial.iter().for_each(|&x| w.f64(x));
+        }
+        w.finish()
+    }
+
+    /// Puts a saved state into an engine made from the same input.
+    pub(super) fn restore(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
+        self.read_state(bytes).map_err(|e| EngineError::Restore(e.0))?;
+        self.restore_list()
+    }
+
+    fn read_state(&mut self, bytes: &[u8]) -> Result<(), CodecError> {
+        let mut r = Reader::new(bytes);
+        let n = self.state.len();
+        let fits = |what: &str, length: usize| {
+            if length == n {
+                Ok(())
+            } else {
+                Err(CodecError(format!("{length} {what} for {n} particles")))
+            }
+        };
+        let original = self.original();
+        let s = &mut self.state;
+        s.step = r.u64()?;
+        s.cell = read_cell(&mut r, &s.cell)?;
+        s.ids = r.u32s()?;
+        fits("particles", s.ids.len())?;
+        let mut seen = vec![false; n];
+        for &id in &s.ids {
+            match seen.get_mut(id as usize) {
+                Some(seen) if !*seen => *seen = true,
+                _ => return Err(CodecError(format!("particle {id} is out of place"))),
+            }
+        }
+        s.index();
+        if let Some(companions) = &self.companions {
+            s.sharing = companions.sharing(&s.ids);
+        }
+        s.positions = r.vectors()?;
+        s.velocities = r.vectors()?;
+        s.forces = r.vectors()?;
+        fits("positions", s.positions.len())?;
+        fits("velocities", s.velocities.len())?;
+        fits("forces", s.forces.len())?;
+        let images = r.u32s()?;
+        fits("images", images.len() / 3)?;
+        s.images = images
+            .chunks_exact(3)
+            .map(|c| [c[0] as i32, c[1] as i32, c[2] as i32])
+            .collect();
+        fits("images", s.images.len())?;
+        let pick = |values: &[f64]| -> Vec<f64> { s.ids.iter().map(|&id| values[id as usize]).collect() };
+        (s.masses, s.charges) = (pick(&original.0), pick(&original.1));
+        s.species = s.ids.iter().map(|&id| original.2[id as usize]).collect();
+
+        let v = &mut self.verlet;
+        v.reference_cell = read_cell(&mut r, &v.reference_cell)?;
+        v.reference = r.vectors()?;
+        fits("reference positions", v.reference.len())?;
+        v.scale = r.vectors()?.first().copied().unwrap_or(Vec3::splat(1.0));
+        v.radius = r.f64()?;
+        if !(v.radius.is_finite() && v.radius >= v.cutoff) {
+            return Err(CodecError(format!(
+                "list radius {} below the cut-off {}",
+                v.radius, v.cutoff
+            )));
+        }
+        v.step = r.u64()?;
+        v.builds = r.u64()?;
+        if r.u64()? != self.baths.len() as u64 {
+            return Err(CodecError("another number of thermostats".into()));
+        }
+        for bath in &mut self.baths {
+            bath.given = r.f64()?;
+            let chain = r.f64s()?;
+            if chain.len() != 2 * bath.chain.len() {
+                return Err(CodecError("another length of the Nosé–Hoover chain".into()));
+            }
+            bath.chain = chain.chunks_exact(2).map(|c| [c[0], c[1]]).collect();
+        }
+        let held = r.u64()?;
+        if let Some(barostat) = &self.dynamics.barostat {
+            barostat.held.set(held);
+        }
+        self.sums_step = r.u64()?.checked_sub(1);
+        self.sums.clear();
+        while !r.is_empty() {
+            let mut sum = PairSums {
+                energy: r.f64()?,
+                virial: [0.0; 6],
+            };
+            for x in &mut sum.virial {
+                *x = r.f64()?;
+            }
+            self.sums.push(sum);
+        }
+        Ok(())
+    }
+}
+
+fn write_cell(w: &mut Writer, cell: &Cell) {
+    w.vectors(&cell.to_arrays());
+}
+
+fn read_cell(r: &mut Reader, like: &Cell) -> Result<Cell, CodecError> {
+    let rows: Vec<[f64; 3]> = r.vectors()?;
+    let [a, b, c] = rows[..] else {
+        return Err(CodecError("a cell without three vectors".into()));
+    };
+    let cell = Cell::triclinic([a, b, c]).map_err(|e| CodecError(e.to_string()))?;
+    Ok(cell.with_periodicity(like.periodic()))
+}

@@ -1,0 +1,370 @@
+//! Bonds, angles, dihedrals and scaled pairs on a device: [`LinkTables`], which are made from the input, and [`Bonded`],
+//! the kernels that use them.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::kernels::{Case, Setup, World};
+use super::layout::BLOCK;
+use super::unsupported;
+use crate::engines::EngineError;
+use crate::expr::{CudaReal, Tape};
+use crate::forces::{BondedTerm, ForceField, ListedPairs};
+use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
+use crate::system::{Link, Particles, System};
+use crate::truncation::TRUNCATION_COEFFICIENTS;
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
+
+/// Numbers of a row. Those of a scaled pair are cut-off², factor, coefficients, truncation; links need fewer.
+const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
+
+/// Bits of the row of a link and of the place of a particle in it; the term has the rest. As in the kernel.
+const ROW_BITS: u32 = 22;
+const PLACE_BITS: u32 = 2;
+const MOST_TERMS: usize = 1 << (32 - ROW_BITS - PLACE_BITS);
+
+/// The links of every particle and the numbers of their terms, as the kernels take them.
+#[derive(Debug, Default)]
+pub(super) struct LinkTables {
+    /// Names of the terms, in the order of the sums.
+    pub(super) names: Vec<String>,
+    /// `bonded_terms.cuh`.
+    pub(super) text: String,
+    /// The first link of each particle, and the number of all.
+    pub(super) starts: Vec<u32>,
+    /// Links: three other particles, and a word of term, place and row.
+    pub(super) links: Vec<[u32; 4]>,
+    /// Numbers of all terms.
+    pub(super) rows: Vec<[f64; COLUMNS]>,
+    /// Tables of all terms, one after another.
+    pub(super) tables: Vec<f64>,
+    /// Whether all of them are pairs within rigid molecules: what holds these undoes what such pairs do to them.
+    pub(super) inert: bool,
+}
+
+impl LinkTables {
+    /// The links of a system that the force field has parameters for; nothing where there are no such terms.
+    pub(super) fn new(system: &System, field: &ForceField) -> Result<Option<Self>, EngineError> {
+        let t = &system.topology;
+        let mut maker = Maker::default();
+        for term in &field.bonds {
+            maker.bonded(term, &term.family.tape(), &t.bonds)?;
+        }
+        for term in &field.angles {
+            maker.bonded(term, &term.family.tape(), &t.angles)?;
+        }
+        for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
+            for term in terms {
+                maker.bonded(term, &term.family.tape(), links)?;
+            }
+        }
+        let pairs = field.listed_pairs(system);
+        let rigid = rigid_molecules(system);
+        let within = |&[i, j]: &[u32; 2]| {
+            let [a, b] = [i, j].map(|i| rigid[i as usize]);
+            a.is_some() && a == b
+        };
+        maker.made.inert = maker.made.names.is_empty()
+            && pairs
+                .iter()
+                .flat_map(|listed| &listed.pairs)
+                .all(|(atoms, _)| within(atoms));
+        for listed in pairs {
+            maker.listed(&listed, field, &system.particles)?;
+        }
+        Ok((!maker.made.names.is_empty()).then(|| maker.finish(system.particles.len())))
+    }
+
+    /// Bytes of the tables, and numbers of a block for its sums.
+    pub(super) fn needs(&self) -> (usize, usize) {
+        let tables = size_of_val(&self.starts[..])
+            + size_of_val(&self.links[..])
+            + size_of_val(&self.rows[..])
+            + size_of_val(&self.tables[..]);
+        (tables, self.names.len() + 6)
+    }
+
+    /// The module of the bonded terms.
+    pub(super) fn source(&self, case: Case<'_>) -> ModuleSource {
+        case.module("bonded.cu", include_str!("../kernels/bonded.cu"))
+            .include("bonded_terms.cuh", &self.text)
+    }
+}
+
+/// The rigid molecule of each particle, where it is in one.
+fn rigid_molecules(system: &System) -> Vec<Option<usize>> {
+    let mut of = vec![None; system.particles.len()];
+    let waters = system.constraints.waters.iter().flat_map(|kind| &kind.molecules);
+    for (number, atoms) in waters.enumerate() {
+        atoms.iter().for_each(|&i| of[i as usize] = Some(number));
+    }
+    of
+}
+
+/// Tables while they are made.
+#[derive(Default)]
+struct Maker {
+    made: LinkTables,
+    /// Text of the terms.
+    terms: String,
+    /// Links by particle.
+    links: Vec<(u32, [u32; 4])>,
+}
+
+impl Maker {
+    fn bonded<F: ?Sized, const N: usize>(
+        &mut self,
+        term: &BondedTerm<F>,
+        tape: &Tape,
+        links: &[Link<N>],
+    ) -> Result<(), EngineError> {
+        let row = |l: &Link<N>| {
+            let given = (*term.rows.get(l.kind as usize)?)?;
+            Some((l.atoms, padded(given)))
+        };
+        self.add(term.name.clone(), links.iter().filter_map(row))?;
+        let c: Vec<String> = (0..MAX_BONDED).map(|k| format!("c[{k}]")).collect();
+        let body = format!(
+            "        link_TERM(x, {}, energy, slope);\n        (void)tables;\n",
+            c.join(", ")
+        );
+        self.print(tape, N, false, &body);
+        Ok(())
+    }
+
+    /// A pair term at the distance of given pairs, with the truncation it has everywhere.
+    fn listed(
+        &mut self,
+        listed: &ListedPairs,
+        field: &ForceField,
+        particles: &Particles,
+    ) -> Result<(), EngineError> {
+        let term = &listed.term;
+        let species = (term.rows.len() as f64).sqrt().round() as u32;
+        let charges = term.family.uses_charges();
+        let row = |&(atoms, factor): &([u32; 2], f64)| {
+            let [i, j] = atoms.map(|a| a as usize);
+            let row = &term.rows[(particles.species[i] * species + particles.species[j]) as usize];
+            let strength = if charges {
+                field.coulomb_constant * particles.charges[i] * particles.charges[j]
+            } else {
+                1.0
+            };
+            let numbers = [row.cutoff * row.cutoff, factor * strength].into_iter();
+            (
+                atoms,
+                padded(numbers.chain(row.coefficients).chain(row.truncation)),
+            )
+        };
+        self.add(listed.name.clone(), listed.pairs.iter().map(row))?;
+        let tape = term.family.tape(term.truncation.kind());
+        let mut given: Vec<String> = (2..COLUMNS).map(|k| format!("c[{k}]")).collect();
+        if tape.tables() > 0 {
+            let table = term.table.f64s();
+            given.push(format!("tables + {}, {}", self.made.tables.len(), table.len()));
+            self.made.tables.extend_from_slice(table);
+        }
+        let body = format!(
+            "        energy = slope = 0.0;\n        (void)tables;\n        if (x < c[0]) link_TERM(x, {}, energy, slope);\n        energy *= c[1];\n        slope *= c[1];\n",
+            given.join(", ")
+        );
+        self.print(&tape, 2, true, &body);
+        Ok(())
+    }
+
+    /// Takes the links of one term. Its rows that are alike are kept once.
+    fn add<const N: usize>(
+        &mut self,
+        name: String,
+        links: impl Iterator<Item = ([u32; N], [f64; COLUMNS])>,
+    ) -> Result<(), EngineError> {
+        let term = self.made.names.len();
+        let mut known: HashMap<[u64; COLUMNS], u32> = HashMap::new();
+        for (atoms, numbers) in links {
+            let next = self.made.rows.len() as u32;
+            let row = *known.entry(numbers.map(f64::to_bits)).or_insert_with(|| {
+                self.made.rows.push(numbers);
+                next
+            });
+            for (place, &own) in atoms.iter().enumerate() {
+                let mut others = atoms.iter().enumerate().filter(|(k, _)| *k != place);
+                let mut other = || others.next().map_or(0, |(_, &id)| id);
+                let packed = (term as u32) << (ROW_BITS + PLACE_BITS) | (place as u32) << ROW_BITS | row;
+                self.links.push((own, [other(), other(), other(), packed]));
+            }
+        }
+        if self.made.rows.len() > 1 << ROW_BITS || term >= MOST_TERMS {
+            return Err(unsupported(format!(
+                "more than {MOST_TERMS} bonded terms, or {} sets of their parameters (at `{name}`)",
+                1 << ROW_BITS
+            )));
+        }
+        self.made.names.push(name);
+        Ok(())
+    }
+
+    /// Prints the term that was added last; `link_TERM` in its body is the function of the tape.
+    fn print(&mut self, tape: &Tape, particles: usize, scaled: bool, body: &str) {
+        let term = self.made.names.len() - 1;
+        let function = format!("link_{term}");
+        self.terms += &tape.to_cuda(&function, CudaReal::Double);
+        let body = body.replace("link_TERM", &function);
+        let _ = write!(
+            self.terms,
+            "struct Link{term} {{
+    static constexpr u32 TERM = {term}, PARTICLES = {particles};
+    static constexpr bool SCALED = {scaled};
+    static __device__ __forceinline__ void act(f64 x, u32 row, const f64* rows, const f64* tables, f64& energy, f64& slope)
+    {{
+        const f64* c = rows + row * {COLUMNS}u;
+{body}    }}
+}};
+"
+        );
+    }
+
+    /// Links by particle, and by term where a particle has several: warps then do the same most of the time.
+    fn finish(mut self, particles: usize) -> LinkTables {
+        // Stable, and terms were added in their order.
+        self.links.sort_by_key(|l| l.0);
+        let mut made = self.made;
+        made.starts = vec![0; particles + 1];
+        for (id, _) in &self.links {
+            made.starts[*id as usize + 1] += 1;
+        }
+        for i in 0..particles {
+            made.starts[i + 1] += made.starts[i];
+        }
+        made.links = self.links.into_iter().map(|l| l.1).collect();
+        let count = made.names.len();
+        let visits: String = (0..count).map(|t| format!("    visit(Link{t}());\n")).collect();
+        made.text = format!(
+            "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 LINK_TERMS = {count};\n{}
+template <class Visit> __device__ __forceinline__ void each_link_term(Visit& visit)\n{{\n{visits}}}\n",
+            self.terms
+        );
+        made
+    }
+}
+
+fn padded(numbers: impl IntoIterator<Item = f64>) -> [f64; COLUMNS] {
+    let mut numbers = numbers.into_iter();
+    std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
+}
+
+/// Where the tables lie in device memory; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Links {
+    starts: u64,
+    links: u64,
+    rows: u64,
+    tables: u64,
+    partial: u64,
+}
+debye_gpu::cuda_struct!(Links);
+
+type OnLinks = Kernel<(Addresses<World>, Addresses<Links>, Setup)>;
+
+/// Energies by term, and the virial.
+pub(in crate::engines::cuda) type LinkSums = (Vec<f64>, [f64; 6]);
+
+/// The bonded terms of a simulation on its device.
+pub(super) struct Bonded {
+    /// See [`LinkTables`].
+    pub(super) inert: bool,
+    terms: usize,
+    starts: Buffer<u32>,
+    links: Buffer<u32>,
+    rows: Buffer<f64>,
+    tables: Buffer<f64>,
+    partial: Buffer<f64>,
+    bundle: Bundle<Links>,
+    forces: OnLinks,
+    sums: OnLinks,
+}
+
+impl Bonded {
+    /// For the blocks of a layout.
+    pub(super) fn new(device: &Device, tables: &LinkTables, case: Case<'_>) -> Result<Self, CudaError> {
+        let module = device.module(&tables.source(case))?;
+        let starts = device.upload(&tables.starts)?;
+        let links = device.upload(tables.links.as_flattened())?;
+        let rows = device.upload(tables.rows.as_flattened())?;
+        let lookup = device.upload(&tables.tables)?;
+        let partial = device.zeros(case.layout.blocks * (tables.names.len() + 6))?;
+        Ok(Self {
+            inert: tables.inert,
+            terms: tables.names.len(),
+            bundle: bundle(&starts, &links, [&rows, &lookup, &partial]),
+            starts,
+            links,
+            rows,
+            tables: lookup,
+            partial,
+            forces: module.kernel("debye_bonded")?,
+            sums: module.kernel("debye_bonded_sums")?,
+        })
+    }
+
+    /// Room for another number of blocks.
+    pub(super) fn resize(&mut self, device: &Device, blocks: usize) -> Result<(), CudaError> {
+        self.partial = device.zeros(blocks * (self.terms + 6))?;
+        self.bundle = bundle(
+            &self.starts,
+            &self.links,
+            [&self.rows, &self.tables, &self.partial],
+        );
+        Ok(())
+    }
+
+    /// Bytes of the tables, and numbers of a block for its sums.
+    pub(super) fn needs(&self) -> (usize, usize) {
+        let tables = self.starts.bytes() + self.links.bytes() + self.rows.bytes() + self.tables.bytes();
+        (tables, self.terms + 6)
+    }
+
+    /// Queues the forces of a step.
+    pub(super) fn queue(&self, s: &Stream, world: &Bundle<World>, setup: Setup) -> Result<(), CudaError> {
+        self.forces.launch(s, self.shape(), (world, &self.bundle, setup))
+    }
+
+    /// Queues forces and sums, whatever the state of the run.
+    pub(super) fn queue_sums(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        self.sums.launch(s, self.shape(), (world, &self.bundle, setup))
+    }
+
+    /// The sums that were queued, over so many blocks in use.
+    pub(super) fn read_sums(&self, s: &Stream, blocks: usize) -> Result<LinkSums, CudaError> {
+        let width = self.terms + 6;
+        let parts = s.download_part(self.partial.part(0..blocks * width))?;
+        let (mut energies, mut virial) = (vec![0.0; self.terms], [0.0; 6]);
+        for block in parts.chunks_exact(width) {
+            let to = energies.iter_mut().chain(&mut virial);
+            to.zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        Ok((energies, virial))
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::new((self.partial.len() / (self.terms + 6)) as u32, BLOCK as u32)
+    }
+}
+
+fn bundle(starts: &Buffer<u32>, links: &Buffer<u32>, numbers: [&Buffer<f64>; 3]) -> Bundle<Links> {
+    let mut at = Binder::default();
+    let [rows, tables, partial] = numbers.map(|buffer| at.address(buffer));
+    let links = Links {
+        starts: at.address(starts),
+        links: at.address(links),
+        rows,
+        tables,
+        partial,
+    };
+    at.bundle(links)
+}

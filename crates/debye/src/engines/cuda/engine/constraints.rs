@@ -1,0 +1,459 @@
+//! Fixed distances on a device: [`HeldTables`], which are made from the input, and [`Held`], the kernels that use them.
+
+use std::collections::HashMap;
+
+use super::kernels::{Case, Setup, World};
+use super::rules::Rules;
+use super::terms::Terms;
+use super::unsupported;
+use crate::engines::EngineError;
+use crate::expr::{CudaReal, Sym, Tape, Vec3};
+use crate::forces::constraints::{Clusters, Group, Triangle};
+use crate::system::{Particles, System};
+use debye_gpu::{
+    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
+};
+
+/// Numbers of a triangle, and of a shape of water with its two lengths; as in the kernels.
+const NUMBERS: usize = 7;
+const SHAPE: usize = NUMBERS + 2;
+
+/// Threads of a block; as in the kernels.
+const HOLDERS: usize = 64;
+
+/// Particles at their fixed distances, and velocities that keep them.
+pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
+    let mut system = system.clone();
+    if !system.constraints.is_empty() {
+        let refused = |e: crate::system::ConstraintError| EngineError::Unsupported(e.to_string());
+        system.hold_positions().map_err(refused)?;
+        system.hold_velocities().map_err(refused)?;
+    }
+    Ok(system.particles)
+}
+
+/// The groups of a system, as the kernels take them.
+#[derive(Clone, Debug)]
+pub(super) struct HeldTables {
+    clusters: Clusters,
+    waters: usize,
+    shape_of: Vec<u32>,
+    shapes: Vec<[f64; SHAPE]>,
+    starts: Vec<[u32; 2]>,
+    parents: Vec<u32>,
+    inverse_masses: Vec<f64>,
+    ends: Vec<[u32; 2]>,
+    lengths: Vec<f64>,
+}
+
+impl HeldTables {
+    /// Nothing where there are no constraints.
+    pub(super) fn new(system: &System) -> Result<Option<Self>, EngineError> {
+        if system.constraints.is_empty() {
+            return Ok(None);
+        }
+        let clusters = system
+            .clusters()
+            .map_err(|e| EngineError::Unsupported(e.to_string()))?;
+        let mut made = Self {
+            waters: 0,
+            shape_of: Vec::new(),
+            shapes: Vec::new(),
+            starts: Vec::new(),
+            parents: Vec::new(),
+            inverse_masses: Vec::new(),
+            ends: Vec::new(),
+            lengths: Vec::new(),
+            clusters,
+        };
+        let clusters = std::mem::take(&mut made.clusters);
+        let mut known = HashMap::new();
+        for group in &clusters.groups {
+            match clusters.triangle(group) {
+                Some(triangle) => made.add_water(&clusters, group, triangle, &mut known),
+                None => made.add_cluster(&clusters, group),
+            }
+        }
+        made.starts
+            .push([made.parents.len() as u32, made.lengths.len() as u32]);
+        made.clusters = clusters;
+        Ok(Some(made))
+    }
+
+    /// Molecules held by SETTLE: their particles, and how far from the first the others are.
+    pub(super) fn triangles(&self) -> impl Iterator<Item = ([u32; 3], f64)> {
+        let groups = self.clusters.groups.iter();
+        groups.filter_map(|group| {
+            self.clusters.triangle(group)?;
+            let atoms = self.clusters.atoms[group.places.clone()].try_into().ok()?;
+            Some((atoms, self.clusters.bonds(group)[0].length))
+        })
+    }
+
+    fn add_water(
+        &mut self,
+        clusters: &Clusters,
+        group: &Group,
+        triangle: &Triangle<f64>,
+        known: &mut HashMap<[u64; SHAPE], u32>,
+    ) {
+        let sides = clusters.bonds(group);
+        let mut numbers = [0.0; SHAPE];
+        numbers[..NUMBERS].copy_from_slice(&triangle.numbers());
+        numbers[NUMBERS..].copy_from_slice(&[sides[0].length, sides[2].length]);
+        let shape = *known.entry(numbers.map(f64::to_bits)).or_insert_with(|| {
+            self.shapes.push(numbers);
+            self.shapes.len() as u32 - 1
+        });
+        self.waters += 1;
+        self.shape_of.push(shape);
+    }
+
+    fn add_cluster(&mut self, clusters: &Clusters, group: &Group) {
+        self.starts
+            .push([self.parents.len() as u32, self.lengths.len() as u32]);
+        self.parents.extend(clusters.parents(group));
+        self.inverse_masses.extend(clusters.inverse_masses(group));
+        for bond in clusters.bonds(group) {
+            self.ends.push(bond.ends);
+            self.lengths.push(bond.length);
+        }
+    }
+
+    /// Refuses thermostats that scale some particles of a molecule and not the others.
+    pub(super) fn check_groups(&self, terms: &Terms) -> Result<(), EngineError> {
+        let group_of = |&i: &u32| terms.kinds[terms.kind_of[i as usize] as usize].group;
+        for group in &self.clusters.groups {
+            let atoms = &self.clusters.atoms[group.places.clone()];
+            if let Some(other) = atoms.iter().find(|i| group_of(i) != group_of(&atoms[0])) {
+                return Err(unsupported(format!(
+                    "thermostats that scale the velocities of some particles of a molecule with constraints and not of \
+                     others (particles {} and {})",
+                    atoms[0] + 1,
+                    other + 1
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn groups(&self) -> usize {
+        self.clusters.groups.len()
+    }
+
+    fn blocks(&self) -> usize {
+        let clusters = self.groups() - self.waters;
+        self.waters.div_ceil(HOLDERS) + clusters.div_ceil(HOLDERS)
+    }
+
+    /// Numbers of a block for its sums.
+    fn width(rules: &Rules) -> usize {
+        6 + 15 * rules.groups()
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self, rules: &Rules) -> usize {
+        let places = self.clusters.atoms.len();
+        size_of_val(&self.clusters.atoms[..])
+            + size_of_val(&self.shape_of[..])
+            + size_of_val(&self.shapes[..])
+            + size_of_val(&self.starts[..])
+            + size_of_val(&self.parents[..])
+            + size_of_val(&self.inverse_masses[..])
+            + size_of_val(&self.ends[..])
+            + size_of_val(&self.lengths[..])
+            + 8 * (9 * self.parents.len() + 3 * places + self.blocks() * Self::width(rules))
+    }
+}
+
+/// The module of constraints.
+pub(super) fn source(case: Case<'_>) -> ModuleSource {
+    case.module("constrain.cu", include_str!("../kernels/constrain.cu"))
+        .define("SPLIT", u32::from(case.rules.split()))
+        .define("GROUPS_OF", case.rules.groups())
+        .define("BONDED", u32::from(case.bonded))
+        .include("settle.cuh", &settle())
+}
+
+/// SETTLE, printed from the formulas of the CPU.
+fn settle() -> String {
+    let triangle = |s: &[Sym]| Triangle::from_numbers(std::array::from_fn(|k| s[k]));
+    let three = |s: &[Sym], from: usize| {
+        let at = |k: usize| from + 3 * k;
+        std::array::from_fn(|k| Vec3::new(s[at(k)], s[at(k) + 1], s[at(k) + 2]))
+    };
+    let flat = |v: [Vec3<Sym>; 3]| v.map(Vec3::to_array).as_flattened().to_vec();
+    let positions = Tape::record(NUMBERS + 18, |s| {
+        flat(triangle(s).positions(three(s, NUMBERS), three(s, NUMBERS + 9)))
+    });
+    let rates = Tape::record(NUMBERS + 21, |s| {
+        let wanted = std::array::from_fn(|k| s[NUMBERS + 18 + k]);
+        let (change, multipliers) = triangle(s).rates(three(s, NUMBERS), three(s, NUMBERS + 9), wanted);
+        [flat(change), multipliers.to_vec()].concat()
+    });
+    format!(
+        "#pragma once\n{}{}",
+        positions.to_cuda("settle_positions", CudaReal::Double),
+        rates.to_cuda("settle_rates", CudaReal::Double)
+    )
+}
+
+/// Where the tables lie in device memory; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct HeldWorld {
+    atoms: u64,
+    shape_of: u64,
+    shapes: u64,
+    starts: u64,
+    parents: u64,
+    inverse_masses: u64,
+    ends: u64,
+    lengths: u64,
+    scratch: u64,
+    velocities: u64,
+    partial: u64,
+    tolerance: f64,
+    waters: u32,
+    clusters: u32,
+    places: u32,
+    cluster_places: u32,
+}
+debye_gpu::cuda_struct!(HeldWorld);
+
+type OnHeld = Kernel<(Addresses<World>, Addresses<HeldWorld>, Setup)>;
+
+/// Sums over the particles at fixed distances.
+#[derive(Debug)]
+pub(super) struct HeldSums {
+    /// Virial of the forces of constraints that make up for those on the particles.
+    pub(super) forces: [f64; 6],
+    /// Virial of those that keep groups together as they turn, for every group of thermostats.
+    pub(super) turning: Vec<[f64; 6]>,
+    /// Σ m v⊗v and Σ m v of every group of thermostats.
+    pub(super) groups: Vec<([f64; 6], [f64; 3])>,
+}
+
+/// Rigid waters in the order of slots, where all of them are bodies.
+struct ByBody {
+    /// Slots of a body.
+    lanes: usize,
+    motion: OnHeld,
+    /// Kicks and motion, where there are no other particles and the forces are in memory.
+    step: Option<OnHeld>,
+}
+
+impl ByBody {
+    fn new(module: &Module, tables: &HeldTables, case: Case<'_>) -> Result<Option<Self>, CudaError> {
+        let molecules = case.terms.bodies.molecules_among();
+        if molecules != tables.groups() || tables.shapes.len() != 1 {
+            return Ok(None);
+        }
+        let alone = case.alone();
+        Ok(Some(Self {
+            lanes: case.layout.grain.lanes,
+            motion: module.kernel("debye_constrain_bodies")?,
+            step: alone.then(|| module.kernel("debye_step_bodies")).transpose()?,
+        }))
+    }
+}
+
+/// The constraints of a simulation on its device.
+pub(super) struct Held {
+    tables: HeldTables,
+    bytes: usize,
+    velocities: Buffer<f64>,
+    partial: Buffer<f64>,
+    bundle: Bundle<HeldWorld>,
+    motion: OnHeld,
+    by_body: Option<ByBody>,
+    sums: Option<OnHeld>,
+    reshape: Option<OnHeld>,
+    now: OnHeld,
+}
+
+impl Held {
+    pub(super) fn new(device: &Device, tables: HeldTables, case: Case<'_>) -> Result<Self, CudaError> {
+        let module = device.module(&source(case))?;
+        let places = tables.clusters.atoms.len();
+        let velocities = device.zeros(3 * places)?;
+        let partial = device.zeros(tables.blocks() * HeldTables::width(case.rules))?;
+        let mut at = Binder::default();
+        let world = HeldWorld {
+            atoms: at.address(&device.upload(&tables.clusters.atoms)?),
+            shape_of: at.address(&device.upload(&tables.shape_of)?),
+            shapes: at.address(&device.upload(tables.shapes.as_flattened())?),
+            starts: at.address(&device.upload(tables.starts.as_flattened())?),
+            parents: at.address(&device.upload(&tables.parents)?),
+            inverse_masses: at.address(&device.upload(&tables.inverse_masses)?),
+            ends: at.address(&device.upload(tables.ends.as_flattened())?),
+            lengths: at.address(&device.upload(&tables.lengths)?),
+            scratch: at.address(&device.zeros::<f64>(9 * tables.parents.len())?),
+            velocities: at.address(&velocities),
+            partial: at.address(&partial),
+            tolerance: tables.clusters.tolerance(),
+            waters: tables.waters as u32,
+            clusters: (tables.groups() - tables.waters) as u32,
+            places: places as u32,
+            cluster_places: tables.parents.len() as u32,
+        };
+        let (splits, moves) = (case.rules.split(), case.rules.scale_every > 0);
+        // Waters alone need fewer registers.
+        let alone = if tables.groups() == tables.waters {
+            "_waters"
+        } else {
+            ""
+        };
+        let kernel = |name: &str| module.kernel(&format!("{name}{alone}"));
+        let by_body = ByBody::new(&module, &tables, case)?;
+        Ok(Self {
+            bytes: tables.bytes(case.rules),
+            velocities,
+            partial,
+            bundle: at.bundle(world),
+            motion: kernel("debye_constrain")?,
+            by_body,
+            sums: splits.then(|| kernel("debye_held_sums")).transpose()?,
+            reshape: moves.then(|| module.kernel("debye_reshape")).transpose()?,
+            now: module.kernel("debye_held_now")?,
+            tables,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::new(self.tables.blocks() as u32, HOLDERS as u32)
+    }
+
+    /// Kernels in the order of slots, and how they are launched; none where the sums of their blocks, three numbers each, have
+    /// no room.
+    fn by_body(&self, setup: &Setup) -> Option<(&ByBody, Shape)> {
+        let by_body = self.by_body.as_ref()?;
+        let blocks = setup.slots().div_ceil(by_body.lanes * HOLDERS);
+        (3 * blocks <= self.partial.len()).then(|| (by_body, Shape::new(blocks as u32, HOLDERS as u32)))
+    }
+
+    fn whole_step(&self, setup: &Setup) -> Option<(&OnHeld, Shape)> {
+        let (by_body, shape) = self.by_body(setup)?;
+        Some((by_body.step.as_ref()?, shape))
+    }
+
+    /// Whether [`Self::queue_step`] does all that is left of a step when the forces of pairs and of the mesh are there.
+    pub(super) fn steps_alone(&self, setup: &Setup) -> bool {
+        self.whole_step(setup).is_some()
+    }
+
+    /// Queues the motion of a step without sums, after the kernel that gives the kicks where there is one.
+    pub(super) fn queue_step(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        match self.whole_step(&setup) {
+            Some((kernel, shape)) => kernel.launch(s, shape, (world, &self.bundle, setup)),
+            None => self.queue_motion(s, world, setup),
+        }
+    }
+
+    /// Queues the motion of a step, after the kernel that gives the kicks.
+    pub(super) fn queue_motion(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        let (kernel, shape) = match self.by_body(&setup) {
+            Some((by_body, shape)) => (&by_body.motion, shape),
+            None => (&self.motion, self.shape()),
+        };
+        kernel.launch(s, shape, (world, &self.bundle, setup))
+    }
+
+    /// Queues the sums of a step, after those of all other particles.
+    pub(super) fn queue_sums(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        match &self.sums {
+            Some(sums) => sums.launch(s, self.shape(), (world, &self.bundle, setup)),
+            None => Ok(()),
+        }
+    }
+
+    /// Queues what a change of the cell asks for, after the motion.
+    pub(super) fn queue_reshape(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+    ) -> Result<(), CudaError> {
+        match &self.reshape {
+            Some(reshape) => reshape.launch(s, self.shape(), (world, &self.bundle, setup)),
+            None => Ok(()),
+        }
+    }
+
+    /// Velocities of now and what they sum to. Forces must be those of now.
+    pub(super) fn look(
+        &self,
+        s: &Stream,
+        world: &Bundle<World>,
+        setup: Setup,
+        groups: usize,
+    ) -> Result<HeldSums, CudaError> {
+        self.now.launch(s, self.shape(), (world, &self.bundle, setup))?;
+        let parts = s.download(&self.partial)?;
+        let width = 6 + 15 * groups;
+        let mut all = vec![0.0; width];
+        for block in parts.chunks_exact(width) {
+            all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        let at = |first: usize| std::array::from_fn(|k| all[first + k]);
+        let of = |first: usize| std::array::from_fn(|k| all[first + k]);
+        Ok(HeldSums {
+            forces: at(0),
+            turning: (0..groups).map(|g| at(6 + 15 * g)).collect(),
+            groups: (0..groups).map(|g| (at(12 + 15 * g), of(18 + 15 * g))).collect(),
+        })
+    }
+
+    /// Particles and their velocities, as they were looked at last.
+    pub(super) fn velocities(&self, s: &Stream) -> Result<Vec<(u32, Vec3<f64>)>, CudaError> {
+        let v = s.download(&self.velocities)?;
+        let atoms = &self.tables.clusters.atoms;
+        let at = |place: usize| Vec3::from(std::array::from_fn(|k| v[k * atoms.len() + place]));
+        Ok(atoms
+            .iter()
+            .enumerate()
+            .map(|(place, &id)| (id, at(place)))
+            .collect())
+    }
+
+    /// What `Control::unheld` says: a distance that could not be held.
+    pub(super) fn failed(&self, unheld: u64, step: u64) -> EngineError {
+        let clusters = &self.tables.clusters;
+        let mut bond = (u32::MAX - (unheld >> 32) as u32) as usize;
+        for group in &clusters.groups {
+            let here = clusters.bonds(group).len();
+            if bond < here {
+                let (particles, wanted) = clusters.constraint(group, bond);
+                let found = f64::from(f32::from_bits(unheld as u32));
+                return EngineError::Constraint {
+                    step,
+                    particles,
+                    wanted,
+                    found,
+                };
+            }
+            bond -= here;
+        }
+        EngineError::Device(format!("constraint {bond} is none"))
+    }
+}

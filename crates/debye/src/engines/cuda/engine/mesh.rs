@@ -1,0 +1,569 @@
+//! [`MeshForces`]: the smooth part of Coulomb's law on the mesh of a device, as forces of every step.
+//!
+//! Lists of what touches each brick of the mesh are made with the neighbor lists, from the same positions, with room for
+//! as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are read.
+
+use super::boundary::{BoundaryForces, BoundaryTables};
+use super::frame::Frame;
+use super::kernels::{Case, Control, Setup, World};
+use super::layout::{BLOCK, Grain};
+use super::unsupported;
+use super::watch::Bytes;
+use crate::engines::cuda::mesh::{
+    Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
+    Spread, Tiling, Way, Word, mean_of_sums,
+};
+use crate::engines::{EngineError, Precision};
+use crate::expr::{Mat3, Vec3};
+use crate::forces::ForceField;
+use crate::forces::electrostatics::{
+    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part as PartSums, open_axis,
+};
+use crate::forces::ewald::reciprocal;
+use crate::forces::pme::Influence;
+use crate::system::{Cell, System};
+use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
+
+/// What is known of the mesh before there is one.
+#[derive(Clone, Debug)]
+pub(super) struct MeshTables {
+    plan: Electrostatics,
+    mesh: MeshPlan,
+    /// k_e, and over the permittivity.
+    coulomb: f64,
+    k: f64,
+    /// Charges by kind of particle, and of all particles.
+    kinds: Vec<f64>,
+    charges: Vec<f64>,
+    total: ChargeSums,
+    /// What is not a conductor around all images.
+    boundary: Option<BoundaryTables>,
+    /// How much longer the cell of the waves is.
+    crowd: f64,
+    /// Of the cell of the waves, as it is first.
+    reciprocal: [Vec3<f64>; 3],
+    volume: f64,
+    /// How far a particle may go before lists are stale.
+    reach: f64,
+    /// Whether a barostat changes the cell.
+    moving: bool,
+    precision: Precision,
+}
+
+/// How far a cell may shrink along an axis before lists of bricks are cut anew with more room.
+const SHRUNK: f64 = 0.85;
+
+impl MeshTables {
+    /// Where the force field has electrostatics; refused where the device cannot do them.
+    pub(super) fn new(
+        system: &System,
+        field: &ForceField,
+        kind_of: &[u32],
+        kinds: usize,
+        reach: f64,
+        moving: bool,
+        precision: Precision,
+    ) -> Result<Option<Self>, EngineError> {
+        let Some(plan) = &field.electrostatics else {
+            return Ok(None);
+        };
+        let Method::Mesh(mesh) = plan.method else {
+            return Err(unsupported("Ewald sums wave by wave".into()));
+        };
+        let axis = open_axis(&system.cell);
+        if moving && axis.is_some() {
+            return Err(unsupported("a barostat with electrostatics of slabs".into()));
+        }
+        let charges = system.particles.charges.clone();
+        let mut of_kind = vec![0.0; kinds];
+        for (&kind, &q) in kind_of.iter().zip(&charges) {
+            of_kind[kind as usize] = q;
+        }
+        let total = ChargeSums::of(&charges);
+        let k = field.coulomb_constant / plan.permittivity;
+        let boundary = match plan.boundary {
+            Boundary::Conductor => None,
+            Boundary::Vacuum => Some(None),
+            Boundary::Slab { .. } => Some(axis),
+        };
+        let boundary = boundary.map(|axis| BoundaryTables {
+            axis,
+            charges: of_kind.clone(),
+            total: total.total,
+            k,
+        });
+        let waves = plan.wave_cell(&system.cell);
+        Ok(Some(Self {
+            plan: plan.clone(),
+            mesh,
+            coulomb: field.coulomb_constant,
+            k,
+            kinds: of_kind,
+            charges,
+            total,
+            boundary,
+            crowd: waves.volume() / system.cell.volume(),
+            reciprocal: reciprocal(&waves),
+            volume: waves.volume(),
+            reach,
+            moving,
+            precision,
+        }))
+    }
+
+    fn shape(&self) -> MeshShape {
+        MeshShape {
+            size: self.mesh.size.map(|n| n as u32),
+            basis: self.mesh.basis,
+        }
+    }
+
+    /// For a cell as a barostat left it.
+    fn set_cell(&mut self, cell: &Cell) {
+        let waves = self.plan.wave_cell(cell);
+        (self.reciprocal, self.volume) = (reciprocal(&waves), waves.volume());
+    }
+
+    /// Cells of the mesh that a particle may cross before lists are stale.
+    fn margin(&self) -> [u32; 3] {
+        std::array::from_fn(|a| {
+            let cells = self.reach * self.reciprocal[a].norm() * self.mesh.size[a] as f64;
+            let room = if self.moving { cells / SHRUNK } else { cells };
+            (room.ceil() as u32).max(1)
+        })
+    }
+
+    fn charged(&self) -> usize {
+        self.charges.iter().filter(|q| **q != 0.0).count()
+    }
+
+    /// What a step reads besides forces, before the first; as MeshLeft in the kernels.
+    fn left(&self) -> Vec<u64> {
+        let each = mean_of_sums(self.charged());
+        let share = |q: &f64| if *q == 0.0 { 0.0 } else { each };
+        let (alpha, q) = (self.plan.alpha, self.total.total);
+        let background = -std::f64::consts::PI * self.k * q * q / (2.0 * alpha * alpha);
+        let numbers = [self.k, background].into_iter();
+        let bits = numbers.chain(self.kinds.iter().map(share)).map(f64::to_bits);
+        [0; 3].into_iter().chain(bits).collect()
+    }
+
+    /// Modules besides those that every mesh has.
+    pub(super) fn sources(&self, case: Case<'_>) -> Vec<ModuleSource> {
+        self.boundary
+            .iter()
+            .map(|boundary| boundary.source(case))
+            .collect()
+    }
+
+    /// Whether positions are fractions of a cell that must not change but by a barostat.
+    pub(super) fn is_slab(&self) -> bool {
+        self.boundary.as_ref().is_some_and(|b| b.axis.is_some())
+    }
+
+    /// Bytes on the device, nearly.
+    pub(super) fn bytes(&self) -> usize {
+        let number = if self.precision == Precision::Double { 8 } else { 4 };
+        let points: usize = self.mesh.size.iter().product();
+        // The mesh, its spectrum, and lists with every particle some times.
+        2 * points * number + points / 8 * number + 4 * 4 * self.charges.len()
+    }
+}
+
+/// What is queued one after another for the forces of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// Charges to the mesh.
+    Spread,
+    /// Charges on the mesh to their potential.
+    Solve(Part),
+    /// Forces of the potential.
+    Gather,
+    /// What is not a conductor around all images.
+    Boundary,
+}
+
+impl Stage {
+    /// Its name in a profile, and the bytes that it must move at least.
+    pub(super) fn watched(self) -> (&'static str, Bytes) {
+        match self {
+            Self::Spread => ("spread", |n| 16.0 * n.slots + n.mesh),
+            // A spectrum takes as much as the mesh.
+            Self::Solve(Part::Forward) => ("forward", |n| 2.0 * n.mesh),
+            Self::Solve(Part::Middle) => ("convolve", |n| 2.0 * n.mesh),
+            Self::Solve(Part::Backward) => ("backward", |n| 2.0 * n.mesh),
+            Self::Gather => ("gather", |n| (16.0 + 24.0) * n.slots + n.mesh),
+            Self::Boundary => ("boundary", |n| (2.0 * 16.0 + 2.0 * 24.0) * n.slots),
+        }
+    }
+}
+
+/// What forces are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Energy and virial too.
+    pub(super) sums: bool,
+    /// They are those of a step of a graph, which nobody wants if lists are stale by then.
+    pub(super) step: bool,
+}
+
+impl Asked {
+    /// What is there, or in a step what is there only while lists are good.
+    fn of<T>(self, now: T, due: T) -> T {
+        if self.step { due } else { now }
+    }
+}
+
+/// Buffers of the engine that the mesh works on.
+#[derive(Clone, Copy)]
+pub(super) struct Within<'a> {
+    pub(super) control: &'a Buffer<Control>,
+    pub(super) pos: &'a Buffer<u32>,
+    pub(super) low: &'a Buffer<u32>,
+    pub(super) reference: &'a Buffer<u32>,
+    /// The first block of each column, and their number.
+    pub(super) column_blocks: &'a Buffer<u32>,
+    /// The cell of now.
+    pub(super) frame: &'a Buffer<Frame>,
+    pub(super) slots: usize,
+    pub(super) grain: Grain,
+}
+
+/// A mesh on a device.
+pub(super) struct MeshForces {
+    tables: MeshTables,
+    on: On,
+    /// Energy and virial of the mesh, in units of k, and those of the boundary.
+    sums: Buffer<f64>,
+    boundary: Option<BoundaryForces>,
+}
+
+/// Numbers of energy and virial.
+const SUMS: usize = 7;
+
+enum On {
+    Single(Box<Typed<f32>>),
+    Double(Box<Typed<f64>>),
+}
+
+macro_rules! on {
+    ($self:expr, $mesh:ident => $what:expr) => {
+        match $self {
+            On::Single($mesh) => $what,
+            On::Double($mesh) => $what,
+        }
+    };
+}
+
+impl MeshForces {
+    pub(super) fn new(
+        device: &Device,
+        tables: &MeshTables,
+        within: Within<'_>,
+        case: Case<'_>,
+    ) -> Result<Self, CudaError> {
+        let sums = device.zeros(2 * SUMS)?;
+        let boundary = tables.boundary.as_ref();
+        let boundary = boundary.map(|b| BoundaryForces::new(device, b, case, &sums, SUMS));
+        Ok(Self {
+            boundary: boundary.transpose()?,
+            sums,
+            on: if tables.precision == Precision::Double {
+                On::Double(Box::new(Typed::new(device, tables, within, tables.margin(), 0)?))
+            } else {
+                On::Single(Box::new(Typed::new(device, tables, within, tables.margin(), 0)?))
+            },
+            tables: tables.clone(),
+        })
+    }
+
+    /// The same for other buffers, in one of two cells.
+    pub(super) fn rebind(
+        &mut self,
+        device: &Device,
+        within: Within<'_>,
+        cells: [&Cell; 2],
+    ) -> Result<(), CudaError> {
+        let mut margin = on!(&self.on, mesh => mesh.spread.bricks().margin());
+        let moving = self.tables.moving;
+        for cell in cells.into_iter().filter(|_| moving) {
+            self.tables.set_cell(cell);
+            let needed = self.tables.margin();
+            margin = std::array::from_fn(|a| margin[a].max(needed[a]));
+        }
+        on!(&mut self.on, mesh => {
+            if mesh.spread.bricks().margin() == margin {
+                mesh.rebind(within);
+            } else {
+                // Lists that had to grow keep their room.
+                let capacity = mesh.spread.bricks().capacity();
+                **mesh = Typed::new(device, &self.tables, within, margin, capacity)?;
+            }
+        });
+        match &mut self.boundary {
+            Some(boundary) => boundary.resize(device, within.slots / BLOCK, &self.sums, SUMS),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn tables(&self) -> &MeshTables {
+        &self.tables
+    }
+
+    /// What a step reads besides forces; as MeshLeft in the kernels.
+    pub(super) fn left(&self) -> &Buffer<u64> {
+        on!(&self.on, mesh => &mesh.left)
+    }
+
+    /// Energy and virial of the mesh and of the boundary; as in the kernels.
+    pub(super) fn sums(&self) -> &Buffer<f64> {
+        &self.sums
+    }
+
+    /// Bytes of the mesh.
+    pub(super) fn bytes(&self) -> usize {
+        on!(&self.on, mesh => mesh.mesh.bytes())
+    }
+
+    /// Launches of a stage.
+    pub(super) fn launches(&self, stage: Stage) -> u64 {
+        match stage {
+            Stage::Spread | Stage::Gather => 1,
+            Stage::Solve(part) => on!(&self.on, mesh => mesh.solve.launches(part)),
+            Stage::Boundary => 2,
+        }
+    }
+
+    /// The stages of a step, in order.
+    pub(super) fn stages(&self) -> impl Iterator<Item = Stage> + use<> {
+        let solve = Part::ALL.map(Stage::Solve);
+        let boundary = self.boundary.as_ref().map(|_| Stage::Boundary);
+        let first = std::iter::once(Stage::Spread).chain(solve);
+        first.chain([Stage::Gather]).chain(boundary)
+    }
+
+    /// Queues the lists of bricks, while neighbor lists are made.
+    pub(super) fn queue_lists(&self, s: &Stream) -> Result<(), CudaError> {
+        on!(&self.on, mesh => mesh.spread.list(s, &mesh.listed))
+    }
+
+    /// Queues a stage of forces at the positions of now: they are set, or added to those that are there.
+    pub(super) fn queue(
+        &mut self,
+        s: &Stream,
+        stage: Stage,
+        forces: &mut Buffer<f64>,
+        (world, setup): (&Bundle<World>, Setup),
+        add: bool,
+        asked: Asked,
+    ) -> Result<(), CudaError> {
+        let sums = asked.sums.then(|| self.sums.part_mut(0..SUMS));
+        match stage {
+            Stage::Spread => on!(&mut self.on, mesh => mesh.spread(s, asked)),
+            Stage::Solve(part) => on!(&mut self.on, mesh => mesh.solve(s, part, sums, asked)),
+            Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add, asked)),
+            Stage::Boundary => {
+                let boundary = self.boundary.as_ref();
+                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup, asked.step))
+            }
+        }
+    }
+
+    /// Energies and virial of all parts in a cell, after forces were queued with sums.
+    pub(super) fn read_sums(&self, s: &Stream, cell: &Cell) -> Result<Vec<PartSums>, CudaError> {
+        let (sums, t) = (s.download(&self.sums)?, &self.tables);
+        let part = |first: usize, k: f64| PartSums {
+            energy: k * sums[first],
+            virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
+        };
+        // What only the volume changes; charges that are nowhere have no dipole.
+        let nowhere = |_| Vec3::zero();
+        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &nowhere, &[], &mut []);
+        if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
+            *last = part(SUMS, 1.0);
+        }
+        Ok([part(0, t.k)].into_iter().chain(rest).collect())
+    }
+
+    /// Makes room in lists that did not fit, and says whether there were any; complains of sums that did not.
+    pub(super) fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
+        on!(&mut self.on, mesh => mesh.check(device, s))
+    }
+}
+
+struct Typed<M: MeshNumber> {
+    spread: Spread<M>,
+    solve: Solve<M>,
+    gather: Gather<M>,
+    mesh: Buffer<M>,
+    cell: Buffer<MeshCell>,
+    charges: Buffer<M>,
+    left: Buffer<u64>,
+    /// Particles as they are now, the same unless lists are stale, and where they were when lists were made.
+    now: Particles,
+    due: Particles,
+    listed: Particles,
+    stale: Word,
+}
+
+impl<M: MeshNumber> Typed<M> {
+    /// Lists have so much margin, and at least so much room.
+    fn new(
+        device: &Device,
+        tables: &MeshTables,
+        within: Within<'_>,
+        margin: [u32; 3],
+        room: u32,
+    ) -> Result<Self, CudaError> {
+        let shape = tables.shape();
+        // Tiles that overlap (halo) are a few percent faster where charges are dense, but leave three binary places fewer.
+        let design = Design::Owner;
+        let tiling = Tiling::usual::<M>(device, &shape, design, margin, tables.charged());
+        // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
+        // than the numbers of the mesh.
+        // Charges of a slab stand as close as if they filled the longer cell.
+        let crowd = tables.crowd.ceil() as usize;
+        let charges = std::iter::repeat_n(&tables.charges, crowd).flatten().copied();
+        let Fixed { bits } = Fixed::choose::<M>(&shape, design, charges);
+        let fixed = Fixed { bits: bits - 2 };
+        let charged = crowd * tables.charged();
+        let usual = Bricks::capacity_for(&shape, tiling.edges, design.entered(), margin, charged);
+        let capacity = usual.max(room);
+        let (building, overflow) = (
+            Word::of(within.control, std::mem::offset_of!(Control, building)),
+            Word::of(within.control, std::mem::offset_of!(Control, overflow)),
+        );
+        let mut spread = Spread::new(
+            device,
+            &shape,
+            design,
+            tiling,
+            fixed,
+            margin,
+            capacity,
+            Some(&building),
+        )?;
+        spread.bricks_mut().tell(&overflow);
+        let left = device.upload(&tables.left())?;
+        spread.bricks_mut().clear_sums(&Word::of(&left, 0));
+        let [a, b, c] = tables.reciprocal;
+        let rows = Mat3::from_rows(a, b, c);
+        let MeshPlan { size, basis, optimal } = tables.mesh;
+        let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
+        // By rule, not by timing: other cuts round differently, and a resumed run must not.
+        let fft = Fft::Own(Cut::rule(device.info(), shape.size, M::DOUBLE)?);
+        let Grain { lanes, sites } = within.grain;
+        let way = Way::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
+        let mut gather = Gather::usual(device, &shape, way, tiling.edges)?;
+        if tables.charged() == tables.charges.len() {
+            gather = gather.all_charged();
+        }
+        let turn = std::array::from_fn(|k| std::array::from_fn(|axis| tables.k * tables.reciprocal[axis][k]));
+        let stream = device.stream()?;
+        gather.set_cell(&stream, turn, tables.k, tables.charged())?;
+        stream.synchronize()?;
+        let cell = device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?;
+        let mut solve = Solve::new(device, &influence, fft)?;
+        if tables.moving {
+            solve.follow(device, &influence)?;
+            spread.bricks_mut().follow(Follow {
+                frame: Word::of(within.frame, std::mem::offset_of!(Frame, cell)),
+                solver: Word::of(&cell, 0),
+                gatherer: gather.cell(),
+                reach: tables.reach,
+                most: std::array::from_fn(|a| f64::from(margin[a]) / f64::from(shape.size[a])),
+            });
+        }
+        let kinds: Vec<M> = tables.kinds.iter().map(|&q| M::rounded(q)).collect();
+        let charges = device.upload(&kinds)?;
+        let (now, listed) = particles(within, &charges);
+        let stale = Word::of(within.control, std::mem::offset_of!(Control, stale));
+        Ok(Self {
+            spread,
+            solve,
+            gather,
+            mesh: device.zeros(shape.points())?,
+            cell,
+            charges,
+            left,
+            due: now.unless(&stale),
+            now,
+            listed,
+            stale,
+        })
+    }
+
+    fn rebind(&mut self, within: Within<'_>) {
+        (self.now, self.listed) = particles(within, &self.charges);
+        self.due = self.now.unless(&self.stale);
+    }
+
+    fn spread(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+        let particles = asked.of(&self.now, &self.due);
+        self.spread.queue(s, particles, &mut self.mesh)
+    }
+
+    fn solve(
+        &mut self,
+        s: &Stream,
+        part: Part,
+        sums: Option<SliceMut<'_, f64>>,
+        asked: Asked,
+    ) -> Result<(), CudaError> {
+        let (mesh, cell) = (self.mesh.all_mut(), self.cell.all());
+        let stale = asked.step.then_some(&self.stale);
+        self.solve.queue_part(s, part, mesh, cell, sums, stale)
+    }
+
+    fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {
+        let total = Word::of(&self.left, 0);
+        let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
+        self.gather
+            .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
+    }
+
+    fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
+        let (notes, forces) = (self.spread.bricks().notes(s)?, self.gather.notes(s)?);
+        if !M::DOUBLE && !self.spread.fixed().holds(&notes) {
+            return Err(EngineError::Device(format!(
+                "charges crowd on the mesh: up to {:.1} e at a point, {:.1} fit; precision = \"double\" has room for any",
+                notes.range,
+                self.spread.fixed().range()
+            )));
+        }
+        if notes.strayed || forces.too_strong {
+            return Err(EngineError::Device(
+                "a particle left its brick of the mesh, or a force is too strong to be summed".into(),
+            ));
+        }
+        if notes.listed.is_some() {
+            self.spread.settle(device, s)?;
+        }
+        Ok(notes.listed.is_some())
+    }
+}
+
+/// Slots by the parity of now, and those that lists are made from.
+fn particles<M: MeshNumber>(within: Within<'_>, charges: &Buffer<M>) -> (Particles, Particles) {
+    debug_assert!(within.slots.is_multiple_of(BLOCK));
+    let parity = Word::of(within.control, std::mem::offset_of!(Control, parity));
+    let blocks = Word::of(within.control, std::mem::offset_of!(Control, blocks));
+    let listed = Word::of(within.column_blocks, 4 * (within.column_blocks.len() - 1));
+    let unit = BLOCK as u32;
+    (
+        Particles::halves(
+            (within.pos, Some(within.low)),
+            within.slots,
+            Some(&parity),
+            Some((&blocks, unit)),
+            charges,
+        ),
+        Particles::halves(
+            (within.reference, None),
+            within.slots,
+            None,
+            Some((&listed, unit)),
+            charges,
+        ),
+    )
+}

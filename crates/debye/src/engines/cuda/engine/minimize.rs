@@ -1,0 +1,136 @@
+//! FIRE on the device.
+
+use super::resident::{Change, Resident};
+use super::{CudaEngine, rules};
+use crate::engines::cpu::{CpuEngine, Descent, Fire, Minimized};
+use crate::engines::{Engine, EngineError, Settings};
+use crate::expr::Vec3;
+use crate::integrate::{Dynamics, Scheme};
+use crate::system::Particles;
+
+/// Steps between two looks of the host.
+const GLANCE: u64 = 25;
+const ALPHA: f64 = 0.1;
+
+impl CudaEngine {
+    /// Moves the particles downhill. Velocities and the step counter are as before.
+    pub(super) fn descend(
+        &mut self,
+        fire: Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimized, EngineError> {
+        if !self.witness.system.constraints.is_empty() {
+            return self.descend_by_cpu(fire, go_on);
+        }
+        let start = Engine::observe(self)?.potential;
+        let before = Engine::particles(self)?;
+        let mut still = before.clone();
+        still.velocities.fill(Vec3::zero());
+        let steps = match self.skeleton.get_mut().large() {
+            Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, go_on)?,
+            None => self.downhill_by_host(still, fire, go_on)?,
+        };
+        let skeleton = self.skeleton.get_mut();
+        skeleton.settle()?;
+        let sums = skeleton.evaluate()?;
+        let largest = largest(&skeleton.forces()?);
+        let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
+        let mut after = skeleton.particles(&self.witness.system.particles, &change)?;
+        after.velocities = before.velocities;
+        let step = self.step;
+        self.begin(&after)?;
+        self.skeleton.get_mut().set_step(step)?;
+        let end = Engine::observe(self)?.potential;
+        Ok(Minimized {
+            steps,
+            energy: [start, end],
+            largest_force: largest,
+            converged: largest <= fire.force_tolerance,
+        })
+    }
+
+    /// The same by the CPU, which keeps fixed distances on the way.
+    fn descend_by_cpu(
+        &mut self,
+        fire: Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimized, EngineError> {
+        let mut system = self.witness.system.clone();
+        system.particles = Engine::particles(self)?;
+        system.cell = self.cell;
+        let dynamics = Dynamics {
+            scheme: Scheme::VelocityVerlet,
+            ..self.dynamics.clone()
+        };
+        let mut cpu = CpuEngine::new(&system, &self.witness.field, &dynamics, &Settings::default())?;
+        let done = cpu.minimize_while(fire, go_on)?;
+        let step = self.step;
+        self.begin(&cpu.particles())?;
+        self.skeleton.get_mut().set_step(step)?;
+        Ok(done)
+    }
+
+    /// The same with the motion on the host, for layouts that have no kernels for it: those of small systems.
+    fn downhill_by_host(
+        &mut self,
+        mut particles: Particles,
+        fire: Fire,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64, EngineError> {
+        let skeleton = self.skeleton.get_mut();
+        let mut descent = Descent::new(self.dynamics.timestep);
+        let mut steps = 0;
+        loop {
+            skeleton.place(&particles)?;
+            let forces = skeleton.forces()?;
+            let most = largest(&forces);
+            if most.is_infinite() || most <= fire.force_tolerance || steps >= fire.max_steps || !go_on(steps)
+            {
+                return Ok(steps);
+            }
+            descent.step(&mut particles, &forces, fire.max_displacement);
+            steps += 1;
+        }
+    }
+}
+
+/// Goes downhill on the device.
+fn downhill(
+    resident: &mut Resident,
+    still: &Particles,
+    fire: Fire,
+    first: f64,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<u64, EngineError> {
+    resident.place(still)?;
+    resident.set_fire(rules::Fire {
+        tolerance: fire.force_tolerance,
+        longest: fire.max_displacement,
+        first,
+        dt: first,
+        alpha: ALPHA,
+        ..rules::Fire::default()
+    })?;
+    let mut steps = 0;
+    while steps < fire.max_steps && go_on(steps) {
+        let target = (steps + GLANCE).min(fire.max_steps);
+        resident.descend(target)?;
+        steps = resident.control_mut().step;
+        if steps < target {
+            break;
+        }
+    }
+    Ok(steps)
+}
+
+/// The largest component of a force; one that is not a number must not look like convergence.
+fn largest(forces: &[Vec3<f64>]) -> f64 {
+    let all = forces.iter().flat_map(|f| f.to_array());
+    all.fold(0.0, |most: f64, f| {
+        if f.is_nan() {
+            f64::INFINITY
+        } else {
+            most.max(f.abs())
+        }
+    })
+}

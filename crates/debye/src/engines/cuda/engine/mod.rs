@@ -1,0 +1,599 @@
+//! [`CudaEngine`]: a simulation that lives on a device.
+//!
+//! A graph of [new list if the old one is stale][K steps] is replayed; every step returns at once when an earlier one
+//! made the list stale, when the target is reached or when something did not fit, so that the host looks only now and
+//! then. What is computed does not depend on how the steps are cut into graphs.
+//!
+//! Small systems have a layout of their own ([`small`]): one kernel that stays on the device for many steps.
+
+mod arrays;
+mod bodies;
+mod bonded;
+mod boundary;
+mod choice;
+mod choose;
+mod constraints;
+mod diagnosis;
+mod exclusions;
+mod frame;
+mod kernels;
+mod layout;
+mod mesh;
+mod minimize;
+mod needs;
+mod parts;
+mod resident;
+mod rules;
+mod save;
+mod skeleton;
+mod small;
+mod state;
+mod terms;
+mod watch;
+
+pub use choice::Choice;
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use bonded::LinkTables;
+use diagnosis::Witness;
+use layout::Grain;
+use parts::{Asked, Parts, refuse};
+use resident::{Change, Sums};
+use skeleton::Skeleton;
+use small::Small;
+
+use crate::engines::cpu::{Fire, ListSize, Minimized};
+use crate::engines::{DeviceUse, Engine, EngineError, Lists, Needs, Observation, Settings, Stages};
+use crate::expr::Vec3;
+use crate::forces::electrostatics::ChargeSums;
+use crate::forces::{ForceField, TailCorrection};
+use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::random::Philox;
+use crate::system::{Cell, Particles, System, Units};
+use debye_gpu::{CudaError, Device, ModuleSource};
+
+fn unsupported(what: String) -> EngineError {
+    EngineError::Unsupported(format!(
+        "the CUDA engine of this version does not do {what}; `--device cpu` does"
+    ))
+}
+
+impl From<CudaError> for EngineError {
+    fn from(error: CudaError) -> Self {
+        Self::Device(error.to_string())
+    }
+}
+
+/// A simulation on a CUDA device, or on the emulation of one.
+pub struct CudaEngine {
+    skeleton: RefCell<Box<dyn Skeleton>>,
+    cell: Cell,
+    units: Units,
+    dynamics: Dynamics,
+    langevin: bool,
+    degrees_of_freedom: f64,
+    /// Thermostats; those that scale velocities work on the device.
+    baths: Vec<Bath>,
+    names: Vec<String>,
+    tail: TailCorrection,
+    /// What does not change, and what is needed to say why a step went wrong.
+    witness: Witness,
+    /// Particles before a step that went wrong.
+    wreck: Option<Particles>,
+    radius: f64,
+    /// The step it began at, from particles as they were after it.
+    first: u64,
+    step: u64,
+    /// Step and lists it began or went on from.
+    began: (u64, u64),
+    stages: Stages,
+    device: String,
+}
+
+impl CudaEngine {
+    /// An engine at step 0.
+    pub fn new(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Result<Self, EngineError> {
+        Self::at(device, system, field, dynamics, settings, &BEGINNING)
+    }
+
+    /// An engine that goes on with a system from a step of another one.
+    pub fn at(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        start: &MotionState,
+    ) -> Result<Self, EngineError> {
+        Self::at_with_choice(
+            device,
+            system,
+            field,
+            dynamics,
+            settings,
+            &Choice::default(),
+            start,
+        )
+    }
+
+    /// An engine at step 0, laid out as told; for tests and measurements.
+    #[doc(hidden)]
+    pub fn with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+    ) -> Result<Self, EngineError> {
+        Self::at_with_choice(device, system, field, dynamics, settings, choice, &BEGINNING)
+    }
+
+    /// An engine that goes on from a step of another one, laid out as told; for tests.
+    #[doc(hidden)]
+    pub fn at_with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+        start: &MotionState,
+    ) -> Result<Self, EngineError> {
+        let request = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        };
+        Self::begun(device, request)
+    }
+
+    fn begun(device: &Device, request: Asked) -> Result<Self, EngineError> {
+        let Asked {
+            system,
+            settings,
+            choice,
+            ..
+        } = request;
+        let mut engine = Self::unevaluated(device, request)?;
+        let particles = constraints::held(system)?;
+        // On the emulation a clock says nothing, and lists of warps leave nothing out.
+        let by_rule = settings.lists.is_none() && !device.info().emulated;
+        let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
+        let large = engine.skeleton.get_mut().large();
+        let plain = large.filter(|large| large.layout.grain == Grain::PARTICLE);
+        if let (true, Some(resident)) = (measure, plain) {
+            resident.place(&particles)?;
+            choose::choose(resident)?;
+        }
+        engine.begin(&particles)?;
+        Ok(engine)
+    }
+
+    /// Puts particles on the device, with the velocities of now.
+    fn begin(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        let resident = self.skeleton.get_mut();
+        resident.place(particles)?;
+        // Velocities are kept half a kick behind.
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        self.witness.check_start(&sums.energies, &sums.virial)?;
+        resident.kick_back()?;
+        resident.evaluate()?;
+        Ok(())
+    }
+
+    /// An engine that goes on from a saved state.
+    pub fn resumed(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        saved: &[u8],
+    ) -> Result<Self, EngineError> {
+        let choice = Choice::default();
+        Self::resumed_with_choice(device, system, field, dynamics, settings, &choice, saved)
+    }
+
+    /// The same, laid out as told; for tests.
+    #[doc(hidden)]
+    pub fn resumed_with_choice(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        choice: &Choice,
+        saved: &[u8],
+    ) -> Result<Self, EngineError> {
+        let start = &MotionState {
+            step: save::first_of(saved)?,
+            ..MotionState::default()
+        };
+        let request = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        };
+        let mut engine = Self::unevaluated(device, request)?;
+        let skeleton = engine.skeleton.get_mut();
+        let (step, builds) = skeleton.restore(saved)?;
+        engine.cell = skeleton.cell()?.unwrap_or(engine.cell);
+        engine.step = step;
+        engine.began = (step, u64::from(builds));
+        Ok(engine)
+    }
+
+    /// The device memory that a simulation will take; refused where it is not free.
+    pub fn needs(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Result<Needs, EngineError> {
+        refuse(system, field, dynamics, settings)?;
+        let asked = Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice: &Choice::default(),
+            start: &BEGINNING,
+        };
+        if asked.is_small()? {
+            return asked.small_needs(device);
+        }
+        let mut parts = Parts::new(asked)?;
+        parts.fit(device)?;
+        needs::check(device, parts.case(), parts.tables(), parts.values.radius)
+    }
+
+    fn unevaluated(device: &Device, asked: Asked) -> Result<Self, EngineError> {
+        let Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        } = asked;
+        refuse(system, field, dynamics, settings)?;
+        let witness = Witness::new(system, field, dynamics)?;
+        let small = asked.is_small()?;
+        let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
+            let values = asked.small_values();
+            let rules = asked.rules()?;
+            let (terms, links) = (asked.small_terms(&rules)?, LinkTables::new(system, field)?);
+            let small = Small::new(device, system, terms, values, rules, links, choice)?;
+            (values.radius, Box::new(small))
+        } else {
+            let large = asked.large(device)?;
+            (large.values.radius, Box::new(large))
+        };
+        let info = device.info();
+        Ok(Self {
+            device: format!("CUDA, {}, deterministic", info.name),
+            skeleton: RefCell::new(skeleton),
+            cell: system.cell,
+            units: system.units,
+            dynamics: dynamics.clone(),
+            langevin: is_langevin(dynamics),
+            degrees_of_freedom: dynamics.freedom_of(system),
+            baths: Bath::all(system, dynamics),
+            names: names(system, field, LinkTables::new(system, field)?.as_ref()),
+            tail: field.tail_correction(system),
+            witness,
+            wreck: None,
+            radius,
+            first: start.step,
+            step: start.step,
+            began: (start.step, 0),
+            stages: Stages::default(),
+        })
+    }
+
+    /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
+    /// removal of momentum. The changes of every group, and the thermostats after them.
+    fn ending(&self, skeleton: &dyn Skeleton, sums: &Sums) -> Result<(Vec<Change>, Vec<Bath>), EngineError> {
+        let mut baths = self.baths.clone();
+        let states = skeleton.baths()?;
+        let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
+        let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
+        let scaling = baths.iter_mut().filter(|b| rules::scales(b.thermostat.kind));
+        for (g, (bath, state)) in scaling.zip(&states).enumerate() {
+            bath.given = state.given;
+            let links = state.links;
+            bath.chain.iter_mut().zip(links).for_each(|(to, from)| *to = from);
+            if self.step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
+                continue;
+            }
+            let [xx, yy, zz, ..] = sums.groups[g].0;
+            let kinetic = 0.5 * (xx + yy + zz);
+            change[g].0 = if bath.chain.is_empty() {
+                bath.rescale(kinetic, dt, self.step, philox)
+            } else {
+                bath.nose_hoover_half(kinetic, dt)
+            };
+        }
+        let every = self.dynamics.remove_momentum_every;
+        if every > 0 && self.step != self.first && self.step.is_multiple_of(every) {
+            let mass: f64 = self.witness.system.particles.masses.iter().sum();
+            for k in 0..3 {
+                let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
+                change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
+            }
+        }
+        Ok((change, baths))
+    }
+}
+
+/// Σ m v⊗v after a change of velocities.
+fn kinetic_tensor(sums: &Sums, change: &[Change]) -> [f64; 6] {
+    const AXES: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+    // A common velocity u is taken from all: the tensor loses P⊗u, where P is the momentum of all.
+    let momentum: [f64; 3] =
+        std::array::from_fn(|k| change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum());
+    std::array::from_fn(|k| {
+        let scaled: f64 = change
+            .iter()
+            .zip(&sums.groups)
+            .map(|(c, g)| c.0 * c.0 * g.0[k])
+            .sum();
+        let [a, b] = AXES[k];
+        scaled - change.first().map_or(0.0, |c| momentum[a] * c.1[b])
+    })
+}
+
+/// The virial of what keeps molecules together as they turn, after a change of velocities.
+fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
+    let groups = || change.iter().zip(&sums.turning);
+    std::array::from_fn(|k| groups().map(|(c, turning)| c.0 * c.0 * turning[k]).sum())
+}
+
+/// The module that a small simulation would use on a device of so many multiprocessors.
+pub fn small_module(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    settings: &Settings,
+    multiprocessors: u32,
+    choice: &Choice,
+) -> Result<ModuleSource, EngineError> {
+    let asked = Asked {
+        system,
+        field,
+        dynamics,
+        settings,
+        choice,
+        start: &BEGINNING,
+    };
+    let (values, rules) = (asked.small_values(), asked.rules()?);
+    let terms = asked.small_terms(&rules)?;
+    let links = LinkTables::new(system, field)?;
+    let links = links.as_ref();
+    let variant = small::variant(multiprocessors, system, &values, &rules, links, choice);
+    Ok(variant.source(&terms, links))
+}
+
+fn is_langevin(dynamics: &Dynamics) -> bool {
+    dynamics
+        .thermostats
+        .iter()
+        .any(|t| t.kind == ThermostatKind::Langevin)
+}
+
+/// Names of the terms in the order of their energies: pairs, then bonded terms.
+fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
+    let sums = ChargeSums::of(&system.particles.charges);
+    let pairs = field.pairs.iter().map(|t| t.name.clone());
+    let rest = field.electrostatics.iter().flat_map(|plan| plan.names(sums));
+    pairs
+        .chain(links.into_iter().flat_map(|links| links.names.clone()))
+        .chain(rest)
+        .collect()
+}
+
+/// Forces, energies by term and virial of the bonded terms alone: without the pairs, which are of single precision, they
+/// can be checked to the last digits.
+pub fn bonded_alone(
+    device: &Device,
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+) -> Result<(Vec<Vec3<f64>>, bonded::LinkSums), EngineError> {
+    let settings = Settings::default();
+    let asked = Asked {
+        system,
+        field,
+        dynamics,
+        settings: &settings,
+        choice: &Choice::default(),
+        start: &BEGINNING,
+    };
+    let mut resident = asked.large(device)?;
+    resident.place(&system.particles)?;
+    resident.settle()?;
+    let sums = resident.bonded_sums()?.unwrap_or_default();
+    Ok((resident.bonded_forces()?, sums))
+}
+
+/// The modules that a simulation would use.
+pub fn modules(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    settings: &Settings,
+    choice: &Choice,
+) -> Result<Vec<ModuleSource>, EngineError> {
+    let parts = Parts::new(Asked {
+        system,
+        field,
+        dynamics,
+        settings,
+        choice,
+        start: &BEGINNING,
+    })?;
+    let case = parts.case();
+    let mut sources = vec![case.rebuild(), case.step(), case.minimize()];
+    sources.extend(parts.links.as_ref().map(|links| links.source(case)));
+    sources.extend(parts.mesh.iter().flat_map(|mesh| mesh.sources(case)));
+    sources.extend(parts.held.is_some().then(|| constraints::source(case)));
+    Ok(sources)
+}
+
+impl Engine for CudaEngine {
+    fn device(&self) -> String {
+        self.device.clone()
+    }
+
+    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
+        let began = Instant::now();
+        let resident = self.skeleton.get_mut();
+        let done = resident.advance(self.step + steps);
+        self.stages.add("steps", began);
+        if let Err(error) = done {
+            return Err(self.explained(error));
+        }
+        self.step += steps;
+        self.cell = self.skeleton.get_mut().cell()?.unwrap_or(self.cell);
+        if observe {
+            let began = Instant::now();
+            let resident = self.skeleton.get_mut();
+            resident.settle()?;
+            resident.evaluate()?;
+            self.stages.add("observe", began);
+        }
+        Ok(())
+    }
+
+    fn minimize(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimized, EngineError> {
+        self.descend(fire, go_on).map_err(|error| self.explained(error))
+    }
+
+    fn observe(&mut self) -> Result<Observation, EngineError> {
+        let mut resident = self.skeleton.borrow_mut();
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        let (change, baths) = self.ending(resident.as_ref(), &sums)?;
+        let kinetic = kinetic_tensor(&sums, &change);
+        let energies = sums.energies.iter().copied();
+        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
+        let volume = self.cell.volume();
+        if self.tail.present {
+            terms.push(("tail".into(), self.tail.energy(volume)));
+        }
+        let turning = turning(&sums, &change);
+        let mut tensor: [f64; 6] =
+            std::array::from_fn(|k| (kinetic[k] + sums.virial[k] + turning[k]) / volume);
+        if self.tail.present {
+            tensor[..3]
+                .iter_mut()
+                .for_each(|p| *p += self.tail.pressure(volume));
+        }
+        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
+        let kept = !self.langevin && self.dynamics.barostat.is_none();
+        Ok(Observation {
+            step: self.step,
+            time: self.step as f64 * self.dynamics.timestep,
+            potential: terms.iter().map(|t| t.1).sum(),
+            terms,
+            kinetic: energy,
+            bath: kept.then(|| baths.iter().map(Bath::energy).sum()),
+            temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
+            degrees_of_freedom: self.degrees_of_freedom,
+            pressure_tensor: tensor,
+            cell: self.cell,
+        })
+    }
+
+    fn particles(&self) -> Result<Particles, EngineError> {
+        if let Some(particles) = &self.wreck {
+            return Ok(particles.clone());
+        }
+        let mut resident = self.skeleton.borrow_mut();
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        let (change, _) = self.ending(resident.as_ref(), &sums)?;
+        resident.particles(&self.witness.system.particles, &change)
+    }
+
+    fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        self.skeleton.borrow_mut().forces()
+    }
+
+    fn step_number(&self) -> u64 {
+        self.step
+    }
+
+    fn cell(&self) -> Cell {
+        self.cell
+    }
+
+    fn save(&self) -> Result<Vec<u8>, EngineError> {
+        self.skeleton.borrow_mut().saved()
+    }
+
+    fn motion(&self) -> Result<MotionState, EngineError> {
+        let mut resident = self.skeleton.borrow_mut();
+        resident.settle()?;
+        let sums = resident.evaluate()?;
+        let (_, baths) = self.ending(resident.as_ref(), &sums)?;
+        Ok(MotionState {
+            step: self.step,
+            thermostats: baths.iter().map(Bath::state).collect(),
+            barostat_limited: u64::from(resident.held()),
+        })
+    }
+
+    fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    fn lists(&self) -> Lists {
+        let resident = self.skeleton.borrow();
+        Lists {
+            builds: u64::from(resident.builds()),
+            radius: self.radius,
+            size: ListSize {
+                entries: resident.pairs(),
+                pairs: resident.pairs(),
+                images: 0,
+                bytes: resident.needs().of("lists") + resident.needs().of("stages"),
+            },
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.skeleton.borrow().needs().total()
+    }
+
+    fn barostat_held(&self) -> u64 {
+        u64::from(self.skeleton.borrow().held())
+    }
+
+    fn device_use(&self) -> Option<DeviceUse> {
+        let mut all = self.skeleton.borrow().device_use(self.step - self.began.0);
+        all.lists -= self.began.1;
+        Some(all)
+    }
+
+    fn profile(&mut self, after: u64, steps: u64) -> bool {
+        self.skeleton.get_mut().profile(self.step + after, steps)
+    }
+}

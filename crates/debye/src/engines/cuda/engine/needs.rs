@@ -1,0 +1,125 @@
+//! How much device memory a layout takes, before any of it is taken.
+
+use super::frame::Frame;
+use super::kernels::{Case, Control};
+use super::rules::{DeviceBath, Fire, Group, Numbers};
+use super::terms::Kind;
+use crate::engines::{EngineError, Needs, Precision, Shortage};
+use debye_gpu::primitives::CountingSort;
+use debye_gpu::{Device, Memory};
+
+/// Bytes of the tables of bonded terms, and numbers of a block for their sums.
+type Links = Option<(usize, usize)>;
+
+/// What tables on the device take: those of bonded terms, and bytes for constraints and for a mesh.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tables {
+    pub(super) links: Links,
+    pub(super) held: Option<usize>,
+    pub(super) mesh: usize,
+}
+
+/// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
+fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) -> Needs {
+    let Case {
+        layout, terms, rules, ..
+    } = case;
+    let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
+    let columns = (layout.columns[0] * layout.columns[1]) as usize;
+    let buckets = columns * layout.columns[2] as usize;
+    // Lower halves and velocities.
+    let moving = if terms.precision == Precision::Single {
+        12
+    } else {
+        12 + 24
+    };
+    let each = if case.region.cell.is_orthorhombic() {
+        32
+    } else {
+        48
+    };
+    let number = if terms.precision == Precision::Double {
+        8
+    } else {
+        4
+    };
+    let numbers = if case.numbered() { 4 } else { 0 };
+    let excluded = &terms.excluded;
+    let parameters = number * (terms.parameters.len() + terms.tables.len())
+        + size_of::<Kind>() * terms.kinds.len()
+        + 8 * excluded.near.len()
+        + 4 * (excluded.starts.len() + excluded.far.len())
+        + size_of::<Control>()
+        + size_of::<Frame>()
+        + size_of::<DeviceBath>() * (rules.baths.len() + 1)
+        + size_of::<Group>() * rules.groups()
+        + size_of::<Numbers>()
+        + size_of::<Fire>();
+    let mut all = vec![
+        // Two halves of positions, what moves, ids, slots by number and images; the list's positions; forces.
+        (
+            "particles",
+            slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24),
+        ),
+        ("lists", 2 * layout.list_entries() + 2 * bodies),
+        ("stages", 4 * blocks * layout.stage),
+        (
+            "sort",
+            4 * (2 * bodies + buckets + 1) + CountingSort::bytes(device, bodies, buckets),
+        ),
+        // Column, count of the stage, boxes.
+        (
+            "boxes",
+            blocks * (4 + 4 + layout.boxes() * each) + 4 * (columns + 1),
+        ),
+        ("sums", 8 * blocks * (terms.count + 6 + 9 * rules.groups())),
+        ("parameters", parameters),
+    ];
+    if let Some((tables, width)) = links {
+        let forces = if rules.scale_every > 0 { 6 } else { 3 };
+        all.push(("bonded", tables + 8 * blocks * width + slots * 8 * forces));
+    }
+    if let Some(bytes) = held {
+        all.push(("constraints", bytes));
+    }
+    if mesh > 0 {
+        all.push(("mesh", mesh));
+    }
+    Needs(all)
+}
+
+/// Refuses a layout that the free memory of the device cannot hold.
+pub(super) fn check(
+    device: &Device,
+    case: Case<'_>,
+    tables: Tables,
+    radius: f64,
+) -> Result<Needs, EngineError> {
+    fitting(device, needs(device, case, tables), radius)
+}
+
+/// Refuses what the free memory of the device cannot hold.
+pub(super) fn fitting(device: &Device, needs: Needs, radius: f64) -> Result<Needs, EngineError> {
+    growing(device, needs, 0, radius)
+}
+
+/// The same where so many bytes of it are taken already.
+pub(super) fn growing(
+    device: &Device,
+    needs: Needs,
+    taken: usize,
+    radius: f64,
+) -> Result<Needs, EngineError> {
+    let Memory { free, total } = device.memory()?;
+    let free = free + taken;
+    if needs.total() <= free {
+        return Ok(needs);
+    }
+    Err(EngineError::DeviceMemory(Box::new(Shortage {
+        device: device.info().name.clone(),
+        needs,
+        free,
+        total,
+        radius,
+    })))
+}

@@ -1,0 +1,276 @@
+//! [`Parts`]: what an engine is made from, put together from what was asked for.
+
+use super::bodies::Bodies;
+use super::bonded::LinkTables;
+use super::choice::{self, Choice};
+use super::constraints::HeldTables;
+use super::frame::Region;
+use super::kernels::{Case, Values};
+use super::layout::{Grain, Layout};
+use super::mesh::MeshTables;
+use super::needs::{self, Tables};
+use super::resident::Resident;
+use super::rules::{self, Rules};
+use super::small::{self, SmallValues};
+use super::terms::Terms;
+use super::unsupported;
+use crate::engines::{EngineError, ListKind, Needs, Settings};
+use crate::forces::ForceField;
+use crate::forces::electrostatics::{Boundary, Method, open_axis};
+use crate::integrate::{Dynamics, MotionState, Scheme};
+use crate::system::System;
+use debye_gpu::Device;
+
+/// What an engine is made from.
+pub(super) struct Parts {
+    pub(super) layout: Layout,
+    pub(super) terms: Terms,
+    pub(super) rules: Rules,
+    pub(super) links: Option<LinkTables>,
+    pub(super) mesh: Option<MeshTables>,
+    pub(super) held: Option<HeldTables>,
+    pub(super) values: Values,
+}
+
+impl Parts {
+    pub(super) fn new(asked: Asked<'_>) -> Result<Self, EngineError> {
+        let Asked {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            ..
+        } = asked;
+        let rules = asked.rules()?;
+        let held = HeldTables::new(system)?;
+        let mut buffer = 0.0;
+        let bodies = |kind_of: &[u32]| {
+            let bodies = choice.bodies(system, held.as_ref(), kind_of, field.cutoff(), settings);
+            buffer = bodies.1;
+            bodies.0
+        };
+        let terms = Terms::new(
+            system,
+            field,
+            dynamics,
+            &rules.group_of,
+            settings.precision,
+            bodies,
+        )?;
+        if let Some(held) = &held {
+            held.check_groups(&terms)?;
+        }
+        let (arm, grain) = (terms.bodies.arm(), terms.bodies.grain());
+        let cutoff = field.cutoff() + 2.0 * arm;
+        let radius = cutoff + buffer;
+        let region = region(system, field, radius)?;
+        refuse_short(&region, radius)?;
+        let fractions = region.fractions(&system.particles);
+        let anchors: Vec<_> = terms.bodies.anchors().map(|i| fractions[i]).collect();
+        let layout = Layout {
+            tiles: settings.lists == Some(ListKind::Clusters)
+                && !terms.excluded.any
+                && grain == Grain::PARTICLE,
+            ..Layout::new(&anchors, &region, radius, grain, arm)?
+        };
+        // Lists are made anew where a barostat has stretched them by so much.
+        let moving = dynamics.barostat.is_some();
+        let stretched = if moving { 1.05 } else { 1.0 };
+        let reach = 0.5 * (stretched * radius - cutoff) + arm;
+        let mesh = MeshTables::new(
+            system,
+            field,
+            &terms.kind_of,
+            terms.kinds.len(),
+            reach,
+            moving,
+            settings.precision,
+        )?;
+        Ok(Self {
+            layout,
+            terms,
+            rules,
+            links: LinkTables::new(system, field)?,
+            mesh,
+            held,
+            values: Values {
+                region,
+                dt: dynamics.timestep,
+                seed: dynamics.seed,
+                radius,
+                cutoff,
+                arm,
+            },
+        })
+    }
+
+    /// Fits the layout to the shared memory of a device.
+    pub(super) fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
+        let shared = device.info().shared_per_block;
+        let excludes = self.terms.excluded.any;
+        self.layout = self.layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
+        Ok(())
+    }
+
+    /// What tables on the device take.
+    pub(super) fn tables(&self) -> Tables {
+        Tables {
+            links: self.links.as_ref().map(LinkTables::needs),
+            held: self.held.as_ref().map(|held| held.bytes(&self.rules)),
+            mesh: self.mesh.as_ref().map_or(0, MeshTables::bytes),
+        }
+    }
+
+    pub(super) fn case(&self) -> Case<'_> {
+        Case {
+            layout: &self.layout,
+            terms: &self.terms,
+            rules: &self.rules,
+            region: &self.values.region,
+            bonded: self.links.is_some() || self.mesh.is_some(),
+            meshed: self.mesh.is_some(),
+            held: self.held.is_some(),
+        }
+    }
+}
+
+/// Everything that was asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) system: &'a System,
+    pub(super) field: &'a ForceField,
+    pub(super) dynamics: &'a Dynamics,
+    pub(super) settings: &'a Settings,
+    pub(super) choice: &'a Choice,
+    pub(super) start: &'a MotionState,
+}
+
+impl Asked<'_> {
+    /// Whether the kernel of small systems does it, by a rule that looks at no clock.
+    pub(super) fn is_small(self) -> Result<bool, EngineError> {
+        let able = small::supports(self.system) && self.field.electrostatics.is_none();
+        if self.choice.small == Some(true) && !able {
+            return Err(unsupported("this as a small system".into()));
+        }
+        let buffer = self.choice.buffer.or(self.settings.buffer);
+        let (n, cutoff) = (self.system.particles.len(), self.field.cutoff());
+        Ok(able && self.choice.is_small(n, &self.system.cell, cutoff, buffer))
+    }
+
+    pub(super) fn large(self, device: &Device) -> Result<Resident, EngineError> {
+        let mut parts = Parts::new(self)?;
+        parts.fit(device)?;
+        Resident::new(device, parts)
+    }
+
+    pub(super) fn rules(self) -> Result<Rules, EngineError> {
+        Rules::new(
+            self.system,
+            self.dynamics,
+            &self.field.tail_correction(self.system),
+            self.start,
+        )
+    }
+
+    pub(super) fn small_terms(self, rules: &Rules) -> Result<Terms, EngineError> {
+        Terms::new(
+            self.system,
+            self.field,
+            self.dynamics,
+            &rules.group_of,
+            self.settings.precision,
+            |_| Bodies::particles(self.system.particles.len(), 1),
+        )
+    }
+
+    pub(super) fn small_values(self) -> SmallValues {
+        let (cell, cutoff) = (self.system.cell, self.field.cutoff());
+        let asked = self.choice.buffer.or(self.settings.buffer);
+        let buffer = asked.unwrap_or_else(|| choice::buffer(&cell, cutoff));
+        SmallValues {
+            region: Region::around(&cell, &self.system.particles.positions, cutoff + buffer),
+            dt: self.dynamics.timestep,
+            seed: self.dynamics.seed,
+            radius: cutoff + buffer,
+            cutoff,
+        }
+    }
+
+    pub(super) fn small_needs(self, device: &Device) -> Result<Needs, EngineError> {
+        let (values, rules) = (self.small_values(), self.rules()?);
+        let terms = self.small_terms(&rules)?;
+        let links = LinkTables::new(self.system, self.field)?;
+        let links = links.as_ref();
+        let needs = small::needs(device, self.system, &terms, &values, &rules, links, self.choice);
+        needs::fitting(device, needs, values.radius)
+    }
+}
+
+/// The box that coordinates are fractions of.
+pub(super) fn region(system: &System, field: &ForceField, radius: f64) -> Result<Region, EngineError> {
+    let (cell, positions) = (&system.cell, &system.particles.positions[..]);
+    let slab = field.electrostatics.as_ref().and_then(|plan| {
+        let Boundary::Slab { factor } = plan.boundary else {
+            return None;
+        };
+        let axis = open_axis(cell)?;
+        let points = match plan.method {
+            Method::Mesh(mesh) => mesh.size[axis],
+            Method::Ewald(_) => 1,
+        };
+        Some((axis, factor, points))
+    });
+    let Some((axis, factor, points)) = slab else {
+        return Ok(Region::around(cell, positions, radius));
+    };
+    Region::of_slab(cell, positions, radius, axis, factor, points).ok_or_else(|| {
+        unsupported(format!(
+            "a slab that takes so much of {factor} times its cell that less than {:.4} are left above and below it \
+             (a larger `slab_factor` makes room)",
+            1.5 * radius
+        ))
+    })
+}
+
+/// Cells in which a pair may be within reach twice.
+pub(super) fn refuse_short(region: &Region, radius: f64) -> Result<(), EngineError> {
+    let heights = region.heights();
+    let shortest = heights.x.min(heights.y).min(heights.z);
+    if 2.0 * radius > shortest {
+        return Err(unsupported(format!(
+            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
+        )));
+    }
+    Ok(())
+}
+
+/// What is not there yet.
+pub(super) fn refuse(
+    system: &System,
+    field: &ForceField,
+    dynamics: &Dynamics,
+    settings: &Settings,
+) -> Result<(), EngineError> {
+    let no = |condition: bool, what: &str| {
+        if condition {
+            Err(unsupported(what.into()))
+        } else {
+            Ok(())
+        }
+    };
+    if system.particles.is_empty() {
+        return Err(EngineError::Empty);
+    }
+    dynamics.check().map_err(EngineError::Unsupported)?;
+    no(field.pairs.is_empty(), "systems without pair terms")?;
+    let scaled = dynamics.thermostats.iter().any(|t| rules::scales(t.kind));
+    no(
+        !system.constraints.is_empty() && scaled && dynamics.scheme == Scheme::Leapfrog,
+        "constraints with leapfrog and a thermostat that scales velocities (velocity Verlet it does)",
+    )?;
+    no(
+        settings.drift_tolerance.is_some(),
+        "lists that may miss pairs (`drift_tolerance`)",
+    )
+}

@@ -1,0 +1,425 @@
+//! [`Resident`]: everything that lives on the device, and the graphs that work on it.
+
+mod queue;
+mod steps;
+mod sums;
+mod transfer;
+
+pub(super) use sums::Sums;
+
+use super::arrays::{Arrays, Numbers, world};
+use super::bonded::Bonded;
+use super::constraints::Held;
+use super::frame::{Frame, Region};
+use super::kernels::{Case, Control, Kernels, Setup, Values, World, setup};
+use super::layout::Layout;
+use super::mesh::{MeshForces, Within};
+use super::needs::{self, Tables};
+use super::parts::{Parts, refuse_short};
+use super::rules::{DeviceBath, Rules};
+use super::skeleton::Skeleton;
+use super::state::State;
+use super::terms::Terms;
+use super::watch::{Counted, Watch};
+use crate::engines::{DeviceUse, EngineError, Needs, Precision};
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles};
+use debye_gpu::{Buffer, Bundle, Device, Stream};
+
+/// A simulation in device memory.
+pub(super) struct Resident {
+    device: Device,
+    stream: Stream,
+    /// For what is done beside the forces of pairs.
+    side: Option<Stream>,
+    pub(super) layout: Layout,
+    pub(super) terms: Terms,
+    pub(super) rules: Rules,
+    pub(super) values: Values,
+    setup: Setup,
+    kernels: Kernels,
+    arrays: Arrays,
+    world: Bundle<World>,
+    control: Buffer<Control>,
+    pub(super) numbers: Numbers,
+    /// A new list if needed, and this many steps.
+    steps_of_graph: u32,
+    graph: Option<Counted>,
+    rebuild: Option<Counted>,
+    last: Control,
+    bonded: Option<Bonded>,
+    mesh: Option<MeshForces>,
+    held: Option<Held>,
+    needs: Needs,
+    watch: Watch,
+}
+
+/// What happens to the velocities of a group: v becomes v × factor − shift.
+pub(super) type Change = (f64, [f64; 3]);
+
+impl Resident {
+    pub(super) fn new(device: &Device, parts: Parts) -> Result<Self, EngineError> {
+        let case = parts.case();
+        let needs = needs::check(device, case, parts.tables(), parts.values.radius)?;
+        let links = parts.links.as_ref();
+        let bonded = links.map(|links| Bonded::new(device, links, case)).transpose()?;
+        let kernels = Kernels::new(device, case)?;
+        let arrays = Arrays::new(device, case)?;
+        let frame = parts
+            .values
+            .region
+            .frame(parts.values.radius, parts.values.cutoff);
+        let numbers = Numbers::new(device, &parts.terms, &parts.rules, frame)?;
+        let control = device.upload(&[Control::default()])?;
+        let within = Within {
+            control: &control,
+            pos: &arrays.pos,
+            low: &arrays.low,
+            reference: &arrays.reference,
+            column_blocks: &arrays.column_blocks,
+            frame: &numbers.frame,
+            slots: parts.layout.slots(),
+            grain: parts.layout.grain,
+        };
+        let mesh = parts.mesh.as_ref();
+        let mesh = mesh
+            .map(|mesh| MeshForces::new(device, mesh, within, case))
+            .transpose()?;
+        let held = parts.held.as_ref();
+        let held = held
+            .map(|held| Held::new(device, held.clone(), case))
+            .transpose()?;
+        let Parts {
+            layout,
+            terms,
+            rules,
+            values,
+            ..
+        } = parts;
+        Ok(Self {
+            setup: setup(&layout, &values, &rules),
+            world: world(&control, &arrays, &numbers, mesh.as_ref()),
+            control,
+            numbers,
+            stream: device.stream()?,
+            side: Some(device.stream()?),
+            device: device.clone(),
+            layout,
+            terms,
+            rules,
+            values,
+            kernels,
+            arrays,
+            steps_of_graph: 8,
+            graph: None,
+            rebuild: None,
+            last: Control::default(),
+            bonded,
+            mesh,
+            held,
+            needs,
+            watch: Watch::default(),
+        })
+    }
+
+    fn case(&self) -> Case<'_> {
+        Case {
+            layout: &self.layout,
+            terms: &self.terms,
+            rules: &self.rules,
+            region: &self.values.region,
+            bonded: self.bonded.is_some() || self.mesh.is_some(),
+            meshed: self.mesh.is_some(),
+            held: self.held.is_some(),
+        }
+    }
+
+    /// Pairs of particles in the lists.
+    pub(super) fn pairs(&self) -> usize {
+        self.listed() * self.layout.grain.sites.pow(2)
+    }
+
+    /// Pairs of bodies in the lists.
+    fn listed(&self) -> usize {
+        (u64::from(self.last.pairs[0]) | u64::from(self.last.pairs[1]) << 32) as usize
+    }
+
+    fn is(&self, precision: Precision) -> bool {
+        self.terms.precision == precision
+    }
+
+    pub(super) fn control_mut(&mut self) -> &mut Control {
+        &mut self.last
+    }
+
+    /// Reports what went wrong, makes room for what did not fit.
+    fn check(&mut self) -> Result<(), EngineError> {
+        self.check_held(self.last.step.saturating_sub(1))?;
+        if self.last.lost != 0 {
+            return Err(EngineError::Lost {
+                step: self.last.step,
+                particle: self.last.lost - 1,
+            });
+        }
+        if self.last.torn != 0 {
+            return Err(EngineError::Cell {
+                step: self.last.step,
+                why: "its pressure cannot be followed".into(),
+            });
+        }
+        let full = self.last.overflow != 0;
+        if let Some(mesh) = &mut self.mesh {
+            mesh.check(&self.device, &self.stream)?;
+        }
+        if full {
+            self.grow()?;
+        }
+        Ok(())
+    }
+
+    /// Reports a distance that could not be held in a step.
+    fn check_held(&self, step: u64) -> Result<(), EngineError> {
+        match &self.held {
+            Some(held) if self.last.unheld != 0 => Err(held.failed(self.last.unheld, step)),
+            _ => Ok(()),
+        }
+    }
+
+    fn grow(&mut self) -> Result<(), EngineError> {
+        let mut state = self.download()?;
+        let old = self.layout.slots();
+        let layout = if self.last.needed[7] > 0 {
+            self.other_region(&mut state)?
+        } else {
+            self.layout.grown(self.last.needed)?
+        };
+        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.excluded.any);
+        let layout = layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
+        self.relayout(layout)?;
+        self.upload(&state.moved(old, layout.slots()))?;
+        self.last = Control {
+            step: self.last.step,
+            target: self.last.target,
+            stale: 1,
+            blocks: self.last.blocks,
+            split: self.last.split,
+            builds: self.last.builds,
+            held: self.last.held,
+            ..Control::default()
+        };
+        Ok(self.write_control()?)
+    }
+
+    /// A layout for a cell that changed too much, or for particles that left the region: then theirs is a larger one.
+    fn other_region(&mut self, state: &mut State) -> Result<Layout, EngineError> {
+        let (old, radius) = (self.values.region, self.values.radius);
+        let slots = self.layout.slots();
+        let used: Vec<usize> = state.used(&self.last).map(|(slot, _)| slot).collect();
+        if old.open() == 0 {
+            let mut frame = self.frame()?;
+            self.values.region = old.followed(&frame);
+            refuse_short(&self.values.region, radius)?;
+            let half = 0.5 * (radius - self.values.cutoff);
+            frame.limit2 = (half * half * 0.9999) as f32;
+            self.set_frame(frame)?;
+        } else if self.mesh.as_ref().is_some_and(|mesh| mesh.tables().is_slab()) {
+            return Err(EngineError::Device(format!(
+                "particles of a slab came nearer than {:.4} to the end of the cell that its waves are summed in; a larger \
+                 `slab_factor` makes room",
+                1.5 * radius
+            )));
+        } else {
+            let positions: Vec<_> = used
+                .iter()
+                .map(|&slot| old.position(state.fractions(slot, slots)))
+                .collect();
+            let region = Region::around(&old.cell, &positions, radius);
+            for (&slot, &r) in used.iter().zip(&positions) {
+                state.put(slot, slots, region.fractional(r));
+            }
+            self.values.region = region;
+            self.set_frame(region.frame(radius, self.values.cutoff))?;
+        }
+        let grain = self.layout.grain;
+        let anchors = used.iter().filter(|&slot| slot.is_multiple_of(grain.lanes));
+        let fractions: Vec<_> = anchors.map(|&slot| state.fractions(slot, slots)).collect();
+        Ok(Layout {
+            tiles: self.layout.tiles,
+            ..Layout::new(&fractions, &self.values.region, radius, grain, self.values.arm)?
+        })
+    }
+
+    /// The region as a barostat left it.
+    pub(super) fn region(&self, frame: &Frame) -> Region {
+        if self.rules.scale_every > 0 {
+            self.values.region.followed(frame)
+        } else {
+            self.values.region
+        }
+    }
+
+    /// Forgets what was counted and timed so far.
+    pub(super) fn forget(&mut self) {
+        self.watch = Watch::default();
+    }
+
+    /// Another layout, with everything anew.
+    pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
+        self.graph = None;
+        self.rebuild = None;
+        // The old arrays go before the new ones come.
+        self.layout = Layout {
+            grain: layout.grain,
+            ..Layout::smallest()
+        };
+        self.arrays = Arrays::new(&self.device, self.case())?;
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
+        self.layout = layout;
+        let tables = Tables {
+            links: self.bonded.as_ref().map(Bonded::needs),
+            held: self.held.as_ref().map(Held::bytes),
+            mesh: self.mesh.as_ref().map_or(0, |mesh| mesh.tables().bytes()),
+        };
+        self.needs = needs::check(&self.device, self.case(), tables, self.values.radius)?;
+        self.setup = setup(&layout, &self.values, &self.rules);
+        self.kernels = Kernels::new(&self.device, self.case())?;
+        self.arrays = Arrays::new(&self.device, self.case())?;
+        if let Some(bonded) = &mut self.bonded {
+            bonded.resize(&self.device, layout.blocks)?;
+        }
+        let cells = [self.values.region.cell, self.region(&self.frame()?).cell];
+        if let Some(mesh) = &mut self.mesh {
+            let within = Within {
+                control: &self.control,
+                pos: &self.arrays.pos,
+                low: &self.arrays.low,
+                reference: &self.arrays.reference,
+                column_blocks: &self.arrays.column_blocks,
+                frame: &self.numbers.frame,
+                slots: layout.slots(),
+                grain: layout.grain,
+            };
+            mesh.rebind(&self.device, within, [&cells[0], &cells[1]])?;
+        }
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
+        Ok(())
+    }
+}
+
+impl Skeleton for Resident {
+    fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        Self::place(self, particles)
+    }
+
+    fn kick_back(&mut self) -> Result<(), EngineError> {
+        Self::kick_back(self)
+    }
+
+    fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        Self::advance(self, target)
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        Self::settle(self)
+    }
+
+    fn evaluate(&mut self) -> Result<Sums, EngineError> {
+        Self::evaluate(self)
+    }
+
+    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+        Self::particles(self, like, change)
+    }
+
+    fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Self::forces(self)
+    }
+
+    fn set_step(&mut self, step: u64) -> Result<(), EngineError> {
+        Ok(Self::set_step(self, step)?)
+    }
+
+    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+        Ok(Self::baths(self)?)
+    }
+
+    fn cell(&self) -> Result<Option<Cell>, EngineError> {
+        let moves = self.rules.scale_every > 0;
+        Ok(if moves {
+            Some(self.region(&self.frame()?).cell)
+        } else {
+            None
+        })
+    }
+
+    fn held(&self) -> u32 {
+        self.last.held
+    }
+
+    fn builds(&self) -> u32 {
+        self.last.builds
+    }
+
+    fn pairs(&self) -> usize {
+        Self::pairs(self)
+    }
+
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    fn device_use(&self, steps: u64) -> DeviceUse {
+        DeviceUse {
+            memory: self.needs.clone(),
+            steps,
+            launches: self.watch.launches(),
+            replays: self.watch.replays,
+            lists: u64::from(self.last.builds),
+            host_seconds: self.watch.host_seconds,
+            waited_seconds: self.watch.waited_seconds,
+            profile: self.watch.profile.clone(),
+        }
+    }
+
+    fn profile(&mut self, from: u64, steps: u64) -> bool {
+        self.watch.ask(from, steps, self.device.info().bandwidth);
+        true
+    }
+
+    fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError> {
+        self.read_control()?;
+        let control = self.last;
+        // A step that some blocks have not finished is not counted, and its positions are still those of now.
+        let whole = control.finished == 0;
+        let (step, parity) = if whole {
+            (control.step, control.parity ^ 1)
+        } else {
+            (control.step + 1, control.parity)
+        };
+        let state = self.download_with(parity)?;
+        let (region, slots) = (self.region(&self.frame()?), self.layout.slots());
+        let mut out = like.clone();
+        out.images.resize(like.len(), [0; 3]);
+        for (slot, &id) in state.used(&control) {
+            let i = id as usize;
+            // The lower halves are those of the step that went wrong.
+            let s = std::array::from_fn(|k| f64::from(state.pos[4 * slot + k]) / 2.0_f64.powi(32));
+            out.positions[i] = region.position(s);
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * slots + slot]));
+            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+        }
+        Ok((step, out))
+    }
+
+    fn saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        self.state_saved()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError> {
+        self.state_restored(saved)
+    }
+
+    fn large(&mut self) -> Option<&mut Resident> {
+        Some(self)
+    }
+}

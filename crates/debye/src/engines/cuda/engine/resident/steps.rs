@@ -1,0 +1,165 @@
+//! Steps on the device: graphs replayed until a target, lists made anew.
+
+use std::time::Instant;
+
+use super::super::layout::BLOCK;
+use super::super::mesh::{Asked, MeshForces};
+use super::super::watch::{AT_ONCE, Sizes};
+use super::Resident;
+use crate::engines::{EngineError, Precision};
+use debye_gpu::CudaError;
+
+impl Resident {
+    /// Does steps until the target.
+    pub(in super::super) fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        let (began, waited) = (Instant::now(), self.watch.waited_seconds);
+        let (first, last) = self.watch.span();
+        if first <= target && self.last.step < last {
+            self.replay_until(first)?;
+            self.time_until(target.min(last))?;
+        }
+        let done = self.replay_until(target);
+        self.watch.host_seconds += began.elapsed().as_secs_f64() - (self.watch.waited_seconds - waited);
+        done
+    }
+
+    /// Sets the step to stop at.
+    fn aim(&mut self, target: u64) -> Result<(), CudaError> {
+        self.read_control()?;
+        self.last.target = target;
+        self.write_control()
+    }
+
+    /// Does steps without graphs, with the time of every kernel.
+    fn time_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.aim(target)?;
+        loop {
+            self.check()?;
+            let left = target.saturating_sub(self.last.step);
+            if left == 0 {
+                return Ok(());
+            }
+            let (step, builds) = (self.last.step, self.last.builds);
+            let stream = self.device.stream()?;
+            self.watch.begin();
+            if self.last.stale != 0 {
+                self.queue_rebuild(&stream)?;
+            }
+            let count = left.min(AT_ONCE) as u32;
+            for number in 0..count {
+                self.watch.step();
+                self.queue_step(&stream, number, count)?;
+            }
+            let began = Instant::now();
+            stream.synchronize()?;
+            self.read_control()?;
+            self.watch.waited(began);
+            let sizes = self.sizes()?;
+            self.watch
+                .end(self.last.step - step, self.last.builds != builds, &sizes)?;
+        }
+    }
+
+    /// Sizes of what the kernels work on now.
+    fn sizes(&self) -> Result<Sizes, CudaError> {
+        let (a, blocks) = (&self.arrays, self.last.blocks as usize);
+        let staged = self.stream.download_part(a.stage_counts.part(0..blocks))?;
+        // Pairs are listed in numbers of two bytes, for a particle or for a warp.
+        let listed = 2.0 * self.listed() as f64 / if self.layout.tiles { 32.0 } else { 1.0 };
+        let columns = f64::from(self.layout.columns[0] * self.layout.columns[1]);
+        Ok(Sizes {
+            slots: (blocks * BLOCK) as f64,
+            blocks: blocks as f64,
+            room: self.layout.slots() as f64,
+            staged: staged.into_iter().map(f64::from).sum(),
+            listed,
+            moving: if self.is(Precision::Single) { 12.0 } else { 36.0 },
+            columns,
+            buckets: columns * f64::from(self.layout.columns[2]),
+            mesh: self.mesh.as_ref().map_or(0, MeshForces::bytes) as f64,
+        })
+    }
+
+    /// Does steps until the target by replaying graphs.
+    fn replay_until(&mut self, target: u64) -> Result<(), EngineError> {
+        self.aim(target)?;
+        loop {
+            self.check()?;
+            let left = target.saturating_sub(self.last.step);
+            if left == 0 {
+                return Ok(());
+            }
+            let (step, builds) = (self.last.step, self.last.builds);
+            let replays = left.div_ceil(u64::from(self.steps_of_graph)).min(64);
+            let graph = match self.graph.take() {
+                Some(graph) => graph,
+                None => self.capture(self.steps_of_graph)?,
+            };
+            for _ in 0..replays {
+                self.watch.replay(&self.stream, &graph)?;
+            }
+            self.graph = Some(graph);
+            let began = Instant::now();
+            self.read_control()?;
+            self.watch.waited(began);
+            let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
+            if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
+                self.steps_of_graph = (2 * self.steps_of_graph).min(64);
+                self.graph = None;
+            } else if lists >= 8 {
+                // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
+                let waiting = self.rules.waiting() * steps as f64 / lists as f64;
+                let fitting = (steps / lists + 1 + waiting.ceil() as u64).clamp(1, 64) as u32;
+                if fitting.abs_diff(self.steps_of_graph) * 5 > self.steps_of_graph {
+                    self.steps_of_graph = fitting;
+                    self.graph = None;
+                }
+            }
+        }
+    }
+
+    /// Makes a new list if the old one is stale.
+    pub(in super::super) fn settle(&mut self) -> Result<(), EngineError> {
+        self.read_control()?;
+        while self.last.stale != 0 {
+            let graph = match self.rebuild.take() {
+                Some(graph) => graph,
+                None => self.capture(0)?,
+            };
+            self.watch.replay(&self.stream, &graph)?;
+            self.rebuild = Some(graph);
+            self.read_control()?;
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Steps downhill until a target, or until they reach the tolerance.
+    pub(in super::super) fn descend(&mut self, target: u64) -> Result<(), EngineError> {
+        self.aim(target)?;
+        while self.last.step < target {
+            let before = self.last.step;
+            self.settle()?;
+            // Kept by the device once they are compiled; growing changes them.
+            let kernels = self.case().downhill(&self.device)?;
+            let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
+            for _ in before..target {
+                self.queue_links(&stream, 0)?;
+                let asked = Asked {
+                    sums: false,
+                    step: false,
+                };
+                self.queue_mesh(&stream, asked)?;
+                kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
+                kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
+            }
+            stream.synchronize()?;
+            self.read_control()?;
+            self.check()?;
+            if self.last.target == self.last.step {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

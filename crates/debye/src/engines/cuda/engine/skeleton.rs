@@ -1,0 +1,62 @@
+//! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
+
+use super::resident::{Change, Resident, Sums};
+use super::rules::DeviceBath;
+use crate::engines::{DeviceUse, EngineError, Needs};
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles};
+
+/// What the engine asks of its layout.
+pub(super) trait Skeleton: Send {
+    /// Takes particles as they are at step 0; velocities are those of now.
+    fn place(&mut self, particles: &Particles) -> Result<(), EngineError>;
+    /// Takes half a kick from the velocities: from those of now to those that are kept.
+    fn kick_back(&mut self) -> Result<(), EngineError>;
+    /// Does steps until the target.
+    fn advance(&mut self, target: u64) -> Result<(), EngineError>;
+    /// Makes a new list if the old one is stale.
+    fn settle(&mut self) -> Result<(), EngineError>;
+    /// Forces, energies by term, virial and what velocities sum to. The list must be good.
+    fn evaluate(&mut self) -> Result<Sums, EngineError>;
+    /// Particles as they were evaluated, in the order of the input. `change` is what has yet to happen to the
+    /// velocities of every group.
+    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
+    /// Forces in the order of the input.
+    fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError>;
+    /// The number of the step, where particles were placed anew.
+    fn set_step(&mut self, step: u64) -> Result<(), EngineError>;
+    /// Thermostats that scale velocities, as they are now.
+    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+        Ok(Vec::new())
+    }
+    /// The cell, where it changes.
+    fn cell(&self) -> Result<Option<Cell>, EngineError> {
+        Ok(None)
+    }
+    /// How often a barostat was held back.
+    fn held(&self) -> u32 {
+        0
+    }
+    /// Lists made.
+    fn builds(&self) -> u32;
+    /// Entries of the list.
+    fn pairs(&self) -> usize;
+    /// Bytes of device memory, by what they are for.
+    fn needs(&self) -> &Needs;
+    /// What the device did for `steps` steps.
+    fn device_use(&self, steps: u64) -> DeviceUse;
+    /// Asks for the times of the kernels of some steps; false where a step has no kernels of its own.
+    fn profile(&mut self, _from: u64, _steps: u64) -> bool {
+        false
+    }
+    /// The step that went wrong, and the particles before it.
+    fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError>;
+    /// Everything that is not in the input, with a good list.
+    fn saved(&mut self) -> Result<Vec<u8>, EngineError>;
+    /// Goes on from a saved state; gives its step and how many lists were made.
+    fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError>;
+    /// The layout of large systems, which goes downhill by itself.
+    fn large(&mut self) -> Option<&mut Resident> {
+        None
+    }
+}

@@ -1,0 +1,637 @@
+//! [`Small`]: a small system in device memory. One kernel that stays on the device does many steps in a launch.
+
+mod kernels;
+mod shape;
+
+use std::time::Instant;
+
+use crate::engines::{DeviceUse, EngineError, Needs, Precision};
+use crate::expr::Vec3;
+use crate::system::{Cell, Particles, System};
+use debye_gpu::{Bundle, CudaError, Device, Shape, Stream};
+use debye_io::codec::{CodecError, Reader, Writer};
+
+use super::arrays::{numbers, words};
+use super::bonded::LinkTables;
+use super::choice::{Choice, MOST};
+use super::frame::{Frame, Region};
+use super::resident::{Change, Sums};
+use super::rules::{DeviceBath, Rules};
+use super::save;
+use super::skeleton::Skeleton;
+use super::state::State;
+use super::terms::Terms;
+use super::unsupported;
+use kernels::{Arrays, EVALUATE, Extents, Kernels, SmallControl, SmallWorld};
+pub(super) use kernels::{SmallValues, Variant};
+
+/// Steps of a launch.
+const STEPS: u64 = 2000;
+/// The most images on one side; entries have five bits for them.
+const MOST_IMAGES: i32 = 12;
+
+/// A small simulation in device memory.
+pub(super) struct Small {
+    device: Device,
+    stream: Stream,
+    terms: Terms,
+    values: SmallValues,
+    rules: Rules,
+    links: Option<LinkTables>,
+    variant: Variant,
+    /// Room for entries in the list of a particle.
+    capacity: u32,
+    kernels: Kernels,
+    arrays: Arrays,
+    world: Bundle<SmallWorld>,
+    last: SmallControl,
+    pairs: usize,
+    needs: Needs,
+    launches: u64,
+    host_seconds: f64,
+    waited_seconds: f64,
+}
+
+/// What is compiled for a system.
+pub(super) fn variant(
+    device_multiprocessors: u32,
+    system: &System,
+    values: &SmallValues,
+    rules: &Rules,
+    links: Option<&LinkTables>,
+    choice: &Choice,
+) -> Variant {
+    let n = system.particles.len();
+    let lanes = choice.lanes.unwrap_or_else(|| shape::lanes(n));
+    let moving = rules.scale_every > 0;
+    Variant {
+        form: shape::shape(n, device_multiprocessors, lanes, choice.threads),
+        // A cell that changes may become a short one.
+        images: values.images() || moving,
+        triclinic: !values.region.cell.is_orthorhombic(),
+        exclusions: !system.exclusions.partners.is_empty(),
+        staged: choice.staged.unwrap_or(true),
+        cached: choice.cached.unwrap_or(true),
+        split: rules.split(),
+        groups: rules.groups(),
+        moving,
+        bonded: links.map_or(0, |links| links.names.len()),
+    }
+}
+
+/// Entries of a list to begin with, a third more than a homogeneous system has.
+fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
+    let sphere = 4.0 / 3.0 * std::f64::consts::PI * values.radius.powi(3);
+    let mean = particles as f64 * sphere / values.region.volume();
+    let guess = 1.33 * mean + 24.0;
+    if values.images() {
+        guess as u32
+    } else {
+        guess.min(particles as f64) as u32
+    }
+}
+
+/// Whether the kernel of small systems can do this.
+pub(super) fn supports(system: &System) -> bool {
+    system.cell.periodic() == [true; 3] && system.constraints.is_empty()
+}
+
+/// The device memory it will take.
+pub(super) fn needs(
+    device: &Device,
+    system: &System,
+    terms: &Terms,
+    values: &SmallValues,
+    rules: &Rules,
+    links: Option<&LinkTables>,
+    choice: &Choice,
+) -> Needs {
+    let variant = variant(
+        device.info().multiprocessors,
+        system,
+        values,
+        rules,
+        links,
+        choice,
+    );
+    let capacity = capacity(system, values, choice);
+    kernels::needs(Extents {
+        variant: &variant,
+        terms,
+        links,
+        excluded: excluded(system),
+        capacity,
+    })
+}
+
+/// Partners that are left out. Kernels take no empty arrays.
+fn excluded(system: &System) -> [&[u32]; 2] {
+    let excluded = [&system.exclusions.start[..], &system.exclusions.partners[..]];
+    excluded.map(|part| if part.is_empty() { &[0][..] } else { part })
+}
+
+fn capacity(system: &System, values: &SmallValues, choice: &Choice) -> u32 {
+    let by_rule = || first_capacity(system.particles.len(), values);
+    choice.capacity.unwrap_or_else(by_rule).max(1)
+}
+
+impl Small {
+    pub(super) fn new(
+        device: &Device,
+        system: &System,
+        terms: Terms,
+        values: SmallValues,
+        rules: Rules,
+        links: Option<LinkTables>,
+        choice: &Choice,
+    ) -> Result<Self, EngineError> {
+        if values.images() && values.reach().into_iter().max() > Some(MOST_IMAGES) {
+            return Err(unsupported(format!(
+                "lists whose radius ({:.4}) is that many cells long (at most {MOST_IMAGES})",
+                values.radius
+            )));
+        }
+        let n = system.particles.len();
+        let tables = links.as_ref();
+        let multiprocessors = device.info().multiprocessors;
+        let mut variant = variant(multiprocessors, system, &values, &rules, tables, choice);
+        if variant.images && n > MOST {
+            return Err(unsupported(format!(
+                "{n} particles in a cell shorter than twice the radius of the lists (at most {MOST})"
+            )));
+        }
+        let capacity = capacity(system, &values, choice);
+        variant.staged &= fits(device, &variant, capacity);
+        let extents = Extents {
+            variant: &variant,
+            terms: &terms,
+            links: tables,
+            excluded: excluded(system),
+            capacity,
+        };
+        let needs = super::needs::fitting(device, kernels::needs(extents), values.radius)?;
+        let arrays = Arrays::new(device, extents, &rules, values.frame())?;
+        Ok(Self {
+            needs,
+            launches: 0,
+            host_seconds: 0.0,
+            waited_seconds: 0.0,
+            stream: device.stream()?,
+            kernels: Kernels::new(device, &variant, &terms, tables)?,
+            world: arrays.world(),
+            device: device.clone(),
+            terms,
+            values,
+            rules,
+            links,
+            variant,
+            capacity,
+            arrays,
+            last: SmallControl::default(),
+            pairs: 0,
+        })
+    }
+
+    /// The cell as it is now.
+    fn region(&self) -> Result<Region, CudaError> {
+        if !self.variant.moving {
+            return Ok(self.values.region);
+        }
+        let frames = self.stream.download(&self.arrays.frames)?;
+        Ok(self.values.region.followed(&frames[0]))
+    }
+
+    fn upload_frames(&mut self, frames: [Frame; 2]) -> Result<(), CudaError> {
+        self.stream.upload(&frames, self.arrays.frames.all_mut())?;
+        self.stream.synchronize()
+    }
+
+    fn particles_in(&self) -> usize {
+        self.terms.kind_of.len()
+    }
+
+    /// The w of a position: its kind and, where images are told apart, its image counters.
+    fn word(&self, kind: u32, image: [i32; 3]) -> u32 {
+        if !self.variant.images {
+            return kind;
+        }
+        let cells = image.map(|count| count.rem_euclid(32) as u32);
+        kind | cells[0] << 16 | cells[1] << 21 | cells[2] << 26
+    }
+
+    fn kind(&self, word: u32) -> usize {
+        (if self.variant.images { word & 0xffff } else { word }) as usize
+    }
+
+    /// Puts a state into the first half of everything.
+    fn upload(&mut self, state: &State) -> Result<(), CudaError> {
+        let (low, n) = (self.low_words(&state.low), self.particles_in());
+        self.upload_velocities(&state.velocities)?;
+        let (a, s) = (&mut self.arrays, &self.stream);
+        s.upload(&state.pos, a.pos.part_mut(0..4 * n))?;
+        s.upload(&low, a.low.part_mut(0..low.len()))?;
+        s.upload(&state.images, a.images.all_mut())?;
+        s.synchronize()
+    }
+
+    fn upload_velocities(&mut self, velocities: &[f64]) -> Result<(), CudaError> {
+        let velocities = words(velocities, self.terms.precision != Precision::Single);
+        self.stream
+            .upload(&velocities, self.arrays.velocities.all_mut())?;
+        self.stream.synchronize()
+    }
+
+    /// Lower halves as they lie in memory, from axis by axis.
+    fn low_words(&self, low: &[u32]) -> Vec<u32> {
+        let n = self.particles_in();
+        match self.terms.precision {
+            Precision::Single => Vec::new(),
+            _ if !self.variant.fine(&self.terms) => low.to_vec(),
+            _ => (0..4 * n)
+                .map(|at| if at % 4 == 3 { 0 } else { low[at % 4 * n + at / 4] })
+                .collect(),
+        }
+    }
+
+    /// And back, from one of the halves.
+    fn low(&self, parity: u32) -> Result<Vec<u32>, CudaError> {
+        let n = self.particles_in();
+        let (a, s) = (&self.arrays, &self.stream);
+        match self.terms.precision {
+            Precision::Single => Ok(vec![0; 3 * n]),
+            _ if !self.variant.fine(&self.terms) => s.download(&a.low),
+            _ => {
+                let half = parity as usize * 4 * n;
+                let found = s.download_part(a.low.part(half..half + 4 * n))?;
+                Ok((0..3 * n).map(|at| found[4 * (at % n) + at / n]).collect())
+            }
+        }
+    }
+
+    /// The state as it is now.
+    fn download(&self) -> Result<State, CudaError> {
+        self.download_half(self.last.parity)
+    }
+
+    /// The state with one of the two halves of positions. Lower halves that nobody else sees are there but once.
+    fn download_half(&self, parity: u32) -> Result<State, CudaError> {
+        let n = self.particles_in();
+        let (a, s) = (&self.arrays, &self.stream);
+        let half = parity as usize * 4 * n;
+        let velocities = s.download(&a.velocities)?;
+        Ok(State {
+            pos: s.download_part(a.pos.part(half..half + 4 * n))?,
+            low: self.low(parity)?,
+            velocities: numbers(&velocities, self.terms.precision != Precision::Single),
+            images: s.download(&a.images)?,
+            ids: (0..n as u32).collect(),
+        })
+    }
+
+    fn write_control(&mut self) -> Result<(), CudaError> {
+        self.stream.upload(&[self.last], self.arrays.control.all_mut())?;
+        self.stream.synchronize()
+    }
+
+    /// Steps until the target, or a new list alone; then looks how far it came.
+    fn launch(&mut self, target: u64, settle: bool) -> Result<(), EngineError> {
+        let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
+        setup.target = target;
+        setup.settle = u32::from(settle);
+        let form = self.variant.form;
+        let shared = self.variant.shared(self.capacity) as u32;
+        // Allows the dynamic shared memory it needs.
+        let resident = self.kernels.steps.resident_blocks(form.threads, shared)?;
+        if resident < form.blocks {
+            return Err(unsupported(format!(
+                "{} blocks of {} threads at the same time on this device, which has room for {resident}",
+                form.blocks, form.threads
+            )));
+        }
+        let began = Instant::now();
+        self.stream.fill(self.arrays.meetings.all_mut(), 0)?;
+        let shape = Shape::new(form.blocks, form.threads).shared(shared).cooperative();
+        self.kernels
+            .steps
+            .launch(&self.stream, shape, (&self.world, setup))?;
+        self.launches += 1;
+        self.host_seconds += began.elapsed().as_secs_f64();
+        let began = Instant::now();
+        if let Some(&now) = self.stream.download(&self.arrays.control)?.first() {
+            self.last = now;
+        }
+        self.waited_seconds += began.elapsed().as_secs_f64();
+        self.check()
+    }
+
+    /// Reports what went wrong, makes room for what did not fit.
+    fn check(&mut self) -> Result<(), EngineError> {
+        if self.last.lost != 0 {
+            return Err(EngineError::Lost {
+                step: self.last.step,
+                particle: self.last.lost - 1,
+            });
+        }
+        if self.last.torn != 0 {
+            return Err(EngineError::Cell {
+                step: self.last.step,
+                why: "its pressure cannot be followed".into(),
+            });
+        }
+        if self.last.overflow != 0 {
+            self.make_room(self.last.needed + self.last.needed / 4)?;
+            self.last.overflow = 0;
+            self.last.needed = 0;
+            self.write_control()?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, capacity: u32) -> Result<(), EngineError> {
+        // The old lists go before the new ones come.
+        self.arrays.lists = self.device.allocate(0)?;
+        self.world = self.arrays.world();
+        let entries = self.particles_in() * capacity as usize;
+        let mut needs = self.needs.clone();
+        let all = needs.0.iter_mut().filter(|(what, _)| *what == "lists");
+        all.for_each(|(_, bytes)| *bytes = 4 * (entries + self.terms.kind_of.len()));
+        let taken = needs.total() - 4 * entries;
+        self.needs = super::needs::growing(&self.device, needs, taken, self.values.radius)?;
+        self.capacity = capacity;
+        self.arrays.lists = self.device.allocate(entries)?;
+        self.world = self.arrays.world();
+        if self.variant.staged && !fits(&self.device, &self.variant, capacity) {
+            self.variant.staged = false;
+            self.kernels = Kernels::new(&self.device, &self.variant, &self.terms, self.links.as_ref())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the lists have room in shared memory, beside what the kernel itself takes.
+fn fits(device: &Device, variant: &Variant, capacity: u32) -> bool {
+    variant.shared(capacity) + 8192 <= u64::from(device.info().shared_per_block)
+}
+
+impl Skeleton for Small {
+    fn place(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        let (n, region) = (particles.len(), self.region()?);
+        let mut state = State {
+            pos: vec![0; 4 * n],
+            low: vec![0; 3 * n],
+            velocities: vec![0.0; 3 * n],
+            images: vec![0; 3 * n],
+            ids: Vec::new(),
+        };
+        for i in 0..n {
+            let (inside, shift) = region.cell.wrap(particles.positions[i]);
+            let image: [i32; 3] =
+                std::array::from_fn(|k| particles.images.get(i).map_or(0, |image| image[k]) + shift[k]);
+            state.put(i, n, region.fractional(inside));
+            for (k, count) in image.into_iter().enumerate() {
+                state.velocities[k * n + i] = particles.velocities[i][k];
+                state.images[k * n + i] = count;
+            }
+            state.pos[4 * i + 3] = self.word(self.terms.kind_of[i], image);
+        }
+        self.upload(&state)?;
+        self.last = SmallControl {
+            step: self.rules.numbers.first,
+            held: self.rules.held,
+            stale: 1,
+            ..SmallControl::default()
+        };
+        Ok(self.write_control()?)
+    }
+
+    fn kick_back(&mut self) -> Result<(), EngineError> {
+        let mut state = self.download()?;
+        let forces = self.stream.download(&self.arrays.forces)?;
+        let n = self.particles_in();
+        for i in 0..n {
+            let inverse_mass = self.terms.kinds[self.kind(state.pos[4 * i + 3])].inverse_mass;
+            for k in 0..3 {
+                state.velocities[k * n + i] -= 0.5 * self.values.dt * inverse_mass * forces[k * n + i];
+            }
+        }
+        Ok(self.upload_velocities(&state.velocities)?)
+    }
+
+    fn advance(&mut self, target: u64) -> Result<(), EngineError> {
+        while self.last.step < target {
+            self.launch(target.min(self.last.step + STEPS), false)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        while self.last.stale != 0 {
+            self.launch(self.last.step, true)?;
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<Sums, EngineError> {
+        let n = self.particles_in();
+        let setup = self.values.setup(n, self.capacity, &self.rules);
+        let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
+        self.kernels
+            .evaluate
+            .launch(&self.stream, shape, (&self.world, setup))?;
+        let parts = self.stream.download(&self.arrays.partial)?;
+        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
+        for block in parts.chunks_exact(sums.len()) {
+            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        self.pairs = sums.pop().unwrap_or(0.0) as usize;
+        let terms = self.terms.count + self.variant.bonded;
+        let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
+        let group = |g: usize| {
+            let first = terms + 6 + 9 * g;
+            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
+        };
+        Ok(Sums {
+            energies: sums[..terms].to_vec(),
+            virial: six(terms),
+            groups: (0..self.variant.groups).map(group).collect(),
+            turning: Vec::new(),
+        })
+    }
+
+    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+        let state = self.download()?;
+        let forces = self.stream.download(&self.arrays.forces)?;
+        let (n, region) = (self.particles_in(), self.region()?);
+        let mut out = like.clone();
+        out.images.resize(n, [0; 3]);
+        for i in 0..n {
+            let kind = &self.terms.kinds[self.kind(state.pos[4 * i + 3])];
+            let (factor, shift) = change[kind.group as usize];
+            out.positions[i] = region.position(state.fractions(i, n));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
+                let at = k * n + i;
+                (state.velocities[at] + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor
+                    - shift[k]
+            }));
+            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
+        }
+        Ok(out)
+    }
+
+    fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        self.settle()?;
+        self.evaluate()?;
+        let forces = self.stream.download(&self.arrays.forces)?;
+        let n = self.particles_in();
+        let of = |i: usize| Vec3::from(std::array::from_fn(|k| forces[k * n + i]));
+        Ok((0..n).map(of).collect())
+    }
+
+    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+        let mut baths = self.stream.download(&self.arrays.baths)?;
+        baths.truncate(self.rules.baths.len());
+        Ok(baths)
+    }
+
+    fn cell(&self) -> Result<Option<Cell>, EngineError> {
+        Ok(if self.variant.moving {
+            Some(self.region()?.cell)
+        } else {
+            None
+        })
+    }
+
+    fn held(&self) -> u32 {
+        self.last.held
+    }
+
+    fn builds(&self) -> u32 {
+        self.last.builds
+    }
+
+    fn pairs(&self) -> usize {
+        self.pairs
+    }
+
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    fn device_use(&self, steps: u64) -> DeviceUse {
+        DeviceUse {
+            memory: self.needs.clone(),
+            steps,
+            launches: self.launches,
+            lists: u64::from(self.last.builds),
+            host_seconds: self.host_seconds,
+            waited_seconds: self.waited_seconds,
+            ..DeviceUse::default()
+        }
+    }
+
+    fn before_the_step(&mut self, like: &Particles) -> Result<(u64, Particles), EngineError> {
+        // The other half holds the positions before the last step.
+        let (n, region) = (self.particles_in(), self.region()?);
+        let state = self.download_half(self.last.parity ^ 1)?;
+        let mut out = like.clone();
+        for i in 0..n {
+            out.positions[i] = region.position(state.fractions(i, n));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * n + i]));
+        }
+        Ok((self.last.step, out))
+    }
+
+    fn saved(&mut self) -> Result<Vec<u8>, EngineError> {
+        self.settle()?;
+        let state = self.download()?;
+        let mut w = Writer::new();
+        w.u64(self.last.step);
+        w.u64(self.rules.numbers.first);
+        let images = u32::from(self.variant.images);
+        w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
+        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
+        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.baths)?));
+        w.u32s(&state.pos);
+        w.u32s(&state.low);
+        w.f64s(&state.velocities);
+        w.u32s(bytemuck::cast_slice(&state.images));
+        w.u32s(&self.stream.download(&self.arrays.reference)?);
+        Ok(w.finish())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError> {
+        let read = read(saved).map_err(|e| EngineError::Restore(e.0))?;
+        let (step, head, mut state, reference) = (read.step, read.head, read.state, read.reference);
+        let n = self.particles_in();
+        let fits = state.pos.len() == 4 * n
+            && state.low.len() == 3 * n
+            && state.velocities.len() == 3 * n
+            && state.images.len() == 3 * n
+            && reference.len() == 4 * n
+            && read.baths.len() == self.rules.baths.len() + 1;
+        if !fits {
+            return Err(EngineError::Restore("its arrays are of other lengths".into()));
+        }
+        if (head[2] != 0) != self.variant.images {
+            return Err(EngineError::Restore("its lists were of another radius".into()));
+        }
+        if head[1] > self.capacity {
+            self.make_room(head[1])?;
+        }
+        // The same list again, from where particles were when it was made.
+        let now = std::mem::replace(&mut state.pos, reference);
+        self.upload(&state)?;
+        self.upload_frames([read.frames[1]; 2])?;
+        self.last = SmallControl {
+            step,
+            stale: 1,
+            builds: head[0].wrapping_sub(1),
+            held: head[3],
+            ..SmallControl::default()
+        };
+        self.write_control()?;
+        self.settle()?;
+        state.pos = now;
+        self.upload(&state)?;
+        self.upload_frames(read.frames)?;
+        self.stream.upload(&read.baths, self.arrays.baths.all_mut())?;
+        self.stream.synchronize()?;
+        self.evaluate()?;
+        Ok((step, head[0]))
+    }
+
+    fn set_step(&mut self, step: u64) -> Result<(), EngineError> {
+        self.last.step = step;
+        Ok(self.write_control()?)
+    }
+}
+
+/// What was saved.
+struct Saved {
+    step: u64,
+    /// Lists made, room for entries, whether images are told apart, how often a barostat was held back.
+    head: [u32; 4],
+    frames: [Frame; 2],
+    baths: Vec<DeviceBath>,
+    state: State,
+    reference: Vec<u32>,
+}
+
+fn read(saved: &[u8]) -> Result<Saved, CodecError> {
+    let mut r = Reader::new(saved);
+    let (step, _first) = (r.u64()?, r.u64()?);
+    Ok(Saved {
+        step,
+        head: save::fixed(&r.u32s()?)?,
+        frames: save::fixed(&save::words(&r.u32s()?)?)?,
+        baths: save::words(&r.u32s()?)?,
+        state: State {
+            pos: r.u32s()?,
+            low: r.u32s()?,
+            velocities: r.f64s()?,
+            images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
+            ids: Vec::new(),
+        },
+        reference: r.u32s()?,
+    })
+}

@@ -1,0 +1,406 @@
+//! The kernels of small systems, what they share with the host, and their memory.
+
+use super::super::arrays::words;
+use super::super::bonded::LinkTables;
+use super::super::frame::{Frame, Region};
+use super::super::rules::{self, DeviceBath, Rules};
+use super::super::terms::{Kind, Terms};
+use super::shape::{Form, WARP};
+use crate::engines::{Needs, Precision};
+use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
+
+/// What does not change during a launch; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallSetup {
+    frame: Frame,
+    dt: f64,
+    seed: u64,
+    pub(super) target: u64,
+    cutoff: f64,
+    radius2: f32,
+    radius: f32,
+    particles: u32,
+    pub(super) settle: u32,
+    reach: [i32; 3],
+    pub(super) capacity: u32,
+    remove_every: u32,
+    scale_every: u32,
+    baths: u32,
+    unused: u32,
+}
+
+/// The words that steer a run; as in the kernels.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallControl {
+    pub(super) step: u64,
+    pub(super) parity: u32,
+    pub(super) stale: u32,
+    pub(super) overflow: u32,
+    pub(super) lost: u32,
+    pub(super) builds: u32,
+    pub(super) needed: u32,
+    pub(super) torn: u32,
+    pub(super) held: u32,
+}
+
+/// Where everything lies in device memory; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SmallWorld {
+    control: u64,
+    meetings: u64,
+    pos: u64,
+    low: u64,
+    velocities: u64,
+    images: u64,
+    reference: u64,
+    lists: u64,
+    counts: u64,
+    forces: u64,
+    partial: u64,
+    sums: u64,
+    frames: u64,
+    baths: u64,
+    rules: u64,
+    excluded_starts: u64,
+    excluded: u64,
+    parameters: u64,
+    tables: u64,
+    kinds: u64,
+    links: [u64; 5],
+}
+debye_gpu::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
+
+/// Numbers of the simulation that the kernels need.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct SmallValues {
+    pub(in super::super) region: Region,
+    pub(in super::super) dt: f64,
+    pub(in super::super) seed: u64,
+    pub(in super::super) radius: f64,
+    pub(in super::super) cutoff: f64,
+}
+
+impl SmallValues {
+    /// Whether a particle can be near several images of another.
+    pub(in super::super) fn images(&self) -> bool {
+        let h = self.region.heights();
+        2.0 * self.radius > h.x.min(h.y).min(h.z)
+    }
+
+    /// Images to look at on either side: |s + n| h ≤ radius with |s| ≤ ½.
+    pub(in super::super) fn reach(&self) -> [i32; 3] {
+        let h = self.region.heights().to_array();
+        h.map(|h| (self.radius / h + 0.5 + 1e-6).floor() as i32)
+    }
+
+    pub(super) fn setup(&self, particles: usize, capacity: u32, rules: &Rules) -> SmallSetup {
+        SmallSetup {
+            frame: self.frame(),
+            dt: self.dt,
+            seed: self.seed,
+            target: 0,
+            cutoff: self.cutoff,
+            radius2: (self.radius * self.radius) as f32,
+            radius: self.radius as f32,
+            particles: particles as u32,
+            settle: 0,
+            reach: self.reach(),
+            capacity,
+            remove_every: rules.remove_every,
+            scale_every: rules.scale_every,
+            baths: rules.baths.len() as u32,
+            unused: 0,
+        }
+    }
+
+    /// What kernels know of the cell to begin with.
+    pub(super) fn frame(&self) -> Frame {
+        self.region.frame(self.radius, self.cutoff)
+    }
+}
+
+/// What is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Variant {
+    pub(in super::super) form: Form,
+    pub(in super::super) images: bool,
+    pub(in super::super) triclinic: bool,
+    pub(in super::super) exclusions: bool,
+    /// Lists are kept in shared memory.
+    pub(in super::super) staged: bool,
+    /// Positions are read through the first cache.
+    pub(in super::super) cached: bool,
+    /// Steps may need sums over all particles.
+    pub(in super::super) split: bool,
+    /// Groups of particles, see [`Rules`].
+    pub(in super::super) groups: usize,
+    /// A barostat changes the cell.
+    pub(in super::super) moving: bool,
+    /// Bonded terms.
+    pub(in super::super) bonded: usize,
+}
+
+impl Variant {
+    /// Whether lower halves are published; as in the kernels.
+    pub(super) fn fine(&self, terms: &Terms) -> bool {
+        terms.precision == Precision::Double || terms.precision == Precision::Mixed && self.bonded > 0
+    }
+
+    /// Numbers that a block sums when it evaluates, as in the kernel.
+    pub(super) fn columns(&self, terms: &Terms) -> usize {
+        terms.count + self.bonded + 6 + 9 * self.groups + 1
+    }
+
+    /// Numbers of sums over all particles, if steps need them.
+    fn sums(&self, particles: usize) -> usize {
+        let together = (WARP / self.form.lanes) as usize;
+        usize::from(self.split) * (4 * self.groups + 7) * particles.div_ceil(together)
+    }
+
+    /// Bytes of shared memory for lists.
+    pub(super) fn shared(&self, capacity: u32) -> u64 {
+        let lists = u64::from(self.form.rounds) * u64::from(self.form.threads / self.form.lanes);
+        4 * u64::from(self.staged) * lists * u64::from(capacity)
+    }
+
+    pub(in super::super) fn source(&self, terms: &Terms, links: Option<&LinkTables>) -> ModuleSource {
+        // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU.
+        let source =
+            crate::engines::cuda::kernels::source("small.cu", include_str!("../../kernels/small.cu"))
+                .define("PRECISION", terms.precision as u32)
+                .define("LANES", self.form.lanes)
+                .define("THREADS", self.form.threads)
+                .define("ROUNDS", self.form.rounds)
+                .define("IMAGES", u32::from(self.images))
+                .define("TRICLINIC", u32::from(self.triclinic))
+                .define("EXCLUSIONS", u32::from(self.exclusions))
+                .define("STAGED", u32::from(self.staged))
+                .define("CACHED", u32::from(self.cached))
+                .define("LANGEVIN", u32::from(terms.langevin))
+                .define("SPLIT", u32::from(self.split))
+                .define("GROUPS_OF", self.groups)
+                .define("MOVING", u32::from(self.moving))
+                .define("BONDED", u32::from(links.is_some()))
+                .include("pair_terms.cuh", &terms.text)
+                .option("--prec-div=false")
+                .option("--prec-sqrt=false");
+        match links {
+            Some(links) => source.include("bonded_terms.cuh", &links.text),
+            None => source,
+        }
+    }
+}
+
+type OnWorld = Kernel<(Addresses<SmallWorld>, SmallSetup)>;
+
+/// The kernels of one variant.
+pub(super) struct Kernels {
+    pub(super) steps: OnWorld,
+    pub(super) evaluate: OnWorld,
+}
+
+impl Kernels {
+    pub(super) fn new(
+        device: &Device,
+        variant: &Variant,
+        terms: &Terms,
+        links: Option<&LinkTables>,
+    ) -> Result<Self, CudaError> {
+        let module = device.module(&variant.source(terms, links))?;
+        Ok(Self {
+            steps: module.kernel("debye_small_steps")?,
+            evaluate: module.kernel("debye_small_evaluate")?,
+        })
+    }
+}
+
+/// Threads of a block that evaluates; as in the kernel.
+pub(super) const EVALUATE: u32 = 256;
+
+/// The memory of a small system.
+pub(super) struct Arrays {
+    pub(super) control: Buffer<SmallControl>,
+    pub(super) meetings: Buffer<u64>,
+    pub(super) pos: Buffer<u32>,
+    pub(super) low: Buffer<u32>,
+    pub(super) velocities: Buffer<u32>,
+    pub(super) images: Buffer<i32>,
+    pub(super) reference: Buffer<u32>,
+    pub(super) lists: Buffer<u32>,
+    counts: Buffer<u32>,
+    pub(super) forces: Buffer<f64>,
+    pub(super) partial: Buffer<f64>,
+    sums: Buffer<f64>,
+    /// Now, and when the lists were made.
+    pub(super) frames: Buffer<Frame>,
+    pub(super) baths: Buffer<DeviceBath>,
+    rules: Buffer<rules::Numbers>,
+    excluded_starts: Buffer<u32>,
+    excluded: Buffer<u32>,
+    parameters: Buffer<u32>,
+    tables: Buffer<u32>,
+    kinds: Buffer<Kind>,
+    links: Option<LinkArrays>,
+}
+
+/// Tables of bonded terms.
+struct LinkArrays {
+    starts: Buffer<u32>,
+    links: Buffer<u32>,
+    rows: Buffer<f64>,
+    tables: Buffer<f64>,
+}
+
+impl LinkArrays {
+    fn new(device: &Device, made: &LinkTables) -> Result<Self, CudaError> {
+        Ok(Self {
+            starts: device.upload(&made.starts)?,
+            links: device.upload(made.links.as_flattened())?,
+            rows: device.upload(made.rows.as_flattened())?,
+            tables: device.upload(&made.tables)?,
+        })
+    }
+}
+
+/// What decides how much memory there is.
+#[derive(Clone, Copy)]
+pub(super) struct Extents<'a> {
+    pub(super) variant: &'a Variant,
+    pub(super) terms: &'a Terms,
+    pub(super) links: Option<&'a LinkTables>,
+    /// Where the partners of each particle that are left out begin, and these.
+    pub(super) excluded: [&'a [u32]; 2],
+    pub(super) capacity: u32,
+}
+
+/// The device memory that [`Arrays`] will take.
+pub(super) fn needs(extents: Extents<'_>) -> Needs {
+    let Extents {
+        variant,
+        terms,
+        links,
+        excluded,
+        capacity,
+    } = extents;
+    let n = terms.kind_of.len();
+    let excluded = size_of_val(excluded[0]) + size_of_val(excluded[1]);
+    let each = if terms.precision == Precision::Double {
+        8
+    } else {
+        4
+    };
+    let parameters = each * (terms.parameters.len() + terms.tables.len())
+        + size_of::<Kind>() * terms.kinds.len()
+        + excluded
+        + size_of::<SmallControl>()
+        + size_of::<rules::Numbers>()
+        + 2 * size_of::<Frame>()
+        + variant.groups * size_of::<DeviceBath>()
+        + links.map_or(0, |links| links.needs().0)
+        + 2 * 8;
+    let sums = evaluating_blocks(n, &variant.form) * variant.columns(terms) + variant.sums(n);
+    Needs(vec![
+        // Two halves of positions, images, the list's positions, forces; lower halves and velocities.
+        (
+            "particles",
+            n * (2 * 16 + 12 + 16 + 24) + 4 * (low_words(variant, terms) + velocity_words(terms)),
+        ),
+        ("lists", 4 * n * (capacity as usize + 1)),
+        ("sums", 8 * sums),
+        ("parameters", parameters),
+    ])
+}
+
+/// Words of lower halves: two of everything where all see them, none where there are none.
+fn low_words(variant: &Variant, terms: &Terms) -> usize {
+    let each = match terms.precision {
+        Precision::Single => 0,
+        _ if variant.fine(terms) => 8,
+        _ => 3,
+    };
+    each * terms.kind_of.len()
+}
+
+fn velocity_words(terms: &Terms) -> usize {
+    let single = terms.precision == Precision::Single;
+    (if single { 3 } else { 6 }) * terms.kind_of.len()
+}
+
+fn evaluating_blocks(particles: usize, form: &Form) -> usize {
+    (particles * form.lanes as usize).div_ceil(EVALUATE as usize)
+}
+
+impl Arrays {
+    pub(super) fn new(
+        device: &Device,
+        extents: Extents<'_>,
+        rules: &Rules,
+        frame: Frame,
+    ) -> Result<Self, CudaError> {
+        let (variant, terms, links) = (extents.variant, extents.terms, extents.links);
+        let [starts, partners] = extents.excluded;
+        let n = terms.kind_of.len();
+        let blocks = evaluating_blocks(n, &variant.form);
+        // Kernels take no empty arrays.
+        let baths = [&rules.baths[..], &[DeviceBath::default()]].concat();
+        let double = terms.precision == Precision::Double;
+        Ok(Self {
+            control: device.zeros(1)?,
+            meetings: device.zeros(2)?,
+            pos: device.zeros(8 * n)?,
+            low: device.zeros(low_words(variant, terms))?,
+            velocities: device.zeros(velocity_words(terms))?,
+            images: device.zeros(3 * n)?,
+            reference: device.zeros(4 * n)?,
+            lists: device.allocate(n * extents.capacity as usize)?,
+            counts: device.zeros(n)?,
+            forces: device.zeros(3 * n)?,
+            partial: device.zeros(blocks * variant.columns(terms))?,
+            sums: device.zeros(variant.sums(n))?,
+            frames: device.upload(&[frame; 2])?,
+            baths: device.upload(&baths)?,
+            rules: device.upload(&[rules.numbers])?,
+            excluded_starts: device.upload(starts)?,
+            excluded: device.upload(partners)?,
+            parameters: device.upload(&words(&terms.parameters, double))?,
+            tables: device.upload(&words(&terms.tables, double))?,
+            kinds: device.upload(&terms.kinds)?,
+            links: links.map(|made| LinkArrays::new(device, made)).transpose()?,
+        })
+    }
+
+    /// Where everything lies.
+    pub(super) fn world(&self) -> Bundle<SmallWorld> {
+        let mut at = Binder::default();
+        let world = SmallWorld {
+            control: at.address(&self.control),
+            meetings: at.address(&self.meetings),
+            pos: at.address(&self.pos),
+            low: at.address(&self.low),
+            velocities: at.address(&self.velocities),
+            images: at.address(&self.images),
+            reference: at.address(&self.reference),
+            lists: at.address(&self.lists),
+            counts: at.address(&self.counts),
+            forces: at.address(&self.forces),
+            partial: at.address(&self.partial),
+            sums: at.address(&self.sums),
+            frames: at.address(&self.frames),
+            baths: at.address(&self.baths),
+            rules: at.address(&self.rules),
+            excluded_starts: at.address(&self.excluded_starts),
+            excluded: at.address(&self.excluded),
+            parameters: at.address(&self.parameters),
+            tables: at.address(&self.tables),
+            kinds: at.address(&self.kinds),
+            links: self.links.as_ref().map_or([0; 5], |l| {
+                let [rows, tables] = [&l.rows, &l.tables].map(|buffer| at.address(buffer));
+                [at.address(&l.starts), at.address(&l.links), rows, tables, 0]
+            }),
+        };
+        at.bundle(world)
+    }
+}

@@ -1,0 +1,576 @@
+// The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh) or a
+// cluster; blocks of waters come first. 120 bytes are moved for each particle, with all forces 48 more.
+//
+// step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
+// over when this is. Where there is nothing but rigid waters on a mesh, they get their kick here too. The impulses that take
+// from v(t) what would change a distance are along the sides of the molecule as it is at t, and so are those of SETTLE and
+// SHAKE after the drift that follows; the latter make up for the former. So v(t) is projected only where somebody looks at
+// it: in sums.
+//
+// Defines: GROUPS_OF, SPLIT and BONDED as in step.cu; LANGEVIN, MOVING.
+#include "rigid.cuh"
+#include "sums.cuh"
+
+// What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its center.
+struct Moved {
+    f32 way2;
+    f64 kinetic[3];
+};
+
+__device__ __forceinline__ void add_way(Moved& m, f32 way2) { m.way2 = fmaxf(m.way2, way2); }
+
+__device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f64 mass)
+{
+    m.kinetic[0] = momentum.x * momentum.x / mass;
+    m.kinetic[1] = momentum.y * momentum.y / mass;
+    m.kinetic[2] = momentum.z * momentum.z / mass;
+}
+
+// Waters in the order of the input, which are looked up; or where all are bodies, and alike, in the order of these; or where
+// there is nobody else, these with the kicks of all forces.
+enum Work { OF_INPUT, OF_BODIES, WHOLE_STEP };
+
+// Whether a thread has a water.
+template <Work WORK> __device__ __forceinline__ bool has_water(const Held& h, const Here& p, const Steering& now, u32 thread)
+{
+#if SITES > 1
+    // A particle by itself has nobody beside it.
+    if (WORK != OF_INPUT) return thread < now.blocks * BODIES && p.pos[thread * LANES + 1].w != NOBODY;
+#endif
+    return thread < h.waters;
+}
+template <Work WORK> __device__ __forceinline__ Water water_of_thread(const Held& h, const Here& p, const Setup& f, u32 thread)
+{
+#if SITES > 1
+    const u32 anchor = thread * LANES;
+    if (WORK != OF_INPUT) return water_at(h.shapes, anchor, anchor + 1, anchor + 2, p, f);
+#endif
+    return water_of(h, p, f, thread);
+}
+
+#if ALONE
+// The velocity after the kick of a step.
+__device__ __forceinline__ Vector kicked_by_all(const World& w, const Setup& f, u32 side, u32 slot, u32 number)
+{
+    const Vector pull = force_on(w, f, slot);
+    f64 force[3] = {pull.x, pull.y, pull.z};
+    add_rest(force, number, slot, w, f);
+    speed v[3];
+    read_velocity(v, w, f, side, slot);
+    kick(v, force, f.dt, w.kinds[number]);
+    return {f64(v[0]), f64(v[1]), f64(v[2])};
+}
+
+// Slots of a body without a particle stay as they are.
+__device__ __forceinline__ void keep_nobody(const World& w, const Setup& f, const Steering& now, u32 body, u32 from)
+{
+    const uint4* here = half_of(w.pos, now.parity, f.slots);
+    uint4* next = half_of(w.pos, now.parity ^ 1, f.slots);
+    for (u32 slot = body * LANES + from; slot < (body + 1) * LANES; ++slot) next[slot] = here[slot];
+}
+#endif
+
+template <Work WORK>
+__device__ __forceinline__ void move_water(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now,
+                                           u32 thread)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const bool found = has_water<WORK>(h, p, now, thread);
+#if ALONE
+    if (WORK == WHOLE_STEP && thread < now.blocks * BODIES) keep_nobody(w, f, now, thread, found ? SITES : 0);
+#endif
+    if (!found) return;
+    const Water m = water_of_thread<WORK>(h, p, f, thread);
+    Triangle t = triangle_of(m);
+    Vector v[3], way[3];
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+#if ALONE
+        if (WORK == WHOLE_STEP) {
+            v[k] = kicked_by_all(w, f, now.side, m.slot[k], p.pos[m.slot[k]].w);
+            continue;
+        }
+#endif
+        v[k] = stored_velocity(w, f, now.side, m.slot[k]);
+    }
+    Unsolved unsolved;
+    const u32* ids = half_of(w.ids, now.side, f.slots);
+#if LANGEVIN
+    bool held = drift_water(way, v, t, m.shape, 0.5 * f.dt, unsolved);
+    t.move(way);
+    // Particles of one molecule need not keep the same share of their velocities.
+    hold_velocities(v, t);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind& kind = w.kinds[p.pos[m.slot[k]].w];
+#if DRAWN_BEFORE
+        if (WORK == WHOLE_STEP) {
+            const speed* n = drawn(w, f, now) + m.slot[k];
+            v[k] = v[k] * kind.keep + Vector{n[0], n[f.slots], n[2 * u64(f.slots)]} * kind.noise;
+            continue;
+        }
+#endif
+        v[k] = noisy(v[k], f, now.step, ids[m.slot[k]], kind);
+    }
+    Vector rest[3] = {};
+    if (held) held = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) way[k] = way[k] + rest[k];
+#else
+    const bool held = drift_water(way, v, t, m.shape, f.dt, unsolved);
+#endif
+    if (!held) {
+        const u32 first = ids[m.slot[0]], water = WORK != OF_INPUT ? water_that_begins(h.atoms, h.waters, first) : thread;
+        give_up(w.control, 3 * water, unsolved, first);
+    }
+#if MOVING
+    Vector momentum = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const f64 own = w.kinds[p.pos[m.slot[k]].w].mass;
+        momentum = momentum + v[k] * own;
+        mass += own;
+    }
+    set_kinetic(moved, momentum, mass);
+#endif
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) add_way(moved, write_member(w, f, now, now, m.slot[k], way[k], v[k]));
+}
+
+// NEW and RATE after a drift of OLD for a time.
+__device__ __forceinline__ bool drift_cluster(const Cluster& c, f64 time, Unsolved& unsolved)
+{
+    for (u32 k = 0; k < c.count; ++k) c.put(NEW, k, c.get(OLD, k) + c.get(RATE, k) * time);
+    if (!shake(c, unsolved)) return false;
+    for (u32 k = 0; k < c.count; ++k) {
+        // Where the drift alone led.
+        const Vector v = c.get(RATE, k), free = c.get(OLD, k) + v * time;
+        c.put(RATE, k, v + (c.get(NEW, k) - free) * (1.0 / time));
+    }
+    return true;
+}
+
+__device__ inline void move_cluster(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    for (u32 k = 0; k < c.count; ++k) c.put(RATE, k, stored_velocity(w, f, now.side, p.slot(c.place(k))));
+    Unsolved unsolved;
+#if LANGEVIN
+    bool held = drift_cluster(c, 0.5 * f.dt, unsolved);
+    if (held) {
+        for (u32 k = 0; k < c.count; ++k) c.put(OLD, k, c.get(NEW, k));
+        held = rattle(c, unsolved);
+        for (u32 k = 0; k < c.count; ++k) {
+            const u32 place = c.place(k);
+            c.put(RATE, k, noisy(c.get(RATE, k), f, now.step, h.atoms[place], w.kinds[p.pos[p.slot(place)].w]));
+        }
+        held = held && drift_cluster(c, 0.5 * f.dt, unsolved);
+    }
+    // The way is counted from where the step began.
+    find_places(c, p, f);
+#else
+    const bool held = drift_cluster(c, f.dt, unsolved);
+#endif
+    if (!held) {
+        give_up(w, h, c.first_bond(), unsolved, c.place(0));
+        for (u32 k = 0; k < c.count; ++k) c.put(NEW, k, c.get(OLD, k));
+    }
+#if MOVING
+    Vector momentum = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const f64 own = 1.0 / c.inverse_mass(k);
+        momentum = momentum + c.get(RATE, k) * own;
+        mass += own;
+    }
+    set_kinetic(moved, momentum, mass);
+#endif
+    for (u32 k = 0; k < c.count; ++k) {
+        const Vector way = c.get(NEW, k) - c.get(OLD, k);
+        add_way(moved, write_member(w, f, now, now, p.slot(c.place(k)), way, c.get(RATE, k)));
+    }
+}
+
+// Blocks whose threads have waters.
+__device__ __forceinline__ u32 water_blocks(const Held& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
+
+// The number of this thread's cluster; none if it is as large as there are clusters.
+__device__ __forceinline__ u32 cluster_of_thread(const Held& h)
+{
+    return (blockIdx.x - water_blocks(h)) * HOLDERS + threadIdx.x;
+}
+
+// The rest of a step, after the kernel that gave the kicks: `links` is 1 after those without sums, else 2.
+template <bool CLUSTERS, Work WORK> __device__ __forceinline__ void constrain(const World& w, const Held& h, Setup& f)
+{
+    SHARED(u32, last, 1);
+    const Steering now = steering(w);
+    if (now.idle || (f.links == 1 ? now.split != 0 : !(now.split & SUMMED))) return;
+    follow(w, f);
+    Moved moved = {0.0f, {0.0, 0.0, 0.0}};
+    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
+        move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        move_cluster(moved, w, h, f, now, cluster_of_thread(h));
+    }
+    if (moved.way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+#if MOVING
+    SHARED(f64, warps, 3 * HOLDER_WARPS);
+    SHARED(f64, others, 3);
+    const bool scales = now.split & SCALES;
+    if (scales) {
+        atomicMax(&w.control->farthest, __float_as_uint(moved.way2));
+        publish_sums<3, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
+    }
+#endif
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
+    __syncthreads();
+    if (!last[0]) return;
+#if MOVING
+    if (scales) {
+        add_blocks<3, HOLDER_WARPS>(warps, h.partial, gridDim.x);
+        add_blocks<3, HOLDER_WARPS>(others, w.partial, now.blocks);
+    }
+    if (threadIdx.x == 0) {
+        for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
+        if (scales) {
+            for (u32 k = 0; k < 3; ++k) others[k] += warps[k];
+            change_cell(w.frame, w.rules, w.control, f.dt * f.scale_every, f.seed, f.radius, f.cutoff, now.step, others);
+        }
+    }
+#endif
+    if (threadIdx.x == 0) next_step(w, f, now);
+}
+
+// Of waters alone, and of anything.
+KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f) { constrain<false, OF_INPUT>(w, h, f); }
+KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
+#if SITES > 1
+KERNEL_RESIDENT(debye_constrain_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+{
+    constrain<false, OF_BODIES>(w, h, f);
+}
+#if ALONE
+KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+{
+    constrain<false, WHOLE_STEP>(w, h, f);
+}
+#endif
+#endif
+
+#if SPLIT
+// What a group adds to the sums that decide what happens to the velocities: for every group of thermostats Σ m v² and Σ m v
+// of projected velocities; then the virial of its center rather than of its particles.
+template <u32 N, bool VIRIAL> struct Share {
+    f64 x[N] = {};
+
+    __device__ __forceinline__ void add(const Kind& kind, const Vector& v)
+    {
+#pragma unroll
+        for (u32 g = 0; g < GROUPS_OF; ++g) {
+            const f64 m = kind.group == g ? kind.mass : 0.0;
+            x[4 * g] += m * dot(v, v);
+            x[4 * g + 1] += m * v.x;
+            x[4 * g + 2] += m * v.y;
+            x[4 * g + 3] += m * v.z;
+        }
+    }
+    __device__ __forceinline__ void take(const Vector& from_center, const Vector& force)
+    {
+        if (VIRIAL) {
+            x[N - 3] -= from_center.x * force.x;
+            x[N - 2] -= from_center.y * force.y;
+            x[N - 1] -= from_center.z * force.z;
+        }
+    }
+};
+
+template <class Sum>
+__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Water m = water_of(h, p, f, number);
+    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    Vector v[3], center = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
+        v[k] = kicked(w, f, now.side, m.slot[k], first, kind);
+        center = center + m.r[k] * kind.mass;
+        mass += kind.mass;
+    }
+    hold_velocities(v, triangle_of(m));
+    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
+    center = center * (1.0 / mass);
+#pragma unroll
+    for (u32 k = 0; k < 3; ++k) {
+        sum.add(w.kinds[p.pos[m.slot[k]].w], v[k]);
+        sum.take(m.r[k] - center, force_on(w, f, m.slot[k]));
+    }
+}
+
+template <class Sum>
+__device__ inline void sum_cluster(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    Vector center = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        const Kind kind = w.kinds[p.pos[slot].w];
+        c.put(RATE, k, kicked(w, f, now.side, slot, first, kind));
+        center = center + c.get(OLD, k) * kind.mass;
+        mass += kind.mass;
+    }
+    Unsolved unsolved;
+    if (!rattle(c, unsolved)) give_up(w, h, c.first_bond(), unsolved, c.place(0));
+    center = center * (1.0 / mass);
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        sum.add(w.kinds[p.pos[slot].w], c.get(RATE, k));
+        sum.take(c.get(OLD, k) - center, force_on(w, f, slot));
+    }
+}
+
+// Sums of the held particles, added to those of the others that step.cu has published; and what follows from them.
+template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f, const Steering& now)
+{
+    constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
+    SHARED(f64, warps, N * HOLDER_WARPS);
+    SHARED(f64, others, N);
+    SHARED(u32, last, 1);
+    follow(w, f);
+    Share<N, VIRIAL> sum;
+    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
+        const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
+        if (number < h.waters) sum_water(sum, w, h, f, now, number);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        sum_cluster(sum, w, h, f, now, cluster_of_thread(h));
+    }
+    publish_sums<N, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
+    __syncthreads();
+    if (!last[0]) return;
+    add_blocks<N, HOLDER_WARPS>(warps, h.partial, gridDim.x);
+    add_blocks<N, HOLDER_WARPS>(others, w.partial, now.blocks);
+    if (threadIdx.x != 0) return;
+    for (u32 k = 0; k < N; ++k) others[k] += warps[k];
+    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
+    w.control->farthest = 0;
+    change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
+    const u32 torn = w.control->torn;
+    store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
+}
+
+template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f)
+{
+    const Steering now = steering(w);
+    if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
+#if MOVING
+    if (now.split & SCALES) {
+        sum_held<true, CLUSTERS>(w, h, f, now);
+        return;
+    }
+#endif
+    sum_held<false, CLUSTERS>(w, h, f, now);
+}
+
+KERNEL(debye_held_sums_waters, HOLDERS, World w, Held h, Setup f) { sum_held<false>(w, h, f); }
+KERNEL(debye_held_sums, HOLDERS, World w, Held h, Setup f) { sum_held<true>(w, h, f); }
+#endif
+
+#if MOVING
+// Gives a particle of a group back its distance from the center after the cell has changed by `c.factors`, and to its
+// velocity what is to be multiplied with it later, of which only the center's is to change. `from` is its way from the
+// center by the fractions of now.
+__device__ __forceinline__ f32 reshape_member(const World& w, const Setup& f, const Steering& now, u32 slot, const Vector& from,
+                                              const Vector& common)
+{
+    const f64* by = w.control->factors;
+    const f64* pending = f.frame.pending;
+    const Vector v = stored_velocity(w, f, now.side, slot);
+    const Vector way = {from.x * (1.0 / by[0] - 1.0), from.y * (1.0 / by[1] - 1.0), from.z * (1.0 / by[2] - 1.0)};
+    const Vector kept = {(v.x - common.x) / pending[0] + common.x, (v.y - common.y) / pending[1] + common.y,
+                         (v.z - common.z) / pending[2] + common.z};
+    // To where it is: this is no step.
+    Steering same = now;
+    same.parity ^= 1;
+    return write_member(w, f, now, same, slot, way, kept);
+}
+
+template <class Place, class Slot>
+__device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Steering& now, u32 count, Place place, Slot slot)
+{
+    const uint4* pos = half_of(w.pos, now.parity, f.slots);
+    Vector center = {0.0, 0.0, 0.0}, common = {0.0, 0.0, 0.0};
+    f64 mass = 0.0;
+    for (u32 k = 0; k < count; ++k) {
+        const f64 own = w.kinds[pos[slot(k)].w].mass;
+        center = center + place(k) * own;
+        common = common + stored_velocity(w, f, now.side, slot(k)) * own;
+        mass += own;
+    }
+    center = center * (1.0 / mass);
+    common = common * (1.0 / mass);
+    f32 way2 = 0.0f;
+    for (u32 k = 0; k < count; ++k) way2 = fmaxf(way2, reshape_member(w, f, now, slot(k), place(k) - center, common));
+    return way2;
+}
+
+// After a change of the cell: fractions have scaled all distances, and those within groups must be as before.
+KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
+{
+    Control* c = w.control;
+    if (STEERING(&c->stretched) == 0) return;
+    follow(w, f);
+    const Steering now = steering(w);
+    const Here p = here(w, h, f, now.parity, now.side);
+    f32 way2 = 0.0f;
+    if (blockIdx.x < water_blocks(h)) {
+        const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
+        if (thread < h.waters) {
+            const Water m = water_of(h, p, f, thread);
+            way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
+        }
+    } else if (cluster_of_thread(h) < h.clusters) {
+        const Cluster k = cluster_of(h, cluster_of_thread(h));
+        find_places(k, p, f);
+        way2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
+    }
+    if (way2 > f.frame.limit2) atomicExch(&c->moved, 1u);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && is_last_block(c, gridDim.x)) {
+        if (atomicExch(&c->moved, 0u)) atomicExch(&c->stale, 1u);
+        atomicExch(&c->stretched, 0u);
+    }
+}
+#endif
+
+// Velocities of now, and for every block: the virial of the forces that make up for those on the particles; for every group
+// of thermostats Σ m v⊗v, Σ m v, and the virial of what keeps molecules together as they turn. They are apart, because a
+// thermostat has yet to scale the velocities.
+struct Looked {
+    f64 forces[6];
+    f64 turning[GROUPS_OF][6];
+    f64 tensor[GROUPS_OF][6];
+    f64 momentum[GROUPS_OF][3];
+};
+
+__device__ __forceinline__ void add_outer(f64 (&to)[6], const Vector& d, f64 factor)
+{
+    const f64 x[6] = {d.x * d.x, d.y * d.y, d.z * d.z, d.x * d.y, d.x * d.z, d.y * d.z};
+    for (u32 k = 0; k < 6; ++k) to[k] += factor * x[k];
+}
+
+__device__ __forceinline__ Vector velocity_now(const World& w, const Setup& f, u32 side, u32 slot, const Kind& kind)
+{
+    speed kept[3];
+    read_velocity(kept, w, f, side, slot);
+    return Vector{f64(kept[0]), f64(kept[1]), f64(kept[2])} + force_on(w, f, slot) * (0.5 * f.dt * kind.inverse_mass);
+}
+
+__device__ __forceinline__ void look_at(Looked& l, const Held& h, u32 place, const Kind& kind, const Vector& v)
+{
+    h.velocities[place] = v.x;
+    h.velocities[u64(h.places) + place] = v.y;
+    h.velocities[2 * u64(h.places) + place] = v.z;
+    add_outer(l.tensor[kind.group], v, kind.mass);
+    l.momentum[kind.group][0] += kind.mass * v.x;
+    l.momentum[kind.group][1] += kind.mass * v.y;
+    l.momentum[kind.group][2] += kind.mass * v.z;
+}
+
+__device__ inline void look_at_water(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+{
+    const Here p = here(w, h, f, parity, side);
+    const Water m = water_of(h, p, f, number);
+    const Vector nothing = {0.0, 0.0, 0.0}, sides[3] = {m.r[0] - m.r[1], m.r[0] - m.r[2], m.r[1] - m.r[2]};
+    Vector v[3], a[3];
+    u32 group = 0;
+    for (u32 k = 0; k < 3; ++k) {
+        const Kind kind = w.kinds[p.pos[m.slot[k]].w];
+        v[k] = velocity_now(w, f, side, m.slot[k], kind);
+        a[k] = force_on(w, f, m.slot[k]) * kind.inverse_mass;
+        group = kind.group;
+    }
+    hold_rates(v, m.shape, m.r, nothing);
+    if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
+    for (u32 k = 0; k < 3; ++k) look_at(l, h, 3 * number + k, w.kinds[p.pos[m.slot[k]].w], v[k]);
+    auto add = [&](f64 (&to)[6], const Vector& pull) {
+        add_outer(to, sides[0], pull.x);
+        add_outer(to, sides[1], pull.y);
+        add_outer(to, sides[2], pull.z);
+    };
+    add(l.forces, hold_rates(a, m.shape, m.r, nothing));
+    const Vector u[3] = {v[0] - v[1], v[0] - v[2], v[1] - v[2]}, wanted = {-dot(u[0], u[0]), -dot(u[1], u[1]), -dot(u[2], u[2])};
+    Vector still[3] = {nothing, nothing, nothing};
+    add(l.turning[group], hold_rates(still, m.shape, m.r, wanted));
+}
+
+__device__ inline void look_at_cluster(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+{
+    const Here p = here(w, h, f, parity, side);
+    const Cluster c = cluster_of(h, number);
+    find_places(c, p, f);
+    for (u32 k = 0; k < c.count; ++k) {
+        const u32 slot = p.slot(c.place(k));
+        const Kind kind = w.kinds[p.pos[slot].w];
+        c.put(RATE, k, velocity_now(w, f, side, slot, kind));
+        c.put(NEW, k, force_on(w, f, slot) * kind.inverse_mass);
+    }
+    Unsolved unsolved;
+    auto none = [](const Bond&) { return 0.0; };
+    bool held = rattle(c, unsolved);
+    held = held && rattle(c, NEW, unsolved, none, [&](const Vector& d, f64 pull) { add_outer(l.forces, d, pull); });
+    u32 group = 0;
+    for (u32 k = 0; k < c.count; ++k) {
+        const Kind kind = w.kinds[p.pos[p.slot(c.place(k))].w];
+        look_at(l, h, c.place(k), kind, c.get(RATE, k));
+        c.put(NEW, k, {0.0, 0.0, 0.0});
+        group = kind.group;
+    }
+    auto turning = [&](const Bond& b) {
+        const Vector u = c.of(RATE, b);
+        return -dot(u, u);
+    };
+    held = held && rattle(c, NEW, unsolved, turning, [&](const Vector& d, f64 pull) { add_outer(l.turning[group], d, pull); });
+    if (!held) give_up(w, h, c.first_bond(), unsolved, c.place(0));
+}
+
+KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
+{
+    constexpr u32 WIDTH = 6 + 15 * GROUPS_OF;
+    SHARED(f64, warps, HOLDER_WARPS);
+    const Control* c = w.control;
+    const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
+    follow(w, f);
+    Looked l = {};
+    if (blockIdx.x < water_blocks(h)) {
+        if (thread < h.waters) look_at_water(l, w, h, f, parity, side, thread);
+    } else if (cluster_of_thread(h) < h.clusters) {
+        look_at_cluster(l, w, h, f, parity, side, cluster_of_thread(h));
+    }
+    f64* to = h.partial + u64(blockIdx.x) * WIDTH;
+    auto write = [&](u32 k, f64 x) {
+        const f64 sum = block_sum<HOLDER_WARPS>(x, warps);
+        if (threadIdx.x == 0) to[k] = sum;
+    };
+    for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        for (u32 k = 0; k < 6; ++k) write(6 + 15 * g + k, l.turning[g][k]);
+        for (u32 k = 0; k < 6; ++k) write(12 + 15 * g + k, l.tensor[g][k]);
+        for (u32 k = 0; k < 3; ++k) write(18 + 15 * g + k, l.momentum[g][k]);
+    }
+}

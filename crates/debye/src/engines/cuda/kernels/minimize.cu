@@ -1,0 +1,107 @@
+// FIRE (Bitzek et al. 2006) as in backend/cpu/minimize.rs: velocities here are those of the descent, not of the particles.
+//
+// Defines: as step.cu.
+#include "pull.cuh"
+
+struct Fire {
+    f64 tolerance; // done when no component of a force is larger
+    f64 longest;   // nobody moves farther at once
+    f64 first;     // time step of the beginning
+    f64 dt, alpha;
+    f64 keep, mix; // v becomes v × keep + F × mix
+    u64 downhill;  // steps since the last one uphill
+    u64 largest;   // component of a force, as bits
+};
+
+// Forces, their power, and what that does to the descent.
+KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
+{
+    DYNAMIC_SHARED(Spot, shared);
+    SHARED(f64, warps, 3 * BLOCK_WARPS);
+    SHARED(u32, last, 1);
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
+    Pull p;
+    pull<false>(p, shared, w, f, now.parity, now.side);
+    f64 products[3] = {0.0, 0.0, 0.0}, largest = 0.0;
+    if (p.own.w != NOBODY) {
+        const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const f64 force = p.force[axis], v = velocities[axis * slots + slot];
+            w.forces[axis * slots + slot] = force;
+            products[0] += force * v;
+            products[1] += v * v;
+            products[2] += force * force;
+            largest = fmax(largest, fabs(force));
+        }
+        if (!(products[2] < 1e300)) atomicMax(&w.control->nowhere, 1 + half_of(w.ids, now.side, slots)[slot]);
+    }
+    atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
+    publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
+    __syncthreads();
+    if (!last[0]) return;
+    add_blocks<3>(warps, w.partial, now.blocks);
+    if (threadIdx.x != 0) return;
+    const f64 sums[3] = {warps[0], warps[1], warps[2]};
+    Fire& fire = *w.fire;
+    if (__longlong_as_double(i64(atomicMax(&fire.largest, u64(0)))) <= fire.tolerance) {
+        store_relaxed(&w.control->target, now.step);
+        return;
+    }
+    if (sums[0] > 0.0) {
+        fire.mix = sums[2] > 0.0 ? fire.alpha * sqrt(sums[1] / sums[2]) : 0.0;
+        fire.keep = 1.0 - fire.alpha;
+        fire.downhill += 1;
+        if (fire.downhill > 5) {
+            fire.dt = fmin(fire.dt * 1.1, 10.0 * fire.first);
+            fire.alpha *= 0.99;
+        }
+    } else {
+        fire.downhill = 0;
+        fire.alpha = 0.1;
+        fire.dt *= 0.5;
+        fire.keep = 0.0;
+        fire.mix = 0.0;
+    }
+}
+
+KERNEL(debye_downhill_move, BLOCK, World w, Setup f)
+{
+    const Steering now = steering(w);
+    if (now.idle || blockIdx.x >= now.blocks) return;
+    follow(w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
+    const uint4 own = half_of(w.pos, now.parity, slots)[slot];
+    if (own.w != NOBODY) {
+        const Fire& fire = *w.fire;
+        const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
+        speed v[3], way[3];
+        f64 far2 = 0.0;
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const f64 force = w.forces[axis * slots + slot], old = velocities[axis * slots + slot];
+            const f64 now_v = old * fire.keep + force * fire.mix + force * (fire.dt * w.kinds[own.w].inverse_mass);
+            v[axis] = speed(now_v);
+            way[axis] = speed(now_v * fire.dt);
+            far2 += now_v * fire.dt * now_v * fire.dt;
+        }
+        const f64 shorter = far2 > fire.longest * fire.longest ? fire.longest / sqrt(far2) : 1.0;
+        whole at[3];
+        i32 image[3] = {0, 0, 0};
+        read_place(at, w, f, now, slot, own);
+        drift(at, way, shorter, image, f.frame);
+        if (write_place(w, f, now, slot, own.w, at, v, image) > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+    } else {
+        half_of(w.pos, now.parity ^ 1, slots)[slot] = own;
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && is_last_block(w.control, now.blocks)) {
+        atomicExch(&w.fire->largest, u64(0));
+        next_step(w, f, now);
+    }
+}

@@ -1,0 +1,59 @@
+// The force on a particle.
+#pragma once
+#include "sums.cuh"
+#include "visit.cuh"
+#if SITES > 1
+#include "molecules.cuh"
+#endif
+
+// Reads the stage and visits the neighbors. Forces come with their factor.
+struct Pull {
+    uint4 own;
+    Sums sums;
+    f64 force[3];
+};
+
+// Forces of pairs.
+template <bool ENERGY>
+__device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+{
+    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, count = w.stage_counts[b];
+    const u32 body = b * BODIES + threadIdx.x / LANES, anchor = body * LANES;
+    const Box box = w.boxes[b];
+    const uint4* now_at = half_of(w.pos, parity, f.slots);
+    const u32* low = half_of(w.low, low_half(parity, side), 3 * f.slots);
+    p.own = now_at[slot];
+    const u32 rows = w.rows_of[body];
+    const Stage stage = {shared};
+    read_stage(stage, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+    __syncthreads();
+#if SITES > 1
+    Spot from[SITES];
+#pragma unroll
+    for (u32 s = 0; s < SITES; ++s) from[s] = spot_of(box, now_at[anchor + s], low, anchor + s, f);
+    Crew crew = {};
+    visit_crew<ENERGY>(crew, stage, count, list_of(w, b), rows, from, w, f);
+    share_out<ENERGY>(p.sums, crew);
+#else
+    const Spot me = spot_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, f);
+    p.sums = {};
+    visit<ENERGY>(p.sums, shared, count, list_of(w, b), rows, me, w, f);
+#if LANES > 1
+    join(p.sums.fx);
+    join(p.sums.fy);
+    join(p.sums.fz);
+    if (ENERGY) join_sums(p.sums, p.sums);
+#endif
+#endif
+    p.force[0] = -2.0 * f64(p.sums.fx);
+    p.force[1] = -2.0 * f64(p.sums.fy);
+    p.force[2] = -2.0 * f64(p.sums.fz);
+}
+
+// All forces.
+template <bool ENERGY>
+__device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+{
+    pull_pairs<ENERGY>(p, shared, w, f, parity, side);
+    add_rest(p.force, p.own.w, blockIdx.x * BLOCK + threadIdx.x, w, f);
+}

@@ -1,0 +1,686 @@
+// A new list: sort the bodies into columns and blocks, box them, and find for every block which bodies are near
+// (the stage, read together into shared memory in every step) and for every body which of those are its
+// neighbors (16-bit places in the stage, four to a row). What is said here of particles holds for the anchors of bodies.
+//
+// Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
+// of a body; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
+// whether there are bonded terms (0 or 1); TILES, see visit.cuh.
+#include "engine.cuh"
+
+// Notes that something did not fit.
+__device__ __forceinline__ void too_much(Control* c, u32 what, u32 needed)
+{
+    atomicMax(&c->needed[what], needed);
+    atomicMax(&c->overflow, 1u);
+}
+
+// Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
+KERNEL(debye_keys, 256, World w, Setup f)
+{
+    const Control* c = w.control;
+    follow(w, f);
+    const u32 body = blockIdx.x * 256 + threadIdx.x;
+    if (body >= f.slots / LANES) return;
+    const bool used = body < c->blocks * BODIES;
+    const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? body * LANES : 0];
+    const u32 column = __umulhi(p.y, f.ny) * f.nx + __umulhi(p.x, f.nx);
+    const bool there = used && p.w != NOBODY;
+    w.keys[body] = there ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
+    if (f.open != 0 && there && c->stale) {
+        // Where the cell is open, nobody may come so near a face of the frame that it meets who is near the other.
+        const u32 at[3] = {p.x, p.y, p.z};
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const u32 margin = u32(1.5f * f.radius / f.frame.height[axis] * 4294967040.0f);
+            if ((f.open >> axis & 1) && (at[axis] < margin || at[axis] > ~margin)) too_much(w.control, 7, 1);
+        }
+    }
+}
+
+// How many blocks every column needs, and where they begin. One block.
+KERNEL(debye_columns, 1024, World w, Setup f)
+{
+    SHARED(u32, sums, WARP);
+    Control* c = w.control;
+    follow(w, f);
+    const u32 lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), columns = f.nx * f.ny;
+#if MOVING
+    // A cell that shrank: neighbors may be farther columns away, or more than one image near.
+    const bool narrow_x = 2 * f.reach_x + 1 < f.nx && f32(f.reach_x) * f.frame.height[0] < f.radius * f32(f.nx);
+    const bool narrow_y = 2 * f.reach_y + 1 < f.ny && f32(f.reach_y) * f.frame.height[1] < f.radius * f32(f.ny);
+    const f32 shortest = fminf(f.frame.height[0], fminf(f.frame.height[1], f.frame.height[2]));
+    if (threadIdx.x == 0 && c->stale && (narrow_x || narrow_y || 2.0f * f.radius > shortest)) too_much(c, 7, 1);
+    __syncthreads();
+#endif
+    const bool wanted = c->stale && !c->overflow && !c->lost;
+    __syncthreads();
+    if (threadIdx.x == 0) c->building = wanted;
+    if (!wanted) return;
+    u32 carried = 0;
+    for (u32 base = 0; base < columns; base += 1024) {
+        const u32 column = base + threadIdx.x;
+        u32 own = 0;
+        if (column < columns) own = (w.starts[(column + 1) * f.nz] - w.starts[column * f.nz] + BODIES - 1) / BODIES;
+        const u32 inclusive = warp_inclusive(own, lane);
+        if (lane == WARP - 1) sums[warp] = inclusive;
+        __syncthreads();
+        const u32 of_warps = sums[lane];
+        const u32 before = warp_sum(lane < warp ? of_warps : 0);
+        if (column < columns) w.column_blocks[column] = carried + before + inclusive - own;
+        carried += warp_sum(of_warps);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        w.column_blocks[columns] = carried;
+        c->pairs[0] = 0;
+        c->pairs[1] = 0;
+        if (carried > f.blocks) {
+            c->needed[0] = carried;
+            c->overflow = 1;
+            c->building = 0;
+        }
+    }
+}
+
+// Moves every particle to its new slot, into the other half of everything.
+KERNEL(debye_place, BLOCK, World w, Setup f)
+{
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, columns = f.nx * f.ny;
+    if (!c->building || b >= w.column_blocks[columns]) return;
+    // The column of this block. Columns without a block begin where the next one does; the last of those has it.
+    u32 first = 0, last = columns;
+    while (last - first > 1) {
+        const u32 middle = (first + last) / 2;
+        if (w.column_blocks[middle] <= b) first = middle;
+        else last = middle;
+    }
+    const u32 begin = w.starts[first * f.nz], count = w.starts[(first + 1) * f.nz] - begin;
+    const u32 k = (b - w.column_blocks[first]) * BODIES + threadIdx.x / LANES, to = b * BLOCK + threadIdx.x;
+    const u32 from = w.order[k < count ? begin + k : begin] * LANES + threadIdx.x % LANES;
+    uint4 at = half_of(w.pos, c->parity, f.slots)[from];
+    if (k >= count) at.w = NOBODY;
+    const bool there = at.w != NOBODY;
+    half_of(w.pos, c->parity ^ 1, f.slots)[to] = at;
+    w.reference[to] = at;
+    if (threadIdx.x == 0) w.block_column[b] = first;
+    const u32 now = c->side, next = now ^ 1;
+    half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
+#if NUMBERED
+    if (there) half_of(w.slot_of, next, f.slots)[half_of(w.ids, now, f.slots)[from]] = to;
+#endif
+    for (u32 axis = 0; axis < 3; ++axis) {
+        const u32 source = axis * f.slots + from, target = axis * f.slots + to;
+#if PRECISION != 0
+        half_of(w.low, low_half(c->parity ^ 1, next), 3 * f.slots)[target] =
+            half_of(w.low, low_half(c->parity, now), 3 * f.slots)[source];
+#endif
+        half_of(w.velocities, next, 3 * f.slots)[target] = half_of(w.velocities, now, 3 * f.slots)[source];
+        half_of(w.images, next, 3 * f.slots)[target] = half_of(w.images, now, 3 * f.slots)[source];
+    }
+}
+
+// The boxes of blocks and of 32 bodies of them. Positions are those a list is made from.
+KERNEL(debye_boxes, BODIES, World w, Setup f)
+{
+    SHARED(i32, lowest, 3 * BODY_WARPS);
+    SHARED(i32, highest, 3 * BODY_WARPS);
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
+    if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
+    follow(w, f);
+    const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x * LANES];
+    const bool there = p.w != NOBODY;
+    const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
+    auto write = [&](Box& box, const i32 (&low)[3], const i32 (&high)[3]) {
+        const u32 from[3] = {first.x, first.y, first.z};
+        f32 half[3];
+#pragma unroll
+        for (u32 axis = 0; axis < 3; ++axis) {
+            const u32 width = high[axis] < low[axis] ? 0 : u32(high[axis]) - u32(low[axis]);
+            box.middle[axis] = from[axis] + (high[axis] < low[axis] ? 0 : u32(low[axis]) + width / 2);
+            // A margin of two units: conversions round.
+            half[axis] = high[axis] < low[axis] ? -1e18f : 0.5f * f32(width) + 2.0f;
+        }
+        const f32* unit = f.frame.unit;
+        box.half[0] = half[0] * unit[0];
+        box.half[1] = half[1] * unit[1];
+        box.half[2] = half[2] * unit[2];
+#if TRICLINIC
+        if (high[0] >= low[0]) {
+            box.half[0] += half[1] * fabsf(unit[3]) + half[2] * fabsf(unit[4]);
+            box.half[1] += half[2] * fabsf(unit[5]);
+        }
+        for (u32 axis = 0; axis < 3; ++axis) {
+            box.slab[axis] = half[axis] * (f.frame.height[axis] * (1.0f / 4294967296.0f));
+        }
+#endif
+    };
+    i32 low[3], high[3];
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        low[axis] = warp_lowest(there ? d[axis] : 0x7fffffff);
+        high[axis] = warp_highest(there ? d[axis] : -0x7fffffff - 1);
+        if (lane == 0) {
+            lowest[axis * BODY_WARPS + warp] = low[axis];
+            highest[axis * BODY_WARPS + warp] = high[axis];
+        }
+    }
+    if (lane == 0) write(w.warp_boxes[b * BODY_WARPS + warp], low, high);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        for (u32 k = 1; k < BODY_WARPS; ++k) {
+            const i32 l = lowest[axis * BODY_WARPS + k], h = highest[axis * BODY_WARPS + k];
+            low[axis] = l < low[axis] ? l : low[axis];
+            high[axis] = h > high[axis] ? h : high[axis];
+        }
+#if !WRAP
+        // Particles move a little before the next list; limit2 is the square of how far.
+        const f32 width = f32(u32(high[axis]) - u32(low[axis])) * (1.0f / 4294967296.0f);
+        if (width + (2.1f * f.radius + 2.0f * f.arm) / f.frame.height[axis] > 1.0f) too_much(w.control, 6, 1);
+#endif
+    }
+    write(w.boxes[b], low, high);
+    w.boxes[b].column = w.block_column[b];
+}
+
+// The stage of every block: all places near its box, in the order of their slots' blocks. If there is no room for them,
+// the count is zero. Latencies rule here, so that many blocks share a multiprocessor.
+KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
+{
+    constexpr u32 NEAR_GROUPS = NEAR * BODY_WARPS, NEAR_WORDS = NEAR_GROUPS / WARP;
+    SHARED(u32, column_mask, WARP);
+    SHARED(u32, column_first, WARP);
+    SHARED(u32, column_before, WARP + 1);
+    SHARED(u32, near_blocks, NEAR);
+    SHARED(u32, near_words, NEAR_WORDS);
+    SHARED(u16, near_groups, NEAR_GROUPS);
+    SHARED(u32, group_masks, NEAR_GROUPS);
+    SHARED(u16, group_before, NEAR_GROUPS);
+    SHARED(u32, sums, BLOCK_WARPS);
+    SHARED(u32, total, 1);
+    const u32 nx = f.nx, ny = f.ny, reach_x = f.reach_x, reach_y = f.reach_y;
+    const f32 radius2 = f.radius2;
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
+    if (!c->building || b >= w.column_blocks[nx * ny]) return;
+    follow(w, f);
+    const Box* all_boxes = w.boxes;
+    const Box own_box = all_boxes[b];
+    bool fits = b - w.column_blocks[own_box.column] < WARP; // so that it finds itself
+
+    // Near blocks: a warp takes a column, a lane a block of it. At most 32 columns of at most 32 blocks.
+    const u32 wide = smaller(2 * reach_x + 1, nx), columns = wide * smaller(2 * reach_y + 1, ny);
+    const u32 x0 = own_box.column % nx + nx - smaller(reach_x, nx), y0 = own_box.column / nx + ny - smaller(reach_y, ny);
+    if (warp == 0) column_mask[lane] = 0;
+    __syncthreads();
+    for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
+        const u32 column = (y0 + q / wide) % ny * nx + (x0 + q % wide) % nx;
+        const u32 begin = w.column_blocks[column], end = w.column_blocks[column + 1], k = begin + lane;
+        const u32 mask = __ballot_sync(ALL_LANES, k < end && boxes_close(own_box, all_boxes[k < end ? k : b], f, radius2));
+        if (lane == 0) {
+            column_mask[q] = mask;
+            column_first[q] = begin;
+            if (end - begin > WARP) too_much(w.control, 1, end - begin);
+        }
+    }
+    __syncthreads();
+    if (warp == 0) {
+        const u32 count = u32(__popc(column_mask[lane])), inclusive = warp_inclusive(count, lane);
+        column_before[lane] = inclusive - count;
+        if (lane == WARP - 1) column_before[WARP] = inclusive;
+    }
+    __syncthreads();
+    u32 near = column_before[WARP];
+    if (near > NEAR) {
+        if (threadIdx.x == 0) too_much(w.control, 2, near);
+        fits = false;
+        near = NEAR;
+    }
+    for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
+        const u32 mask = column_mask[q], at = column_before[q] + u32(__popc(mask & lanes_below(lane)));
+        if ((mask >> lane & 1) && at < NEAR) near_blocks[at] = column_first[q] + lane;
+    }
+    __syncthreads();
+
+    // Near groups of 32 places, by the boxes of the warps: a word for 32 of them.
+    const u32 words = (near * BODY_WARPS + WARP - 1) / WARP;
+    for (u32 q = warp; q < words; q += BLOCK_WARPS) {
+        const u32 g = q * WARP + lane;
+        bool hit = false;
+        if (g < near * BODY_WARPS) {
+            const u32 of = near_blocks[g / BODY_WARPS] * BODY_WARPS + g % BODY_WARPS;
+            hit = boxes_close(own_box, w.warp_boxes[of], f, radius2);
+        }
+        const u32 mask = __ballot_sync(ALL_LANES, hit);
+        if (lane == 0) near_words[q] = mask;
+    }
+    __syncthreads();
+    auto bits_before = [&](u32 q) {
+        u32 count = 0;
+        for (u32 k = lane; k < q; k += WARP) count += u32(__popc(near_words[k]));
+        return warp_sum(count);
+    };
+    for (u32 q = warp; q < words; q += BLOCK_WARPS) {
+        const u32 mask = near_words[q], before = bits_before(q);
+        if (mask >> lane & 1) near_groups[before + u32(__popc(mask & lanes_below(lane)))] = u16(q * WARP + lane);
+    }
+    const u32 groups = bits_before(words);
+    __syncthreads();
+    auto body_of = [&](u32 k) {
+        const u32 g = near_groups[k];
+        return near_blocks[g / BODY_WARPS] * BODIES + g % BODY_WARPS * WARP + lane;
+    };
+    // Which places of each group are near the block; four groups at a time, so that loads overlap.
+    constexpr u32 AT_ONCE = 4;
+    for (u32 k = warp; k < groups; k += BLOCK_WARPS * AT_ONCE) {
+        uint4 p[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK_WARPS < groups) p[j] = w.reference[body_of(k + j * BLOCK_WARPS) * LANES];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BLOCK_WARPS >= groups) continue;
+            const bool hit = p[j].w != NOBODY && near_box(seen_from(own_box.middle, p[j], f), own_box.half, radius2);
+            const u32 mask = __ballot_sync(ALL_LANES, hit);
+            if (lane == 0) group_masks[k + j * BLOCK_WARPS] = mask;
+        }
+    }
+    __syncthreads();
+    // Where each group begins in the stage.
+    constexpr u32 EACH = (NEAR_GROUPS + BLOCK - 1) / BLOCK;
+    u32 counts[EACH], own_sum = 0;
+#pragma unroll
+    for (u32 k = 0; k < EACH; ++k) {
+        const u32 g = threadIdx.x * EACH + k;
+        counts[k] = g < groups ? u32(__popc(group_masks[g])) : 0;
+        own_sum += counts[k];
+    }
+    const u32 inclusive = warp_inclusive(own_sum, lane);
+    if (lane == WARP - 1) sums[warp] = inclusive;
+    __syncthreads();
+    u32 before = inclusive - own_sum;
+    for (u32 k = 0; k < warp; ++k) before += sums[k];
+#pragma unroll
+    for (u32 k = 0; k < EACH; ++k) {
+        if (threadIdx.x * EACH + k < NEAR_GROUPS) group_before[threadIdx.x * EACH + k] = u16(before);
+        before += counts[k];
+    }
+    if (threadIdx.x == BLOCK - 1) total[0] = before;
+    __syncthreads();
+    const u32 staged = total[0];
+    fits = fits && staged < STAGE; // one place is kept for nobody
+    if (threadIdx.x == 0) {
+        if (staged >= STAGE) too_much(w.control, 3, staged + 1);
+        w.stage_counts[b] = fits ? staged : 0;
+    }
+    if (!fits) return;
+    u32* stage = w.stages + u64(b) * STAGE;
+    for (u32 k = warp; k < groups; k += BLOCK_WARPS) {
+        const u32 mask = group_masks[k];
+        if (mask >> lane & 1) stage[group_before[k] + u32(__popc(mask & lanes_below(lane)))] = body_of(k);
+    }
+}
+
+// Bit j of lane i becomes bit i of lane j.
+__device__ __forceinline__ u32 transposed(u32 x, u32 lane)
+{
+    u32 low = 0xffffu; // the bits that stay with a lower lane
+#pragma unroll
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        const u32 other = __shfl_xor_sync(ALL_LANES, x, step);
+        const bool upper = lane & step;
+        const u32 turn = upper ? WARP - step : step, kept = upper ? ~low : low;
+        x = (x & kept) | ((other << turn | other >> (WARP - turn)) & ~kept);
+        low ^= low << step / 2;
+    }
+    return x;
+}
+
+// Pairs that a particle is not in.
+struct LeftOut {
+    u64 near; // bit k: with the particle of number own + k - 32
+    u32 own, begin, end; // the others in `World::excluded_far`
+
+    __device__ __forceinline__ bool has(u32 number, const u32* far) const
+    {
+        const u32 bit = number - own + 32;
+        if (bit < 64) return near >> bit & 1;
+        u32 from = begin, to = end;
+        while (from < to) {
+            const u32 middle = (from + to) / 2, there = far[middle];
+            if (there == number) return true;
+            if (there < number) from = middle + 1;
+            else to = middle;
+        }
+        return false;
+    }
+};
+
+__device__ __forceinline__ ushort4 four(u64 row)
+{
+    ushort4 to;
+    to.x = u16(row);
+    to.y = u16(row >> 16);
+    to.z = u16(row >> 32);
+    to.w = u16(row >> 48);
+    return to;
+}
+
+// Whether two places are within the radius. Without wrapping this is the sign of |a−b|²/2 − r²/2, where `a` holds −a and
+// (r²−|a|²)/2, and `b` holds b and |b|²/2: three products.
+//
+// Its rounding: with u = 2⁻²⁴ and both places at most R from the middle of the block, |b|²/2 is off by 1.5 u R², the other
+// constant by 2.5 u R² (r < R), and each of three sums by 1.5 u R²: together 8.5 u R². A margin of 16 u R² misses no pair.
+__device__ __forceinline__ bool within(const float4& a, const float4& b, const Setup& f)
+{
+#if WRAP
+    f32 x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
+    nearest(x, y, z, f);
+    return x * x + y * y + z * z < a.w;
+#else
+    (void)f;
+    return a.x * b.x + (a.y * b.y + (a.z * b.z + b.w)) < a.w;
+#endif
+}
+
+// A place of the stage and a particle of the block, as `within` wants them.
+__device__ __forceinline__ float4 found_at(const float4& p)
+{
+    return make_float4(p.x, p.y, p.z, 0.5f * (p.x * p.x + p.y * p.y + p.z * p.z));
+}
+__device__ __forceinline__ float4 searching(const Place& d, bool there, const Box& box, const Setup& f)
+{
+#if WRAP
+    (void)box;
+    return make_float4(d.x, d.y, d.z, there ? f.radius2 : -1.0f);
+#else
+    const f32 x = box.half[0] + f.radius, y = box.half[1] + f.radius, z = box.half[2] + f.radius;
+    const f32 margin = (x * x + y * y + z * z) * 9.5367431640625e-7f;
+    const f32 limit = 0.5f * (f.radius2 - (d.x * d.x + d.y * d.y + d.z * d.z)) + margin;
+    return make_float4(-d.x, -d.y, -d.z, there ? limit : -1e18f);
+#endif
+}
+
+// Which of a warp's 32 particles are within the radius of this lane's candidates: a bit for every particle. A place that
+// is read by all lanes costs as much as 32 places that are read by one each, so every particle is read for several
+// candidates at once.
+template <u32 COUNT>
+__device__ __forceinline__ void search(u32 (&hits)[COUNT], const float4 (&candidate)[COUNT], const float4* particles, const Setup& f)
+{
+    constexpr u32 AT_ONCE = 8;
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) hits[k] = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < WARP; first += AT_ONCE) {
+#pragma unroll
+        for (u32 k = 0; k < COUNT; ++k) hits[k] >>= AT_ONCE;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            const float4 a = particles[first + j];
+#pragma unroll
+            for (u32 k = 0; k < COUNT; ++k) {
+                if (within(a, candidate[k], f)) hits[k] |= 1u << (WARP - AT_ONCE + j);
+            }
+        }
+    }
+}
+
+// Which of a warp's candidates are neighbors of this lane's particle: a word for 32 of them, the first in its highest
+// bit, and for 32 words one that says which of those are not empty.
+struct Neighbors {
+    static constexpr u32 SUPERS = (GROUPS + WARP - 1) / WARP, HIGHEST = 0x80000000u;
+    u32 *words, *present; // of this lane, every 32nd
+    const u16* candidates;
+    u32 own;                       // the particle itself among the candidates
+    u32 total;                     // how many there are
+    u32 any, word, first, super;   // where `next` is
+
+    // Takes the bits of 32 particles for this lane's candidate.
+    __device__ __forceinline__ void keep(u32 g, u32 hits, u32 lane)
+    {
+        u32 bits = __brev(transposed(hits, lane));
+        if (own / WARP == g) bits &= ~(HIGHEST >> own % WARP);
+        words[g * WARP] = bits;
+        total += u32(__popc(bits));
+        if (SUPERS > 1 && g % WARP == 0) any = 0;
+        if (bits != 0) any |= HIGHEST >> g % WARP;
+        if (SUPERS > 1) present[g / WARP * WARP] = any;
+    }
+    __device__ __forceinline__ void rewind(u32 groups)
+    {
+        word = first = super = 0;
+        if (SUPERS > 1 && groups > 0) any = present[0];
+    }
+    // The next one's place in the stage; to be called `total` times.
+    __device__ __forceinline__ u32 next()
+    {
+        if (word == 0) {
+            if (SUPERS > 1) {
+                while (any == 0) any = present[++super * WARP];
+            }
+            const u32 group = u32(__clz(int(any)));
+            any ^= HIGHEST >> group;
+            first = (super * WARP + group) * WARP;
+            word = words[first];
+        }
+        const u32 at = u32(__clz(int(word)));
+        word ^= HIGHEST >> at;
+        return candidates[first + at];
+    }
+};
+
+// Tests all candidates of a warp.
+__device__ __forceinline__ void test_all(Neighbors& n, u32 groups, const float4* places, const float4* particles, u32 lane,
+                                         const Setup& f)
+{
+    constexpr u32 AT_ONCE = 4;
+    auto place = [&](u32 g) { return found_at(places[n.candidates[g * WARP + lane]]); };
+    u32 g = 0;
+    for (; g + AT_ONCE <= groups; g += AT_ONCE) {
+        float4 p[AT_ONCE];
+        u32 hits[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) p[k] = place(g + k);
+        search(hits, p, particles, f);
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) n.keep(g + k, hits[k], lane);
+    }
+    for (; g < groups; ++g) {
+        const float4 p[1] = {place(g)};
+        u32 hits[1];
+        search(hits, p, particles, f);
+        n.keep(g, hits[0], lane);
+    }
+}
+
+// Writes the list of a particle, four to a row; the last row is filled up with nobody.
+__device__ __forceinline__ void write_list(ushort4* list, Neighbors& n, u32 nobody)
+{
+    auto row_of = [&](u32 count) {
+        ushort4 row;
+        row.x = u16(n.next());
+        row.y = u16(count > 1 ? n.next() : nobody);
+        row.z = u16(count > 2 ? n.next() : nobody);
+        row.w = u16(count > 3 ? n.next() : nobody);
+        return row;
+    };
+    const u32 full = n.total / 4, rest = n.total % 4;
+    for (u32 r = 0; r < full; ++r) list[u64(r) * BODIES] = row_of(4);
+    if (rest != 0) list[u64(full) * BODIES] = row_of(rest);
+}
+
+// The same without those that are left out; gives how many remain.
+__device__ __forceinline__ u32 write_list(ushort4* list, Neighbors& n, u32 nobody, const LeftOut& left_out, const u32* far,
+                                          const float4* places)
+{
+    u64 row = 0;
+    u32 kept = 0;
+    auto add = [&](u32 at) {
+        row = row >> 16 | u64(at) << 48;
+        if (++kept % 4 == 0) list[u64(kept / 4 - 1) * BODIES] = four(row);
+    };
+    for (u32 k = 0; k < n.total; ++k) {
+        const u32 at = n.next();
+        if (!left_out.has(__float_as_uint(places[at].w), far)) add(at);
+    }
+    const u32 remaining = kept;
+    while (kept % 4 != 0) add(nobody);
+    return remaining;
+}
+
+// Candidates of a warp: how many, and which is the lane's own particle.
+struct Picked {
+    u32 count, own;
+};
+
+// Picks from the stage what is near the box of a warp, in order, as far as there is room.
+__device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u32 staged, u32 own_place, const Box& box,
+                                       const Place& middle, u32 lane, const Setup& f)
+{
+    constexpr u32 AT_ONCE = 4;
+    Picked picked = {0, NOBODY};
+    for (u32 base = 0; base < staged; base += WARP * AT_ONCE) {
+        float4 p[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) p[j] = places[smaller(base + j * WARP + lane, staged)];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            Place d = {p[j].x - middle.x, p[j].y - middle.y, p[j].z - middle.z};
+            nearest(d.x, d.y, d.z, f);
+            const u32 first = base + j * WARP;
+            const bool hit = first + lane < staged && near_box(d, box.half, f.radius2);
+            const u32 mask = __ballot_sync(ALL_LANES, hit), at = picked.count + u32(__popc(mask & lanes_below(lane)));
+            if (hit && at < GROUPS * WARP) candidates[at] = u16(first + lane);
+            if (own_place - first < WARP) picked.own = picked.count + u32(__popc(mask & lanes_below(own_place - first)));
+            picked.count += u32(__popc(mask));
+        }
+    }
+    return picked;
+}
+
+// The lists of a block's particles. A warp picks from the stage the places near its own box, its candidates. Where lists
+// are those of warps, that is all. Else its lanes take 32 candidates at a time and test all the warp's particles, and
+// the lists are written in the order of the stage.
+KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setup f)
+{
+    SHARED(u16, own_places, BODIES);
+    DYNAMIC_SHARED(float4, places);
+    u16* all_candidates = reinterpret_cast<u16*>(places + STAGE);
+#if !TILES
+    float4* particles = reinterpret_cast<float4*>(all_candidates + GROUPS * BODIES);
+    u32* words = reinterpret_cast<u32*>(particles + BODIES);
+#endif
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), body = b * BODIES + threadIdx.x;
+    if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
+    follow(w, f);
+    const u32 staged = w.stage_counts[b];
+    if (staged == 0) return; // there was no room
+    const Box own_box = w.boxes[b];
+    const u32* stage = w.stages + u64(b) * STAGE;
+    const u32* ids = half_of(w.ids, c->side ^ 1, f.slots); // particles are in their new slots
+    constexpr u32 AT_ONCE = 4;
+    for (u32 k = threadIdx.x; k < staged; k += BODIES * AT_ONCE) {
+        u32 from[AT_ONCE], number[AT_ONCE] = {};
+        uint4 p[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BODIES < staged) from[j] = stage[k + j * BODIES];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BODIES >= staged) continue;
+            p[j] = w.reference[from[j] * LANES];
+            if (EXCLUSIONS) number[j] = ids[from[j] * LANES];
+        }
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; ++j) {
+            if (k + j * BODIES >= staged) continue;
+            const Place d = seen_from(own_box.middle, p[j], f);
+            places[k + j * BODIES] = make_float4(d.x, d.y, d.z, __uint_as_float(number[j]));
+            if (from[j] / BODIES == b) own_places[from[j] % BODIES] = u16(k + j * BODIES);
+        }
+    }
+    if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
+    const uint4 own = w.reference[body * LANES];
+    const bool there = own.w != NOBODY;
+#if !TILES
+    particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
+#endif
+    __syncthreads();
+
+    const Box warp_box = w.warp_boxes[b * BODY_WARPS + warp];
+    if (warp_box.half[0] < 0.0f) {
+        w.rows_of[body] = 0;
+        if (TILES && lane == 0) tile_of(w, b, warp)[0] = make_uint4(0, 0, 0, 0);
+        return;
+    }
+    u16* candidates = all_candidates + warp * GROUPS * WARP;
+    const Place middle = between(own_box, warp_box, f);
+    const u32 own_place = there ? own_places[threadIdx.x] : NOBODY;
+    const Picked picked = pick(candidates, places, staged, own_place, warp_box, middle, lane, f);
+    u32 groups = (picked.count + WARP - 1) / WARP;
+    if (groups > GROUPS) {
+        if (lane == 0) too_much(w.control, 4, groups);
+        groups = 0;
+    }
+    if (picked.count + lane < groups * WARP) candidates[picked.count + lane] = u16(staged);
+    __syncwarp();
+    u64* pairs = reinterpret_cast<u64*>(w.control->pairs);
+#if TILES
+    uint4* tile = tile_of(w, b, warp);
+    const uint4* from = reinterpret_cast<const uint4*>(candidates);
+    const u32 eights = groups > 0 ? (picked.count + 7) / 8 : 0, crew = u32(__popc(__ballot_sync(ALL_LANES, there)));
+    for (u32 k = lane; k < eights; k += WARP) tile[k + 1] = from[k];
+    if (lane == 0) tile[0] = make_uint4(eights, 0, 0, 0);
+    if (lane == 0) atomicAdd(pairs, u64(picked.count) * crew);
+    w.rows_of[body] = u16(own_place);
+#else
+    u32* present = words + GROUPS * BODIES + warp * Neighbors::SUPERS * WARP + lane;
+    Neighbors neighbors = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
+    test_all(neighbors, groups, places, particles + warp * WARP, lane, f);
+    if (neighbors.total > 4 * ROWS) {
+        too_much(w.control, 5, (neighbors.total + 3) / 4);
+        neighbors.total = 0;
+    }
+    neighbors.rewind(groups);
+    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BODIES + threadIdx.x;
+    u32 kept = neighbors.total;
+#if EXCLUSIONS
+    LeftOut left_out = {};
+    if (there) {
+        const u32 id = ids[body * LANES];
+        left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
+    }
+    kept = write_list(list, neighbors, staged, left_out, w.excluded_far, places);
+#else
+    write_list(list, neighbors, staged);
+#endif
+    __syncwarp();
+    const u32 of_warp = warp_sum(kept);
+    if (lane == 0) atomicAdd(pairs, u64(of_warp));
+    w.rows_of[body] = u16((kept + 3) / 4);
+#endif
+}
+
+// The list is good, or it did not fit and everything is as before. One thread.
+KERNEL(debye_commit, 32, World w, Setup f)
+{
+    Control* c = w.control;
+    if (threadIdx.x != 0 || !c->building) return;
+    c->building = 0;
+    if (c->overflow) return;
+    c->parity ^= 1;
+    c->side ^= 1;
+    c->blocks = w.column_blocks[f.nx * f.ny];
+    c->stale = 0;
+    c->builds += 1;
+#if MOVING
+    const f32 half = 0.5f * (f.radius - f32(f.cutoff));
+    w.frame->limit2 = half * half * 0.9999f;
+    for (u32 k = 0; k < 3; ++k) w.frame->scale[k] = 1.0;
+#endif
+}

@@ -1,0 +1,138 @@
+//! Where a simulation runs, and what every backend answers.
+
+pub mod cpu;
+pub mod cuda;
+mod device_use;
+mod error;
+pub(crate) mod memory;
+mod observation;
+pub mod reference;
+mod stages;
+
+pub use device_use::{DeviceUse, KernelUse, Needs, Profile, Shortage};
+pub use error::{Culprit, EngineError};
+pub use observation::Observation;
+pub use stages::{Stage, Stages};
+
+pub use crate::simd::InstructionSet;
+
+use cpu::{Fire, ListSize, Minimized};
+
+use crate::expr::Vec3;
+use crate::integrate::MotionState;
+use crate::system::{Cell, Particles};
+
+/// A place where a simulation runs: all that the rest of the program asks of it.
+pub trait Engine: Send {
+    /// What it is, for the header of a log.
+    fn device(&self) -> String;
+    /// Does `steps` steps. With `observe`, the next observation costs nothing.
+    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError>;
+    /// Moves the particles to an energy minimum, asking after every step whether to go on.
+    fn minimize(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimized, EngineError>;
+    /// Energies and pressure now.
+    fn observe(&mut self) -> Result<Observation, EngineError>;
+    /// The particles now, in the order of the input.
+    fn particles(&self) -> Result<Particles, EngineError>;
+    /// Forces on them.
+    fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;
+    /// The step it is at.
+    fn step_number(&self) -> u64;
+    /// The cell now.
+    fn cell(&self) -> Cell;
+    /// Everything needed to go on bit for bit, in the engine's own order.
+    fn save(&self) -> Result<Vec<u8>, EngineError>;
+    /// What thermostats and barostat remember: with [`particles`](Self::particles) and [`cell`](Self::cell), what any
+    /// other engine goes on from.
+    fn motion(&self) -> Result<MotionState, EngineError>;
+    /// Time per stage.
+    fn stages(&self) -> &Stages;
+    /// Lists made so far, the radius of the last, and its size.
+    fn lists(&self) -> Lists;
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+    /// How often a barostat was held back from changing the cell by more than a tenth at once.
+    fn barostat_held(&self) -> u64;
+    /// What a device did for it so far; `None` where there is none.
+    fn device_use(&self) -> Option<DeviceUse> {
+        None
+    }
+    /// Times every kernel of so many steps, after so many others; results stay the same. Says whether it can.
+    fn profile(&mut self, _after: u64, _steps: u64) -> bool {
+        false
+    }
+}
+
+/// The neighbor lists of a run so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists {
+    /// Lists made.
+    pub builds: u64,
+    /// Radius of the last.
+    pub radius: f64,
+    /// Size of the last.
+    pub size: ListSize,
+}
+
+/// What a neighbor list is a list of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// The neighbors of every particle: tests the fewest pairs.
+    Particles,
+    /// The neighbors of clusters as wide as a vector: short lists, nothing gathered.
+    Clusters,
+}
+
+impl ListKind {
+    /// Every kind by its name in input files.
+    pub const NAMES: &'static [(&'static str, Option<Self>)] = &[
+        ("auto", None),
+        ("particles", Some(Self::Particles)),
+        ("clusters", Some(Self::Clusters)),
+    ];
+}
+
+/// In which precision a simulation runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Pair arithmetic, positions and velocities in single precision.
+    Single,
+    /// Pair arithmetic in single precision from exact differences; sums and motion in double.
+    #[default]
+    Mixed,
+    /// Everything in double precision.
+    Double,
+}
+
+impl Precision {
+    /// Every precision by its name in input files.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("single", Self::Single),
+        ("mixed", Self::Mixed),
+        ("double", Self::Double),
+    ];
+
+    /// Its name in input files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Mixed => "mixed",
+            Self::Double => "double",
+        }
+    }
+}
+
+/// How an engine computes, apart from what.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Precision.
+    pub precision: Precision,
+    /// Buffer of the neighbor list beyond the cut-off; `None` to choose while running.
+    pub buffer: Option<f64>,
+    /// Energy per particle and time that pairs missed by a list may cost; `None` to miss none.
+    pub drift_tolerance: Option<f64>,
+    /// Instruction set; `None` for the best this processor has.
+    pub instruction_set: Option<InstructionSet>,
+    /// Kind of neighbor list; `None` for the one that suits the pair terms.
+    pub lists: Option<ListKind>,
+}

@@ -1,0 +1,306 @@
+//! The reference: energies, virial and forces by plain loops in double precision.
+//!
+//! All pairs with all their images, one after another; nothing is sorted, listed, vectorized or
+//! shared between threads. The cost is N² × images, so it is for small systems: it is what every
+//! other backend is measured against. Gradients of bonded coordinates are taken by automatic
+//! differentiation of their definitions, not from [`crate::forces::geometry`].
+
+use crate::expr::{Dual, Real, Vec3};
+use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
+use crate::forces::ewald::sum_waves;
+use crate::forces::{BondedTerm, ForceField, ListedPairs, PairTerm};
+use crate::potentials::{MAX_BONDED, Pair};
+use crate::system::{Cell, Link, System};
+
+/// What acts in a system as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Energy by term: pair terms, bonds, angles, dihedrals, impropers, listed pairs, parts of an Ewald sum, tail.
+    pub terms: Vec<(String, f64)>,
+    /// Their sum.
+    pub potential: f64,
+    /// Σ r⊗F: xx yy zz xy xz yz, with the tail on the diagonal, so that (Σ m v⊗v + virial)/V is the
+    /// pressure tensor.
+    pub virial: [f64; 6],
+    /// Forces.
+    pub forces: Vec<Vec3<f64>>,
+}
+
+/// Images that are as near as the nearest one but for this much count as the nearest too.
+const TIE: f64 = 1.0 + 1e-9;
+
+/// Evaluates every term of `field` for `system`.
+pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
+    let mut e = Evaluation {
+        terms: Vec::new(),
+        potential: 0.0,
+        virial: [0.0; 6],
+        forces: vec![Vec3::zero(); system.particles.len()],
+    };
+    for term in &field.pairs {
+        let energy = pairs(system, field, term, &mut e);
+        e.terms.push((term.name.clone(), energy));
+    }
+    let t = &system.topology;
+    for term in &field.bonds {
+        let energy = links(system, term, &t.bonds, distance, &mut e, |x, c| {
+            term.family.energy_and_slope(x, c)
+        });
+        e.terms.push((term.name.clone(), energy));
+    }
+    for term in &field.angles {
+        let energy = links(system, term, &t.angles, angle, &mut e, |x, c| {
+            term.family.energy_and_slope(x, c)
+        });
+        e.terms.push((term.name.clone(), energy));
+    }
+    for (terms, links_of) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
+        for term in terms {
+            let energy = links(system, term, links_of, dihedral, &mut e, |x, c| {
+                term.family.energy_and_slope(x, c)
+            });
+            e.terms.push((term.name.clone(), energy));
+        }
+    }
+    for listed in field.listed_pairs(system) {
+        let energy = listed_pairs(system, field, &listed, &mut e);
+        e.terms.push((listed.name, energy));
+    }
+    if let Some(plan) = &field.electrostatics {
+        long_range(system, field, plan, &mut e);
+    }
+    let tail = field.tail_correction(system);
+    if tail.present {
+        let volume = system.cell.volume();
+        e.terms.push(("tail".into(), tail.energy(volume)));
+        e.virial[..3]
+            .iter_mut()
+            .for_each(|w| *w += tail.pressure(volume) * volume);
+    }
+    e.potential = e.terms.iter().map(|t| t.1).sum();
+    e
+}
+
+/// One pair term over all pairs and all images within its cut-off.
+fn pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluation) -> f64 {
+    let (cell, p) = (&system.cell, &system.particles);
+    let longest = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
+    let shifts = images_within(cell, longest);
+    let mut energy = 0.0;
+    for i in 0..p.len() {
+        // A particle meets its own images: each of the two sees the other, so they count half.
+        for j in i..p.len() {
+            let base = near(cell, p.positions[j] - p.positions[i]);
+            let excluded = i != j && system.exclusions.contains(i as u32, j as u32);
+            let nearest = if excluded {
+                nearest_image(cell, base).norm2()
+            } else {
+                0.0
+            };
+            let share = if i == j { 0.5 } else { 1.0 };
+            for &shift in &shifts {
+                let d = base + shift;
+                let itself = i == j && d.norm2() == 0.0;
+                if itself || (excluded && d.norm2() <= nearest * TIE) {
+                    continue;
+                }
+                let u = pair_energy(system, field, term, i, j, d.norm2());
+                energy += share * u.value;
+                // u depends on r²: the force on j is −2 u′ d.
+                let force = d * (-2.0 * u.derivative);
+                add_virial(&mut e.virial, d, force * share);
+                if i != j {
+                    e.forces[j] += force;
+                    e.forces[i] -= force;
+                }
+            }
+        }
+    }
+    energy
+}
+
+/// Pairs left out of the list and added back with a factor, at their nearest image.
+fn listed_pairs(system: &System, field: &ForceField, listed: &ListedPairs, e: &mut Evaluation) -> f64 {
+    let p = &system.particles;
+    let mut energy = 0.0;
+    for &(atoms, factor) in &listed.pairs {
+        let [i, j] = atoms.map(|a| a as usize);
+        let d = nearest_image(&system.cell, p.positions[j] - p.positions[i]);
+        let charges = field.coulomb_constant * p.charges[i] * p.charges[j];
+        let u = listed.act([p.species[i], p.species[j]], charges, factor, d.norm2());
+        energy += u.value;
+        let force = d * (-2.0 * u.derivative);
+        add_virial(&mut e.virial, d, force);
+        e.forces[j] += force;
+        e.forces[i] -= force;
+    }
+    energy
+}
+
+/// What an Ewald sum has besides its pair term: all waves that matter where a mesh takes their place.
+fn long_range(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) {
+    let (p, cell) = (&system.particles, plan.wave_cell(&system.cell));
+    let set = match &plan.method {
+        Method::Ewald(set) => *set,
+        Method::Mesh(_) => WaveSet::converged(&cell, plan.alpha),
+    };
+    let (k, sums) = (
+        field.coulomb_constant / plan.permittivity,
+        ChargeSums::of(&p.charges),
+    );
+    let waves = sum_waves(
+        &cell,
+        plan.alpha,
+        &set,
+        k,
+        &p.positions,
+        &p.charges,
+        &mut e.forces,
+    );
+    let unwrapped = |i: usize| p.positions[i] + system.cell.translation(p.images[i]);
+    let rest = plan.rest(
+        &system.cell,
+        field.coulomb_constant,
+        sums,
+        &unwrapped,
+        &p.charges,
+        &mut e.forces,
+    );
+    for (name, part) in plan.names(sums).into_iter().zip([waves].into_iter().chain(rest)) {
+        e.terms.push((name, part.energy));
+        e.virial.iter_mut().zip(part.virial).for_each(|(w, x)| *w += x);
+    }
+}
+
+/// The truncated energy of particles i and j and its derivative by r²; nothing beyond the cut-off.
+fn pair_energy(
+    system: &System,
+    field: &ForceField,
+    term: &PairTerm,
+    i: usize,
+    j: usize,
+    r2: f64,
+) -> Dual<f64> {
+    let p = &system.particles;
+    let row = &term.rows[p.species[i] as usize * system.species.len() + p.species[j] as usize];
+    if r2 >= row.cutoff * row.cutoff {
+        return Dual::constant(0.0);
+    }
+    let pair = Pair {
+        r2,
+        table: &term.table,
+    };
+    let bare = term.family.energy_and_slope(pair, &row.coefficients);
+    let u = term.truncation.apply(bare, r2, &row.truncation);
+    if term.family.uses_charges() {
+        u * Dual::constant(field.coulomb_constant * p.charges[i] * p.charges[j])
+    } else {
+        u
+    }
+}
+
+/// One bonded term over its links. `coordinate` is a function of the positions relative to the first
+/// particle; each next particle is taken at its image nearest to the one before.
+fn links<F: ?Sized, const N: usize>(
+    system: &System,
+    term: &BondedTerm<F>,
+    links: &[Link<N>],
+    coordinate: fn([Vec3<Dual<f64>>; N]) -> Dual<f64>,
+    e: &mut Evaluation,
+    energy_and_slope: impl Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64>,
+) -> f64 {
+    let mut energy = 0.0;
+    for link in links {
+        let Some(row) = term.rows.get(link.kind as usize).and_then(Option::as_ref) else {
+            continue;
+        };
+        let at = link.atoms.map(|a| system.particles.positions[a as usize]);
+        let mut r = [Vec3::zero(); N];
+        for k in 1..N {
+            r[k] = r[k - 1] + nearest_image(&system.cell, at[k] - at[k - 1]);
+        }
+        let u = energy_and_slope(coordinate(r.map(|v| v.map(Dual::constant))).value, row);
+        energy += u.value;
+        for k in 0..N {
+            let gradient: [f64; 3] = std::array::from_fn(|axis| {
+                let mut moved = r.map(|v| v.map(Dual::constant));
+                let mut components = moved[k].to_array();
+                components[axis] = Dual::variable(components[axis].value);
+                moved[k] = components.into();
+                coordinate(moved).derivative
+            });
+            let force = Vec3::from(gradient) * -u.derivative;
+            add_virial(&mut e.virial, r[k], force);
+            e.forces[link.atoms[k] as usize] += force;
+        }
+    }
+    energy
+}
+
+fn distance([i, j]: [Vec3<Dual<f64>>; 2]) -> Dual<f64> {
+    (j - i).norm()
+}
+
+fn angle([i, j, k]: [Vec3<Dual<f64>>; 3]) -> Dual<f64> {
+    let (a, b) = (i - j, k - j);
+    a.cross(b).norm().atan2(a.dot(b))
+}
+
+/// The angle between the planes ijk and jkl, positive clockwise along j→k (IUPAC).
+fn dihedral([i, j, k, l]: [Vec3<Dual<f64>>; 4]) -> Dual<f64> {
+    let (a, b, c) = (j - i, k - j, l - k);
+    let (ab, bc) = (a.cross(b), b.cross(c));
+    (b.norm() * a.dot(bc)).atan2(ab.dot(bc))
+}
+
+fn add_virial(virial: &mut [f64; 6], d: Vec3<f64>, f: Vec3<f64>) {
+    let products = [d.x * f.x, d.y * f.y, d.z * f.z, d.x * f.y, d.x * f.z, d.y * f.z];
+    virial.iter_mut().zip(products).for_each(|(w, x)| *w += x);
+}
+
+/// The image of a difference whose fractional coordinates lie within ±½ along periodic vectors.
+fn near(cell: &Cell, d: Vec3<f64>) -> Vec3<f64> {
+    let s = cell.fractional(d);
+    let n = std::array::from_fn(|k| {
+        if cell.periodic()[k] {
+            s[k].round() as i32
+        } else {
+            0
+        }
+    });
+    d - cell.translation(n)
+}
+
+/// Every lattice vector that can bring a difference made by [`near`] to within `distance`: along a
+/// vector whose faces are h apart, |s + n| h ≤ distance with |s| ≤ ½.
+fn images_within(cell: &Cell, distance: f64) -> Vec<Vec3<f64>> {
+    let heights = cell.heights();
+    let reach = |k: usize| {
+        if cell.periodic()[k] {
+            (distance / heights[k] + 0.5).ceil() as i32
+        } else {
+            0
+        }
+    };
+    translations(cell, [reach(0), reach(1), reach(2)])
+}
+
+/// The shortest image of a difference: of all lattice vectors, the nearest few.
+fn nearest_image(cell: &Cell, d: Vec3<f64>) -> Vec3<f64> {
+    let base = near(cell, d);
+    let reach = cell.periodic().map(|periodic| if periodic { 2 } else { 0 });
+    let images = translations(cell, reach).into_iter().map(|shift| base + shift);
+    images.fold(base, |best, d| if d.norm2() < best.norm2() { d } else { best })
+}
+
+fn translations(cell: &Cell, [a, b, c]: [i32; 3]) -> Vec<Vec3<f64>> {
+    let mut all = Vec::new();
+    for i in -a..=a {
+        for j in -b..=b {
+            for k in -c..=c {
+                all.push(cell.translation([i, j, k]));
+            }
+        }
+    }
+    all
+}
