@@ -89,9 +89,30 @@ fn a_changed_simulation_is_named() {
             &["argon.checkpoint", "another simulation", part, next],
         );
     }
-    lab.write("argon.toml", ARGON);
-    let resume = ["run", "argon.toml", "--resume", "--precision", "double"];
-    lab.refuses(&resume, 2, &["another simulation", "precision"]);
+}
+
+/// Another precision is another engine: it goes on from the same particles, and says so before and after.
+#[test]
+fn another_precision_goes_on() {
+    let lab = Lab::with_argon(ARGON);
+    lab.succeeds(&["run", "argon.toml"]);
+    let resume = [
+        "run",
+        "argon.toml",
+        "--resume",
+        "--precision",
+        "double",
+        "--steps",
+        "40",
+    ];
+    let out = lab.succeeds(&resume).out;
+    for part in [
+        "resumes     from step 20 of a run on CPU",
+        "bits may differ from one run from here on",
+        "note: went on from the exact positions, velocities and thermostats of CPU",
+    ] {
+        assert!(out.contains(part), "`{part}` is missing in {out}");
+    }
 }
 
 #[test]
