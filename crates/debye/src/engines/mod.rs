@@ -1,4 +1,4 @@
-//! Where a simulation runs, and what every backend answers.
+//! Where a simulation runs, and what every engine answers.
 
 pub mod cpu;
 pub mod cuda;

@@ -2,7 +2,7 @@
 //!
 //! All pairs with all their images, one after another; nothing is sorted, listed, vectorized or
 //! shared between threads. The cost is N² × images, so it is for small systems: it is what every
-//! other backend is measured against. Gradients of bonded coordinates are taken by automatic
+//! other engine is measured against. Gradients of bonded coordinates are taken by automatic
 //! differentiation of their definitions, not from [`crate::forces::geometry`].
 
 use crate::expr::{Dual, Real, Vec3};

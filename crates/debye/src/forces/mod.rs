@@ -1,4 +1,4 @@
-//! What acts on the particles: terms with their parameters, ready for a backend.
+//! What acts on the particles: terms with their parameters, ready for an engine.
 
 mod builders;
 pub mod constraints;

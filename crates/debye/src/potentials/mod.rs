@@ -2,7 +2,7 @@
 //!
 //! A file holds the formula, the names and dimensions of its parameters, and samples for the
 //! tests that every potential goes through. The lines at the end of this module are the register:
-//! a line there makes the potential available to input files, to the library, to every backend
+//! a line there makes the potential available to input files, to the library, to every engine
 //! and to the tests. See `docs/adding-a-potential.md`.
 
 mod bonded;

@@ -1,4 +1,4 @@
-//! [`Philox`]: random numbers from a counter, the same integers on every backend.
+//! [`Philox`]: random numbers from a counter, the same integers on every engine.
 //!
 //! Philox4x32-10 (Salmon, Moraes, Dror & Shaw, SC 2011) turns a 64-bit key and a 128-bit counter
 //! into four 32-bit words. There is no state: a number is found by its address, so threads, devices

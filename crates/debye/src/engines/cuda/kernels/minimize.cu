@@ -1,4 +1,4 @@
-// FIRE (Bitzek et al. 2006) as in backend/cpu/minimize.rs: velocities here are those of the descent, not of the particles.
+// FIRE (Bitzek et al. 2006) as in engines/cpu/minimize.rs: velocities here are those of the descent, not of the particles.
 //
 // Defines: as step.cu.
 #include "pull.cuh"
