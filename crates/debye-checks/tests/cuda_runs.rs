@@ -7,8 +7,8 @@ use std::path::Path;
 
 use debye::engines::cuda::CudaEngine;
 use debye::engines::{Engine, EngineError, Needs, Precision, Settings};
-use debye::input::{DeviceChoice, Simulation};
 use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
+use debye::simulation::{DeviceChoice, Simulation};
 use debye_gpu::{Device, Emulation};
 
 /// A melt of 320 atoms that writes its table and a checkpoint every ten steps.

@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use debye::engines::Precision;
-use debye::input::{DeviceChoice, Simulation};
 use debye::run::with_threads;
+use debye::simulation::{DeviceChoice, Simulation};
 use debye::system::Units;
 
 use crate::failure::Failure;

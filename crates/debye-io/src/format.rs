@@ -9,6 +9,7 @@ use crate::error::IoError;
 use crate::frame::LengthUnit;
 use crate::output::{Resumption, WriteFrames};
 use crate::read_frames::ReadFrames;
+use crate::register::Registered;
 use crate::structure::Structure;
 
 /// Bytes of a file, unpacked.
@@ -63,6 +64,12 @@ impl FileFormat {
     };
 }
 
+impl Registered for FileFormat {
+    fn registered_name(&self) -> &str {
+        self.name
+    }
+}
+
 /// A file format. Two are equal if they have the same name.
 #[derive(Clone, Copy)]
 pub struct Format(&'static FileFormat);
@@ -74,7 +81,7 @@ impl Format {
     }
 
     /// Its description.
-    pub fn description(self) -> &'static FileFormat {
+    pub const fn description(self) -> &'static FileFormat {
         self.0
     }
 

@@ -11,8 +11,8 @@
 use debye::analysis::{Analysis, BlockAverage, Labels, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, drift};
 use debye::engines::{Observation, Precision};
 use debye::expr::Vec3;
-use debye::input::Simulation;
 use debye::run;
+use debye::simulation::Simulation;
 use debye::system::Units;
 
 /// Time unit of argon in picoseconds: σ √(m/ε) with σ 3.40 Å, m 39.948 u, ε 0.0104 eV.

@@ -3,7 +3,7 @@
 //! The short way from an input file to numbers:
 //!
 //! ```
-//! use debye::input::Simulation;
+//! use debye::simulation::Simulation;
 //!
 //! let text = r#"
 //! units = "lj"
@@ -50,6 +50,7 @@ pub mod random;
 pub mod record;
 pub mod run;
 mod simd;
+pub mod simulation;
 mod suggest;
 pub mod system;
 pub mod truncation;

@@ -64,7 +64,7 @@ fn assert_example(name: &str, example: &Example, found: f64) {
 
 #[test]
 fn examples_are_what_the_code_computes() {
-    for family in PAIRS.iter().chain([&COULOMB_ERF]) {
+    for family in &PAIRS.iter().chain([&COULOMB_ERF]) {
         let sampled = family.parameters().iter().any(|p| p.kind == Kind::Samples);
         assert!(
             sampled || !family.doc().examples.is_empty(),

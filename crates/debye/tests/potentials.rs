@@ -34,7 +34,7 @@ struct Bonded {
 fn bonded() -> Vec<Bonded> {
     macro_rules! erased {
         ($list:ident) => {
-            $list.iter().map(|&family| Bonded {
+            $list.iter().map(|family| Bonded {
                 name: family.name(),
                 parameters: family.parameters(),
                 samples: family.samples(),
@@ -71,7 +71,7 @@ fn pair_truncated(family: &dyn PairFamily, case: &PairCase, r: f64) -> Dual<f64>
 }
 
 fn for_every_pair_case(mut f: impl FnMut(&'static dyn PairFamily, &PairCase)) {
-    for &family in PAIRS {
+    for family in &PAIRS {
         pair_cases(family).iter().for_each(|case| f(family, case));
     }
 }
@@ -116,7 +116,7 @@ fn names_and_samples_fit_the_declarations() {
             "{name}"
         );
     };
-    for family in PAIRS {
+    for family in &PAIRS {
         fits(
             family.name(),
             family.parameters(),
@@ -147,7 +147,7 @@ fn refuses_what_is_not_finite(name: &str, values: &[Value], check: &Check) {
 
 #[test]
 fn samples_are_accepted_and_nonsense_is_refused() {
-    for family in PAIRS {
+    for family in &PAIRS {
         for sample in family.samples() {
             assert_eq!(
                 family.check(Parameters(&sample.values)),
@@ -221,7 +221,7 @@ struct HandWritten;
 
 impl PairVisitor for HandWritten {
     fn visit<P: PairPotential>(&mut self) {
-        let family = *PAIRS
+        let family = PAIRS
             .iter()
             .find(|family| family.name() == P::NAME)
             .expect("it is registered");

@@ -25,8 +25,8 @@ struct Printed {
 fn everything() -> Vec<Printed> {
     let identifier = |name: &str| name.replace('-', "_");
     let mut all = Vec::new();
-    for family in PAIRS {
-        for (i, case) in pair_cases(*family).into_iter().enumerate() {
+    for family in &PAIRS {
+        for (i, case) in pair_cases(family).into_iter().enumerate() {
             let numbers = |r: f64| std::iter::once(r * r).chain(case.c).chain(case.t).collect();
             all.push(Printed {
                 name: format!("{}_{i}", identifier(family.name())),
@@ -42,7 +42,7 @@ fn everything() -> Vec<Printed> {
     }
     macro_rules! bonded {
         ($list:ident) => {
-            for family in $list {
+            for family in &$list {
                 for (i, sample) in family.samples().iter().enumerate() {
                     let c = family.coefficients(Parameters(&sample.values));
                     let numbers = |x: f64| std::iter::once(x).chain(c).collect();
@@ -97,7 +97,7 @@ fn pair_tapes() -> Vec<(String, Tape)> {
     let kinds = |family: &'static dyn PairFamily| {
         TruncationKind::ALL.map(|kind| (format!("{}_{kind:?}", family.name()), family.tape(kind)))
     };
-    PAIRS.iter().flat_map(|&family| kinds(family)).collect()
+    PAIRS.iter().flat_map(kinds).collect()
 }
 
 fn bonded_tapes() -> Vec<(String, Tape)> {

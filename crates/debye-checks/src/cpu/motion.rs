@@ -1,7 +1,7 @@
 //! Every integrator: its conserved energy, and whether a saved state goes on bit for bit.
 
 use debye::expr::Vec3;
-use debye::input::Simulation;
+use debye::simulation::Simulation;
 use debye::system::{Constraints, FixedDistance, Particles, RigidWater, velocities};
 
 use super::Finding;

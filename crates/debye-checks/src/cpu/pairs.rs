@@ -19,8 +19,8 @@ const MOST: usize = 600;
 /// The checks of this section.
 pub fn check() -> Result<Vec<Finding>, Failed> {
     let mut examples = Vec::new();
-    for family in PAIRS {
-        let (system, field) = example(*family)?;
+    for family in &PAIRS {
+        let (system, field) = example(family)?;
         let reference = reference::evaluate(&system, &field);
         examples.push((system, field, reference));
     }

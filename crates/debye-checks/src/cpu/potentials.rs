@@ -15,9 +15,9 @@ const TAPE: f64 = 1e-12;
 /// The checks of this section.
 pub fn check() -> Result<Vec<Finding>, Failed> {
     let mut findings = Vec::new();
-    for family in PAIRS {
+    for family in &PAIRS {
         let mut worst = Worst::default();
-        for case in pair_cases(*family) {
+        for case in pair_cases(family) {
             let (kind, table) = (case.truncation.kind(), &case.table);
             let tape = family.tape(kind);
             // The variable is the square of the distance, as in the kernels.
@@ -30,7 +30,7 @@ pub fn check() -> Result<Vec<Finding>, Failed> {
     }
     macro_rules! bonded {
         ($list:ident) => {
-            for family in $list {
+            for family in &$list {
                 let mut worst = Worst::default();
                 for sample in family.samples() {
                     let c = family.coefficients(Parameters(&sample.values));

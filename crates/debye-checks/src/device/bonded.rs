@@ -9,7 +9,10 @@ use debye::engines::{Engine, Precision};
 use debye::expr::Vec3;
 use debye::forces::{BondedFamily, BondedTerm, ForceField, PairTerm};
 use debye::integrate::Dynamics;
-use debye::potentials::{ANGLES, BONDS, BondedSample, DIHEDRALS, PAIRS, Parameters, Value};
+use debye::potentials::{
+    AnglePotential, BondPotential, BondedSample, DihedralPotential, HarmonicAngle, HarmonicBond, PAIRS,
+    Parameters, PeriodicDihedral, Value,
+};
 use debye::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System};
 use debye_gpu::ModuleSource;
 
@@ -27,7 +30,7 @@ struct Bag<'a> {
 impl<'a> Bag<'a> {
     fn new(random: &'a mut Random) -> Result<Self, Wrong> {
         // One species for every pair potential, and one that none acts on.
-        let species = (0..=PAIRS.len()).map(|k| Species {
+        let species = (0..=PAIRS.iter().count()).map(|k| Species {
             name: format!("S{k}"),
             mass: 1.0,
             charge: 0.4,
@@ -101,7 +104,7 @@ impl<'a> Bag<'a> {
         let (at, [x, y, _]) = (self.anywhere(), self.frame());
         let (a, b) = (self.between(0.3, 1.2), self.between(0.3, 1.2));
         let other = x * theta.cos() + y * theta.sin();
-        self.add(PAIRS.len(), [at + x * a, at, at + other * b])
+        self.add(PAIRS.iter().count(), [at + x * a, at, at + other * b])
     }
 
     /// Four particles with this dihedral angle.
@@ -113,7 +116,10 @@ impl<'a> Bag<'a> {
         let away = y * phi.cos() + z * phi.sin();
         let k = at + x * lengths[1];
         let i = at + bent(tilts[0], y) * lengths[0];
-        self.add(PAIRS.len(), [i, at, k, k + bent(tilts[1], away) * lengths[2]])
+        self.add(
+            PAIRS.iter().count(),
+            [i, at, k, k + bent(tilts[1], away) * lengths[2]],
+        )
     }
 
     /// Three directions at right angles.
@@ -135,7 +141,7 @@ fn terms<F: BondedFamily + ?Sized>(
 ) -> Result<(Vec<BondedTerm<F>>, Vec<BondedSample>), Wrong> {
     let kinds: usize = F::register().iter().map(|f| samples(f).len()).sum();
     let (mut terms, mut all) = (Vec::new(), Vec::new());
-    for &family in F::register() {
+    for family in F::register() {
         let mut rows = vec![None; kinds];
         for sample in samples(family) {
             rows[all.len()] = Some(family.prepared(Parameters(&sample.values)).map_err(wrong)?);
@@ -152,7 +158,7 @@ fn terms<F: BondedFamily + ?Sized>(
 
 /// Every pair potential, each between particles of one species.
 fn pair_terms(species: &[Species]) -> Result<Vec<PairTerm>, Wrong> {
-    let of_family = |(number, family): (usize, &&'static dyn debye::potentials::PairFamily)| {
+    let of_family = |(number, family): (usize, &'static dyn debye::potentials::PairFamily)| {
         let sample = family.samples().swap_remove(0);
         let given = family.parameters().iter().map(|p| p.name.to_owned());
         let given: Vec<(String, Value)> = given.zip(sample.values).collect();
@@ -178,7 +184,7 @@ fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>
     for copy in 0..copies {
         for (kind, s) in of_bonds.iter().enumerate() {
             let r = bag.between(s.from, s.to);
-            let atoms = bag.two(PAIRS.len(), r);
+            let atoms = bag.two(PAIRS.iter().count(), r);
             let kind = kind as u32;
             bag.system.topology.bonds.push(Link { kind, atoms });
         }
@@ -231,7 +237,7 @@ fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
         let beads: Vec<u32> = (0..9)
             .map(|_| {
                 at += bag.direction() * 0.9;
-                bag.add(PAIRS.len(), [at])[0]
+                bag.add(PAIRS.iter().count(), [at])[0]
             })
             .collect();
         let t = &mut bag.system.topology;
@@ -258,12 +264,12 @@ fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
         }
     }
     let middle = bag.anywhere();
-    let [hub] = bag.add(PAIRS.len(), [middle]);
+    let [hub] = bag.add(PAIRS.iter().count(), [middle]);
     let mut last = None;
     for _ in 0..60 {
         let r = bag.between(0.1, 0.3);
         let at = middle + bag.direction() * r;
-        let [spoke] = bag.add(PAIRS.len(), [at]);
+        let [spoke] = bag.add(PAIRS.iter().count(), [at]);
         let t = &mut bag.system.topology;
         t.bonds.push(Link {
             kind: 0,
@@ -337,7 +343,7 @@ pub(super) fn straight(place: &mut Place<'_>) -> Result<(), Wrong> {
         let along = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.3, 0.2, 0.1]][axis];
         let step = Vec3::from(along);
         let line = [at, at + step, at + step * 2.0, at + step * 3.0];
-        let atoms @ [i, j, k, _] = bag.add(PAIRS.len(), line);
+        let atoms @ [i, j, k, _] = bag.add(PAIRS.iter().count(), line);
         let t = &mut bag.system.topology;
         for kind in 0..field.angles[0].rows.len() as u32 {
             let atoms = [i, j, k];
@@ -387,9 +393,9 @@ fn molecules(extent: Extent, space: Space) -> Result<(System, ForceField), Wrong
     let bond = row(&[("k", 60.0), ("r0", 1.1)]);
     let angle = row(&[("k", 5.0), ("theta0", 1.4)]);
     let dihedral = row(&[("k", 2.0), ("n", 3.0), ("phase", 0.4)]);
-    field.bonds = vec![BondedTerm::build(BONDS[0].name(), &bond).map_err(wrong)?];
-    field.angles = vec![BondedTerm::build(ANGLES[0].name(), &angle).map_err(wrong)?];
-    field.dihedrals = vec![BondedTerm::build(DIHEDRALS[0].name(), &dihedral).map_err(wrong)?];
+    field.bonds = vec![BondedTerm::build(HarmonicBond::NAME, &bond).map_err(wrong)?];
+    field.angles = vec![BondedTerm::build(HarmonicAngle::NAME, &angle).map_err(wrong)?];
+    field.dihedrals = vec![BondedTerm::build(PeriodicDihedral::NAME, &dihedral).map_err(wrong)?];
     Ok((system, field))
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use debye::input::DeviceChoice;
+use debye::simulation::DeviceChoice;
 use debye_checks::cpu::{Finding, SECTIONS};
 use serde::Serialize;
 

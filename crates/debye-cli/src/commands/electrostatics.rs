@@ -4,9 +4,9 @@ use debye::forces::electrostatics::{Electrostatics, Method};
 use debye::forces::pme::Basis;
 use debye::forces::pme::expected::Expected;
 use debye::forces::pme::pressure::PressureError;
-use debye::input::Simulation;
 use debye::run::coulomb::{ExactSums, SumsError, coulomb_forces, coulomb_sums};
 use debye::run::measure::{Exact, Measured};
+use debye::simulation::Simulation;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 

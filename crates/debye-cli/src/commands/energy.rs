@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 use debye::engines::{Observation, Precision};
 use debye::expr::Vec3;
-use debye::input::{InputOptions, Simulation};
+use debye::input::InputOptions;
+use debye::simulation::Simulation;
 use debye::system::{Dimension, Units};
 use serde::{Serialize, Serializer};
 

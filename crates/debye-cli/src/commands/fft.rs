@@ -4,7 +4,7 @@ use clap::Args;
 use debye::engines::Precision;
 use debye::engines::cuda::mesh::fft_speed::{Timed, measure};
 use debye::engines::cuda::mesh::{Fft, MeshNumber};
-use debye::input::DeviceChoice;
+use debye::simulation::DeviceChoice;
 use debye_gpu::{CudaError, Device};
 use serde::Serialize;
 

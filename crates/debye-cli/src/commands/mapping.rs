@@ -8,7 +8,7 @@ use debye::engines::Precision;
 use debye::engines::cuda::mesh::speed::{self, Charges, MeshRate};
 use debye::engines::cuda::mesh::{Design, MeshShape, Tiling};
 use debye::forces::pme::Basis;
-use debye::input::DeviceChoice;
+use debye::simulation::DeviceChoice;
 use debye_gpu::{Device, DeviceInfo};
 use serde::Serialize;
 

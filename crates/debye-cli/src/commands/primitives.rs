@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use debye::engines::Profile;
 use debye::engines::cuda::speed;
-use debye::input::DeviceChoice;
+use debye::simulation::DeviceChoice;
 use debye_checks::device::{self as checks, Extent, Finding};
 use debye_gpu::{Device, DeviceInfo, driver_version};
 use serde::Serialize;

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use debye::input::{Simulation, electrostatics_lines, electrostatics_tolerance, with_electrostatics};
+use debye::input::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::run::Existing;
 use debye::run::measure::MeasureError;
 use debye::run::tune::{Trial, TuneOptions, Tuned, tune};
+use debye::simulation::Simulation;
 use debye::system::{Dimension, Units};
 use serde::Serialize;
 

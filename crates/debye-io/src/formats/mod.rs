@@ -7,14 +7,15 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::error::IoError;
-use crate::format::Format;
+use crate::format::{FileFormat, Format};
+use crate::register::{NameTaken, Register};
 use crate::source::without_compression;
 
 /// Declares the modules of the formats, what they make public, and the register.
 macro_rules! register {
     ($($constant:ident: $module:ident { $($public:ident),* $(,)? }),* $(,)?) => {
         $( mod $module; pub use $module::{$($public),*}; )*
-        static REGISTER: &[Format] = &[$( Format::$constant ),*];
+        static REGISTER: Register<FileFormat> = Register::new(&[$( Format::$constant.description() ),*]);
     };
 }
 
@@ -35,7 +36,20 @@ register! {
 impl Format {
     /// All formats, in the order of the register.
     pub fn all() -> impl Iterator<Item = Format> + Clone {
-        REGISTER.iter().copied()
+        REGISTER.iter().map(Format::new)
+    }
+
+    /// Makes a format of another crate known to every function of this one, for as long as the program runs.
+    ///
+    /// # Errors
+    /// [`NameTaken`] where there is a format of its name or of one of its extensions.
+    pub fn register(description: &'static FileFormat) -> Result<Format, NameTaken> {
+        let taken = |e: &&&str| Format::by_extension(e).is_some();
+        if let Some(extension) = description.extensions.iter().find(taken) {
+            return Err(NameTaken((*extension).to_owned()));
+        }
+        REGISTER.add(description)?;
+        Ok(Format::new(description))
     }
 
     /// The format a path's extension stands for, in any case.

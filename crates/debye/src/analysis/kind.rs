@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use debye_io::Registered;
+
 use super::{Analysis, AnalysisError, Analyzed, Labels};
 use crate::system::Cell;
 
@@ -23,6 +25,12 @@ pub struct AnalysisKind {
     pub build: BuildAnalysis,
     /// Refuses before a run begins what `build` cannot see and the first frame would show.
     pub check: fn(&AnalysisRequest, &Subject) -> Result<(), AnalysisError>,
+}
+
+impl Registered for AnalysisKind {
+    fn registered_name(&self) -> &str {
+        self.name
+    }
 }
 
 /// Something that can be set.
@@ -304,7 +312,7 @@ mod tests {
             cell: Cell::orthorhombic([2.0; 3]).unwrap(),
             reach: 1.0,
         };
-        for kind in ANALYSES {
+        for kind in &ANALYSES {
             let request = AnalysisRequest::new(kind, |_| Ok::<_, ()>(None)).unwrap();
             request.check(&subject).unwrap();
             assert!(request.build(&subject).unwrap().name().starts_with(kind.name));

@@ -30,6 +30,8 @@ pub use fit::{Line, fit_line};
 pub use kind::{AnalysisKind, AnalysisRequest, BuildAnalysis, Setting, SettingKind, SettingValue, Subject};
 pub use rounded::Rounded;
 
+use debye_io::Register;
+
 use crate::expr::Vec3;
 use crate::system::{Cell, Species, Units};
 
@@ -226,7 +228,7 @@ macro_rules! register {
     ($($module:ident { $($public:ident),* $(,)? }),* $(,)?) => {
         $( mod $module; pub use $module::{$($public),*}; )*
         /// Every kind of analysis, in the order of the register.
-        pub static ANALYSES: &[&AnalysisKind] = &[$( &$module::KIND ),*];
+        pub static ANALYSES: Register<AnalysisKind> = Register::new(&[$( &$module::KIND ),*]);
     };
 }
 

@@ -46,7 +46,7 @@ impl<'a> Terms<'_, 'a> {
         kinds: &[String],
         more_keys: &[&str],
     ) -> Result<BondedTerm<F>> {
-        let Some(family) = F::register().iter().copied().find(|f| f.family_name() == kind) else {
+        let Some(family) = F::register().find(kind) else {
             return Err(item.wrong("a potential"));
         };
         let parameters = family.family_parameters();

@@ -29,7 +29,7 @@ pub(super) struct FileNotes {
     /// Its coefficients.
     pub(super) coefficients: Vec<Coefficients>,
     /// The run that a system was taken from.
-    pub(super) origin: Option<super::Origin>,
+    pub(super) origin: Option<crate::simulation::Origin>,
 }
 
 /// The coefficients of one file.

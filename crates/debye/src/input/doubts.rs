@@ -1,11 +1,11 @@
 //! Values that are possible but odd: a unit that was probably forgotten or mistaken. Each becomes a warning with the
 //! line of the file, what the value amounts to, and what was perhaps meant.
 
-use super::plan::{AnalysisPlan, RunPlan};
 use super::reader::{Item, Section};
 use crate::forces::ForceField;
 use crate::integrate::{Dynamics, ThermostatKind};
 use crate::potentials::PAIRS;
+use crate::simulation::{AnalysisPlan, RunPlan};
 use crate::system::units::display::{digits, number, time};
 use crate::system::{Dimension, System, Units};
 
@@ -193,7 +193,7 @@ impl<'a> Doubts<'_, 'a> {
         for item in list.one_or_many() {
             let kind = get(&item, "kind");
             let kind = kind.as_ref().and_then(|k| k.text().ok()).unwrap_or_default();
-            let pair = PAIRS.iter().any(|f| f.name() == kind);
+            let pair = PAIRS.has(kind);
             let mut sigmas = Vec::new();
             if pair {
                 let mut tables = vec![item.clone()];

@@ -1,7 +1,6 @@
 //! `[integrator]`, `[[thermostat]]`, `[barostat]`, `[minimize]`.
 
 use super::error::InputError;
-use super::plan::{Minimize, MinimizeKind};
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use crate::engines::cpu::{FIRE, Fire};
@@ -9,6 +8,7 @@ use crate::integrate::{
     Barostat, BarostatKind, COMPRESSIBILITY, Coupling, Dynamics, EVERY, Scheme, Tally, Thermostat,
     ThermostatKind,
 };
+use crate::simulation::{Minimize, MinimizeKind};
 use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;

@@ -71,21 +71,21 @@ impl<'a> Terms<'_, 'a> {
                 return Err(section.missing("kind", "kind = \"lennard-jones\""));
             };
             let kind = kind_item.text()?;
-            let name = if PAIRS.iter().any(|f| f.name() == kind) {
+            let name = if PAIRS.has(kind) {
                 let term = self.pair(&item, kind)?;
                 field.pairs.push(term);
                 field.pairs.last_mut().map(|t| &mut t.name)
-            } else if BONDS.iter().any(|f| f.name() == kind) {
+            } else if BONDS.has(kind) {
                 let t = &self.system.topology;
                 let term = self.bonded::<dyn BondFamily>(&item, kind, "bonds", &t.bond_kinds, &[])?;
                 field.bonds.push(term);
                 field.bonds.last_mut().map(|t| &mut t.name)
-            } else if ANGLES.iter().any(|f| f.name() == kind) {
+            } else if ANGLES.has(kind) {
                 let t = &self.system.topology;
                 let term = self.bonded::<dyn AngleFamily>(&item, kind, "angles", &t.angle_kinds, &[])?;
                 field.angles.push(term);
                 field.angles.last_mut().map(|t| &mut t.name)
-            } else if DIHEDRALS.iter().any(|f| f.name() == kind) {
+            } else if DIHEDRALS.has(kind) {
                 self.dihedral(&item, kind, &mut field)?
             } else if electrostatics::KINDS.contains(&kind) {
                 long_range.push((item, kind));

@@ -21,7 +21,7 @@
 //! steps = 1000
 //! temperature = 1.44
 //! "#;
-//! let simulation = debye::input::Simulation::parse(text, ".", "melt.toml")?;
+//! let simulation = debye::simulation::Simulation::parse(text, ".", "melt.toml")?;
 //! assert_eq!(simulation.system.particles.len(), 256);
 //! # Ok::<(), debye::input::InputError>(())
 //! ```
@@ -44,7 +44,6 @@ mod error;
 mod forces;
 mod liquids;
 mod output;
-mod plan;
 mod previous;
 mod reader;
 mod samples;
@@ -59,10 +58,6 @@ use std::path::{Path, PathBuf};
 pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
-pub use plan::{
-    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, Minimize, MinimizeKind, NeighborOptions,
-    Origin, OutputPlan, RunPlan, TablePlan, TrajectoryPlan,
-};
 
 use error::Source;
 use reader::{Item, Node, Section};
@@ -70,7 +65,7 @@ use species::SpeciesList;
 
 use crate::engines::memory;
 use crate::forces::ForceField;
-use crate::integrate::Dynamics;
+use crate::simulation::Simulation;
 use crate::system::velocities;
 use crate::system::{System, Units};
 
@@ -100,40 +95,6 @@ const LARGEST_FILE: u64 = 64 << 20;
 
 /// Particles closer than this fraction of the smallest length of the force field overlap.
 const OVERLAP: f64 = 1e-3;
-
-/// All a run needs to know.
-#[derive(Clone)]
-pub struct Simulation {
-    /// What it is called.
-    pub title: String,
-    /// Particles with their velocities, topology and exclusions.
-    pub system: System,
-    /// The run they were taken from; `None` where they were built or read from another file.
-    pub origin: Option<Origin>,
-    /// What acts on them.
-    pub forces: ForceField,
-    /// How they move.
-    pub dynamics: Dynamics,
-    /// A minimization beforehand.
-    pub minimize: Option<Minimize>,
-    /// How long, where, in which numbers.
-    pub run: RunPlan,
-    /// What is written.
-    pub output: OutputPlan,
-    /// How neighbors are found.
-    pub neighbors: NeighborOptions,
-    /// The largest error of the pressure that long-range electrostatics may have; `None` without a barostat, unless the
-    /// file says one.
-    pub pressure_tolerance: Option<f64>,
-    /// What is measured on the way.
-    pub analyses: Vec<AnalysisPlan>,
-    /// What is odd but not wrong.
-    pub warnings: Vec<String>,
-    /// The input file, to be kept with the results; empty where there was none.
-    pub input_text: String,
-    /// Where it was; empty where there was none.
-    pub input_path: PathBuf,
-}
 
 /// What an input file is read for, and limits of what it may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use debye_io::Format;
 use super::dynamics::Surroundings;
 use super::error::InputError;
 use super::forces::{MOST_IMAGES, number, shortest_period};
-use super::plan::{
-    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions, OutputPlan, RunPlan,
-    TablePlan, TrajectoryPlan,
-};
 use super::reader::{Item, Section};
 use crate::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
 use crate::engines::{ListKind, Precision};
+use crate::simulation::{
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions, OutputPlan, RunPlan,
+    TablePlan, TrajectoryPlan,
+};
 use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -300,7 +300,7 @@ impl Outputs<'_, '_> {
                     .section("[[analyze]]", &all)?
                     .missing("kind", "kind = \"rdf\""));
             };
-            let kinds: Vec<(&str, &AnalysisKind)> = ANALYSES.iter().map(|kind| (kind.name, *kind)).collect();
+            let kinds: Vec<(&str, &AnalysisKind)> = ANALYSES.iter().map(|kind| (kind.name, kind)).collect();
             let kind = kind_item.choice("analysis", &kinds)?;
             let name = kind.name;
             let keys: Vec<&str> = ANALYZE_KEYS.iter().copied().chain(keys(kind)).collect();

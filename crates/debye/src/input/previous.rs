@@ -4,12 +4,12 @@ use std::path::Path;
 
 use debye_io::{IoError, NativeStructure};
 
-use super::Origin;
 use super::error::InputError;
 use super::reader::Item;
 use super::system::{CellKeys, Setting, cell};
 use crate::checkpoint::Checkpoint;
 use crate::expr::Vec3;
+use crate::simulation::Origin;
 use crate::system::native::from_links;
 use crate::system::{Constraints, Exclusions, Particles, Species, System, Topology, Units};
 

@@ -58,7 +58,7 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
             continue;
         };
         let kind = kind_item.text()?;
-        if PAIRS.iter().any(|f| f.name() == kind) {
+        if PAIRS.has(kind) {
             let Some(term) = field.pairs.get(take(&mut places.pairs)) else {
                 continue;
             };
@@ -73,13 +73,13 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
                     &kind_item.error(format!("is \"{kind}\", but no particle has a charge"))
                 ));
             }
-        } else if BONDS.iter().any(|f| f.name() == kind) {
+        } else if BONDS.has(kind) {
             let term = field.bonds.get(take(&mut places.bonds));
             refuse_idle(&kind_item, kind, "bonds", term, &t.bonds)?;
-        } else if ANGLES.iter().any(|f| f.name() == kind) {
+        } else if ANGLES.has(kind) {
             let term = field.angles.get(take(&mut places.angles));
             refuse_idle(&kind_item, kind, "angles", term, &t.angles)?;
-        } else if DIHEDRALS.iter().any(|f| f.name() == kind) {
+        } else if DIHEDRALS.has(kind) {
             let impropers = get(&item, "on").is_some_and(|on| on.text().ok() == Some("impropers"));
             if impropers {
                 let term = field.impropers.get(take(&mut places.impropers));

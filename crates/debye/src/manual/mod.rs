@@ -237,7 +237,7 @@ impl Entry {
 /// Every model, in the order of the page.
 pub fn entries() -> Vec<Entry> {
     let mut all = Vec::new();
-    for family in PAIRS {
+    for family in &PAIRS {
         let parameters = family.parameters();
         let mut entry = Entry::of_potential(Section::Pair, family.name(), parameters, family.doc());
         entry.mixing = parameters.iter().map(|p| (p.name, p.mixing)).collect();

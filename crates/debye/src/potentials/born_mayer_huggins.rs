@@ -6,9 +6,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// Repulsion and dispersion of ions.
-#[derive(Debug)]
-pub struct BornMayerHuggins;
+crate::parameters! {
+    /// Repulsion and dispersion of ions.
+    pub struct BornMayerHuggins { a, sigma, rho, c, d }
+}
 
 impl PairPotential for BornMayerHuggins {
     const NAME: &'static str = "born-mayer-huggins";

@@ -6,9 +6,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// Exponential repulsion and dispersion.
-#[derive(Debug)]
-pub struct Buckingham;
+crate::parameters! {
+    /// Exponential repulsion and dispersion.
+    pub struct Buckingham { a, rho, c }
+}
 
 impl PairPotential for Buckingham {
     const NAME: &'static str = "buckingham";

@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A spring in the cosine of the angle.
-#[derive(Debug)]
-pub struct CosineSquaredAngle;
+crate::parameters! {
+    /// A spring in the cosine of the angle.
+    pub struct CosineSquaredAngle { k, theta0 }
+}
 
 impl AnglePotential for CosineSquaredAngle {
     const NAME: &'static str = "cosine-squared-angle";

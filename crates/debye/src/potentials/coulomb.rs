@@ -6,9 +6,10 @@ use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The bare Coulomb potential.
-#[derive(Debug)]
-pub struct Coulomb;
+crate::parameters! {
+    /// The bare Coulomb potential.
+    pub struct Coulomb { epsilon_r }
+}
 
 impl PairPotential for Coulomb {
     const NAME: &'static str = "coulomb";

@@ -6,9 +6,10 @@ use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// Coulomb, screened by a Gaussian cloud.
-#[derive(Debug)]
-pub struct CoulombEwald;
+crate::parameters! {
+    /// Coulomb, screened by a Gaussian cloud.
+    pub struct CoulombEwald { alpha, epsilon_r }
+}
 
 impl PairPotential for CoulombEwald {
     const NAME: &'static str = "coulomb-ewald";

@@ -6,9 +6,10 @@ use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// Coulomb inside a dielectric continuum.
-#[derive(Debug)]
-pub struct CoulombReactionField;
+crate::parameters! {
+    /// Coulomb inside a dielectric continuum.
+    pub struct CoulombReactionField { epsilon_rf, epsilon_r }
+}
 
 impl PairPotential for CoulombReactionField {
     const NAME: &'static str = "coulomb-reaction-field";

@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A bond that cannot be longer than r₀.
-#[derive(Debug)]
-pub struct FeneBond;
+crate::parameters! {
+    /// A bond that cannot be longer than r₀.
+    pub struct FeneBond { k, r0, epsilon, sigma }
+}
 
 impl BondPotential for FeneBond {
     const NAME: &'static str = "fene-bond";

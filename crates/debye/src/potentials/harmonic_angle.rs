@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A spring in the angle.
-#[derive(Debug)]
-pub struct HarmonicAngle;
+crate::parameters! {
+    /// A spring in the angle.
+    pub struct HarmonicAngle { k, theta0 }
+}
 
 impl AnglePotential for HarmonicAngle {
     const NAME: &'static str = "harmonic-angle";

@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A harmonic spring between two particles.
-#[derive(Debug)]
-pub struct HarmonicBond;
+crate::parameters! {
+    /// A harmonic spring between two particles.
+    pub struct HarmonicBond { k, r0 }
+}
 
 impl BondPotential for HarmonicBond {
     const NAME: &'static str = "harmonic-bond";

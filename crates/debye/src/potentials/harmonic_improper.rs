@@ -7,9 +7,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A spring in an improper dihedral angle.
-#[derive(Debug)]
-pub struct HarmonicImproper;
+crate::parameters! {
+    /// A spring in an improper dihedral angle.
+    pub struct HarmonicImproper { k, xi0 }
+}
 
 impl DihedralPotential for HarmonicImproper {
     const NAME: &'static str = "harmonic-improper";

@@ -6,9 +6,10 @@ use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The Lennard-Jones 12-6 potential.
-#[derive(Debug)]
-pub struct LennardJones;
+crate::parameters! {
+    /// The Lennard-Jones 12-6 potential.
+    pub struct LennardJones { epsilon, sigma }
+}
 
 impl PairPotential for LennardJones {
     const NAME: &'static str = "lennard-jones";

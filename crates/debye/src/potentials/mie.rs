@@ -6,9 +6,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The Mie n-m potential.
-#[derive(Debug)]
-pub struct Mie;
+crate::parameters! {
+    /// The Mie n-m potential.
+    pub struct Mie { epsilon, sigma, n, m }
+}
 
 /// C ε.
 fn prefactor([epsilon, _, n, m]: [f64; 4]) -> f64 {

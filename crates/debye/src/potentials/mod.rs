@@ -20,21 +20,35 @@ pub use pair::{
     Coefficients, MAX_COEFFICIENTS, PAIR_INPUTS, Pair, PairFamily, PairPotential, PairSample, PairVisitor,
     Preparation, Tail, truncated,
 };
-pub use parameter::{Kind, Mixing, Parameter, ParameterError, Parameters, Value, energy_times_length};
+pub use parameter::{
+    Kind, Mixing, Parameter, ParameterError, Parameters, Parametrized, Value, energy_times_length,
+};
 
 pub use coulomb_erf::{COULOMB_ERF, CoulombErf};
+
+use debye_io::{Register, Registered};
 
 use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
 pub(crate) use pair::PairAdapter;
 
 /// Declares the modules and the register of one sort of potential.
 macro_rules! register {
-    ($list:ident: $family:ident via $adapter:ident, $visit:ident by $visitor:ident {
+    ($list:ident: $potential:ident as $family:ident by $erase:ident via $adapter:ident, $visit:ident by $visitor:ident {
         $($module:ident :: $name:ident),* $(,)?
     }) => {
         $( mod $module; pub use $module::$name; )*
         /// Every potential of this sort, in the order of the register.
-        pub static $list: &[&dyn $family] = &[$( &$adapter::<$name>(std::marker::PhantomData) ),*];
+        pub static $list: Register<dyn $family> =
+            Register::new(&[$( &$adapter::<$name>(std::marker::PhantomData) ),*]);
+        impl Registered for dyn $family {
+            fn registered_name(&self) -> &str {
+                self.name()
+            }
+        }
+        #[doc = concat!("A potential of any crate as a [`", stringify!($family), "`].")]
+        pub fn $erase<P: $potential>() -> &'static dyn $family {
+            &const { $adapter::<P>(std::marker::PhantomData) }
+        }
         /// Calls the visitor once per potential of this sort: for code that needs the type.
         pub fn $visit(visitor: &mut impl $visitor) {
             $( visitor.visit::<$name>(); )*
@@ -42,7 +56,7 @@ macro_rules! register {
     };
 }
 
-register!(PAIRS: PairFamily via PairAdapter, visit_pairs by PairVisitor {
+register!(PAIRS: PairPotential as PairFamily by pair via PairAdapter, visit_pairs by PairVisitor {
     lennard_jones::LennardJones,
     mie::Mie,
     wca::Wca,
@@ -56,18 +70,18 @@ register!(PAIRS: PairFamily via PairAdapter, visit_pairs by PairVisitor {
     tabulated::Tabulated,
 });
 
-register!(BONDS: BondFamily via BondAdapter, visit_bonds by BondVisitor {
+register!(BONDS: BondPotential as BondFamily by bond via BondAdapter, visit_bonds by BondVisitor {
     harmonic_bond::HarmonicBond,
     morse_bond::MorseBond,
     fene_bond::FeneBond,
 });
 
-register!(ANGLES: AngleFamily via AngleAdapter, visit_angles by AngleVisitor {
+register!(ANGLES: AnglePotential as AngleFamily by angle via AngleAdapter, visit_angles by AngleVisitor {
     harmonic_angle::HarmonicAngle,
     cosine_squared_angle::CosineSquaredAngle,
 });
 
-register!(DIHEDRALS: DihedralFamily via DihedralAdapter, visit_dihedrals by DihedralVisitor {
+register!(DIHEDRALS: DihedralPotential as DihedralFamily by dihedral via DihedralAdapter, visit_dihedrals by DihedralVisitor {
     periodic_dihedral::PeriodicDihedral,
     ryckaert_bellemans::RyckaertBellemans,
     harmonic_improper::HarmonicImproper,

@@ -6,9 +6,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The Morse potential between particles that are not bonded.
-#[derive(Debug)]
-pub struct Morse;
+crate::parameters! {
+    /// The Morse potential between particles that are not bonded.
+    pub struct Morse { d, alpha, r0 }
+}
 
 impl PairPotential for Morse {
     const NAME: &'static str = "morse";

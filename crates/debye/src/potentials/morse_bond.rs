@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A bond that can break.
-#[derive(Debug)]
-pub struct MorseBond;
+crate::parameters! {
+    /// A bond that can break.
+    pub struct MorseBond { d, alpha, r0 }
+}
 
 impl BondPotential for MorseBond {
     const NAME: &'static str = "morse-bond";

@@ -136,6 +136,45 @@ impl<'a> Parameters<'a> {
     }
 }
 
+/// A potential together with its parameters, as `LennardJones::new(ε, σ)`.
+pub trait Parametrized {
+    /// In the order of the potential's `PARAMETERS`.
+    fn values(&self) -> Vec<Value>;
+}
+
+/// Declares a potential as the struct of its parameters, all of them numbers, in the order of `PARAMETERS`:
+///
+/// ```
+/// debye::parameters! {
+///     /// A soft repulsion.
+///     pub struct Soft { a, range }
+/// }
+/// assert_eq!(Soft::new(2.0, 0.5).range, 0.5);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    ($(#[$doc:meta])* pub struct $name:ident { $($field:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name {
+            $( #[doc = concat!("The parameter `", stringify!($field), "`.")] pub $field: f64, )*
+        }
+
+        impl $name {
+            /// The potential of these parameters, in the units of the system.
+            pub const fn new($($field: f64),*) -> Self {
+                Self { $($field),* }
+            }
+        }
+
+        impl $crate::potentials::Parametrized for $name {
+            fn values(&self) -> Vec<$crate::potentials::Value> {
+                vec![$( $crate::potentials::Value::Number(self.$field) ),*]
+            }
+        }
+    };
+}
+
 /// Why parameters were refused.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[error("parameter `{parameter}` is {value}, expected {expected}")]

@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// One term of a Fourier series in the dihedral angle.
-#[derive(Debug)]
-pub struct PeriodicDihedral;
+crate::parameters! {
+    /// One term of a Fourier series in the dihedral angle.
+    pub struct PeriodicDihedral { k, n, phase }
+}
 
 impl DihedralPotential for PeriodicDihedral {
     const NAME: &'static str = "periodic-dihedral";

@@ -5,9 +5,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// A polynomial in the cosine of the dihedral angle.
-#[derive(Debug)]
-pub struct RyckaertBellemans;
+crate::parameters! {
+    /// A polynomial in the cosine of the dihedral angle.
+    pub struct RyckaertBellemans { c0, c1, c2, c3, c4, c5 }
+}
 
 impl DihedralPotential for RyckaertBellemans {
     const NAME: &'static str = "ryckaert-bellemans";

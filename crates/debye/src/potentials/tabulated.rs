@@ -1,13 +1,29 @@
 //! A function given by samples. In f32 the place in the table is exact up to two million rows.
 
 use super::{Coefficients, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
-use super::{Preparation, Value};
+use super::{Parametrized, Preparation, Value};
 use crate::expr::Real;
 use crate::record::{Conventions, Doc};
 
 /// A potential from a file.
-#[derive(Debug)]
-pub struct Tabulated;
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tabulated {
+    /// Rows of distance and energy, at ascending distances.
+    pub table: Vec<[f64; 2]>,
+}
+
+impl Tabulated {
+    /// The potential of these rows of distance and energy.
+    pub fn new(table: impl Into<Vec<[f64; 2]>>) -> Self {
+        Self { table: table.into() }
+    }
+}
+
+impl Parametrized for Tabulated {
+    fn values(&self) -> Vec<Value> {
+        vec![Value::Samples(self.table.clone())]
+    }
+}
 
 /// How far a row may lie from its place on the grid, in spacings: files round their numbers.
 const GRID_TOLERANCE: f64 = 1e-3;

@@ -6,9 +6,10 @@ use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The purely repulsive Lennard-Jones potential.
-#[derive(Debug)]
-pub struct Wca;
+crate::parameters! {
+    /// The purely repulsive Lennard-Jones potential.
+    pub struct Wca { epsilon, sigma }
+}
 
 impl PairPotential for Wca {
     const NAME: &'static str = "wca";

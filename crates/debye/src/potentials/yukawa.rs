@@ -6,9 +6,10 @@ use crate::expr::Real;
 use crate::record::{Conventions, Doc, Example};
 use crate::system::Dimension;
 
-/// The Yukawa potential.
-#[derive(Debug)]
-pub struct Yukawa;
+crate::parameters! {
+    /// The Yukawa potential.
+    pub struct Yukawa { a, kappa }
+}
 
 impl PairPotential for Yukawa {
     const NAME: &'static str = "yukawa";

@@ -10,8 +10,8 @@ use super::table::read_table;
 use super::{Averages, Outcome, RunError, Running, Summary, describe};
 use crate::analysis::{BlockAverage, Column, Snapshot, drift};
 use crate::engines::{Culprit, Engine};
-use crate::input::Simulation;
 use crate::plot::{Paint, Scenery, data_uri};
+use crate::simulation::Simulation;
 use crate::system::{Cell, Dimension, Particles, Units};
 
 /// Rows a drift needs before it means anything.

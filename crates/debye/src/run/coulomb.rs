@@ -12,9 +12,9 @@ use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size, most_points};
 use crate::forces::pme::expected::{Expected, charged};
-use crate::input::{DeviceChoice, Simulation};
 use crate::integrate::Dynamics;
 use crate::run::measure::{MeasureError, coulomb_only};
+use crate::simulation::{DeviceChoice, Simulation};
 
 /// The order of the splines of the reference.
 const ORDER: usize = 8;

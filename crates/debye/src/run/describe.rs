@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use crate::forces::pme::expected;
 use crate::forces::{BondedTerm, MixingRule, PairTerm};
-use crate::input::{Buffer, Simulation};
 use crate::integrate::{Barostat, BarostatKind, Coupling, Scheme, Thermostat, ThermostatKind};
+use crate::simulation::{Buffer, Simulation};
 use crate::system::units::display::{digits, grouped, number, time};
 use crate::system::{Cell, Dimension, Exclusions, Link, System, Topology, Units};
 use crate::truncation::Truncation;
@@ -472,7 +472,7 @@ fn outputs(s: &Simulation) -> String {
 
 fn analyses(s: &Simulation) -> Option<String> {
     let (units, step) = (s.system.units, s.dynamics.timestep);
-    let one = |plan: &crate::input::AnalysisPlan| {
+    let one = |plan: &crate::simulation::AnalysisPlan| {
         let from = match plan.from {
             0 => String::new(),
             from => format!(" from {} on", time(from as f64 * step, units)),

@@ -8,7 +8,7 @@ use super::{Existing, RunError};
 use crate::checkpoint::Checkpoint;
 use crate::engines::cuda::CudaEngine;
 use crate::engines::{Needs, Settings};
-use crate::input::{Buffer, DeviceChoice, Simulation};
+use crate::simulation::{Buffer, DeviceChoice, Simulation};
 
 /// Where a simulation will compute, and why where that was not said: `auto` takes the first CUDA device if there is one
 /// and it can do the simulation, else the CPU. A run that goes on stays where it was.

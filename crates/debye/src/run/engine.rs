@@ -11,8 +11,8 @@ use crate::engines::cpu::CpuEngine;
 use crate::engines::cuda::CudaEngine;
 use crate::engines::{Engine, EngineError, Precision};
 use crate::expr::Vec3;
-use crate::input::Simulation;
 use crate::neighbors::Grid;
+use crate::simulation::Simulation;
 use crate::system::Cell;
 
 /// The engine a simulation asks for, at step 0.

@@ -2,7 +2,7 @@
 
 use debye_io::codec::Writer;
 
-use crate::input::Simulation;
+use crate::simulation::Simulation;
 
 /// Checksums of everything that decides the trajectory, by name.
 pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {

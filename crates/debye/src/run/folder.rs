@@ -9,7 +9,7 @@ use super::fingerprint::fingerprint;
 use super::lock::{self, LOCK_FILE};
 use super::{Existing, RunError, outputs};
 use crate::checkpoint::{Checkpoint, UNFINISHED, files_like};
-use crate::input::{CheckpointPlan, Simulation};
+use crate::simulation::{CheckpointPlan, Simulation};
 
 /// The input file as it was read, in the output folder.
 const INPUT_COPY: &str = "input.toml";

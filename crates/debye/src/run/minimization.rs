@@ -7,7 +7,7 @@ use super::pace::{Closing, Pace, is_over};
 use super::{GLANCE, Progress, RunError, RunOptions};
 use crate::engines::Engine;
 use crate::engines::cpu::Fire;
-use crate::input::Minimize;
+use crate::simulation::Minimize;
 
 /// Minimizes, and says in a sentence how it went.
 pub(super) fn minimize(

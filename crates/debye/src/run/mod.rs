@@ -34,7 +34,7 @@ pub use threads::with_threads;
 use crate::analysis::{BlockAverage, Drift};
 use crate::checkpoint::{Checkpoint, Found};
 use crate::engines::{DeviceUse, Engine, EngineError};
-use crate::input::{CheckpointPlan, Simulation};
+use crate::simulation::{CheckpointPlan, Simulation};
 use debye_gpu::Device;
 use fingerprint::fingerprint;
 use lock::Lock;

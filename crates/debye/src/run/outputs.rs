@@ -12,7 +12,7 @@ use super::table::{Table, TableLayout};
 use crate::analysis::{Analysis, Labels, Snapshot, Subject};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
-use crate::input::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
+use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
 
 struct TrajectoryFile {
     path: PathBuf,

@@ -13,8 +13,8 @@ use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size};
 use crate::forces::pme::expected::{Expected, charged};
-use crate::input::Simulation;
 use crate::run::measure::{Exact, MeasureError, Measured};
+use crate::simulation::Simulation;
 
 /// Settings that were tried.
 #[derive(Clone, Debug)]

@@ -173,7 +173,7 @@ fn every_bonded_potential() {
             .collect()
     };
     let system = chains(6, 8, 0.4, &ExclusionRule::through(3));
-    for family in BONDS {
+    for family in &BONDS {
         for sample in family.samples() {
             let values = row(
                 &sample.values,
@@ -196,7 +196,7 @@ fn every_bonded_potential() {
             check(&system, &field, family.name());
         }
     }
-    for family in ANGLES {
+    for family in &ANGLES {
         for sample in family.samples() {
             let values = row(
                 &sample.values,
@@ -211,7 +211,7 @@ fn every_bonded_potential() {
             check(&system, &field, family.name());
         }
     }
-    for family in DIHEDRALS {
+    for family in &DIHEDRALS {
         for sample in family.samples() {
             let values = row(
                 &sample.values,

@@ -35,7 +35,7 @@ fn named(family: &dyn PairFamily, values: &[Value]) -> Vec<(String, Value)> {
 
 #[test]
 fn every_pair_potential_with_every_truncation() {
-    for &family in PAIRS {
+    for family in &PAIRS {
         for (number, sample) in family.samples().iter().enumerate() {
             let system = charged(sample, 2.6, number as u64);
             let from = sample.from + 0.7 * (sample.to - sample.from);

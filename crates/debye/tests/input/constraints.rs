@@ -2,7 +2,8 @@
 
 use debye::engines::Settings;
 use debye::engines::cpu::CpuEngine;
-use debye::input::{InputError, Simulation};
+use debye::input::InputError;
+use debye::simulation::Simulation;
 
 use crate::with;
 

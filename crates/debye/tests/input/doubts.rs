@@ -1,7 +1,7 @@
 //! Odd values are questioned, with their line and what was probably meant; sensible ones are not.
 
 use crate::{ARGON, CHAIN, accept, with};
-use debye::input::Simulation;
+use debye::simulation::Simulation;
 
 /// Argon at constant temperature and pressure, as the guide has it.
 const LIQUID: &str = r#"units = "md"

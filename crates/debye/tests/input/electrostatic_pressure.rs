@@ -6,9 +6,10 @@ use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest};
 use debye::forces::pme::expected::{describe, two_digits};
 use debye::forces::pme::pressure::PressureError;
-use debye::input::{InputError, Simulation};
+use debye::input::InputError;
 use debye::run::coulomb::{ExactSums, coulomb_sums};
 use debye::run::tune::with_plan;
+use debye::simulation::Simulation;
 use debye::system::Units;
 
 const BAROSTAT: &str = "[barostat]\nkind = \"berendsen\"\npressure = \"1 bar\"\ntime = \"2 ps\"\n";

@@ -1,7 +1,7 @@
 //! Structure files and tables beside the input file.
 
 use debye::expr::Vec3;
-use debye::input::Simulation;
+use debye::simulation::Simulation;
 
 use crate::good::close;
 use crate::{ARGON, SALT, with};

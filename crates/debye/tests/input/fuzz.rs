@@ -1,6 +1,8 @@
 //! No text makes the reader panic, hang or take memory without bound.
 
-use debye::input::{InputOptions, Simulation};
+use debye::input::InputOptions;
+
+use debye::simulation::Simulation;
 use debye::system::{Dimension, Units};
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use debye::engines::{ListKind, Precision};
-use debye::input::{Buffer, DeviceChoice, Minimize, MinimizeKind, Simulation};
 use debye::integrate::{BarostatKind, Coupling, Scheme, ThermostatKind};
+use debye::simulation::{Buffer, DeviceChoice, Minimize, MinimizeKind, Simulation};
 use debye::system::{Units, velocities};
 use debye::truncation::Truncation;
 

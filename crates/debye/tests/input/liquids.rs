@@ -1,7 +1,7 @@
 //! Models, and systems of salt and water, through input files.
 
-use debye::input::Simulation;
 use debye::run::export::{Moment, write_system};
+use debye::simulation::Simulation;
 use debye::system::builders;
 use debye_io::Format;
 

@@ -15,7 +15,9 @@ mod potentials;
 mod setup;
 mod unused;
 
-use debye::input::{InputError, Simulation};
+use debye::input::InputError;
+
+use debye::simulation::Simulation;
 
 /// Argon as in the design page, small.
 pub const ARGON: &str = r#"units = "md"

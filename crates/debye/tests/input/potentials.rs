@@ -27,7 +27,7 @@ fn keys(parameters: &[Parameter], values: &[Value]) -> String {
 fn every_potential() {
     let start = SALT.find("[[forces]]").unwrap();
     let end = SALT.find("[integrator]").unwrap();
-    for family in PAIRS {
+    for family in &PAIRS {
         for sample in family.samples() {
             let (name, keys) = (family.name(), keys(family.parameters(), &sample.values));
             let forces = format!(

@@ -1,8 +1,8 @@
 //! The rows that headers and reports show of a simulation.
 
 use crate::{ARGON, CHAIN, accept, with};
-use debye::input::Simulation;
 use debye::run::setup;
+use debye::simulation::Simulation;
 
 fn rows(s: &Simulation) -> Vec<(&'static str, String)> {
     setup(s)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use debye::engines::{Engine, Precision};
-use debye::input::Simulation;
+use debye::simulation::Simulation;
 use debye::system::Dimension;
 
 use super::super::mapping;

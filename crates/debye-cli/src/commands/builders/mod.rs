@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use debye::input::Simulation;
 use debye::run::export::{Moment, write_system};
+use debye::simulation::Simulation;
 use debye::system::{System, Units};
 use debye_io::Format;
 

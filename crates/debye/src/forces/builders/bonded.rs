@@ -1,5 +1,7 @@
 //! Bonded terms from the parameters of each kind of bond, angle or dihedral.
 
+use debye_io::{Register, Registered};
+
 use super::{TermError, complete, ordered};
 use crate::forces::BondedTerm;
 use crate::potentials::{
@@ -7,9 +9,9 @@ use crate::potentials::{
 };
 
 /// What [`BondedTerm::build`] needs of a register of bonded potentials.
-pub trait BondedFamily: Send + Sync + 'static {
+pub trait BondedFamily: Registered + Send + Sync + 'static {
     /// The register.
-    fn register() -> &'static [&'static Self];
+    fn register() -> &'static Register<Self>;
     /// The `kind` in input files.
     fn family_name(&self) -> &'static str;
     /// What an input file must give.
@@ -23,8 +25,8 @@ pub trait BondedFamily: Send + Sync + 'static {
 macro_rules! bonded_family {
     ($($family:ident from $list:ident),*) => { $(
         impl BondedFamily for dyn $family {
-            fn register() -> &'static [&'static Self] {
-                potentials::$list
+            fn register() -> &'static Register<Self> {
+                &potentials::$list
             }
             fn family_name(&self) -> &'static str {
                 self.name()
@@ -49,8 +51,9 @@ impl<F: BondedFamily + ?Sized> BondedTerm<F> {
     /// A term of the registered potential `name`, with the parameters of each kind in the topology;
     /// kinds with `None` are left alone.
     pub fn build(name: &str, kinds: &[Option<Vec<(String, Value)>>]) -> Result<Self, TermError> {
-        let found = F::register().iter().copied().find(|f| f.family_name() == name);
-        let family = found.ok_or_else(|| TermError::UnknownPotential(name.into()))?;
+        let family = F::register()
+            .find(name)
+            .ok_or_else(|| TermError::UnknownPotential(name.into()))?;
         let potential = family.family_name();
         let row = |(kind, given): (usize, &Option<Vec<(String, Value)>>)| {
             let Some(given) = given else { return Ok(None) };

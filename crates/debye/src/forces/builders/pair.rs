@@ -91,7 +91,7 @@ impl PairTerm {
 
 /// The registered pair potential of this name.
 pub fn pair_potential(name: &str) -> Option<&'static dyn PairFamily> {
-    potentials::PAIRS.iter().copied().find(|f| f.name() == name)
+    potentials::PAIRS.find(name)
 }
 
 impl<'a> PairTermBuilder<'a> {

@@ -261,7 +261,9 @@ fn files_that_are_not_there() {
     assert_eq!((error.line, error.column), (4, 8));
     let error = parse(&with(&text, "nowhere.gro", "nowhere.docx")).err().unwrap();
     assert!(error.to_string().contains("known are .gro"), "{error}");
-    let error = debye::input::Simulation::read("/nowhere/x.toml").err().unwrap();
+    let error = debye::simulation::Simulation::read("/nowhere/x.toml")
+        .err()
+        .unwrap();
     assert!(
         error
             .to_string()
