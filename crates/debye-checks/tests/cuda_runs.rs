@@ -36,7 +36,7 @@ checkpoint = { every = 10, file = "melt.checkpoint" }
 
 fn simulation(folder: &Path) -> Simulation {
     let mut simulation = Simulation::parse(INPUT, ".", "melt").unwrap();
-    simulation.output.folder = folder.join("out");
+    simulation.output.folder = Some(folder.join("out"));
     simulation
 }
 
@@ -121,17 +121,14 @@ fn a_lost_device_leaves_a_checkpoint_to_go_on_from() {
         );
         let RunError::Broken { step, file, .. } = error else {
             // Before the run had begun there is nothing to go on from.
-            assert!(
-                !broken.output.folder.join("melt.checkpoint").exists(),
-                "{message}"
-            );
+            assert!(!broken.output.path("melt.checkpoint").exists(), "{message}");
             continue;
         };
         failed += 1;
         assert!(step < 60 && file.is_file(), "{message}");
         let summary = run_on(&sound, &broken, Existing::Resume).unwrap();
         assert_eq!((summary.outcome, summary.first_step), (Outcome::Finished, step));
-        let table = |s: &Simulation| std::fs::read(s.output.folder.join("table.csv")).unwrap();
+        let table = |s: &Simulation| std::fs::read(s.output.path("table.csv")).unwrap();
         assert!(
             table(&broken) == table(&whole),
             "the table of {fail_after} differs"
@@ -206,7 +203,7 @@ fn too_little_memory_is_refused_with_numbers() {
     assert_eq!(small.memory().unwrap().free, first - 1, "nothing was taken");
     // A run that is refused leaves no folder behind.
     assert!(run_on(&small, &melt, Existing::Refuse).is_err());
-    assert!(!melt.output.folder.exists());
+    assert!(!melt.output.path("").exists());
     // Enough for the first layout, not for the one that is needed.
     let crowd = crowd();
     let first = needs(&plenty, &crowd).unwrap().total();
@@ -234,7 +231,7 @@ fn a_profile_changes_nothing_and_says_where_the_time_goes() {
     };
     let summary = run(&timed, options).unwrap();
     for file in ["table.csv", "melt.checkpoint"] {
-        let read = |s: &Simulation| std::fs::read(s.output.folder.join(file)).unwrap();
+        let read = |s: &Simulation| std::fs::read(s.output.path(file)).unwrap();
         // A checkpoint also says how many seconds it took.
         let same = |a: Vec<u8>, b: Vec<u8>| a.iter().zip(&b).filter(|(a, b)| a != b).count();
         assert!(same(read(&plain), read(&timed)) <= 12, "{file} differs");
@@ -252,7 +249,7 @@ fn a_profile_changes_nothing_and_says_where_the_time_goes() {
     assert_eq!(found.steps, 60);
     assert!(found.launches > 60 && found.replays > 0 && found.lists > 0 && found.host_seconds > 0.0);
     println!("{}\n{}", debye::run::report::utc_now(), profile.note());
-    let page = |s: &Simulation| std::fs::read_to_string(s.output.folder.join("report.html")).unwrap();
+    let page = |s: &Simulation| std::fs::read_to_string(s.output.path("report.html")).unwrap();
     let (with, without) = (page(&timed), page(&plain));
     assert!(with.contains("<h3>Kernels</h3>") && with.contains("<th>step</th>"));
     assert!(!without.contains("<h3>Kernels</h3>") && told.device_use.unwrap().profile.is_none());
@@ -272,7 +269,7 @@ fn a_run_goes_on_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let device = emulated(Emulation::default());
     let table = |simulation: &Simulation| -> Vec<Vec<f64>> {
-        let text = std::fs::read_to_string(simulation.output.folder.join("table.csv")).unwrap();
+        let text = std::fs::read_to_string(simulation.output.path("table.csv")).unwrap();
         let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
         text.lines().skip(1).map(row).collect()
     };

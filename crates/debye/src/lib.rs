@@ -46,6 +46,7 @@ pub mod manual;
 pub mod neighbors;
 pub mod plot;
 pub mod potentials;
+pub mod prelude;
 pub mod random;
 pub mod record;
 pub mod run;
@@ -54,3 +55,6 @@ pub mod simulation;
 mod suggest;
 pub mod system;
 pub mod truncation;
+
+pub use debye_gpu as gpu;
+pub use debye_io as io;

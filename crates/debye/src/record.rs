@@ -22,6 +22,23 @@ pub struct Doc {
     pub examples: &'static [Example],
 }
 
+impl Doc {
+    /// Nothing is said: descriptions of models outside this library begin with it.
+    pub const NONE: Doc = Doc {
+        title: "",
+        formula: "",
+        remarks: &[],
+        conventions: Conventions {
+            gromacs: [NOTHING; 2],
+            lammps: [NOTHING; 2],
+            openmm: [NOTHING; 2],
+            amber_charmm: [NOTHING; 2],
+        },
+        references: &[],
+        examples: &[],
+    };
+}
+
 /// Stands for the way to ours where there is none.
 pub const NOTHING: &str = "–";
 

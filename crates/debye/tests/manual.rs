@@ -32,7 +32,7 @@ fn pair_energy(family: &dyn PairFamily, values: &[f64], cutoff: f64, r: f64) -> 
 }
 
 fn pair(name: &str) -> &'static dyn PairFamily {
-    *PAIRS.iter().find(|family| family.name() == name).unwrap()
+    PAIRS.find(name).unwrap()
 }
 
 fn bonded_energy(name: &str, values: &[f64], x: f64) -> f64 {
@@ -64,7 +64,7 @@ fn assert_example(name: &str, example: &Example, found: f64) {
 
 #[test]
 fn examples_are_what_the_code_computes() {
-    for family in &PAIRS.iter().chain([&COULOMB_ERF]) {
+    for family in PAIRS.iter().chain([COULOMB_ERF]) {
         let sampled = family.parameters().iter().any(|p| p.kind == Kind::Samples);
         assert!(
             sampled || !family.doc().examples.is_empty(),
@@ -79,7 +79,7 @@ fn examples_are_what_the_code_computes() {
                 family.name()
             );
             let cutoff = if example.cutoff > 0.0 { example.cutoff } else { 1.2 };
-            let found = pair_energy(*family, example.values, cutoff, example.at);
+            let found = pair_energy(family, example.values, cutoff, example.at);
             assert_example(family.name(), example, found);
         }
     }

@@ -79,7 +79,7 @@ fn example(family: &dyn PairFamily) -> Result<(System, ForceField), Failed> {
     let field = ForceField {
         pairs: vec![term],
         coulomb_constant: Units::LennardJones.coulomb_constant(),
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     };
     Ok((system, field))
 }

@@ -175,7 +175,7 @@ fn field(system: &System) -> Result<ForceField, Wrong> {
     Ok(ForceField {
         pairs: vec![middle, charges],
         coulomb_constant: Units::Md.coulomb_constant(),
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     })
 }
 

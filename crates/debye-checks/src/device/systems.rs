@@ -216,7 +216,7 @@ pub(super) fn melt_of(
     let field = ForceField {
         pairs,
         coulomb_constant: 1.0,
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     };
     space.shape(&mut system)?;
     // Away from the lattice, where forces vanish.

@@ -77,7 +77,7 @@ impl Run {
             simulation.run.steps = steps;
         }
         if let Some(out) = &self.out {
-            simulation.output.folder.clone_from(out);
+            simulation.output.folder = Some(out.clone());
         }
         let existing = match (self.resume, self.overwrite) {
             (true, _) => Existing::Resume,
@@ -221,8 +221,8 @@ fn closing(simulation: &Simulation, s: &Summary) -> String {
     for (name, value) in s.device_use.iter().flat_map(DeviceUse::facts) {
         rows.push((name, value));
     }
-    let place = s.report.as_ref().unwrap_or(&s.folder);
-    rows.push(("see", place.display().to_string()));
+    let place = s.report.as_ref().or(s.folder.as_ref());
+    rows.extend(place.map(|place| ("see", place.display().to_string())));
     let mut text = console::facts(&rows);
     if let Some(profile) = s.device_use.as_ref().and_then(|d| d.profile.as_ref()) {
         text += &primitives::profile(profile);

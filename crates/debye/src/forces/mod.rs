@@ -5,22 +5,26 @@ pub mod constraints;
 pub mod electrostatics;
 pub mod ewald;
 pub mod geometry;
+mod long_range;
 pub mod pme;
 mod tail;
 
-pub use builders::{BondedFamily, MixingRule, PairTermBuilder, TermError, pair_potential};
+pub use builders::{
+    BondedFamily, BondedForce, MixingRule, PairForce, PairTermBuilder, TermError, pair_potential,
+};
 pub use electrostatics::Electrostatics;
+pub use long_range::{LongRange, LongRangeError};
 pub use tail::TailCorrection;
 
 use crate::expr::{Dual, Table};
 use crate::potentials::{
     AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, Pair, PairFamily,
 };
-use crate::system::{Link, ScaledPair, System};
+use crate::system::{Link, ScaledPair, Species, System, Units};
 use crate::truncation::{Truncation, TruncationCoefficients};
 
 /// All terms of a simulation.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct ForceField {
     /// Terms over all pairs within a cut-off.
     pub pairs: Vec<PairTerm>,
@@ -82,6 +86,29 @@ pub struct ListedPairs {
 }
 
 impl ForceField {
+    /// No terms yet, with Coulomb's constant of these units.
+    pub fn new(units: Units) -> Self {
+        Self {
+            pairs: Vec::new(),
+            bonds: Vec::new(),
+            angles: Vec::new(),
+            dihedrals: Vec::new(),
+            impropers: Vec::new(),
+            electrostatics: None,
+            coulomb_constant: units.coulomb_constant(),
+        }
+    }
+
+    /// Adds long-range electrostatics of known settings, with its real-space pair term.
+    ///
+    /// # Errors
+    /// Numbers that the pair term refuses.
+    pub fn add_electrostatics(&mut self, plan: Electrostatics, species: &[Species]) -> Result<(), TermError> {
+        self.pairs.push(plan.short_range(species)?);
+        self.electrostatics = Some(plan);
+        Ok(())
+    }
+
     /// What acts between pairs that are left out of the lists: pair terms, scaled, and what an Ewald sum has too much of.
     pub fn listed_pairs(&self, system: &System) -> Vec<ListedPairs> {
         let scaled = &system.exclusions.scaled;

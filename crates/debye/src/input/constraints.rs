@@ -50,15 +50,8 @@ pub(super) fn read(setting: &Setting, root: &Section, system: &mut System) -> Re
         let checked = system.constraints.check(masses);
         checked.map_err(|e| refused(&section, &e))?;
     }
-    let n = system.particles.len();
-    let pairs: Vec<[u32; 2]> = system.constraints.pairs().map(|(atoms, _)| atoms).collect();
     system
-        .exclusions
-        .leave_out(n, pairs.iter().copied())
-        .map_err(|e| list.key_error(format!("cannot leave out the pairs of constraints: {e}")))?;
-    topology::join_molecules(system);
-    system
-        .hold_positions()
+        .apply_constraints()
         .map_err(|e| list.key_error(format!("cannot hold the constraints: {e}")))
 }
 

@@ -52,10 +52,7 @@ pub(super) struct Terms<'s, 'a> {
 
 impl<'a> Terms<'_, 'a> {
     pub(super) fn read(&mut self, root: &Section<'a>) -> Result<ForceField> {
-        let mut field = ForceField {
-            coulomb_constant: self.units.coulomb_constant(),
-            ..Default::default()
-        };
+        let mut field = ForceField::new(self.units);
         let Some(list) = root.get("forces") else {
             self.warnings
                 .push("there are no [[forces]]: the particles do not interact".into());

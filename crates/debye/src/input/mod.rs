@@ -38,7 +38,6 @@ mod constraints;
 mod doubts;
 mod dynamics;
 mod edit;
-mod electrostatic_pressure;
 mod electrostatics;
 mod error;
 mod forces;
@@ -67,7 +66,7 @@ use crate::engines::memory;
 use crate::forces::ForceField;
 use crate::simulation::Simulation;
 use crate::system::velocities;
-use crate::system::{System, Units};
+use crate::system::{Species, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -177,6 +176,27 @@ impl Simulation {
             ..simulation
         })
     }
+}
+
+/// The system of a structure file, with the masses and charges of these species; only native files need none.
+///
+/// # Errors
+/// Files that cannot be read, and species that are not declared.
+pub fn read_structure(path: impl AsRef<Path>, units: Units, species: &[Species]) -> Result<System> {
+    let mut text = toml_edit::DocumentMut::new();
+    let value = toml_edit::value::<&str>;
+    text["units"] = value(if units == Units::Md { "md" } else { "lj" });
+    text["system"]["file"] = value(&path.as_ref().to_string_lossy());
+    for s in species {
+        text["species"][&s.name]["mass"] = toml_edit::value(s.mass);
+        text["species"][&s.name]["charge"] = toml_edit::value(s.charge);
+    }
+    let options = InputOptions {
+        moves: false,
+        ..InputOptions::default()
+    };
+    let name = path.as_ref().display().to_string();
+    Simulation::parse_with(&text.to_string(), "", &name, &options).map(|simulation| simulation.system)
 }
 
 /// The bytes as a text, or where they are none. No text holds the zero bytes that UTF-16 is full of.

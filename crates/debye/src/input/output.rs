@@ -189,7 +189,7 @@ impl Outputs<'_, '_> {
         let Some(item) = item else { return Ok(plan) };
         let section = item.section("[output]", OUTPUT_KEYS)?;
         if let Some(item) = section.get("folder") {
-            plan.folder = self.folder.join(item.file_name()?);
+            plan.folder = Some(self.folder.join(item.file_name()?));
         }
         if let Some(item) = section.get("table") {
             let section = item.section("`table`", TABLE_KEYS)?;

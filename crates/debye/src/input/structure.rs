@@ -9,6 +9,7 @@ use super::error::InputError;
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
 use crate::expr::Vec3;
+use crate::system::connected;
 use crate::system::{
     Cell, Constraints, Dimension, Exclusions, Link, Particles, Species, System, Topology, Units,
 };
@@ -357,28 +358,6 @@ fn molecules(structure: &Structure) -> Vec<u32> {
     };
     let by_residue = (1..n).filter(|i| same_residue(*i)).map(|i| [i - 1, i]);
     connected(n, structure.bonds.iter().map(|b| b.atoms).chain(by_residue))
-}
-
-/// Numbers of connected parts, in the order of their first member.
-pub(super) fn connected(n: usize, edges: impl Iterator<Item = [usize; 2]>) -> Vec<u32> {
-    let mut parent: Vec<usize> = (0..n).collect();
-    fn root(parent: &mut [usize], mut i: usize) -> usize {
-        while parent[i] != i {
-            parent[i] = parent[parent[i]];
-            i = parent[i];
-        }
-        i
-    }
-    for [a, b] in edges.filter(|e| e.iter().all(|i| *i < n)) {
-        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
-        parent[a.max(b)] = a.min(b);
-    }
-    let mut numbers = HashMap::new();
-    let number = |i| {
-        let next = numbers.len() as u32;
-        *numbers.entry(root(&mut parent, i)).or_insert(next)
-    };
-    (0..n).map(number).collect()
 }
 
 fn topology(structure: &Structure, particles: &Particles, species: &[Species]) -> Topology {

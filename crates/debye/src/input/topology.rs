@@ -2,7 +2,6 @@
 
 use super::error::InputError;
 use super::reader::{Item, Section};
-use super::structure::connected;
 use crate::system::{Dimension, ExclusionRule, Exclusions, Link, System, Topology};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -35,7 +34,7 @@ pub(super) fn read(root: &Section, system: &mut System) -> Result<()> {
             &mut t.impropers,
         )?;
         if section.get("bonds").is_some() {
-            join_molecules(system);
+            system.join_molecules();
         }
     }
     let (rule, at) = match root.get("exclusions") {
@@ -154,20 +153,4 @@ fn add<const N: usize>(
         });
     }
     Ok(())
-}
-
-/// Molecules that are now bonded to one another, or joined by constraints, become one.
-pub(super) fn join_molecules(system: &mut System) {
-    let n = system.particles.len();
-    let molecules = &system.particles.molecules;
-    let mut first = std::collections::HashMap::new();
-    let within: Vec<[usize; 2]> = (0..n)
-        .map(|i| [*first.entry(molecules[i]).or_insert(i), i])
-        .collect();
-    let bonds = system.topology.bonds.iter().map(|b| b.atoms.map(|i| i as usize));
-    let held = system
-        .constraints
-        .pairs()
-        .map(|(atoms, _)| atoms.map(|i| i as usize));
-    system.particles.molecules = connected(n, within.into_iter().chain(bonds).chain(held));
 }

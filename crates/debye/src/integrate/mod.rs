@@ -96,6 +96,43 @@ pub struct Thermostat {
     pub time: f64,
 }
 
+impl Thermostat {
+    fn new(kind: ThermostatKind, temperature: f64, time: f64) -> Self {
+        Self {
+            kind,
+            species: Vec::new(),
+            temperature,
+            time,
+        }
+    }
+
+    /// Langevin dynamics of this friction (an inverse time).
+    pub fn langevin(temperature: f64, friction: f64) -> Self {
+        Self::new(ThermostatKind::Langevin, temperature, friction.recip())
+    }
+
+    /// Stochastic velocity rescaling with this relaxation time.
+    pub fn bussi(temperature: f64, time: f64) -> Self {
+        Self::new(ThermostatKind::Bussi, temperature, time)
+    }
+
+    /// A Nosé–Hoover chain of [`CHAIN`] thermostats with this relaxation time.
+    pub fn nose_hoover(temperature: f64, time: f64) -> Self {
+        Self::new(ThermostatKind::NoseHoover { chain: CHAIN }, temperature, time)
+    }
+
+    /// Weak coupling with this relaxation time; not canonical.
+    pub fn berendsen(temperature: f64, time: f64) -> Self {
+        Self::new(ThermostatKind::Berendsen, temperature, time)
+    }
+
+    /// Only for these species, by their place in the system.
+    pub fn of_species(mut self, species: impl Into<Vec<u32>>) -> Self {
+        self.species = species.into();
+        self
+    }
+}
+
 /// Sorts of thermostats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThermostatKind {
@@ -187,6 +224,36 @@ pub struct Barostat {
     pub every: u64,
     /// How often it was held back from changing a length by more than a tenth at once.
     pub held: Tally,
+}
+
+impl Barostat {
+    /// Stochastic cell rescaling to this pressure; `compressibility` is that of the substance, an inverse pressure.
+    pub fn cell_rescale(pressure: f64, time: f64, temperature: f64, compressibility: f64) -> Self {
+        Self {
+            kind: BarostatKind::CellRescale,
+            coupling: Coupling::Isotropic,
+            pressure: [pressure; 3],
+            time,
+            compressibility: [compressibility; 3],
+            temperature,
+            every: EVERY,
+            held: Tally::default(),
+        }
+    }
+
+    /// Weak coupling to this pressure; fluctuations are too small.
+    pub fn berendsen(pressure: f64, time: f64, compressibility: f64) -> Self {
+        Self {
+            kind: BarostatKind::Berendsen,
+            ..Self::cell_rescale(pressure, time, 0.0, compressibility)
+        }
+    }
+
+    /// Which lengths change together; all unless said.
+    pub fn coupling(mut self, coupling: Coupling) -> Self {
+        self.coupling = coupling;
+        self
+    }
 }
 
 /// A count kept while a barostat is at work. It is no part of what was asked for: all tallies are equal.

@@ -7,7 +7,7 @@ use debye_io::{Format, LengthUnit, Structure, write_structure};
 use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::read_table;
-use super::{Averages, Outcome, RunError, Running, Summary, describe};
+use super::{Averages, Outcome, Run, RunError, Summary, describe};
 use crate::analysis::{BlockAverage, Column, Snapshot, drift};
 use crate::engines::{Culprit, Engine};
 use crate::plot::{Paint, Scenery, data_uri};
@@ -17,9 +17,9 @@ use crate::system::{Cell, Dimension, Particles, Units};
 /// Rows a drift needs before it means anything.
 const FEWEST_ROWS: usize = 10;
 
-impl Running<'_> {
-    pub(super) fn conclude(mut self, outcome: Outcome, seconds: f64) -> Result<Summary, RunError> {
-        let last_step = self.engine.step_number();
+impl Run<'_> {
+    pub(super) fn conclude(mut self, outcome: Outcome) -> Result<Summary, RunError> {
+        let (last_step, seconds) = (self.engine.step_number(), self.seconds);
         let held = self.engine.barostat_held();
         if held > 0 {
             self.notes.push(format!(
@@ -42,21 +42,21 @@ impl Running<'_> {
             picture.draw()?;
         }
         let table = match &self.simulation.output.table {
-            Some(plan) => read_table(&self.folder.join(&plan.file))?.1,
+            Some(plan) => read_table(&self.path(&plan.file))?.1,
             None => Vec::new(),
         };
         let skipped = self.equilibration_rows(&table);
         let averages = self.averages(&table, skipped)?;
         let drift = self.drift(&table, skipped)?;
         let mut report = None;
-        if self.simulation.output.report {
+        if self.files.is_some() && self.simulation.output.report {
             let speed = Speed {
                 steps,
                 seconds,
                 nanoseconds_per_day,
             };
             let page = self.report(&table, skipped, drift, speed, analyses)?.to_html();
-            let path = self.folder.join("report.html");
+            let path = self.path("report.html");
             std::fs::write(&path, page).map_err(|e| RunError::write(&path, e))?;
             report = Some(path);
         }
@@ -72,8 +72,19 @@ impl Running<'_> {
             device_use: self.engine.device_use(),
             report,
             notes: self.notes,
-            folder: self.folder,
+            folder: self.files.map(|files| files.folder),
         })
+    }
+
+    /// A file in the output folder.
+    fn path(&self, file: impl AsRef<Path>) -> PathBuf {
+        self.simulation.output.path(file)
+    }
+
+    /// Names of the species.
+    pub(super) fn species_names(&self) -> Vec<&str> {
+        let species = self.simulation.system.species.iter();
+        species.map(|s| s.name.as_str()).collect()
     }
 
     fn write_structures(&mut self) -> Result<(), RunError> {
@@ -87,7 +98,7 @@ impl Running<'_> {
                 particles: &particles,
                 cell: &cell,
             };
-            let lost = write_system(&self.folder.join(file), &self.simulation.system, now)?;
+            let lost = write_system(&self.path(file), &self.simulation.system, now)?;
             self.notes.extend(lost);
         }
         Ok(())
@@ -96,29 +107,31 @@ impl Running<'_> {
     fn write_analyses(&mut self) -> Result<Vec<crate::analysis::Analyzed>, RunError> {
         let mut all = Vec::new();
         let last = self.engine.step_number();
-        let species = self.simulation.system.species.iter();
-        let names: Vec<&str> = species.map(|s| s.name.as_str()).collect();
+        let (names, mut late) = (self.species_names(), Vec::new());
         for m in &self.outputs.measurements {
             let first = m.plan.first_look();
             if first > last {
                 let file = m.plan.file.display();
-                self.notes
-                    .push(format!("{file} is not written: it begins at step {first}"));
+                late.push(format!("{file} is not written: it begins at step {first}"));
                 continue;
             }
             let result = m.plan.request.narrow(m.analysis.finish(), &names);
-            for (path, content) in result.files(&self.folder.join(&m.plan.file))? {
-                std::fs::write(&path, content).map_err(|e| RunError::write(&path, e))?;
+            if self.files.is_some() {
+                for (path, content) in result.files(&self.path(&m.plan.file))? {
+                    std::fs::write(&path, content).map_err(|e| RunError::write(&path, e))?;
+                }
             }
             all.push(result);
         }
+        self.notes.extend(late);
         Ok(all)
     }
 
     /// A picture of the particles now; `fresh` replaces one that is there already.
     pub(super) fn picture(&self, name: &str, fresh: bool) -> Result<Option<Picture>, RunError> {
-        let path = self.folder.join(name);
-        if !self.simulation.output.report || (path.exists() && !fresh) {
+        let path = self.path(name);
+        let pictures = self.files.is_some() && self.simulation.output.report;
+        if !pictures || (path.exists() && !fresh) {
             return Ok(None);
         }
         let species = self.simulation.system.species.iter();
@@ -263,7 +276,7 @@ impl Running<'_> {
                 device: self.engine.device(),
             },
             input: self.simulation.input_text.clone(),
-            setup: describe::setup(self.simulation)
+            setup: describe::setup(&self.simulation)
                 .into_iter()
                 .map(|(name, text)| (capitalized(name), text))
                 .collect(),
@@ -373,7 +386,7 @@ impl Running<'_> {
 
     fn shots(&self) -> Vec<Shot> {
         let shot = |name: &str, caption: String| {
-            let bytes = std::fs::read(self.folder.join(name)).ok()?;
+            let bytes = std::fs::read(self.path(name)).ok()?;
             Some(Shot {
                 caption,
                 data_uri: data_uri("image/png", &bytes),

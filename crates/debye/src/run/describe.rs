@@ -462,7 +462,9 @@ fn outputs(s: &Simulation) -> String {
     let files: Vec<String> = files
         .map(|(file, every)| format!("{} every {}", file.display(), grouped(every as usize)))
         .collect();
-    let folder = o.folder.display();
+    let Some(folder) = o.folder.as_ref().map(|folder| folder.display()) else {
+        return "none".into();
+    };
     if files.is_empty() {
         folder.to_string()
     } else {

@@ -16,11 +16,13 @@ pub fn choose_device(simulation: &Simulation, existing: Existing) -> (DeviceChoi
     if simulation.run.device != DeviceChoice::Auto {
         return (simulation.run.device, None);
     }
-    let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
-    let found = match existing {
-        Existing::Resume => Checkpoint::newest(&file, Some(&fingerprint(simulation)))
-            .ok()
-            .flatten(),
+    let found = match (existing, &simulation.output.folder) {
+        (Existing::Resume, Some(folder)) => Checkpoint::newest(
+            &folder.join(checkpoint_plan(simulation).file),
+            Some(&fingerprint(simulation)),
+        )
+        .ok()
+        .flatten(),
         _ => None,
     };
     if let Some(found) = found {

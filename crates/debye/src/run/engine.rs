@@ -11,9 +11,10 @@ use crate::engines::cpu::CpuEngine;
 use crate::engines::cuda::CudaEngine;
 use crate::engines::{Engine, EngineError, Precision};
 use crate::expr::Vec3;
+use crate::integrate::MotionState;
 use crate::neighbors::Grid;
 use crate::simulation::Simulation;
-use crate::system::Cell;
+use crate::system::{Cell, System};
 
 /// The engine a simulation asks for, at step 0.
 pub fn engine(simulation: &Simulation) -> Result<Box<dyn Engine>, RunError> {
@@ -97,25 +98,28 @@ pub(super) fn resumed(
     p.positions = native.positions.into_iter().map(Vec3::from).collect();
     p.velocities = native.velocities.into_iter().map(Vec3::from).collect();
     p.images = native.images;
-    let settings = settings(s);
-    let engine: Box<dyn Engine> = match device {
+    Ok((engine_at(s, &system, &saved.motion, device)?, false))
+}
+
+/// The engine of a simulation whose particles, cell and thermostats are these.
+pub(super) fn engine_at(
+    simulation: &Simulation,
+    system: &System,
+    motion: &MotionState,
+    device: Option<&Device>,
+) -> Result<Box<dyn Engine>, RunError> {
+    let (s, settings) = (simulation, settings(simulation));
+    Ok(match device {
         Some(device) => Box::new(CudaEngine::at(
             device,
-            &system,
+            system,
             &s.forces,
             &s.dynamics,
             &settings,
-            &saved.motion,
+            motion,
         )?),
-        None => Box::new(CpuEngine::at(
-            &system,
-            &s.forces,
-            &s.dynamics,
-            &settings,
-            &saved.motion,
-        )?),
-    };
-    Ok((engine, false))
+        None => Box::new(CpuEngine::at(system, &s.forces, &s.dynamics, &settings, motion)?),
+    })
 }
 
 /// Systems longer than this many cut-offs cost mixed precision more than its own arithmetic does.

@@ -164,6 +164,17 @@ pub enum RunError {
         /// What it holds.
         why: String,
     },
+    /// The simulation could not be made.
+    #[error(transparent)]
+    Setup(#[from] crate::simulation::SetupError),
+    /// Values for another number of particles.
+    #[error("{given} values were given for {expected} particles")]
+    ParticleCount {
+        /// How many were given.
+        given: usize,
+        /// How many there are.
+        expected: usize,
+    },
     /// The output folder is a file.
     #[error("the output folder {} is a file. Name a folder with --out, or in [output] of the input", .0.display())]
     NotAFolder(PathBuf),

@@ -38,7 +38,8 @@ pub struct ResumePoint {
 
 /// Where a resumed run goes on on this device; `None` where it begins.
 pub fn resume_point(simulation: &Simulation, on_device: bool) -> Option<ResumePoint> {
-    let file = simulation.output.folder.join(checkpoint_plan(simulation).file);
+    let folder = simulation.output.folder.as_ref()?;
+    let file = folder.join(checkpoint_plan(simulation).file);
     let found = Checkpoint::newest(&file, Some(&fingerprint(simulation)));
     let saved = found.ok().flatten()?.checkpoint;
     let same = saved.form == form(simulation, on_device);
@@ -50,13 +51,17 @@ pub fn resume_point(simulation: &Simulation, on_device: bool) -> Option<ResumePo
 
 /// Refuses an output folder that is not to be written to, or that another process writes to.
 pub(super) fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
-    lock::refuse_taken(&simulation.output.folder)?;
+    if let Some(folder) = &simulation.output.folder {
+        lock::refuse_taken(folder)?;
+    }
     inspect_content(simulation, existing)
 }
 
 /// Refuses an output folder for what is in it.
 pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
-    let folder = simulation.output.folder.as_path();
+    let Some(folder) = simulation.output.folder.as_deref() else {
+        return Ok(());
+    };
     let owned = folder.to_path_buf();
     if let (Some(origin), Ok(here)) = (&simulation.origin, folder.canonicalize())
         && origin

@@ -135,12 +135,11 @@ pub fn coulomb_only(system: &System, field: &ForceField) -> Result<(System, Forc
     let mut bare = system.clone();
     bare.constraints = Constraints::default();
     bare.topology = Topology::default();
-    let charges = ForceField {
-        pairs: vec![plan.short_range(&system.species)?],
-        electrostatics: Some(plan),
+    let mut charges = ForceField {
         coulomb_constant: field.coulomb_constant,
-        ..ForceField::default()
+        ..ForceField::new(system.units)
     };
+    charges.add_electrostatics(plan, &system.species)?;
     Ok((bare, charges))
 }
 
@@ -438,7 +437,7 @@ fn add_rest(
             pairs: vec![term],
             electrostatics: Some(plan),
             coulomb_constant: field.coulomb_constant,
-            ..ForceField::default()
+            ..ForceField::new(system.units)
         };
         for listed in charges.listed_pairs(system) {
             add_listed(system, field.coulomb_constant, &listed, &mut all);

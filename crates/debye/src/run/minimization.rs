@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::pace::{Closing, Pace, is_over};
 use super::{GLANCE, Progress, RunError, RunOptions};
 use crate::engines::Engine;
-use crate::engines::cpu::Fire;
 use crate::simulation::Minimize;
 
 /// Minimizes, and says in a sentence how it went.
@@ -15,15 +14,10 @@ pub(super) fn minimize(
     plan: &Minimize,
     options: &mut RunOptions,
 ) -> Result<String, RunError> {
-    let fire = Fire {
-        force_tolerance: plan.force_tolerance,
-        max_steps: plan.max_steps,
-        max_displacement: plan.max_displacement,
-    };
     let (stop, deadline) = (options.stop, options.deadline);
     let (mut glance, mut since, mut pace) = (Instant::now(), 0, Pace::default());
     let (mut stopped, mut over) = (false, false);
-    let done = engine.minimize(fire, &mut |step| {
+    let done = engine.minimize(plan.descent(), &mut |step| {
         stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let seconds = glance.elapsed().as_secs_f64();
         if seconds > GLANCE {

@@ -19,7 +19,8 @@ pub mod table;
 mod threads;
 pub mod tune;
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -31,10 +32,13 @@ pub use error::RunError;
 pub use folder::{ResumePoint, resume_point};
 pub use threads::with_threads;
 
-use crate::analysis::{BlockAverage, Drift};
+use crate::analysis::{Analyzed, BlockAverage, Drift};
 use crate::checkpoint::{Checkpoint, Found};
-use crate::engines::{DeviceUse, Engine, EngineError};
-use crate::simulation::{CheckpointPlan, Simulation};
+use crate::engines::cpu::Minimized;
+use crate::engines::{DeviceUse, Engine, EngineError, Observation};
+use crate::expr::Vec3;
+use crate::simulation::{CheckpointPlan, Minimize, Simulation};
+use crate::system::{Cell, Particles, System};
 use debye_gpu::Device;
 use fingerprint::fingerprint;
 use lock::Lock;
@@ -109,8 +113,8 @@ pub enum Outcome {
 pub struct Summary {
     /// How it ended.
     pub outcome: Outcome,
-    /// Where the files are.
-    pub folder: PathBuf,
+    /// Where the files are, if any were written.
+    pub folder: Option<PathBuf>,
     /// The first step of this part of the run.
     pub first_step: u64,
     /// The last.
@@ -162,154 +166,404 @@ const PROFILE_AFTER: u64 = 200;
 /// Runs a simulation and writes what its plan asks for.
 pub fn run(simulation: &Simulation, mut options: RunOptions) -> Result<Summary, RunError> {
     with_threads(options.threads, || {
-        Running::begin(simulation, &mut options)?.finish(&mut options)
+        let mut run = Run::begin(Cow::Borrowed(simulation), &mut options)?;
+        let outcome = run.advance_to(simulation.run.steps, &mut options);
+        run.end(outcome)
     })?
 }
 
-/// A run on its way.
-struct Running<'a> {
-    simulation: &'a Simulation,
-    folder: PathBuf,
-    checkpoint: CheckpointPlan,
+/// A simulation on its way; made by [`Simulation::start`].
+///
+/// ```
+/// use debye::prelude::*;
+///
+/// let melt = builders::lattice(Lattice::Fcc, [4, 4, 4]).density(0.8442).thermalize(1.44, 1)?;
+/// let mut run = Simulation::builder(melt)
+///     .pair(PairForce::new(LennardJones::new(1.0, 1.0)).cutoff(2.5))
+///     .timestep(0.005)
+///     .device(DeviceChoice::Cpu)
+///     .start()?;
+/// run.steps(20)?;
+/// assert_eq!(run.observe()?.step, 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Run<'a> {
+    simulation: Cow<'a, Simulation>,
+    /// The CUDA device it runs on.
+    open: Option<Device>,
     engine: Box<dyn Engine>,
     outputs: Outputs,
+    /// Where files go; `None` where nothing is written.
+    files: Option<Files>,
     first_step: u64,
-    began: Instant,
-    saved: Instant,
-    /// The step of the last checkpoint.
-    saved_step: u64,
+    /// Seconds that steps and their outputs have taken.
+    seconds: f64,
+    /// Since when steps are done, while they are.
+    since: Option<Instant>,
     seconds_before: f64,
-    /// The first picture, while it is drawn, and since when.
-    drawing: Option<(Instant, JoinHandle<Result<(), RunError>>)>,
     /// How long an end takes.
     closing: Closing,
-    /// The folder is ours while the run lasts.
-    _lock: Lock,
     notes: Vec<String>,
 }
 
-impl<'a> Running<'a> {
-    fn begin(simulation: &'a Simulation, options: &mut RunOptions) -> Result<Self, RunError> {
-        let folder = simulation.output.folder.clone();
-        let plan = folder::checkpoint_plan(simulation);
+/// What a run that writes files keeps of them.
+struct Files {
+    folder: PathBuf,
+    checkpoint: CheckpointPlan,
+    saved: Instant,
+    /// The step of the last checkpoint.
+    saved_step: u64,
+    /// The first picture, while it is drawn, and since when.
+    drawing: Option<(Instant, JoinHandle<Result<(), RunError>>)>,
+    /// The folder is ours while the run lasts.
+    _lock: Lock,
+}
+
+/// A run at its first step here, before anything is saved.
+struct Start {
+    engine: Box<dyn Engine>,
+    outputs: Outputs,
+    first_step: u64,
+    seconds_before: f64,
+}
+
+impl Simulation {
+    /// Begins the run on the device that it asks for. What [`Simulation::run`] says of steps is not looked at:
+    /// [`Run::steps`] does as many as it is told.
+    ///
+    /// # Errors
+    /// A device that is not there, an output folder that exists, and all that an engine refuses.
+    pub fn start(self) -> Result<Run<'static>, RunError> {
+        self.start_with(&mut RunOptions::default())
+    }
+
+    /// [`Self::start`] that goes on from a checkpoint, writes over an earlier run, or takes a device that is open.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and checkpoints that cannot be gone on from.
+    pub fn start_with(self, options: &mut RunOptions) -> Result<Run<'static>, RunError> {
+        Run::begin(Cow::Owned(self), options)
+    }
+}
+
+impl Run<'_> {
+    /// Does so many steps, with all outputs and analyses that are due on the way.
+    ///
+    /// # Errors
+    /// Particles that fly apart, files that cannot be written, a device that fails.
+    pub fn steps(&mut self, steps: u64) -> Result<Progress, RunError> {
+        self.steps_with(steps, &mut RunOptions::default())
+    }
+
+    /// [`Self::steps`] that can be watched and stopped.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn steps_with(&mut self, steps: u64, options: &mut RunOptions) -> Result<Progress, RunError> {
+        let (before, began) = (self.step(), self.seconds);
+        self.advance_to(before.saturating_add(steps), options)?;
+        Ok(Progress {
+            step: self.step(),
+            steps: before.saturating_add(steps),
+            steps_per_second: (self.step() - before) as f64 / (self.seconds - began).max(1e-9),
+        })
+    }
+
+    /// Moves the particles to an energy minimum; no step is counted.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn minimize(&mut self, plan: &Minimize) -> Result<Minimized, RunError> {
+        let fire = plan.descent();
+        Ok(self.engine.minimize(fire, &mut |_| true)?)
+    }
+
+    /// What is simulated and how, as it was at the beginning.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// The step it is at.
+    pub fn step(&self) -> u64 {
+        self.engine.step_number()
+    }
+
+    /// Where it runs, in words.
+    pub fn device(&self) -> String {
+        self.engine.device()
+    }
+
+    /// Energies, temperature and pressure now.
+    ///
+    /// # Errors
+    /// A device that fails; so for all that follow.
+    pub fn observe(&mut self) -> Result<Observation, RunError> {
+        Ok(self.engine.observe()?)
+    }
+
+    /// The particles now, in the order of the system.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn particles(&self) -> Result<Particles, RunError> {
+        Ok(self.engine.particles()?)
+    }
+
+    /// Their positions, in the cell.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn positions(&self) -> Result<Vec<Vec3<f64>>, RunError> {
+        Ok(self.engine.particles()?.positions)
+    }
+
+    /// Their velocities.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn velocities(&self) -> Result<Vec<Vec3<f64>>, RunError> {
+        Ok(self.engine.particles()?.velocities)
+    }
+
+    /// The forces on them.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn forces(&self) -> Result<Vec<Vec3<f64>>, RunError> {
+        Ok(self.engine.forces()?)
+    }
+
+    /// The cell now.
+    pub fn cell(&self) -> Cell {
+        self.engine.cell()
+    }
+
+    /// Puts the particles elsewhere; velocities, thermostats and the step stay.
+    ///
+    /// # Errors
+    /// Another number of positions, or what an engine refuses.
+    pub fn set_positions(&mut self, positions: &[Vec3<f64>]) -> Result<(), RunError> {
+        self.change(|particles| {
+            particles.images.fill([0; 3]);
+            (&mut particles.positions, positions)
+        })
+    }
+
+    /// Gives the particles other velocities; positions, thermostats and the step stay.
+    ///
+    /// # Errors
+    /// As [`Self::set_positions`].
+    pub fn set_velocities(&mut self, velocities: &[Vec3<f64>]) -> Result<(), RunError> {
+        self.change(|particles| (&mut particles.velocities, velocities))
+    }
+
+    fn change<'v>(
+        &mut self,
+        values: impl for<'p> FnOnce(&'p mut Particles) -> (&'p mut Vec<Vec3<f64>>, &'v [Vec3<f64>]),
+    ) -> Result<(), RunError> {
+        let mut system = System {
+            particles: self.engine.particles()?,
+            cell: self.engine.cell(),
+            ..self.simulation.system.clone()
+        };
+        let (to, from) = values(&mut system.particles);
+        if to.len() != from.len() {
+            return Err(RunError::ParticleCount {
+                given: from.len(),
+                expected: to.len(),
+            });
+        }
+        to.copy_from_slice(from);
+        self.engine = engine::engine_at(
+            &self.simulation,
+            &system,
+            &self.engine.motion()?,
+            self.open.as_ref(),
+        )?;
+        Ok(())
+    }
+
+    /// What an analysis has found so far, by the name of its file.
+    pub fn analysis(&self, file: impl AsRef<Path>) -> Option<Analyzed> {
+        let names = self.species_names();
+        let found = self
+            .outputs
+            .measurements
+            .iter()
+            .find(|m| m.plan.file == file.as_ref());
+        found.map(|m| m.plan.request.narrow(m.analysis.finish(), &names))
+    }
+
+    /// Ends the run: writes a checkpoint, the last structures, the analyses and the report, and says how it went.
+    ///
+    /// # Errors
+    /// Files that cannot be written.
+    pub fn finish(self) -> Result<Summary, RunError> {
+        self.end(Ok(Outcome::Finished))
+    }
+}
+
+impl Start {
+    /// At step 0, minimized where that is asked for; with files in `folder` where the simulation writes any.
+    fn anew(
+        simulation: &Simulation,
+        device: Option<&Device>,
+        options: &mut RunOptions,
+        notes: &mut Vec<String>,
+        folder: &Path,
+    ) -> Result<Self, RunError> {
+        let writes = simulation.output.folder.is_some();
+        // Nothing of an earlier run goes before this one stands on its feet.
+        if writes {
+            folder::try_outputs(folder, options.existing, simulation)?;
+        } else {
+            outputs::check(simulation)?;
+        }
+        let mut engine = engine::engine_on(simulation, device)?;
+        if let Some(m) = &simulation.minimize {
+            notes.push(minimization::minimize(engine.as_mut(), m, options)?);
+        }
+        let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+        if writes {
+            folder::prepare(folder, options.existing, true, simulation)?;
+        }
+        let mut outputs = Outputs::open(simulation, folder, layout, &Known::default())?;
+        outputs.record(engine.as_mut())?;
+        Ok(Self {
+            engine,
+            outputs,
+            first_step: 0,
+            seconds_before: 0.0,
+        })
+    }
+
+    /// Where a checkpoint left off.
+    fn resumed(
+        simulation: &Simulation,
+        device: Option<&Device>,
+        found: Found,
+        plan: &CheckpointPlan,
+        notes: &mut Vec<String>,
+        folder: &Path,
+    ) -> Result<Self, RunError> {
+        let Found {
+            checkpoint: saved,
+            file,
+            passed,
+        } = found;
+        let passed = passed.into_iter();
+        notes.extend(passed.map(|why| format!("{why}; the one before it was taken")));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let planned = plan.file.to_string_lossy();
+        if !name.starts_with(&*planned) {
+            notes.push(format!(
+                "went on from {name} of step {}; checkpoints now go to {planned}",
+                saved.step
+            ));
+        }
+        let (mut engine, exact) = engine::resumed(simulation, &saved, &file, device)?;
+        let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+        let known = Known::find(simulation, folder, &layout, &saved)?;
+        folder::try_outputs(folder, Existing::Resume, simulation)?;
+        folder::prepare(folder, Existing::Resume, false, simulation)?;
+        let (then, here) = (&saved.device, engine.device());
+        if !exact {
+            notes.push(format!(
+                "went on from the exact positions, velocities and thermostats of {then} on {here}, {} precision: \
+                 bits may differ from one run",
+                simulation.run.precision.name()
+            ));
+        } else if !device::same_device(then, &here) {
+            notes.push(format!(
+                "begun on {then}, continued on {here}: the bits may differ from one run"
+            ));
+        }
+        let mut outputs = Outputs::open(simulation, folder, layout, &known)?;
+        outputs.record_fresh(engine.as_mut())?;
+        if saved.step >= simulation.run.steps && simulation.run.steps > 0 {
+            notes.push(format!(
+                "nothing is left to do: the run is at step {}, and {} were asked for",
+                saved.step, simulation.run.steps
+            ));
+        }
+        Ok(Self {
+            engine,
+            outputs,
+            first_step: saved.step,
+            seconds_before: saved.seconds,
+        })
+    }
+}
+
+impl<'a> Run<'a> {
+    fn begin(simulation: Cow<'a, Simulation>, options: &mut RunOptions) -> Result<Self, RunError> {
         let device = match options.device {
             Some(device) => Some(device.clone()),
-            None => device::device(simulation, options.existing)?,
+            None => device::device(&simulation, options.existing)?,
         };
-        folder::inspect(simulation, options.existing)?;
+        let mut notes = simulation.warnings.clone();
+        notes.extend(coarse_coordinates(&simulation));
+        let s = simulation.as_ref();
+        let Some(folder) = s.output.folder.clone() else {
+            let start = Start::anew(s, device.as_ref(), options, &mut notes, Path::new(""))?;
+            return Ok(Self::new(simulation, device, start, None, notes));
+        };
+        let plan = folder::checkpoint_plan(s);
+        folder::inspect(s, options.existing)?;
         let lock = Lock::take(&folder)?;
         // Another run may have come and gone in between.
-        folder::inspect_content(simulation, options.existing)?;
-        let mut notes = simulation.warnings.clone();
-        notes.extend(coarse_coordinates(simulation));
+        folder::inspect_content(s, options.existing)?;
         let found = match options.existing {
-            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), Some(&fingerprint(simulation)))?,
+            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), Some(&fingerprint(s)))?,
             _ => None,
         };
-        let now = Instant::now();
-        let mut running = match found {
-            Some(Found {
-                checkpoint: saved,
-                file,
-                passed,
-            }) => {
-                notes.extend(
-                    passed
-                        .into_iter()
-                        .map(|why| format!("{why}; the one before it was taken")),
-                );
-                let name = file.file_name().unwrap_or_default().to_string_lossy();
-                let planned = plan.file.to_string_lossy();
-                if !name.starts_with(&*planned) {
-                    notes.push(format!(
-                        "went on from {name} of step {}; checkpoints now go to {planned}",
-                        saved.step
-                    ));
-                }
-                let (mut engine, exact) = engine::resumed(simulation, &saved, &file, device.as_ref())?;
-                let layout = TableLayout::new(&simulation.system, &engine.observe()?);
-                let known = Known::find(simulation, &folder, &layout, &saved)?;
-                folder::try_outputs(&folder, options.existing, simulation)?;
-                folder::prepare(&folder, options.existing, false, simulation)?;
-                let (then, here) = (&saved.device, engine.device());
-                if !exact {
-                    notes.push(format!(
-                        "went on from the exact positions, velocities and thermostats of {then} on {here}, {} precision: \
-                         bits may differ from one run",
-                        simulation.run.precision.name()
-                    ));
-                } else if !device::same_device(then, &here) {
-                    notes.push(format!(
-                        "begun on {then}, continued on {here}: the bits may differ from one run"
-                    ));
-                }
-                let mut outputs = Outputs::open(simulation, &folder, layout, &known)?;
-                outputs.record_fresh(engine.as_mut())?;
-                if saved.step >= simulation.run.steps {
-                    notes.push(format!(
-                        "nothing is left to do: the run is at step {}, and {} were asked for",
-                        saved.step, simulation.run.steps
-                    ));
-                }
-                let (first_step, seconds_before) = (saved.step, saved.seconds);
-                Self {
-                    simulation,
-                    folder,
-                    checkpoint: plan,
-                    engine,
-                    outputs,
-                    first_step,
-                    began: now,
-                    saved: now,
-                    saved_step: 0,
-                    seconds_before,
-                    drawing: None,
-                    closing: Closing::default(),
-                    _lock: lock,
-                    notes,
-                }
-            }
-            None => {
-                if options.existing == Existing::Resume {
-                    notes.push("no checkpoint found: the run begins at step 0".into());
-                }
-                // Nothing of an earlier run goes before this one stands on its feet.
-                folder::try_outputs(&folder, options.existing, simulation)?;
-                let mut engine = engine::engine_on(simulation, device.as_ref())?;
-                if let Some(m) = &simulation.minimize {
-                    notes.push(minimization::minimize(engine.as_mut(), m, options)?);
-                }
-                let layout = TableLayout::new(&simulation.system, &engine.observe()?);
-                folder::prepare(&folder, options.existing, true, simulation)?;
-                let mut outputs = Outputs::open(simulation, &folder, layout, &Known::default())?;
-                outputs.record(engine.as_mut())?;
-                Self {
-                    simulation,
-                    folder,
-                    checkpoint: plan,
-                    engine,
-                    outputs,
-                    first_step: 0,
-                    began: now,
-                    saved: now,
-                    saved_step: 0,
-                    seconds_before: 0.0,
-                    drawing: None,
-                    closing: Closing::default(),
-                    _lock: lock,
-                    notes,
-                }
-            }
-        };
-        if let Some(steps) = options.profile {
-            running.profile(steps);
+        if options.existing == Existing::Resume && found.is_none() {
+            notes.push("no checkpoint found: the run begins at step 0".into());
         }
-        running.draw_first()?;
-        running.save()?;
-        folder::has_begun(&running.folder);
-        // What came before the first step is not part of the speed.
-        running.began = Instant::now();
-        Ok(running)
+        let start = match found {
+            Some(found) => Start::resumed(s, device.as_ref(), found, &plan, &mut notes, &folder)?,
+            None => Start::anew(s, device.as_ref(), options, &mut notes, &folder)?,
+        };
+        let files = Files {
+            folder,
+            checkpoint: plan,
+            saved: Instant::now(),
+            saved_step: 0,
+            drawing: None,
+            _lock: lock,
+        };
+        let mut run = Self::new(simulation, device, start, Some(files), notes);
+        if let Some(steps) = options.profile {
+            run.profile(steps);
+        }
+        run.draw_first()?;
+        run.save()?;
+        if let Some(files) = &run.files {
+            folder::has_begun(&files.folder);
+        }
+        Ok(run)
+    }
+
+    fn new(
+        simulation: Cow<'a, Simulation>,
+        open: Option<Device>,
+        start: Start,
+        files: Option<Files>,
+        notes: Vec<String>,
+    ) -> Self {
+        Self {
+            simulation,
+            open,
+            engine: start.engine,
+            outputs: start.outputs,
+            files,
+            first_step: start.first_step,
+            seconds: 0.0,
+            since: None,
+            seconds_before: start.seconds_before,
+            closing: Closing::default(),
+            notes,
+        }
     }
 
     /// Draws the first picture; beside the steps where a device does those.
@@ -318,18 +572,21 @@ impl<'a> Running<'a> {
             return Ok(());
         };
         let began = Instant::now();
-        if self.engine.device_use().is_none() {
-            picture.draw()?;
-            self.closing.picture = began.elapsed();
-        } else {
-            self.drawing = Some((began, std::thread::spawn(|| picture.draw())));
+        match &mut self.files {
+            Some(files) if self.engine.device_use().is_some() => {
+                files.drawing = Some((began, std::thread::spawn(|| picture.draw())));
+            }
+            _ => {
+                picture.draw()?;
+                self.closing.picture = began.elapsed();
+            }
         }
         Ok(())
     }
 
     /// Waits for the first picture.
     fn drawn(&mut self) -> Result<(), RunError> {
-        let Some((began, drawing)) = self.drawing.take() else {
+        let Some((began, drawing)) = self.files.as_mut().and_then(|files| files.drawing.take()) else {
             return Ok(());
         };
         let drawn = drawing.join();
@@ -352,21 +609,40 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn finish(mut self, options: &mut RunOptions) -> Result<Summary, RunError> {
-        let done = self.advance(options);
+    /// The end of a run whose steps came to this outcome.
+    fn end(mut self, outcome: Result<Outcome, RunError>) -> Result<Summary, RunError> {
         let drawn = self.drawn();
-        let done = done.and_then(|done| drawn.map(|()| done));
-        let (step, file) = (self.saved_step, self.folder.join(&self.checkpoint.file));
-        let summary = done.and_then(|(outcome, seconds)| self.conclude(outcome, seconds));
-        summary.map_err(|error| match error {
-            RunError::Engine(error @ EngineError::Device(_)) => RunError::Broken { error, step, file },
-            other => other,
+        let saved = self.last_checkpoint();
+        let outcome = outcome.and_then(|outcome| drawn.map(|()| outcome));
+        let summary = outcome.and_then(|outcome| {
+            self.save()?;
+            self.conclude(outcome)
+        });
+        summary.map_err(|error| match (error, saved) {
+            (RunError::Engine(error @ EngineError::Device(_)), Some((step, file))) => {
+                RunError::Broken { error, step, file }
+            }
+            (other, _) => other,
         })
     }
 
-    /// Does the steps, with everything that is due on the way; gives the seconds they took.
-    fn advance(&mut self, options: &mut RunOptions) -> Result<(Outcome, f64), RunError> {
-        let steps = self.simulation.run.steps;
+    /// The last checkpoint and its step.
+    fn last_checkpoint(&self) -> Option<(u64, PathBuf)> {
+        let files = self.files.as_ref()?;
+        Some((files.saved_step, files.folder.join(&files.checkpoint.file)))
+    }
+
+    /// Does the steps up to this one, with everything that is due on the way.
+    fn advance_to(&mut self, steps: u64, options: &mut RunOptions) -> Result<Outcome, RunError> {
+        let began = Instant::now();
+        self.since = Some(began);
+        let outcome = self.advance(steps, options);
+        self.since = None;
+        self.seconds += began.elapsed().as_secs_f64();
+        outcome
+    }
+
+    fn advance(&mut self, steps: u64, options: &mut RunOptions) -> Result<Outcome, RunError> {
         let (mut rate, mut glance) = (100.0, Instant::now());
         let (mut pace, mut chunk) = (Pace::default(), GLANCE);
         let mut since = self.engine.step_number();
@@ -380,9 +656,11 @@ impl<'a> Running<'a> {
             }
             let step = self.engine.step_number();
             let due = self.outputs.next_after(step).unwrap_or(u64::MAX);
-            let saves = (step / self.checkpoint.every)
-                .saturating_add(1)
-                .saturating_mul(self.checkpoint.every);
+            let every = self
+                .files
+                .as_ref()
+                .map_or(u64::MAX, |files| files.checkpoint.every);
+            let saves = (step / every).saturating_add(1).saturating_mul(every);
             let soon = step.saturating_add(((rate * GLANCE) as u64).max(1));
             let target = due.min(saves).min(steps).min(soon);
             let observe = self.outputs.wants_row(target) && target == due;
@@ -393,14 +671,15 @@ impl<'a> Running<'a> {
                 self.outputs.record(self.engine.as_mut())?;
             }
             let asked = wanted.is_some_and(|flag| flag.swap(false, Ordering::Relaxed));
-            if target == saves || asked || self.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED {
+            let files = self.files.as_ref();
+            let overdue = files.is_some_and(|files| files.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED);
+            let drawn = files
+                .and_then(|files| files.drawing.as_ref())
+                .is_some_and(|(_, t)| t.is_finished());
+            if target == saves || asked || overdue {
                 self.save()?;
             }
-            if self
-                .drawing
-                .as_ref()
-                .is_some_and(|(_, thread)| thread.is_finished())
-            {
+            if drawn {
                 self.drawn()?;
             }
             let seconds = glance.elapsed().as_secs_f64();
@@ -417,20 +696,20 @@ impl<'a> Running<'a> {
                 }
             }
         }
-        let seconds = self.began.elapsed().as_secs_f64();
-        self.save()?;
-        let outcome = if self.engine.step_number() >= steps {
+        Ok(if self.engine.step_number() >= steps {
             Outcome::Finished
         } else if over {
             Outcome::OutOfTime
         } else {
             Outcome::Interrupted
-        };
-        Ok((outcome, seconds))
+        })
     }
 
     /// A checkpoint, after everything it refers to is on the disk.
     fn save(&mut self) -> Result<(), RunError> {
+        let Some(files) = &mut self.files else {
+            return Ok(());
+        };
         let began = Instant::now();
         let outputs = self.outputs.sync()?;
         let (step, system) = (self.engine.step_number(), &self.simulation.system);
@@ -442,28 +721,30 @@ impl<'a> Running<'a> {
                 .to_native(&particles, &cell, step, time, &self.simulation.title)
                 .to_bytes(),
             planned: self.simulation.run.steps,
-            fingerprint: fingerprint(self.simulation),
+            fingerprint: fingerprint(&self.simulation),
             device: self.engine.device(),
             motion: self.engine.motion()?,
-            form: engine::form(self.simulation, self.engine.device_use().is_some()),
+            form: engine::form(&self.simulation, self.engine.device_use().is_some()),
             engine: self.engine.save()?,
             outputs,
-            seconds: self.seconds_before + self.began.elapsed().as_secs_f64(),
+            seconds: self.seconds_before
+                + self.seconds
+                + self.since.map_or(0.0, |t| t.elapsed().as_secs_f64()),
         };
-        checkpoint.write(&self.folder.join(&self.checkpoint.file), self.checkpoint.keep)?;
-        self.saved = Instant::now();
-        self.saved_step = checkpoint.step;
+        checkpoint.write(&files.folder.join(&files.checkpoint.file), files.checkpoint.keep)?;
+        files.saved = Instant::now();
+        files.saved_step = checkpoint.step;
         self.closing.save = self.closing.save.max(began.elapsed());
         Ok(())
     }
 
     /// Writes the surroundings of a particle that exploded.
     fn explain(&mut self, error: EngineError) -> RunError {
-        let EngineError::Exploded(culprit) = &error else {
+        let (EngineError::Exploded(culprit), Some(files)) = (&error, &self.files) else {
             return error.into();
         };
-        let file = self.folder.join("explosion.xyz");
-        match conclude::write_surroundings(&file, culprit, self.simulation, self.engine.as_ref()) {
+        let file = files.folder.join("explosion.xyz");
+        match conclude::write_surroundings(&file, culprit, &self.simulation, self.engine.as_ref()) {
             Ok(()) => RunError::Explained { error, file },
             Err(_) => error.into(),
         }

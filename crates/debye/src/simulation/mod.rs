@@ -2,8 +2,10 @@
 //!
 //! A [`Simulation`] is made by [`SimulationBuilder`], or by [`crate::input`] from a TOML file.
 
+mod builder;
 mod plan;
 
+pub use builder::{Checkpoints, Measure, Output, SetupError, SimulationBuilder, Table, Trajectory};
 pub use plan::*;
 
 use std::path::PathBuf;

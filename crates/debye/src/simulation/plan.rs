@@ -1,9 +1,11 @@
 //! What a simulation shall do besides moving: plain structs, made by an input file or by hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::analysis::AnalysisRequest;
+use crate::engines::cpu::Fire;
 use crate::engines::{ListKind, Precision};
+use crate::system::Units;
 
 /// Where the run computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,8 +147,8 @@ pub struct CheckpointPlan {
 /// What is written, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputPlan {
-    /// The folder of all files of the run.
-    pub folder: PathBuf,
+    /// The folder of all files of the run; without one nothing is written.
+    pub folder: Option<PathBuf>,
     /// The table, if any.
     pub table: Option<TablePlan>,
     /// Trajectories.
@@ -163,12 +165,47 @@ impl OutputPlan {
     /// A report in this folder and nothing else.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
-            folder: folder.into(),
+            folder: Some(folder.into()),
             table: None,
             trajectories: Vec::new(),
             checkpoint: None,
             last: Vec::new(),
             report: true,
+        }
+    }
+
+    /// Nothing is written.
+    pub fn nothing() -> Self {
+        Self {
+            folder: None,
+            ..Self::new("")
+        }
+    }
+
+    /// A file in the folder.
+    pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
+        self.folder.as_deref().unwrap_or(Path::new("")).join(file)
+    }
+}
+
+impl Minimize {
+    /// Until no force is larger than this; for these units the usual largest number and length of steps.
+    pub fn fire(force_tolerance: f64, units: Units) -> Self {
+        let place = usize::from(units == Units::LennardJones);
+        Self {
+            kind: MinimizeKind::Fire,
+            force_tolerance,
+            max_steps: Fire::MAX_STEPS,
+            max_displacement: Fire::MAX_DISPLACEMENT[place],
+        }
+    }
+
+    /// The descent that it asks for.
+    pub(crate) fn descent(&self) -> Fire {
+        Fire {
+            force_tolerance: self.force_tolerance,
+            max_steps: self.max_steps,
+            max_displacement: self.max_displacement,
         }
     }
 }

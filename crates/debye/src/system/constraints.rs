@@ -134,6 +134,12 @@ pub enum ConstraintError {
         /// Particles in the cluster.
         count: usize,
     },
+    /// No species of this name.
+    #[error("there is no species named `{0}`")]
+    NoSpecies(String),
+    /// Pairs that cannot be left out of the pair terms.
+    #[error(transparent)]
+    Exclusions(#[from] super::ExclusionError),
     /// A start that is too far from its constraints, or a constraint that cannot be met.
     #[error(
         "particles {} and {} are {found:.5} apart, and their constraint is {wanted:.5}",

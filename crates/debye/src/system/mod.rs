@@ -17,6 +17,7 @@ pub use constraints::{ConstraintError, Constraints, FixedDistance, RigidWater};
 pub use debye_io::AtomLabels;
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
 pub use particles::Particles;
+pub(crate) use topology::connected;
 pub use topology::{Link, Topology};
 pub use units::{Dimension, QuantityError, Units};
 pub use velocities::VelocityError;

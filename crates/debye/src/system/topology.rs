@@ -1,5 +1,7 @@
 //! [`Topology`]: who is bonded to whom.
 
+use super::System;
+
 /// A term of a kind between `N` particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<const N: usize> {
@@ -28,4 +30,44 @@ pub struct Topology {
     pub improper_kinds: Vec<String>,
     /// Impropers i–j–k–l: the dihedral angle i–j–k–l, out of plane.
     pub impropers: Vec<Link<4>>,
+}
+
+impl System {
+    /// Molecules that are bonded to one another, or joined by constraints, become one.
+    pub fn join_molecules(&mut self) {
+        let n = self.particles.len();
+        let molecules = &self.particles.molecules;
+        let mut first = std::collections::HashMap::new();
+        let within: Vec<[usize; 2]> = (0..n)
+            .map(|i| [*first.entry(molecules[i]).or_insert(i), i])
+            .collect();
+        let bonds = self.topology.bonds.iter().map(|b| b.atoms.map(|i| i as usize));
+        let fixed = self
+            .constraints
+            .pairs()
+            .map(|(atoms, _)| atoms.map(|i| i as usize));
+        self.particles.molecules = connected(n, within.into_iter().chain(bonds).chain(fixed));
+    }
+}
+
+/// Numbers of connected parts, in the order of their first member.
+pub(crate) fn connected(n: usize, edges: impl Iterator<Item = [usize; 2]>) -> Vec<u32> {
+    let mut parent: Vec<usize> = (0..n).collect();
+    fn root(parent: &mut [usize], mut i: usize) -> usize {
+        while parent[i] != i {
+            parent[i] = parent[parent[i]];
+            i = parent[i];
+        }
+        i
+    }
+    for [a, b] in edges.filter(|e| e.iter().all(|i| *i < n)) {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+        parent[a.max(b)] = a.min(b);
+    }
+    let mut numbers = std::collections::HashMap::new();
+    let number = |i| {
+        let next = numbers.len() as u32;
+        *numbers.entry(root(&mut parent, i)).or_insert(next)
+    };
+    (0..n).map(number).collect()
 }

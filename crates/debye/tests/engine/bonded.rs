@@ -191,7 +191,7 @@ fn every_bonded_potential() {
             let term = BondedTerm::build(family.name(), &[Some(values.clone()), Some(values)]).unwrap();
             let field = ForceField {
                 bonds: vec![term],
-                ..ForceField::default()
+                ..ForceField::new(debye::system::Units::LennardJones)
             };
             check(&system, &field, family.name());
         }
@@ -206,7 +206,7 @@ fn every_bonded_potential() {
                 angles: vec![
                     BondedTerm::build(family.name(), &[Some(values.clone()), Some(values)]).unwrap(),
                 ],
-                ..ForceField::default()
+                ..ForceField::new(debye::system::Units::LennardJones)
             };
             check(&system, &field, family.name());
         }
@@ -221,7 +221,7 @@ fn every_bonded_potential() {
                 dihedrals: vec![
                     BondedTerm::build(family.name(), &[Some(values.clone()), Some(values)]).unwrap(),
                 ],
-                ..ForceField::default()
+                ..ForceField::new(debye::system::Units::LennardJones)
             };
             check(&system, &field, family.name());
         }

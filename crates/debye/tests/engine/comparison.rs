@@ -60,7 +60,7 @@ fn every_pair_potential_with_every_truncation() {
                 let field = ForceField {
                     pairs: vec![term],
                     coulomb_constant: 1.7,
-                    ..ForceField::default()
+                    ..ForceField::new(debye::system::Units::LennardJones)
                 };
                 let what = format!("{} sample {number} {truncation:?}", family.name());
                 check(&system, &field, &what);
@@ -113,7 +113,7 @@ fn mixture(system: &System, cutoff: f64) -> ForceField {
     ForceField {
         pairs: vec![lj, repulsion, charges],
         coulomb_constant: 3.0,
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 
@@ -188,7 +188,7 @@ fn ions(system: &System, truncation: Truncation, cutoff: f64, charges_first: boo
     ForceField {
         pairs,
         coulomb_constant: 3.0,
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 

@@ -98,7 +98,7 @@ fn field(system: &System) -> ForceField {
     ForceField {
         pairs: vec![oxygen, charges],
         coulomb_constant: Units::Md.coulomb_constant(),
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 
@@ -166,7 +166,7 @@ fn errors_after(system: &System, field: &ForceField, dynamics: &Dynamics, settin
 #[test]
 fn lengths_and_velocities_hold() {
     let (water, forces) = liquid();
-    let (free, none) = (water.clone(), ForceField::default());
+    let (free, none) = (water.clone(), ForceField::new(debye::system::Units::LennardJones));
     let leapfrog = Dynamics {
         scheme: Scheme::Leapfrog,
         ..nve(0.002)
@@ -219,7 +219,7 @@ fn a_free_molecule_spins() {
             s + (r(k) - middle).cross(p.velocities[k] - drift) * p.masses[k]
         })
     };
-    let field = ForceField::default();
+    let field = ForceField::new(debye::system::Units::LennardJones);
     let mut engine = CpuEngine::new(&system, &field, &nve(0.001), &double()).unwrap();
     let (before, energy) = (spin(&system), engine.observe().unwrap().kinetic);
     let arm = system
@@ -452,7 +452,13 @@ fn drawn_velocities_hold() {
     assert!(velocities::momentum(&system).norm() < 1e-11);
     let [common, own] = shares(&system.particles);
     assert!((own / common / (192.0 / 189.0) - 1.0).abs() < 0.5);
-    let engine = CpuEngine::new(&system, &ForceField::default(), &nve(0.001), &double()).unwrap();
+    let engine = CpuEngine::new(
+        &system,
+        &ForceField::new(debye::system::Units::LennardJones),
+        &nve(0.001),
+        &double(),
+    )
+    .unwrap();
     let kept = engine.particles().velocities;
     for (a, b) in kept.iter().zip(&system.particles.velocities) {
         assert!((*a - *b).norm() < 1e-12);
@@ -523,7 +529,13 @@ fn the_pull_of_a_turning_bond() {
         }],
         ..Constraints::default()
     };
-    let mut engine = CpuEngine::new(&system, &ForceField::default(), &nve(0.001), &double()).unwrap();
+    let mut engine = CpuEngine::new(
+        &system,
+        &ForceField::new(debye::system::Units::LennardJones),
+        &nve(0.001),
+        &double(),
+    )
+    .unwrap();
     let tensor = engine.observe().unwrap().pressure_tensor.map(|p| p * 8.0);
     // Σ m v v: xx 0.36, yy 4, xy 0; the constraint: −μ |v₁ − v₂|² along x, μ = 1.
     let want = [0.36 - 4.0, 4.0, 0.0, 0.0, 0.0, 0.0];
@@ -728,7 +740,13 @@ fn small_errors_of_a_start_are_mended() {
     let mut mended = system.clone();
     mended.hold_positions().unwrap();
     assert!(mended.constraint_errors()[0] < 1e-12);
-    let engine = CpuEngine::new(&system, &ForceField::default(), &nve(0.001), &double()).unwrap();
+    let engine = CpuEngine::new(
+        &system,
+        &ForceField::new(debye::system::Units::LennardJones),
+        &nve(0.001),
+        &double(),
+    )
+    .unwrap();
     system.particles = engine.particles();
     assert!(system.constraint_errors()[0] < 1e-12);
     let molecules = &mut system.constraints.waters[0];
@@ -815,7 +833,12 @@ fn contradictions_are_refused() {
     let refused = |change: &dyn Fn(&mut System)| {
         let mut system = water.clone();
         change(&mut system);
-        let engine = CpuEngine::new(&system, &ForceField::default(), &nve(0.001), &double());
+        let engine = CpuEngine::new(
+            &system,
+            &ForceField::new(debye::system::Units::LennardJones),
+            &nve(0.001),
+            &double(),
+        );
         let error = system.clusters().unwrap_err();
         assert_eq!(engine.err().unwrap().to_string(), error.to_string());
         error

@@ -32,7 +32,7 @@ fn mixture() -> (System, ForceField) {
         .unwrap();
     let field = ForceField {
         pairs: vec![term],
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     };
     (system, field)
 }

@@ -73,7 +73,7 @@ pub(super) fn field(system: &System, plan: Electrostatics, k: f64, mut pairs: Ve
         pairs,
         electrostatics: Some(plan),
         coulomb_constant: k,
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 

@@ -117,7 +117,7 @@ pub fn lj(system: &System, cutoff: f64, truncation: Truncation, tail: bool) -> F
         .unwrap();
     ForceField {
         pairs: vec![term],
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 
@@ -133,7 +133,7 @@ pub fn argon(system: &System, truncation: Truncation) -> ForceField {
         .unwrap();
     ForceField {
         pairs: vec![term],
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 

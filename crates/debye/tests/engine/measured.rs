@@ -42,7 +42,7 @@ fn field(system: &System, plan: Electrostatics) -> ForceField {
         pairs: vec![plan.short_range(&system.species).unwrap()],
         electrostatics: Some(plan),
         coulomb_constant: K,
-        ..ForceField::default()
+        ..ForceField::new(debye::system::Units::LennardJones)
     }
 }
 
@@ -242,7 +242,7 @@ fn samples_do_not_depend_on_threads() {
 fn nothing_to_measure() {
     let cell = Cell::orthorhombic([3.0; 3]).unwrap();
     let mut system = charges(cell, 20, 1);
-    let none = ForceField::default();
+    let none = ForceField::new(debye::system::Units::LennardJones);
     let tried = measured_error(&system, &none, &Settings::default(), &mut |_| {});
     assert!(matches!(tried, Err(MeasureError::Nothing)));
     let field = field(

@@ -190,7 +190,7 @@ fn leapfrog_thermostats() {
 #[test]
 fn langevin_of_free_particles() {
     let system = liquid(8, 0.001, 1.2, 5);
-    let field = ForceField::default();
+    let field = ForceField::new(debye::system::Units::LennardJones);
     let dynamics = thermostat(LANGEVIN, 1.0);
     let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
     let start = engine.particles().velocities;

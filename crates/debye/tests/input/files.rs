@@ -32,7 +32,7 @@ fn gro_file() {
     assert_eq!(s.system.particles.velocities[1], Vec3::new(0.1, 0.2, 0.3));
     assert_eq!(s.system.particles.molecules, [0, 1]);
     assert_eq!(s.system.cell.vectors().z.z, 5.0);
-    assert_eq!(s.output.folder, folder.path().join("argon.out"));
+    assert_eq!(s.output.folder, Some(folder.path().join("argon.out")));
     assert_eq!(s.input_path, folder.path().join("argon.toml"));
     let parse = |text: &str| Simulation::parse(text, folder.path(), "argon.toml");
     // Another cell, and copies.

@@ -38,7 +38,7 @@ fn argon() {
     );
     assert_eq!((s.run.steps, s.run.seed, s.dynamics.seed), (10_000, 1, 1));
     close(velocities::temperature(&s.system, 3.0 * 863.0), 120.0);
-    assert_eq!(s.output.folder, std::env::temp_dir().join("test.out"));
+    assert_eq!(s.output.folder, Some(std::env::temp_dir().join("test.out")));
     assert_eq!(s.output.table.unwrap().file, Path::new("energy.csv"));
     assert_eq!(s.output.trajectories[0].every, 1000);
     assert_eq!(s.output.checkpoint.unwrap().keep, 2);
@@ -231,7 +231,7 @@ remove_momentum_every = 50"#,
         assert_eq!(format!("{:?}", s.analyses[number].request), text);
     }
     assert_eq!((s.output.last.len(), s.output.report), (2, false));
-    assert_eq!(s.output.folder, std::env::temp_dir().join("here"));
+    assert_eq!(s.output.folder, Some(std::env::temp_dir().join("here")));
     assert_eq!(s.output.trajectories[0].file, Path::new("test.xtc"));
     assert!(s.output.trajectories[1].unwrap);
     let checkpoint = s.output.checkpoint.unwrap();

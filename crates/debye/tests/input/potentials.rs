@@ -59,28 +59,28 @@ fn every_potential() {
         format!("[[forces]]\nkind = \"{name}\"\ntypes = {{ t = {{ {keys} }} }}\n{more}")
     };
     let mut forces = String::new();
-    for f in BONDS {
+    for f in &BONDS {
         forces += &f
             .samples()
             .iter()
             .map(|s| line(f.name(), f.parameters(), s, ""))
             .collect::<String>();
     }
-    for f in ANGLES {
+    for f in &ANGLES {
         forces += &f
             .samples()
             .iter()
             .map(|s| line(f.name(), f.parameters(), s, ""))
             .collect::<String>();
     }
-    for f in DIHEDRALS {
+    for f in &DIHEDRALS {
         for s in f.samples() {
             forces += &line(f.name(), f.parameters(), &s, "");
             forces += &line(f.name(), f.parameters(), &s, "on = \"impropers\"\n");
         }
     }
     let s = accept(&with(&chain, &chain[start..end], &forces));
-    assert!(s.forces.bonds.len() >= BONDS.len() && s.forces.angles.len() >= ANGLES.len());
+    assert!(s.forces.bonds.len() >= BONDS.iter().count() && s.forces.angles.len() >= ANGLES.iter().count());
     assert_eq!(s.forces.dihedrals.len(), s.forces.impropers.len());
     for (term, family) in s
         .forces

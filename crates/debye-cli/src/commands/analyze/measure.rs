@@ -46,7 +46,7 @@ impl FromArgMatches for Measure {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let found = matches.subcommand().and_then(|(name, matches)| {
             let kind = ANALYSES.iter().find(|kind| kind.name == name)?;
-            Some((*kind, matches))
+            Some((kind, matches))
         });
         let (kind, matches) =
             found.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))?;

@@ -54,6 +54,11 @@ impl<F: BondedFamily + ?Sized> BondedTerm<F> {
         let family = F::register()
             .find(name)
             .ok_or_else(|| TermError::UnknownPotential(name.into()))?;
+        Self::of(family, kinds)
+    }
+
+    /// [`Self::build`] for a potential of any crate.
+    pub fn of(family: &'static F, kinds: &[Option<Vec<(String, Value)>>]) -> Result<Self, TermError> {
         let potential = family.family_name();
         let row = |(kind, given): (usize, &Option<Vec<(String, Value)>>)| {
             let Some(given) = given else { return Ok(None) };
@@ -75,7 +80,7 @@ impl<F: BondedFamily + ?Sized> BondedTerm<F> {
         };
         let rows = kinds.iter().enumerate().map(row).collect::<Result<_, _>>()?;
         Ok(Self {
-            name: name.into(),
+            name: potential.into(),
             family,
             rows,
         })

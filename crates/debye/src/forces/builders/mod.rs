@@ -18,11 +18,13 @@
 //! ```
 
 mod bonded;
+mod force;
 mod pair;
 #[cfg(test)]
 mod tests;
 
 pub use bonded::BondedFamily;
+pub use force::{BondedForce, PairForce};
 pub use pair::{MixingRule, PairTermBuilder, pair_potential};
 
 use crate::potentials::{Parameter, ParameterError, Value};
@@ -37,6 +39,14 @@ pub enum TermError {
     /// No species of this name.
     #[error("there is no species named `{0}`")]
     UnknownSpecies(String),
+    /// No kind of bonds, angles or dihedrals of this name.
+    #[error("there is no kind `{kind}` in the topology; there are: {known}")]
+    UnknownKind {
+        /// The name given.
+        kind: String,
+        /// The names there are.
+        known: String,
+    },
     /// No parameter of this name.
     #[error("`{potential}` has no parameter `{parameter}`; it has {known}")]
     UnknownParameter {

@@ -74,10 +74,17 @@ impl PairTerm {
     /// Begins a term of the registered potential `name` for these species.
     pub fn build<'a>(name: &str, species: &'a [Species]) -> Result<PairTermBuilder<'a>, TermError> {
         let family = pair_potential(name).ok_or_else(|| TermError::UnknownPotential(name.into()))?;
-        Ok(PairTermBuilder {
+        Ok(PairTermBuilder::new(family, species))
+    }
+}
+
+impl<'a> PairTermBuilder<'a> {
+    /// A term of a potential of any crate for these species.
+    pub fn new(family: &'static dyn PairFamily, species: &'a [Species]) -> Self {
+        Self {
             family,
             species,
-            name: name.into(),
+            name: family.name().into(),
             cutoff: None,
             truncation: Truncation::Shift,
             mixing: MixingRule::None,
@@ -85,7 +92,7 @@ impl PairTerm {
             everywhere: vec![None; family.parameters().len()],
             likes: vec![None; species.len()],
             pairs: vec![None; species.len() * species.len()],
-        })
+        }
     }
 }
 

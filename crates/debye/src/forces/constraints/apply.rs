@@ -1,10 +1,55 @@
 //! Constraints of a whole system: its groups, and a start that keeps every distance.
 
 use super::{Clusters, Group, Nearest, Scratch, Unsolved};
-use crate::system::System;
 use crate::system::constraints::{ConstraintError, FARTHEST_START};
+use crate::system::models::WaterModel;
+use crate::system::{RigidWater, System};
 
 impl System {
+    /// The system with the molecules of a rigid water: consecutive particles of the species `oxygen`, `hydrogen` and
+    /// `hydrogen`.
+    ///
+    /// # Errors
+    /// Molecules of another shape, or none.
+    pub fn with_rigid_water(
+        mut self,
+        model: &WaterModel,
+        oxygen: &str,
+        hydrogen: &str,
+    ) -> Result<Self, ConstraintError> {
+        let place = |name: &str| self.species.iter().position(|s| s.name == name).map(|k| k as u32);
+        let site = |name: &str| place(name).ok_or_else(|| ConstraintError::NoSpecies(name.into()));
+        let sites = [site(oxygen)?, site(hydrogen)?, site(hydrogen)?];
+        let begins = |i: &u32| {
+            self.particles
+                .species
+                .get(*i as usize..)
+                .is_some_and(|s| s.starts_with(&sites))
+        };
+        let first = (0..self.particles.len() as u32).filter(begins);
+        self.constraints.waters.push(RigidWater {
+            bond: model.bond,
+            base: model.base,
+            molecules: first.map(|i| [i, i + 1, i + 2]).collect(),
+        });
+        self.apply_constraints()?;
+        Ok(self)
+    }
+
+    /// Leaves the pairs of all constraints out of the pair terms, joins their molecules, and brings their distances to
+    /// their lengths. What sets constraints does this last.
+    ///
+    /// # Errors
+    /// Constraints that cannot be kept, and a start that is too far from them.
+    pub fn apply_constraints(&mut self) -> Result<(), ConstraintError> {
+        self.constraints.check(&self.particles.masses)?;
+        let pairs: Vec<[u32; 2]> = self.constraints.pairs().map(|(atoms, _)| atoms).collect();
+        self.exclusions
+            .leave_out(self.particles.len(), pairs.iter().copied())?;
+        self.join_molecules();
+        self.hold_positions()
+    }
+
     /// The constraints in groups, after a look at whether they can be held at all.
     pub fn clusters(&self) -> Result<Clusters, ConstraintError> {
         let p = &self.particles;
