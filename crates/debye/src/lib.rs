@@ -1,39 +1,27 @@
 //! Debye: a molecular dynamics and electrostatics engine.
 //!
-//! The short way from an input file to numbers:
-//!
 //! ```
-//! use debye::simulation::Simulation;
+//! use debye::prelude::*;
 //!
-//! let text = r#"
-//! units = "lj"
-//! [system]
-//! build = { kind = "lattice", lattice = "fcc", cells = [4, 4, 4], density = 0.8442 }
-//! [species.A]
-//! [[forces]]
-//! kind = "lennard-jones"
-//! cutoff = 2.5
-//! epsilon = 1.0
-//! sigma = 1.0
-//! [integrator]
-//! kind = "nve"
-//! timestep = 0.005
-//! [run]
-//! steps = 20
-//! temperature = 1.44
-//! "#;
-//! let simulation = Simulation::parse(text, ".", "melt.toml")?;
-//! let mut engine = debye::run::engine(&simulation)?;
-//! engine.advance(20, true)?;
-//! let observation = engine.observe()?;
+//! let melt = builders::lattice(Lattice::Fcc, [4, 4, 4]).density(0.8442).thermalize(1.44, 1)?;
+//! let mut run = Simulation::builder(melt)
+//!     .pair(PairForce::new(LennardJones::new(1.0, 1.0)).cutoff(2.5))
+//!     .timestep(0.005)
+//!     .device(DeviceChoice::Cpu)
+//!     .start()?;
+//! run.steps(20)?;
+//! let observation = run.observe()?;
 //! assert_eq!(observation.step, 20);
 //! assert!(observation.temperature > 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Simulation::read`](simulation::Simulation::read) takes an input file instead; [`run::run`] does all of it.
+//!
 //! A reader's path: [`system`] is what there is, [`potentials`] and [`forces`] what acts on it,
-//! [`integrate`] how it moves, [`engines`] where that happens, [`run`] what happens around it, and
-//! [`expr`] the numbers all physics is written in; [`manual`] is what `debye info` says of each model. `docs/architecture.md` has the picture.
+//! [`integrate`] how it moves, [`simulation`] all that is asked for, [`engines`] where it happens, [`run`] what happens
+//! around it, and [`expr`] the numbers all physics is written in; [`manual`] is what `debye info` says of each model.
+//! `docs/architecture.md` has the picture.
 
 pub mod analysis;
 pub mod checkpoint;

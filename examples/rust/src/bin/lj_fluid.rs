@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let summary = run.finish()?;
     if let Some(drift) = summary.drift {
-        println!("drift {:.2e} kT per degree of freedom and time", drift.per_freedom);
+        println!(
+            "drift {:.2e} kT per degree of freedom and time",
+            drift.per_freedom
+        );
     }
     println!("see {}", summary.report.unwrap_or_default().display());
     Ok(())
