@@ -1,7 +1,6 @@
-//! [`Fft`]: how a mesh is transformed, by rule, by measurement, or as told.
+//! [`Cut`]: how a mesh is transformed, by rule or as told.
 
 use std::fmt;
-use std::str::FromStr;
 
 use debye_gpu::{CudaError, DeviceInfo, ModuleSource};
 
@@ -12,16 +11,7 @@ pub(super) const SIZES: std::ops::RangeInclusive<u32> = 4..=512;
 /// The most threads of a block.
 const MOST_THREADS: u32 = 1024;
 
-/// How a mesh is transformed. Written and read as text, so that a choice can be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fft {
-    /// By kernels of this program.
-    Own(Cut),
-    /// By NVIDIA's cuFFT.
-    Library,
-}
-
-/// How the kernels of this program cut a mesh.
+/// How the kernels that transform a mesh cut it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The largest radix.
@@ -55,8 +45,8 @@ pub struct Lines {
     pub threads: u32,
 }
 
-/// Radices whose product is `n`, none above `most`: as few as can be, then the smallest, the largest first. `None` if there
-/// are none.
+/// Radices whose product is `n`, none above `most`: as few as can be, then the smallest, the largest first. `None` if
+/// there are none.
 pub fn radices(n: u32, most: u32) -> Option<Vec<u32>> {
     fn search(n: u32, most: u32) -> Option<Vec<u32>> {
         if n == 1 {
@@ -98,12 +88,16 @@ fn refused(reason: String) -> CudaError {
     }
 }
 
-/// The fewest threads, up to `most`, with which a block goes through these lines as fast as it can.
-pub(super) fn balanced(lines: u32, radices: &[u32], most: u32) -> u32 {
-    balanced_of(&[(lines, radices)], most)
+impl Lines {
+    /// So many lines by the fewest threads, up to `most`, with which a block goes through them as fast as it can.
+    pub fn balanced(lines: u32, radices: &[u32], most: u32) -> Self {
+        let threads = balanced(&[(lines, radices)], most);
+        Self { lines, threads }
+    }
 }
 
-fn balanced_of(work: &[(u32, &[u32])], most: u32) -> u32 {
+/// The fewest threads, up to `most`, with which a block goes through these lines as fast as it can.
+fn balanced(work: &[(u32, &[u32])], most: u32) -> u32 {
     let rounds = |threads: u32| -> u32 {
         let line = |(lines, radices): &(u32, &[u32])| -> u32 {
             let n: u32 = radices.iter().product();
@@ -134,7 +128,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn new(size: [u32; 3], radix: u32, padded: bool) -> Result<Self, CudaError> {
+    pub(super) fn new(size: [u32; 3], radix: u32) -> Result<Self, CudaError> {
         check(size)?;
         let all = size.map(|n| radices(n, radix));
         let [Some(x), Some(y), Some(z)] = all else {
@@ -151,11 +145,7 @@ impl Sizes {
             size,
             half,
             columns,
-            plane: if padded {
-                columns.next_multiple_of(16)
-            } else {
-                columns
-            },
+            plane: columns.next_multiple_of(16),
             radices: [x, y, z],
             double_row: size[2] + apart,
         })
@@ -204,32 +194,27 @@ impl Cut {
     }
 
     /// Whole planes by blocks of up to `threads`, if they fit.
-    pub(super) fn whole_planes(
+    pub fn whole_planes(
         info: &DeviceInfo,
         size: [u32; 3],
         double: bool,
         radix: u32,
         threads: u32,
     ) -> Result<Option<Self>, CudaError> {
-        let sizes = Sizes::new(size, radix, true)?;
+        let sizes = Sizes::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let work: [(u32, &[u32]); 2] = [(size[1].div_ceil(2), z), (sizes.half, y)];
         let fits = sizes.plane_shared(double) + 2048 <= info.shared_per_block;
         Ok(fits.then_some(Self {
             radix,
-            across: Across::Planes(balanced_of(&work, threads)),
-            tile: tile(info, &sizes, double, None, 256),
+            across: Across::Planes(balanced(&work, threads)),
+            tile: tile(info, &sizes, double),
         }))
     }
 
     /// Rows, then columns.
-    pub(super) fn by_rows(
-        info: &DeviceInfo,
-        size: [u32; 3],
-        double: bool,
-        radix: u32,
-    ) -> Result<Self, CudaError> {
-        let sizes = Sizes::new(size, radix, true)?;
+    pub fn by_rows(info: &DeviceInfo, size: [u32; 3], double: bool, radix: u32) -> Result<Self, CudaError> {
+        let sizes = Sizes::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let pairs = (128 * z[0] / size[2]).max(1);
         // Strips of one width.
@@ -238,22 +223,16 @@ impl Cut {
         Ok(Self {
             radix,
             across: Across::Rows {
-                pairs: Lines {
-                    lines: pairs,
-                    threads: balanced(pairs, z, 256),
-                },
-                strip: Lines {
-                    lines: strip,
-                    threads: balanced(strip, y, 256),
-                },
+                pairs: Lines::balanced(pairs, z, 256),
+                strip: Lines::balanced(strip, y, 256),
             },
-            tile: tile(info, &sizes, double, None, 256),
+            tile: tile(info, &sizes, double),
         })
     }
 
     /// Refuses what a device cannot do.
-    pub(super) fn check(&self, info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<(), CudaError> {
-        let sizes = Sizes::new(size, self.radix, true)?;
+    pub fn check(&self, info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<(), CudaError> {
+        let sizes = Sizes::new(size, self.radix)?;
         let mut shared = vec![(self.tile.threads, sizes.tile_shared(self.tile, double))];
         match self.across {
             Across::Planes(threads) => shared.push((threads, sizes.plane_shared(double))),
@@ -284,14 +263,20 @@ impl Cut {
         };
         let [x, y, z] = &sizes.radices;
         let reversed: Vec<u32> = x.iter().rev().copied().collect();
-        let module = with_mesh("fft.cu", include_str!("../kernels/fft.cu"), sizes, double, table)
-            .define("PADDED", 1)
-            .define("RADICES_X", text(x))
-            .define("RADICES_Y", text(y))
-            .define("RADICES_Z", text(z))
-            .define("REVERSED_X", text(&reversed))
-            .define("TILE", self.tile.lines)
-            .define("TILE_THREADS", self.tile.threads);
+        let module = influence_source(
+            "fft.cu",
+            include_str!("../kernels/fft.cu"),
+            sizes.size,
+            double,
+            table,
+        )
+        .define("PADDED", 1)
+        .define("RADICES_X", text(x))
+        .define("RADICES_Y", text(y))
+        .define("RADICES_Z", text(z))
+        .define("REVERSED_X", text(&reversed))
+        .define("TILE", self.tile.lines)
+        .define("TILE_THREADS", self.tile.threads);
         match self.across {
             Across::Planes(threads) => module.define("PLANES", 1).define("PLANE_THREADS", threads),
             Across::Rows { pairs, strip } => module
@@ -304,9 +289,10 @@ impl Cut {
     }
 }
 
-/// A module that knows the mesh.
-pub(super) fn with_mesh(name: &str, text: &str, sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
-    let [x, y, z] = sizes.size;
+/// A module that may include `influence.cuh`, for a mesh of this size. It must define whether planes of the spectrum
+/// are `PADDED`. `table`: the influence function is read from one.
+pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, table: bool) -> ModuleSource {
+    let [x, y, z] = size;
     ModuleSource::new(name, text)
         .include("fft.cuh", include_str!("../kernels/fft.cuh"))
         .include("influence.cuh", include_str!("../kernels/influence.cuh"))
@@ -319,15 +305,11 @@ pub(super) fn with_mesh(name: &str, text: &str, sizes: &Sizes, double: bool, tab
         .option("--device-as-default-execution-space")
 }
 
-/// Columns along x of a block; by rule, lines of 128 bytes unless there would be too few blocks.
-pub(super) fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool, lines: Option<u32>, most: u32) -> Lines {
+/// Columns along x of a block: lines of 128 bytes unless there would be too few blocks.
+fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool) -> Lines {
     let full = if double { 8 } else { 16 };
     let enough = sizes.columns / full >= info.multiprocessors;
-    let lines = lines.unwrap_or(if enough { full } else { 8 });
-    Lines {
-        lines,
-        threads: balanced(lines, &sizes.radices[0], most),
-    }
+    Lines::balanced(if enough { full } else { 8 }, &sizes.radices[0], 256)
 }
 
 impl fmt::Display for Lines {
@@ -346,81 +328,27 @@ impl fmt::Display for Cut {
     }
 }
 
-impl fmt::Display for Fft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Own(cut) => cut.fmt(f),
-            Self::Library => f.write_str("cufft"),
-        }
-    }
-}
-
-/// What a choice looks like as text.
-const EXPECTED: &str =
-    "expected `cufft`, `planes=512 tile=16x256 radix=16` or `pairs=4x128 strip=16x128 tile=16x256 radix=16`";
-
-impl FromStr for Fft {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "cufft" {
-            return Ok(Self::Library);
-        }
-        let words: Option<Vec<(&str, &str)>> =
-            text.split_whitespace().map(|word| word.split_once('=')).collect();
-        let wrong = || format!("`{text}`: {EXPECTED}");
-        let words = words.ok_or_else(wrong)?;
-        let find = |key: &str| {
-            let mut values = words.iter().filter(|word| word.0 == key).map(|word| word.1);
-            values.next().filter(|_| values.next().is_none())
-        };
-        let number = |key: &str| find(key).and_then(|value| value.parse::<u32>().ok());
-        let lines = |key: &str| {
-            let (lines, threads) = find(key)?.split_once('x')?;
-            Some(Lines {
-                lines: lines.parse().ok().filter(|&n| n > 0)?,
-                threads: threads.parse().ok()?,
-            })
-        };
-        let rows = || {
-            Some(Across::Rows {
-                pairs: lines("pairs")?,
-                strip: lines("strip")?,
-            })
-        };
-        let across = number("planes").map(Across::Planes).or_else(rows);
-        let known = if find("planes").is_some() { 3 } else { 4 };
-        match (across, lines("tile"), number("radix")) {
-            (Some(across), Some(tile), Some(radix)) if words.len() == known => {
-                Ok(Self::Own(Cut { radix, across, tile }))
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
-
 /// Modules for tests that compile them all.
-pub fn modules() -> Vec<ModuleSource> {
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let lines = |lines, threads| Lines { lines, threads };
+    let cut = |radix, across, tile| Cut { radix, across, tile };
+    let strips = Across::Rows {
+        pairs: lines(4, 128),
+        strip: lines(11, 128),
+    };
     let told = [
-        ([64, 64, 64], "planes=288 tile=16x128 radix=8", false),
-        ([128, 105, 45], "planes=384 tile=8x128 radix=16", true),
-        (
-            [98, 75, 120],
-            "pairs=4x128 strip=11x128 tile=8x64 radix=15",
-            false,
-        ),
+        ([64, 64, 64], cut(8, Across::Planes(288), lines(16, 128)), false),
+        ([128, 105, 45], cut(16, Across::Planes(384), lines(8, 128)), true),
+        ([98, 75, 120], cut(15, strips, lines(8, 64)), false),
     ];
-    let mut all = Vec::new();
-    for (size, text, double) in told {
-        if let (Ok(Fft::Own(cut)), Ok(bare)) = (text.parse(), Sizes::new(size, 16, false)) {
-            if let Ok(sizes) = Sizes::new(size, cut.radix, true) {
-                all.push(cut.source(&sizes, double, double));
-                all.push(super::table::source(&sizes, double, true));
-            }
-            all.push(super::multiply::source(&bare, double, double));
-        }
-    }
-    all
+    let made = told.iter().filter_map(|(size, cut, double)| {
+        let sizes = Sizes::new(*size, cut.radix).ok()?;
+        Some([
+            cut.source(&sizes, *double, *double),
+            super::table::source(&sizes, *double),
+        ])
+    });
+    made.flatten().collect()
 }
 
 #[cfg(test)]
@@ -452,47 +380,16 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_kept_as_text() {
-        let info = Device::emulated(Emulation::default()).unwrap().info().clone();
-        for size in [[64, 64, 64], [108, 108, 80], [5, 7, 9], [256, 256, 256]] {
-            for double in [false, true] {
-                for cut in Cut::candidates(&info, size, double, true).unwrap() {
-                    let text = Fft::Own(cut).to_string();
-                    assert_eq!(text.parse(), Ok(Fft::Own(cut)), "{text}");
-                    cut.check(&info, size, double).unwrap();
-                }
-                Cut::rule(&info, size, double)
-                    .unwrap()
-                    .check(&info, size, double)
-                    .unwrap();
-            }
-        }
-        assert_eq!("cufft".parse(), Ok(Fft::Library));
-        for bad in [
-            "",
-            "fast",
-            "planes=512",
-            "planes=x tile=16x256 radix=16",
-            "planes=512 tile=16 radix=16",
-            "planes=512 tile=0x64 radix=16",
-            "pairs=4x128 tile=16x256 radix=16",
-            "planes=512 tile=16x256 radix=16 radix=8",
-        ] {
-            let error = bad.parse::<Fft>().unwrap_err();
-            assert!(error.contains("expected"), "{error}");
-        }
-    }
-
-    #[test]
     fn meshes_that_cannot_be_transformed_are_refused() {
         for size in [[11, 8, 8], [8, 3, 8], [8, 8, 1024]] {
             let error = check(size).unwrap_err().to_string();
             assert!(error.contains("2, 3, 5 and 7"), "{error}");
         }
         let info = Device::emulated(Emulation::default()).unwrap().info().clone();
-        let Ok(Fft::Own(cut)) = "planes=500 tile=16x256 radix=16".parse() else {
-            panic!()
-        };
+        let rule = Cut::rule(&info, [64; 3], false).unwrap();
+        rule.check(&info, [64; 3], false).unwrap();
+        let across = Across::Planes(500);
+        let cut = Cut { across, ..rule };
         let error = cut.check(&info, [64; 3], false).unwrap_err().to_string();
         assert!(error.contains("multiple of 32"), "{error}");
     }

@@ -78,8 +78,8 @@ impl MeshShape {
         std::array::from_fn(|a| self.size[a].div_ceil(edges[a]))
     }
 
-    /// A module for this mesh, cut into such bricks.
-    pub(super) fn source<M: MeshNumber>(&self, name: &str, text: &str, edges: [u32; 3]) -> ModuleSource {
+    /// A module for this mesh, cut into such bricks; it may include `mesh.cuh` and `stencil.cuh`.
+    pub fn source<M: MeshNumber>(&self, name: &str, text: &str, edges: [u32; 3]) -> ModuleSource {
         let mut module = ModuleSource::new(name, text)
             .include("mesh.cuh", include_str!("../kernels/mesh.cuh"))
             .include("stencil.cuh", include_str!("../kernels/stencil.cuh"))
@@ -93,6 +93,11 @@ impl MeshShape {
                 .define(&format!("BRICK_{name}"), edges[axis]);
         }
         module
+    }
+
+    /// Edge of the boxes that charges near a point are summed in; as in the kernels.
+    pub fn box_edge(&self) -> u32 {
+        if self.basis.points() <= 5 { 4 } else { 8 }
     }
 
     /// The largest weight of a point along an axis.
@@ -191,8 +196,8 @@ impl Word {
 
 /// Positions and charges on the device.
 ///
-/// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
-/// nobody. A mesh of `f64` also takes their lower halves.
+/// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX`
+/// for nobody. A mesh of `f64` also takes their lower halves.
 #[derive(Clone, Debug)]
 pub struct Particles {
     pub(super) bundle: Bundle<ParticlesAt>,
@@ -206,8 +211,8 @@ impl Particles {
         Self::halves((pos, None), pos.len() / 4, None, None, charges)
     }
 
-    /// `slots` of each of two halves of `pos`, and of the lower halves of fractions, axis by axis; `parity` says which is
-    /// now, `used` how many units of how many slots are in use.
+    /// `slots` of each of two halves of `pos`, and of the lower halves of fractions, axis by axis; `parity` says which
+    /// is now, `used` how many units of how many slots are in use.
     pub fn halves<M: MeshNumber>(
         (pos, low): (&Buffer<u32>, Option<&Buffer<u32>>),
         slots: usize,
@@ -233,8 +238,8 @@ impl Particles {
         }
     }
 
-    /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is cleared all the
-    /// same, where that is done by others.)
+    /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is
+    /// cleared all the same, where that is done by others.)
     pub fn unless(&self, rest: &Word) -> Self {
         let mut at = Binder::default();
         let mut addresses = at.join(&self.bundle);

@@ -2,12 +2,10 @@
 
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
-use debye_gpu::{Buffer, Bundle, CudaError, Cufft, Device, Slice, SliceMut, Stream, cufft_version};
+use debye_gpu::{Buffer, CudaError, Device, Slice, SliceMut, Stream};
 
-use super::fft::{Fft, Sizes};
-use super::multiply::Multiply;
+use super::fft::{Cut, Sizes};
 use super::passes::Passes;
-use super::shape::RestAt;
 use super::table::FollowTable;
 use super::{MeshNumber, Word};
 
@@ -41,7 +39,7 @@ impl MeshCell {
 pub enum Part {
     /// To the spectrum.
     Forward,
-    /// Times the influence function; for kernels of this program also the transforms along x.
+    /// Along x, times the influence function, and back along x.
     Middle,
     /// Back.
     Backward,
@@ -93,16 +91,15 @@ fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, Cuda
 }
 
 /// Numbers of energy and virial.
-const SUMS: usize = 7;
+pub const SUMS: usize = 7;
 
 /// The potential of a mesh of charges: forward transform, times the influence function, back; none is normalized.
 ///
 /// Using it allocates nothing and can be captured in a graph. Every result has the same bits every time.
 #[derive(Debug)]
 pub struct Solve<R: MeshNumber> {
-    fft: Fft,
     sizes: Sizes,
-    kernels: Kernels<R>,
+    passes: Passes<R>,
     spectrum: Buffer<R>,
     by: Multiplier<R>,
     follow: Option<FollowTable<R>>,
@@ -111,43 +108,20 @@ pub struct Solve<R: MeshNumber> {
     none: Buffer<f64>,
 }
 
-#[derive(Debug)]
-enum Kernels<R: MeshNumber> {
-    Own(Box<Passes<R>>),
-    Library(Box<(Cufft<R>, Multiply<R>)>),
-}
-
 impl<R: MeshNumber> Solve<R> {
     /// For the mesh of an influence function. The plain function follows the cell that is given with every solve; the
     /// optimal one is a table that holds for its own cell.
-    pub fn new(device: &Device, influence: &Influence, fft: Fft) -> Result<Self, CudaError> {
+    pub fn new(device: &Device, influence: &Influence, cut: Cut) -> Result<Self, CudaError> {
         let size = influence.mesh().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let table = influence.is_optimal();
-        let (sizes, kernels) = match fft {
-            Fft::Own(cut) => {
-                let sizes = Sizes::new(size, cut.radix, true)?;
-                let passes = Passes::new(device, &sizes, &cut, table)?;
-                (sizes, Kernels::Own(Box::new(passes)))
-            }
-            Fft::Library => {
-                let sizes = Sizes::new(size, 16, false)?;
-                let cufft = Cufft::new(device, size)?;
-                let multiply = Multiply::new(device, &sizes, table)?;
-                (sizes, Kernels::Library(Box::new((cufft, multiply))))
-            }
-        };
-        let blocks = match &kernels {
-            Kernels::Own(passes) => passes.blocks(),
-            Kernels::Library(library) => library.1.blocks(),
-        };
+        let sizes = Sizes::new(size, cut.radix)?;
+        let passes = Passes::new(device, &sizes, &cut, influence.is_optimal())?;
         Ok(Self {
-            fft,
             spectrum: device.zeros(sizes.spectrum())?,
             by: Multiplier::new(device, influence, &sizes)?,
             follow: None,
-            partial: device.zeros(blocks as usize * SUMS)?,
+            partial: device.zeros(passes.blocks() as usize * SUMS)?,
             none: device.allocate(0)?,
-            kernels,
+            passes,
             sizes,
         })
     }
@@ -162,15 +136,9 @@ impl<R: MeshNumber> Solve<R> {
     /// Has the optimal function follow the cell that is given with every solve, as the plain one does by itself.
     pub fn follow(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
         if influence.is_optimal() {
-            let padded = matches!(self.kernels, Kernels::Own(_));
-            self.follow = Some(FollowTable::new(device, influence, &self.sizes, padded)?);
+            self.follow = Some(FollowTable::new(device, influence, &self.sizes)?);
         }
         Ok(())
-    }
-
-    /// How it transforms.
-    pub fn fft(&self) -> Fft {
-        self.fft
     }
 
     /// Points of the mesh.
@@ -178,7 +146,7 @@ impl<R: MeshNumber> Solve<R> {
         self.sizes.points()
     }
 
-    /// Bytes of device memory that it takes, apart from what a library takes.
+    /// Bytes of device memory that it takes.
     pub fn bytes(&self) -> usize {
         self.spectrum.bytes() + self.by.factors.bytes() + self.by.table.bytes() + self.partial.bytes()
     }
@@ -187,9 +155,10 @@ impl<R: MeshNumber> Solve<R> {
     #[doc(hidden)]
     pub fn part_bytes(&self, part: Part) -> usize {
         let (mesh, spectrum) = (self.points() * size_of::<R>(), self.spectrum.bytes());
-        let columns = match &self.kernels {
-            Kernels::Own(passes) if passes.takes_planes() => 0,
-            _ => 2 * spectrum,
+        let columns = if self.passes.takes_planes() {
+            0
+        } else {
+            2 * spectrum
         };
         match part {
             Part::Middle => 2 * spectrum + self.by.table.bytes(),
@@ -201,59 +170,8 @@ impl<R: MeshNumber> Solve<R> {
     #[doc(hidden)]
     pub fn launches(&self, part: Part) -> u64 {
         let table = part == Part::Middle && self.follow.is_some();
-        let each = match &self.kernels {
-            Kernels::Own(passes) if part != Part::Middle && !passes.takes_planes() => 2,
-            _ => 1,
-        };
-        each + u64::from(table)
-    }
-
-    /// Charges become their potential, in place. `sums`, if wanted, are 7 numbers: the energy ½ΣG|Q|² and the virial
-    /// xx yy zz xy xz yz.
-    pub fn queue(
-        &mut self,
-        stream: &Stream,
-        mut mesh: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-    ) -> Result<(), CudaError> {
-        let always = Word::rest(None);
-        self.forward(stream, mesh.read(), &always)?;
-        self.middle(stream, cell, sums.is_some(), &always)?;
-        self.backward(stream, mesh.again(), sums, &always)
-    }
-
-    /// The same, with the charges left as they are.
-    pub fn queue_apart(
-        &mut self,
-        stream: &Stream,
-        charges: Slice<'_, R>,
-        potential: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-    ) -> Result<(), CudaError> {
-        let always = Word::rest(None);
-        self.forward(stream, charges, &always)?;
-        self.middle(stream, cell, sums.is_some(), &always)?;
-        self.backward(stream, potential, sums, &always)
-    }
-
-    /// One part of it, in place. Kernels of this program do nothing while the word `rest` is not zero.
-    pub fn queue_part(
-        &mut self,
-        stream: &Stream,
-        part: Part,
-        mut mesh: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-        rest: Option<&Word>,
-    ) -> Result<(), CudaError> {
-        let rest = Word::rest(rest);
-        match part {
-            Part::Forward => self.forward(stream, mesh.read(), &rest),
-            Part::Middle => self.middle(stream, cell, sums.is_some(), &rest),
-            Part::Backward => self.backward(stream, mesh.again(), sums, &rest),
-        }
+        let columns = part != Part::Middle && !self.passes.takes_planes();
+        1 + u64::from(columns) + u64::from(table)
     }
 
     /// The spectrum as the last part left it, and the numbers from one plane of it to the next; for tests.
@@ -262,26 +180,25 @@ impl<R: MeshNumber> Solve<R> {
         (&self.spectrum, 2 * self.sizes.plane as usize)
     }
 
-    fn forward(
+    /// To the spectrum. Here as below, kernels do nothing while the word `rest` is not zero.
+    pub fn forward(
         &mut self,
         stream: &Stream,
         mesh: Slice<'_, R>,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of charges", mesh.len(), self.points())?;
         let spectrum = self.spectrum.all_mut();
-        match &self.kernels {
-            Kernels::Own(passes) => passes.forward(stream, mesh, spectrum, rest),
-            Kernels::Library(library) => library.0.forward(stream, mesh, spectrum),
-        }
+        self.passes.forward(stream, mesh, spectrum, &Word::rest(rest))
     }
 
-    fn middle(
+    /// Times the influence function. `sums`: [`Solve::backward`] will be asked for them.
+    pub fn middle(
         &mut self,
         stream: &Stream,
         cell: Slice<'_, MeshCell>,
         sums: bool,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
         if let Some(follow) = &mut self.follow {
@@ -289,37 +206,26 @@ impl<R: MeshNumber> Solve<R> {
         }
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
-        match &self.kernels {
-            Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial, rest),
-            Kernels::Library(library) => library.1.queue(stream, spectrum, &self.by, cell, partial),
-        }
+        let rest = Word::rest(rest);
+        self.passes
+            .middle(stream, spectrum, &self.by, cell, partial, &rest)
     }
 
-    fn backward(
+    /// Back. `sums`, if wanted, are [`SUMS`] numbers: the energy ½ΣG|Q|² and the virial xx yy zz xy xz yz.
+    pub fn backward(
         &mut self,
         stream: &Stream,
         mesh: SliceMut<'_, R>,
         sums: Option<SliceMut<'_, f64>>,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of a potential", mesh.len(), self.points())?;
         if let Some(sums) = &sums {
             CudaError::check_length("energy and virial of a mesh", sums.len(), SUMS)?;
         }
-        let (spectrum, partial) = (self.spectrum.all_mut(), self.partial.all());
-        match &self.kernels {
-            Kernels::Own(passes) => {
-                passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut(), rest)
-            }
-            Kernels::Library(library) => {
-                library.0.backward(stream, spectrum, mesh)?;
-                sums.map_or(Ok(()), |sums| library.1.add(stream, partial, sums))
-            }
-        }
+        let (spectrum, partial, none) = (self.spectrum.all_mut(), self.partial.all(), self.none.all_mut());
+        let rest = Word::rest(rest);
+        self.passes
+            .backward(stream, spectrum, mesh, partial, sums, none, &rest)
     }
-}
-
-/// Whether cuFFT can be used on a device, and its version.
-pub(super) fn library_version(device: &Device) -> Option<(u32, u32)> {
-    cufft_version(device).ok()
 }
