@@ -1,6 +1,6 @@
 //! Ways to cut a mesh that are worth measuring.
 
-use debye::engines::cuda::mesh::{Across, Cut, Lines, radices};
+use debye_gpu::transforms::{Across, Cut, Lines, radices};
 use debye_gpu::{CudaError, DeviceInfo};
 
 /// Columns along x of a block, and its most threads. They are measured beside other things that do not depend on them.

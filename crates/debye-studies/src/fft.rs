@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use debye::engines::cuda::mesh::{Across, Cut, Lines, MeshCell, MeshNumber, Part, Solve};
+use debye::engines::cuda::mesh::{MeshCell, MeshNumber, Part, Solve};
 use debye::forces::pme::Influence;
+use debye_gpu::transforms::{Across, Cut, Lines};
 use debye_gpu::{Buffer, CudaError, Device, Slice, SliceMut, Stream};
 
 use crate::cufft::{Cufft, cufft_version};

@@ -10,7 +10,7 @@
 //! | [`RadixSort`], a plain copy ([`primitives`]) | scan and counting sort |
 //!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
-//! [`Cut::rule`]: debye::engines::cuda::mesh::Cut::rule
+//! [`Cut::rule`]: debye_gpu::transforms::Cut::rule
 
 mod charges;
 mod cufft;

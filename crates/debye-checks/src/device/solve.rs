@@ -5,9 +5,10 @@ use std::f64::consts::TAU;
 use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
-use debye::engines::cuda::mesh::{Across, Cut, Lines, MeshCell, MeshNumber, Word};
+use debye::engines::cuda::mesh::{MeshCell, MeshNumber, Word};
 use debye::expr::Mat3;
 use debye::forces::pme::{Basis, Influence};
+use debye_gpu::transforms::{Across, Cut, Lines};
 use debye_gpu::{CudaError, Device};
 use debye_studies::{Fft, Solver, cufft_version};
 

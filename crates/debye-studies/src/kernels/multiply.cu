@@ -34,5 +34,5 @@ KERNEL(debye_mesh_multiply_sums, MULTIPLY_THREADS, real* spectrum, const real* f
 }
 KERNEL(debye_mesh_add, MULTIPLY_THREADS, const f64* partial, f64* sums, u32 blocks)
 {
-    add_partial<MULTIPLY_THREADS>(sums, partial, blocks);
+    add_partial<MULTIPLY_THREADS, SUMS>(sums, partial, blocks);
 }

@@ -11,7 +11,7 @@ use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, Cut, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve, Spread,
+    Bricks, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve, Spread,
     SpreadKernel, Tiling, Way, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
@@ -23,6 +23,7 @@ use crate::forces::electrostatics::{
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
 use crate::system::{Cell, System};
+use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 
 /// What is known of the mesh before there is one.

@@ -1,12 +1,10 @@
 //! Particle meshes on a device: charges spread over points, their potential, and forces gathered from it.
 //!
 //! The crate `debye-studies` measures other kernels beside those that a simulation takes. For it [`SpreadKernel`],
-//! [`MeshShape::source`], [`influence_source`] and the ways to make a [`Cut`] are public.
+//! [`MeshShape::source`] and [`influence_source`] are public.
 
 mod bricks;
-mod fft;
 mod gather;
-mod passes;
 mod shape;
 mod solve;
 mod spread;
@@ -14,10 +12,9 @@ mod table;
 mod tiling;
 
 pub use bricks::{Bricks, Entered, Follow, Notes};
-pub use fft::{Across, Cut, Lines, influence_source, radices};
 pub use gather::{Gather, Way, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
-pub use solve::{MeshCell, Part, SUMS, Solve};
+pub use solve::{MeshCell, Part, SUMS, Solve, influence_source};
 pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
 pub use tiling::Tiling;
 
@@ -43,7 +40,7 @@ pub fn modules() -> Vec<ModuleSource> {
         slots: 8,
         particles: 1,
     };
-    let mut all = fft::modules();
+    let mut all = solve::modules();
     all.extend([
         SpreadKernel::owner::<f32>(&usual, tiling::CUBES[0]).source,
         SpreadKernel::owner::<f64>(&odd, tiling::SMALL).source,

@@ -4,40 +4,21 @@ use std::fmt::Write;
 
 use crate::expr::{CudaReal, Tape};
 use crate::forces::pme::Basis;
+use debye_gpu::transforms::Rest;
 use debye_gpu::{Binder, Buffer, Bundle, CudaError, Element, Float, ModuleSource, Value};
 
 /// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
 pub trait MeshNumber: Float + Value {
     /// Its name in printed code.
     const REAL: CudaReal;
-    /// Rounded to it.
-    fn rounded(x: f64) -> Self;
-    /// As `f64`.
-    fn wide(self) -> f64;
 }
 
 impl MeshNumber for f32 {
     const REAL: CudaReal = CudaReal::Float;
-
-    fn rounded(x: f64) -> Self {
-        x as Self
-    }
-
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
 }
 
 impl MeshNumber for f64 {
     const REAL: CudaReal = CudaReal::Double;
-
-    fn rounded(x: f64) -> Self {
-        x
-    }
-
-    fn wide(self) -> f64 {
-        self
-    }
 }
 
 /// Points along each axis, the last contiguous, and how a charge is spread over them.
@@ -161,13 +142,7 @@ pub(super) struct ParticlesAt {
     unit: u32,
 }
 
-/// A word, or none; as in the kernels that transform.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct RestAt {
-    word: u64,
-}
-debye_gpu::cuda_struct!(ParticlesAt, RestAt);
+debye_gpu::cuda_struct!(ParticlesAt);
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]
@@ -182,10 +157,10 @@ impl Word {
     }
 
     /// Its address as a parameter of kernels that do nothing while it is not zero; none: they always work.
-    pub(super) fn rest(word: Option<&Self>) -> Bundle<RestAt> {
+    pub(super) fn rest(word: Option<&Self>) -> Bundle<Rest> {
         let mut at = Binder::default();
         let word = Self::address(word, &mut at);
-        at.bundle(RestAt { word })
+        at.bundle(Rest { word })
     }
 
     /// Its address, or none.

@@ -2,11 +2,10 @@
 
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
-use debye_gpu::{Buffer, CudaError, Device, Slice, SliceMut, Stream};
+use debye_gpu::transforms::{Across, Cut, Lines, Passes, Spectrum, spectrum_source};
+use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device, ModuleSource, Slice, SliceMut, Stream};
 
-use super::fft::{Cut, Sizes};
-use super::passes::Passes;
-use super::table::FollowTable;
+use super::table::{self, FollowTable};
 use super::{MeshNumber, Word};
 
 /// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
@@ -20,7 +19,16 @@ pub struct MeshCell {
     /// Splitting parameter α.
     pub alpha: f64,
 }
-debye_gpu::cuda_struct!(MeshCell);
+
+/// What a spectrum is multiplied by; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct MultiplierAt {
+    factors: u64,
+    cell: u64,
+    table: u64,
+}
+debye_gpu::cuda_struct!(MeshCell, MultiplierAt);
 
 impl MeshCell {
     /// Of a cell whose reciprocal vectors are the rows.
@@ -52,15 +60,15 @@ impl Part {
 
 /// What a spectrum is multiplied by.
 #[derive(Debug)]
-pub(super) struct Multiplier<R: MeshNumber> {
+struct Multiplier<R: MeshNumber> {
     /// 1/w² for every index of x, y, and of the half of z that is kept.
-    pub(super) factors: Buffer<R>,
+    factors: Buffer<R>,
     /// G itself where it is optimal, laid out as the spectrum; else empty.
-    pub(super) table: Buffer<R>,
+    table: Buffer<R>,
 }
 
 impl<R: MeshNumber> Multiplier<R> {
-    pub(super) fn new(device: &Device, influence: &Influence, sizes: &Sizes) -> Result<Self, CudaError> {
+    fn new(device: &Device, influence: &Influence, sizes: &Spectrum) -> Result<Self, CudaError> {
         let [x, y, z] = influence.factors();
         let factors = x.iter().chain(y).chain(&z[..sizes.half as usize]);
         let factors: Vec<R> = factors.copied().map(R::rounded).collect();
@@ -74,14 +82,42 @@ impl<R: MeshNumber> Multiplier<R> {
             table: device.upload(&table)?,
         })
     }
+
+    fn at(&self, cell: Slice<'_, MeshCell>) -> Bundle<MultiplierAt> {
+        let mut at = Binder::default();
+        let addresses = MultiplierAt {
+            factors: at.address(&self.factors),
+            cell: at.part(cell),
+            table: at.address(&self.table),
+        };
+        at.bundle(addresses)
+    }
+}
+
+/// A module that may include `influence.cuh`, for a mesh of this size. It must define whether planes of the spectrum
+/// are `PADDED`. `table`: the influence function is read from one.
+pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, table: bool) -> ModuleSource {
+    with_influence(spectrum_source(name, text, size, double), table)
+}
+
+fn with_influence(module: ModuleSource, table: bool) -> ModuleSource {
+    module
+        .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .define("TABLE", u32::from(table))
+}
+
+/// The passes of a cut, with the multiplication between them.
+fn source(cut: &Cut, sizes: &Spectrum, double: bool, table: bool) -> ModuleSource {
+    with_influence(cut.source(sizes, double), table)
+        .include("multiply.cuh", include_str!("../kernels/multiply.cuh"))
 }
 
 /// A table as the spectrum lies in memory.
-fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, CudaError> {
+fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Spectrum) -> Result<Vec<R>, CudaError> {
     let (columns, plane) = (sizes.columns as usize, sizes.plane as usize);
     let needed = columns * sizes.size[0] as usize;
     CudaError::check_length("table of an influence function", values.len(), needed)?;
-    let mut table = vec![R::rounded(0.0); sizes.spectrum() / 2];
+    let mut table = vec![R::rounded(0.0); sizes.numbers() / 2];
     for (to, from) in table.chunks_mut(plane).zip(values.chunks(columns)) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = R::rounded(*from);
@@ -98,8 +134,8 @@ pub const SUMS: usize = 7;
 /// Using it allocates nothing and can be captured in a graph. Every result has the same bits every time.
 #[derive(Debug)]
 pub struct Solve<R: MeshNumber> {
-    sizes: Sizes,
-    passes: Passes<R>,
+    sizes: Spectrum,
+    passes: Passes<R, MultiplierAt>,
     spectrum: Buffer<R>,
     by: Multiplier<R>,
     follow: Option<FollowTable<R>>,
@@ -113,10 +149,11 @@ impl<R: MeshNumber> Solve<R> {
     /// optimal one is a table that holds for its own cell.
     pub fn new(device: &Device, influence: &Influence, cut: Cut) -> Result<Self, CudaError> {
         let size = influence.mesh().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let sizes = Sizes::new(size, cut.radix)?;
-        let passes = Passes::new(device, &sizes, &cut, influence.is_optimal())?;
+        let sizes = Spectrum::new(size, cut.radix)?;
+        let source = source(&cut, &sizes, R::DOUBLE, influence.is_optimal());
+        let passes = Passes::new(device, &sizes, &cut, &source)?;
         Ok(Self {
-            spectrum: device.zeros(sizes.spectrum())?,
+            spectrum: device.zeros(sizes.numbers())?,
             by: Multiplier::new(device, influence, &sizes)?,
             follow: None,
             partial: device.zeros(passes.blocks() as usize * SUMS)?,
@@ -206,9 +243,8 @@ impl<R: MeshNumber> Solve<R> {
         }
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
-        let rest = Word::rest(rest);
-        self.passes
-            .middle(stream, spectrum, &self.by, cell, partial, &rest)
+        let (by, rest) = (self.by.at(cell), Word::rest(rest));
+        self.passes.middle(stream, spectrum, &by, partial, &rest)
     }
 
     /// Back. `sums`, if wanted, are [`SUMS`] numbers: the energy ½ΣG|Q|² and the virial xx yy zz xy xz yz.
@@ -228,4 +264,27 @@ impl<R: MeshNumber> Solve<R> {
         self.passes
             .backward(stream, spectrum, mesh, partial, sums, none, &rest)
     }
+}
+
+/// Modules for tests that compile them all.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let lines = |lines, threads| Lines { lines, threads };
+    let cut = |radix, across, tile| Cut { radix, across, tile };
+    let strips = Across::Rows {
+        pairs: lines(4, 128),
+        strip: lines(11, 128),
+    };
+    let told = [
+        ([64, 64, 64], cut(8, Across::Planes(288), lines(16, 128)), false),
+        ([128, 105, 45], cut(16, Across::Planes(384), lines(8, 128)), true),
+        ([98, 75, 120], cut(15, strips, lines(8, 64)), false),
+    ];
+    let made = told.iter().filter_map(|(size, cut, double)| {
+        let sizes = Spectrum::new(*size, cut.radix).ok()?;
+        Some([
+            source(cut, &sizes, *double, *double),
+            table::source(&sizes, *double),
+        ])
+    });
+    made.flatten().collect()
 }

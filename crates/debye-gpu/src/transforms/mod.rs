@@ -1,8 +1,15 @@
-//! [`Cut`]: how a mesh is transformed, by rule or as told.
+//! Fourier transforms of real meshes in three dimensions, fused with what a caller does to the spectrum.
+//!
+//! [`Cut`] says how a mesh is transformed, by rule or as told. [`Passes`] are the kernels. What they multiply each
+//! number of the spectrum by is in a header of the caller's, `multiply.cuh`; `kernels/fft.cu` says what it must have.
+
+mod passes;
 
 use std::fmt;
 
-use debye_gpu::{CudaError, DeviceInfo, ModuleSource};
+use crate::{CudaError, DeviceInfo, ModuleSource};
+
+pub use passes::{Passes, Rest};
 
 /// Radices that lines are taken apart into.
 const RADICES: [u32; 13] = [16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
@@ -113,22 +120,25 @@ fn balanced(work: &[(u32, &[u32])], most: u32) -> u32 {
         .unwrap_or(32)
 }
 
-/// Sizes that follow from a mesh.
+/// The spectrum of a mesh, and how it lies in memory.
 #[derive(Clone, Debug)]
-pub(super) struct Sizes {
-    pub(super) size: [u32; 3],
-    /// Numbers of a row of the spectrum.
-    pub(super) half: u32,
-    /// Numbers of a plane of the spectrum, and of one as it lies in memory.
-    pub(super) columns: u32,
-    pub(super) plane: u32,
-    pub(super) radices: [Vec<u32>; 3],
+pub struct Spectrum {
+    /// Points of the mesh.
+    pub size: [u32; 3],
+    /// Numbers of a row.
+    pub half: u32,
+    /// Numbers of a plane.
+    pub columns: u32,
+    /// Numbers from one plane to the next.
+    pub plane: u32,
+    radices: [Vec<u32>; 3],
     /// Numbers of two rows in shared memory.
     double_row: u32,
 }
 
-impl Sizes {
-    pub(super) fn new(size: [u32; 3], radix: u32) -> Result<Self, CudaError> {
+impl Spectrum {
+    /// Of a mesh that is transformed by radices up to `radix`.
+    pub fn new(size: [u32; 3], radix: u32) -> Result<Self, CudaError> {
         check(size)?;
         let all = size.map(|n| radices(n, radix));
         let [Some(x), Some(y), Some(z)] = all else {
@@ -151,30 +161,31 @@ impl Sizes {
         })
     }
 
-    pub(super) fn points(&self) -> usize {
+    /// Points of the mesh.
+    pub fn points(&self) -> usize {
         self.size.iter().map(|&n| n as usize).product()
     }
 
-    /// Numbers of the spectrum in memory, two for each complex one.
-    pub(super) fn spectrum(&self) -> usize {
+    /// Real numbers in memory, two for each complex one.
+    pub fn numbers(&self) -> usize {
         2 * self.size[0] as usize * self.plane as usize
     }
 
     /// Bytes of shared memory of a plane.
-    pub(super) fn plane_shared(&self, double: bool) -> u32 {
+    fn plane_shared(&self, double: bool) -> u32 {
         let rows = self.size[1].div_ceil(2) * self.double_row;
         complex(double) * rows.max(self.columns)
     }
 
-    pub(super) fn pairs_shared(&self, pairs: Lines, double: bool) -> u32 {
+    fn pairs_shared(&self, pairs: Lines, double: bool) -> u32 {
         complex(double) * pairs.lines * self.double_row
     }
 
-    pub(super) fn strip_shared(&self, strip: Lines, double: bool) -> u32 {
+    fn strip_shared(&self, strip: Lines, double: bool) -> u32 {
         complex(double) * strip.lines * self.size[1]
     }
 
-    pub(super) fn tile_shared(&self, tile: Lines, double: bool) -> u32 {
+    fn tile_shared(&self, tile: Lines, double: bool) -> u32 {
         complex(double) * tile.lines * self.size[0]
     }
 }
@@ -201,7 +212,7 @@ impl Cut {
         radix: u32,
         threads: u32,
     ) -> Result<Option<Self>, CudaError> {
-        let sizes = Sizes::new(size, radix)?;
+        let sizes = Spectrum::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let work: [(u32, &[u32]); 2] = [(size[1].div_ceil(2), z), (sizes.half, y)];
         let fits = sizes.plane_shared(double) + 2048 <= info.shared_per_block;
@@ -214,7 +225,7 @@ impl Cut {
 
     /// Rows, then columns.
     pub fn by_rows(info: &DeviceInfo, size: [u32; 3], double: bool, radix: u32) -> Result<Self, CudaError> {
-        let sizes = Sizes::new(size, radix)?;
+        let sizes = Spectrum::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let pairs = (128 * z[0] / size[2]).max(1);
         // Strips of one width.
@@ -232,7 +243,7 @@ impl Cut {
 
     /// Refuses what a device cannot do.
     pub fn check(&self, info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<(), CudaError> {
-        let sizes = Sizes::new(size, self.radix)?;
+        let sizes = Spectrum::new(size, self.radix)?;
         let mut shared = vec![(self.tile.threads, sizes.tile_shared(self.tile, double))];
         match self.across {
             Across::Planes(threads) => shared.push((threads, sizes.plane_shared(double))),
@@ -255,28 +266,22 @@ impl Cut {
         Ok(())
     }
 
-    /// What is compiled.
-    pub(super) fn source(&self, sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
+    /// What is compiled, but for the caller's `multiply.cuh`.
+    pub fn source(&self, spectrum: &Spectrum, double: bool) -> ModuleSource {
         let text = |radices: &[u32]| {
             let words: Vec<String> = radices.iter().map(u32::to_string).collect();
             words.join(",")
         };
-        let [x, y, z] = &sizes.radices;
+        let [x, y, z] = &spectrum.radices;
         let reversed: Vec<u32> = x.iter().rev().copied().collect();
-        let module = influence_source(
-            "fft.cu",
-            include_str!("../kernels/fft.cu"),
-            sizes.size,
-            double,
-            table,
-        )
-        .define("PADDED", 1)
-        .define("RADICES_X", text(x))
-        .define("RADICES_Y", text(y))
-        .define("RADICES_Z", text(z))
-        .define("REVERSED_X", text(&reversed))
-        .define("TILE", self.tile.lines)
-        .define("TILE_THREADS", self.tile.threads);
+        let module = spectrum_source("fft.cu", include_str!("../kernels/fft.cu"), spectrum.size, double)
+            .define("PADDED", 1)
+            .define("RADICES_X", text(x))
+            .define("RADICES_Y", text(y))
+            .define("RADICES_Z", text(z))
+            .define("REVERSED_X", text(&reversed))
+            .define("TILE", self.tile.lines)
+            .define("TILE_THREADS", self.tile.threads);
         match self.across {
             Across::Planes(threads) => module.define("PLANES", 1).define("PLANE_THREADS", threads),
             Across::Rows { pairs, strip } => module
@@ -289,24 +294,25 @@ impl Cut {
     }
 }
 
-/// A module that may include `influence.cuh`, for a mesh of this size. It must define whether planes of the spectrum
-/// are `PADDED`. `table`: the influence function is read from one.
-pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, table: bool) -> ModuleSource {
+/// A module that may include `spectrum.cuh`, for a mesh of this size. It must define whether planes of the spectrum are
+/// `PADDED`.
+pub fn spectrum_source(name: &str, text: &str, size: [u32; 3], double: bool) -> ModuleSource {
     let [x, y, z] = size;
     ModuleSource::new(name, text)
-        .include("fft.cuh", include_str!("../kernels/fft.cuh"))
-        .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .headers(&[
+            ("fft.cuh", include_str!("../kernels/fft.cuh")),
+            ("spectrum.cuh", include_str!("../kernels/spectrum.cuh")),
+        ])
         .define("PRECISION", if double { 2 } else { 0 })
         .define("N1", x)
         .define("N2", y)
         .define("N3", z)
-        .define("TABLE", u32::from(table))
         // Generic lambdas are device code.
         .option("--device-as-default-execution-space")
 }
 
 /// Columns along x of a block: lines of 128 bytes unless there would be too few blocks.
-fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool) -> Lines {
+fn tile(info: &DeviceInfo, sizes: &Spectrum, double: bool) -> Lines {
     let full = if double { 8 } else { 16 };
     let enough = sizes.columns / full >= info.multiprocessors;
     Lines::balanced(if enough { full } else { 8 }, &sizes.radices[0], 256)
@@ -328,33 +334,10 @@ impl fmt::Display for Cut {
     }
 }
 
-/// Modules for tests that compile them all.
-pub(super) fn modules() -> Vec<ModuleSource> {
-    let lines = |lines, threads| Lines { lines, threads };
-    let cut = |radix, across, tile| Cut { radix, across, tile };
-    let strips = Across::Rows {
-        pairs: lines(4, 128),
-        strip: lines(11, 128),
-    };
-    let told = [
-        ([64, 64, 64], cut(8, Across::Planes(288), lines(16, 128)), false),
-        ([128, 105, 45], cut(16, Across::Planes(384), lines(8, 128)), true),
-        ([98, 75, 120], cut(15, strips, lines(8, 64)), false),
-    ];
-    let made = told.iter().filter_map(|(size, cut, double)| {
-        let sizes = Sizes::new(*size, cut.radix).ok()?;
-        Some([
-            cut.source(&sizes, *double, *double),
-            super::table::source(&sizes, *double),
-        ])
-    });
-    made.flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use debye_gpu::{Device, Emulation};
+    use crate::{Device, Emulation};
 
     #[test]
     fn lines_take_few_stages() {
