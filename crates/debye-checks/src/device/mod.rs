@@ -241,6 +241,16 @@ pub fn faults() -> ModuleSource {
 }
 
 impl Place<'_> {
+    /// Counts a case and compares lengths.
+    fn count<T>(&mut self, what: &str, got: &[T], want: &[T]) -> Result<(), Wrong> {
+        self.cases += 1;
+        if got.len() == want.len() {
+            return Ok(());
+        }
+        let (got, want) = (got.len(), want.len());
+        Err(Wrong::Result(format!("{what}: {got} values, expected {want}")))
+    }
+
     /// Counts a case and compares.
     fn expect<T: PartialEq + std::fmt::Debug>(
         &mut self,
@@ -248,14 +258,7 @@ impl Place<'_> {
         got: &[T],
         want: &[T],
     ) -> Result<(), Wrong> {
-        self.cases += 1;
-        if got.len() != want.len() {
-            return Err(Wrong::Result(format!(
-                "{what}: {} values, expected {}",
-                got.len(),
-                want.len()
-            )));
-        }
+        self.count(what, got, want)?;
         let wrong = got.iter().zip(want).position(|(got, want)| got != want);
         wrong.map_or(Ok(()), |at| {
             Err(Wrong::Result(format!(

@@ -100,14 +100,7 @@ impl Place<'_> {
         scale: f64,
         allowed: f64,
     ) -> Result<(), Wrong> {
-        self.cases += 1;
-        if got.len() != want.len() {
-            return Err(Wrong::Result(format!(
-                "{what}: {} values, expected {}",
-                got.len(),
-                want.len()
-            )));
-        }
+        self.count(what, got, want)?;
         let error = |i: usize| (got[i] - want[i]).abs() / scale;
         let wrong = (0..got.len()).find(|&i| !matches!(error(i), e if e <= allowed));
         wrong.map_or(Ok(()), |i| {
