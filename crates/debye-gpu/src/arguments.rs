@@ -87,12 +87,13 @@ pub struct Binder(Vec<Arc<Allocation>>);
 impl Binder {
     /// The address of an array.
     pub fn address<T: Element>(&mut self, buffer: &Buffer<T>) -> u64 {
-        self.0.push(Arc::clone(&buffer.allocation));
-        if buffer.is_empty() {
-            0
-        } else {
-            buffer.all().address()
-        }
+        self.part(buffer.all())
+    }
+
+    /// The address of a part of one; zero where it is empty.
+    pub fn part<T: Element>(&mut self, part: Slice<'_, T>) -> u64 {
+        self.0.push(Arc::clone(part.allocation));
+        if part.is_empty() { 0 } else { part.address() }
     }
 
     /// What another bundle holds.

@@ -37,14 +37,34 @@ plain!(u8, u16, u32, u64, i32, i64, f32, f64);
 pub trait Float: Element {
     /// Whether it has 64 bits.
     const DOUBLE: bool;
+    /// Rounded to it.
+    fn rounded(x: f64) -> Self;
+    /// As `f64`.
+    fn wide(self) -> f64;
 }
 
 impl Float for f32 {
     const DOUBLE: bool = false;
+
+    fn rounded(x: f64) -> Self {
+        x as Self
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
 }
 
 impl Float for f64 {
     const DOUBLE: bool = true;
+
+    fn rounded(x: f64) -> Self {
+        x
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
 }
 
 /// Declares structures that kernels share with the host: `#[repr(C)]`, plain data without padding.

@@ -1,5 +1,5 @@
-//! Devices and what runs on them: memory, streams, graphs, kernels compiled at run time, and the primitives built on
-//! them (scans, sorts, reductions). Nothing here knows of physics.
+//! Devices and what runs on them: memory, streams, graphs, kernels compiled at run time, and what is built on them:
+//! [`primitives`] (scans, sorts, reductions) and Fourier [`transforms`]. Nothing here knows of physics.
 //!
 //! All code is written against [`Device`], which is a graphics card or an emulation of one on the host: the same
 //! kernel files, compiled by the host's C++ compiler, with every CUDA thread a fiber. What runs on one runs on the
@@ -23,7 +23,6 @@ mod arguments;
 mod buffer;
 mod cache;
 mod card;
-mod cufft;
 mod device;
 mod driver;
 mod element;
@@ -34,11 +33,11 @@ pub mod primitives;
 mod shape;
 mod source;
 mod stream;
+pub mod transforms;
 
 pub use arguments::{Addresses, Arguments, Binder, Bundle, Const, Mut, Parameter};
 pub use buffer::{Buffer, Slice, SliceMut};
 pub use card::{Compiled, Nvrtc, compile_for, driver_version, library};
-pub use cufft::{Cufft, cufft_version};
 pub use device::Device;
 pub use driver::{DeviceInfo, Memory};
 pub use element::{Element, Float, Value};

@@ -97,6 +97,22 @@ impl Stream {
             .fill(self.handle, to.address(), byte, to.len() * size_of::<T>())
     }
 
+    /// Queues work of a library of NVIDIA's from one array to another. `call` gets the stream and the arrays as the
+    /// driver knows them, with the device's context that of this thread. A graph in the making keeps both arrays and
+    /// the library's `plan`.
+    pub fn call_library<T: Element, P: Any + Send + Sync>(
+        &self,
+        plan: &Arc<P>,
+        from: Slice<'_, T>,
+        to: SliceMut<'_, T>,
+        call: impl FnOnce(u64, u64, u64) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
+        self.keep([plan]);
+        self.keep([from.allocation, &to.allocation]);
+        self.driver.memory()?;
+        call(self.handle, from.address(), to.address())
+    }
+
     /// Marks this moment.
     pub fn event(&self) -> Result<Event, CudaError> {
         self.refuse_in_capture("an event")?;
@@ -106,8 +122,8 @@ impl Stream {
         })
     }
 
-    /// Waits, on the device, for everything that another stream has queued so far. What follows in a stream that is captured
-    /// is captured too, until that stream follows this one.
+    /// Waits, on the device, for everything that another stream has queued so far. What follows in a stream that is
+    /// captured is captured too, until that stream follows this one.
     pub fn follow(&self, other: &Self) -> Result<(), CudaError> {
         self.driver.wait(self.handle, other.handle)?;
         let (mut own, mut others) = (self.captured.borrow_mut(), other.captured.borrow_mut());

@@ -43,6 +43,22 @@ impl<R: Read> Bytes<R> {
         Ok(read)
     }
 
+    /// The next `count` bytes, all of them.
+    pub(crate) fn block(
+        &mut self,
+        count: u64,
+        buffer: &mut Vec<u8>,
+        frame: usize,
+        what: &str,
+    ) -> Result<(), IoError> {
+        let found = self.read_up_to(count, buffer)? as u64;
+        if found < count {
+            let expected = format!("{count} bytes of {what}");
+            return Err(self.truncated(frame, expected, format!("{found} bytes")));
+        }
+        Ok(())
+    }
+
     /// The next `N` bytes; `None` if fewer are left.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, IoError> {
         let mut array = [0; N];

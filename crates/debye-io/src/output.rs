@@ -41,6 +41,24 @@ pub trait WriteFrames: Send {
     fn frames_written(&self) -> u64;
 }
 
+/// What of [`WriteFrames`] is that of the [`Output`] in a writer's field `out`.
+macro_rules! through_output {
+    () => {
+        fn flush(&mut self) -> Result<(), IoError> {
+            self.out.flush()
+        }
+
+        fn bytes_written(&self) -> u64 {
+            self.out.bytes
+        }
+
+        fn frames_written(&self) -> u64 {
+            self.out.frames
+        }
+    };
+}
+pub(crate) use through_output;
+
 /// Where the bytes of a writer go, with their count.
 pub struct Output<W> {
     /// What they are written to.

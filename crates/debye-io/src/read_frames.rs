@@ -25,9 +25,17 @@ pub trait ReadFrames {
     }
 }
 
-/// Marks the reader as done unless it delivered something.
-pub(crate) fn fuse<T>(done: &mut bool, result: Result<Option<T>, IoError>) -> Result<Option<T>, IoError> {
-    *done = !matches!(result, Ok(Some(_)));
+/// What a reader delivers, unless it is done; it is when it delivers nothing.
+pub(crate) fn fused<S, T>(
+    reader: &mut S,
+    done: fn(&mut S) -> &mut bool,
+    read: impl FnOnce(&mut S) -> Result<Option<T>, IoError>,
+) -> Result<Option<T>, IoError> {
+    if *done(reader) {
+        return Ok(None);
+    }
+    let result = read(reader);
+    *done(reader) = !matches!(result, Ok(Some(_)));
     result
 }
 

@@ -1,16 +1,10 @@
 //! Charges on a mesh, against plain loops in double precision.
 
 use super::{Extent, Place, Wrong};
-use debye::engines::cuda::mesh::speed::Charges;
-use debye::engines::cuda::mesh::{
-    self, Design, Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word,
-};
+use debye::engines::cuda::mesh::{Fixed, MeshNumber, MeshShape, Particles, Spread, Tiling, Word};
 use debye::forces::pme::Basis;
-use debye_gpu::{Buffer, Device, ModuleSource, Stream};
-
-pub(super) fn modules() -> Vec<ModuleSource> {
-    mesh::spread_modules()
-}
+use debye_gpu::{Buffer, Device, Stream};
+use debye_studies::{Charges, Design, fastest};
 
 /// A basis, points, and edges of bricks: larger and smaller than the mesh, dividing it and not.
 pub(super) type Case = (Basis, [u32; 3], [u32; 3]);
@@ -111,12 +105,11 @@ fn spread<M: MeshNumber>(
     margin: [u32; 3],
     capacity: usize,
 ) -> Result<Spread<M>, Wrong> {
-    let tiling = Tiling::new(edges, 64, 1);
+    let kernel = design.kernel::<M>(shape, Tiling::new(edges, 64, 1), margin);
     Ok(Spread::new(
         device,
         shape,
-        design,
-        tiling,
+        &kernel,
         fixed,
         margin,
         capacity as u32,
@@ -184,10 +177,10 @@ fn compare<M: MeshNumber>(
             )));
         }
     }
-    // Rounding to nearest is not even-handed here: the many parts at the edge of a stencil that are smaller than half a unit
-    // become nothing. So the total is held to that of parts rounded on the host, which no lost charge and no other rounding
-    // meets. Weights of a charge sum to one but for their last digit, which may lean one way; now and then that turns the
-    // rounding of a part.
+    // Rounding to nearest is not even-handed here: the many parts at the edge of a stencil that are smaller than half a
+    // unit become nothing. So the total is held to that of parts rounded on the host, which no lost charge and no other
+    // rounding meets. Weights of a charge sum to one but for their last digit, which may lean one way; now and then
+    // that turns the rounding of a part.
     let total: f64 = charges.mesh_rounded(shape, fixed.bits).iter().sum();
     let sum: f64 = got.iter().map(|x| x.wide()).sum();
     let size: f64 = charges.charges.iter().map(|q| q.abs()).sum();
@@ -210,7 +203,7 @@ fn spread_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
     let mut charges = charges(place, &shape, n);
     let there = There::<M>::new(device, &charges)?;
     // Tiles that overlap leave fewer places; fewer still, so that no heap of a few charges is too large.
-    let mut fixed = Fixed::choose::<M>(&shape, Design::Halo, charges.charges.iter().copied());
+    let mut fixed = Fixed::choose::<M>(&shape, Design::Halo.overlap(), charges.charges.iter().copied());
     if !M::DOUBLE {
         fixed.bits -= 4;
     }
@@ -310,17 +303,8 @@ pub(super) fn margins(place: &mut Place<'_>) -> Result<(), Wrong> {
         let want = bits(&run(device, &stream, &fresh, &there.particles, &shape)?);
         for design in Design::ALL {
             let what = format!("{design} {basis:?} {size:?}, margin {margin:?}");
-            let tiling = Tiling::new(edges, 64, 1);
-            let spread = Spread::<f32>::new(
-                device,
-                &shape,
-                design,
-                tiling,
-                fixed,
-                margin,
-                n as u32,
-                Some(&due),
-            )?;
+            let kernel = design.kernel::<f32>(&shape, Tiling::new(edges, 64, 1), margin);
+            let spread = Spread::<f32>::new(device, &shape, &kernel, fixed, margin, n as u32, Some(&due))?;
             let mut mesh = device.zeros(shape.points())?;
             stream.upload(&[0, 0, 1], steer.all_mut())?;
             spread.list(&stream, &particles)?;
@@ -439,15 +423,11 @@ pub(super) fn choice(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     let all = charges(place, &shape, 30);
     let there = There::<f32>::new(device, &all)?;
-    let (fastest, timed) = Spread::<f32>::fastest(device, &shape, &there.particles, &all.charges, [1; 3])?;
+    let (fastest, timed) = fastest::<f32>(device, &shape, &there.particles, &all.charges, [1; 3])?;
     let got = run(device, &stream, &fastest, &there.particles, &shape)?;
     compare(place, "the fastest", &got, &all, &shape, fastest.fixed())?;
-    let first = timed.first().map(|t| (t.design, t.tiling));
-    place.expect(
-        "it is the first",
-        &[first],
-        &[Some((fastest.design(), fastest.tiling()))],
-    )?;
+    let first = timed.first().map(|t| t.tiling);
+    place.expect("it is the first", &[first], &[Some(fastest.tiling())])?;
     let in_order = timed.windows(2).all(|w| w[0].seconds <= w[1].seconds);
     place.expect("in order", &[in_order], &[true])
 }

@@ -2,12 +2,12 @@
 
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
-use debye::engines::cuda::mesh::speed::Charges;
 use debye::engines::cuda::mesh::{
-    Bricks, Design, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, Tiling, Way, Word,
-    mean_of_sums,
+    Bricks, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, SpreadKernel, Tiling, Way,
+    Word, mean_of_sums,
 };
 use debye_gpu::Buffer;
+use debye_studies::Charges;
 
 /// Force and q φ of every particle, by plain loops: `turn` × −q ∂φ/∂(fraction).
 fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3]; 3]) -> Vec<([f64; 3], f64)> {
@@ -127,17 +127,8 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
         let sums = device.upload(&[5_u64; 3])?;
         let at = Word::of(&sums, 0);
         let fixed = Fixed { bits: 16 };
-        let tiling = Tiling::new(edges, 64, 1);
-        let mut spread = Spread::<M>::new(
-            device,
-            &shape,
-            Design::Owner,
-            tiling,
-            fixed,
-            [0; 3],
-            n as u32,
-            None,
-        )?;
+        let kernel = SpreadKernel::owner::<M>(&shape, Tiling::new(edges, 64, 1));
+        let mut spread = Spread::<M>::new(device, &shape, &kernel, fixed, [0; 3], n as u32, None)?;
         spread.bricks_mut().clear_sums(&at);
         let add = |particles: &Particles, forces: &mut Buffer<f64>| {
             gather.queue(&stream, particles, lists, &mesh, forces, None, true, Some(&at))

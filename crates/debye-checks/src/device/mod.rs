@@ -157,7 +157,8 @@ pub fn run(
     let Some(device) = devices.first() else {
         return Vec::new();
     };
-    // An emulated device is one thread's work, and tools that watch a card do not like to see two streams captured at once.
+    // An emulated device is one thread's work, and tools that watch a card do not like to see two streams captured at
+    // once.
     let alone = device.info().emulated || extent < Extent::Full;
     let workers = if alone { devices.len() } else { AT_ONCE };
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -215,11 +216,11 @@ fn run_one(device: &Device, extent: Extent, seed: u64, (what, check): (&'static 
 /// Every module that the checks use, in every specialization.
 pub fn modules() -> Vec<ModuleSource> {
     let mut all = primitives::modules();
-    all.extend([basics::source(), debye::engines::cuda::speed::source()]);
-    all.extend(debye::engines::cuda::mesh::solve_modules());
+    all.push(basics::source());
+    all.extend(debye_studies::modules());
+    all.extend(debye::engines::cuda::mesh::modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
-    all.extend(mesh::modules());
     all.extend(constraints::modules());
     all.extend(electrostatics::modules());
     all
@@ -240,6 +241,16 @@ pub fn faults() -> ModuleSource {
 }
 
 impl Place<'_> {
+    /// Counts a case and compares lengths.
+    fn count<T>(&mut self, what: &str, got: &[T], want: &[T]) -> Result<(), Wrong> {
+        self.cases += 1;
+        if got.len() == want.len() {
+            return Ok(());
+        }
+        let (got, want) = (got.len(), want.len());
+        Err(Wrong::Result(format!("{what}: {got} values, expected {want}")))
+    }
+
     /// Counts a case and compares.
     fn expect<T: PartialEq + std::fmt::Debug>(
         &mut self,
@@ -247,14 +258,7 @@ impl Place<'_> {
         got: &[T],
         want: &[T],
     ) -> Result<(), Wrong> {
-        self.cases += 1;
-        if got.len() != want.len() {
-            return Err(Wrong::Result(format!(
-                "{what}: {} values, expected {}",
-                got.len(),
-                want.len()
-            )));
-        }
+        self.count(what, got, want)?;
         let wrong = got.iter().zip(want).position(|(got, want)| got != want);
         wrong.map_or(Ok(()), |at| {
             Err(Wrong::Result(format!(

@@ -1,7 +1,8 @@
 //! Scans, sorts, compaction.
 
 use super::{Extent, Place, Random, Wrong};
-use debye_gpu::primitives::{Compact, CountingSort, RadixKey, RadixSort, Scan, Tiling};
+use debye_gpu::primitives::{Compact, CountingSort, Scan, Tiling};
+use debye_studies::{RadixKey, RadixSort};
 
 /// The exclusive sums, wrapping, and the sum of all.
 fn plain_scan(input: &[u32]) -> (Vec<u32>, u32) {

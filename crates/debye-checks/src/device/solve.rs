@@ -5,10 +5,12 @@ use std::f64::consts::TAU;
 use rayon::prelude::*;
 
 use super::{Extent, Place, Wrong};
-use debye::engines::cuda::mesh::{Across, Cut, Fft, Lines, MeshCell, MeshNumber, Part, Solve, Word};
+use debye::engines::cuda::mesh::{MeshCell, MeshNumber, Word};
 use debye::expr::Mat3;
 use debye::forces::pme::{Basis, Influence};
+use debye_gpu::transforms::{Across, Cut, Lines};
 use debye_gpu::{CudaError, Device};
+use debye_studies::{Fft, Solver, cufft_version};
 
 type Complex = [f64; 2];
 
@@ -98,14 +100,7 @@ impl Place<'_> {
         scale: f64,
         allowed: f64,
     ) -> Result<(), Wrong> {
-        self.cases += 1;
-        if got.len() != want.len() {
-            return Err(Wrong::Result(format!(
-                "{what}: {} values, expected {}",
-                got.len(),
-                want.len()
-            )));
-        }
+        self.count(what, got, want)?;
         let error = |i: usize| (got[i] - want[i]).abs() / scale;
         let wrong = (0..got.len()).find(|&i| !matches!(error(i), e if e <= allowed));
         wrong.map_or(Ok(()), |i| {
@@ -153,7 +148,7 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
         Basis::BSpline(4),
         true,
     );
-    let mut solve = Solve::<R>::new(device, &influence, fft)?;
+    let mut solve = Solver::<R>::new(device, &influence, fft)?;
     let half = n[2] / 2 + 1;
     let mut table = Vec::with_capacity(n[0] * n[1] * half);
     for x in 0..n[0] {
@@ -165,30 +160,23 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
     let mesh = charges::<R>(place, n);
     let mut on_device = device.upload(&mesh)?;
     let cell = unit_cell(device)?;
-    if matches!(fft, Fft::Own(_)) {
+    if let Solver::Own(own) = &mut solve {
         // Nothing is done while a word is not zero, with sums or without.
         let word = device.upload(&[1_u32])?;
         let mut sums = device.upload(&[7.0_f64; 7])?;
-        for part in Part::ALL {
-            let rest = Word::of(&word, 0);
-            let mesh = on_device.all_mut();
-            solve.queue_part(&stream, part, mesh, cell.all(), Some(sums.all_mut()), Some(&rest))?;
-            let mesh = on_device.all_mut();
-            solve.queue_part(&stream, part, mesh, cell.all(), None, Some(&rest))?;
+        let rest = Word::of(&word, 0);
+        for with_sums in [true, false] {
+            let sums = with_sums.then(|| sums.all_mut());
+            own.forward(&stream, on_device.all(), Some(&rest))?;
+            own.middle(&stream, cell.all(), with_sums, Some(&rest))?;
+            own.backward(&stream, on_device.all_mut(), sums, Some(&rest))?;
         }
         place.expect(&format!("{what}: sums rest"), &stream.download(&sums)?, &[7.0; 7])?;
-        let (left, spectrum) = (stream.download(&on_device)?, stream.download(solve.spectrum().0)?);
+        let (left, spectrum) = (stream.download(&on_device)?, stream.download(own.spectrum().0)?);
         let same = wide(&left) == wide(&mesh) && spectrum.iter().all(|x| x.wide() == 0.0);
         place.expect(&format!("{what}: rests"), &[same], &[true])?;
-        solve.queue_part(
-            &stream,
-            Part::Forward,
-            on_device.all_mut(),
-            cell.all(),
-            None,
-            None,
-        )?;
-        let (spectrum, stride) = solve.spectrum();
+        own.forward(&stream, on_device.all(), None)?;
+        let (spectrum, stride) = own.spectrum();
         let spectrum = stream.download(spectrum)?;
         let mut data = wide(&mesh);
         plain_transform(&mut data, n, 2, -1.0);
@@ -238,7 +226,7 @@ fn compile_ahead(device: &Device, sizes: &[[u32; 3]], fft: Fft) {
     if !device.info().emulated {
         sizes.par_iter().for_each(|&size| {
             // What fails here fails again where it is used.
-            let _ = Solve::<f32>::new(device, &influence(size, CELLS[0], Basis::Cubic, true), fft);
+            let _ = Solver::<f32>::new(device, &influence(size, CELLS[0], Basis::Cubic, true), fft);
         });
     }
 }
@@ -297,12 +285,12 @@ pub(super) fn meshes(place: &mut Place<'_>) -> Result<(), Wrong> {
             transforms::<f64>(place, size, Fft::Own(double?))?;
             transforms::<f64>(place, size, narrow(true, 16))?;
         }
-        if Fft::library(place.device).is_some() {
+        if cufft_version(place.device).is_ok() {
             transforms::<f32>(place, size, Fft::Library)?;
             transforms::<f64>(place, size, Fft::Library)?;
         }
     }
-    let error = Solve::<f32>::new(
+    let error = Solver::<f32>::new(
         place.device,
         &influence([4, 11, 8], CELLS[0], Basis::Cubic, false),
         narrow(true, 16),
@@ -348,7 +336,7 @@ fn solves<R: MeshNumber>(
     let (device, n) = (place.device, size.map(|n| n as usize));
     let stream = device.stream()?;
     let basis = if optimal { Basis::Cubic } else { Basis::BSpline(5) };
-    let mut solve = Solve::<R>::new(device, &influence(size, CELLS[first], basis, optimal), fft)?;
+    let mut solve = Solver::<R>::new(device, &influence(size, CELLS[first], basis, optimal), fft)?;
     let mesh = charges::<R>(place, n);
     let from = device.upload(&mesh)?;
     let (mut to, mut sums) = (device.zeros::<R>(mesh.len())?, device.zeros::<f64>(7)?);
@@ -423,7 +411,7 @@ pub(super) fn potentials(place: &mut Place<'_>) -> Result<(), Wrong> {
         let [single, double] = rule;
         solves::<f32>(place, size, 1, false, Fft::Own(single?))?;
         solves::<f64>(place, size, 0, false, Fft::Own(double?))?;
-        if Fft::library(place.device).is_some() {
+        if cufft_version(place.device).is_ok() {
             solves::<f32>(place, size, 1, false, Fft::Library)?;
             solves::<f64>(place, size, 0, true, Fft::Library)?;
         }

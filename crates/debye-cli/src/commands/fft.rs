@@ -2,10 +2,10 @@
 
 use clap::Args;
 use debye::engines::Precision;
-use debye::engines::cuda::mesh::fft_speed::{Timed, measure};
-use debye::engines::cuda::mesh::{Fft, MeshNumber};
+use debye::engines::cuda::mesh::MeshNumber;
 use debye::simulation::DeviceChoice;
 use debye_gpu::{CudaError, Device};
+use debye_studies::{Fft, TimedSolve, cufft_version, solves};
 use serde::Serialize;
 
 use super::primitives::{describe, device_for};
@@ -57,7 +57,7 @@ struct Line {
     precision: &'static str,
     transform: String,
     microseconds: f64,
-    microseconds_with_sums: Option<f64>,
+    microseconds_with_sums: f64,
     parts: Vec<PartLine>,
     fastest: bool,
 }
@@ -80,7 +80,7 @@ pub fn bench(
 ) -> Result<(), Failure> {
     let (device, number) = device_for(choice, "fft")?;
     if !json {
-        let library = Fft::library(&device).map_or("no cuFFT".into(), |(a, b)| format!("cuFFT {a}.{b}"));
+        let library = cufft_version(&device).map_or("no cuFFT".into(), |(a, b)| format!("cuFFT {a}.{b}"));
         console::print(&format!(
             "CUDA device {number}: {}; {library}\nµs of a solve, with energy and virial, and of its parts (share of the memory's speed)\n",
             describe(device.info())
@@ -122,21 +122,21 @@ fn lines<R: MeshNumber>(
     } else {
         flags.fft.clone()
     };
-    let timed = measure::<R>(device, mesh, &ways, true)?;
-    let line = |(rank, timed): (usize, Timed)| Line {
+    let timed = solves::<R>(device, mesh, &ways)?;
+    let line = |(rank, timed): (usize, TimedSolve)| Line {
         device: device.info().name.clone(),
         mesh,
         precision: precision.name(),
         transform: timed.fft.to_string(),
         microseconds: 1e6 * timed.seconds,
-        microseconds_with_sums: timed.with_sums.map(|s| 1e6 * s),
+        microseconds_with_sums: 1e6 * timed.with_sums,
         parts: parts(device, &timed),
         fastest: rank == 0,
     };
     Ok(timed.into_iter().enumerate().map(line).collect())
 }
 
-fn parts(device: &Device, timed: &Timed) -> Vec<PartLine> {
+fn parts(device: &Device, timed: &TimedSolve) -> Vec<PartLine> {
     let limit = device.info().bandwidth;
     let names = ["forward", "middle", "backward"];
     let part = |(name, &(seconds, bytes)): (&'static str, &(f64, usize))| PartLine {
@@ -155,10 +155,10 @@ fn table(lines: &[Line]) -> String {
             let [x, y, z] = line.mesh;
             text += &format!("{x} × {y} × {z}, {}\n", line.precision);
         }
-        let sums = line
-            .microseconds_with_sums
-            .map_or(String::new(), |us| format!("{us:.2}"));
-        text += &format!("  {:8.2} {sums:>8}  ", line.microseconds);
+        text += &format!(
+            "  {:8.2} {:8.2}  ",
+            line.microseconds, line.microseconds_with_sums
+        );
         for part in &line.parts {
             let share = part.share_of_bandwidth.unwrap_or(0.0);
             text += &format!("{:8.2} ({:2.0} %)", part.microseconds, 100.0 * share);

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use debye::engines::Precision;
-use debye::engines::cuda::mesh::speed::{self, Charges, MeshRate};
-use debye::engines::cuda::mesh::{Design, MeshShape, Tiling};
+use debye::engines::cuda::mesh::{MeshShape, Tiling};
 use debye::forces::pme::Basis;
 use debye::simulation::DeviceChoice;
 use debye_gpu::{Device, DeviceInfo};
+use debye_studies::{Charges, Design, MeshRate, charge_mapping};
 use serde::Serialize;
 
 use super::primitives;
@@ -31,7 +31,8 @@ pub struct Options {
     /// Basis: cubic, or the order of B-splines
     #[arg(long, hide = true, default_value = "cubic", value_parser = basis)]
     basis: Basis,
-    /// Designs to measure instead of all: owner, halo or grid, edges of a brick, threads, blocks; as owner:16x16x16:448:3
+    /// Designs to measure instead of all: owner, halo or grid, edges of a brick, threads, blocks; as
+    /// owner:16x16x16:448:3
     #[arg(long, hide = true, value_delimiter = ',', value_parser = told)]
     tilings: Vec<(Design, Tiling)>,
 }
@@ -253,9 +254,9 @@ fn measure(
         all.push(line);
     };
     let measured = if precision == Precision::Double {
-        speed::charge_mapping::<f64>(device, shape, charges, &options.tilings, each)
+        charge_mapping::<f64>(device, shape, charges, &options.tilings, each)
     } else {
-        speed::charge_mapping::<f32>(device, shape, charges, &options.tilings, each)
+        charge_mapping::<f32>(device, shape, charges, &options.tilings, each)
     };
     printed?;
     measured.map_err(Failure::failed)

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use debye::engines::Profile;
-use debye::engines::cuda::speed;
 use debye::simulation::DeviceChoice;
 use debye_checks::device::{self as checks, Extent, Finding};
 use debye_gpu::{Device, DeviceInfo, driver_version};
+use debye_studies::primitives as speed;
 use serde::Serialize;
 
 use crate::console;

@@ -30,7 +30,8 @@ pub enum Wanted {
 pub struct Found {
     /// Where it is; a bare name where the system found it.
     pub path: PathBuf,
-    pub(crate) library: Library,
+    /// Its functions.
+    pub library: Library,
 }
 
 /// A library that was not found.

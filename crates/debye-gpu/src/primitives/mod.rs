@@ -5,13 +5,11 @@
 
 mod compact;
 mod counting_sort;
-mod radix_sort;
 mod reduce;
 mod scan;
 
 pub use compact::Compact;
 pub use counting_sort::CountingSort;
-pub use radix_sort::{RadixKey, RadixSort};
 pub use reduce::{Extremes, Ordered, Reduce};
 pub use scan::{Scan, Tiling};
 
@@ -21,7 +19,6 @@ use crate::ModuleSource;
 pub fn modules() -> Vec<ModuleSource> {
     let mut all: Vec<ModuleSource> = Tiling::ALL.iter().map(|tiling| tiling.source()).collect();
     all.push(counting_sort::source());
-    all.extend([radix_sort::source("u32"), radix_sort::source("u64")]);
     all.push(reduce::source());
     all.push(compact::source());
     all

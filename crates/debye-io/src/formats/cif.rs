@@ -15,7 +15,7 @@ use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 use tokens::{Token, Tokens};
 
 impl Format {
@@ -115,12 +115,8 @@ impl<R: BufRead> CifReader<R> {
     /// # Errors
     /// As [`ReadFrames::next_frame`]; a file without atoms is [`IoError::Empty`].
     pub fn next_structure(&mut self) -> Result<Option<Structure>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
         let mut atoms = Vec::new();
-        let result = self.read(Some(&mut atoms));
-        let frame = fuse(&mut self.done, result)?;
+        let frame = fused(self, |r| &mut r.done, |r| r.read(Some(&mut atoms)))?;
         Ok(frame.map(|frame| Structure {
             atoms,
             frame,
@@ -355,11 +351,7 @@ fn note_alternate(columns: &Columns, row: &[String], index: usize, alternates: &
 
 impl<R: BufRead> ReadFrames for CifReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(None);
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read(None))
     }
 
     fn warnings(&mut self) -> Vec<String> {

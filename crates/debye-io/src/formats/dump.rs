@@ -18,7 +18,7 @@ use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 use columns::{Columns, Place};
 
 impl Format {
@@ -112,11 +112,7 @@ impl<R: BufRead> DumpReader<R> {
     /// # Errors
     /// As [`ReadFrames::next_frame`].
     pub fn next_structure(&mut self) -> Result<Option<Structure>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(true);
-        let structure = fuse(&mut self.done, result)?;
+        let structure = fused(self, |r| &mut r.done, |r| r.read(true))?;
         Ok(structure.map(|structure| Structure {
             warnings: self.warnings(),
             ..structure
@@ -407,11 +403,7 @@ fn general_box(rows: &[[f64; 4]; 3]) -> Option<Bounds> {
 
 impl<R: BufRead> ReadFrames for DumpReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(false);
-        let structure = fuse(&mut self.done, result)?;
+        let structure = fused(self, |r| &mut r.done, |r| r.read(false))?;
         Ok(structure.map(|structure| structure.frame))
     }
 

@@ -14,8 +14,8 @@ use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::read_frames::{ReadFrames, fuse};
-use crate::output::{Output, WriteFrames, column_text, one_line};
+use crate::read_frames::{ReadFrames, fused};
+use crate::output::{Output, WriteFrames, column_text, one_line, through_output};
 
 impl Format {
     /// GROMACS structure, one or many frames, with velocities.
@@ -59,12 +59,8 @@ impl<R: BufRead> GroReader<R> {
     /// # Errors
     /// As [`ReadFrames::next_frame`].
     pub fn next_structure(&mut self) -> Result<Option<Structure>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
         let mut atoms = Vec::new();
-        let result = self.read(Some(&mut atoms));
-        let frame = fuse(&mut self.done, result)?;
+        let frame = fused(self, |r| &mut r.done, |r| r.read(Some(&mut atoms)))?;
         Ok(frame.map(|frame| Structure {
             atoms,
             frame,
@@ -224,11 +220,7 @@ impl<R: BufRead> GroReader<R> {
 
 impl<R: BufRead> ReadFrames for GroReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(None);
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read(None))
     }
 
     fn warnings(&mut self) -> Vec<String> {
@@ -375,17 +367,7 @@ impl<W: Write + Send> WriteFrames for GroWriter<W> {
         self.out.write_frame(self.text.as_bytes())
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::output::{Output, WriteFrames, one_line, one_word};
+use crate::output::{Output, WriteFrames, one_line, one_word, through_output};
 
 impl Format {
     /// PDB-like with charge and radius.
@@ -178,15 +178,5 @@ impl<W: Write + Send> WriteFrames for PqrWriter<W> {
         self.out.write_frame(self.text.as_bytes())
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }

@@ -12,7 +12,7 @@ use crate::cell;
 use crate::error::IoError;
 use crate::format::{FileFormat, Format};
 use crate::frame::{Frame, LengthUnit};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 
 impl Format {
     /// GROMACS trajectory in full precision (read only).
@@ -174,15 +174,7 @@ impl<R: Read> TrrReader<R> {
 
     /// The next `count` bytes, all of them.
     fn block(&mut self, count: u64, what: &str) -> Result<(), IoError> {
-        let found = self.bytes.read_up_to(count, &mut self.buffer)? as u64;
-        if found < count {
-            return Err(self.bytes.truncated(
-                self.frame,
-                format!("{count} bytes of {what}"),
-                format!("{found} bytes"),
-            ));
-        }
-        Ok(())
+        self.bytes.block(count, &mut self.buffer, self.frame, what)
     }
 
     fn vectors(
@@ -253,11 +245,7 @@ impl Words<'_> {
 
 impl<R: Read> ReadFrames for TrrReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read();
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read())
     }
 
     fn warnings(&mut self) -> Vec<String> {

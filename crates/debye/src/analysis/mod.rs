@@ -33,26 +33,8 @@ pub use rounded::Rounded;
 use debye_io::Register;
 
 use crate::expr::Vec3;
-use crate::system::{Cell, Species, Units};
-
-/// One frame, as an analysis sees it. All lists have the same length.
-#[derive(Clone, Copy, Debug)]
-pub struct Snapshot<'a> {
-    /// Step number.
-    pub step: u64,
-    /// Time.
-    pub time: f64,
-    /// The box.
-    pub cell: &'a Cell,
-    /// Positions inside the cell.
-    pub positions: &'a [Vec3<f64>],
-    /// Positions followed through the faces of the cell.
-    pub unwrapped: &'a [Vec3<f64>],
-    /// Velocities, where the source has them.
-    pub velocities: Option<&'a [Vec3<f64>]>,
-    /// Index of each particle's species.
-    pub species: &'a [u32],
-}
+pub use crate::system::Snapshot;
+use crate::system::{Species, Units};
 
 /// An accumulator over frames.
 pub trait Analysis: Send {

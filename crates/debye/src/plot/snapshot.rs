@@ -13,8 +13,8 @@ use super::palette::{Rgb, gradient, sphere_color};
 use super::picture::{Picture, PlotError};
 use super::scene::Anchor;
 use super::text;
-use crate::analysis::Snapshot;
 use crate::expr::Vec3;
+use crate::system::Snapshot;
 
 /// Samples per pixel each way.
 const FINE: usize = 2;

@@ -16,7 +16,7 @@ pub use cell::{Cell, CellError};
 pub use constraints::{ConstraintError, Constraints, FixedDistance, RigidWater};
 pub use debye_io::AtomLabels;
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
-pub use particles::Particles;
+pub use particles::{Particles, Snapshot};
 pub(crate) use topology::connected;
 pub use topology::{Link, Topology};
 pub use units::{Dimension, QuantityError, Units};

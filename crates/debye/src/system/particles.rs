@@ -1,5 +1,6 @@
-//! [`Particles`]: structure of arrays.
+//! [`Particles`]: structure of arrays; [`Snapshot`]: a view of them at one moment.
 
+use super::cell::Cell;
 use crate::expr::Vec3;
 
 /// The state and the fixed properties of every particle; all lists have the same length.
@@ -42,4 +43,23 @@ impl Particles {
         self.charges.push(charge);
         self.molecules.push(molecule);
     }
+}
+
+/// Particles at one moment, as analyses and pictures see them. All lists have the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// Step number.
+    pub step: u64,
+    /// Time.
+    pub time: f64,
+    /// The box.
+    pub cell: &'a Cell,
+    /// Positions inside the cell.
+    pub positions: &'a [Vec3<f64>],
+    /// Positions followed through the faces of the cell.
+    pub unwrapped: &'a [Vec3<f64>],
+    /// Velocities, where the source has them.
+    pub velocities: Option<&'a [Vec3<f64>]>,
+    /// Index of each particle's species.
+    pub species: &'a [u32],
 }

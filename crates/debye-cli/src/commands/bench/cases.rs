@@ -16,6 +16,12 @@ pub(super) struct Case {
     kind: Kind,
 }
 
+impl Case {
+    const fn new(name: &'static str, what: &'static str, kind: Kind) -> Self {
+        Self { name, what, kind }
+    }
+}
+
 /// A case to measure.
 pub(super) struct Chosen {
     pub(super) name: String,
@@ -107,46 +113,34 @@ const SC: Crystal = Crystal {
 };
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "lj1k",
-        what: "LJ melt from a simple cubic lattice, 10³ cells = 1 000 atoms",
-        kind: Kind::Melt(&SC, 10),
-    },
-    Case {
-        name: "lj4k",
-        what: "LJ melt, 10³ cells = 4 000 atoms",
-        kind: Kind::Melt(&FCC, 10),
-    },
-    Case {
-        name: "lj6k",
-        what: "LJ melt from a simple cubic lattice, 18³ cells = 5 832 atoms",
-        kind: Kind::Melt(&SC, 18),
-    },
-    Case {
-        name: "lj32k",
-        what: "LJ melt, 20³ cells = 32 000 atoms",
-        kind: Kind::Melt(&FCC, 20),
-    },
-    Case {
-        name: "lj98k",
-        what: "LJ melt, 29³ cells = 97 556 atoms",
-        kind: Kind::Melt(&FCC, 29),
-    },
-    Case {
-        name: "lj256k",
-        what: "LJ melt, 40³ cells = 256 000 atoms",
-        kind: Kind::Melt(&FCC, 40),
-    },
-    Case {
-        name: "lj1m",
-        what: "LJ melt, 63³ cells = 1 000 188 atoms",
-        kind: Kind::Melt(&FCC, 63),
-    },
-    Case {
-        name: "argon-droplet",
-        what: "sphere of 14 147 argon atoms at rest, cut 12 Å, 2 fs",
-        kind: Kind::Argon("radius_spacings = 15, side_spacings = 48", -154.984_370_3),
-    },
+    Case::new(
+        "lj1k",
+        "LJ melt from a simple cubic lattice, 10³ cells = 1 000 atoms",
+        Kind::Melt(&SC, 10),
+    ),
+    Case::new("lj4k", "LJ melt, 10³ cells = 4 000 atoms", Kind::Melt(&FCC, 10)),
+    Case::new(
+        "lj6k",
+        "LJ melt from a simple cubic lattice, 18³ cells = 5 832 atoms",
+        Kind::Melt(&SC, 18),
+    ),
+    Case::new("lj32k", "LJ melt, 20³ cells = 32 000 atoms", Kind::Melt(&FCC, 20)),
+    Case::new("lj98k", "LJ melt, 29³ cells = 97 556 atoms", Kind::Melt(&FCC, 29)),
+    Case::new(
+        "lj256k",
+        "LJ melt, 40³ cells = 256 000 atoms",
+        Kind::Melt(&FCC, 40),
+    ),
+    Case::new(
+        "lj1m",
+        "LJ melt, 63³ cells = 1 000 188 atoms",
+        Kind::Melt(&FCC, 63),
+    ),
+    Case::new(
+        "argon-droplet",
+        "sphere of 14 147 argon atoms at rest, cut 12 Å, 2 fs",
+        Kind::Argon("radius_spacings = 15, side_spacings = 48", -154.984_370_3),
+    ),
     Case {
         name: "argon-sphere",
         what: "sphere of 1 047 293 argon atoms at rest, cut 12 Å, 2 fs",
@@ -155,31 +149,23 @@ pub(super) const CASES: &[Case] = &[
             -12_007.954_13,
         ),
     },
-    Case {
-        name: "nacl6k",
-        what: "rock salt, 9³ cells = 5 832 ions, PME, cut 1.0 nm, 2 fs, 300 K start",
-        kind: Kind::Salt(&NACL6K),
-    },
-    Case {
-        name: "nacl512k",
-        what: "the same, 40³ cells = 512 000 ions",
-        kind: Kind::Salt(&NACL512K),
-    },
-    Case {
-        name: "water21k",
-        what: "rigid TIP3P water, 21 480 atoms, PME, cut 0.9 nm, 2 fs, Langevin 300 K",
-        kind: Kind::Water(&WATER21K),
-    },
-    Case {
-        name: "water97k",
-        what: "the same, 96 660 atoms",
-        kind: Kind::Water(&WATER97K),
-    },
-    Case {
-        name: "water1m",
-        what: "the same, 1 031 040 atoms",
-        kind: Kind::Water(&WATER1M),
-    },
+    Case::new(
+        "nacl6k",
+        "rock salt, 9³ cells = 5 832 ions, PME, cut 1.0 nm, 2 fs, 300 K start",
+        Kind::Salt(&NACL6K),
+    ),
+    Case::new(
+        "nacl512k",
+        "the same, 40³ cells = 512 000 ions",
+        Kind::Salt(&NACL512K),
+    ),
+    Case::new(
+        "water21k",
+        "rigid TIP3P water, 21 480 atoms, PME, cut 0.9 nm, 2 fs, Langevin 300 K",
+        Kind::Water(&WATER21K),
+    ),
+    Case::new("water97k", "the same, 96 660 atoms", Kind::Water(&WATER97K)),
+    Case::new("water1m", "the same, 1 031 040 atoms", Kind::Water(&WATER1M)),
 ];
 
 /// Begins the name of a melt of any size.

@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::cell::{self, Cell};
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 
 /// Reads the frames of a DCD file until its end, whatever count the header of an interrupted
 /// program has; an end before that count is an error.
@@ -230,11 +230,7 @@ impl<R: Read> DcdReader<R> {
 
 impl<R: Read> ReadFrames for DcdReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read();
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cell;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::output::{Output, Resumption, WriteFrames, one_line};
+use crate::output::{Output, Resumption, WriteFrames, one_line, through_output};
 
 /// Offset of the number of frames, of the first step, of the steps between frames and of the
 /// length of a step, each 4 bytes.
@@ -219,15 +219,5 @@ impl<W: Write + Seek + Send> WriteFrames for DcdWriter<W> {
         self.update_header(&words)
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }

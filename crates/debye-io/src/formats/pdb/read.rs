@@ -10,7 +10,7 @@ use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Bonded, Structure};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 
 /// Reads the models of a PDB file as frames.
 pub struct PdbReader<R> {
@@ -331,11 +331,7 @@ impl<R: BufRead> PdbReader<R> {
 
 impl<R: BufRead> ReadFrames for PdbReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(None);
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read(None))
     }
 
     fn warnings(&mut self) -> Vec<String> {

@@ -7,7 +7,7 @@ use crate::cell::{self, Cell};
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::{Atom, Bonded};
-use crate::output::{Output, WriteFrames, column_text, one_line};
+use crate::output::{Output, WriteFrames, column_text, one_line, through_output};
 
 /// The highest serial number of an atom, and so the most atoms whose bonds can be written.
 pub const PDB_SERIALS: usize = 99_999;
@@ -157,21 +157,11 @@ impl<W: Write + Send> WriteFrames for PdbWriter<W> {
         self.out.write_frame(self.text.as_bytes())
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
     fn finish(&mut self) -> Result<(), IoError> {
         self.put_bonds()?;
         self.out.write(b"END\n")?;
         self.out.flush()
     }
 
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }

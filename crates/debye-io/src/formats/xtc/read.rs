@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::cell;
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 
 /// Reads the frames of an XTC file, of the layout of 1995 and that of 2023.
 pub struct XtcReader<R> {
@@ -90,15 +90,7 @@ impl<R: Read> XtcReader<R> {
 
     /// The next `count` bytes, all of them.
     fn block(&mut self, count: u64, what: &str) -> Result<(), IoError> {
-        let found = self.bytes.read_up_to(count, &mut self.buffer)? as u64;
-        if found < count {
-            return Err(self.bytes.truncated(
-                self.frame,
-                format!("{count} bytes of {what}"),
-                format!("{found} bytes"),
-            ));
-        }
-        Ok(())
+        self.bytes.block(count, &mut self.buffer, self.frame, what)
     }
 
     fn uncompressed(&mut self, count: usize) -> Result<Vec<[f64; 3]>, IoError> {
@@ -180,10 +172,6 @@ impl Words<'_> {
 
 impl<R: Read> ReadFrames for XtcReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read();
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read())
     }
 }

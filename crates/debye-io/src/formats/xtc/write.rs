@@ -7,7 +7,7 @@ use super::encode::encode;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::output::{Output, WriteFrames};
+use crate::output::{Output, WriteFrames, through_output};
 
 /// The layout of 1995, which every program reads.
 const MAGIC: i32 = 1995;
@@ -146,15 +146,5 @@ impl<W: Write + Send> WriteFrames for XtcWriter<W> {
         written
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }

@@ -9,7 +9,7 @@ use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
 use crate::lines::Lines;
 use crate::structure::{Atom, Structure};
-use crate::read_frames::{ReadFrames, fuse};
+use crate::read_frames::{ReadFrames, fused};
 
 /// Reads frames of an XYZ file.
 pub struct XyzReader<R> {
@@ -33,12 +33,8 @@ impl<R: BufRead> XyzReader<R> {
     /// # Errors
     /// As [`ReadFrames::next_frame`].
     pub fn next_structure(&mut self) -> Result<Option<Structure>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
         let mut atoms = Vec::new();
-        let result = self.read(Some(&mut atoms));
-        let frame = fuse(&mut self.done, result)?;
+        let frame = fused(self, |r| &mut r.done, |r| r.read(Some(&mut atoms)))?;
         Ok(frame.map(|frame| Structure {
             atoms,
             frame,
@@ -212,11 +208,7 @@ fn name_atom(atom: &mut Atom, meaning: Meaning, word: &str) {
 
 impl<R: BufRead> ReadFrames for XyzReader<R> {
     fn next_frame(&mut self) -> Result<Option<Frame>, IoError> {
-        if self.done {
-            return Ok(None);
-        }
-        let result = self.read(None);
-        fuse(&mut self.done, result)
+        fused(self, |r| &mut r.done, |r| r.read(None))
     }
 
     fn at_unfinished_line(&self) -> bool {

@@ -6,7 +6,7 @@ use std::io::Write;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::output::{Output, WriteFrames, one_line, one_word};
+use crate::output::{Output, WriteFrames, one_line, one_word, through_output};
 
 /// Writes frames with all digits, so that reading them back gives the same numbers. The species
 /// column is the element, or the name where the element is not known; types (else names) that differ from it
@@ -110,17 +110,7 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
         self.out.write_frame(self.text.as_bytes())
     }
 
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.out.flush()
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.out.bytes
-    }
-
-    fn frames_written(&self) -> u64 {
-        self.out.frames
-    }
+    through_output!();
 }
 
 /// What programs take for the element.

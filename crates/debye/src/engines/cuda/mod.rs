@@ -3,7 +3,6 @@
 mod engine;
 mod kernels;
 pub mod mesh;
-pub mod speed;
 
 pub use engine::{Choice, CudaEngine};
 #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! [`MeshForces`]: the smooth part of Coulomb's law on the mesh of a device, as forces of every step.
 //!
-//! Lists of what touches each brick of the mesh are made with the neighbor lists, from the same positions, with room for
-//! as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are read.
+//! Lists of what touches each brick of the mesh are made with the neighbor lists, from the same positions, with room
+//! for as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are
+//! read.
 
 use super::boundary::{BoundaryForces, BoundaryTables};
 use super::frame::Frame;
@@ -10,8 +11,8 @@ use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, Cut, Design, Fft, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
-    Spread, Tiling, Way, Word, mean_of_sums,
+    Bricks, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve, Spread,
+    SpreadKernel, Tiling, Way, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -22,6 +23,7 @@ use crate::forces::electrostatics::{
 use crate::forces::ewald::reciprocal;
 use crate::forces::pme::Influence;
 use crate::system::{Cell, System};
+use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 
 /// What is known of the mesh before there is one.
@@ -416,33 +418,25 @@ impl<M: MeshNumber> Typed<M> {
         room: u32,
     ) -> Result<Self, CudaError> {
         let shape = tables.shape();
-        // Tiles that overlap (halo) are a few percent faster where charges are dense, but leave three binary places fewer.
-        let design = Design::Owner;
-        let tiling = Tiling::usual::<M>(device, &shape, design, margin, tables.charged());
+        // Tiles that overlap (halo) are a few percent faster where charges are dense, but leave three binary places
+        // fewer.
+        let tiling = Tiling::usual::<M>(device, &shape, tables.charged());
+        let owner = SpreadKernel::owner::<M>(&shape, tiling);
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
         // Charges of a slab stand as close as if they filled the longer cell.
         let crowd = tables.crowd.ceil() as usize;
         let charges = std::iter::repeat_n(&tables.charges, crowd).flatten().copied();
-        let Fixed { bits } = Fixed::choose::<M>(&shape, design, charges);
+        let Fixed { bits } = Fixed::choose::<M>(&shape, 1.0, charges);
         let fixed = Fixed { bits: bits - 2 };
         let charged = crowd * tables.charged();
-        let usual = Bricks::capacity_for(&shape, tiling.edges, design.entered(), margin, charged);
+        let usual = Bricks::capacity_for(&shape, tiling.edges, owner.entered, margin, charged);
         let capacity = usual.max(room);
         let (building, overflow) = (
             Word::of(within.control, std::mem::offset_of!(Control, building)),
             Word::of(within.control, std::mem::offset_of!(Control, overflow)),
         );
-        let mut spread = Spread::new(
-            device,
-            &shape,
-            design,
-            tiling,
-            fixed,
-            margin,
-            capacity,
-            Some(&building),
-        )?;
+        let mut spread = Spread::new(device, &shape, &owner, fixed, margin, capacity, Some(&building))?;
         spread.bricks_mut().tell(&overflow);
         let left = device.upload(&tables.left())?;
         spread.bricks_mut().clear_sums(&Word::of(&left, 0));
@@ -451,7 +445,7 @@ impl<M: MeshNumber> Typed<M> {
         let MeshPlan { size, basis, optimal } = tables.mesh;
         let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
         // By rule, not by timing: other cuts round differently, and a resumed run must not.
-        let fft = Fft::Own(Cut::rule(device.info(), shape.size, M::DOUBLE)?);
+        let cut = Cut::rule(device.info(), shape.size, M::DOUBLE)?;
         let Grain { lanes, sites } = within.grain;
         let way = Way::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
         let mut gather = Gather::usual(device, &shape, way, tiling.edges)?;
@@ -463,7 +457,7 @@ impl<M: MeshNumber> Typed<M> {
         gather.set_cell(&stream, turn, tables.k, tables.charged())?;
         stream.synchronize()?;
         let cell = device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?;
-        let mut solve = Solve::new(device, &influence, fft)?;
+        let mut solve = Solve::new(device, &influence, cut)?;
         if tables.moving {
             solve.follow(device, &influence)?;
             spread.bricks_mut().follow(Follow {
@@ -510,9 +504,12 @@ impl<M: MeshNumber> Typed<M> {
         sums: Option<SliceMut<'_, f64>>,
         asked: Asked,
     ) -> Result<(), CudaError> {
-        let (mesh, cell) = (self.mesh.all_mut(), self.cell.all());
         let stale = asked.step.then_some(&self.stale);
-        self.solve.queue_part(s, part, mesh, cell, sums, stale)
+        match part {
+            Part::Forward => self.solve.forward(s, self.mesh.all(), stale),
+            Part::Middle => self.solve.middle(s, self.cell.all(), sums.is_some(), stale),
+            Part::Backward => self.solve.backward(s, self.mesh.all_mut(), sums, stale),
+        }
     }
 
     fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {

@@ -39,7 +39,7 @@ use std::time::Instant;
 use bonded::LinkTables;
 use diagnosis::Witness;
 use layout::Grain;
-use parts::{Asked, Parts, refuse};
+use parts::{Parts, Request, refuse};
 use resident::{Change, Sums};
 use skeleton::Skeleton;
 use small::Small;
@@ -148,19 +148,14 @@ impl CudaEngine {
         choice: &Choice,
         start: &MotionState,
     ) -> Result<Self, EngineError> {
-        let request = Asked {
-            system,
-            field,
-            dynamics,
-            settings,
-            choice,
-            start,
-        };
-        Self::begun(device, request)
+        Self::begun(
+            device,
+            Request::new(system, field, dynamics, settings, choice, start),
+        )
     }
 
-    fn begun(device: &Device, request: Asked) -> Result<Self, EngineError> {
-        let Asked {
+    fn begun(device: &Device, request: Request) -> Result<Self, EngineError> {
+        let Request {
             system,
             settings,
             choice,
@@ -222,14 +217,7 @@ impl CudaEngine {
             step: save::first_of(saved)?,
             ..MotionState::default()
         };
-        let request = Asked {
-            system,
-            field,
-            dynamics,
-            settings,
-            choice,
-            start,
-        };
+        let request = Request::new(system, field, dynamics, settings, choice, start);
         let mut engine = Self::unevaluated(device, request)?;
         let skeleton = engine.skeleton.get_mut();
         let (step, builds) = skeleton.restore(saved)?;
@@ -248,42 +236,36 @@ impl CudaEngine {
         settings: &Settings,
     ) -> Result<Needs, EngineError> {
         refuse(system, field, dynamics, settings)?;
-        let asked = Asked {
-            system,
-            field,
-            dynamics,
-            settings,
-            choice: &Choice::default(),
-            start: &BEGINNING,
-        };
-        if asked.is_small()? {
-            return asked.small_needs(device);
+        let choice = Choice::default();
+        let request = Request::new(system, field, dynamics, settings, &choice, &BEGINNING);
+        if request.is_small()? {
+            return request.small_needs(device);
         }
-        let mut parts = Parts::new(asked)?;
+        let mut parts = Parts::new(request)?;
         parts.fit(device)?;
         needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
-    fn unevaluated(device: &Device, asked: Asked) -> Result<Self, EngineError> {
-        let Asked {
+    fn unevaluated(device: &Device, request: Request) -> Result<Self, EngineError> {
+        let Request {
             system,
             field,
             dynamics,
             settings,
             choice,
             start,
-        } = asked;
+        } = request;
         refuse(system, field, dynamics, settings)?;
         let witness = Witness::new(system, field, dynamics)?;
-        let small = asked.is_small()?;
+        let small = request.is_small()?;
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
-            let values = asked.small_values();
-            let rules = asked.rules()?;
-            let (terms, links) = (asked.small_terms(&rules)?, LinkTables::new(system, field)?);
+            let values = request.small_values();
+            let rules = request.rules()?;
+            let (terms, links) = (request.small_terms(&rules)?, LinkTables::new(system, field)?);
             let small = Small::new(device, system, terms, values, rules, links, choice)?;
             (values.radius, Box::new(small))
         } else {
-            let large = asked.large(device)?;
+            let large = request.large(device)?;
             (large.values.radius, Box::new(large))
         };
         let info = device.info();
@@ -375,16 +357,9 @@ pub fn small_module(
     multiprocessors: u32,
     choice: &Choice,
 ) -> Result<ModuleSource, EngineError> {
-    let asked = Asked {
-        system,
-        field,
-        dynamics,
-        settings,
-        choice,
-        start: &BEGINNING,
-    };
-    let (values, rules) = (asked.small_values(), asked.rules()?);
-    let terms = asked.small_terms(&rules)?;
+    let request = Request::new(system, field, dynamics, settings, choice, &BEGINNING);
+    let (values, rules) = (request.small_values(), request.rules()?);
+    let terms = request.small_terms(&rules)?;
     let links = LinkTables::new(system, field)?;
     let links = links.as_ref();
     let variant = small::variant(multiprocessors, system, &values, &rules, links, choice);
@@ -417,16 +392,9 @@ pub fn bonded_alone(
     field: &ForceField,
     dynamics: &Dynamics,
 ) -> Result<(Vec<Vec3<f64>>, bonded::LinkSums), EngineError> {
-    let settings = Settings::default();
-    let asked = Asked {
-        system,
-        field,
-        dynamics,
-        settings: &settings,
-        choice: &Choice::default(),
-        start: &BEGINNING,
-    };
-    let mut resident = asked.large(device)?;
+    let (settings, choice) = (Settings::default(), Choice::default());
+    let request = Request::new(system, field, dynamics, &settings, &choice, &BEGINNING);
+    let mut resident = request.large(device)?;
     resident.place(&system.particles)?;
     resident.settle()?;
     let sums = resident.bonded_sums()?.unwrap_or_default();
@@ -441,14 +409,9 @@ pub fn modules(
     settings: &Settings,
     choice: &Choice,
 ) -> Result<Vec<ModuleSource>, EngineError> {
-    let parts = Parts::new(Asked {
-        system,
-        field,
-        dynamics,
-        settings,
-        choice,
-        start: &BEGINNING,
-    })?;
+    let parts = Parts::new(Request::new(
+        system, field, dynamics, settings, choice, &BEGINNING,
+    ))?;
     let case = parts.case();
     let mut sources = vec![case.rebuild(), case.step(), case.minimize()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));

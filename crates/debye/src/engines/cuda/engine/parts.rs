@@ -33,16 +33,16 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(asked: Asked<'_>) -> Result<Self, EngineError> {
-        let Asked {
+    pub(super) fn new(request: Request<'_>) -> Result<Self, EngineError> {
+        let Request {
             system,
             field,
             dynamics,
             settings,
             choice,
             ..
-        } = asked;
-        let rules = asked.rules()?;
+        } = request;
+        let rules = request.rules()?;
         let held = HeldTables::new(system)?;
         let mut buffer = 0.0;
         let bodies = |kind_of: &[u32]| {
@@ -137,7 +137,7 @@ impl Parts {
 
 /// Everything that was asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct Request<'a> {
     pub(super) system: &'a System,
     pub(super) field: &'a ForceField,
     pub(super) dynamics: &'a Dynamics,
@@ -146,7 +146,25 @@ pub(super) struct Asked<'a> {
     pub(super) start: &'a MotionState,
 }
 
-impl Asked<'_> {
+impl<'a> Request<'a> {
+    pub(super) fn new(
+        system: &'a System,
+        field: &'a ForceField,
+        dynamics: &'a Dynamics,
+        settings: &'a Settings,
+        choice: &'a Choice,
+        start: &'a MotionState,
+    ) -> Self {
+        Self {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
+        }
+    }
+
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     pub(super) fn is_small(self) -> Result<bool, EngineError> {
         let able = small::supports(self.system) && self.field.electrostatics.is_none();

@@ -48,8 +48,8 @@ pub struct Follow {
     pub solver: Word,
     /// That of [`super::Gather`].
     pub gatherer: Word,
-    /// How far a particle may go before lists are stale, and which fraction of the cell this may be along each axis; if it is
-    /// more, who is told of lists that do not fit is told.
+    /// How far a particle may go before lists are stale, and which fraction of the cell this may be along each axis; if
+    /// it is more, who is told of lists that do not fit is told.
     pub reach: f64,
     /// See `reach`.
     pub most: [f64; 3],
@@ -96,8 +96,9 @@ const MOST_SHARED: u32 = 8192;
 
 /// Lists of the particles that may touch each brick of a mesh, made on the device.
 ///
-/// With a margin, lists stay right until a particle has moved by more than so many mesh cells along an axis since they were
-/// made. The order inside a list differs from run to run; what is summed from it are whole numbers, which does not.
+/// With a margin, lists stay right until a particle has moved by more than so many mesh cells along an axis since they
+/// were made. The order inside a list differs from run to run; what is summed from it are whole numbers, which does
+/// not.
 #[derive(Debug)]
 pub struct Bricks {
     edges: [u32; 3],

@@ -5,9 +5,9 @@ use debye_gpu::{
 };
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
-use super::design::Tiling;
 use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
 use super::spread::tile_bytes;
+use super::tiling::Tiling;
 
 /// How points are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,33 +48,6 @@ struct ForcesAt {
     unused: u32,
 }
 debye_gpu::cuda_struct!(MeshCell, ForcesAt);
-
-/// What is tried from memory, the usual choice first; edges do not matter.
-const SLOTS: &[Tiling] = &[
-    Tiling::new([16, 16, 16], 128, 6),
-    Tiling::new([16, 16, 16], 128, 4),
-    Tiling::new([16, 16, 16], 256, 3),
-    Tiling::new([16, 16, 16], 64, 12),
-];
-
-/// What is tried from shared memory.
-const TILES: &[Tiling] = &[
-    Tiling::new([16, 16, 16], 256, 4),
-    Tiling::new([8, 16, 16], 256, 4),
-    Tiling::new([16, 16, 16], 512, 2),
-    Tiling::new([16, 16, 32], 512, 2),
-    Tiling::new([8, 8, 8], 128, 6),
-    Tiling::new([8, 8, 16], 128, 6),
-    Tiling::new([8, 8, 16], 256, 3),
-];
-
-/// What is tried, the usual choice first.
-pub(super) fn candidates(way: Way) -> &'static [Tiling] {
-    match way {
-        Way::Slots | Way::Groups { .. } => SLOTS,
-        Way::Tiles => TILES,
-    }
-}
 
 fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u32 {
     let more = shape.basis.points() as u32 - 1;
@@ -130,8 +103,8 @@ pub struct Gather<M: MeshNumber> {
     some_neutral: bool,
 }
 
-/// What sums of forces on so many particles are whole numbers of: as fine as sums of forces of up to some 2²² leave room
-/// for in 63 bits, so that the mean is as exact as the forces.
+/// What sums of forces on so many particles are whole numbers of: as fine as sums of forces of up to some 2²² leave
+/// room for in 63 bits, so that the mean is as exact as the forces.
 fn sum_scale(charged: usize) -> f64 {
     let particles = charged.max(1).next_power_of_two().ilog2() as i32;
     2_f64.powi((40 - particles).max(20))
@@ -143,8 +116,18 @@ pub fn mean_of_sums(charged: usize) -> f64 {
 }
 
 impl Way {
-    /// What is taken without measuring, for slots that belong together and the particles that may be in them: on an H200, tiles
-    /// were faster where every multiprocessor has several bricks, and groups where a particle has many slots to itself.
+    /// Threads and blocks that were fastest on an H200, and the edges of its bricks; those do not matter where points
+    /// are read from memory.
+    pub const fn tiling(self) -> Tiling {
+        match self {
+            Self::Slots | Self::Groups { .. } => Tiling::new([16; 3], 128, 6),
+            Self::Tiles => Tiling::new([16; 3], 256, 4),
+        }
+    }
+
+    /// What is taken without measuring, for slots that belong together and the particles that may be in them: on an
+    /// H200, tiles were faster where every multiprocessor has several bricks, and groups where a particle has many
+    /// slots to itself.
     pub fn usual<M: MeshNumber>(
         device: &Device,
         shape: &MeshShape,
@@ -167,9 +150,13 @@ impl Way {
     }
 }
 
-/// Whether a brick with these edges, and what lies above it, fits into so much shared memory, with queues and sums of a block.
+/// Whether a brick with these edges, and what lies above it, fits into so much shared memory, with queues and sums of a
+/// block.
 fn tiles_fit<M: MeshNumber>(shape: &MeshShape, edges: [u32; 3], shared: u32) -> bool {
-    let tiling = Tiling { edges, ..TILES[0] };
+    let tiling = Tiling {
+        edges,
+        ..Way::Tiles.tiling()
+    };
     shared_bytes::<M>(shape, Way::Tiles, tiling) + 8 * tiling.threads + 64 <= shared
 }
 
@@ -210,7 +197,7 @@ impl<M: MeshNumber> Gather<M> {
 
     /// With the usual threads, from bricks with these edges if it is from tiles.
     pub fn usual(device: &Device, shape: &MeshShape, way: Way, edges: [u32; 3]) -> Result<Self, CudaError> {
-        let mut tiling = candidates(way)[0].for_registers::<M>(shape);
+        let mut tiling = way.tiling().for_registers::<M>(shape);
         if way == Way::Tiles {
             tiling.edges = edges;
         }
@@ -225,8 +212,8 @@ impl<M: MeshNumber> Gather<M> {
         }
     }
 
-    /// Sets what turns −q ∂φ/∂(fraction of the cell) into a force (the rows of `turn` are its components: the reciprocal
-    /// vectors as columns, and units), the factor of q φ, and how many particles have a charge.
+    /// Sets what turns −q ∂φ/∂(fraction of the cell) into a force (the rows of `turn` are its components: the
+    /// reciprocal vectors as columns, and units), the factor of q φ, and how many particles have a charge.
     pub fn set_cell(
         &mut self,
         stream: &Stream,
@@ -265,8 +252,8 @@ impl<M: MeshNumber> Gather<M> {
     }
 
     /// Queues the gathering from `mesh`: sets, or adds to, `forces` (axis by axis), and sets the potentials q φ.
-    /// `sums` are three 64-bit whole numbers that forces are added to ([`mean_of_sums`]). Tiles need lists of the particles
-    /// that touch each brick.
+    /// `sums` are three 64-bit whole numbers that forces are added to ([`mean_of_sums`]). Tiles need lists of the
+    /// particles that touch each brick.
     #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
     pub fn queue(
         &self,

@@ -1,28 +1,53 @@
 //! Particle meshes on a device: charges spread over points, their potential, and forces gathered from it.
+//!
+//! The crate `debye-studies` measures other kernels beside those that a simulation takes. For it [`SpreadKernel`],
+//! [`MeshShape::source`] and [`influence_source`] are public.
 
 mod bricks;
-mod candidates;
-mod design;
-mod fft;
-pub mod fft_speed;
 mod gather;
-mod multiply;
-mod passes;
 mod shape;
 mod solve;
-pub mod speed;
 mod spread;
 mod table;
+mod tiling;
 
 pub use bricks::{Bricks, Entered, Follow, Notes};
-pub use design::{Design, Tiling, Timed};
-pub use fft::{Across, Cut, Fft, Lines, radices};
 pub use gather::{Gather, Way, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
-pub use solve::{MeshCell, Part, Solve};
-pub use spread::{Fixed, Spread};
+pub use solve::{MeshCell, Part, SUMS, Solve, influence_source};
+pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
+pub use tiling::Tiling;
 
+use crate::forces::pme::Basis;
+use debye_gpu::ModuleSource;
+
+/// Modules for a few meshes, for tests that compile them.
 #[doc(hidden)]
-pub use design::modules as spread_modules;
-#[doc(hidden)]
-pub use fft::modules as solve_modules;
+pub fn modules() -> Vec<ModuleSource> {
+    let usual = MeshShape {
+        size: [108, 108, 80],
+        basis: Basis::Cubic,
+    };
+    let odd = MeshShape {
+        size: [18, 15, 14],
+        basis: Basis::BSpline(8),
+    };
+    let large = MeshShape {
+        size: [256; 3],
+        basis: Basis::BSpline(5),
+    };
+    let groups = Way::Groups {
+        slots: 8,
+        particles: 1,
+    };
+    let mut all = solve::modules();
+    all.extend([
+        SpreadKernel::owner::<f32>(&usual, tiling::CUBES[0]).source,
+        SpreadKernel::owner::<f64>(&odd, tiling::SMALL).source,
+        bricks::source::<f32>(&usual, [16, 16, 16]),
+        bricks::source::<f64>(&large, [8; 3]),
+    ]);
+    all.extend([Way::Slots, groups, Way::Tiles].map(|way| gather::source::<f32>(&usual, way, way.tiling())));
+    all.extend([Way::Slots, Way::Tiles].map(|way| gather::source::<f64>(&odd, way, tiling::SMALL)));
+    all
+}

@@ -4,40 +4,21 @@ use std::fmt::Write;
 
 use crate::expr::{CudaReal, Tape};
 use crate::forces::pme::Basis;
+use debye_gpu::transforms::Rest;
 use debye_gpu::{Binder, Buffer, Bundle, CudaError, Element, Float, ModuleSource, Value};
 
 /// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
 pub trait MeshNumber: Float + Value {
     /// Its name in printed code.
     const REAL: CudaReal;
-    /// Rounded to it.
-    fn rounded(x: f64) -> Self;
-    /// As `f64`.
-    fn wide(self) -> f64;
 }
 
 impl MeshNumber for f32 {
     const REAL: CudaReal = CudaReal::Float;
-
-    fn rounded(x: f64) -> Self {
-        x as Self
-    }
-
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
 }
 
 impl MeshNumber for f64 {
     const REAL: CudaReal = CudaReal::Double;
-
-    fn rounded(x: f64) -> Self {
-        x
-    }
-
-    fn wide(self) -> f64 {
-        self
-    }
 }
 
 /// Points along each axis, the last contiguous, and how a charge is spread over them.
@@ -78,8 +59,8 @@ impl MeshShape {
         std::array::from_fn(|a| self.size[a].div_ceil(edges[a]))
     }
 
-    /// A module for this mesh, cut into such bricks.
-    pub(super) fn source<M: MeshNumber>(&self, name: &str, text: &str, edges: [u32; 3]) -> ModuleSource {
+    /// A module for this mesh, cut into such bricks; it may include `mesh.cuh` and `stencil.cuh`.
+    pub fn source<M: MeshNumber>(&self, name: &str, text: &str, edges: [u32; 3]) -> ModuleSource {
         let mut module = ModuleSource::new(name, text)
             .include("mesh.cuh", include_str!("../kernels/mesh.cuh"))
             .include("stencil.cuh", include_str!("../kernels/stencil.cuh"))
@@ -93,6 +74,11 @@ impl MeshShape {
                 .define(&format!("BRICK_{name}"), edges[axis]);
         }
         module
+    }
+
+    /// Edge of the boxes that charges near a point are summed in; as in the kernels.
+    pub fn box_edge(&self) -> u32 {
+        if self.basis.points() <= 5 { 4 } else { 8 }
     }
 
     /// The largest weight of a point along an axis.
@@ -156,13 +142,7 @@ pub(super) struct ParticlesAt {
     unit: u32,
 }
 
-/// A word, or none; as in the kernels that transform.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct RestAt {
-    word: u64,
-}
-debye_gpu::cuda_struct!(ParticlesAt, RestAt);
+debye_gpu::cuda_struct!(ParticlesAt);
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]
@@ -177,10 +157,10 @@ impl Word {
     }
 
     /// Its address as a parameter of kernels that do nothing while it is not zero; none: they always work.
-    pub(super) fn rest(word: Option<&Self>) -> Bundle<RestAt> {
+    pub(super) fn rest(word: Option<&Self>) -> Bundle<Rest> {
         let mut at = Binder::default();
         let word = Self::address(word, &mut at);
-        at.bundle(RestAt { word })
+        at.bundle(Rest { word })
     }
 
     /// Its address, or none.
@@ -191,8 +171,8 @@ impl Word {
 
 /// Positions and charges on the device.
 ///
-/// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
-/// nobody. A mesh of `f64` also takes their lower halves.
+/// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX`
+/// for nobody. A mesh of `f64` also takes their lower halves.
 #[derive(Clone, Debug)]
 pub struct Particles {
     pub(super) bundle: Bundle<ParticlesAt>,
@@ -206,8 +186,8 @@ impl Particles {
         Self::halves((pos, None), pos.len() / 4, None, None, charges)
     }
 
-    /// `slots` of each of two halves of `pos`, and of the lower halves of fractions, axis by axis; `parity` says which is
-    /// now, `used` how many units of how many slots are in use.
+    /// `slots` of each of two halves of `pos`, and of the lower halves of fractions, axis by axis; `parity` says which
+    /// is now, `used` how many units of how many slots are in use.
     pub fn halves<M: MeshNumber>(
         (pos, low): (&Buffer<u32>, Option<&Buffer<u32>>),
         slots: usize,
@@ -233,8 +213,8 @@ impl Particles {
         }
     }
 
-    /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is cleared all the
-    /// same, where that is done by others.)
+    /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is
+    /// cleared all the same, where that is done by others.)
     pub fn unless(&self, rest: &Word) -> Self {
         let mut at = Binder::default();
         let mut addresses = at.join(&self.bundle);

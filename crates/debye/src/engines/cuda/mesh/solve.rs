@@ -2,13 +2,10 @@
 
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
-use debye_gpu::{Buffer, Bundle, CudaError, Cufft, Device, Slice, SliceMut, Stream, cufft_version};
+use debye_gpu::transforms::{Across, Cut, Lines, Passes, Spectrum, spectrum_source};
+use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device, ModuleSource, Slice, SliceMut, Stream};
 
-use super::fft::{Fft, Sizes};
-use super::multiply::Multiply;
-use super::passes::Passes;
-use super::shape::RestAt;
-use super::table::FollowTable;
+use super::table::{self, FollowTable};
 use super::{MeshNumber, Word};
 
 /// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
@@ -22,7 +19,16 @@ pub struct MeshCell {
     /// Splitting parameter α.
     pub alpha: f64,
 }
-debye_gpu::cuda_struct!(MeshCell);
+
+/// What a spectrum is multiplied by; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct MultiplierAt {
+    factors: u64,
+    cell: u64,
+    table: u64,
+}
+debye_gpu::cuda_struct!(MeshCell, MultiplierAt);
 
 impl MeshCell {
     /// Of a cell whose reciprocal vectors are the rows.
@@ -41,7 +47,7 @@ impl MeshCell {
 pub enum Part {
     /// To the spectrum.
     Forward,
-    /// Times the influence function; for kernels of this program also the transforms along x.
+    /// Along x, times the influence function, and back along x.
     Middle,
     /// Back.
     Backward,
@@ -54,15 +60,15 @@ impl Part {
 
 /// What a spectrum is multiplied by.
 #[derive(Debug)]
-pub(super) struct Multiplier<R: MeshNumber> {
+struct Multiplier<R: MeshNumber> {
     /// 1/w² for every index of x, y, and of the half of z that is kept.
-    pub(super) factors: Buffer<R>,
+    factors: Buffer<R>,
     /// G itself where it is optimal, laid out as the spectrum; else empty.
-    pub(super) table: Buffer<R>,
+    table: Buffer<R>,
 }
 
 impl<R: MeshNumber> Multiplier<R> {
-    pub(super) fn new(device: &Device, influence: &Influence, sizes: &Sizes) -> Result<Self, CudaError> {
+    fn new(device: &Device, influence: &Influence, sizes: &Spectrum) -> Result<Self, CudaError> {
         let [x, y, z] = influence.factors();
         let factors = x.iter().chain(y).chain(&z[..sizes.half as usize]);
         let factors: Vec<R> = factors.copied().map(R::rounded).collect();
@@ -76,14 +82,42 @@ impl<R: MeshNumber> Multiplier<R> {
             table: device.upload(&table)?,
         })
     }
+
+    fn at(&self, cell: Slice<'_, MeshCell>) -> Bundle<MultiplierAt> {
+        let mut at = Binder::default();
+        let addresses = MultiplierAt {
+            factors: at.address(&self.factors),
+            cell: at.part(cell),
+            table: at.address(&self.table),
+        };
+        at.bundle(addresses)
+    }
+}
+
+/// A module that may include `influence.cuh`, for a mesh of this size. It must define whether planes of the spectrum
+/// are `PADDED`. `table`: the influence function is read from one.
+pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, table: bool) -> ModuleSource {
+    with_influence(spectrum_source(name, text, size, double), table)
+}
+
+fn with_influence(module: ModuleSource, table: bool) -> ModuleSource {
+    module
+        .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .define("TABLE", u32::from(table))
+}
+
+/// The passes of a cut, with the multiplication between them.
+fn source(cut: &Cut, sizes: &Spectrum, double: bool, table: bool) -> ModuleSource {
+    with_influence(cut.source(sizes, double), table)
+        .include("multiply.cuh", include_str!("../kernels/multiply.cuh"))
 }
 
 /// A table as the spectrum lies in memory.
-fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, CudaError> {
+fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Spectrum) -> Result<Vec<R>, CudaError> {
     let (columns, plane) = (sizes.columns as usize, sizes.plane as usize);
     let needed = columns * sizes.size[0] as usize;
     CudaError::check_length("table of an influence function", values.len(), needed)?;
-    let mut table = vec![R::rounded(0.0); sizes.spectrum() / 2];
+    let mut table = vec![R::rounded(0.0); sizes.numbers() / 2];
     for (to, from) in table.chunks_mut(plane).zip(values.chunks(columns)) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = R::rounded(*from);
@@ -93,16 +127,15 @@ fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, Cuda
 }
 
 /// Numbers of energy and virial.
-const SUMS: usize = 7;
+pub const SUMS: usize = 7;
 
 /// The potential of a mesh of charges: forward transform, times the influence function, back; none is normalized.
 ///
 /// Using it allocates nothing and can be captured in a graph. Every result has the same bits every time.
 #[derive(Debug)]
 pub struct Solve<R: MeshNumber> {
-    fft: Fft,
-    sizes: Sizes,
-    kernels: Kernels<R>,
+    sizes: Spectrum,
+    passes: Passes<R, MultiplierAt>,
     spectrum: Buffer<R>,
     by: Multiplier<R>,
     follow: Option<FollowTable<R>>,
@@ -111,43 +144,21 @@ pub struct Solve<R: MeshNumber> {
     none: Buffer<f64>,
 }
 
-#[derive(Debug)]
-enum Kernels<R: MeshNumber> {
-    Own(Box<Passes<R>>),
-    Library(Box<(Cufft<R>, Multiply<R>)>),
-}
-
 impl<R: MeshNumber> Solve<R> {
     /// For the mesh of an influence function. The plain function follows the cell that is given with every solve; the
     /// optimal one is a table that holds for its own cell.
-    pub fn new(device: &Device, influence: &Influence, fft: Fft) -> Result<Self, CudaError> {
+    pub fn new(device: &Device, influence: &Influence, cut: Cut) -> Result<Self, CudaError> {
         let size = influence.mesh().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let table = influence.is_optimal();
-        let (sizes, kernels) = match fft {
-            Fft::Own(cut) => {
-                let sizes = Sizes::new(size, cut.radix, true)?;
-                let passes = Passes::new(device, &sizes, &cut, table)?;
-                (sizes, Kernels::Own(Box::new(passes)))
-            }
-            Fft::Library => {
-                let sizes = Sizes::new(size, 16, false)?;
-                let cufft = Cufft::new(device, size)?;
-                let multiply = Multiply::new(device, &sizes, table)?;
-                (sizes, Kernels::Library(Box::new((cufft, multiply))))
-            }
-        };
-        let blocks = match &kernels {
-            Kernels::Own(passes) => passes.blocks(),
-            Kernels::Library(library) => library.1.blocks(),
-        };
+        let sizes = Spectrum::new(size, cut.radix)?;
+        let source = source(&cut, &sizes, R::DOUBLE, influence.is_optimal());
+        let passes = Passes::new(device, &sizes, &cut, &source)?;
         Ok(Self {
-            fft,
-            spectrum: device.zeros(sizes.spectrum())?,
+            spectrum: device.zeros(sizes.numbers())?,
             by: Multiplier::new(device, influence, &sizes)?,
             follow: None,
-            partial: device.zeros(blocks as usize * SUMS)?,
+            partial: device.zeros(passes.blocks() as usize * SUMS)?,
             none: device.allocate(0)?,
-            kernels,
+            passes,
             sizes,
         })
     }
@@ -162,15 +173,9 @@ impl<R: MeshNumber> Solve<R> {
     /// Has the optimal function follow the cell that is given with every solve, as the plain one does by itself.
     pub fn follow(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
         if influence.is_optimal() {
-            let padded = matches!(self.kernels, Kernels::Own(_));
-            self.follow = Some(FollowTable::new(device, influence, &self.sizes, padded)?);
+            self.follow = Some(FollowTable::new(device, influence, &self.sizes)?);
         }
         Ok(())
-    }
-
-    /// How it transforms.
-    pub fn fft(&self) -> Fft {
-        self.fft
     }
 
     /// Points of the mesh.
@@ -178,7 +183,7 @@ impl<R: MeshNumber> Solve<R> {
         self.sizes.points()
     }
 
-    /// Bytes of device memory that it takes, apart from what a library takes.
+    /// Bytes of device memory that it takes.
     pub fn bytes(&self) -> usize {
         self.spectrum.bytes() + self.by.factors.bytes() + self.by.table.bytes() + self.partial.bytes()
     }
@@ -187,9 +192,10 @@ impl<R: MeshNumber> Solve<R> {
     #[doc(hidden)]
     pub fn part_bytes(&self, part: Part) -> usize {
         let (mesh, spectrum) = (self.points() * size_of::<R>(), self.spectrum.bytes());
-        let columns = match &self.kernels {
-            Kernels::Own(passes) if passes.takes_planes() => 0,
-            _ => 2 * spectrum,
+        let columns = if self.passes.takes_planes() {
+            0
+        } else {
+            2 * spectrum
         };
         match part {
             Part::Middle => 2 * spectrum + self.by.table.bytes(),
@@ -201,59 +207,8 @@ impl<R: MeshNumber> Solve<R> {
     #[doc(hidden)]
     pub fn launches(&self, part: Part) -> u64 {
         let table = part == Part::Middle && self.follow.is_some();
-        let each = match &self.kernels {
-            Kernels::Own(passes) if part != Part::Middle && !passes.takes_planes() => 2,
-            _ => 1,
-        };
-        each + u64::from(table)
-    }
-
-    /// Charges become their potential, in place. `sums`, if wanted, are 7 numbers: the energy ½ΣG|Q|² and the virial
-    /// xx yy zz xy xz yz.
-    pub fn queue(
-        &mut self,
-        stream: &Stream,
-        mut mesh: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-    ) -> Result<(), CudaError> {
-        let always = Word::rest(None);
-        self.forward(stream, mesh.read(), &always)?;
-        self.middle(stream, cell, sums.is_some(), &always)?;
-        self.backward(stream, mesh.again(), sums, &always)
-    }
-
-    /// The same, with the charges left as they are.
-    pub fn queue_apart(
-        &mut self,
-        stream: &Stream,
-        charges: Slice<'_, R>,
-        potential: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-    ) -> Result<(), CudaError> {
-        let always = Word::rest(None);
-        self.forward(stream, charges, &always)?;
-        self.middle(stream, cell, sums.is_some(), &always)?;
-        self.backward(stream, potential, sums, &always)
-    }
-
-    /// One part of it, in place. Kernels of this program do nothing while the word `rest` is not zero.
-    pub fn queue_part(
-        &mut self,
-        stream: &Stream,
-        part: Part,
-        mut mesh: SliceMut<'_, R>,
-        cell: Slice<'_, MeshCell>,
-        sums: Option<SliceMut<'_, f64>>,
-        rest: Option<&Word>,
-    ) -> Result<(), CudaError> {
-        let rest = Word::rest(rest);
-        match part {
-            Part::Forward => self.forward(stream, mesh.read(), &rest),
-            Part::Middle => self.middle(stream, cell, sums.is_some(), &rest),
-            Part::Backward => self.backward(stream, mesh.again(), sums, &rest),
-        }
+        let columns = part != Part::Middle && !self.passes.takes_planes();
+        1 + u64::from(columns) + u64::from(table)
     }
 
     /// The spectrum as the last part left it, and the numbers from one plane of it to the next; for tests.
@@ -262,26 +217,25 @@ impl<R: MeshNumber> Solve<R> {
         (&self.spectrum, 2 * self.sizes.plane as usize)
     }
 
-    fn forward(
+    /// To the spectrum. Here as below, kernels do nothing while the word `rest` is not zero.
+    pub fn forward(
         &mut self,
         stream: &Stream,
         mesh: Slice<'_, R>,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of charges", mesh.len(), self.points())?;
         let spectrum = self.spectrum.all_mut();
-        match &self.kernels {
-            Kernels::Own(passes) => passes.forward(stream, mesh, spectrum, rest),
-            Kernels::Library(library) => library.0.forward(stream, mesh, spectrum),
-        }
+        self.passes.forward(stream, mesh, spectrum, &Word::rest(rest))
     }
 
-    fn middle(
+    /// Times the influence function. `sums`: [`Solve::backward`] will be asked for them.
+    pub fn middle(
         &mut self,
         stream: &Stream,
         cell: Slice<'_, MeshCell>,
         sums: bool,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
         if let Some(follow) = &mut self.follow {
@@ -289,37 +243,48 @@ impl<R: MeshNumber> Solve<R> {
         }
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
-        match &self.kernels {
-            Kernels::Own(passes) => passes.middle(stream, spectrum, &self.by, cell, partial, rest),
-            Kernels::Library(library) => library.1.queue(stream, spectrum, &self.by, cell, partial),
-        }
+        let (by, rest) = (self.by.at(cell), Word::rest(rest));
+        self.passes.middle(stream, spectrum, &by, partial, &rest)
     }
 
-    fn backward(
+    /// Back. `sums`, if wanted, are [`SUMS`] numbers: the energy ½ΣG|Q|² and the virial xx yy zz xy xz yz.
+    pub fn backward(
         &mut self,
         stream: &Stream,
         mesh: SliceMut<'_, R>,
         sums: Option<SliceMut<'_, f64>>,
-        rest: &Bundle<RestAt>,
+        rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of a potential", mesh.len(), self.points())?;
         if let Some(sums) = &sums {
             CudaError::check_length("energy and virial of a mesh", sums.len(), SUMS)?;
         }
-        let (spectrum, partial) = (self.spectrum.all_mut(), self.partial.all());
-        match &self.kernels {
-            Kernels::Own(passes) => {
-                passes.backward(stream, spectrum, mesh, partial, sums, self.none.all_mut(), rest)
-            }
-            Kernels::Library(library) => {
-                library.0.backward(stream, spectrum, mesh)?;
-                sums.map_or(Ok(()), |sums| library.1.add(stream, partial, sums))
-            }
-        }
+        let (spectrum, partial, none) = (self.spectrum.all_mut(), self.partial.all(), self.none.all_mut());
+        let rest = Word::rest(rest);
+        self.passes
+            .backward(stream, spectrum, mesh, partial, sums, none, &rest)
     }
 }
 
-/// Whether cuFFT can be used on a device, and its version.
-pub(super) fn library_version(device: &Device) -> Option<(u32, u32)> {
-    cufft_version(device).ok()
+/// Modules for tests that compile them all.
+pub(super) fn modules() -> Vec<ModuleSource> {
+    let lines = |lines, threads| Lines { lines, threads };
+    let cut = |radix, across, tile| Cut { radix, across, tile };
+    let strips = Across::Rows {
+        pairs: lines(4, 128),
+        strip: lines(11, 128),
+    };
+    let told = [
+        ([64, 64, 64], cut(8, Across::Planes(288), lines(16, 128)), false),
+        ([128, 105, 45], cut(16, Across::Planes(384), lines(8, 128)), true),
+        ([98, 75, 120], cut(15, strips, lines(8, 64)), false),
+    ];
+    let made = told.iter().filter_map(|(size, cut, double)| {
+        let sizes = Spectrum::new(*size, cut.radix).ok()?;
+        Some([
+            source(cut, &sizes, *double, *double),
+            table::source(&sizes, *double),
+        ])
+    });
+    made.flatten().collect()
 }

@@ -3,8 +3,8 @@
 use debye_gpu::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
 
 use super::bricks::{Bricks, Entered, ListsAt, Notes};
-use super::design::{Design, Tiling};
 use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+use super::tiling::Tiling;
 
 /// Sums at the points of a mesh are whole numbers of 2^−bits: 32 bits of them for `f32`, 64 for `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,19 +13,15 @@ pub struct Fixed {
     pub bits: i32,
 }
 
-/// Edge of the boxes that charges near a point are summed in; as in the kernels.
-fn box_edge(shape: &MeshShape) -> u32 {
-    if shape.basis.points() <= 5 { 4 } else { 8 }
-}
-
 impl Fixed {
     /// As many places as charges of these sizes, spread evenly but for chance, leave room for.
     ///
-    /// `f64`: all charges at one point fit, so nothing can go wrong. `f32`: the kernels bound the charge near every point in
-    /// every step ([`Notes::range`]), and [`Fixed::holds`] says whether the sums are right.
+    /// `f64`: all charges at one point fit, so nothing can go wrong. `f32`: the kernels bound the charge near every
+    /// point in every step ([`Notes::range`]), and [`Fixed::holds`] says whether the sums are right. `overlap`: so many
+    /// blocks may add to a point, each of which bounds its own part.
     pub fn choose<M: MeshNumber>(
         shape: &MeshShape,
-        design: Design,
+        overlap: f64,
         charges: impl IntoIterator<Item = f64>,
     ) -> Self {
         let (total, most) = charges.into_iter().fold((0.0_f64, 0.0_f64), |(sum, most), q| {
@@ -36,11 +32,9 @@ impl Fixed {
             let bound = (1.001 * total * weight).max(f64::MIN_POSITIVE);
             return Self::within(62, bound, 52);
         }
-        let near = f64::from(2 * box_edge(shape)).powi(3).min(shape.points() as f64);
+        let near = f64::from(2 * shape.box_edge()).powi(3).min(shape.points() as f64);
         let spread = (2.0 * total * near / shape.points() as f64).max(4.0 * most);
-        // Tiles that overlap each bound their own part.
-        let times = if design == Design::Halo { 8.0 } else { 1.0 };
-        Self::within(31, (spread * weight * times).max(f64::MIN_POSITIVE), 28)
+        Self::within(31, (spread * weight * overlap).max(f64::MIN_POSITIVE), 28)
     }
 
     fn within(width: i32, bound: f64, most: i32) -> Self {
@@ -75,36 +69,74 @@ impl Fixed {
 
 type OnLists<M> = Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Mut<M>, M, u32)>;
 
+/// A kernel that spreads charges from lists of bricks, a block for each, and what the host must know of it.
+#[derive(Clone, Debug)]
+pub struct SpreadKernel {
+    /// The module that it is in.
+    pub source: ModuleSource,
+    /// Its name.
+    pub name: &'static str,
+    /// Another kernel, where blocks add whole numbers to points that they share: it makes numbers of the mesh of them.
+    pub convert: Option<&'static str>,
+    /// Which bricks it looks for a particle in.
+    pub entered: Entered,
+    /// How the mesh is cut.
+    pub tiling: Tiling,
+    /// Bytes of shared memory of a block.
+    pub shared: u32,
+}
+
+impl SpreadKernel {
+    /// The owners of points: a block owns a brick of points, and a thread takes a particle that touches it.
+    pub fn owner<M: MeshNumber>(shape: &MeshShape, tiling: Tiling) -> Self {
+        let shared = shared_bytes::<M>(shape, tiling);
+        let text = include_str!("../kernels/spread.cu");
+        Self {
+            source: Self::source::<M>(shape, "spread.cu", text, tiling, shared),
+            name: "debye_mesh_owner",
+            convert: None,
+            entered: Entered::Touched,
+            tiling,
+            shared,
+        }
+    }
+
+    /// The module of a kernel that spreads, from its file.
+    pub fn source<M: MeshNumber>(
+        shape: &MeshShape,
+        name: &str,
+        text: &str,
+        tiling: Tiling,
+        shared: u32,
+    ) -> ModuleSource {
+        shape
+            .source::<M>(name, text, tiling.edges)
+            .define("THREADS", tiling.threads)
+            .define("RESIDENT", tiling.resident)
+            .define("SHARED_BYTES", shared)
+    }
+}
+
+/// Bytes of shared memory of a block that owns points.
+pub(super) fn shared_bytes<M: MeshNumber>(shape: &MeshShape, tiling: Tiling) -> u32 {
+    let (points, edge, e) = (shape.basis.points() as u32, shape.box_edge(), tiling.edges);
+    let before = (points - 1).next_multiple_of(4);
+    let boxes: u32 = e.iter().map(|e| (e + edge).div_ceil(edge)).product();
+    tile_bytes([e[0], e[1], before + e[2] + points - 1], size_of::<M>() as u32) + 4 * (boxes + 1)
+}
+
 /// Spreads charges over a mesh; owns the lists it works from.
 ///
-/// All designs give the same bits, whatever the order of particles.
+/// All kernels give the same bits, whatever the order of particles.
 #[derive(Debug)]
 pub struct Spread<M: MeshNumber> {
     shape: MeshShape,
-    design: Design,
     tiling: Tiling,
     fixed: Fixed,
     bricks: Bricks,
     kernel: OnLists<M>,
     convert: Option<Kernel<(Mut<M>, M)>>,
     shared: u32,
-}
-
-/// The most tiles, or parts of one that is longer than the mesh, that a point lies in.
-fn cover(shape: &MeshShape, edges: [u32; 3], margin: [u32; 3]) -> u64 {
-    let along = |a: usize| {
-        let (size, edge) = (shape.size[a] as usize, edges[a] as usize);
-        let mut times = vec![0_u64; size];
-        for origin in (0..size).step_by(edge) {
-            let begun = edge.min(size - origin) + 2 * margin[a] as usize;
-            let first = (origin + size * (1 + margin[a] as usize / size)) - margin[a] as usize;
-            for point in first..first + begun + shape.basis.points() - 1 {
-                times[point % size] += 1;
-            }
-        }
-        times.into_iter().max().unwrap_or(1)
-    };
-    along(0) * along(1) * along(2)
 }
 
 /// Words of a row and of a plane in shared memory; as in the kernels.
@@ -117,112 +149,40 @@ fn plane_words(rows: u32, row: u32) -> u32 {
 }
 
 /// Bytes of a tile of so many points, rows apart as in the kernels.
-pub(super) fn tile_bytes(points: [u32; 3], word: u32) -> u32 {
+pub fn tile_bytes(points: [u32; 3], word: u32) -> u32 {
     points[0] * plane_words(points[1], row_words(points[2])) * word
 }
 
-/// Bytes of shared memory of a block.
-pub(super) fn shared_bytes<M: MeshNumber>(
-    shape: &MeshShape,
-    design: Design,
-    tiling: Tiling,
-    margin: [u32; 3],
-) -> u32 {
-    let (points, e) = (shape.basis.points() as u32, tiling.edges);
-    let word = size_of::<M>() as u32;
-    let edge = box_edge(shape);
-    let boxes = |extra: [u32; 3]| -> u32 { (0..3).map(|a| (e[a] + extra[a]).div_ceil(edge)).product() };
-    match design {
-        Design::Owner => {
-            let before = (points - 1).next_multiple_of(4);
-            tile_bytes([e[0], e[1], before + e[2] + points - 1], word) + 4 * (boxes([edge; 3]) + 1)
-        }
-        Design::Halo => {
-            let twice = margin.map(|m| 2 * m);
-            let tile = std::array::from_fn(|a| e[a] + points - 1 + twice[a]);
-            tile_bytes(tile, word) + 4 * (boxes(twice) + 1)
-        }
-        Design::Grid => BATCH * (near_bytes(points, word) + 4) + 4 * (boxes([edge; 3]) + 2),
-    }
-}
-
-/// Particles that are sorted in shared memory at a time.
-const BATCH: u32 = 512;
-
-/// Bytes of a particle beside its weights.
-fn near_bytes(points: u32, word: u32) -> u32 {
-    (12_u32.next_multiple_of(word) + 3 * points * word).next_multiple_of(word)
-}
-
-/// The module of a design.
-pub(super) fn source<M: MeshNumber>(
-    shape: &MeshShape,
-    design: Design,
-    tiling: Tiling,
-    margin: [u32; 3],
-) -> ModuleSource {
-    let (name, text) = match design {
-        Design::Owner => ("spread.cu", include_str!("../kernels/spread.cu")),
-        Design::Halo => ("spread_halo.cu", include_str!("../kernels/spread_halo.cu")),
-        Design::Grid => ("spread_grid.cu", include_str!("../kernels/spread_grid.cu")),
-    };
-    let mut module = shape
-        .source::<M>(name, text, tiling.edges)
-        .define("THREADS", tiling.threads)
-        .define("RESIDENT", tiling.resident)
-        .define("SHARED_BYTES", shared_bytes::<M>(shape, design, tiling, margin));
-    match design {
-        Design::Owner => {}
-        Design::Halo => {
-            for (axis, name) in ["X", "Y", "Z"].into_iter().enumerate() {
-                module = module.define(&format!("MARGIN_{name}"), margin[axis]);
-            }
-            module = module.define("COVER", cover(shape, tiling.edges, margin));
-        }
-        Design::Grid => module = module.define("BATCH", BATCH),
-    }
-    module
-}
-
 impl<M: MeshNumber> Spread<M> {
-    /// Spreads with this design; lists have `capacity` places and stay right for `margin` mesh cells. `when`: see
+    /// Spreads with this kernel; lists have `capacity` places and stay right for `margin` mesh cells. `when`: see
     /// [`Bricks::new`].
-    #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
     pub fn new(
         device: &Device,
         shape: &MeshShape,
-        design: Design,
-        tiling: Tiling,
+        with: &SpreadKernel,
         fixed: Fixed,
         margin: [u32; 3],
         capacity: u32,
         when: Option<&Word>,
     ) -> Result<Self, CudaError> {
+        let SpreadKernel { tiling, shared, .. } = *with;
         tiling.check()?;
-        let entered = design.entered();
-        let bricks = Bricks::new::<M>(device, shape, tiling.edges, entered, margin, capacity, when)?;
-        let module = device.module(&source::<M>(shape, design, tiling, margin))?;
-        let (name, convert) = match design {
-            Design::Owner => ("debye_mesh_owner", None),
-            Design::Halo => ("debye_mesh_halo", Some(module.kernel("debye_mesh_convert")?)),
-            Design::Grid => ("debye_mesh_grid", None),
-        };
-        let kernel: OnLists<M> = module.kernel(name)?;
-        let shared = shared_bytes::<M>(shape, design, tiling, margin);
+        let bricks = Bricks::new::<M>(device, shape, tiling.edges, with.entered, margin, capacity, when)?;
+        let module = device.module(&with.source)?;
+        let kernel: OnLists<M> = module.kernel(with.name)?;
         if kernel.resident_blocks(tiling.threads, shared)? == 0 {
             return Err(CudaError::Shape {
-                kernel: name.into(),
+                kernel: with.name.into(),
                 reason: format!("{shared} bytes of shared memory do not fit"),
             });
         }
         Ok(Self {
             shape: *shape,
-            design,
             tiling,
             fixed,
             bricks,
             kernel,
-            convert,
+            convert: with.convert.map(|name| module.kernel(name)).transpose()?,
             shared,
         })
     }
@@ -309,19 +269,14 @@ impl<M: MeshNumber> Spread<M> {
         self.fixed = fixed;
     }
 
-    /// The design.
-    pub fn design(&self) -> Design {
-        self.design
-    }
-
     /// How it is cut.
     pub fn tiling(&self) -> Tiling {
         self.tiling
     }
 
-    /// Whether lists fitted, no particle strayed and all sums are right, since the notes were last cleared; if not, makes
-    /// room so that they will be, and clears the notes: what was captured must be captured anew and done again. Waits for
-    /// the stream.
+    /// Whether lists fitted, no particle strayed and all sums are right, since the notes were last cleared; if not,
+    /// makes room so that they will be, and clears the notes: what was captured must be captured anew and done again.
+    /// Waits for the stream.
     pub fn settle(&mut self, device: &Device, stream: &Stream) -> Result<bool, CudaError> {
         let notes = self.bricks.notes(stream)?;
         let mut right = !notes.strayed;
@@ -335,15 +290,5 @@ impl<M: MeshNumber> Spread<M> {
         }
         self.bricks.forget(stream)?;
         Ok(right)
-    }
-}
-
-impl Design {
-    /// How particles are listed for it.
-    pub fn entered(self) -> Entered {
-        match self {
-            Self::Owner | Self::Grid => Entered::Touched,
-            Self::Halo => Entered::Begun,
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! [`FollowTable`]: the optimal influence function of a cell that changes.
 
 use crate::forces::pme::Influence;
+use debye_gpu::transforms::Spectrum;
 use debye_gpu::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, Stream};
 
 use super::MeshNumber;
-use super::fft::{Sizes, with_mesh};
-use super::solve::MeshCell;
+use super::solve::{MeshCell, influence_source};
 
 type Make<R> = Kernel<(
     Const<MeshCell>,
@@ -30,19 +30,14 @@ pub(super) struct FollowTable<R: MeshNumber> {
 }
 
 /// What is compiled.
-pub(super) fn source(sizes: &Sizes, double: bool, padded: bool) -> ModuleSource {
+pub(super) fn source(sizes: &Spectrum, double: bool) -> ModuleSource {
     let text = include_str!("../kernels/table.cu");
-    with_mesh("table.cu", text, sizes, double, true).define("PADDED", u32::from(padded))
+    influence_source("table.cu", text, sizes.size, double, true).define("PADDED", 1)
 }
 
 impl<R: MeshNumber> FollowTable<R> {
-    pub(super) fn new(
-        device: &Device,
-        influence: &Influence,
-        sizes: &Sizes,
-        padded: bool,
-    ) -> Result<Self, CudaError> {
-        let module = device.module(&source(sizes, R::DOUBLE, padded))?;
+    pub(super) fn new(device: &Device, influence: &Influence, sizes: &Spectrum) -> Result<Self, CudaError> {
+        let module = device.module(&source(sizes, R::DOUBLE))?;
         let half = sizes.half as usize;
         let [x, y, z] = influence.factors();
         let factors: Vec<f64> = x.iter().chain(y).chain(&z[..half]).copied().collect();

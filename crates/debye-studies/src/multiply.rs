@@ -1,10 +1,10 @@
 //! [`Multiply`]: a spectrum times the influence function, where a library transforms the mesh.
 
-use debye_gpu::{Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream};
-
-use super::MeshNumber;
-use super::fft::{Sizes, with_mesh};
-use super::solve::{MeshCell, Multiplier};
+use debye::engines::cuda::mesh::{MeshCell, MeshNumber, SUMS, influence_source};
+use debye::forces::pme::Influence;
+use debye_gpu::{
+    Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
+};
 
 type Plain<R> = Kernel<(Mut<R>, Const<R>, Const<MeshCell>, Const<R>)>;
 type WithSums<R> = Kernel<(Mut<R>, Const<R>, Const<MeshCell>, Const<R>, Mut<f64>)>;
@@ -12,78 +12,104 @@ type Add = Kernel<(Const<f64>, Mut<f64>, u32)>;
 
 const THREADS: u32 = 256;
 
-/// The kernels of one mesh.
+/// The kernels of one mesh and the numbers they read.
 #[derive(Debug)]
-pub(super) struct Multiply<R: MeshNumber> {
+pub(crate) struct Multiply<R: MeshNumber> {
     plain: Plain<R>,
     with_sums: WithSums<R>,
     add: Add,
     blocks: u32,
+    /// 1/w² for every index of x, y, and of the half of z that is kept.
+    factors: Buffer<R>,
+    /// G itself where it is optimal; else empty.
+    table: Buffer<R>,
+    /// Sums of every block.
+    partial: Buffer<f64>,
 }
 
 /// What is compiled.
-pub(super) fn source(sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
-    let text = include_str!("../kernels/multiply.cu");
-    with_mesh("multiply.cu", text, sizes, double, table)
-        .define("PADDED", 0)
-        .define("MULTIPLY_THREADS", THREADS)
+pub(crate) fn source(size: [u32; 3], double: bool, table: bool) -> ModuleSource {
+    influence_source(
+        "multiply.cu",
+        include_str!("kernels/multiply.cu"),
+        size,
+        double,
+        table,
+    )
+    .define("PADDED", 0)
+    .define("MULTIPLY_THREADS", THREADS)
+}
+
+fn rounded<R: MeshNumber>(values: &[f64]) -> Vec<R> {
+    values.iter().map(|&x| R::rounded(x)).collect()
 }
 
 impl<R: MeshNumber> Multiply<R> {
-    pub(super) fn new(device: &Device, sizes: &Sizes, table: bool) -> Result<Self, CudaError> {
-        let module = device.module(&source(sizes, R::DOUBLE, table))?;
+    pub(crate) fn new(device: &Device, size: [u32; 3], influence: &Influence) -> Result<Self, CudaError> {
+        let module = device.module(&source(size, R::DOUBLE, influence.is_optimal()))?;
         let with_sums: WithSums<R> = module.kernel("debye_mesh_multiply_sums")?;
         let resident = with_sums.resident_blocks(THREADS, 0)?.max(1);
+        let half = size[2] / 2 + 1;
+        let blocks = (size[0] * size[1] * half).div_ceil(THREADS).min(resident);
+        let [x, y, z] = influence.factors();
+        let factors = [x, y, &z[..half as usize]].concat();
+        let table = if influence.is_optimal() {
+            influence.table()
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             plain: module.kernel("debye_mesh_multiply")?,
             with_sums,
             add: module.kernel("debye_mesh_add")?,
-            blocks: (sizes.size[0] * sizes.columns).div_ceil(THREADS).min(resident),
+            blocks,
+            factors: device.upload(&rounded(&factors))?,
+            table: device.upload(&rounded(&table))?,
+            partial: device.zeros(blocks as usize * SUMS)?,
         })
     }
 
-    /// Blocks that leave sums.
-    pub(super) fn blocks(&self) -> u32 {
-        self.blocks
+    /// Bytes of the table.
+    pub(crate) fn table_bytes(&self) -> usize {
+        self.table.bytes()
     }
 
-    /// Multiplies; leaves sums of every block where there is room for them.
-    pub(super) fn queue(
-        &self,
+    /// Takes another table; waits for the stream.
+    pub(crate) fn set_table(&mut self, stream: &Stream, values: &[f64]) -> Result<(), CudaError> {
+        stream.upload(&rounded(values), self.table.all_mut())?;
+        stream.synchronize()
+    }
+
+    /// Multiplies; leaves sums of every block where they are asked for.
+    pub(crate) fn queue(
+        &mut self,
         stream: &Stream,
         spectrum: SliceMut<'_, R>,
-        by: &Multiplier<R>,
         cell: Slice<'_, MeshCell>,
-        partial: Option<SliceMut<'_, f64>>,
+        sums: bool,
     ) -> Result<(), CudaError> {
         let shape = Shape::new(self.blocks, THREADS);
-        let (factors, table) = (by.factors.all(), by.table.all());
-        match partial {
-            Some(partial) => {
-                let values = (spectrum, factors, cell, table, partial);
-                self.with_sums.launch(stream, shape, values)
-            }
-            None => self.plain.launch(stream, shape, (spectrum, factors, cell, table)),
+        let (factors, table) = (self.factors.all(), self.table.all());
+        if sums {
+            let values = (spectrum, factors, cell, table, self.partial.all_mut());
+            self.with_sums.launch(stream, shape, values)
+        } else {
+            self.plain.launch(stream, shape, (spectrum, factors, cell, table))
         }
     }
 
     /// Adds the sums of all blocks.
-    pub(super) fn add(
-        &self,
-        stream: &Stream,
-        partial: Slice<'_, f64>,
-        sums: SliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        self.add
-            .launch(stream, Shape::new(1, THREADS), (partial, sums, self.blocks))
+    pub(crate) fn add(&self, stream: &Stream, sums: SliceMut<'_, f64>) -> Result<(), CudaError> {
+        let values = (self.partial.all(), sums, self.blocks);
+        self.add.launch(stream, Shape::new(1, THREADS), values)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Mat3;
-    use crate::forces::pme::{Basis, Influence};
+    use debye::expr::Mat3;
+    use debye::forces::pme::Basis;
     use debye_gpu::Emulation;
 
     #[test]
@@ -100,24 +126,16 @@ mod tests {
             let mesh = size.map(|n| n as usize);
             let half = mesh[2] / 2 + 1;
             let influence = Influence::new(reciprocal, volume, 0.8, mesh, Basis::BSpline(5), optimal);
-            let sizes = Sizes::new(size, 16, false).unwrap();
-            let by = Multiplier::<f64>::new(&device, &influence, &sizes).unwrap();
-            let multiply = Multiply::<f64>::new(&device, &sizes, optimal).unwrap();
-            let numbers: Vec<f64> = (0..sizes.spectrum())
+            let mut multiply = Multiply::<f64>::new(&device, size, &influence).unwrap();
+            let numbers: Vec<f64> = (0..2 * mesh[0] * mesh[1] * half)
                 .map(|i| ((i * 37 % 101) as f64 - 50.0) / 7.0)
                 .collect();
             let (mut one, mut two) = (device.upload(&numbers).unwrap(), device.upload(&numbers).unwrap());
-            let mut partial = device.zeros::<f64>(7 * multiply.blocks() as usize).unwrap();
             let mut sums = device.zeros::<f64>(7).unwrap();
             let cell = device.upload(&[MeshCell::new(reciprocal, volume, 0.8)]).unwrap();
-            multiply
-                .queue(&stream, one.all_mut(), &by, cell.all(), None)
-                .unwrap();
-            let room = Some(partial.all_mut());
-            multiply
-                .queue(&stream, two.all_mut(), &by, cell.all(), room)
-                .unwrap();
-            multiply.add(&stream, partial.all(), sums.all_mut()).unwrap();
+            multiply.queue(&stream, one.all_mut(), cell.all(), false).unwrap();
+            multiply.queue(&stream, two.all_mut(), cell.all(), true).unwrap();
+            multiply.add(&stream, sums.all_mut()).unwrap();
             let mut want = [0.0; 7];
             let found = [one, two].map(|buffer| stream.download(&buffer).unwrap());
             for (i, q) in numbers.chunks(2).enumerate() {

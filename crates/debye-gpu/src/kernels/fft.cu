@@ -1,18 +1,20 @@
-// The potential of a mesh of charges: transform, multiply by the influence function, transform back.
+// A real mesh through its spectrum and back: transform, multiply every number, transform back.
 //
 // The real mesh is [x][y][z], its spectrum [x][y][kz] with HALF = N3/2 + 1 numbers a row, each x-plane padded to PLANE.
-//   forward:  a block takes an x-plane: rows along z, then columns along y; or rows and columns in kernels of their own where
-//             a plane does not fit in shared memory.
-//   solve:    a block takes TILE columns along x: forward, times G, sums if asked for, backward; 2 × 8 bytes a point in f32.
+//   forward:  a block takes an x-plane: rows along z, then columns along y; or rows and columns in kernels of their own
+//             where a plane does not fit in shared memory.
+//   solve:    a block takes TILE columns along x: forward, multiplied, sums if asked for, backward; 2 × 8 bytes a point
+//             in f32.
 //   backward: the way back.
-// Two real rows are transformed as one complex row, which serves even and odd N3 alike; its two spectra are told apart where
-// they are next read. Nobody writes what another block reads or writes, and sums are added in one order.
+// Two real rows are transformed as one complex row, which serves even and odd N3 alike; its two spectra are told apart
+// where they are next read. Nobody writes what another block reads or writes, and sums are added in one order.
 //
 // Defines: PRECISION, N1 N2 N3, RADICES_X RADICES_Y RADICES_Z, REVERSED_X, PLANES (1: whole planes), PLANE_THREADS,
 // TILE, TILE_THREADS, PAIRS (rows of a block, by two), PAIR_THREADS, STRIP (columns along y of a block), STRIP_THREADS,
-// TABLE (1: G is read from a table), PADDED (1).
-#include "fft.cuh"
-#include "influence.cuh"
+// PADDED (1). multiply.cuh is the caller's: Multiplier (addresses), Multiply (made from them, with column and times),
+// SUMS.
+#include "spectrum.cuh"
+#include "multiply.cuh"
 
 using PlanX = Plan<RADICES_X>;
 using BackX = Plan<REVERSED_X>;
@@ -53,7 +55,8 @@ __device__ __forceinline__ Complex two_in_one(Complex a, Complex b, bool mirrore
 }
 
 // Double rows along z to shared memory, `rows` real rows from `mesh`.
-template <class B> __device__ __forceinline__ void rows_forward(const real* mesh, u32 rows, Complex* room, const real* waves)
+template <class B>
+__device__ __forceinline__ void rows_forward(const real* mesh, u32 rows, Complex* room, const real* waves)
 {
     const auto load = [&](u32 pair, u32 z) {
         const real* at = mesh + u64(2 * pair) * N3 + z;
@@ -99,12 +102,12 @@ KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, cons
 }
 
 // The last block adds sums if there is one more than planes.
-KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial, f64* sums,
-       u32 blocks, Rest rest)
+KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial,
+       f64* sums, u32 blocks, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
-    if (blockIdx.x == N1) return add_partial<PLANE_THREADS>(sums, partial, blocks);
+    if (blockIdx.x == N1) return add_partial<PLANE_THREADS, SUMS>(sums, partial, blocks);
     const Complex* from = reinterpret_cast<const Complex*>(spectrum) + u64(blockIdx.x) * PLANE;
     const auto load = [&](u32 k, u32 y) { return from[y * HALF + k]; };
     const auto get = [&](u32 k, u32 y) { return room[y * HALF + k]; };
@@ -174,7 +177,7 @@ KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh,
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
-    if (blockIdx.x == ROW_BLOCKS) return add_partial<PAIR_THREADS>(sums, partial, blocks);
+    if (blockIdx.x == ROW_BLOCKS) return add_partial<PAIR_THREADS, SUMS>(sums, partial, blocks);
     const u32 first = blockIdx.x * (2 * PAIRS), rows = ROWS - first;
     const Complex* from = reinterpret_cast<const Complex*>(spectrum);
     const auto both = [&](u32 pair, u32 z) {
@@ -191,12 +194,12 @@ KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh,
 using Tile = Batch<TILE, true, TILE_THREADS>;
 
 template <bool WITH_SUMS>
-__device__ __forceinline__ void solve(real* spectrum, const real* waves, const real* factors, const MeshCell* cell,
-                                      const real* table, f64 (&sums)[SUMS], Complex* room)
+__device__ __forceinline__ void solve(real* spectrum, const real* waves, const Multiplier& by, f64 (&sums)[SUMS],
+                                      Complex* room)
 {
     const u32 first = blockIdx.x * TILE;
     Complex* at = reinterpret_cast<Complex*>(spectrum) + first;
-    const Influence g(cell);
+    const Multiply with(by);
     const auto load = [&](u32 c, u32 x) { return first + c < COLUMNS ? at[u64(x) * PLANE + c] : complex(0, 0); };
     const auto get = [&](u32 c, u32 x) { return room[x * TILE + c]; };
     const auto put = [&](u32 c, u32 x, Complex value) { room[x * TILE + c] = value; };
@@ -205,9 +208,9 @@ __device__ __forceinline__ void solve(real* spectrum, const real* waves, const r
     };
     constexpr u32 LAST = PlanX::STAGES - 1, R = PlanX::radix(LAST);
     const auto multiply = [&](u32 c, u32 j, u32 step, Complex(&x)[R]) {
-        const Column column(first + c, factors);
+        const auto column = with.column(first + c);
 #pragma unroll
-        for (u32 i = 0; i < R; ++i) x[i] = multiplied<WITH_SUMS>(x[i], j + i * step, column, g, factors, table, sums);
+        for (u32 i = 0; i < R; ++i) x[i] = with.times<WITH_SUMS>(x[i], j + i * step, column, sums);
         butterfly<R, BACKWARD>(x);
     };
     if constexpr (LAST == 0) {
@@ -221,23 +224,21 @@ __device__ __forceinline__ void solve(real* spectrum, const real* waves, const r
     }
 }
 
-KERNEL(debye_mesh_solve, TILE_THREADS, real* spectrum, const real* waves, const real* factors, const MeshCell* cell,
-       const real* table, Rest rest)
+KERNEL(debye_mesh_solve, TILE_THREADS, real* spectrum, const real* waves, Multiplier by, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
     f64 sums[SUMS];
-    solve<false>(spectrum, waves, factors, cell, table, sums, room);
+    solve<false>(spectrum, waves, by, sums, room);
 }
 
-// The same with energy and virial: SUMS numbers of every block.
-KERNEL(debye_mesh_solve_sums, TILE_THREADS, real* spectrum, const real* waves, const real* factors, const MeshCell* cell,
-       const real* table, f64* partial, Rest rest)
+// The same with SUMS numbers of every block.
+KERNEL(debye_mesh_solve_sums, TILE_THREADS, real* spectrum, const real* waves, Multiplier by, f64* partial, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     SHARED(f64, warps, TILE_THREADS / WARP * SUMS);
     if (rests(rest)) return;
     f64 sums[SUMS] = {};
-    solve<true>(spectrum, waves, factors, cell, table, sums, room);
+    solve<true>(spectrum, waves, by, sums, room);
     leave_partial<TILE_THREADS>(partial, sums, warps);
 }

@@ -1,9 +1,15 @@
-//! [`Fft`]: how a mesh is transformed, by rule, by measurement, or as told.
+//! Fourier transforms of real meshes in three dimensions, fused with what a caller does to the spectrum.
+//!
+//! [`Cut`] says how a mesh is transformed, by rule or as told. [`Passes`] are the kernels. What they multiply each
+//! number of the spectrum by is in a header of the caller's, `multiply.cuh`; `kernels/fft.cu` says what it must have.
+
+mod passes;
 
 use std::fmt;
-use std::str::FromStr;
 
-use debye_gpu::{CudaError, DeviceInfo, ModuleSource};
+use crate::{CudaError, DeviceInfo, ModuleSource};
+
+pub use passes::{Passes, Rest};
 
 /// Radices that lines are taken apart into.
 const RADICES: [u32; 13] = [16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
@@ -12,16 +18,7 @@ pub(super) const SIZES: std::ops::RangeInclusive<u32> = 4..=512;
 /// The most threads of a block.
 const MOST_THREADS: u32 = 1024;
 
-/// How a mesh is transformed. Written and read as text, so that a choice can be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fft {
-    /// By kernels of this program.
-    Own(Cut),
-    /// By NVIDIA's cuFFT.
-    Library,
-}
-
-/// How the kernels of this program cut a mesh.
+/// How the kernels that transform a mesh cut it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The largest radix.
@@ -55,8 +52,8 @@ pub struct Lines {
     pub threads: u32,
 }
 
-/// Radices whose product is `n`, none above `most`: as few as can be, then the smallest, the largest first. `None` if there
-/// are none.
+/// Radices whose product is `n`, none above `most`: as few as can be, then the smallest, the largest first. `None` if
+/// there are none.
 pub fn radices(n: u32, most: u32) -> Option<Vec<u32>> {
     fn search(n: u32, most: u32) -> Option<Vec<u32>> {
         if n == 1 {
@@ -98,12 +95,16 @@ fn refused(reason: String) -> CudaError {
     }
 }
 
-/// The fewest threads, up to `most`, with which a block goes through these lines as fast as it can.
-pub(super) fn balanced(lines: u32, radices: &[u32], most: u32) -> u32 {
-    balanced_of(&[(lines, radices)], most)
+impl Lines {
+    /// So many lines by the fewest threads, up to `most`, with which a block goes through them as fast as it can.
+    pub fn balanced(lines: u32, radices: &[u32], most: u32) -> Self {
+        let threads = balanced(&[(lines, radices)], most);
+        Self { lines, threads }
+    }
 }
 
-fn balanced_of(work: &[(u32, &[u32])], most: u32) -> u32 {
+/// The fewest threads, up to `most`, with which a block goes through these lines as fast as it can.
+fn balanced(work: &[(u32, &[u32])], most: u32) -> u32 {
     let rounds = |threads: u32| -> u32 {
         let line = |(lines, radices): &(u32, &[u32])| -> u32 {
             let n: u32 = radices.iter().product();
@@ -119,22 +120,25 @@ fn balanced_of(work: &[(u32, &[u32])], most: u32) -> u32 {
         .unwrap_or(32)
 }
 
-/// Sizes that follow from a mesh.
+/// The spectrum of a mesh, and how it lies in memory.
 #[derive(Clone, Debug)]
-pub(super) struct Sizes {
-    pub(super) size: [u32; 3],
-    /// Numbers of a row of the spectrum.
-    pub(super) half: u32,
-    /// Numbers of a plane of the spectrum, and of one as it lies in memory.
-    pub(super) columns: u32,
-    pub(super) plane: u32,
-    pub(super) radices: [Vec<u32>; 3],
+pub struct Spectrum {
+    /// Points of the mesh.
+    pub size: [u32; 3],
+    /// Numbers of a row.
+    pub half: u32,
+    /// Numbers of a plane.
+    pub columns: u32,
+    /// Numbers from one plane to the next.
+    pub plane: u32,
+    radices: [Vec<u32>; 3],
     /// Numbers of two rows in shared memory.
     double_row: u32,
 }
 
-impl Sizes {
-    pub(super) fn new(size: [u32; 3], radix: u32, padded: bool) -> Result<Self, CudaError> {
+impl Spectrum {
+    /// Of a mesh that is transformed by radices up to `radix`.
+    pub fn new(size: [u32; 3], radix: u32) -> Result<Self, CudaError> {
         check(size)?;
         let all = size.map(|n| radices(n, radix));
         let [Some(x), Some(y), Some(z)] = all else {
@@ -151,40 +155,37 @@ impl Sizes {
             size,
             half,
             columns,
-            plane: if padded {
-                columns.next_multiple_of(16)
-            } else {
-                columns
-            },
+            plane: columns.next_multiple_of(16),
             radices: [x, y, z],
             double_row: size[2] + apart,
         })
     }
 
-    pub(super) fn points(&self) -> usize {
+    /// Points of the mesh.
+    pub fn points(&self) -> usize {
         self.size.iter().map(|&n| n as usize).product()
     }
 
-    /// Numbers of the spectrum in memory, two for each complex one.
-    pub(super) fn spectrum(&self) -> usize {
+    /// Real numbers in memory, two for each complex one.
+    pub fn numbers(&self) -> usize {
         2 * self.size[0] as usize * self.plane as usize
     }
 
     /// Bytes of shared memory of a plane.
-    pub(super) fn plane_shared(&self, double: bool) -> u32 {
+    fn plane_shared(&self, double: bool) -> u32 {
         let rows = self.size[1].div_ceil(2) * self.double_row;
         complex(double) * rows.max(self.columns)
     }
 
-    pub(super) fn pairs_shared(&self, pairs: Lines, double: bool) -> u32 {
+    fn pairs_shared(&self, pairs: Lines, double: bool) -> u32 {
         complex(double) * pairs.lines * self.double_row
     }
 
-    pub(super) fn strip_shared(&self, strip: Lines, double: bool) -> u32 {
+    fn strip_shared(&self, strip: Lines, double: bool) -> u32 {
         complex(double) * strip.lines * self.size[1]
     }
 
-    pub(super) fn tile_shared(&self, tile: Lines, double: bool) -> u32 {
+    fn tile_shared(&self, tile: Lines, double: bool) -> u32 {
         complex(double) * tile.lines * self.size[0]
     }
 }
@@ -204,32 +205,27 @@ impl Cut {
     }
 
     /// Whole planes by blocks of up to `threads`, if they fit.
-    pub(super) fn whole_planes(
+    pub fn whole_planes(
         info: &DeviceInfo,
         size: [u32; 3],
         double: bool,
         radix: u32,
         threads: u32,
     ) -> Result<Option<Self>, CudaError> {
-        let sizes = Sizes::new(size, radix, true)?;
+        let sizes = Spectrum::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let work: [(u32, &[u32]); 2] = [(size[1].div_ceil(2), z), (sizes.half, y)];
         let fits = sizes.plane_shared(double) + 2048 <= info.shared_per_block;
         Ok(fits.then_some(Self {
             radix,
-            across: Across::Planes(balanced_of(&work, threads)),
-            tile: tile(info, &sizes, double, None, 256),
+            across: Across::Planes(balanced(&work, threads)),
+            tile: tile(info, &sizes, double),
         }))
     }
 
     /// Rows, then columns.
-    pub(super) fn by_rows(
-        info: &DeviceInfo,
-        size: [u32; 3],
-        double: bool,
-        radix: u32,
-    ) -> Result<Self, CudaError> {
-        let sizes = Sizes::new(size, radix, true)?;
+    pub fn by_rows(info: &DeviceInfo, size: [u32; 3], double: bool, radix: u32) -> Result<Self, CudaError> {
+        let sizes = Spectrum::new(size, radix)?;
         let [_, y, z] = &sizes.radices;
         let pairs = (128 * z[0] / size[2]).max(1);
         // Strips of one width.
@@ -238,22 +234,16 @@ impl Cut {
         Ok(Self {
             radix,
             across: Across::Rows {
-                pairs: Lines {
-                    lines: pairs,
-                    threads: balanced(pairs, z, 256),
-                },
-                strip: Lines {
-                    lines: strip,
-                    threads: balanced(strip, y, 256),
-                },
+                pairs: Lines::balanced(pairs, z, 256),
+                strip: Lines::balanced(strip, y, 256),
             },
-            tile: tile(info, &sizes, double, None, 256),
+            tile: tile(info, &sizes, double),
         })
     }
 
     /// Refuses what a device cannot do.
-    pub(super) fn check(&self, info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<(), CudaError> {
-        let sizes = Sizes::new(size, self.radix, true)?;
+    pub fn check(&self, info: &DeviceInfo, size: [u32; 3], double: bool) -> Result<(), CudaError> {
+        let sizes = Spectrum::new(size, self.radix)?;
         let mut shared = vec![(self.tile.threads, sizes.tile_shared(self.tile, double))];
         match self.across {
             Across::Planes(threads) => shared.push((threads, sizes.plane_shared(double))),
@@ -276,15 +266,15 @@ impl Cut {
         Ok(())
     }
 
-    /// What is compiled.
-    pub(super) fn source(&self, sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
+    /// What is compiled, but for the caller's `multiply.cuh`.
+    pub fn source(&self, spectrum: &Spectrum, double: bool) -> ModuleSource {
         let text = |radices: &[u32]| {
             let words: Vec<String> = radices.iter().map(u32::to_string).collect();
             words.join(",")
         };
-        let [x, y, z] = &sizes.radices;
+        let [x, y, z] = &spectrum.radices;
         let reversed: Vec<u32> = x.iter().rev().copied().collect();
-        let module = with_mesh("fft.cu", include_str!("../kernels/fft.cu"), sizes, double, table)
+        let module = spectrum_source("fft.cu", include_str!("../kernels/fft.cu"), spectrum.size, double)
             .define("PADDED", 1)
             .define("RADICES_X", text(x))
             .define("RADICES_Y", text(y))
@@ -304,30 +294,28 @@ impl Cut {
     }
 }
 
-/// A module that knows the mesh.
-pub(super) fn with_mesh(name: &str, text: &str, sizes: &Sizes, double: bool, table: bool) -> ModuleSource {
-    let [x, y, z] = sizes.size;
+/// A module that may include `spectrum.cuh`, for a mesh of this size. It must define whether planes of the spectrum are
+/// `PADDED`.
+pub fn spectrum_source(name: &str, text: &str, size: [u32; 3], double: bool) -> ModuleSource {
+    let [x, y, z] = size;
     ModuleSource::new(name, text)
-        .include("fft.cuh", include_str!("../kernels/fft.cuh"))
-        .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .headers(&[
+            ("fft.cuh", include_str!("../kernels/fft.cuh")),
+            ("spectrum.cuh", include_str!("../kernels/spectrum.cuh")),
+        ])
         .define("PRECISION", if double { 2 } else { 0 })
         .define("N1", x)
         .define("N2", y)
         .define("N3", z)
-        .define("TABLE", u32::from(table))
         // Generic lambdas are device code.
         .option("--device-as-default-execution-space")
 }
 
-/// Columns along x of a block; by rule, lines of 128 bytes unless there would be too few blocks.
-pub(super) fn tile(info: &DeviceInfo, sizes: &Sizes, double: bool, lines: Option<u32>, most: u32) -> Lines {
+/// Columns along x of a block: lines of 128 bytes unless there would be too few blocks.
+fn tile(info: &DeviceInfo, sizes: &Spectrum, double: bool) -> Lines {
     let full = if double { 8 } else { 16 };
     let enough = sizes.columns / full >= info.multiprocessors;
-    let lines = lines.unwrap_or(if enough { full } else { 8 });
-    Lines {
-        lines,
-        threads: balanced(lines, &sizes.radices[0], most),
-    }
+    Lines::balanced(if enough { full } else { 8 }, &sizes.radices[0], 256)
 }
 
 impl fmt::Display for Lines {
@@ -346,87 +334,10 @@ impl fmt::Display for Cut {
     }
 }
 
-impl fmt::Display for Fft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Own(cut) => cut.fmt(f),
-            Self::Library => f.write_str("cufft"),
-        }
-    }
-}
-
-/// What a choice looks like as text.
-const EXPECTED: &str =
-    "expected `cufft`, `planes=512 tile=16x256 radix=16` or `pairs=4x128 strip=16x128 tile=16x256 radix=16`";
-
-impl FromStr for Fft {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "cufft" {
-            return Ok(Self::Library);
-        }
-        let words: Option<Vec<(&str, &str)>> =
-            text.split_whitespace().map(|word| word.split_once('=')).collect();
-        let wrong = || format!("`{text}`: {EXPECTED}");
-        let words = words.ok_or_else(wrong)?;
-        let find = |key: &str| {
-            let mut values = words.iter().filter(|word| word.0 == key).map(|word| word.1);
-            values.next().filter(|_| values.next().is_none())
-        };
-        let number = |key: &str| find(key).and_then(|value| value.parse::<u32>().ok());
-        let lines = |key: &str| {
-            let (lines, threads) = find(key)?.split_once('x')?;
-            Some(Lines {
-                lines: lines.parse().ok().filter(|&n| n > 0)?,
-                threads: threads.parse().ok()?,
-            })
-        };
-        let rows = || {
-            Some(Across::Rows {
-                pairs: lines("pairs")?,
-                strip: lines("strip")?,
-            })
-        };
-        let across = number("planes").map(Across::Planes).or_else(rows);
-        let known = if find("planes").is_some() { 3 } else { 4 };
-        match (across, lines("tile"), number("radix")) {
-            (Some(across), Some(tile), Some(radix)) if words.len() == known => {
-                Ok(Self::Own(Cut { radix, across, tile }))
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
-
-/// Modules for tests that compile them all.
-pub fn modules() -> Vec<ModuleSource> {
-    let told = [
-        ([64, 64, 64], "planes=288 tile=16x128 radix=8", false),
-        ([128, 105, 45], "planes=384 tile=8x128 radix=16", true),
-        (
-            [98, 75, 120],
-            "pairs=4x128 strip=11x128 tile=8x64 radix=15",
-            false,
-        ),
-    ];
-    let mut all = Vec::new();
-    for (size, text, double) in told {
-        if let (Ok(Fft::Own(cut)), Ok(bare)) = (text.parse(), Sizes::new(size, 16, false)) {
-            if let Ok(sizes) = Sizes::new(size, cut.radix, true) {
-                all.push(cut.source(&sizes, double, double));
-                all.push(super::table::source(&sizes, double, true));
-            }
-            all.push(super::multiply::source(&bare, double, double));
-        }
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use debye_gpu::{Device, Emulation};
+    use crate::{Device, Emulation};
 
     #[test]
     fn lines_take_few_stages() {
@@ -452,47 +363,16 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_kept_as_text() {
-        let info = Device::emulated(Emulation::default()).unwrap().info().clone();
-        for size in [[64, 64, 64], [108, 108, 80], [5, 7, 9], [256, 256, 256]] {
-            for double in [false, true] {
-                for cut in Cut::candidates(&info, size, double, true).unwrap() {
-                    let text = Fft::Own(cut).to_string();
-                    assert_eq!(text.parse(), Ok(Fft::Own(cut)), "{text}");
-                    cut.check(&info, size, double).unwrap();
-                }
-                Cut::rule(&info, size, double)
-                    .unwrap()
-                    .check(&info, size, double)
-                    .unwrap();
-            }
-        }
-        assert_eq!("cufft".parse(), Ok(Fft::Library));
-        for bad in [
-            "",
-            "fast",
-            "planes=512",
-            "planes=x tile=16x256 radix=16",
-            "planes=512 tile=16 radix=16",
-            "planes=512 tile=0x64 radix=16",
-            "pairs=4x128 tile=16x256 radix=16",
-            "planes=512 tile=16x256 radix=16 radix=8",
-        ] {
-            let error = bad.parse::<Fft>().unwrap_err();
-            assert!(error.contains("expected"), "{error}");
-        }
-    }
-
-    #[test]
     fn meshes_that_cannot_be_transformed_are_refused() {
         for size in [[11, 8, 8], [8, 3, 8], [8, 8, 1024]] {
             let error = check(size).unwrap_err().to_string();
             assert!(error.contains("2, 3, 5 and 7"), "{error}");
         }
         let info = Device::emulated(Emulation::default()).unwrap().info().clone();
-        let Ok(Fft::Own(cut)) = "planes=500 tile=16x256 radix=16".parse() else {
-            panic!()
-        };
+        let rule = Cut::rule(&info, [64; 3], false).unwrap();
+        rule.check(&info, [64; 3], false).unwrap();
+        let across = Across::Planes(500);
+        let cut = Cut { across, ..rule };
         let error = cut.check(&info, [64; 3], false).unwrap_err().to_string();
         assert!(error.contains("multiple of 32"), "{error}");
     }

@@ -1,9 +1,9 @@
 // Charges spread over a mesh by its points: a thread owns points and looks at the particles near each.
 //
-// A block has a brick, and takes its list in batches: it sorts a batch into boxes in shared memory, beside the weights of
-// each particle, and then every thread goes through the boxes around its points. A warp's points are 2 × 4 × 4, so that its
-// threads look at the same particles. No atomic additions but for the sorting; sums are the same whole numbers as those of
-// spread.cu, taken with 64 bits, so that one too large for them is seen for certain.
+// A block has a brick, and takes its list in batches: it sorts a batch into boxes in shared memory, beside the weights
+// of each particle, and then every thread goes through the boxes around its points. A warp's points are 2 × 4 × 4, so
+// that its threads look at the same particles. No atomic additions but for the sorting; sums are the same whole numbers
+// as those of spread.cu, taken with 64 bits, so that one too large for them is seen for certain.
 //
 // Defines: those of mesh.cuh; THREADS; BATCH (particles, at most 4096).
 #include "stencil.cuh"
@@ -54,7 +54,8 @@ __device__ __forceinline__ fixed part(f32 x) { return __float2int_rn(x); }
 __device__ __forceinline__ i64 part(f64 x) { return __double2ll_rn(x); }
 
 // What the particles in boxes `from` to `to` add to a point.
-__device__ __forceinline__ i64 sum_of(const Near* near, const u32* order, const u32* starts, u32 from, u32 to, i32 x, i32 y, i32 z)
+__device__ __forceinline__ i64 sum_of(const Near* near, const u32* order, const u32* starts, u32 from, u32 to, i32 x,
+                                      i32 y, i32 z)
 {
     i64 sum = 0;
     for (u32 k = starts[from]; k < starts[to + 1]; ++k) {
@@ -136,8 +137,8 @@ KERNEL(debye_mesh_grid, THREADS, MeshParticles p, MeshLists l, mesh_real* mesh, 
             for (u32 i = x0; i <= x1; ++i) {
                 for (u32 j = y0; j <= y1; ++j) {
                     const u32 row = (i * NY + j) * NZ;
-                    sums[g] += sum_of(near, order, starts, row + z0, row + z1, x + i32(lane / 16), y + i32(lane / 4 % 4),
-                                      z + i32(lane % 4));
+                    sums[g] += sum_of(near, order, starts, row + z0, row + z1, x + i32(lane / 16),
+                                      y + i32(lane / 4 % 4), z + i32(lane % 4));
                 }
             }
         }
@@ -148,7 +149,8 @@ KERNEL(debye_mesh_grid, THREADS, MeshParticles p, MeshLists l, mesh_real* mesh, 
 #pragma unroll
     for (u32 g = 0; g < GROUPS_EACH; ++g) {
         const u32 group = g * WARPS + warp;
-        const i32 z = i32(group % (BRICK_Z / 4) * 4 + lane % 4), y = i32(group / (BRICK_Z / 4) % (BRICK_Y / 4) * 4 + lane / 4 % 4),
+        const i32 z = i32(group % (BRICK_Z / 4) * 4 + lane % 4),
+                  y = i32(group / (BRICK_Z / 4) % (BRICK_Y / 4) * 4 + lane / 4 % 4),
                   x = i32(group / (BRICK_Z / 4 * (BRICK_Y / 4)) * 2 + lane / 16);
         if (x >= b.nx || y >= b.ny || z >= b.nz) continue;
         mesh[mesh_index(u32(b.x + x), u32(b.y + y), u32(b.z + z))] = mesh_real(fixed(sums[g])) * (mesh_real(1) / scale);

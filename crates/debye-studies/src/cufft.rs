@@ -7,12 +7,8 @@ use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use crate::buffer::{Slice, SliceMut};
-use crate::card::library::{self, Found, Wanted};
-use crate::device::Device;
-use crate::element::Float;
-use crate::error::CudaError;
-use crate::stream::Stream;
+use debye_gpu::library::{self, Found, Wanted};
+use debye_gpu::{CudaError, Device, Float, Slice, SliceMut, Stream};
 
 /// Plans of one mesh: real numbers to their spectrum, and back.
 pub struct Cufft<R: Float> {
@@ -87,7 +83,7 @@ fn accept(call: &str, status: c_int) -> Result<(), CudaError> {
     })
 }
 
-/// Whether there is a library for this device, and its version.
+/// The version of cuFFT, if it can be used on a device.
 pub fn cufft_version(device: &Device) -> Result<(u32, u32), CudaError> {
     if device.info().emulated {
         return Err(CudaError::Missing {
@@ -114,30 +110,6 @@ impl Plans {
         let there = make(KINDS[first])?;
         let back = make(KINDS[first + 1]).inspect_err(|_| destroy(there))?;
         Ok(Self { there, back })
-    }
-
-    /// Queues a transform between two arrays, which a graph in the making keeps.
-    fn execute(
-        &self,
-        stream: &Stream,
-        plan: c_int,
-        which: usize,
-        from: u64,
-        to: u64,
-    ) -> Result<(), CudaError> {
-        let calls = calls()?;
-        stream.driver.memory()?;
-        // SAFETY: plan and stream are alive; both arrays are as long as the mesh of the plan, which the caller checked.
-        unsafe {
-            accept(
-                "cufftSetStream",
-                (calls.set_stream)(plan, stream.handle as *mut c_void),
-            )?;
-            accept(
-                "cufftExec",
-                (calls.execute[which])(plan, from as *mut c_void, to as *mut c_void),
-            )
-        }
     }
 }
 
@@ -172,16 +144,7 @@ impl<R: Float> Cufft<R> {
         mesh: Slice<'_, R>,
         spectrum: SliceMut<'_, R>,
     ) -> Result<(), CudaError> {
-        stream.keep([&self.plans]);
-        stream.keep([mesh.allocation, &spectrum.allocation]);
-        let which = 2 * usize::from(R::DOUBLE);
-        self.plans.execute(
-            stream,
-            self.plans.there,
-            which,
-            mesh.address(),
-            spectrum.address(),
-        )
+        self.execute(stream, self.plans.there, 0, mesh, spectrum)
     }
 
     /// Queues the way back; the spectrum is not kept.
@@ -191,11 +154,27 @@ impl<R: Float> Cufft<R> {
         spectrum: SliceMut<'_, R>,
         mesh: SliceMut<'_, R>,
     ) -> Result<(), CudaError> {
-        stream.keep([&self.plans]);
-        stream.keep([&spectrum.allocation, &mesh.allocation]);
-        let which = 2 * usize::from(R::DOUBLE) + 1;
-        self.plans
-            .execute(stream, self.plans.back, which, spectrum.address(), mesh.address())
+        self.execute(stream, self.plans.back, 1, spectrum.read(), mesh)
+    }
+
+    fn execute(
+        &self,
+        stream: &Stream,
+        plan: c_int,
+        way: usize,
+        from: Slice<'_, R>,
+        to: SliceMut<'_, R>,
+    ) -> Result<(), CudaError> {
+        let calls = calls()?;
+        let execute = calls.execute[2 * usize::from(R::DOUBLE) + way];
+        stream.call_library(&self.plans, from, to, |stream, from, to| {
+            // SAFETY: plan and stream are alive; both arrays are as long as the mesh of the plan, which the caller
+            // checked.
+            unsafe {
+                accept("cufftSetStream", (calls.set_stream)(plan, stream as *mut c_void))?;
+                accept("cufftExec", execute(plan, from as *mut c_void, to as *mut c_void))
+            }
+        })
     }
 }
 

@@ -1,12 +1,12 @@
 // Charges spread over a mesh by the owners of particles: a block adds those that begin in its brick to a tile in shared
 // memory that is larger than the brick, and adds the tile to the mesh.
 //
-// Reads 20 bytes per particle; 4 or 8 bytes per point of all tiles are added to memory. The mesh holds whole numbers, must be
-// cleared before and converted after. Fewer particles are visited than by the owners of points, but tiles overlap: better
-// where there are many particles per point.
+// Reads 20 bytes per particle; 4 or 8 bytes per point of all tiles are added to memory. The mesh holds whole numbers,
+// must be cleared before and converted after. Fewer particles are visited than by the owners of points, but tiles
+// overlap: better where there are many particles per point.
 //
-// Defines: those of mesh.cuh; THREADS, RESIDENT; MARGIN_X, MARGIN_Y, MARGIN_Z (cells that a particle may have moved since the
-// lists were made); COVER (tiles that a point may lie in).
+// Defines: those of mesh.cuh; THREADS, RESIDENT; MARGIN_X, MARGIN_Y, MARGIN_Z (cells that a particle may have moved
+// since the lists were made); COVER (tiles that a point may lie in).
 #include "stencil.cuh"
 
 constexpr u32 TILE_X = BRICK_X + POINTS - 1 + 2 * MARGIN_X, TILE_Y = BRICK_Y + POINTS - 1 + 2 * MARGIN_Y,
@@ -28,7 +28,8 @@ template <u32 SIZE> __device__ __forceinline__ u32 place(u32 start, i32 origin, 
     return u32(d + margin);
 }
 
-__device__ __forceinline__ void add_charge(fixed* tile, u32* boxes, const Brick& b, const Entry& e, mesh_real scale, MeshNotes* notes)
+__device__ __forceinline__ void add_charge(fixed* tile, u32* boxes, const Brick& b, const Entry& e, mesh_real scale,
+                                           MeshNotes* notes)
 {
     const mesh_real factor = e.charge * scale;
     if (factor == mesh_real(0)) return;
@@ -67,7 +68,8 @@ __device__ __forceinline__ void flush(const fixed* tile, const Brick& b, fixed* 
         const u32 z = k % TILE_Z, y = k / TILE_Z % TILE_Y, x = k / (TILE_Z * TILE_Y);
         const fixed sum = tile[x * PLANE + y * ROW + z];
         if (sum == 0) continue;
-        fixed* to = mesh + mesh_index(wrapped<MESH_X>(b.x + i32(x) - MARGIN_X), wrapped<MESH_Y>(b.y + i32(y) - MARGIN_Y),
+        fixed* to = mesh + mesh_index(wrapped<MESH_X>(b.x + i32(x) - MARGIN_X),
+                                      wrapped<MESH_Y>(b.y + i32(y) - MARGIN_Y),
                                       wrapped<MESH_Z>(b.z + i32(z) - MARGIN_Z));
 #if MESH_DOUBLE
         atomicAdd(reinterpret_cast<u64*>(to), u64(sum));
@@ -77,7 +79,8 @@ __device__ __forceinline__ void flush(const fixed* tile, const Brick& b, fixed* 
     }
 }
 
-KERNEL_RESIDENT(debye_mesh_halo, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, mesh_real* mesh, mesh_real scale, u32 fresh)
+KERNEL_RESIDENT(debye_mesh_halo, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, mesh_real* mesh,
+                mesh_real scale, u32 fresh)
 {
     DYNAMIC_SHARED(fixed, tile);
     if (rests(p)) return;

@@ -1,35 +1,26 @@
-//! [`Passes`]: transforms of a mesh by kernels of this program, fused with the influence function.
+//! [`Passes`]: the kernels that transform a mesh and multiply its spectrum.
 
 use std::f64::consts::TAU;
 
-use debye_gpu::{
-    Addresses, Buffer, Bundle, Const, CudaError, Device, Kernel, Mut, Shape, Slice, SliceMut, Stream,
+use super::{Across, Cut, Spectrum};
+use crate::{
+    Addresses, Buffer, Bundle, Const, CudaError, Device, Float, Kernel, ModuleSource, Mut, Shape, Slice,
+    SliceMut, Stream, Value,
 };
 
-use super::MeshNumber;
-use super::fft::{Across, Cut, Sizes};
-use super::shape::RestAt;
-use super::solve::{MeshCell, Multiplier};
+/// The address of a word while which is not zero kernels do nothing, or zero; as in the kernels.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Rest {
+    /// The address.
+    pub word: u64,
+}
+crate::cuda_struct!(Rest);
 
-type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<RestAt>)>;
-type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<RestAt>)>;
-type Middle<R> = Kernel<(
-    Mut<R>,
-    Const<R>,
-    Const<R>,
-    Const<MeshCell>,
-    Const<R>,
-    Addresses<RestAt>,
-)>;
-type MiddleWithSums<R> = Kernel<(
-    Mut<R>,
-    Const<R>,
-    Const<R>,
-    Const<MeshCell>,
-    Const<R>,
-    Mut<f64>,
-    Addresses<RestAt>,
-)>;
+type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<Rest>)>;
+type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<Rest>)>;
+type Middle<R, B> = Kernel<(Mut<R>, Const<R>, Addresses<B>, Addresses<Rest>)>;
+type MiddleWithSums<R, B> = Kernel<(Mut<R>, Const<R>, Addresses<B>, Mut<f64>, Addresses<Rest>)>;
 type Backward<R> = Kernel<(
     Const<R>,
     Mut<R>,
@@ -37,27 +28,33 @@ type Backward<R> = Kernel<(
     Const<f64>,
     Mut<f64>,
     u32,
-    Addresses<RestAt>,
+    Addresses<Rest>,
 )>;
 
-/// The kernels of one mesh and the numbers they read.
+/// The kernels of one mesh, and the numbers they read. `B` is the caller's `Multiplier`.
 #[derive(Debug)]
-pub(super) struct Passes<R: MeshNumber> {
+pub struct Passes<R: Float, B: Value> {
     forward: (Forward<R>, Shape),
     /// Columns along y there and back, where planes are not taken whole.
     columns: Option<(Columns<R>, Columns<R>, Shape)>,
-    middle: Middle<R>,
-    middle_with_sums: MiddleWithSums<R>,
+    middle: Middle<R, B>,
+    middle_with_sums: MiddleWithSums<R, B>,
     tiles: Shape,
     backward: Backward<R>,
     /// exp(−2πi k/K) for every axis.
     waves: Buffer<R>,
 }
 
-impl<R: MeshNumber> Passes<R> {
-    pub(super) fn new(device: &Device, sizes: &Sizes, cut: &Cut, table: bool) -> Result<Self, CudaError> {
+impl<R: Float, B: Value> Passes<R, B> {
+    /// `source` is that of the cut, with the caller's files.
+    pub fn new(
+        device: &Device,
+        sizes: &Spectrum,
+        cut: &Cut,
+        source: &ModuleSource,
+    ) -> Result<Self, CudaError> {
         cut.check(device.info(), sizes.size, R::DOUBLE)?;
-        let module = device.module(&cut.source(sizes, R::DOUBLE, table))?;
+        let module = device.module(source)?;
         let tiles = Shape::new(sizes.columns.div_ceil(cut.tile.lines), cut.tile.threads)
             .shared(sizes.tile_shared(cut.tile, R::DOUBLE));
         let (shape, columns, names) = match cut.across {
@@ -92,22 +89,22 @@ impl<R: MeshNumber> Passes<R> {
     }
 
     /// Whether planes are taken whole.
-    pub(super) fn takes_planes(&self) -> bool {
+    pub fn takes_planes(&self) -> bool {
         self.columns.is_none()
     }
 
     /// Blocks that leave sums.
-    pub(super) fn blocks(&self) -> u32 {
+    pub fn blocks(&self) -> u32 {
         self.tiles.grid[0]
     }
 
     /// The mesh to its spectrum along z and y.
-    pub(super) fn forward(
+    pub fn forward(
         &self,
         stream: &Stream,
         mesh: Slice<'_, R>,
         mut spectrum: SliceMut<'_, R>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         let (kernel, shape) = &self.forward;
         kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all(), rest))?;
@@ -117,31 +114,30 @@ impl<R: MeshNumber> Passes<R> {
         Ok(())
     }
 
-    /// Along x, times the influence function, and back; sums of every block where there is room for them.
-    pub(super) fn middle(
+    /// Along x, multiplied, and back; sums of every block where there is room for them.
+    pub fn middle(
         &self,
         stream: &Stream,
         spectrum: SliceMut<'_, R>,
-        by: &Multiplier<R>,
-        cell: Slice<'_, MeshCell>,
+        by: &Bundle<B>,
         partial: Option<SliceMut<'_, f64>>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
-        let (waves, factors, table) = (self.waves.all(), by.factors.all(), by.table.all());
+        let waves = self.waves.all();
         match partial {
             Some(partial) => {
-                let values = (spectrum, waves, factors, cell, table, partial, rest);
+                let values = (spectrum, waves, by, partial, rest);
                 self.middle_with_sums.launch(stream, self.tiles, values)
             }
             None => self
                 .middle
-                .launch(stream, self.tiles, (spectrum, waves, factors, cell, table, rest)),
+                .launch(stream, self.tiles, (spectrum, waves, by, rest)),
         }
     }
 
     /// The spectrum along z and y back to the mesh; adds sums of blocks where there is room for them.
     #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
-    pub(super) fn backward(
+    pub fn backward(
         &self,
         stream: &Stream,
         mut spectrum: SliceMut<'_, R>,
@@ -149,7 +145,7 @@ impl<R: MeshNumber> Passes<R> {
         partial: Slice<'_, f64>,
         sums: Option<SliceMut<'_, f64>>,
         none: SliceMut<'_, f64>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         if let Some((_, back, shape)) = &self.columns {
             back.launch(stream, *shape, (spectrum.again(), self.waves.all(), rest))?;
@@ -176,7 +172,7 @@ impl<R: MeshNumber> Passes<R> {
 }
 
 /// A kernel that may have the shared memory of its launches.
-fn allowed<A: debye_gpu::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kernel<A>, CudaError> {
+fn allowed<A: crate::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kernel<A>, CudaError> {
     if kernel.resident_blocks(shape.block[0], shape.shared)? > 0 {
         return Ok(kernel);
     }
@@ -190,7 +186,7 @@ fn allowed<A: debye_gpu::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<K
 }
 
 /// exp(−2πi k/K), axis after axis, rounded from double precision.
-fn waves<R: MeshNumber>(size: [u32; 3]) -> Vec<R> {
+fn waves<R: Float>(size: [u32; 3]) -> Vec<R> {
     let axis = |n: u32| (0..n).flat_map(move |k| wave(k, n)).map(R::rounded);
     size.into_iter().flat_map(axis).collect()
 }

@@ -1,7 +1,10 @@
 //! How fast the primitives are on a device, beside a plain copy; timed by events around replays of a graph.
 
-use debye_gpu::primitives::{CountingSort, RadixSort, Scan};
-use debye_gpu::{Const, CudaError, Device, Graph, ModuleSource, Mut, Shape, Stream};
+use debye_gpu::primitives::{CountingSort, Scan};
+use debye_gpu::{Const, CudaError, Device, ModuleSource, Mut, Shape};
+
+use crate::radix_sort::RadixSort;
+use crate::{REPETITIONS, median};
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -21,27 +24,14 @@ impl Rate {
     }
 }
 
-/// Rounds; the median counts.
-const ROUNDS: usize = 9;
-
-/// The kernel that copies, for tests that compile all.
-pub fn source() -> ModuleSource {
+/// The kernel that copies.
+pub(crate) fn source() -> ModuleSource {
     ModuleSource::new("copy.cu", include_str!("kernels/copy.cu"))
 }
 
-/// Repetitions inside a graph, so that gaps between launches do not count.
+/// Fewer repetitions of what takes long.
 fn repetitions(elements: usize) -> usize {
-    if elements >= 1 << 25 { 4 } else { 20 }
-}
-
-pub(super) fn median(stream: &Stream, graph: &Graph, repetitions: usize) -> Result<f64, CudaError> {
-    stream.time(graph, 2)?;
-    let mut times = Vec::new();
-    for _ in 0..ROUNDS {
-        times.push(stream.time(graph, 1)? / repetitions as f64);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[ROUNDS / 2])
+    if elements >= 1 << 25 { 4 } else { REPETITIONS }
 }
 
 /// Measures a copy and a scan of this many elements.
@@ -55,19 +45,17 @@ pub fn scan(device: &Device, elements: usize) -> Result<[Rate; 2], CudaError> {
     let repeat = repetitions(elements);
     let quads = elements / 4;
     let shape = Shape::new(quads.div_ceil(2048).max(1) as u32, 512);
-    let graph = stream.capture(|stream| {
-        (0..repeat).try_for_each(|_| kernel.launch(stream, shape, (from.all(), to.all_mut(), quads as u64)))
-    })?;
     let copy = Rate {
         what: "copy".into(),
         elements,
-        seconds: median(&stream, &graph, repeat)?,
+        seconds: median(&stream, repeat, |stream| {
+            kernel.launch(stream, shape, (from.all(), to.all_mut(), quads as u64))
+        })?,
     };
     let mut scan = Scan::new(device, elements)?;
-    let graph = stream.capture(|stream| {
-        (0..repeat).try_for_each(|_| scan.exclusive(stream, from.all(), to.all_mut(), total.all_mut()))
+    let seconds = median(&stream, repeat, |stream| {
+        scan.exclusive(stream, from.all(), to.all_mut(), total.all_mut())
     })?;
-    let seconds = median(&stream, &graph, repeat)?;
     // Not timed if wrong.
     let last = stream.download_part(to.part(elements - 1..elements))?;
     CudaError::check_length(
@@ -99,13 +87,12 @@ pub fn sorts(device: &Device, elements: usize) -> Result<Vec<Rate>, CudaError> {
     let (mut order, mut starts) = (device.zeros::<u32>(elements)?, device.zeros::<u32>(buckets + 1)?);
     let mut counting = CountingSort::new(device, elements, buckets)?;
     let repeat = repetitions(elements);
-    let graph = stream.capture(|stream| {
-        (0..repeat).try_for_each(|_| counting.sort(stream, from.all(), order.all_mut(), &mut starts))
-    })?;
     let mut all = vec![Rate {
         what: "counting sort".into(),
         elements,
-        seconds: median(&stream, &graph, repeat)?,
+        seconds: median(&stream, repeat, |stream| {
+            counting.sort(stream, from.all(), order.all_mut(), &mut starts)
+        })?,
     }];
     macro_rules! radix {
         ($key:ty, $what:literal, $bits:literal) => {{
@@ -113,16 +100,14 @@ pub fn sorts(device: &Device, elements: usize) -> Result<Vec<Rate>, CudaError> {
             let (fresh, mut keys) = (device.upload(&mixed)?, device.upload(&mixed)?);
             let mut sort = RadixSort::<$key>::new(device, elements)?;
             // Sorted input would be easier: every sort begins with a copy of the keys, which is timed with it.
-            let graph = stream.capture(|stream| {
-                (0..repeat).try_for_each(|_| {
-                    stream.copy(fresh.all(), keys.all_mut())?;
-                    sort.sort(stream, keys.all_mut(), order.all_mut(), $bits)
-                })
+            let seconds = median(&stream, repeat, |stream| {
+                stream.copy(fresh.all(), keys.all_mut())?;
+                sort.sort(stream, keys.all_mut(), order.all_mut(), $bits)
             })?;
             all.push(Rate {
                 what: $what.into(),
                 elements,
-                seconds: median(&stream, &graph, repeat)?,
+                seconds,
             });
         }};
     }

@@ -1,9 +1,9 @@
 // Fourier transforms of mesh lines by a block of threads, in shared memory.
 //
-// A line of N points is transformed in a few stages (Stockham's order, which needs no reordering). A stage of radix R takes
-// N/R butterflies: each reads R points a distance N/R apart, multiplies them by twiddles, transforms them in registers, and
-// writes them. The last stage writes where it reads. Radices up to 16 are used, so that most lines take two stages and the
-// block meets twice. Sums are made in one order whatever the threads do.
+// A line of N points is transformed in a few stages (Stockham's order, which needs no reordering). A stage of radix R
+// takes N/R butterflies: each reads R points a distance N/R apart, multiplies them by twiddles, transforms them in
+// registers, and writes them. The last stage writes where it reads. Radices up to 16 are used, so that most lines take
+// two stages and the block meets twice. Sums are made in one order whatever the threads do.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double).
 #pragma once
@@ -166,15 +166,17 @@ template <u32... RADICES> struct Plan {
     }
 };
 
-// Lines that a block transforms together. FAST: neighboring threads work on neighboring lines; else on neighboring points.
+// Lines that a block transforms together. FAST: neighboring threads work on neighboring lines; else on neighboring
+// points.
 template <u32 LINES_, bool FAST_, u32 THREADS_> struct Batch {
     static constexpr u32 LINES = LINES_, THREADS = THREADS_;
     static constexpr bool FAST = FAST_;
 };
 
-// One stage. `load(line, point)` gives a point, `store(line, point, x)` takes it; `between(line, point, step, x)` may change
-// the numbers of a butterfly, which are those of `point`, `point + step`, …, after its transform. MEETS: what is stored may
-// be what others load. RETURNS: they are stored as the first stage of the reversed plan would. `waves` holds exp(−2πi k/N).
+// One stage. `load(line, point)` gives a point, `store(line, point, x)` takes it; `between(line, point, step, x)` may
+// change the numbers of a butterfly, which are those of `point`, `point + step`, …, after its transform. MEETS: what is
+// stored may be what others load. RETURNS: they are stored as the first stage of the reversed plan would. `waves` holds
+// exp(−2πi k/N).
 template <class P, u32 STAGE, int SIGN, class B, bool MEETS, bool RETURNS, class Load, class Between, class Store>
 __device__ __forceinline__ void stage(const Complex* waves, Load&& load, Between&& between, Store&& store)
 {
@@ -224,8 +226,8 @@ struct Nothing {
     template <class X> __device__ __forceinline__ void operator()(u32, u32, u32, X&) const {}
 };
 
-// Stages FIRST to LAST − 1. The first loads by `load`, the last stores by `store`; between them points pass through shared
-// memory by `get` and `put`. MEETS: the first stage loads from where it stores.
+// Stages FIRST to LAST − 1. The first loads by `load`, the last stores by `store`; between them points pass through
+// shared memory by `get` and `put`. MEETS: the first stage loads from where it stores.
 template <class P, u32 FIRST, u32 LAST, int SIGN, class B, bool MEETS, class Load, class Get, class Put, class Store>
 __device__ __forceinline__ void stages(const Complex* waves, Load&& load, Get&& get, Put&& put, Store&& store)
 {

@@ -1,10 +1,10 @@
-//! [`RadixSort`]: a stable sort of pairs by whole keys.
+//! [`RadixSort`]: a stable sort of pairs by whole keys. The engine sorts by few buckets and takes the counting sort of
+//! `debye_gpu::primitives`.
 
-use crate::{
+use debye_gpu::primitives::Scan;
+use debye_gpu::{
     Buffer, Const, CudaError, Device, Element, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
 };
-
-use super::{Scan, check_room};
 
 const THREADS: u32 = 256;
 /// Pairs of a tile; as in the kernel.
@@ -12,8 +12,8 @@ const TILE: usize = 4096;
 /// Values of a digit.
 const DIGITS: usize = 256;
 
-pub(super) fn source(key: &str) -> ModuleSource {
-    ModuleSource::new("radix_sort.cu", include_str!("../kernels/radix_sort.cu")).define("KEY", key)
+pub(crate) fn source(key: &str) -> ModuleSource {
+    ModuleSource::new("radix_sort.cu", include_str!("kernels/radix_sort.cu")).define("KEY", key)
 }
 
 /// A type of keys: `u32` or `u64`.
@@ -55,7 +55,7 @@ struct Passes<K: RadixKey> {
 impl<K: RadixKey> RadixSort<K> {
     /// For up to `capacity` pairs.
     pub fn new(device: &Device, capacity: usize) -> Result<Self, CudaError> {
-        check_room("radix sort", capacity, u32::MAX as usize)?;
+        check_room(capacity, u32::MAX as usize)?;
         let module = device.module(&source(&<K as Element>::name()))?;
         let counts = capacity.div_ceil(TILE) * DIGITS;
         Ok(Self {
@@ -81,7 +81,7 @@ impl<K: RadixKey> RadixSort<K> {
         bits: u32,
     ) -> Result<(), CudaError> {
         let n = keys.len();
-        check_room("radix sort", n, self.keys.len())?;
+        check_room(n, self.keys.len())?;
         CudaError::check_length("values of a radix sort", values.len(), n)?;
         if n == 0 {
             return Ok(());
@@ -136,4 +136,16 @@ impl<K: RadixKey> Passes<K> {
             (keys, values, out_keys, out_values, offsets, n, shift),
         )
     }
+}
+
+/// Refuses more pairs than there is room for.
+fn check_room(given: usize, room: usize) -> Result<(), CudaError> {
+    if given <= room {
+        return Ok(());
+    }
+    Err(CudaError::Length {
+        what: "radix sort",
+        given,
+        needed: room,
+    })
 }

@@ -11,23 +11,28 @@ __device__ __forceinline__ void multiply(real* spectrum, const real* factors, co
 {
     const Influence g(cell);
     Complex* at = reinterpret_cast<Complex*>(spectrum);
-    for (u32 item = blockIdx.x * MULTIPLY_THREADS + threadIdx.x; item < N1 * COLUMNS; item += gridDim.x * MULTIPLY_THREADS) {
+    const u32 first = blockIdx.x * MULTIPLY_THREADS + threadIdx.x;
+    for (u32 item = first; item < N1 * COLUMNS; item += gridDim.x * MULTIPLY_THREADS) {
         const Column column(item % COLUMNS, factors);
         at[item] = multiplied<WITH_SUMS>(at[item], item / COLUMNS, column, g, factors, table, sums);
     }
 }
 
-KERNEL(debye_mesh_multiply, MULTIPLY_THREADS, real* spectrum, const real* factors, const MeshCell* cell, const real* table)
+KERNEL(debye_mesh_multiply, MULTIPLY_THREADS, real* spectrum, const real* factors, const MeshCell* cell,
+       const real* table)
 {
     f64 sums[SUMS];
     multiply<false>(spectrum, factors, cell, table, sums);
 }
-KERNEL(debye_mesh_multiply_sums, MULTIPLY_THREADS, real* spectrum, const real* factors, const MeshCell* cell, const real* table,
-       f64* partial)
+KERNEL(debye_mesh_multiply_sums, MULTIPLY_THREADS, real* spectrum, const real* factors, const MeshCell* cell,
+       const real* table, f64* partial)
 {
     SHARED(f64, warps, MULTIPLY_THREADS / WARP * SUMS);
     f64 sums[SUMS] = {};
     multiply<true>(spectrum, factors, cell, table, sums);
     leave_partial<MULTIPLY_THREADS>(partial, sums, warps);
 }
-KERNEL(debye_mesh_add, MULTIPLY_THREADS, const f64* partial, f64* sums, u32 blocks) { add_partial<MULTIPLY_THREADS>(sums, partial, blocks); }
+KERNEL(debye_mesh_add, MULTIPLY_THREADS, const f64* partial, f64* sums, u32 blocks)
+{
+    add_partial<MULTIPLY_THREADS, SUMS>(sums, partial, blocks);
+}
