@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::buffer::{Buffer, Slice, SliceMut};
 use crate::driver::{Allocation, Packed};
 use crate::element::{Element, Value};
+use crate::shared::{Pointee, Pointer};
 
 /// A parameter `const T*`; given a [`Slice`].
 #[derive(Debug)]
@@ -86,13 +87,18 @@ pub struct Binder(Vec<Arc<Allocation>>);
 
 impl Binder {
     /// The address of an array.
-    pub fn address<T: Element>(&mut self, buffer: &Buffer<T>) -> u64 {
+    pub fn address<P: Pointer>(&mut self, buffer: &Buffer<<P::Target as Pointee>::Kept>) -> P {
+        self.address_as(buffer)
+    }
+
+    /// The address of an array that kernels know as one of another type.
+    pub fn address_as<T: Element, P: Pointer>(&mut self, buffer: &Buffer<T>) -> P {
         self.0.push(Arc::clone(&buffer.allocation));
-        if buffer.is_empty() {
+        P::new(if buffer.is_empty() {
             0
         } else {
             buffer.all().address()
-        }
+        })
     }
 
     /// What another bundle holds.

@@ -11,15 +11,16 @@ use crate::expr::{CudaReal, Sym, Tape, Vec3};
 use crate::forces::constraints::{Clusters, Group, Triangle};
 use crate::system::{Particles, System};
 use debye_gpu::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, Module,
+    ModuleSource, Shape, Stream,
 };
 
-/// Numbers of a triangle, and of a shape of water with its two lengths; as in the kernels.
+/// Numbers of a triangle, and of a shape of water with its two lengths.
 const NUMBERS: usize = 7;
-const SHAPE: usize = NUMBERS + 2;
+pub(super) const SHAPE: usize = NUMBERS + 2;
 
-/// Threads of a block; as in the kernels.
-const HOLDERS: usize = 64;
+/// Threads of a block.
+pub(super) const HOLDERS: usize = 64;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
@@ -198,30 +199,38 @@ fn settle() -> String {
     )
 }
 
-/// Where the tables lie in device memory; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct HeldWorld {
-    atoms: u64,
-    shape_of: u64,
-    shapes: u64,
-    starts: u64,
-    parents: u64,
-    inverse_masses: u64,
-    ends: u64,
-    lengths: u64,
-    scratch: u64,
-    velocities: u64,
-    partial: u64,
-    tolerance: f64,
-    waters: u32,
-    clusters: u32,
-    places: u32,
-    cluster_places: u32,
+debye_gpu::device_struct! {
+    /// Constraints in device memory. Waters come first, then clusters. Every particle has a place: three for each
+    /// water, then those of the clusters.
+    pub(super) struct ConstraintTables {
+        /// The particle of each place.
+        atoms: ConstAddress<u32>,
+        /// Of each water.
+        shape_of: ConstAddress<u32>,
+        shapes: ConstAddress<f64>,
+        /// First place and first bond of each cluster, counted from the first cluster; and the ends.
+        starts: ConstAddress<u32>,
+        /// By place of the clusters: which place it is connected to, within its cluster.
+        parents: ConstAddress<u32>,
+        /// By place of the clusters.
+        inverse_masses: ConstAddress<f64>,
+        /// Of each bond, within its cluster.
+        ends: ConstAddress<u32>,
+        lengths: ConstAddress<f64>,
+        /// For each place of the clusters: OLD, NEW, RATE of the kernels.
+        scratch: Address<f64>,
+        /// Of now, by place, axis by axis.
+        velocities: Address<f64>,
+        partial: Address<f64>,
+        tolerance: f64,
+        waters: u32,
+        clusters: u32,
+        places: u32,
+        cluster_places: u32,
+    }
 }
-debye_gpu::cuda_struct!(HeldWorld);
 
-type OnHeld = Kernel<(Addresses<World>, Addresses<HeldWorld>, Setup)>;
+type OnHeld = Kernel<(Addresses<World>, Addresses<ConstraintTables>, Setup)>;
 
 /// Sums over the particles at fixed distances.
 #[derive(Debug)]
@@ -264,7 +273,7 @@ pub(super) struct Held {
     bytes: usize,
     velocities: Buffer<f64>,
     partial: Buffer<f64>,
-    bundle: Bundle<HeldWorld>,
+    bundle: Bundle<ConstraintTables>,
     motion: OnHeld,
     by_body: Option<ByBody>,
     sums: Option<OnHeld>,
@@ -279,7 +288,7 @@ impl Held {
         let velocities = device.zeros(3 * places)?;
         let partial = device.zeros(tables.blocks() * HeldTables::width(case.rules))?;
         let mut at = Binder::default();
-        let world = HeldWorld {
+        let world = ConstraintTables {
             atoms: at.address(&device.upload(&tables.clusters.atoms)?),
             shape_of: at.address(&device.upload(&tables.shape_of)?),
             shapes: at.address(&device.upload(tables.shapes.as_flattened())?),

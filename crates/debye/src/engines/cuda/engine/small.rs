@@ -16,19 +16,19 @@ use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::frame::{Frame, Region};
 use super::resident::{Change, Sums};
-use super::rules::{DeviceBath, Rules};
+use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
-use kernels::{Arrays, EVALUATE, Extents, Kernels, SmallControl, SmallWorld};
-pub(super) use kernels::{SmallValues, Variant};
+use kernels::{Arrays, Extents, Kernels};
+pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
 
 /// Steps of a launch.
 const STEPS: u64 = 2000;
 /// The most images on one side; entries have five bits for them.
-const MOST_IMAGES: i32 = 12;
+pub(super) const MOST_IMAGES: i32 = 12;
 
 /// A small simulation in device memory.
 pub(super) struct Small {
@@ -396,7 +396,7 @@ impl Skeleton for Small {
         }
         self.upload(&state)?;
         self.last = SmallControl {
-            step: self.rules.numbers.first,
+            step: self.rules.ensemble.first,
             held: self.rules.held,
             stale: 1,
             ..SmallControl::default()
@@ -487,8 +487,8 @@ impl Skeleton for Small {
         Ok((0..n).map(of).collect())
     }
 
-    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
-        let mut baths = self.stream.download(&self.arrays.baths)?;
+    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
+        let mut baths = self.stream.download(&self.arrays.thermostats)?;
         baths.truncate(self.rules.baths.len());
         Ok(baths)
     }
@@ -546,11 +546,13 @@ impl Skeleton for Small {
         let state = self.download()?;
         let mut w = Writer::new();
         w.u64(self.last.step);
-        w.u64(self.rules.numbers.first);
+        w.u64(self.rules.ensemble.first);
         let images = u32::from(self.variant.images);
         w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
         w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
-        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.baths)?));
+        w.u32s(bytemuck::cast_slice(
+            &self.stream.download(&self.arrays.thermostats)?,
+        ));
         w.u32s(&state.pos);
         w.u32s(&state.low);
         w.f64s(&state.velocities);
@@ -594,7 +596,8 @@ impl Skeleton for Small {
         state.pos = now;
         self.upload(&state)?;
         self.upload_frames(read.frames)?;
-        self.stream.upload(&read.baths, self.arrays.baths.all_mut())?;
+        self.stream
+            .upload(&read.baths, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
         self.evaluate()?;
         Ok((step, head[0]))
@@ -612,7 +615,7 @@ struct Saved {
     /// Lists made, room for entries, whether images are told apart, how often a barostat was held back.
     head: [u32; 4],
     frames: [Frame; 2],
-    baths: Vec<DeviceBath>,
+    baths: Vec<ScalingThermostat>,
     state: State,
     reference: Vec<u32>,
 }

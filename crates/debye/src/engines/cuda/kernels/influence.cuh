@@ -3,21 +3,12 @@
 // Defines: N1 N2 N3, PADDED (1: planes of the spectrum begin on lines of the cache), TABLE (1: G is read from a table).
 #pragma once
 #include "fft.cuh"
+#include "solve_shared.cuh"
 
 // The spectrum is [x][y][kz], kz < HALF; a column is y·HALF + kz.
 constexpr u32 HALF = N3 / 2 + 1;
 constexpr u32 COLUMNS = N2 * HALF;
 constexpr u32 PLANE = PADDED ? (COLUMNS + 15) / 16 * 16 : COLUMNS;
-// Energy, and the virial xx yy zz xy xz yz.
-constexpr u32 SUMS = 7;
-
-// The cell and the smearing; as on the host. A barostat writes it.
-struct MeshCell {
-    f64 reciprocal[9];
-    f64 volume;
-    f64 alpha;
-};
-
 __device__ __forceinline__ f32 exponential(f32 x) { return expf(x); }
 __device__ __forceinline__ f64 exponential(f64 x) { return exp(x); }
 

@@ -8,9 +8,10 @@
 // of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1). Bonded terms always see
 // all digits.
 //
-// Defines: PRECISION (see common.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the radius of the lists), TRICLINIC
-// (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1: positions are read through the first
-// cache, which the meeting of the blocks empties), BONDED (1: there are bonded terms).
+// Defines: PRECISION (see precision.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the
+// radius of the lists), TRICLINIC (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1:
+// positions are read through the first cache, which the meeting of the blocks empties), BONDED (1: there are bonded
+// terms), FINE (1: lower halves are published, for pairs of double precision and for bonded terms).
 #pragma once
 #include "frame.cuh"
 #include "pair_terms.cuh"
@@ -18,75 +19,7 @@
 #include "bonded.cuh"
 #endif
 
-// Lower halves are published, for pairs of double precision and for bonded terms.
-#define FINE (PRECISION == 2 || (PRECISION == 1 && BONDED))
-
 static_assert(LANES >= 1 && LANES <= WARP && (LANES & (LANES - 1)) == 0, "lanes of a particle");
-
-// What does not change during a launch.
-struct SmallSetup {
-    Frame frame;
-    f64 dt;
-    u64 seed;
-    u64 target;   // steps to do
-    f64 cutoff;
-    f32 radius2;  // of the lists
-    f32 radius;
-    u32 particles;
-    u32 settle;   // make a new list even if there is no step to do
-    i32 reach[3]; // images to look at on either side
-    u32 capacity; // entries that a list has room for
-    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
-    u32 baths;    // thermostats that scale velocities
-    u32 unused;
-};
-
-// Words in device memory that steer a run.
-struct SmallControl {
-    u64 step;     // steps done
-    u32 parity;   // which of the two `pos` is now
-    u32 stale;    // the lists must be made anew before the next step
-    u32 overflow; // a list did not fit
-    u32 lost;     // 1 + a particle that is nowhere
-    u32 builds;   // times that lists were made
-    u32 needed;   // entries of the longest list that did not fit
-    u32 torn;     // the cell cannot be followed
-    u32 held;     // how often a barostat was held back
-};
-
-struct Bath;
-struct Rules;
-
-// Everything in device memory.
-struct SmallWorld {
-    SmallControl* control;
-    u64* meetings;     // two words at which the blocks meet, by turns
-    uint4* pos;        // two halves, by SmallControl::parity
-    u32* low;          // where FINE like `pos`, without kinds; else axis by axis, like all that follow
-    speed* velocities;
-    i32* images;
-    uint4* reference;  // positions the lists were made from
-    u32* lists;        // SmallSetup::capacity to a particle
-    u32* counts;
-    f64* forces;
-    f64* partial;
-    f64* sums;         // of every warp's particles, column by column; only there if steps need sums
-    Frame* frames;     // now, and when the lists were made; only there if a barostat changes the cell
-    Bath* baths;
-    const Rules* rules;
-    const u32* excluded_starts; // partners of every particle that are left out
-    const u32* excluded;
-    const real* parameters;
-    const real* tables;
-    const Kind* kinds;
-#if BONDED
-    Links links;
-#else
-    const void* links[5];
-#endif
-};
-
-constexpr i32 MOST_IMAGES = 12; // on one side; entries have five bits for them
 
 template <class R> struct Apart {
     R x, y, z;
@@ -256,19 +189,19 @@ template <bool ENERGY>
 __device__ __forceinline__ void visit(Sums& s, const Published& all, const u32* list, u32 count, u32 lane, const Seen& own,
                                       const SmallWorld& w, const Frame& frame)
 {
-    constexpr u32 AT_ONCE = 4, NOBODY = 0xffffffffu;
+    constexpr u32 AT_ONCE = 4, NO_ENTRY = 0xffffffffu;
     for (u32 k = lane; k < count; k += AT_ONCE * LANES) {
         u32 entry[AT_ONCE];
         Seen other[AT_ONCE];
 #pragma unroll
-        for (u32 j = 0; j < AT_ONCE; ++j) entry[j] = k + j * LANES < count ? list[k + j * LANES] : NOBODY;
+        for (u32 j = 0; j < AT_ONCE; ++j) entry[j] = k + j * LANES < count ? list[k + j * LANES] : NO_ENTRY;
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (entry[j] != NOBODY) other[j] = seen(all, partner_of(entry[j]));
+            if (entry[j] != NO_ENTRY) other[j] = seen(all, partner_of(entry[j]));
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (entry[j] == NOBODY) continue;
+            if (entry[j] == NO_ENTRY) continue;
             const Apart<real> d = apart(own, other[j], entry[j], frame);
             real energies[TERMS], slope;
             debye_pair(square(d), kind_of(own.at.w), kind_of(other[j].at.w), w.parameters, w.tables, energies, slope);
@@ -342,7 +275,7 @@ template <bool ENERGY> struct Walk {
     template <class Term> __device__ __forceinline__ void operator()(const Term& term)
     {
         s.energy = 0.0;
-        while (at < end && next.w >> 24 == Term::TERM) {
+        while (at < end && next.w >> (ROW_BITS + PLACE_BITS) == Term::TERM) {
             const uint4 now = next;
             at += LANES;
             if (at < end) next = l.links[at];

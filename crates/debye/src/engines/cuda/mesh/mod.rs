@@ -9,6 +9,7 @@ mod gather;
 mod multiply;
 mod passes;
 mod shape;
+mod shared;
 mod solve;
 pub mod speed;
 mod spread;
@@ -21,6 +22,9 @@ pub use gather::{Gather, Way, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MeshCell, Part, Solve};
 pub use spread::{Fixed, Spread};
+
+pub(super) use shape::EMPTY_SLOT;
+pub(super) use solve::MESH_SUMS;
 
 #[doc(hidden)]
 pub use design::modules as spread_modules;

@@ -8,18 +8,18 @@ use debye_gpu::{
 
 use super::MeshNumber;
 use super::fft::{Across, Cut, Sizes};
-use super::shape::RestAt;
+use super::shape::Rest;
 use super::solve::{MeshCell, Multiplier};
 
-type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<RestAt>)>;
-type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<RestAt>)>;
+type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<Rest>)>;
+type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<Rest>)>;
 type Middle<R> = Kernel<(
     Mut<R>,
     Const<R>,
     Const<R>,
     Const<MeshCell>,
     Const<R>,
-    Addresses<RestAt>,
+    Addresses<Rest>,
 )>;
 type MiddleWithSums<R> = Kernel<(
     Mut<R>,
@@ -28,7 +28,7 @@ type MiddleWithSums<R> = Kernel<(
     Const<MeshCell>,
     Const<R>,
     Mut<f64>,
-    Addresses<RestAt>,
+    Addresses<Rest>,
 )>;
 type Backward<R> = Kernel<(
     Const<R>,
@@ -37,7 +37,7 @@ type Backward<R> = Kernel<(
     Const<f64>,
     Mut<f64>,
     u32,
-    Addresses<RestAt>,
+    Addresses<Rest>,
 )>;
 
 /// The kernels of one mesh and the numbers they read.
@@ -107,7 +107,7 @@ impl<R: MeshNumber> Passes<R> {
         stream: &Stream,
         mesh: Slice<'_, R>,
         mut spectrum: SliceMut<'_, R>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         let (kernel, shape) = &self.forward;
         kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all(), rest))?;
@@ -125,7 +125,7 @@ impl<R: MeshNumber> Passes<R> {
         by: &Multiplier<R>,
         cell: Slice<'_, MeshCell>,
         partial: Option<SliceMut<'_, f64>>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         let (waves, factors, table) = (self.waves.all(), by.factors.all(), by.table.all());
         match partial {
@@ -149,7 +149,7 @@ impl<R: MeshNumber> Passes<R> {
         partial: Slice<'_, f64>,
         sums: Option<SliceMut<'_, f64>>,
         none: SliceMut<'_, f64>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         if let Some((_, back, shape)) = &self.columns {
             back.launch(stream, *shape, (spectrum.again(), self.waves.all(), rest))?;

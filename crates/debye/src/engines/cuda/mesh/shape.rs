@@ -4,7 +4,12 @@ use std::fmt::Write;
 
 use crate::expr::{CudaReal, Tape};
 use crate::forces::pme::Basis;
-use debye_gpu::{Binder, Buffer, Bundle, CudaError, Element, Float, ModuleSource, Value};
+use debye_gpu::{
+    Address, Binder, Buffer, Bundle, ConstAddress, CudaError, Element, Float, ModuleSource, Pointer, Value,
+};
+
+use super::shared::{self, MeshReal, Uint4};
+use super::spread::box_edge;
 
 /// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
 pub trait MeshNumber: Float + Value {
@@ -84,6 +89,7 @@ impl MeshShape {
             .include("mesh.cuh", include_str!("../kernels/mesh.cuh"))
             .include("stencil.cuh", include_str!("../kernels/stencil.cuh"))
             .include("basis.cuh", &header::<M>(self.basis))
+            .include("mesh_shared.cuh", &shared::of_particles())
             .define("MESH_DOUBLE", u32::from(M::DOUBLE))
             // Weights must have the same bits in every kernel, however it is compiled.
             .option("--fmad=false");
@@ -121,9 +127,10 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
     })
     .named(&["x"], &both);
     let mut text = format!(
-        "#pragma once\nconstexpr u32 POINTS = {n};\nconstexpr i32 FIRST = {};\nusing mesh_real = {real};\n\
+        "#pragma once\nconstexpr u32 POINTS = {n};\nconstexpr i32 FIRST = {};\nconstexpr i32 BOX = {};\nusing mesh_real = {real};\n\
          #define MOST_WEIGHT {:?}\n",
         basis.first(),
+        box_edge(basis),
         most_weight(basis)
     );
     text += &value_tape.to_cuda("basis_value_list", M::REAL);
@@ -142,60 +149,66 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
     text
 }
 
-/// Where the particles are; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct ParticlesAt {
-    pos: u64,
-    low: u64,
-    charges: u64,
-    parity: u64,
-    used: u64,
-    rest: u64,
-    slots: u32,
-    unit: u32,
-}
+/// The kind of a slot without a particle.
+pub(in crate::engines::cuda) const EMPTY_SLOT: u32 = u32::MAX;
 
-/// A word, or none; as in the kernels that transform.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct RestAt {
-    word: u64,
+debye_gpu::device_struct! {
+    /// Where the particles are.
+    pub(super) struct MeshParticles {
+        /// One or two halves of `slots`.
+        pos: ConstAddress<Uint4>,
+        /// Lower halves of the fractions, axis by axis, for an `f64` mesh; none: they are zero.
+        low: ConstAddress<u32>,
+        /// By kind.
+        charges: ConstAddress<MeshReal>,
+        /// Which half is now; none: the first.
+        parity: ConstAddress<u32>,
+        /// Units of slots that are in use; none: all are.
+        used: ConstAddress<u32>,
+        /// Nothing is done while this word is not zero; none: work is always done.
+        rest: ConstAddress<u32>,
+        slots: u32,
+        unit: u32,
+    }
+
+    /// Nothing is done while this word, if there is one, is not zero.
+    pub(super) struct Rest {
+        word: ConstAddress<u32>,
+    }
 }
-debye_gpu::cuda_struct!(ParticlesAt, RestAt);
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]
-pub struct Word(Bundle<u64>);
+pub struct Word(Bundle<Address<u8>>);
 
 impl Word {
     /// The word so many bytes into a buffer.
     pub fn of<T: Element>(buffer: &Buffer<T>, bytes: usize) -> Self {
         let mut at = Binder::default();
-        let address = at.address(buffer) + bytes as u64;
+        let address = at.address_as::<T, Address<u8>>(buffer).plus(bytes);
         Self(at.bundle(address))
     }
 
     /// Its address as a parameter of kernels that do nothing while it is not zero; none: they always work.
-    pub(super) fn rest(word: Option<&Self>) -> Bundle<RestAt> {
+    pub(super) fn rest(word: Option<&Self>) -> Bundle<Rest> {
         let mut at = Binder::default();
         let word = Self::address(word, &mut at);
-        at.bundle(RestAt { word })
+        at.bundle(Rest { word })
     }
 
     /// Its address, or none.
-    pub(super) fn address(word: Option<&Self>, at: &mut Binder) -> u64 {
-        word.map_or(0, |word| at.join(&word.0))
+    pub(super) fn address<P: Pointer>(word: Option<&Self>, at: &mut Binder) -> P {
+        word.map_or(P::new(0), |word| at.join(&word.0).cast())
     }
 }
 
 /// Positions and charges on the device.
 ///
 /// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX` for
-/// nobody. A mesh of `f64` also takes their lower halves.
+/// none. A mesh of `f64` also takes their lower halves.
 #[derive(Clone, Debug)]
 pub struct Particles {
-    pub(super) bundle: Bundle<ParticlesAt>,
+    pub(super) bundle: Bundle<MeshParticles>,
     pub(super) slots: usize,
     pub(super) double: bool,
 }
@@ -216,13 +229,15 @@ impl Particles {
         charges: &Buffer<M>,
     ) -> Self {
         let mut at = Binder::default();
-        let addresses = ParticlesAt {
+        let addresses = MeshParticles {
             pos: at.address(pos),
-            low: low.filter(|_| M::DOUBLE).map_or(0, |low| at.address(low)),
-            charges: at.address(charges),
+            low: low
+                .filter(|_| M::DOUBLE)
+                .map_or(ConstAddress::default(), |low| at.address(low)),
+            charges: at.address_as(charges),
             parity: Word::address(parity, &mut at),
             used: Word::address(used.map(|used| used.0), &mut at),
-            rest: 0,
+            rest: ConstAddress::default(),
             slots: slots as u32,
             unit: used.map_or(0, |used| used.1),
         };
@@ -238,7 +253,7 @@ impl Particles {
     pub fn unless(&self, rest: &Word) -> Self {
         let mut at = Binder::default();
         let mut addresses = at.join(&self.bundle);
-        addresses.rest = at.join(&rest.0);
+        addresses.rest = Word::address(Some(rest), &mut at);
         Self {
             bundle: at.bundle(addresses),
             ..*self

@@ -7,22 +7,21 @@ use debye_gpu::{Buffer, Bundle, CudaError, Cufft, Device, Slice, SliceMut, Strea
 use super::fft::{Fft, Sizes};
 use super::multiply::Multiply;
 use super::passes::Passes;
-use super::shape::RestAt;
+use super::shape::Rest;
 use super::table::FollowTable;
 use super::{MeshNumber, Word};
 
-/// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct MeshCell {
-    /// Reciprocal vectors one after another, a\*ᵢ·aⱼ = δᵢⱼ.
-    pub reciprocal: [f64; 9],
-    /// Volume.
-    pub volume: f64,
-    /// Splitting parameter α.
-    pub alpha: f64,
+debye_gpu::device_struct! {
+    /// The cell and the smearing, in device memory: a barostat may write it between steps.
+    pub struct MeshCell {
+        /// Reciprocal vectors one after another, a\*ᵢ·aⱼ = δᵢⱼ.
+        pub reciprocal: [f64; 9],
+        /// Volume.
+        pub volume: f64,
+        /// Splitting parameter α.
+        pub alpha: f64,
+    }
 }
-debye_gpu::cuda_struct!(MeshCell);
 
 impl MeshCell {
     /// Of a cell whose reciprocal vectors are the rows.
@@ -93,7 +92,7 @@ fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Sizes) -> Result<Vec<R>, Cuda
 }
 
 /// Numbers of energy and virial.
-const SUMS: usize = 7;
+pub(in crate::engines::cuda) const MESH_SUMS: usize = 7;
 
 /// The potential of a mesh of charges: forward transform, times the influence function, back; none is normalized.
 ///
@@ -145,7 +144,7 @@ impl<R: MeshNumber> Solve<R> {
             spectrum: device.zeros(sizes.spectrum())?,
             by: Multiplier::new(device, influence, &sizes)?,
             follow: None,
-            partial: device.zeros(blocks as usize * SUMS)?,
+            partial: device.zeros(blocks as usize * MESH_SUMS)?,
             none: device.allocate(0)?,
             kernels,
             sizes,
@@ -262,12 +261,7 @@ impl<R: MeshNumber> Solve<R> {
         (&self.spectrum, 2 * self.sizes.plane as usize)
     }
 
-    fn forward(
-        &mut self,
-        stream: &Stream,
-        mesh: Slice<'_, R>,
-        rest: &Bundle<RestAt>,
-    ) -> Result<(), CudaError> {
+    fn forward(&mut self, stream: &Stream, mesh: Slice<'_, R>, rest: &Bundle<Rest>) -> Result<(), CudaError> {
         CudaError::check_length("mesh of charges", mesh.len(), self.points())?;
         let spectrum = self.spectrum.all_mut();
         match &self.kernels {
@@ -281,7 +275,7 @@ impl<R: MeshNumber> Solve<R> {
         stream: &Stream,
         cell: Slice<'_, MeshCell>,
         sums: bool,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
         if let Some(follow) = &mut self.follow {
@@ -300,11 +294,11 @@ impl<R: MeshNumber> Solve<R> {
         stream: &Stream,
         mesh: SliceMut<'_, R>,
         sums: Option<SliceMut<'_, f64>>,
-        rest: &Bundle<RestAt>,
+        rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of a potential", mesh.len(), self.points())?;
         if let Some(sums) = &sums {
-            CudaError::check_length("energy and virial of a mesh", sums.len(), SUMS)?;
+            CudaError::check_length("energy and virial of a mesh", sums.len(), MESH_SUMS)?;
         }
         let (spectrum, partial) = (self.spectrum.all_mut(), self.partial.all());
         match &self.kernels {

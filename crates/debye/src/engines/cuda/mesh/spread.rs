@@ -2,9 +2,11 @@
 
 use debye_gpu::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
 
-use super::bricks::{Bricks, Entered, ListsAt, Notes};
+use crate::forces::pme::Basis;
+
+use super::bricks::{Bricks, Entered, MeshLists, Notes};
 use super::design::{Design, Tiling};
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+use super::shape::{MeshNumber, MeshParticles, MeshShape, Particles, Word};
 
 /// Sums at the points of a mesh are whole numbers of 2^−bits: 32 bits of them for `f32`, 64 for `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +15,9 @@ pub struct Fixed {
     pub bits: i32,
 }
 
-/// Edge of the boxes that charges near a point are summed in; as in the kernels.
-fn box_edge(shape: &MeshShape) -> u32 {
-    if shape.basis.points() <= 5 { 4 } else { 8 }
+/// Edge of the boxes that charges near a point are summed in.
+pub(super) fn box_edge(basis: Basis) -> u32 {
+    if basis.points() <= 5 { 4 } else { 8 }
 }
 
 impl Fixed {
@@ -36,7 +38,9 @@ impl Fixed {
             let bound = (1.001 * total * weight).max(f64::MIN_POSITIVE);
             return Self::within(62, bound, 52);
         }
-        let near = f64::from(2 * box_edge(shape)).powi(3).min(shape.points() as f64);
+        let near = f64::from(2 * box_edge(shape.basis))
+            .powi(3)
+            .min(shape.points() as f64);
         let spread = (2.0 * total * near / shape.points() as f64).max(4.0 * most);
         // Tiles that overlap each bound their own part.
         let times = if design == Design::Halo { 8.0 } else { 1.0 };
@@ -73,7 +77,7 @@ impl Fixed {
     }
 }
 
-type OnLists<M> = Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Mut<M>, M, u32)>;
+type OnLists<M> = Kernel<(Addresses<MeshParticles>, Addresses<MeshLists>, Mut<M>, M, u32)>;
 
 /// Spreads charges over a mesh; owns the lists it works from.
 ///
@@ -130,7 +134,7 @@ pub(super) fn shared_bytes<M: MeshNumber>(
 ) -> u32 {
     let (points, e) = (shape.basis.points() as u32, tiling.edges);
     let word = size_of::<M>() as u32;
-    let edge = box_edge(shape);
+    let edge = box_edge(shape.basis);
     let boxes = |extra: [u32; 3]| -> u32 { (0..3).map(|a| (e[a] + extra[a]).div_ceil(edge)).product() };
     match design {
         Design::Owner => {
