@@ -15,7 +15,19 @@ pub use radix_sort::{RadixKey, RadixSort};
 pub use reduce::{Extremes, Ordered, Reduce};
 pub use scan::{Scan, Tiling};
 
-use crate::ModuleSource;
+use crate::{Header, ModuleSource, constants};
+
+use counting_sort::{SHORT, SortNotes};
+use radix_sort::{DIGITS, SORT_TILE};
+use reduce::TREE_TILE;
+
+/// A module of one file, which may include what the primitives share with their kernels.
+fn source(name: &str, text: &str) -> ModuleSource {
+    let shared = Header::new(&["prelude.cuh"])
+        .constants(&constants![DIGITS, SORT_TILE, SHORT, TREE_TILE])
+        .define::<SortNotes>();
+    ModuleSource::new(name, text).include("primitives_shared.cuh", &shared.text())
+}
 
 /// Every module of the primitives, in every specialization, for tests that compile them all.
 pub fn modules() -> Vec<ModuleSource> {

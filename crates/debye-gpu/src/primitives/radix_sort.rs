@@ -7,13 +7,13 @@ use crate::{
 use super::{Scan, check_room};
 
 const THREADS: u32 = 256;
-/// Pairs of a tile; as in the kernel.
-const TILE: usize = 4096;
+/// Pairs of a tile.
+pub(super) const SORT_TILE: usize = 4096;
 /// Values of a digit.
-const DIGITS: usize = 256;
+pub(super) const DIGITS: usize = 256;
 
 pub(super) fn source(key: &str) -> ModuleSource {
-    ModuleSource::new("radix_sort.cu", include_str!("../kernels/radix_sort.cu")).define("KEY", key)
+    super::source("radix_sort.cu", include_str!("../kernels/radix_sort.cu")).define("KEY", key)
 }
 
 /// A type of keys: `u32` or `u64`.
@@ -57,7 +57,7 @@ impl<K: RadixKey> RadixSort<K> {
     pub fn new(device: &Device, capacity: usize) -> Result<Self, CudaError> {
         check_room("radix sort", capacity, u32::MAX as usize)?;
         let module = device.module(&source(&<K as Element>::name()))?;
-        let counts = capacity.div_ceil(TILE) * DIGITS;
+        let counts = capacity.div_ceil(SORT_TILE) * DIGITS;
         Ok(Self {
             passes: Passes {
                 count: module.kernel("debye_radix_count")?,
@@ -118,7 +118,7 @@ impl<K: RadixKey> Passes<K> {
         (out_keys, out_values): (SliceMut<'_, K>, SliceMut<'_, u32>),
         shift: u32,
     ) -> Result<(), CudaError> {
-        let (n, tiles) = (keys.len() as u64, keys.len().div_ceil(TILE));
+        let (n, tiles) = (keys.len() as u64, keys.len().div_ceil(SORT_TILE));
         let shape = Shape::new(tiles as u32, THREADS);
         let used = 0..tiles * DIGITS;
         let arguments = (keys, self.counts.part_mut(used.clone()), n, shift);
