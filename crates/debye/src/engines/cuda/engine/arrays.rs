@@ -8,6 +8,7 @@ use crate::engines::Precision;
 use super::frame::Frame;
 use super::kernels::{Case, Control, World};
 use super::mesh::MeshForces;
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
 use super::terms::{Kind, Terms};
 
@@ -160,7 +161,7 @@ impl Arrays {
         let box_words = if triclinic { 12 } else { 8 };
         // Forces, and with a barostat the virial.
         let of_links = if case.rules.scale_every > 0 { 6 } else { 3 };
-        let sums = case.terms.count + 6 + 9 * groups;
+        let sums = case.terms.count + VIRIAL_SUMS + GROUP_SUMS * groups;
         Ok(Self {
             pos: device.zeros(8 * slots)?,
             low: device.zeros(if single { 0 } else { 6 * slots })?,

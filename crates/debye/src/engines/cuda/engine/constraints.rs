@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::kernels::{Case, Setup, World};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::Rules;
 use super::terms::Terms;
 use super::unsupported;
@@ -18,6 +19,9 @@ use debye_gpu::{
 /// Numbers of a triangle, and of a shape of water with its two lengths.
 const NUMBERS: usize = 7;
 pub(super) const SHAPE: usize = NUMBERS + 2;
+
+/// Sums over the constrained particles of a group: the virial of rotation, Σ m v⊗v, Σ m v.
+pub(super) const CONSTRAINT_SUMS: usize = VIRIAL_SUMS + GROUP_SUMS;
 
 /// Threads of a block.
 pub(super) const HOLDERS: usize = 64;
@@ -149,7 +153,7 @@ impl HeldTables {
 
     /// Numbers of a block for its sums.
     fn width(rules: &Rules) -> usize {
-        6 + 15 * rules.groups()
+        VIRIAL_SUMS + CONSTRAINT_SUMS * rules.groups()
     }
 
     /// Bytes on the device.
@@ -419,17 +423,20 @@ impl Held {
     ) -> Result<HeldSums, CudaError> {
         self.now.launch(s, self.shape(), (world, &self.bundle, setup))?;
         let parts = s.download(&self.partial)?;
-        let width = 6 + 15 * groups;
+        let width = VIRIAL_SUMS + CONSTRAINT_SUMS * groups;
         let mut all = vec![0.0; width];
         for block in parts.chunks_exact(width) {
             all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         let at = |first: usize| std::array::from_fn(|k| all[first + k]);
         let of = |first: usize| std::array::from_fn(|k| all[first + k]);
+        let begins = || (0..groups).map(|g| VIRIAL_SUMS + CONSTRAINT_SUMS * g);
         Ok(HeldSums {
             forces: at(0),
-            turning: (0..groups).map(|g| at(6 + 15 * g)).collect(),
-            groups: (0..groups).map(|g| (at(12 + 15 * g), of(18 + 15 * g))).collect(),
+            turning: begins().map(at).collect(),
+            groups: begins()
+                .map(|g| (at(g + VIRIAL_SUMS), of(g + 2 * VIRIAL_SUMS)))
+                .collect(),
         })
     }
 

@@ -164,7 +164,7 @@ debye_gpu::device_struct! {
         pub(super) parameters: ConstAddress<Real>,
         pub(super) tables: ConstAddress<Real>,
         pub(super) kinds: ConstAddress<Kind>,
-        /// By id: bit k, the pair with particle id + k − 32 is excluded.
+        /// By id: bit k, the pair with particle id + k − `EXCLUDED_BELOW` is excluded.
         pub(super) excluded_near: ConstAddress<u64>,
         /// Where the other excluded pairs of a particle begin.
         pub(super) excluded_starts: ConstAddress<u32>,

@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::kernels::{Case, Control};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, ScalingThermostat, VelocityScaling};
 use super::terms::Kind;
 use crate::engines::{EngineError, Needs, Precision, Shortage};
@@ -72,7 +73,10 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
             "boxes",
             blocks * (4 + 4 + layout.boxes() * each) + 4 * (columns + 1),
         ),
-        ("sums", 8 * blocks * (terms.count + 6 + 9 * rules.groups())),
+        (
+            "sums",
+            8 * blocks * (terms.count + VIRIAL_SUMS + GROUP_SUMS * rules.groups()),
+        ),
         ("parameters", parameters),
     ];
     if let Some((tables, width)) = links {

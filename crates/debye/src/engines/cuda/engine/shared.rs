@@ -4,15 +4,19 @@ use debye_gpu::{Header, constants};
 
 use super::bonded::{Links, PLACE_BITS, ROW_BITS};
 use super::boundary::{BOUNDARY_SUMS, BoundaryCharges, VACUUM};
-use super::constraints::{ConstraintTables, HOLDERS, SHAPE};
+use super::constraints::{CONSTRAINT_SUMS, ConstraintTables, HOLDERS, SHAPE};
+use super::exclusions::EXCLUDED_BELOW;
 use super::frame::Frame;
 use super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshLeft, Needed, Setup, World};
 use super::layout::BLOCK;
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{
     BERENDSEN, BUSSI, Ensemble, Fire, MOST_GROUPS, MOST_LINKS, NOSE_HOOVER, SCALES, SUMMED, SUMS,
     ScalingThermostat, VelocityScaling,
 };
-use super::small::{EVALUATE, MOST_IMAGES, SmallControl, SmallSetup, SmallWorld};
+use super::small::{
+    EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_IMAGES, SmallControl, SmallSetup, SmallWorld,
+};
 use super::terms::Kind;
 use crate::engines::cuda::mesh::{EMPTY_SLOT, MESH_SUMS};
 use crate::integrate::Coupling;
@@ -50,7 +54,20 @@ pub(in crate::engines::cuda) fn header() -> String {
             BOUNDARY_SUMS,
             VACUUM
         ])
-        .constants(&constants![EVALUATE, MOST_IMAGES])
+        .constants(&constants![
+            VIRIAL_SUMS,
+            GROUP_SUMS,
+            CONSTRAINT_SUMS,
+            EXCLUDED_BELOW
+        ])
+        .constants(&constants![
+            EVALUATE,
+            MOST_IMAGES,
+            IMAGE_BITS,
+            IMAGE_X,
+            IMAGE_Y,
+            IMAGE_Z
+        ])
         .constants(&constants![
             STREAM_LANGEVIN = stream::LANGEVIN,
             STREAM_BUSSI = stream::BUSSI,

@@ -15,7 +15,7 @@ use super::arrays::{numbers, words};
 use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::frame::{Frame, Region};
-use super::resident::{Change, Sums};
+use super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
 use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
@@ -27,7 +27,12 @@ pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallW
 
 /// Steps of a launch.
 const STEPS: u64 = 2000;
-/// The most images on one side; entries have five bits for them.
+/// Where a position counts images, after the kind of particle, and an entry of a list names one, after the particle.
+pub(super) const IMAGE_BITS: u32 = 5;
+pub(super) const IMAGE_X: u32 = 16;
+pub(super) const IMAGE_Y: u32 = IMAGE_X + IMAGE_BITS;
+pub(super) const IMAGE_Z: u32 = IMAGE_Y + IMAGE_BITS;
+/// The most images on one side; entries have [`IMAGE_BITS`] for them.
 pub(super) const MOST_IMAGES: i32 = 12;
 
 /// A small simulation in device memory.
@@ -215,12 +220,17 @@ impl Small {
         if !self.variant.images {
             return kind;
         }
-        let cells = image.map(|count| count.rem_euclid(32) as u32);
-        kind | cells[0] << 16 | cells[1] << 21 | cells[2] << 26
+        let [x, y, z] = image.map(|count| count.rem_euclid(1 << IMAGE_BITS) as u32);
+        kind | x << IMAGE_X | y << IMAGE_Y | z << IMAGE_Z
     }
 
     fn kind(&self, word: u32) -> usize {
-        (if self.variant.images { word & 0xffff } else { word }) as usize
+        let kind = if self.variant.images {
+            word & ((1 << IMAGE_X) - 1)
+        } else {
+            word
+        };
+        kind as usize
     }
 
     /// Puts a state into the first half of everything.
@@ -447,7 +457,7 @@ impl Skeleton for Small {
         let terms = self.terms.count + self.variant.bonded;
         let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
         let group = |g: usize| {
-            let first = terms + 6 + 9 * g;
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
             (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
         };
         Ok(Sums {

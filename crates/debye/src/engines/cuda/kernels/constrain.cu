@@ -565,7 +565,7 @@ __device__ inline void look_at_cluster(Looked& l, const World& w, const Constrai
 
 KERNEL(debye_held_now, HOLDERS, World w, ConstraintTables h, Setup f)
 {
-    constexpr u32 WIDTH = 6 + 15 * GROUPS_OF;
+    constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
     const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
@@ -583,8 +583,9 @@ KERNEL(debye_held_now, HOLDERS, World w, ConstraintTables h, Setup f)
     };
     for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);
     for (u32 g = 0; g < GROUPS_OF; ++g) {
-        for (u32 k = 0; k < 6; ++k) write(6 + 15 * g + k, l.turning[g][k]);
-        for (u32 k = 0; k < 6; ++k) write(12 + 15 * g + k, l.tensor[g][k]);
-        for (u32 k = 0; k < 3; ++k) write(18 + 15 * g + k, l.momentum[g][k]);
+        const u32 begin = VIRIAL_SUMS + CONSTRAINT_SUMS * g;
+        for (u32 k = 0; k < 6; ++k) write(begin + k, l.turning[g][k]);
+        for (u32 k = 0; k < 6; ++k) write(begin + VIRIAL_SUMS + k, l.tensor[g][k]);
+        for (u32 k = 0; k < 3; ++k) write(begin + 2 * VIRIAL_SUMS + k, l.momentum[g][k]);
     }
 }

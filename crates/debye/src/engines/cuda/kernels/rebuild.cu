@@ -350,12 +350,12 @@ __device__ __forceinline__ u32 transposed(u32 x, u32 lane)
 
 // Pairs that a particle is not in.
 struct LeftOut {
-    u64 near; // bit k: with the particle of number own + k - 32
+    u64 near; // bit k: with the particle of number own + k - EXCLUDED_BELOW
     u32 own, begin, end; // the others in `World::excluded_far`
 
     __device__ __forceinline__ bool has(u32 number, const u32* far) const
     {
-        const u32 bit = number - own + 32;
+        const u32 bit = number - own + EXCLUDED_BELOW;
         if (bit < 64) return near >> bit & 1;
         u32 from = begin, to = end;
         while (from < to) {

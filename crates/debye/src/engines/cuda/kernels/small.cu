@@ -23,7 +23,7 @@ constexpr u32 ALL_TERMS = TERMS + LINK_TERMS;
 #else
 constexpr u32 ALL_TERMS = TERMS;
 #endif
-static_assert(COLUMNS == ALL_TERMS + 6 + 9 * GROUPS_OF + 1, "sums of a block that evaluates");
+static_assert(COLUMNS == ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + 1, "sums of a block that evaluates");
 #if SPLIT
 // Sums over all particles: for every group Σ m v² and Σ m v, then the virial; after the motion Σ m v² and the longest way.
 constexpr u32 PULLED = 4 * GROUPS_OF + 3, ALL_SUMS = PULLED + 4;
@@ -586,7 +586,7 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 #endif
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 begin = ALL_TERMS + 6 + 9 * g;
+        const u32 begin = ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
         write(begin, m * v[0] * v[0]);
         write(begin + 1, m * v[1] * v[1]);
         write(begin + 2, m * v[2] * v[2]);

@@ -1,12 +1,12 @@
 // Small systems: what their kernels share, and how particles see each other.
 //
 // Particles stay in the order of their ids; LANES lanes of a warp own one, and its list is theirs alone. Coordinates are
-// kept as in engine.cuh. The w of a position is the kind of particle and, where IMAGES is 1, also the number of cells it has
-// left behind, modulo 32 along each vector (bits 16, 21 and 26). An entry of a list is a particle and, where IMAGES is 1,
-// an image in the same bits: differences are then those of whole numbers of 37 bits, of which the upper 5 count cells. They
-// stay right when a particle crosses a face, and the radius may be many cells long. In double precision the lower halves
-// of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1). Bonded terms always see
-// all digits.
+// kept as in engine.cuh. The w of a position is the kind of particle and, where IMAGES is 1, also the number of cells it
+// has left behind, modulo 32 along each vector (from bits IMAGE_X, IMAGE_Y and IMAGE_Z). An entry of a list is a particle
+// and, where IMAGES is 1, an image in the same bits: differences are then those of whole numbers of 37 bits, of which the
+// upper 5 count cells. They stay right when a particle crosses a face, and the radius may be many cells long. In double
+// precision the lower halves of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES
+// is 1). Bonded terms always see all digits.
 //
 // Defines: PRECISION (see precision.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the
 // radius of the lists), TRICLINIC (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1:
@@ -21,6 +21,8 @@
 
 static_assert(LANES >= 1 && LANES <= WARP && (LANES & (LANES - 1)) == 0, "lanes of a particle");
 
+constexpr u32 IMAGE_MASK = (1u << IMAGE_BITS) - 1;
+
 template <class R> struct Apart {
     R x, y, z;
 };
@@ -28,7 +30,7 @@ template <class R> struct Apart {
 __device__ __forceinline__ u32 kind_of(u32 w)
 {
 #if IMAGES
-    return w & 0xffffu;
+    return w & ((1u << IMAGE_X) - 1);
 #else
     return w;
 #endif
@@ -37,7 +39,7 @@ __device__ __forceinline__ u32 kind_of(u32 w)
 __device__ __forceinline__ u32 partner_of(u32 entry)
 {
 #if IMAGES
-    return entry & 0xffffu;
+    return entry & ((1u << IMAGE_X) - 1);
 #else
     return entry;
 #endif
@@ -57,9 +59,9 @@ template <class R> __device__ __forceinline__ Apart<R> lengths(R x, R y, R z, co
 // a − b, `cells` further; both count cells from bit `shift` of their w.
 __device__ __forceinline__ f32 across(u32 a, u32 b, u32 aw, u32 bw, u32 entry, u32 shift)
 {
-    const u64 cells = ((aw >> shift) - (bw >> shift) + (entry >> shift)) & 31u;
+    const u64 cells = ((aw >> shift) - (bw >> shift) + (entry >> shift)) & IMAGE_MASK;
     const u64 whole = (cells << 32) + (u64(a) - u64(b));
-    return f32(i64(whole << 27) >> 27);
+    return f32(i64(whole << (32 - IMAGE_BITS)) >> (32 - IMAGE_BITS));
 }
 #endif
 
@@ -67,8 +69,8 @@ __device__ __forceinline__ f32 across(u32 a, u32 b, u32 aw, u32 bw, u32 entry, u
 __device__ __forceinline__ Apart<f32> apart(uint4 a, uint4 b, u32 entry, const Frame& frame)
 {
 #if IMAGES
-    return lengths(across(a.x, b.x, a.w, b.w, entry, 16), across(a.y, b.y, a.w, b.w, entry, 21),
-                   across(a.z, b.z, a.w, b.w, entry, 26), frame.unit);
+    return lengths(across(a.x, b.x, a.w, b.w, entry, IMAGE_X), across(a.y, b.y, a.w, b.w, entry, IMAGE_Y),
+                   across(a.z, b.z, a.w, b.w, entry, IMAGE_Z), frame.unit);
 #else
     (void)entry;
     return lengths(f32(i32(a.x - b.x)), f32(i32(a.y - b.y)), f32(i32(a.z - b.z)), frame.unit);
@@ -95,7 +97,7 @@ __device__ __forceinline__ f64 across64(u64 a, u64 b, u32 aw, u32 bw, u32 entry,
 #if IMAGES
     // From the image whose fractions are nearest: their difference is negative, or one was taken from the cells.
     const u32 cells = (aw >> shift) - (bw >> shift) + (entry >> shift) - u32(a < b) + u32(whole >> 63);
-    return f64(i32(cells << 27) >> 27) + nearest;
+    return f64(i32(cells << (32 - IMAGE_BITS)) >> (32 - IMAGE_BITS)) + nearest;
 #else
     (void)aw;
     (void)bw;
@@ -108,9 +110,9 @@ __device__ __forceinline__ f64 across64(u64 a, u64 b, u32 aw, u32 bw, u32 entry,
 __device__ __forceinline__ Apart<f64> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
 {
     auto both = [](u32 upper, u32 lower) { return u64(upper) << 32 | lower; };
-    return lengths(across64(both(a.at.x, a.low.x), both(b.at.x, b.low.x), a.at.w, b.at.w, entry, 16),
-                   across64(both(a.at.y, a.low.y), both(b.at.y, b.low.y), a.at.w, b.at.w, entry, 21),
-                   across64(both(a.at.z, a.low.z), both(b.at.z, b.low.z), a.at.w, b.at.w, entry, 26), frame.cell);
+    return lengths(across64(both(a.at.x, a.low.x), both(b.at.x, b.low.x), a.at.w, b.at.w, entry, IMAGE_X),
+                   across64(both(a.at.y, a.low.y), both(b.at.y, b.low.y), a.at.w, b.at.w, entry, IMAGE_Y),
+                   across64(both(a.at.z, a.low.z), both(b.at.z, b.low.z), a.at.w, b.at.w, entry, IMAGE_Z), frame.cell);
 }
 #else
 __device__ __forceinline__ Apart<f32> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
@@ -125,19 +127,19 @@ __device__ __forceinline__ u32 image_along(u32 a, u32 b, u32 aw, u32 bw, i32 n, 
 {
     const i64 whole = i64(a) - i64(b), nearest = i64(i32(a - b));
     const u32 carried = u32((whole - nearest) >> 32);
-    return ((u32(n) - ((aw >> shift) - (bw >> shift)) - carried) & 31u) << shift;
+    return ((u32(n) - ((aw >> shift) - (bw >> shift)) - carried) & IMAGE_MASK) << shift;
 }
 
 __device__ __forceinline__ u32 image_of(uint4 a, uint4 b, i32 nx, i32 ny, i32 nz)
 {
-    return image_along(a.x, b.x, a.w, b.w, nx, 16) | image_along(a.y, b.y, a.w, b.w, ny, 21) |
-           image_along(a.z, b.z, a.w, b.w, nz, 26);
+    return image_along(a.x, b.x, a.w, b.w, nx, IMAGE_X) | image_along(a.y, b.y, a.w, b.w, ny, IMAGE_Y) |
+           image_along(a.z, b.z, a.w, b.w, nz, IMAGE_Z);
 }
 
 // What an image counter looks like in w after it changed by `by`.
 __device__ __forceinline__ u32 counted(u32 w, i32 by, u32 shift)
 {
-    return (w & ~(31u << shift)) | ((((w >> shift) + u32(by)) & 31u) << shift);
+    return (w & ~(IMAGE_MASK << shift)) | ((((w >> shift) + u32(by)) & IMAGE_MASK) << shift);
 }
 #endif
 

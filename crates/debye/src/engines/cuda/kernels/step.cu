@@ -248,7 +248,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 // nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
 {
-    constexpr u32 WIDTH = TERMS + 6 + 9 * GROUPS_OF;
+    constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF;
     DYNAMIC_SHARED(Spot, shared);
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
@@ -281,7 +281,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(p.sums.virial[k]));
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 first = TERMS + 6 + 9 * g;
+        const u32 first = TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
         write(first, m * v[0] * v[0]);
         write(first + 1, m * v[1] * v[1]);
         write(first + 2, m * v[2] * v[2]);

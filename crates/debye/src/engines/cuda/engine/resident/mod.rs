@@ -5,7 +5,7 @@ mod steps;
 mod sums;
 mod transfer;
 
-pub(super) use sums::Sums;
+pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;

@@ -3,6 +3,7 @@
 use super::super::arrays::words;
 use super::super::bonded::{LinkTables, Links};
 use super::super::frame::{Frame, Region};
+use super::super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::super::rules::{Ensemble, Rules, ScalingThermostat};
 use super::super::shared::{Real, Speed, Uint4};
 use super::super::terms::{Kind, Terms};
@@ -175,7 +176,7 @@ impl Variant {
 
     /// Numbers that a block sums when it evaluates: energies, virial, for every group Σ m v⊗v and Σ m v, and entries.
     pub(super) fn columns(&self, terms: &Terms) -> usize {
-        terms.count + self.bonded + 6 + 9 * self.groups + 1
+        terms.count + self.bonded + VIRIAL_SUMS + GROUP_SUMS * self.groups + 1
     }
 
     /// Numbers of sums over all particles, if steps need them.
