@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::buffer::{Buffer, Slice, SliceMut};
 use crate::driver::{Allocation, Packed};
 use crate::element::{Element, Value};
+use crate::shared::{Pointee, Pointer};
 
 /// A parameter `const T*`; given a [`Slice`].
 #[derive(Debug)]
@@ -86,14 +87,19 @@ pub struct Binder(Vec<Arc<Allocation>>);
 
 impl Binder {
     /// The address of an array.
-    pub fn address<T: Element>(&mut self, buffer: &Buffer<T>) -> u64 {
+    pub fn address<P: Pointer>(&mut self, buffer: &Buffer<<P::Target as Pointee>::Kept>) -> P {
         self.part(buffer.all())
     }
 
-    /// The address of a part of one; zero where it is empty.
-    pub fn part<T: Element>(&mut self, part: Slice<'_, T>) -> u64 {
+    /// The address of an array that kernels know as one of another type.
+    pub fn address_as<T: Element, P: Pointer>(&mut self, buffer: &Buffer<T>) -> P {
+        self.part(buffer.all())
+    }
+
+    /// The address of a part of an array; none where it is empty.
+    pub fn part<T: Element, P: Pointer>(&mut self, part: Slice<'_, T>) -> P {
         self.0.push(Arc::clone(part.allocation));
-        if part.is_empty() { 0 } else { part.address() }
+        P::new(if part.is_empty() { 0 } else { part.address() })
     }
 
     /// What another bundle holds.

@@ -2,6 +2,8 @@
 
 use bytemuck::{NoUninit, Pod};
 
+use crate::shared::{Pointee, Spelled};
+
 /// A type that may lie in device memory, by its name in kernels.
 pub trait Element: Pod + Send + Sync {
     /// Its name as the emulator spells it.
@@ -26,6 +28,14 @@ macro_rules! plain {
                 fn name() -> String {
                     stringify!($type).into()
                 }
+            }
+            impl Spelled for $type {
+                fn declare(name: &str) -> String {
+                    format!(concat!(stringify!($type), " {}"), name)
+                }
+            }
+            impl Pointee for $type {
+                type Kept = Self;
             }
         )*
     };
@@ -65,23 +75,4 @@ impl Float for f64 {
     fn wide(self) -> f64 {
         self
     }
-}
-
-/// Declares structures that kernels share with the host: `#[repr(C)]`, plain data without padding.
-#[macro_export]
-macro_rules! cuda_struct {
-    ($($type:ty),*) => {
-        $(
-            impl $crate::Element for $type {
-                fn name() -> String {
-                    format!("struct{:04}", std::mem::size_of::<$type>())
-                }
-            }
-            impl $crate::Value for $type {
-                fn name() -> String {
-                    format!("struct{:04}", std::mem::size_of::<$type>())
-                }
-            }
-        )*
-    };
 }

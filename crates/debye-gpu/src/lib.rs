@@ -31,6 +31,7 @@ mod error;
 mod module;
 pub mod primitives;
 mod shape;
+mod shared;
 mod source;
 mod stream;
 pub mod transforms;
@@ -45,5 +46,8 @@ pub use emulation::{Emulation, Instrument};
 pub use error::{CudaError, NvrtcError};
 pub use module::{Kernel, Module};
 pub use shape::Shape;
+#[doc(hidden)]
+pub use shared::define_struct;
+pub use shared::{Address, ConstAddress, DeviceStruct, Header, Pointee, Pointer, Spelled};
 pub use source::ModuleSource;
 pub use stream::{Event, Graph, Stream};

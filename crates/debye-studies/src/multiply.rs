@@ -1,6 +1,6 @@
 //! [`Multiply`]: a spectrum times the influence function, where a library transforms the mesh.
 
-use debye::engines::cuda::mesh::{MeshCell, MeshNumber, SUMS, influence_source};
+use debye::engines::cuda::mesh::{MESH_SUMS, MeshCell, MeshNumber, influence_source};
 use debye::forces::pme::Influence;
 use debye_gpu::{
     Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
@@ -65,7 +65,7 @@ impl<R: MeshNumber> Multiply<R> {
             blocks,
             factors: device.upload(&rounded(&factors))?,
             table: device.upload(&rounded(&table))?,
-            partial: device.zeros(blocks as usize * SUMS)?,
+            partial: device.zeros(blocks as usize * MESH_SUMS)?,
         })
     }
 

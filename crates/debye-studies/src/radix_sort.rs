@@ -1,19 +1,15 @@
 //! [`RadixSort`]: a stable sort of pairs by whole keys. The engine sorts by few buckets and takes the counting sort of
 //! `debye_gpu::primitives`.
 
-use debye_gpu::primitives::Scan;
+use debye_gpu::primitives::{self, DIGITS, SORT_TILE, Scan};
 use debye_gpu::{
     Buffer, Const, CudaError, Device, Element, Kernel, ModuleSource, Mut, Shape, Slice, SliceMut, Stream,
 };
 
 const THREADS: u32 = 256;
-/// Pairs of a tile; as in the kernel.
-const TILE: usize = 4096;
-/// Values of a digit.
-const DIGITS: usize = 256;
 
 pub(crate) fn source(key: &str) -> ModuleSource {
-    ModuleSource::new("radix_sort.cu", include_str!("kernels/radix_sort.cu")).define("KEY", key)
+    primitives::source("radix_sort.cu", include_str!("kernels/radix_sort.cu")).define("KEY", key)
 }
 
 /// A type of keys: `u32` or `u64`.
@@ -57,7 +53,7 @@ impl<K: RadixKey> RadixSort<K> {
     pub fn new(device: &Device, capacity: usize) -> Result<Self, CudaError> {
         check_room(capacity, u32::MAX as usize)?;
         let module = device.module(&source(&<K as Element>::name()))?;
-        let counts = capacity.div_ceil(TILE) * DIGITS;
+        let counts = capacity.div_ceil(SORT_TILE) * DIGITS;
         Ok(Self {
             passes: Passes {
                 count: module.kernel("debye_radix_count")?,
@@ -118,7 +114,7 @@ impl<K: RadixKey> Passes<K> {
         (out_keys, out_values): (SliceMut<'_, K>, SliceMut<'_, u32>),
         shift: u32,
     ) -> Result<(), CudaError> {
-        let (n, tiles) = (keys.len() as u64, keys.len().div_ceil(TILE));
+        let (n, tiles) = (keys.len() as u64, keys.len().div_ceil(SORT_TILE));
         let shape = Shape::new(tiles as u32, THREADS);
         let used = 0..tiles * DIGITS;
         let arguments = (keys, self.counts.part_mut(used.clone()), n, shift);

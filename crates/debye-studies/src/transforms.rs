@@ -1,6 +1,6 @@
 //! How fast a mesh is solved, kernel by kernel.
 
-use debye::engines::cuda::mesh::{MeshCell, MeshNumber, Part, SUMS};
+use debye::engines::cuda::mesh::{MESH_SUMS, MeshCell, MeshNumber, Part};
 use debye::expr::Mat3;
 use debye::forces::pme::{Basis, Influence};
 use debye_gpu::{CudaError, Device};
@@ -62,7 +62,7 @@ fn measure<R: MeshNumber>(device: &Device, fft: Fft, mut solver: Solver<R>) -> R
     let charge = |i: usize| R::rounded(((i % 97) as f64 - 48.0) * 1e-9);
     let charges = device.upload(&(0..solver.points()).map(charge).collect::<Vec<R>>())?;
     let mut mesh = device.zeros::<R>(solver.points())?;
-    let mut sums = device.zeros::<f64>(SUMS)?;
+    let mut sums = device.zeros::<f64>(MESH_SUMS)?;
     let unit = Mat3::diagonal([1.0 / SIDE; 3].into());
     let cell = device.upload(&[MeshCell::new(unit, SIDE.powi(3), ALPHA)])?;
     let mut whole = |with_sums: bool| {

@@ -1,24 +1,23 @@
 //! Memory, parameters, collectives, atomics, graphs.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::{Extent, Place, Wrong};
-use debye_gpu::{Const, CudaError, ModuleSource, Mut, Shape};
+use debye_gpu::{Const, CudaError, Header, ModuleSource, Mut, Shape};
 
 pub(super) fn source() -> ModuleSource {
-    ModuleSource::new("basics.cu", include_str!("kernels/basics.cu"))
+    ModuleSource::new("basics.cu", include_str!("kernels/basics.cu")).include(
+        "numbers.cuh",
+        &Header::new(&["prelude.cuh"]).define::<Numbers>().text(),
+    )
 }
 
-/// As in the kernel.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Numbers {
-    factor: u32,
-    half: f32,
-    third: f64,
+debye_gpu::device_struct! {
+    /// Passed by value, as a structure.
+    struct Numbers {
+        factor: u32,
+        half: f32,
+        third: f64,
+    }
 }
-
-debye_gpu::cuda_struct!(Numbers);
 
 pub(super) fn memory(place: &mut Place<'_>) -> Result<(), Wrong> {
     let device = place.device;

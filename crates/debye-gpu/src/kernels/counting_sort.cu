@@ -3,27 +3,19 @@
 // to SHORT items are put in order by counting; the longer ones, which are rare, by a radix sort in one block.
 #include "digits.cuh"
 
-constexpr u32 SHORT = 64;
-
-// What a sort notes for itself and the host.
-struct Notes {
-    u32 long_buckets;
-    u32 bad_keys;
-};
-
-KERNEL(debye_sort_count, 256, const u32* keys, u32* counts, u32* ranks, u32* long_list, u32* notes, u32 n, u32 buckets)
+KERNEL(debye_sort_count, 256, const u32* keys, u32* counts, u32* ranks, u32* long_list, SortNotes* notes, u32 n,
+       u32 buckets)
 {
-    Notes* note = reinterpret_cast<Notes*>(notes);
     const u32 i = blockIdx.x * 256 + threadIdx.x;
     if (i >= n) return;
     const u32 key = keys[i];
     if (key >= buckets) {
-        atomicAdd(&note->bad_keys, 1u);
+        atomicAdd(&notes->bad_keys, 1u);
         return;
     }
     const u32 rank = atomicAdd(&counts[key], 1u);
     ranks[i] = rank;
-    if (rank == SHORT) long_list[atomicAdd(&note->long_buckets, 1u)] = key;
+    if (rank == SHORT) long_list[atomicAdd(&notes->long_buckets, 1u)] = key;
 }
 
 KERNEL(debye_sort_scatter, 256, const u32* keys, const u32* starts, const u32* ranks, u32* any_order, u32 n,
@@ -49,13 +41,13 @@ KERNEL(debye_sort_settle, 256, const u32* keys, const u32* starts, const u32* an
 }
 
 // The long buckets, one after the other. `passes` is odd and covers all bits of an index.
-KERNEL(debye_sort_settle_long, SORT_THREADS, const u32* starts, const u32* long_list, const u32* notes, u32* any_order,
-       u32* order, u32 passes)
+KERNEL(debye_sort_settle_long, SORT_THREADS, const u32* starts, const u32* long_list, const SortNotes* notes,
+       u32* any_order, u32* order, u32 passes)
 {
     SHARED(u32, counts, SORT_WARPS * DIGITS);
     SHARED(u32, next, DIGITS); // where the next item of a digit goes
     SHARED(u32, sums, SORT_WARPS);
-    const u32 buckets = reinterpret_cast<const Notes*>(notes)->long_buckets;
+    const u32 buckets = notes->long_buckets;
     for (u32 b = blockIdx.x; b < buckets; b += gridDim.x) {
         const u32 from = starts[long_list[b]], length = starts[long_list[b] + 1] - from;
         u32* source = any_order + from;

@@ -1,12 +1,11 @@
 // Stable ranks by 8-bit digits, for the sorts. A block of 256 threads, so that each thread has a digit.
 #pragma once
-#include "prelude.cuh"
+#include "primitives_shared.cuh"
 
 constexpr u32 SORT_THREADS = 256;
 constexpr u32 SORT_WARPS = SORT_THREADS / WARP;
-constexpr u32 SORT_ITEMS = 16;
-constexpr u32 SORT_TILE = SORT_THREADS * SORT_ITEMS;
-constexpr u32 DIGITS = 256;
+constexpr u32 SORT_ITEMS = SORT_TILE / SORT_THREADS;
+static_assert(DIGITS == SORT_THREADS && SORT_TILE % SORT_THREADS == 0, "a thread has a digit, and as many items as others");
 
 // Where item k of a thread lies in its tile: warps in order, and in a warp 32 at a time.
 __device__ __forceinline__ u32 sort_place(u32 thread, u32 k)

@@ -22,10 +22,6 @@ using PlanY = Plan<RADICES_Y>;
 using PlanZ = Plan<RADICES_Z>;
 static_assert(PlanX::N == N1 && PlanY::N == N2 && PlanZ::N == N3, "radices make the mesh");
 
-// Nothing is done while this word, if there is one, is not zero.
-struct Rest {
-    const u32* word;
-};
 __device__ __forceinline__ bool rests(Rest rest) { return rest.word && *rest.word != 0; }
 
 __device__ __forceinline__ const Complex* waves_x(const real* waves) { return reinterpret_cast<const Complex*>(waves); }

@@ -17,6 +17,13 @@ static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "fixed-w
 constexpr u32 WARP = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
+// Where a field of a structure is, in bytes.
+#ifdef DEBYE_EMULATED
+#define OFFSET_OF(type, field) __builtin_offsetof(type, field)
+#else
+#define OFFSET_OF(type, field) __INTADDR__(&((type*)0)->field)
+#endif
+
 #ifndef DEBYE_EMULATED
 // A kernel of at most `threads` threads per block.
 #define KERNEL(name, threads, ...) extern "C" __global__ void __launch_bounds__(threads) name(__VA_ARGS__)

@@ -1,5 +1,5 @@
 // Sums and extremes. Whole numbers may be added in any order; floating-point sums are made in one fixed order.
-#include "prelude.cuh"
+#include "primitives_shared.cuh"
 
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / WARP;
@@ -125,8 +125,7 @@ EXTREMES(f64)
 
 // One level of a tree of sums in an order that depends on n alone: out[tile] is the sum of TREE_TILE numbers, each
 // thread's in sequence, then halves onto halves.
-constexpr u32 TREE_ITEMS = 8;
-constexpr u32 TREE_TILE = THREADS * TREE_ITEMS;
+constexpr u32 TREE_ITEMS = TREE_TILE / THREADS;
 KERNEL(debye_tree_f64, THREADS, const f64* x, f64* out, u64 n)
 {
     SHARED(f64, room, THREADS);

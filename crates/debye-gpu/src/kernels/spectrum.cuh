@@ -3,6 +3,7 @@
 // Defines: PRECISION, N1 N2 N3 (points of the mesh), PADDED (1: planes of the spectrum begin on lines of the cache).
 #pragma once
 #include "fft.cuh"
+#include "transforms_shared.cuh"
 
 // The spectrum is [x][y][kz], kz < HALF; a column is y·HALF + kz.
 constexpr u32 HALF = N3 / 2 + 1;

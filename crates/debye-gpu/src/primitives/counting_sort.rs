@@ -5,15 +5,24 @@ use crate::{Buffer, Const, CudaError, Device, Kernel, ModuleSource, Mut, Shape, 
 use super::{Scan, check_room};
 
 const THREADS: u32 = 256;
-/// Buckets longer than this are noted; as in the kernel.
-const SHORT: usize = 64;
+/// Buckets longer than this are noted.
+pub(super) const SHORT: usize = 64;
+
+crate::device_struct! {
+    /// What a sort notes for itself and the host.
+    pub(super) struct SortNotes {
+        long_buckets: u32,
+        bad_keys: u32,
+    }
+}
 
 pub(super) fn source() -> ModuleSource {
-    ModuleSource::new("counting_sort.cu", include_str!("../kernels/counting_sort.cu"))
+    super::source("counting_sort.cu", include_str!("../kernels/counting_sort.cu"))
 }
 
 type In = Const<u32>;
 type Out = Mut<u32>;
+type Noted = Mut<SortNotes>;
 
 /// A stable sort of indices by keys below a stated number of buckets.
 ///
@@ -21,16 +30,16 @@ type Out = Mut<u32>;
 /// unless nearly everything is in one.
 #[derive(Debug)]
 pub struct CountingSort {
-    count: Kernel<(In, Out, Out, Out, Out, u32, u32)>,
+    count: Kernel<(In, Out, Out, Out, Noted, u32, u32)>,
     scatter: Kernel<(In, In, In, Out, u32, u32)>,
     settle: Kernel<(In, In, In, Out, u32)>,
-    settle_long: Kernel<(In, In, In, Out, Out, u32)>,
+    settle_long: Kernel<(In, In, Const<SortNotes>, Out, Out, u32)>,
     scan: Scan,
     counts: Buffer<u32>,
     ranks: Buffer<u32>,
     any_order: Buffer<u32>,
     long_list: Buffer<u32>,
-    notes: Buffer<u32>,
+    notes: Buffer<SortNotes>,
     blocks_for_long: u32,
 }
 
@@ -49,7 +58,7 @@ impl CountingSort {
             ranks: device.allocate(capacity)?,
             any_order: device.allocate(capacity)?,
             long_list: device.allocate(capacity / (SHORT + 1) + 1)?,
-            notes: device.zeros(2)?,
+            notes: device.zeros(1)?,
             blocks_for_long: device.info().multiprocessors,
         })
     }
@@ -60,7 +69,9 @@ impl CountingSort {
     /// Bytes of device memory that one for so many items and buckets takes.
     pub fn bytes(device: &Device, capacity: usize, buckets: usize) -> usize {
         let long_list = capacity / (SHORT + 1) + 1;
-        size_of::<u32>() * (buckets + 2 * capacity + long_list + 2) + Scan::bytes(device, buckets)
+        size_of::<u32>() * (buckets + 2 * capacity + long_list)
+            + size_of::<SortNotes>()
+            + Scan::bytes(device, buckets)
     }
 
     /// Bytes that a sort must read and write at least.
@@ -133,6 +144,9 @@ impl CountingSort {
 
     /// How many keys of the last sort were beyond the last bucket; waits for it.
     pub fn bad_keys(&self, stream: &Stream) -> Result<u32, CudaError> {
-        Ok(stream.download(&self.notes)?.get(1).copied().unwrap_or(0))
+        Ok(stream
+            .download(&self.notes)?
+            .first()
+            .map_or(0, |notes| notes.bad_keys))
     }
 }

@@ -13,7 +13,23 @@ pub use counting_sort::CountingSort;
 pub use reduce::{Extremes, Ordered, Reduce};
 pub use scan::{Scan, Tiling};
 
-use crate::ModuleSource;
+use crate::{Header, ModuleSource, constants};
+
+use counting_sort::{SHORT, SortNotes};
+use reduce::TREE_TILE;
+
+/// Elements of a tile of a sort.
+pub const SORT_TILE: usize = 4096;
+/// Values of a digit that a sort goes by.
+pub const DIGITS: usize = 256;
+
+/// A module of one file, which may include what the primitives share with their kernels.
+pub fn source(name: &str, text: &str) -> ModuleSource {
+    let shared = Header::new(&["prelude.cuh"])
+        .constants(&constants![DIGITS, SORT_TILE, SHORT, TREE_TILE])
+        .define::<SortNotes>();
+    ModuleSource::new(name, text).include("primitives_shared.cuh", &shared.text())
+}
 
 /// Every module of the primitives, in every specialization, for tests that compile them all.
 pub fn modules() -> Vec<ModuleSource> {

@@ -8,11 +8,11 @@ use crate::{
 use super::check_room;
 
 const THREADS: u32 = 256;
-/// Numbers of a leaf of a tree of sums; as in the kernel.
-const TREE_TILE: usize = 2048;
+/// Numbers of a leaf of a tree of sums.
+pub(super) const TREE_TILE: usize = 2048;
 
 pub(super) fn source() -> ModuleSource {
-    ModuleSource::new("reduce.cu", include_str!("../kernels/reduce.cu"))
+    super::source("reduce.cu", include_str!("../kernels/reduce.cu"))
 }
 
 /// A type whose extremes can be found.

@@ -7,7 +7,7 @@ mod passes;
 
 use std::fmt;
 
-use crate::{CudaError, DeviceInfo, ModuleSource};
+use crate::{CudaError, DeviceInfo, Header, ModuleSource};
 
 pub use passes::{Passes, Rest};
 
@@ -299,10 +299,12 @@ impl Cut {
 pub fn spectrum_source(name: &str, text: &str, size: [u32; 3], double: bool) -> ModuleSource {
     let [x, y, z] = size;
     ModuleSource::new(name, text)
-        .headers(&[
-            ("fft.cuh", include_str!("../kernels/fft.cuh")),
-            ("spectrum.cuh", include_str!("../kernels/spectrum.cuh")),
-        ])
+        .include("fft.cuh", include_str!("../kernels/fft.cuh"))
+        .include("spectrum.cuh", include_str!("../kernels/spectrum.cuh"))
+        .include(
+            "transforms_shared.cuh",
+            &Header::new(&["prelude.cuh"]).define::<Rest>().text(),
+        )
         .define("PRECISION", if double { 2 } else { 0 })
         .define("N1", x)
         .define("N2", y)

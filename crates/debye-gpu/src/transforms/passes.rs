@@ -4,18 +4,17 @@ use std::f64::consts::TAU;
 
 use super::{Across, Cut, Spectrum};
 use crate::{
-    Addresses, Buffer, Bundle, Const, CudaError, Device, Float, Kernel, ModuleSource, Mut, Shape, Slice,
-    SliceMut, Stream, Value,
+    Addresses, Buffer, Bundle, Const, ConstAddress, CudaError, Device, Float, Kernel, ModuleSource, Mut,
+    Shape, Slice, SliceMut, Stream, Value,
 };
 
-/// The address of a word while which is not zero kernels do nothing, or zero; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Rest {
-    /// The address.
-    pub word: u64,
+crate::device_struct! {
+    /// Nothing is done while this word, if there is one, is not zero.
+    pub struct Rest {
+        /// Its address.
+        pub word: ConstAddress<u32>,
+    }
 }
-crate::cuda_struct!(Rest);
 
 type Forward<R> = Kernel<(Const<R>, Mut<R>, Const<R>, Addresses<Rest>)>;
 type Columns<R> = Kernel<(Mut<R>, Const<R>, Addresses<Rest>)>;

@@ -64,13 +64,13 @@ pub mod stream {
     pub const USER: u32 = 1 << 16;
 }
 
-const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
-const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
-const ROUNDS: u32 = 10;
+pub(crate) const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+pub(crate) const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+pub(crate) const ROUNDS: u32 = 10;
 
-const NORMALS: u32 = 0;
+pub(crate) const NORMALS: u32 = 0;
 const UNIFORMS: u32 = 2;
-const GAMMA: u32 = 4;
+pub(crate) const GAMMA: u32 = 4;
 
 /// 2⁻⁵³.
 const ULP: f64 = 1.0 / (1u64 << 53) as f64;

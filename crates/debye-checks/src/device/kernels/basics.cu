@@ -1,13 +1,6 @@
 // Small kernels that use every part of the language our kernels rely on, so that a card and its emulation can be
 // compared with plain loops.
-#include "prelude.cuh"
-
-// Values passed by value, as a structure.
-struct Numbers {
-    u32 factor;
-    f32 half;
-    f64 third;
-};
+#include "numbers.cuh"
 
 CONSTANT(u32, debye_weights, 4)
 

@@ -1,14 +1,15 @@
 //! [`Arrays`]: the memory of a simulation on its device.
 
 use debye_gpu::primitives::CountingSort;
-use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device};
+use debye_gpu::{Binder, Buffer, Bundle, ConstAddress, CudaError, Device};
 
 use crate::engines::Precision;
 
 use super::frame::Frame;
 use super::kernels::{Case, Control, World};
 use super::mesh::MeshForces;
-use super::rules::{self, DeviceBath, Fire, Group, Rules};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
+use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
 use super::terms::{Kind, Terms};
 
 /// Numbers of the terms and of the kinds of particles.
@@ -20,9 +21,9 @@ pub(super) struct Numbers {
     excluded_starts: Buffer<u32>,
     excluded_far: Buffer<u32>,
     pub(super) frame: Buffer<Frame>,
-    pub(super) baths: Buffer<DeviceBath>,
-    groups: Buffer<Group>,
-    rules: Buffer<rules::Numbers>,
+    pub(super) thermostats: Buffer<ScalingThermostat>,
+    groups: Buffer<VelocityScaling>,
+    ensemble: Buffer<Ensemble>,
     pub(super) fire: Buffer<Fire>,
 }
 
@@ -35,7 +36,7 @@ impl Numbers {
     ) -> Result<Self, CudaError> {
         let double = terms.precision == Precision::Double;
         // Kernels take no empty arrays.
-        let baths = [&rules.baths[..], &[DeviceBath::default()]].concat();
+        let thermostats = [&rules.baths[..], &[ScalingThermostat::default()]].concat();
         Ok(Self {
             parameters: device.upload(&words(&terms.parameters, double))?,
             tables: device.upload(&words(&terms.tables, double))?,
@@ -44,9 +45,9 @@ impl Numbers {
             excluded_starts: device.upload(&terms.excluded.starts)?,
             excluded_far: device.upload(&terms.excluded.far)?,
             frame: device.upload(&[frame])?,
-            baths: device.upload(&baths)?,
-            groups: device.upload(&vec![Group::default(); rules.groups()])?,
-            rules: device.upload(&[rules.numbers])?,
+            thermostats: device.upload(&thermostats)?,
+            groups: device.upload(&vec![VelocityScaling::default(); rules.groups()])?,
+            ensemble: device.upload(&[rules.ensemble])?,
             fire: device.upload(&[Fire::default()])?,
         })
     }
@@ -109,14 +110,14 @@ pub(super) fn world(
         excluded_starts: at.address(&numbers.excluded_starts),
         excluded_far: at.address(&numbers.excluded_far),
         frame: at.address(&numbers.frame),
-        baths: at.address(&numbers.baths),
+        thermostats: at.address(&numbers.thermostats),
         groups: at.address(&numbers.groups),
-        rules: at.address(&numbers.rules),
+        ensemble: at.address(&numbers.ensemble),
         fire: at.address(&numbers.fire),
         slot_of: at.address(&a.slot_of),
         bonded: at.address(&a.bonded),
-        mesh: mesh.map_or(0, |mesh| at.address(mesh.left())),
-        mesh_sums: mesh.map_or(0, |mesh| at.address(mesh.sums())),
+        mesh: mesh.map_or(ConstAddress::default(), |mesh| at.address_as(mesh.left())),
+        mesh_sums: mesh.map_or(ConstAddress::default(), |mesh| at.address(mesh.sums())),
     };
     at.bundle(world)
 }
@@ -160,7 +161,7 @@ impl Arrays {
         let box_words = if triclinic { 12 } else { 8 };
         // Forces, and with a barostat the virial.
         let of_links = if case.rules.scale_every > 0 { 6 } else { 3 };
-        let sums = case.terms.count + 6 + 9 * groups;
+        let sums = case.terms.count + VIRIAL_SUMS + GROUP_SUMS * groups;
         Ok(Self {
             pos: device.zeros(8 * slots)?,
             low: device.zeros(if single { 0 } else { 6 * slots })?,

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use super::constraints::HeldTables;
-use super::state::NOBODY;
 use crate::engines::cuda::engine::layout::Grain;
+use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::system::System;
 
 /// Particles of a rigid molecule.
@@ -30,7 +30,7 @@ pub(super) struct Bodies {
 /// Rigid molecules.
 #[derive(Clone, Debug)]
 struct Molecules {
-    /// Particles of every body, the anchor first; [`NOBODY`] where it has fewer.
+    /// Particles of every body, the anchor first; [`EMPTY_SLOT`] where it has fewer.
     members: Vec<[u32; SITES]>,
     /// Kinds of the particles of a molecule.
     kinds: [u32; SITES],
@@ -90,7 +90,9 @@ impl Bodies {
             return None;
         }
         let others = (0..n as u32).filter(|&i| !taken[i as usize]);
-        molecules.members.extend(others.map(|i| [i, NOBODY, NOBODY]));
+        molecules
+            .members
+            .extend(others.map(|i| [i, EMPTY_SLOT, EMPTY_SLOT]));
         Some(Self {
             molecules: Some(molecules),
             lanes: match lanes {
@@ -136,9 +138,12 @@ impl Bodies {
     pub(super) fn members(&self, body: usize) -> impl Iterator<Item = usize> {
         let members = match &self.molecules {
             Some(molecules) => molecules.members[body],
-            None => [body as u32, NOBODY, NOBODY],
+            None => [body as u32, EMPTY_SLOT, EMPTY_SLOT],
         };
-        members.into_iter().filter(|&i| i != NOBODY).map(|i| i as usize)
+        members
+            .into_iter()
+            .filter(|&i| i != EMPTY_SLOT)
+            .map(|i| i as usize)
     }
 
     /// The anchors of all bodies.

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::kernels::{Case, Setup, World};
 use super::layout::BLOCK;
+use super::shared::Uint4;
 use super::unsupported;
 use crate::engines::EngineError;
 use crate::expr::{CudaReal, Tape};
@@ -13,14 +14,17 @@ use crate::forces::{BondedTerm, ForceField, ListedPairs};
 use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
 use crate::system::{Link, Particles, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
-use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
+use debye_gpu::{
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource, Shape,
+    Stream,
+};
 
 /// Numbers of a row. Those of a scaled pair are cut-off², factor, coefficients, truncation; links need fewer.
 const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
 
-/// Bits of the row of a link and of the place of a particle in it; the term has the rest. As in the kernel.
-const ROW_BITS: u32 = 22;
-const PLACE_BITS: u32 = 2;
+/// Bits of the row of a link and of the place of a particle in it; the term has the rest.
+pub(super) const ROW_BITS: u32 = 22;
+pub(super) const PLACE_BITS: u32 = 2;
 const MOST_TERMS: usize = 1 << (32 - ROW_BITS - PLACE_BITS);
 
 /// The links of every particle and the numbers of their terms, as the kernels take them.
@@ -252,17 +256,21 @@ fn padded(numbers: impl IntoIterator<Item = f64>) -> [f64; COLUMNS] {
     std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
 }
 
-/// Where the tables lie in device memory; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Links {
-    starts: u64,
-    links: u64,
-    rows: u64,
-    tables: u64,
-    partial: u64,
+debye_gpu::device_struct! {
+    /// Tables of all links, and where sums go.
+    #[derive(Default)]
+    pub(super) struct Links {
+        /// `links[starts[id]]` is the first of a particle.
+        pub(super) starts: ConstAddress<u32>,
+        /// The other particles in order, and packed: term, place of this particle among them, row.
+        pub(super) links: ConstAddress<Uint4>,
+        /// Numbers of the terms, row by row.
+        pub(super) rows: ConstAddress<f64>,
+        pub(super) tables: ConstAddress<f64>,
+        /// Block by block: energies by term, virial.
+        pub(super) partial: Address<f64>,
+    }
 }
-debye_gpu::cuda_struct!(Links);
 
 type OnLinks = Kernel<(Addresses<World>, Addresses<Links>, Setup)>;
 
@@ -356,15 +364,18 @@ impl Bonded {
     }
 }
 
-fn bundle(starts: &Buffer<u32>, links: &Buffer<u32>, numbers: [&Buffer<f64>; 3]) -> Bundle<Links> {
+fn bundle(
+    starts: &Buffer<u32>,
+    links: &Buffer<u32>,
+    [rows, tables, partial]: [&Buffer<f64>; 3],
+) -> Bundle<Links> {
     let mut at = Binder::default();
-    let [rows, tables, partial] = numbers.map(|buffer| at.address(buffer));
     let links = Links {
         starts: at.address(starts),
         links: at.address(links),
-        rows,
-        tables,
-        partial,
+        rows: at.address(rows),
+        tables: at.address(tables),
+        partial: at.address(partial),
     };
     at.bundle(links)
 }

@@ -1,27 +1,34 @@
 //! [`BoundaryForces`]: what surrounds all images at infinity, or the gap above a slab.
 
-use super::kernels::{Case, Setup, World};
+use super::kernels::{Case, DUE_ALWAYS, DUE_WITHOUT_SUMS, Setup, World};
 use super::layout::BLOCK;
-use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
+use debye_gpu::{
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource, Shape,
+    Stream,
+};
 
-/// What kernels need of the charges; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct BoundaryAt {
-    charges: u64,
-    partial: u64,
-    sums: u64,
-    k: f64,
-    total: f64,
+debye_gpu::device_struct! {
+    /// What kernels need of the charges.
+    pub(super) struct BoundaryCharges {
+        /// By kind.
+        charges: ConstAddress<f64>,
+        /// [`BOUNDARY_SUMS`] of every block: Σ q r, and Σ q z² along the open axis.
+        partial: Address<f64>,
+        /// Energy, and virial xx yy zz xy xz yz.
+        sums: Address<f64>,
+        /// Coulomb's constant over the permittivity.
+        k: f64,
+        /// Of all charges.
+        total: f64,
+    }
 }
-debye_gpu::cuda_struct!(BoundaryAt);
 
-type OnCharges = Kernel<(Addresses<World>, Setup, Addresses<BoundaryAt>)>;
+type OnCharges = Kernel<(Addresses<World>, Setup, Addresses<BoundaryCharges>)>;
 
-/// Sums of a block; as in the kernels.
-const OF_BLOCK: usize = 4;
-/// Stands for vacuum where the open axis of a slab would be; as in the kernels.
-const VACUUM: usize = 3;
+/// Sums of a block.
+pub(super) const BOUNDARY_SUMS: usize = 4;
+/// Stands for vacuum where the open axis of a slab would be.
+pub(super) const VACUUM: usize = 3;
 
 /// What the total dipole of all charges does.
 #[derive(Clone, Debug)]
@@ -50,7 +57,7 @@ pub(super) struct BoundaryForces {
     sum: OnCharges,
     push: OnCharges,
     charges: Buffer<f64>,
-    bundle: Bundle<BoundaryAt>,
+    bundle: Bundle<BoundaryCharges>,
     blocks: usize,
 }
 
@@ -97,7 +104,7 @@ impl BoundaryForces {
         mut setup: Setup,
         step: bool,
     ) -> Result<(), CudaError> {
-        setup.links = u32::from(step);
+        setup.due = if step { DUE_WITHOUT_SUMS } else { DUE_ALWAYS };
         let shape = Shape::new(self.blocks as u32, BLOCK as u32);
         self.sum.launch(s, shape, (world, setup, &self.bundle))?;
         self.push.launch(s, shape, (world, setup, &self.bundle))
@@ -111,12 +118,12 @@ fn bundle(
     blocks: usize,
     sums: &Buffer<f64>,
     first: usize,
-) -> Result<Bundle<BoundaryAt>, CudaError> {
+) -> Result<Bundle<BoundaryCharges>, CudaError> {
     let mut at = Binder::default();
-    let there = BoundaryAt {
+    let there = BoundaryCharges {
         charges: at.address(charges),
-        partial: at.address(&device.zeros::<f64>(OF_BLOCK * blocks)?),
-        sums: at.address(sums) + 8 * first as u64,
+        partial: at.address(&device.zeros::<f64>(BOUNDARY_SUMS * blocks)?),
+        sums: at.address::<Address<f64>>(sums).plus(first),
         k: tables.k,
         total: tables.total,
     };

@@ -8,7 +8,7 @@ use super::frame::{Frame, Region};
 use super::kernels::Control;
 use super::layout::Layout;
 use super::resident::Resident;
-use super::rules::DeviceBath;
+use super::rules::ScalingThermostat;
 use super::state::State;
 use crate::engines::EngineError;
 
@@ -56,7 +56,7 @@ struct Begin {
     layout: Layout,
     region: Region,
     frame: Frame,
-    baths: Vec<DeviceBath>,
+    baths: Vec<ScalingThermostat>,
     control: Control,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::kernels::{Case, Setup, World};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::Rules;
 use super::terms::Terms;
 use super::unsupported;
@@ -11,15 +12,19 @@ use crate::expr::{CudaReal, Sym, Tape, Vec3};
 use crate::forces::constraints::{Clusters, Group, Triangle};
 use crate::system::{Particles, System};
 use debye_gpu::{
-    Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, Module, ModuleSource, Shape, Stream,
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, Module,
+    ModuleSource, Shape, Stream,
 };
 
-/// Numbers of a triangle, and of a shape of water with its two lengths; as in the kernels.
+/// Numbers of a triangle, and of a shape of water with its two lengths.
 const NUMBERS: usize = 7;
-const SHAPE: usize = NUMBERS + 2;
+pub(super) const SHAPE: usize = NUMBERS + 2;
 
-/// Threads of a block; as in the kernels.
-const HOLDERS: usize = 64;
+/// Sums over the constrained particles of a group: the virial of rotation, Σ m v⊗v, Σ m v.
+pub(super) const CONSTRAINT_SUMS: usize = VIRIAL_SUMS + GROUP_SUMS;
+
+/// Threads of a block.
+pub(super) const HOLDERS: usize = 64;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
@@ -148,7 +153,7 @@ impl HeldTables {
 
     /// Numbers of a block for its sums.
     fn width(rules: &Rules) -> usize {
-        6 + 15 * rules.groups()
+        VIRIAL_SUMS + CONSTRAINT_SUMS * rules.groups()
     }
 
     /// Bytes on the device.
@@ -198,30 +203,38 @@ fn settle() -> String {
     )
 }
 
-/// Where the tables lie in device memory; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct HeldWorld {
-    atoms: u64,
-    shape_of: u64,
-    shapes: u64,
-    starts: u64,
-    parents: u64,
-    inverse_masses: u64,
-    ends: u64,
-    lengths: u64,
-    scratch: u64,
-    velocities: u64,
-    partial: u64,
-    tolerance: f64,
-    waters: u32,
-    clusters: u32,
-    places: u32,
-    cluster_places: u32,
+debye_gpu::device_struct! {
+    /// Constraints in device memory. Waters come first, then clusters. Every particle has a place: three for each
+    /// water, then those of the clusters.
+    pub(super) struct ConstraintTables {
+        /// The particle of each place.
+        atoms: ConstAddress<u32>,
+        /// Of each water.
+        shape_of: ConstAddress<u32>,
+        shapes: ConstAddress<f64>,
+        /// First place and first bond of each cluster, counted from the first cluster; and the ends.
+        starts: ConstAddress<u32>,
+        /// By place of the clusters: which place it is connected to, within its cluster.
+        parents: ConstAddress<u32>,
+        /// By place of the clusters.
+        inverse_masses: ConstAddress<f64>,
+        /// Of each bond, within its cluster.
+        ends: ConstAddress<u32>,
+        lengths: ConstAddress<f64>,
+        /// For each place of the clusters: OLD, NEW, RATE of the kernels.
+        scratch: Address<f64>,
+        /// Of now, by place, axis by axis.
+        velocities: Address<f64>,
+        partial: Address<f64>,
+        tolerance: f64,
+        waters: u32,
+        clusters: u32,
+        places: u32,
+        cluster_places: u32,
+    }
 }
-debye_gpu::cuda_struct!(HeldWorld);
 
-type OnHeld = Kernel<(Addresses<World>, Addresses<HeldWorld>, Setup)>;
+type OnHeld = Kernel<(Addresses<World>, Addresses<ConstraintTables>, Setup)>;
 
 /// Sums over the particles at fixed distances.
 #[derive(Debug)]
@@ -264,7 +277,7 @@ pub(super) struct Held {
     bytes: usize,
     velocities: Buffer<f64>,
     partial: Buffer<f64>,
-    bundle: Bundle<HeldWorld>,
+    bundle: Bundle<ConstraintTables>,
     motion: OnHeld,
     by_body: Option<ByBody>,
     sums: Option<OnHeld>,
@@ -279,7 +292,7 @@ impl Held {
         let velocities = device.zeros(3 * places)?;
         let partial = device.zeros(tables.blocks() * HeldTables::width(case.rules))?;
         let mut at = Binder::default();
-        let world = HeldWorld {
+        let world = ConstraintTables {
             atoms: at.address(&device.upload(&tables.clusters.atoms)?),
             shape_of: at.address(&device.upload(&tables.shape_of)?),
             shapes: at.address(&device.upload(tables.shapes.as_flattened())?),
@@ -410,17 +423,20 @@ impl Held {
     ) -> Result<HeldSums, CudaError> {
         self.now.launch(s, self.shape(), (world, &self.bundle, setup))?;
         let parts = s.download(&self.partial)?;
-        let width = 6 + 15 * groups;
+        let width = VIRIAL_SUMS + CONSTRAINT_SUMS * groups;
         let mut all = vec![0.0; width];
         for block in parts.chunks_exact(width) {
             all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         let at = |first: usize| std::array::from_fn(|k| all[first + k]);
         let of = |first: usize| std::array::from_fn(|k| all[first + k]);
+        let begins = || (0..groups).map(|g| VIRIAL_SUMS + CONSTRAINT_SUMS * g);
         Ok(HeldSums {
             forces: at(0),
-            turning: (0..groups).map(|g| at(6 + 15 * g)).collect(),
-            groups: (0..groups).map(|g| (at(12 + 15 * g), of(18 + 15 * g))).collect(),
+            turning: begins().map(at).collect(),
+            groups: begins()
+                .map(|g| (at(g + VIRIAL_SUMS), of(g + 2 * VIRIAL_SUMS)))
+                .collect(),
         })
     }
 

@@ -3,12 +3,12 @@
 use crate::system::Exclusions;
 
 /// How far below its own a partner's number may be to have a bit.
-const BELOW: u32 = 32;
+pub(super) const EXCLUDED_BELOW: u32 = 32;
 
 /// Partners of every particle by their numbers: a bit for those near its own, and the few others in order.
 #[derive(Debug)]
 pub(super) struct Excluded {
-    /// Bit k: partner i + k - 32.
+    /// Bit k: partner i + k - [`EXCLUDED_BELOW`].
     pub(super) near: Vec<u64>,
     /// Where the others of each particle begin, and their number.
     pub(super) starts: Vec<u32>,
@@ -34,7 +34,7 @@ impl Excluded {
             all.near = vec![0; particles];
             for i in 0..particles as u32 {
                 for &j in exclusions.of(i) {
-                    match j.wrapping_sub(i).wrapping_add(BELOW) {
+                    match j.wrapping_sub(i).wrapping_add(EXCLUDED_BELOW) {
                         bit @ 0..64 => all.near[i as usize] |= 1 << bit,
                         _ => all.far.push(j),
                     }

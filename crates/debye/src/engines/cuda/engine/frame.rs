@@ -3,19 +3,25 @@
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
-/// The cell, or a box around the particles where that is open; as in the kernels.
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Frame {
-    pub(super) cell: [f64; 6],
-    per_length: [f64; 6],
-    pub(super) pending: [f64; 3],
-    pub(super) scale: [f64; 3],
-    unit: [f32; 6],
-    height: [f32; 3],
-    pub(super) limit2: f32,
+debye_gpu::device_struct! {
+    /// The cell, or a box around the particles where that is open. Matrices are triangular: ax by cz bx cx cy.
+    #[derive(PartialEq)]
+    pub(super) struct Frame {
+        pub(super) cell: [f64; 6],
+        /// Its inverse, in whole coordinates of 64 bits.
+        per_length: [f64; 6],
+        /// Factors that velocities are yet to be multiplied with.
+        pub(super) pending: [f64; 3],
+        /// By how much it has changed since the list.
+        pub(super) scale: [f64; 3],
+        /// Lengths per unit of the upper halves of coordinates.
+        unit: [f32; 6],
+        /// Between opposite faces.
+        height: [f32; 3],
+        /// A particle that moved farther than the root of this makes the list stale.
+        pub(super) limit2: f32,
+    }
 }
-debye_gpu::cuda_struct!(Frame);
 
 /// A box whose faces are those of the cell, or, along vectors that do not repeat, farther out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,71 +1,196 @@
 //! The kernels of a simulation, and what they share with the host.
 
 use crate::engines::Precision;
-use debye_gpu::{Addresses, CudaError, Device, Kernel, ModuleSource};
+use debye_gpu::{Address, Addresses, ConstAddress, CudaError, Device, Kernel, ModuleSource};
 
 use super::frame::{Frame, Region};
 use super::layout::{BLOCK, Layout};
-use super::rules::Rules;
-use super::terms::Terms;
+use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
+use super::shared::{BoundingBox, Real, Speed, Uint4};
+use super::terms::{Kind, Terms};
 
-/// What does not change while a graph is replayed; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Setup {
-    frame: Frame,
-    dt: f64,
-    cutoff: f64,
-    seed: u64,
-    radius2: f32,
-    radius: f32,
-    columns: [u32; 3],
-    reach: [u32; 2],
-    slots: u32,
-    blocks: u32,
-    open: u32,
-    remove_every: u32,
-    scale_every: u32,
-    baths: u32,
-    arm: f32,
-    pub(super) links: u32,
-    unused: u32,
+/// Values of `Setup::due`.
+pub(super) const DUE_ALWAYS: u32 = 0;
+pub(super) const DUE_WITHOUT_SUMS: u32 = 1;
+pub(super) const DUE_WITH_SUMS: u32 = 2;
+
+debye_gpu::device_struct! {
+    /// What does not change while a graph is replayed.
+    pub(super) struct Setup {
+        frame: Frame,
+        dt: f64,
+        cutoff: f64,
+        seed: u64,
+        /// Of the lists.
+        radius2: f32,
+        radius: f32,
+        /// Columns, and layers of a column for the sort.
+        nx: u32,
+        ny: u32,
+        nz: u32,
+        /// Columns on either side that may be within the radius.
+        reach_x: u32,
+        reach_y: u32,
+        /// Of all blocks there is room for.
+        slots: u32,
+        blocks: u32,
+        /// A bit for every axis that ends.
+        open: u32,
+        /// Steps between removals of momentum, and between changes of the cell.
+        remove_every: u32,
+        scale_every: u32,
+        /// Thermostats that scale velocities.
+        thermostats: u32,
+        /// How far a particle of a body may be from its anchor.
+        arm: f32,
+        /// For which steps bonded terms and constraints are: [`DUE_ALWAYS`], [`DUE_WITHOUT_SUMS`], [`DUE_WITH_SUMS`].
+        pub(super) due: u32,
+        unused: u32,
+    }
+
+    /// What a list was found to need where it did not fit.
+    #[derive(Default)]
+    pub(super) struct Needed {
+        pub(super) blocks: u32,
+        /// Blocks of a column.
+        pub(super) column_blocks: u32,
+        pub(super) near_blocks: u32,
+        /// Places of a stage.
+        pub(super) places: u32,
+        /// Groups of candidates of a warp.
+        pub(super) groups: u32,
+        /// Rows of a body.
+        pub(super) rows: u32,
+        /// 1: differences of places must be wrapped.
+        pub(super) wrap: u32,
+        /// 1: another frame.
+        pub(super) frame: u32,
+    }
+
+    /// Words in device memory that steer a run. Kernels read them first and may return at once.
+    #[derive(Default)]
+    pub(super) struct Control {
+        /// Steps done.
+        pub(super) step: u64,
+        /// Steps to do.
+        pub(super) target: u64,
+        /// Which of the two `pos` is now.
+        pub(super) parity: u32,
+        /// Which of the two of everything else is now.
+        pub(super) side: u32,
+        /// The list must be made anew before the next step.
+        pub(super) stale: u32,
+        /// A list did not fit: nothing more happens until the host has made room.
+        pub(super) overflow: u32,
+        /// 1 + a particle that is nowhere.
+        pub(super) lost: u32,
+        /// Blocks in use.
+        pub(super) blocks: u32,
+        /// What the next step needs besides forces and motion, and whether it has it: bits of `rules`.
+        pub(super) split: u32,
+        /// The cell cannot be followed.
+        pub(super) torn: u32,
+        /// A particle moved too far in this step.
+        pub(super) moved: u32,
+        /// Blocks of this step that are done.
+        pub(super) finished: u32,
+        /// A list is being made.
+        pub(super) building: u32,
+        /// Lists made.
+        pub(super) builds: u32,
+        pub(super) needed: Needed,
+        /// Pairs listed, low and high word.
+        pub(super) pairs: [u32; 2],
+        /// Square of the largest displacement since the list, as bits.
+        pub(super) farthest: u32,
+        /// How often a barostat was held back.
+        pub(super) held: u32,
+        /// 1 + a particle that this step led nowhere.
+        pub(super) nowhere: u32,
+        /// The cell has changed, and constraints with it.
+        pub(super) stretched: u32,
+        /// Of the beginning of a step that changes the cell.
+        pub(super) virial: [f64; 3],
+        /// By which it changed.
+        pub(super) factors: [f64; 3],
+        /// A constraint that cannot be satisfied: 2³² − 1 − its number, and the length found, as bits.
+        pub(super) unheld: u64,
+    }
+
+    /// What a mesh leaves besides forces. After it in memory, by kind: what the mean force is of the sums; nothing for
+    /// those without a charge.
+    pub(super) struct MeshLeft {
+        /// Of its forces on all charged particles, as whole numbers.
+        pub(super) sums: [i64; 3],
+        /// Of Coulomb's law.
+        pub(super) strength: f64,
+        /// Energy of a net charge's background, times the volume.
+        pub(super) background: f64,
+    }
+
+    /// Everything in device memory. Arrays marked * are there twice, one half after the other.
+    pub(super) struct World {
+        pub(super) control: Address<Control>,
+        /// * Upper halves and kinds, by `Control::parity`.
+        pub(super) pos: Address<Uint4>,
+        /// * Lower halves, axis by axis, by `low_half` of the kernels.
+        pub(super) low: Address<u32>,
+        /// * Axis by axis, by `Control::side` like all that follow.
+        pub(super) velocities: Address<Speed>,
+        /// *
+        pub(super) ids: Address<u32>,
+        /// * Axis by axis.
+        pub(super) images: Address<i32>,
+        /// Positions the list was made from.
+        pub(super) reference: Address<Uint4>,
+        /// The column of each block.
+        pub(super) block_column: Address<u32>,
+        /// The first block of each column, and their number.
+        pub(super) column_blocks: Address<u32>,
+        pub(super) boxes: Address<BoundingBox>,
+        pub(super) warp_boxes: Address<BoundingBox>,
+        pub(super) stage_counts: Address<u32>,
+        pub(super) stages: Address<u32>,
+        pub(super) lists: Address<u16>,
+        /// How long each body's list is; where lists are those of warps, its own place in the stage.
+        pub(super) rows_of: Address<u16>,
+        /// Of bodies.
+        pub(super) keys: Address<u32>,
+        /// Of bodies.
+        pub(super) order: Address<u32>,
+        pub(super) starts: Address<u32>,
+        pub(super) forces: Address<f64>,
+        pub(super) partial: Address<f64>,
+        pub(super) parameters: ConstAddress<Real>,
+        pub(super) tables: ConstAddress<Real>,
+        pub(super) kinds: ConstAddress<Kind>,
+        /// By id: bit k, the pair with particle id + k − `EXCLUDED_BELOW` is excluded.
+        pub(super) excluded_near: ConstAddress<u64>,
+        /// Where the other excluded pairs of a particle begin.
+        pub(super) excluded_starts: ConstAddress<u32>,
+        /// Ids of their partners, ascending.
+        pub(super) excluded_far: ConstAddress<u32>,
+        pub(super) frame: Address<Frame>,
+        pub(super) thermostats: Address<ScalingThermostat>,
+        pub(super) groups: Address<VelocityScaling>,
+        pub(super) ensemble: ConstAddress<Ensemble>,
+        pub(super) fire: Address<Fire>,
+        /// * The slot of each particle; only there with bonded terms or constraints.
+        pub(super) slot_of: Address<u32>,
+        /// Forces of bonded terms, axis by axis, and with a barostat their virial; only there with them.
+        pub(super) bonded: Address<f64>,
+        /// Only there with a mesh.
+        pub(super) mesh: ConstAddress<MeshLeft>,
+        /// Energy and virial of the mesh, without their strength, and of what surrounds all images.
+        pub(super) mesh_sums: ConstAddress<f64>,
+    }
 }
-debye_gpu::cuda_struct!(Setup, Control, World);
 
 impl Setup {
     /// Room for particles.
     pub(super) fn slots(&self) -> usize {
         self.slots as usize
     }
-}
-
-/// The words that steer a run; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Control {
-    pub(super) step: u64,
-    pub(super) target: u64,
-    pub(super) parity: u32,
-    pub(super) side: u32,
-    pub(super) stale: u32,
-    pub(super) overflow: u32,
-    pub(super) lost: u32,
-    pub(super) blocks: u32,
-    pub(super) split: u32,
-    pub(super) torn: u32,
-    pub(super) moved: u32,
-    pub(super) finished: u32,
-    pub(super) building: u32,
-    pub(super) builds: u32,
-    pub(super) needed: [u32; 8],
-    pub(super) pairs: [u32; 2],
-    pub(super) farthest: u32,
-    pub(super) held: u32,
-    pub(super) nowhere: u32,
-    pub(super) stretched: u32,
-    pub(super) virial: [f64; 3],
-    pub(super) factors: [f64; 3],
-    pub(super) unheld: u64,
 }
 
 /// Numbers of the simulation that the kernels need.
@@ -79,47 +204,6 @@ pub(super) struct Values {
     pub(super) cutoff: f64,
     /// How far a particle of a body may be from its anchor.
     pub(super) arm: f64,
-}
-
-/// Where everything lies in device memory; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct World {
-    pub(super) control: u64,
-    pub(super) pos: u64,
-    pub(super) low: u64,
-    pub(super) velocities: u64,
-    pub(super) ids: u64,
-    pub(super) images: u64,
-    pub(super) reference: u64,
-    pub(super) block_column: u64,
-    pub(super) column_blocks: u64,
-    pub(super) boxes: u64,
-    pub(super) warp_boxes: u64,
-    pub(super) stage_counts: u64,
-    pub(super) stages: u64,
-    pub(super) lists: u64,
-    pub(super) rows_of: u64,
-    pub(super) keys: u64,
-    pub(super) order: u64,
-    pub(super) starts: u64,
-    pub(super) forces: u64,
-    pub(super) partial: u64,
-    pub(super) parameters: u64,
-    pub(super) tables: u64,
-    pub(super) kinds: u64,
-    pub(super) excluded_near: u64,
-    pub(super) excluded_starts: u64,
-    pub(super) excluded_far: u64,
-    pub(super) frame: u64,
-    pub(super) baths: u64,
-    pub(super) groups: u64,
-    pub(super) rules: u64,
-    pub(super) fire: u64,
-    pub(super) slot_of: u64,
-    pub(super) bonded: u64,
-    pub(super) mesh: u64,
-    pub(super) mesh_sums: u64,
 }
 
 /// A kernel that works on everything.
@@ -298,6 +382,7 @@ impl Kernels {
 
 /// The numbers of a layout.
 pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
+    let ([nx, ny, nz], [reach_x, reach_y]) = (layout.columns, layout.reach);
     Setup {
         frame: values.region.frame(values.radius, values.cutoff),
         dt: values.dt,
@@ -305,16 +390,19 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         seed: values.seed,
         radius2: (values.radius * values.radius) as f32,
         radius: values.radius as f32,
-        columns: layout.columns,
-        reach: layout.reach,
+        nx,
+        ny,
+        nz,
+        reach_x,
+        reach_y,
         slots: layout.slots() as u32,
         blocks: layout.blocks as u32,
         open: values.region.open(),
         remove_every: rules.remove_every,
         scale_every: rules.scale_every,
-        baths: rules.baths.len() as u32,
+        thermostats: rules.baths.len() as u32,
         arm: values.arm as f32,
-        links: 0,
+        due: DUE_ALWAYS,
         unused: 0,
     }
 }

@@ -1,14 +1,15 @@
 //! [`Layout`]: into how many columns and blocks a cell is cut, and how much room its lists get.
 
 use super::frame::Region;
+use super::kernels::Needed;
 use super::unsupported;
 use crate::engines::EngineError;
 
-/// Particles of a block; as in the kernels.
+/// Particles of a block.
 pub(super) const BLOCK: usize = 256;
 const WARP: usize = 32;
-/// The most blocks of a column, and columns within reach; as in the kernels.
-const MOST: usize = 32;
+/// The most blocks of a column, and columns within reach: a lane of a warp takes each.
+const MOST: usize = WARP;
 /// Particles of a layer, about.
 const LAYER: f64 = 8.0;
 
@@ -146,27 +147,27 @@ impl Layout {
     }
 
     /// With room for what a list was found to need.
-    pub(super) fn grown(mut self, needed: [u32; 8]) -> Result<Self, EngineError> {
+    pub(super) fn grown(mut self, needed: Needed) -> Result<Self, EngineError> {
         let more = |old: usize, needed: u32| {
             let needed = needed as usize;
             if needed > old { needed + needed / 8 } else { old }
         };
-        if needed[1] as usize > MOST {
+        if needed.column_blocks as usize > MOST {
             return Err(unsupported(format!(
                 "{} blocks of particles above each other (at most {MOST})",
-                needed[1]
+                needed.column_blocks
             )));
         }
-        self.blocks = more(self.blocks, needed[0]);
-        self.near = more(self.near, needed[2]).next_multiple_of(WARP);
-        self.stage = more(self.stage, needed[3]).next_multiple_of(WARP);
+        self.blocks = more(self.blocks, needed.blocks);
+        self.near = more(self.near, needed.near_blocks).next_multiple_of(WARP);
+        self.stage = more(self.stage, needed.places).next_multiple_of(WARP);
         // Few more: these decide how many blocks share a multiprocessor.
-        if needed[4] as usize > self.groups {
-            self.groups = needed[4] as usize + 2;
+        if needed.groups as usize > self.groups {
+            self.groups = needed.groups as usize + 2;
         }
         self.groups = self.groups.min(self.stage / WARP);
-        self.rows = more(self.rows, needed[5]);
-        self.wrap |= needed[6] > 0;
+        self.rows = more(self.rows, needed.rows);
+        self.wrap |= needed.wrap > 0;
         self.checked()
     }
 

@@ -4,15 +4,17 @@
 //! for as far as a particle may go before those are stale. The mean force of the mesh is taken away where forces are
 //! read.
 
+use std::mem::offset_of;
+
 use super::boundary::{BoundaryForces, BoundaryTables};
 use super::frame::Frame;
-use super::kernels::{Case, Control, Setup, World};
+use super::kernels::{Case, Control, MeshLeft, Setup, World};
 use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, Fixed, Follow, Gather, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve, Spread,
-    SpreadKernel, Tiling, Way, Word, mean_of_sums,
+    Bricks, Fixed, Follow, Gather, MESH_SUMS, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
+    Spread, SpreadKernel, Tiling, Way, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -139,15 +141,20 @@ impl MeshTables {
         self.charges.iter().filter(|q| **q != 0.0).count()
     }
 
-    /// What a step reads besides forces, before the first; as MeshLeft in the kernels.
+    /// What a step reads besides forces, before the first: [`MeshLeft`], and for each kind what the mean force is of
+    /// the sums.
     fn left(&self) -> Vec<u64> {
         let each = mean_of_sums(self.charged());
         let share = |q: &f64| if *q == 0.0 { 0.0 } else { each };
         let (alpha, q) = (self.plan.alpha, self.total.total);
         let background = -std::f64::consts::PI * self.k * q * q / (2.0 * alpha * alpha);
-        let numbers = [self.k, background].into_iter();
-        let bits = numbers.chain(self.kinds.iter().map(share)).map(f64::to_bits);
-        [0; 3].into_iter().chain(bits).collect()
+        let left = MeshLeft {
+            sums: [0; 3],
+            strength: self.k,
+            background,
+        };
+        let shares: Vec<f64> = self.kinds.iter().map(share).collect();
+        [bytemuck::cast_slice(&[left]), bytemuck::cast_slice(&shares)].concat()
     }
 
     /// Modules besides those that every mesh has.
@@ -240,9 +247,6 @@ pub(super) struct MeshForces {
     boundary: Option<BoundaryForces>,
 }
 
-/// Numbers of energy and virial.
-const SUMS: usize = 7;
-
 enum On {
     Single(Box<Typed<f32>>),
     Double(Box<Typed<f64>>),
@@ -264,9 +268,9 @@ impl MeshForces {
         within: Within<'_>,
         case: Case<'_>,
     ) -> Result<Self, CudaError> {
-        let sums = device.zeros(2 * SUMS)?;
+        let sums = device.zeros(2 * MESH_SUMS)?;
         let boundary = tables.boundary.as_ref();
-        let boundary = boundary.map(|b| BoundaryForces::new(device, b, case, &sums, SUMS));
+        let boundary = boundary.map(|b| BoundaryForces::new(device, b, case, &sums, MESH_SUMS));
         Ok(Self {
             boundary: boundary.transpose()?,
             sums,
@@ -303,7 +307,7 @@ impl MeshForces {
             }
         });
         match &mut self.boundary {
-            Some(boundary) => boundary.resize(device, within.slots / BLOCK, &self.sums, SUMS),
+            Some(boundary) => boundary.resize(device, within.slots / BLOCK, &self.sums, MESH_SUMS),
             None => Ok(()),
         }
     }
@@ -312,12 +316,12 @@ impl MeshForces {
         &self.tables
     }
 
-    /// What a step reads besides forces; as MeshLeft in the kernels.
+    /// What a step reads besides forces: [`MeshLeft`].
     pub(super) fn left(&self) -> &Buffer<u64> {
         on!(&self.on, mesh => &mesh.left)
     }
 
-    /// Energy and virial of the mesh and of the boundary; as in the kernels.
+    /// Energy and virial of the mesh and of the boundary, [`MESH_SUMS`] each.
     pub(super) fn sums(&self) -> &Buffer<f64> {
         &self.sums
     }
@@ -359,7 +363,7 @@ impl MeshForces {
         add: bool,
         asked: Asked,
     ) -> Result<(), CudaError> {
-        let sums = asked.sums.then(|| self.sums.part_mut(0..SUMS));
+        let sums = asked.sums.then(|| self.sums.part_mut(0..MESH_SUMS));
         match stage {
             Stage::Spread => on!(&mut self.on, mesh => mesh.spread(s, asked)),
             Stage::Solve(part) => on!(&mut self.on, mesh => mesh.solve(s, part, sums, asked)),
@@ -382,7 +386,7 @@ impl MeshForces {
         let nowhere = |_| Vec3::zero();
         let mut rest = t.plan.rest(cell, t.coulomb, t.total, &nowhere, &[], &mut []);
         if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
-            *last = part(SUMS, 1.0);
+            *last = part(MESH_SUMS, 1.0);
         }
         Ok([part(0, t.k)].into_iter().chain(rest).collect())
     }
@@ -433,13 +437,15 @@ impl<M: MeshNumber> Typed<M> {
         let usual = Bricks::capacity_for(&shape, tiling.edges, owner.entered, margin, charged);
         let capacity = usual.max(room);
         let (building, overflow) = (
-            Word::of(within.control, std::mem::offset_of!(Control, building)),
-            Word::of(within.control, std::mem::offset_of!(Control, overflow)),
+            Word::of(within.control, offset_of!(Control, building)),
+            Word::of(within.control, offset_of!(Control, overflow)),
         );
         let mut spread = Spread::new(device, &shape, &owner, fixed, margin, capacity, Some(&building))?;
         spread.bricks_mut().tell(&overflow);
         let left = device.upload(&tables.left())?;
-        spread.bricks_mut().clear_sums(&Word::of(&left, 0));
+        spread
+            .bricks_mut()
+            .clear_sums(&Word::of(&left, offset_of!(MeshLeft, sums)));
         let [a, b, c] = tables.reciprocal;
         let rows = Mat3::from_rows(a, b, c);
         let MeshPlan { size, basis, optimal } = tables.mesh;
@@ -461,7 +467,7 @@ impl<M: MeshNumber> Typed<M> {
         if tables.moving {
             solve.follow(device, &influence)?;
             spread.bricks_mut().follow(Follow {
-                frame: Word::of(within.frame, std::mem::offset_of!(Frame, cell)),
+                frame: Word::of(within.frame, offset_of!(Frame, cell)),
                 solver: Word::of(&cell, 0),
                 gatherer: gather.cell(),
                 reach: tables.reach,
@@ -471,7 +477,7 @@ impl<M: MeshNumber> Typed<M> {
         let kinds: Vec<M> = tables.kinds.iter().map(|&q| M::rounded(q)).collect();
         let charges = device.upload(&kinds)?;
         let (now, listed) = particles(within, &charges);
-        let stale = Word::of(within.control, std::mem::offset_of!(Control, stale));
+        let stale = Word::of(within.control, offset_of!(Control, stale));
         Ok(Self {
             spread,
             solve,
@@ -513,7 +519,7 @@ impl<M: MeshNumber> Typed<M> {
     }
 
     fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {
-        let total = Word::of(&self.left, 0);
+        let total = Word::of(&self.left, offset_of!(MeshLeft, sums));
         let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
         self.gather
             .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
@@ -543,8 +549,8 @@ impl<M: MeshNumber> Typed<M> {
 /// Slots by the parity of now, and those that lists are made from.
 fn particles<M: MeshNumber>(within: Within<'_>, charges: &Buffer<M>) -> (Particles, Particles) {
     debug_assert!(within.slots.is_multiple_of(BLOCK));
-    let parity = Word::of(within.control, std::mem::offset_of!(Control, parity));
-    let blocks = Word::of(within.control, std::mem::offset_of!(Control, blocks));
+    let parity = Word::of(within.control, offset_of!(Control, parity));
+    let blocks = Word::of(within.control, offset_of!(Control, blocks));
     let listed = Word::of(within.column_blocks, 4 * (within.column_blocks.len() - 1));
     let unit = BLOCK as u32;
     (

@@ -25,6 +25,7 @@ mod parts;
 mod resident;
 mod rules;
 mod save;
+pub(super) mod shared;
 mod skeleton;
 mod small;
 mod state;

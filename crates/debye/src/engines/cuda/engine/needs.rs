@@ -2,7 +2,8 @@
 
 use super::frame::Frame;
 use super::kernels::{Case, Control};
-use super::rules::{DeviceBath, Fire, Group, Numbers};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
+use super::rules::{Ensemble, Fire, ScalingThermostat, VelocityScaling};
 use super::terms::Kind;
 use crate::engines::{EngineError, Needs, Precision, Shortage};
 use debye_gpu::primitives::CountingSort;
@@ -51,9 +52,9 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
         + 4 * (excluded.starts.len() + excluded.far.len())
         + size_of::<Control>()
         + size_of::<Frame>()
-        + size_of::<DeviceBath>() * (rules.baths.len() + 1)
-        + size_of::<Group>() * rules.groups()
-        + size_of::<Numbers>()
+        + size_of::<ScalingThermostat>() * (rules.baths.len() + 1)
+        + size_of::<VelocityScaling>() * rules.groups()
+        + size_of::<Ensemble>()
         + size_of::<Fire>();
     let mut all = vec![
         // Two halves of positions, what moves, ids, slots by number and images; the list's positions; forces.
@@ -72,7 +73,10 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
             "boxes",
             blocks * (4 + 4 + layout.boxes() * each) + 4 * (columns + 1),
         ),
-        ("sums", 8 * blocks * (terms.count + 6 + 9 * rules.groups())),
+        (
+            "sums",
+            8 * blocks * (terms.count + VIRIAL_SUMS + GROUP_SUMS * rules.groups()),
+        ),
         ("parameters", parameters),
     ];
     if let Some((tables, width)) = links {

@@ -3,70 +3,94 @@
 use super::unsupported;
 use crate::engines::EngineError;
 use crate::forces::TailCorrection;
-use crate::integrate::{BarostatKind, Bath, Coupling, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{BarostatKind, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::system::System;
 
-/// The most links of a chain, and groups of particles; as in the kernels.
-const MOST_LINKS: usize = 16;
-const MOST_GROUPS: usize = 8;
+/// The most links of a chain, and groups of particles.
+pub(super) const MOST_LINKS: usize = 16;
+pub(super) const MOST_GROUPS: usize = 8;
 
-/// A thermostat and its memory; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct DeviceBath {
-    freedom: f64,
-    kt: f64,
-    time: f64,
-    pub(super) given: f64,
-    pub(super) links: [[f64; 2]; MOST_LINKS],
-    kind: u32,
-    chain: u32,
-    number: u32,
-    unused: u32,
-}
+/// Bits of `Control::split`: the step needs sums over all particles, it changes the cell, the sums are there.
+pub(super) const SUMS: u32 = 1;
+pub(super) const SCALES: u32 = 2;
+pub(super) const SUMMED: u32 = 4;
 
-/// What happens to the velocities of a group; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Group {
-    factor: f64,
-    shift: [f64; 3],
-}
+/// Values of `ScalingThermostat::kind`.
+pub(super) const BUSSI: u32 = 1;
+pub(super) const BERENDSEN: u32 = 2;
+pub(super) const NOSE_HOOVER: u32 = 3;
 
-/// Numbers that do not change; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Numbers {
-    mass: [f64; MOST_GROUPS],
-    boltzmann: f64,
-    tail: f64,
-    pressure: [f64; 3],
-    compressibility: [f64; 3],
-    time: f64,
-    temperature: f64,
-    /// The step that the engine began at: nothing of the step before it is left to do.
-    pub(super) first: u64,
-    rescales: u32,
-    coupling: u32,
-    baths: u32,
-    leapfrog: u32,
-}
+debye_gpu::device_struct! {
+    /// A thermostat that scales velocities, and its memory.
+    #[derive(Default, PartialEq)]
+    pub(super) struct ScalingThermostat {
+        /// Degrees of freedom.
+        freedom: f64,
+        kt: f64,
+        time: f64,
+        /// Energy given to the particles.
+        pub(super) given: f64,
+        /// Positions and velocities of the chain.
+        pub(super) links: [[f64; 2]; MOST_LINKS],
+        /// [`BUSSI`], [`BERENDSEN`] or [`NOSE_HOOVER`].
+        kind: u32,
+        /// Links in use.
+        chain: u32,
+        /// Its place among all thermostats: it draws by this.
+        number: u32,
+        unused: u32,
+    }
 
-/// The state of a descent; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Fire {
-    pub(super) tolerance: f64,
-    pub(super) longest: f64,
-    pub(super) first: f64,
-    pub(super) dt: f64,
-    pub(super) alpha: f64,
-    pub(super) keep: f64,
-    pub(super) mix: f64,
-    pub(super) downhill: u64,
-    pub(super) largest: u64,
+    /// What happens to the velocities of a group: v becomes v × factor − shift.
+    #[derive(Default)]
+    pub(super) struct VelocityScaling {
+        factor: f64,
+        shift: [f64; 3],
+    }
+
+    /// What thermostats, barostat and the removal of momentum need to know, and does not change.
+    #[derive(Default)]
+    pub(super) struct Ensemble {
+        /// Of the groups.
+        mass: [f64; MOST_GROUPS],
+        boltzmann: f64,
+        /// Pressure × volume².
+        tail: f64,
+        pressure: [f64; 3],
+        compressibility: [f64; 3],
+        time: f64,
+        temperature: f64,
+        /// The step that the engine began at: nothing of the step before it is left to do.
+        pub(super) first: u64,
+        /// Stochastic cell rescaling rather than weak coupling.
+        rescales: u32,
+        /// A [`Coupling`](crate::integrate::Coupling).
+        coupling: u32,
+        /// How many thermostats scale velocities.
+        thermostats: u32,
+        leapfrog: u32,
+    }
+
+    /// The state of a descent by FIRE.
+    #[derive(Default)]
+    pub(super) struct Fire {
+        /// It ends when no component of a force is larger.
+        pub(super) tolerance: f64,
+        /// No particle moves farther in a step.
+        pub(super) longest: f64,
+        /// The time step of the beginning.
+        pub(super) first: f64,
+        pub(super) dt: f64,
+        pub(super) alpha: f64,
+        /// v becomes v × keep + F × mix.
+        pub(super) keep: f64,
+        pub(super) mix: f64,
+        /// Steps since the last one uphill.
+        pub(super) downhill: u64,
+        /// The largest component of a force, as bits.
+        pub(super) largest: u64,
+    }
 }
-debye_gpu::cuda_struct!(DeviceBath, Group, Numbers, Fire);
 
 /// Whether a thermostat scales velocities.
 pub(super) fn scales(kind: ThermostatKind) -> bool {
@@ -76,9 +100,9 @@ pub(super) fn scales(kind: ThermostatKind) -> bool {
 /// What needs sums over all particles.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    pub(super) numbers: Numbers,
+    pub(super) ensemble: Ensemble,
     /// Thermostats that scale velocities, each with a group of particles; one more group is for the rest.
-    pub(super) baths: Vec<DeviceBath>,
+    pub(super) baths: Vec<ScalingThermostat>,
     /// The group of each species.
     pub(super) group_of: Vec<u32>,
     pub(super) remove_every: u32,
@@ -96,9 +120,9 @@ impl Rules {
     ) -> Result<Self, EngineError> {
         let number_of = |kind: ThermostatKind| match kind {
             ThermostatKind::Langevin => 0,
-            ThermostatKind::Bussi => 1,
-            ThermostatKind::Berendsen => 2,
-            ThermostatKind::NoseHoover { .. } => 3,
+            ThermostatKind::Bussi => BUSSI,
+            ThermostatKind::Berendsen => BERENDSEN,
+            ThermostatKind::NoseHoover { .. } => NOSE_HOOVER,
         };
         let mut baths = Vec::new();
         let all = Bath::all(system, dynamics);
@@ -122,7 +146,7 @@ impl Rules {
             for (link, from) in links.iter_mut().zip(state.iter().flat_map(|s| &s.chain)) {
                 *link = *from;
             }
-            baths.push(DeviceBath {
+            baths.push(ScalingThermostat {
                 given: state.map_or(0.0, |s| s.given),
                 links,
                 freedom: bath.degrees_of_freedom,
@@ -131,7 +155,7 @@ impl Rules {
                 kind: number_of(bath.thermostat.kind),
                 chain: bath.chain.len() as u32,
                 number: number as u32,
-                ..DeviceBath::default()
+                ..ScalingThermostat::default()
             });
         }
         if baths.len() >= MOST_GROUPS {
@@ -143,21 +167,21 @@ impl Rules {
         group_of
             .iter_mut()
             .for_each(|group| *group = (*group).min(baths.len() as u32));
-        let mut numbers = Numbers {
+        let mut ensemble = Ensemble {
             boltzmann: system.units.boltzmann(),
             tail: tail.pressure(1.0),
             first: start.step,
-            baths: baths.len() as u32,
+            thermostats: baths.len() as u32,
             leapfrog: u32::from(dynamics.scheme == Scheme::Leapfrog),
-            ..Numbers::default()
+            ..Ensemble::default()
         };
         let p = &system.particles;
         for (&species, mass) in p.species.iter().zip(&p.masses) {
-            numbers.mass[group_of[species as usize] as usize] += mass;
+            ensemble.mass[group_of[species as usize] as usize] += mass;
         }
         let every = |steps: u64| u32::try_from(steps).unwrap_or(u32::MAX);
         let mut rules = Self {
-            numbers,
+            ensemble,
             baths,
             group_of,
             remove_every: every(dynamics.remove_momentum_every),
@@ -166,17 +190,13 @@ impl Rules {
         };
         if let Some(barostat) = &dynamics.barostat {
             rules.scale_every = every(barostat.every.max(1));
-            let n = &mut rules.numbers;
+            let n = &mut rules.ensemble;
             n.pressure = barostat.pressure;
             n.compressibility = barostat.compressibility;
             n.time = barostat.time;
             n.temperature = barostat.temperature;
             n.rescales = u32::from(barostat.kind == BarostatKind::CellRescale);
-            n.coupling = match barostat.coupling {
-                Coupling::Isotropic => 0,
-                Coupling::SemiIsotropic => 1,
-                Coupling::Anisotropic => 2,
-            };
+            n.coupling = barostat.coupling as u32;
         }
         Ok(rules)
     }
@@ -191,12 +211,12 @@ impl Rules {
         !self.baths.is_empty() || self.remove_every > 0 || self.scale_every > 0
     }
 
-    /// What a step needs besides forces and motion: `Control::split` of the kernels.
+    /// What a step needs besides forces and motion: `Control::split`.
     pub(super) fn needs_of(&self, step: u64) -> u32 {
         let every = |steps: u32| steps > 0 && step.is_multiple_of(u64::from(steps));
         let scales = every(self.scale_every);
         let sums = scales || !self.baths.is_empty() || every(self.remove_every) && step != 0;
-        u32::from(sums) | u32::from(scales) << 1
+        (u32::from(sums) * SUMS) | (u32::from(scales) * SCALES)
     }
 
     /// How many steps are queued for each that needs sums: one where all do. A kernel that is not due costs little,

@@ -4,7 +4,7 @@ use super::frame::{Frame, Region};
 use super::kernels::{Control, Values};
 use super::layout::{Grain, Layout};
 use super::resident::Resident;
-use super::rules::DeviceBath;
+use super::rules::ScalingThermostat;
 use super::state::State;
 use crate::engines::EngineError;
 use debye_io::codec::{CodecError, Reader, Writer};
@@ -25,7 +25,7 @@ impl Resident {
             ..
         } = *resident.control_mut();
         w.u64(step);
-        w.u64(resident.rules.numbers.first);
+        w.u64(resident.rules.ensemble.first);
         w.u32s(&[blocks, builds, held]);
         let region = resident.values.region;
         w.f64s(&[region.begin, region.length].concat());
@@ -122,7 +122,7 @@ struct Saved {
     head: [u32; 3],
     region: [[f64; 3]; 2],
     frame: Frame,
-    baths: Vec<DeviceBath>,
+    baths: Vec<ScalingThermostat>,
     layout: Layout,
     state: State,
     source: [Vec<u32>; 3],

@@ -1,7 +1,7 @@
 //! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
 
 use super::resident::{Change, Resident, Sums};
-use super::rules::DeviceBath;
+use super::rules::ScalingThermostat;
 use crate::engines::{DeviceUse, EngineError, Needs};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
@@ -26,7 +26,7 @@ pub(super) trait Skeleton: Send {
     /// The number of the step, where particles were placed anew.
     fn set_step(&mut self, step: u64) -> Result<(), EngineError>;
     /// Thermostats that scale velocities, as they are now.
-    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
         Ok(Vec::new())
     }
     /// The cell, where it changes.

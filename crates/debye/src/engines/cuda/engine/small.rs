@@ -15,20 +15,25 @@ use super::arrays::{numbers, words};
 use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::frame::{Frame, Region};
-use super::resident::{Change, Sums};
-use super::rules::{DeviceBath, Rules};
+use super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
+use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
-use kernels::{Arrays, EVALUATE, Extents, Kernels, SmallControl, SmallWorld};
-pub(super) use kernels::{SmallValues, Variant};
+use kernels::{Arrays, Extents, Kernels};
+pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
 
 /// Steps of a launch.
 const STEPS: u64 = 2000;
-/// The most images on one side; entries have five bits for them.
-const MOST_IMAGES: i32 = 12;
+/// Where a position counts images, after the kind of particle, and an entry of a list names one, after the particle.
+pub(super) const IMAGE_BITS: u32 = 5;
+pub(super) const IMAGE_X: u32 = 16;
+pub(super) const IMAGE_Y: u32 = IMAGE_X + IMAGE_BITS;
+pub(super) const IMAGE_Z: u32 = IMAGE_Y + IMAGE_BITS;
+/// The most images on one side; entries have [`IMAGE_BITS`] for them.
+pub(super) const MOST_IMAGES: i32 = 12;
 
 /// A small simulation in device memory.
 pub(super) struct Small {
@@ -215,12 +220,17 @@ impl Small {
         if !self.variant.images {
             return kind;
         }
-        let cells = image.map(|count| count.rem_euclid(32) as u32);
-        kind | cells[0] << 16 | cells[1] << 21 | cells[2] << 26
+        let [x, y, z] = image.map(|count| count.rem_euclid(1 << IMAGE_BITS) as u32);
+        kind | x << IMAGE_X | y << IMAGE_Y | z << IMAGE_Z
     }
 
     fn kind(&self, word: u32) -> usize {
-        (if self.variant.images { word & 0xffff } else { word }) as usize
+        let kind = if self.variant.images {
+            word & ((1 << IMAGE_X) - 1)
+        } else {
+            word
+        };
+        kind as usize
     }
 
     /// Puts a state into the first half of everything.
@@ -396,7 +406,7 @@ impl Skeleton for Small {
         }
         self.upload(&state)?;
         self.last = SmallControl {
-            step: self.rules.numbers.first,
+            step: self.rules.ensemble.first,
             held: self.rules.held,
             stale: 1,
             ..SmallControl::default()
@@ -447,7 +457,7 @@ impl Skeleton for Small {
         let terms = self.terms.count + self.variant.bonded;
         let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
         let group = |g: usize| {
-            let first = terms + 6 + 9 * g;
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
             (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
         };
         Ok(Sums {
@@ -487,8 +497,8 @@ impl Skeleton for Small {
         Ok((0..n).map(of).collect())
     }
 
-    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
-        let mut baths = self.stream.download(&self.arrays.baths)?;
+    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
+        let mut baths = self.stream.download(&self.arrays.thermostats)?;
         baths.truncate(self.rules.baths.len());
         Ok(baths)
     }
@@ -546,11 +556,13 @@ impl Skeleton for Small {
         let state = self.download()?;
         let mut w = Writer::new();
         w.u64(self.last.step);
-        w.u64(self.rules.numbers.first);
+        w.u64(self.rules.ensemble.first);
         let images = u32::from(self.variant.images);
         w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
         w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
-        w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.baths)?));
+        w.u32s(bytemuck::cast_slice(
+            &self.stream.download(&self.arrays.thermostats)?,
+        ));
         w.u32s(&state.pos);
         w.u32s(&state.low);
         w.f64s(&state.velocities);
@@ -594,7 +606,8 @@ impl Skeleton for Small {
         state.pos = now;
         self.upload(&state)?;
         self.upload_frames(read.frames)?;
-        self.stream.upload(&read.baths, self.arrays.baths.all_mut())?;
+        self.stream
+            .upload(&read.baths, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
         self.evaluate()?;
         Ok((step, head[0]))
@@ -612,7 +625,7 @@ struct Saved {
     /// Lists made, room for entries, whether images are told apart, how often a barostat was held back.
     head: [u32; 4],
     frames: [Frame; 2],
-    baths: Vec<DeviceBath>,
+    baths: Vec<ScalingThermostat>,
     state: State,
     reference: Vec<u32>,
 }

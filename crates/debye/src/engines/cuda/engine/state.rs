@@ -2,9 +2,7 @@
 
 use super::kernels::Control;
 use super::layout::BLOCK;
-
-/// A slot without a particle.
-pub(super) const NOBODY: u32 = u32::MAX;
+use crate::engines::cuda::mesh::EMPTY_SLOT;
 
 /// What moves with the particles, slot by slot.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +21,7 @@ impl State {
         self.ids[..used.min(self.ids.len())]
             .iter()
             .enumerate()
-            .filter(|(slot, _)| self.pos[4 * slot + 3] != NOBODY)
+            .filter(|(slot, _)| self.pos[4 * slot + 3] != EMPTY_SLOT)
     }
 
     /// Where the particle of a slot is, as fractions of the region.
@@ -66,11 +64,11 @@ impl State {
             to
         }
         Self {
-            pos: each(&self.pos, 1, 4 * old, 4 * new, NOBODY),
+            pos: each(&self.pos, 1, 4 * old, 4 * new, EMPTY_SLOT),
             low: each(&self.low, 3, old, new, 0),
             velocities: each(&self.velocities, 3, old, new, 0.0),
             images: each(&self.images, 3, old, new, 0),
-            ids: each(&self.ids, 1, old, new, NOBODY),
+            ids: each(&self.ids, 1, old, new, EMPTY_SLOT),
         }
     }
 }

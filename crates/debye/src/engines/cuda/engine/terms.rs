@@ -20,18 +20,21 @@ const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
 /// The most kinds of particles.
 const MOST_KINDS: usize = 128;
 
-/// Numbers of a kind of particle; as in the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Kind {
-    pub(super) inverse_mass: f64,
-    keep: f64,
-    noise: f64,
-    mass: f64,
-    pub(super) group: u32,
-    pub(super) held: u32,
+debye_gpu::device_struct! {
+    /// Numbers of a kind of particle.
+    #[derive(PartialEq)]
+    pub(super) struct Kind {
+        pub(super) inverse_mass: f64,
+        /// What Langevin dynamics keeps of a velocity, and what it adds for each normal number.
+        keep: f64,
+        noise: f64,
+        mass: f64,
+        /// Its group of thermostats.
+        pub(super) group: u32,
+        /// 1: at fixed distances from others.
+        pub(super) held: u32,
+    }
 }
-debye_gpu::cuda_struct!(Kind);
 
 /// What the kernels need to know of particles and forces.
 #[derive(Debug)]
@@ -235,7 +238,7 @@ impl Terms {
             std::iter::once(first).chain(reads).collect()
         };
         self.text = format!(
-            "#pragma once\n#include \"common.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}{molecules}
+            "#pragma once\n#include \"precision.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}{molecules}
 // Numbers of the terms between two kinds, as far as they are not the same for all.
 struct Rows {{
     real n[{room}];

@@ -7,36 +7,6 @@
 #include "frame.cuh"
 #include "random.cuh"
 
-constexpr u32 MOST_LINKS = 16;
-constexpr u32 MOST_GROUPS = 8;
-enum : u32 { BUSSI = 1, BERENDSEN = 2, NOSE_HOOVER = 3 };
-
-// A thermostat and its memory.
-struct Bath {
-    f64 freedom, kt, time;
-    f64 given;                 // energy given to the particles
-    f64 links[MOST_LINKS][2];  // positions and velocities of the chain
-    u32 kind, chain, number, unused;
-};
-
-// What happens to the velocities of a group: v becomes v × factor − shift.
-struct Group {
-    f64 factor;
-    f64 shift[3];
-};
-
-struct Rules {
-    f64 mass[MOST_GROUPS]; // of the groups
-    f64 boltzmann;
-    f64 tail; // pressure × volume²
-    f64 pressure[3], compressibility[3], time, temperature;
-    u64 first;    // the step that the engine began at: nothing of the step before it is left to do
-    u32 rescales; // stochastic cell rescaling rather than weak coupling
-    u32 coupling; // 0 isotropic, 1 semi-isotropic, 2 anisotropic
-    u32 baths;
-    u32 leapfrog;
-};
-
 // Numbers through which the blocks of a kernel talk.
 __device__ __forceinline__ void publish(f64* to, f64 x)
 {
@@ -47,9 +17,12 @@ __device__ __forceinline__ f64 published(const f64* from)
     return __longlong_as_double(i64(load_relaxed(reinterpret_cast<const u64*>(from))));
 }
 
-__device__ __forceinline__ f64 bath_mass(const Bath& b, u32 k) { return (k == 0 ? b.freedom : 1.0) * b.kt * b.time * b.time; }
+__device__ __forceinline__ f64 bath_mass(const ScalingThermostat& b, u32 k)
+{
+    return (k == 0 ? b.freedom : 1.0) * b.kt * b.time * b.time;
+}
 
-__device__ inline f64 half_chain(Bath& b, f64 kinetic, f64 dt)
+__device__ inline f64 half_chain(ScalingThermostat& b, f64 kinetic, f64 dt)
 {
     const f64 quarter = 0.25 * dt, eighth = 0.125 * dt;
     f64 twice = 2.0 * kinetic;
@@ -70,7 +43,7 @@ __device__ inline f64 half_chain(Bath& b, f64 kinetic, f64 dt)
     return factor;
 }
 
-__device__ inline f64 rescale(Bath& b, f64 kinetic, f64 dt, u64 step, u64 seed)
+__device__ inline f64 rescale(ScalingThermostat& b, f64 kinetic, f64 dt, u64 step, u64 seed)
 {
     if (!(kinetic > 0.0) || !(b.freedom > 0.0)) return 1.0;
     f64 factor2 = 1.0;
@@ -79,8 +52,9 @@ __device__ inline f64 rescale(Bath& b, f64 kinetic, f64 dt, u64 step, u64 seed)
     } else {
         const f64 g = fmax(1.0, round(b.freedom)), c = exp(-dt / b.time), ratio = (1.0 - c) * 0.5 * b.kt / kinetic;
         f64 normals[3];
-        debye_normals(seed, step, b.number, 1, normals);
-        const f64 r = normals[0], rest = 2.0 * debye_gamma(0.5 * (g - 1.0), seed, step, 1 + (b.number + 1) * 256);
+        debye_normals(seed, step, b.number, STREAM_BUSSI, normals);
+        const u32 own_stream = STREAM_BUSSI + (b.number + 1) * STREAM_BATHS;
+        const f64 r = normals[0], rest = 2.0 * debye_gamma(0.5 * (g - 1.0), seed, step, own_stream);
         factor2 = fmax(0.0, c + ratio * (r * r + rest) + 2.0 * r * sqrt(c * ratio));
     }
     b.given += kinetic * (factor2 - 1.0);
@@ -88,18 +62,19 @@ __device__ inline f64 rescale(Bath& b, f64 kinetic, f64 dt, u64 step, u64 seed)
 }
 
 // What ends a step and begins the next one, from Σ m v² and Σ m v of every group. One thread.
-__device__ inline void change_velocities(const Rules& r, Bath* baths, Group* groups, f64 dt, u64 seed, u64 step, bool removes,
+__device__ inline void change_velocities(const Ensemble& r, ScalingThermostat* baths, VelocityScaling* groups, f64 dt,
+                                         u64 seed, u64 step, bool removes,
                                          const f64* sums)
 {
     f64 factor[GROUPS_OF], common[3] = {0.0, 0.0, 0.0};
     auto kinetic = [&](u32 g) { return 0.5 * sums[4 * g]; };
     auto thermostat = [&](u32 g, f64 energy) {
-        Bath& b = baths[g];
+        ScalingThermostat& b = baths[g];
         return b.kind == NOSE_HOOVER ? half_chain(b, energy, dt) : rescale(b, energy, dt, step, seed);
     };
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         // Leapfrog scales after the kick, which is later than the removal of momentum.
-        factor[g] = g < r.baths && step != r.first && !r.leapfrog ? thermostat(g, kinetic(g)) : 1.0;
+        factor[g] = g < r.thermostats && step != r.first && !r.leapfrog ? thermostat(g, kinetic(g)) : 1.0;
     }
     if (removes) {
         f64 mass = 0.0;
@@ -111,7 +86,7 @@ __device__ inline void change_velocities(const Rules& r, Bath* baths, Group* gro
     }
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         f64 again = 1.0;
-        if (g < r.baths && (r.leapfrog || baths[g].kind == NOSE_HOOVER)) {
+        if (g < r.thermostats && (r.leapfrog || baths[g].kind == NOSE_HOOVER)) {
             f64 energy = factor[g] * factor[g] * kinetic(g);
             for (u32 k = 0; k < 3; ++k) {
                 energy += common[k] * (0.5 * r.mass[g] * common[k] - factor[g] * sums[4 * g + 1 + k]);
@@ -149,14 +124,14 @@ struct Stretch {
 
 // Changes the cell between drift and forces, after `dt`: from the virial of the step's beginning, Σ m v² of its middle, and
 // the square of the longest way since the list. One thread.
-__device__ inline Stretch change_cell(Frame& frame, const Rules& r, f64 dt, u64 seed, u64 step, const f64* virial,
+__device__ inline Stretch change_cell(Frame& frame, const Ensemble& r, f64 dt, u64 seed, u64 step, const f64* virial,
                                       const f64* kinetic, f32 farthest2, f64 radius, f64 cutoff)
 {
     const f64 volume = frame.cell[0] * frame.cell[1] * frame.cell[2];
     f64 pressure[3], noise[3], factors[3];
     for (u32 k = 0; k < 3; ++k) pressure[k] = (kinetic[k] + virial[k]) / volume + r.tail / (volume * volume);
-    debye_normals(seed, step, 0, 2, noise);
-    const u32 group_of[3] = {0, r.coupling == 2 ? 1u : 0u, r.coupling};
+    debye_normals(seed, step, 0, STREAM_BAROSTAT, noise);
+    const u32 group_of[3] = {0, r.coupling == ANISOTROPIC ? 1u : 0u, r.coupling};
     bool held = false, sound = true;
     for (u32 g = 0; g <= r.coupling; ++g) {
         f64 n = 0.0, wanted = 0.0, there = 0.0, soft = 0.0;

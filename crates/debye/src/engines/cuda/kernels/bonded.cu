@@ -33,7 +33,7 @@ template <bool ENERGY> struct Walk {
     template <class Term> __device__ __forceinline__ void operator()(const Term& term)
     {
         s.energy = 0.0;
-        while (at < end && next.w >> 24 == Term::TERM) {
+        while (at < end && next.w >> (ROW_BITS + PLACE_BITS) == Term::TERM) {
             const uint4 now = next;
             if (++at < end) next = l.links[at];
             link<ENERGY>(s, term, now, me, p, l, cell);
@@ -52,7 +52,7 @@ __device__ __forceinline__ void all_links(const World& w, const Links& l, const 
     const u32 slots = f.slots, slot = blockIdx.x * BLOCK + threadIdx.x;
     const Positions p = {half_of(w.pos, parity, slots), half_of(w.low, low_half(parity, side), 3 * slots), half_of(w.slot_of, side, slots),
                          slots};
-    const bool there = p.pos[slot].w != NOBODY;
+    const bool there = p.pos[slot].w != EMPTY_SLOT;
     const u32 id = there ? half_of(w.ids, side, slots)[slot] : 0;
     const u32 begin = there ? l.starts[id] : 0, end = there ? l.starts[id + 1] : 0;
     f64* sums = l.partial + u64(blockIdx.x) * (LINK_TERMS + 6);
@@ -82,7 +82,7 @@ KERNEL_RESIDENT(debye_bonded, BLOCK, 2, World w, Links l, Setup f)
     SHARED(f64, warps, BLOCK_WARPS);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (now.split & SUMMED) ||
-        (f.links != 0 && (f.links == 2) != (now.split != 0))) return;
+        (f.due != DUE_ALWAYS && (f.due == DUE_WITH_SUMS) != (now.split != 0))) return;
     follow(w, f);
     // A barostat needs the virial.
     if (MOVING && (now.split & SCALES)) all_links<true>(w, l, f, now.parity, now.side, warps);

@@ -7,15 +7,6 @@
 #include "exact.cuh"
 #include "bonded_terms.cuh"
 
-// Tables of all links, and where sums go.
-struct Links {
-    const u32* starts;  // links[starts[id]] is the first of a particle
-    const uint4* links; // the other particles in order, and packed: term, place of this particle among them, row
-    const f64* rows;    // numbers of the terms, row by row
-    const f64* tables;
-    f64* partial;       // block by block: energies by term, virial
-};
-
 constexpr f64 SMALLEST_SINE = 1e-8; // beyond it an angle is taken as straight
 
 // What a link does to one of its particles; energy and virial count once, with the first.
@@ -112,8 +103,8 @@ template <bool ENERGY, class Term, class Positions>
 __device__ __forceinline__ void link(Share& s, const Term&, const uint4& packed, const Exact& me, const Positions& p,
                                      const Links& l, const f64 (&cell)[6])
 {
-    const u32 own = packed.w >> 22 & 3;
-    const Act<Term> act = {l, packed.w & 0x3fffffu};
+    const u32 own = packed.w >> ROW_BITS & ((1u << PLACE_BITS) - 1);
+    const Act<Term> act = {l, packed.w & ((1u << ROW_BITS) - 1)};
     const Exact first = p.of(packed.x);
     if constexpr (Term::PARTICLES == 2) {
         pair<ENERGY, Term::SCALED>(s, act, own, own == 0 ? me : first, own == 0 ? first : me, cell);

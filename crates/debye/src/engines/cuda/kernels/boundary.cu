@@ -10,16 +10,6 @@
 #include "exact.cuh"
 #include "motion.cuh"
 
-constexpr u32 VACUUM = 3, OF_BLOCK = 4;
-
-struct Boundary {
-    const f64* charges; // by kind
-    f64* partial;       // of every block: sum of q r, and of q z^2 along the open axis
-    f64* sums;          // energy, and virial xx yy zz xy xz yz
-    f64 k;              // Coulomb's constant over the permittivity
-    f64 total;          // of all charges
-};
-
 // Where the particle of a slot is, with the cells it has crossed.
 __device__ __forceinline__ Vector unwrapped(const World& w, const Setup& f, u32 parity, u32 side, u32 slot)
 {
@@ -34,10 +24,13 @@ __device__ __forceinline__ Vector unwrapped(const World& w, const Setup& f, u32 
 
 __device__ __forceinline__ f64 along_slab(const Vector& r) { return SLAB == 0 ? r.x : SLAB == 1 ? r.y : r.z; }
 
-// Whether there is nothing to do: in a step of a graph, which Setup::links tells, that waits for a list.
-__device__ __forceinline__ bool rests(const World& w, const Setup& f) { return f.links != 0 && w.control->stale != 0; }
+// Whether there is nothing to do: in a step of a graph, which Setup::due tells, that waits for a list.
+__device__ __forceinline__ bool rests(const World& w, const Setup& f)
+{
+    return f.due != DUE_ALWAYS && w.control->stale != 0;
+}
 
-KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, Boundary b)
+KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, BoundaryCharges b)
 {
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
@@ -45,13 +38,13 @@ KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, Boundary b)
     if (blockIdx.x >= c->blocks || rests(w, f)) return;
     follow(w, f);
     const u32 kind = half_of(w.pos, c->parity, f.slots)[slot].w;
-    const f64 q = kind == NOBODY ? 0.0 : b.charges[kind];
+    const f64 q = kind == EMPTY_SLOT ? 0.0 : b.charges[kind];
     Vector r = {0.0, 0.0, 0.0};
     if (q != 0.0) r = unwrapped(w, f, c->parity, c->side, slot);
-    const f64 z = along_slab(r), x[OF_BLOCK] = {q * r.x, q * r.y, q * r.z, SLAB == VACUUM ? 0.0 : q * z * z};
-    for (u32 k = 0; k < OF_BLOCK; ++k) {
+    const f64 z = along_slab(r), x[BOUNDARY_SUMS] = {q * r.x, q * r.y, q * r.z, SLAB == VACUUM ? 0.0 : q * z * z};
+    for (u32 k = 0; k < BOUNDARY_SUMS; ++k) {
         const f64 sum = block_sum(x[k], warps);
-        if (threadIdx.x == 0) b.partial[u64(blockIdx.x) * OF_BLOCK + k] = sum;
+        if (threadIdx.x == 0) b.partial[u64(blockIdx.x) * BOUNDARY_SUMS + k] = sum;
     }
 }
 
@@ -66,7 +59,7 @@ __device__ __forceinline__ f64 height_of(const Setup& f)
 }
 
 // Energy and virial; one thread.
-__device__ inline void tell(const Setup& f, const Boundary& b, f64 pull, const f64* m)
+__device__ inline void tell(const Setup& f, const BoundaryCharges& b, f64 pull, const f64* m)
 {
     f64 virial[6] = {m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]};
     f64 energy;
@@ -82,18 +75,18 @@ __device__ inline void tell(const Setup& f, const Boundary& b, f64 pull, const f
     for (u32 k = 0; k < 6; ++k) b.sums[1 + k] = virial[k];
 }
 
-KERNEL(debye_boundary_push, BLOCK, World w, Setup f, Boundary b)
+KERNEL(debye_boundary_push, BLOCK, World w, Setup f, BoundaryCharges b)
 {
     constexpr f64 PI = 3.14159265358979323846;
-    SHARED(f64, sums, OF_BLOCK);
+    SHARED(f64, sums, BOUNDARY_SUMS);
     const Control* c = w.control;
     const u32 blocks = c->blocks, slot = blockIdx.x * BLOCK + threadIdx.x, lane = lane_of(threadIdx.x);
     if (blockIdx.x >= blocks || rests(w, f)) return;
     follow(w, f);
-    if (warp_of(threadIdx.x) < OF_BLOCK) {
+    if (warp_of(threadIdx.x) < BOUNDARY_SUMS) {
         const u32 k = warp_of(threadIdx.x);
         f64 x = 0.0;
-        for (u32 n = lane; n < blocks; n += WARP) x += b.partial[u64(n) * OF_BLOCK + k];
+        for (u32 n = lane; n < blocks; n += WARP) x += b.partial[u64(n) * BOUNDARY_SUMS + k];
         for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
         if (lane == 0) sums[k] = x;
     }
@@ -102,7 +95,7 @@ KERNEL(debye_boundary_push, BLOCK, World w, Setup f, Boundary b)
     const f64 pull = (SLAB == VACUUM ? 2.0 * PI / 3.0 : 2.0 * PI) * b.k / (cell[0] * cell[1] * cell[2]);
     if (slot == 0) tell(f, b, pull, sums);
     const u32 kind = half_of(w.pos, c->parity, f.slots)[slot].w;
-    const f64 q = kind == NOBODY ? 0.0 : b.charges[kind];
+    const f64 q = kind == EMPTY_SLOT ? 0.0 : b.charges[kind];
     if (q == 0.0) return;
     if (SLAB == VACUUM) {
         for (u32 k = 0; k < 3; ++k) w.bonded[u64(k) * f.slots + slot] -= 2.0 * pull * q * sums[k];

@@ -8,11 +8,6 @@
 // Defines: those of mesh.cuh; THREADS; DIRECT (there are too many bricks to count in shared memory).
 #include "mesh.cuh"
 
-// Points below the first and beyond it that a particle may touch, along each axis.
-struct Reach {
-    u32 low[3], high[3];
-};
-
 // Bricks along an axis: the first, and how many.
 struct Span {
     u32 first, count;

@@ -31,15 +31,17 @@ __device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f6
 enum Work { OF_INPUT, OF_BODIES, WHOLE_STEP };
 
 // Whether a thread has a water.
-template <Work WORK> __device__ __forceinline__ bool has_water(const Held& h, const Here& p, const Steering& now, u32 thread)
+template <Work WORK>
+__device__ __forceinline__ bool has_water(const ConstraintTables& h, const Here& p, const Steering& now, u32 thread)
 {
 #if SITES > 1
     // A particle by itself has nobody beside it.
-    if (WORK != OF_INPUT) return thread < now.blocks * BODIES && p.pos[thread * LANES + 1].w != NOBODY;
+    if (WORK != OF_INPUT) return thread < now.blocks * BODIES && p.pos[thread * LANES + 1].w != EMPTY_SLOT;
 #endif
     return thread < h.waters;
 }
-template <Work WORK> __device__ __forceinline__ Water water_of_thread(const Held& h, const Here& p, const Setup& f, u32 thread)
+template <Work WORK>
+__device__ __forceinline__ Water water_of_thread(const ConstraintTables& h, const Here& p, const Setup& f, u32 thread)
 {
 #if SITES > 1
     const u32 anchor = thread * LANES;
@@ -71,8 +73,8 @@ __device__ __forceinline__ void keep_nobody(const World& w, const Setup& f, cons
 #endif
 
 template <Work WORK>
-__device__ __forceinline__ void move_water(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now,
-                                           u32 thread)
+__device__ __forceinline__ void move_water(Moved& moved, const World& w, const ConstraintTables& h, const Setup& f,
+                                           const Steering& now, u32 thread)
 {
     const Here p = here(w, h, f, now.parity, now.side);
     const bool found = has_water<WORK>(h, p, now, thread);
@@ -151,7 +153,8 @@ __device__ __forceinline__ bool drift_cluster(const Cluster& c, f64 time, Unsolv
     return true;
 }
 
-__device__ inline void move_cluster(Moved& moved, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+__device__ inline void move_cluster(Moved& moved, const World& w, const ConstraintTables& h, const Setup& f,
+                                    const Steering& now, u32 number)
 {
     const Here p = here(w, h, f, now.parity, now.side);
     const Cluster c = cluster_of(h, number);
@@ -195,20 +198,21 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Held& h,
 }
 
 // Blocks whose threads have waters.
-__device__ __forceinline__ u32 water_blocks(const Held& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
+__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
 
 // The number of this thread's cluster; none if it is as large as there are clusters.
-__device__ __forceinline__ u32 cluster_of_thread(const Held& h)
+__device__ __forceinline__ u32 cluster_of_thread(const ConstraintTables& h)
 {
     return (blockIdx.x - water_blocks(h)) * HOLDERS + threadIdx.x;
 }
 
-// The rest of a step, after the kernel that gave the kicks: `links` is 1 after those without sums, else 2.
-template <bool CLUSTERS, Work WORK> __device__ __forceinline__ void constrain(const World& w, const Held& h, Setup& f)
+// The rest of a step, after the kernel that gave the kicks: Setup::due says whether it has sums.
+template <bool CLUSTERS, Work WORK>
+__device__ __forceinline__ void constrain(const World& w, const ConstraintTables& h, Setup& f)
 {
     SHARED(u32, last, 1);
     const Steering now = steering(w);
-    if (now.idle || (f.links == 1 ? now.split != 0 : !(now.split & SUMMED))) return;
+    if (now.idle || (f.due == DUE_WITHOUT_SUMS ? now.split != 0 : !(now.split & SUMMED))) return;
     follow(w, f);
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
@@ -240,7 +244,8 @@ template <bool CLUSTERS, Work WORK> __device__ __forceinline__ void constrain(co
         for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
         if (scales) {
             for (u32 k = 0; k < 3; ++k) others[k] += warps[k];
-            change_cell(w.frame, w.rules, w.control, f.dt * f.scale_every, f.seed, f.radius, f.cutoff, now.step, others);
+            const f64 dt = f.dt * f.scale_every;
+            change_cell(w.frame, w.ensemble, w.control, dt, f.seed, f.radius, f.cutoff, now.step, others);
         }
     }
 #endif
@@ -248,15 +253,18 @@ template <bool CLUSTERS, Work WORK> __device__ __forceinline__ void constrain(co
 }
 
 // Of waters alone, and of anything.
-KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f) { constrain<false, OF_INPUT>(w, h, f); }
-KERNEL(debye_constrain, HOLDERS, World w, Held h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
+KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
+{
+    constrain<false, OF_INPUT>(w, h, f);
+}
+KERNEL(debye_constrain, HOLDERS, World w, ConstraintTables h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
 #if SITES > 1
-KERNEL_RESIDENT(debye_constrain_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+KERNEL_RESIDENT(debye_constrain_bodies, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
 {
     constrain<false, OF_BODIES>(w, h, f);
 }
 #if ALONE
-KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Held h, Setup f)
+KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
 {
     constrain<false, WHOLE_STEP>(w, h, f);
 }
@@ -291,11 +299,12 @@ template <u32 N, bool VIRIAL> struct Share {
 };
 
 template <class Sum>
-__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+__device__ __forceinline__ void sum_water(Sum& sum, const World& w, const ConstraintTables& h, const Setup& f,
+                                          const Steering& now, u32 number)
 {
     const Here p = here(w, h, f, now.parity, now.side);
     const Water m = water_of(h, p, f, number);
-    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    const f64 first = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
     Vector v[3], center = {0.0, 0.0, 0.0};
     f64 mass = 0.0;
 #pragma unroll
@@ -316,12 +325,13 @@ __device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Held& 
 }
 
 template <class Sum>
-__device__ inline void sum_cluster(Sum& sum, const World& w, const Held& h, const Setup& f, const Steering& now, u32 number)
+__device__ inline void sum_cluster(Sum& sum, const World& w, const ConstraintTables& h, const Setup& f,
+                                   const Steering& now, u32 number)
 {
     const Here p = here(w, h, f, now.parity, now.side);
     const Cluster c = cluster_of(h, number);
     find_places(c, p, f);
-    const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+    const f64 first = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
     Vector center = {0.0, 0.0, 0.0};
     f64 mass = 0.0;
     for (u32 k = 0; k < c.count; ++k) {
@@ -342,7 +352,8 @@ __device__ inline void sum_cluster(Sum& sum, const World& w, const Held& h, cons
 }
 
 // Sums of the held particles, added to those of the others that step.cu has published; and what follows from them.
-template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f, const Steering& now)
+template <bool VIRIAL, bool CLUSTERS>
+__device__ __forceinline__ void sum_held(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * HOLDER_WARPS);
@@ -368,12 +379,12 @@ template <bool VIRIAL, bool CLUSTERS> __device__ __forceinline__ void sum_held(c
     for (u32 k = 0; k < N; ++k) others[k] += warps[k];
     for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
-    change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
+    change_velocities(w.ensemble, w.thermostats, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
     const u32 torn = w.control->torn;
-    store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
+    store_relaxed(both(&w.control->split), u64(torn) << 32 | now.split | SUMMED);
 }
 
-template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const Held& h, Setup& f)
+template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const ConstraintTables& h, Setup& f)
 {
     const Steering now = steering(w);
     if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
@@ -386,8 +397,8 @@ template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w
     sum_held<false, CLUSTERS>(w, h, f, now);
 }
 
-KERNEL(debye_held_sums_waters, HOLDERS, World w, Held h, Setup f) { sum_held<false>(w, h, f); }
-KERNEL(debye_held_sums, HOLDERS, World w, Held h, Setup f) { sum_held<true>(w, h, f); }
+KERNEL(debye_held_sums_waters, HOLDERS, World w, ConstraintTables h, Setup f) { sum_held<false>(w, h, f); }
+KERNEL(debye_held_sums, HOLDERS, World w, ConstraintTables h, Setup f) { sum_held<true>(w, h, f); }
 #endif
 
 #if MOVING
@@ -429,7 +440,7 @@ __device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Ste
 }
 
 // After a change of the cell: fractions have scaled all distances, and those within groups must be as before.
-KERNEL(debye_reshape, HOLDERS, World w, Held h, Setup f)
+KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
 {
     Control* c = w.control;
     if (STEERING(&c->stretched) == 0) return;
@@ -481,7 +492,8 @@ __device__ __forceinline__ Vector velocity_now(const World& w, const Setup& f, u
     return Vector{f64(kept[0]), f64(kept[1]), f64(kept[2])} + force_on(w, f, slot) * (0.5 * f.dt * kind.inverse_mass);
 }
 
-__device__ __forceinline__ void look_at(Looked& l, const Held& h, u32 place, const Kind& kind, const Vector& v)
+__device__ __forceinline__ void look_at(Looked& l, const ConstraintTables& h, u32 place, const Kind& kind,
+                                        const Vector& v)
 {
     h.velocities[place] = v.x;
     h.velocities[u64(h.places) + place] = v.y;
@@ -492,7 +504,8 @@ __device__ __forceinline__ void look_at(Looked& l, const Held& h, u32 place, con
     l.momentum[kind.group][2] += kind.mass * v.z;
 }
 
-__device__ inline void look_at_water(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+__device__ inline void look_at_water(Looked& l, const World& w, const ConstraintTables& h, const Setup& f, u32 parity,
+                                     u32 side, u32 number)
 {
     const Here p = here(w, h, f, parity, side);
     const Water m = water_of(h, p, f, number);
@@ -519,7 +532,8 @@ __device__ inline void look_at_water(Looked& l, const World& w, const Held& h, c
     add(l.turning[group], hold_rates(still, m.shape, m.r, wanted));
 }
 
-__device__ inline void look_at_cluster(Looked& l, const World& w, const Held& h, const Setup& f, u32 parity, u32 side, u32 number)
+__device__ inline void look_at_cluster(Looked& l, const World& w, const ConstraintTables& h, const Setup& f,
+                                       u32 parity, u32 side, u32 number)
 {
     const Here p = here(w, h, f, parity, side);
     const Cluster c = cluster_of(h, number);
@@ -549,9 +563,9 @@ __device__ inline void look_at_cluster(Looked& l, const World& w, const Held& h,
     if (!held) give_up(w, h, c.first_bond(), unsolved, c.place(0));
 }
 
-KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
+KERNEL(debye_held_now, HOLDERS, World w, ConstraintTables h, Setup f)
 {
-    constexpr u32 WIDTH = 6 + 15 * GROUPS_OF;
+    constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
     const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
@@ -569,8 +583,9 @@ KERNEL(debye_held_now, HOLDERS, World w, Held h, Setup f)
     };
     for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);
     for (u32 g = 0; g < GROUPS_OF; ++g) {
-        for (u32 k = 0; k < 6; ++k) write(6 + 15 * g + k, l.turning[g][k]);
-        for (u32 k = 0; k < 6; ++k) write(12 + 15 * g + k, l.tensor[g][k]);
-        for (u32 k = 0; k < 3; ++k) write(18 + 15 * g + k, l.momentum[g][k]);
+        const u32 begin = VIRIAL_SUMS + CONSTRAINT_SUMS * g;
+        for (u32 k = 0; k < 6; ++k) write(begin + k, l.turning[g][k]);
+        for (u32 k = 0; k < 6; ++k) write(begin + VIRIAL_SUMS + k, l.tensor[g][k]);
+        for (u32 k = 0; k < 3; ++k) write(begin + 2 * VIRIAL_SUMS + k, l.momentum[g][k]);
     }
 }

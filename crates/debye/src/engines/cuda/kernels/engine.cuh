@@ -3,7 +3,7 @@
 // A coordinate is a fraction of the frame as a 64-bit whole number; its upper half is in `pos` (x, y, z and the kind of
 // particle), its lower half in `low`. Differences wrap around as the cell does, so that the nearest image needs no
 // branch, and they are exact wherever in the cell they are taken. Particles stand in slots, 256 to a block, blocks in
-// columns of the cell; a slot without a particle has the kind NOBODY.
+// columns of the cell; a slot without a particle has the kind EMPTY_SLOT.
 //
 // Lists know bodies: LANES slots side by side, of which the first SITES may have particles. A body is a particle, or a rigid
 // molecule whose first particle, its anchor, stands for all where neighbors are looked for; the others are at most `arm`
@@ -14,7 +14,6 @@
 #pragma once
 #include "frame.cuh"
 
-constexpr u32 BLOCK = 256;
 constexpr u32 BLOCK_WARPS = BLOCK / WARP;
 #ifndef LANES
 #define LANES 1
@@ -23,64 +22,12 @@ constexpr u32 BLOCK_WARPS = BLOCK / WARP;
 constexpr u32 BODIES = BLOCK / LANES;
 constexpr u32 BODY_WARPS = BODIES / WARP;
 static_assert(BODY_WARPS > 0 && SITES <= LANES, "bodies");
-constexpr u32 NOBODY = 0xffffffffu;
 #if WRAP
 // Not a number is near nothing, however it is wrapped.
 #define OUT_OF_REACH __uint_as_float(0x7fffffffu)
 #else
 #define OUT_OF_REACH 1e9f
 #endif
-
-// What does not change while a graph is replayed.
-struct Setup {
-    Frame frame;
-    f64 dt;
-    f64 cutoff;
-    u64 seed;
-    f32 radius2; // of the lists
-    f32 radius;
-    u32 nx, ny;   // columns
-    u32 nz;       // layers of a column, for the sort
-    u32 reach_x, reach_y;
-    u32 slots;    // of all blocks there is room for
-    u32 blocks;
-    u32 open;     // a bit for every axis that ends
-    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
-    u32 baths;    // thermostats that scale velocities
-    f32 arm;      // how far a particle of a body may be from its anchor
-    u32 links;    // when bonded terms and constraints are due: 0 always, 1 for steps without sums, 2 for those with
-    u32 unused;
-};
-
-// Sums over all particles; a change of the cell; sums that are there, so that particles may move.
-enum : u32 { SUMS = 1, SCALES = 2, SUMMED = 4 };
-
-// Words in device memory that steer a run. Kernels read them first and may return at once.
-struct Control {
-    u64 step;      // steps done
-    u64 target;    // steps to do
-    u32 parity;    // which of the two `pos` is now
-    u32 side;      // which of the two of everything else is now
-    u32 stale;     // the list must be made anew before the next step
-    u32 overflow;  // a list did not fit: nothing more happens until the host has made room
-    u32 lost;      // 1 + a particle that is nowhere
-    u32 blocks;    // blocks in use
-    u32 split;     // what the next step needs besides forces and motion: SUMS, SCALES; and whether it has them
-    u32 torn;      // the cell cannot be followed
-    u32 moved;     // someone moved too far in this step
-    u32 finished;  // blocks of this step that are done
-    u32 building;  // a list is being made
-    u32 builds;    // lists made
-    u32 needed[8]; // blocks, blocks of a column, near blocks, staged places, groups of a warp, rows, wrapping, frame
-    u32 pairs[2];  // pairs listed, low and high word
-    u32 farthest;  // square of the longest way since the list, as bits
-    u32 held;      // how often a barostat was held back
-    u32 nowhere;   // 1 + a particle that this step led nowhere
-    u32 stretched; // the cell has changed, and what is held together with it
-    f64 virial[3]; // of the beginning of a step that changes the cell
-    f64 factors[3]; // by which it changed
-    u64 unheld;    // a distance that cannot be held: 2^32 - 1 - its number, and the length found, as bits
-};
 
 // The box of a block or of a warp's share of it: middle (upper halves) and half sizes, negative if nobody is in it.
 struct Box {
@@ -103,58 +50,11 @@ struct alignas(4 * sizeof(real)) Spot {
     u32 kind;
 };
 
-// What a mesh leaves besides forces. After it, by kind: what the mean force is of the sums; nothing for those without a charge.
-struct MeshLeft {
-    i64 sums[3]; // of its forces on all charged particles, as whole numbers
-    f64 strength;   // of Coulomb's law
-    f64 background; // energy of a net charge's background, times the volume
-
-    __device__ __forceinline__ f64 share(u32 kind) const { return reinterpret_cast<const f64*>(this + 1)[kind]; }
-};
-
-struct Bath;
-struct Rules;
-struct Group;
-struct Fire;
-
-// Everything in device memory. Arrays marked * are there twice, one half after the other: `half_of` picks one.
-struct World {
-    Control* control;
-    uint4* pos;        // * upper halves and kinds, by Control::parity
-    u32* low;          // * lower halves, axis by axis, by `low_half`
-    speed* velocities; // * axis by axis, by Control::side like all that follow
-    u32* ids;          // *
-    i32* images;       // * axis by axis
-    uint4* reference;  // positions the list was made from
-    u32* block_column; // the column of each block
-    u32* column_blocks; // the first block of each column, and their number
-    Box* boxes;
-    Box* warp_boxes;
-    u32* stage_counts;
-    u32* stages;
-    u16* lists;
-    u16* rows_of; // how long each body's list is; where lists are those of warps, its own place in the stage
-    u32* keys;  // of bodies
-    u32* order; // of bodies
-    u32* starts;
-    f64* forces;
-    f64* partial;
-    const real* parameters;
-    const real* tables;
-    const Kind* kinds;
-    const u64* excluded_near;   // by number: bit k, the particle with number + k - 32 is left out
-    const u32* excluded_starts; // where the others begin
-    const u32* excluded_far;    // their numbers, ascending
-    Frame* frame;
-    Bath* baths;
-    Group* groups;
-    const Rules* rules;
-    Fire* fire;
-    u32* slot_of;      // * the slot of each particle; only there with bonded terms or constraints
-    f64* bonded;       // forces of bonded terms, axis by axis, and with a barostat their virial; only there with them
-    const MeshLeft* mesh; // only there with one
-    const f64* mesh_sums; // energy and virial of the mesh, without their strength, and of what surrounds all images
-};
+// What the mean force of the mesh on a kind of particle is of the sums of its forces.
+__device__ __forceinline__ f64 mesh_share(const MeshLeft* mesh, u32 kind)
+{
+    return reinterpret_cast<const f64*>(mesh + 1)[kind];
+}
 
 #ifdef GROUPS
 // The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
@@ -210,7 +110,8 @@ __device__ __forceinline__ f64 mesh_virial(const World& w, const Setup& f, u32 a
 {
 #if MESHED
     const f64* cell = f.frame.cell;
-    return w.mesh->strength * w.mesh_sums[1 + axis] + w.mesh->background / (cell[0] * cell[1] * cell[2]) + w.mesh_sums[8 + axis];
+    return w.mesh->strength * w.mesh_sums[1 + axis] + w.mesh->background / (cell[0] * cell[1] * cell[2]) +
+           w.mesh_sums[MESH_SUMS + 1 + axis];
 #else
     (void)w;
     (void)f;

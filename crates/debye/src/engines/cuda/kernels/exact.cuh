@@ -1,6 +1,6 @@
 // Vectors of double precision, and the exact differences of positions they come from.
 #pragma once
-#include "common.cuh"
+#include "shared.cuh"
 
 struct Vector {
     f64 x, y, z;

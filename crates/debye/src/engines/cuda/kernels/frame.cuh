@@ -1,19 +1,8 @@
 // The frame that coordinates are fractions of, and how a particle moves in it; for large and for small systems.
 //
-// Defines: PRECISION (see common.cuh), TRICLINIC (1: the cell is not orthorhombic).
+// Defines: PRECISION (see precision.cuh), TRICLINIC (1: the cell is not orthorhombic).
 #pragma once
-#include "common.cuh"
-
-// The cell, or where that is open a box around all particles. Matrices are triangular: ax by cz bx cx cy.
-struct Frame {
-    f64 cell[6];
-    f64 per_length[6]; // its inverse, in whole coordinates of 64 bits
-    f64 pending[3];    // factors that velocities are yet to be multiplied with
-    f64 scale[3];      // by how much it has changed since the list
-    f32 unit[6];       // lengths per unit of the upper halves
-    f32 height[3];     // between opposite faces
-    f32 limit2;        // a particle that moved farther than the root of this makes the list stale
-};
+#include "shared.cuh"
 
 __device__ __forceinline__ f32 absolute(f32 x) { return fabsf(x); }
 __device__ __forceinline__ f64 absolute(f64 x) { return fabs(x); }

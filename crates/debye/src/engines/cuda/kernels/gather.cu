@@ -12,24 +12,6 @@
 // Defines: those of mesh.cuh; THREADS; RESIDENT; TILED; LANES, SITES.
 #include "mesh.cuh"
 
-// What may change between steps, in device memory.
-struct MeshCell {
-    f64 turn[9];   // force = turn × (−q ∂φ/∂fraction), by rows
-    f64 potential; // times q φ
-    f64 scale;     // units of the sums of forces
-    f64 most;      // the largest force that cannot make a sum too large
-};
-
-struct MeshForces {
-    const MeshCell* cell;
-    f64* forces;     // axis by axis
-    f64* potentials; // none if nobody asks
-    u64* sums;       // of the forces on all charged particles; none if nobody asks
-    MeshNotes* notes;
-    u32 add;         // to what is there
-    u32 unused;
-};
-
 // Sums over the points of a stencil: φ and its slopes.
 struct Found {
     mesh_real value, x, y, z;
@@ -65,9 +47,10 @@ __device__ __forceinline__ void add_plane(Found& to, mesh_real w, mesh_real s, c
 }
 
 // Writes a particle's force; adds it to this thread's sums.
-__device__ __forceinline__ void deliver(const MeshForces& to, u32 slots, u32 slot, const Found& found, mesh_real charge, i64 (&sums)[3])
+__device__ __forceinline__ void deliver(const GatheredForces& to, u32 slots, u32 slot, const Found& found,
+                                        mesh_real charge, i64 (&sums)[3])
 {
-    const MeshCell& c = *to.cell;
+    const GatherCell& c = *to.cell;
     const f64 q = f64(charge);
     const f64 x = -q * MESH_X * f64(found.x), y = -q * MESH_Y * f64(found.y), z = -q * MESH_Z * f64(found.z);
     bool strong = false;
@@ -86,7 +69,7 @@ __device__ __forceinline__ void deliver(const MeshForces& to, u32 slots, u32 slo
 }
 
 // A particle without charge.
-__device__ __forceinline__ void deliver_none(const MeshForces& to, u32 slots, u32 slot)
+__device__ __forceinline__ void deliver_none(const GatheredForces& to, u32 slots, u32 slot)
 {
     for (u32 k = 0; k < 3 && !to.add; ++k) to.forces[u64(k) * slots + slot] = 0.0;
     if (to.potentials) to.potentials[slot] = 0.0;
@@ -188,7 +171,8 @@ __device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fraction
     return found;
 }
 
-KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, const mesh_real* mesh, MeshForces to)
+KERNEL_RESIDENT(debye_mesh_gather, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, const mesh_real* mesh,
+                GatheredForces to)
 {
     if (rests(p)) return;
     const u32 slot = blockIdx.x * THREADS + threadIdx.x;
@@ -266,7 +250,8 @@ __device__ __forceinline__ Found gather_in(const mesh_real* tile, const Brick& b
     return found;
 }
 
-KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l, const mesh_real* mesh, MeshForces to)
+KERNEL_RESIDENT(debye_mesh_gather_tile, THREADS, fitting(THREADS, RESIDENT), MeshParticles p, MeshLists l,
+                const mesh_real* mesh, GatheredForces to)
 {
     DYNAMIC_SHARED(mesh_real, tile);
     // Slots of particles that begin in the brick and wait for their warp to have 32 of them.

@@ -5,30 +5,7 @@
 #include "motion.cuh"
 #include "settle.cuh"
 
-// Threads of a block.
-constexpr u32 HOLDERS = 64;
 constexpr u32 HOLDER_WARPS = HOLDERS / WARP;
-
-// Numbers of a shape of water: those of settle.cuh, then the lengths of bond and base.
-constexpr u32 SHAPE = 9;
-
-// Waters come first, then clusters. Every particle has a place: three for each water, then those of the clusters.
-struct Held {
-    const u32* atoms;          // the particle of each place
-    const u32* shape_of;       // of each water
-    const f64* shapes;
-    const u32* starts;         // first place and first bond of each cluster, counted from the first cluster; and the ends
-    const u32* parents;        // by place of the clusters: who it is connected to, within its cluster
-    const f64* inverse_masses; // by place of the clusters
-    const u32* ends;           // of each bond, within its cluster
-    const f64* lengths;
-    f64* scratch;              // for each place of the clusters: OLD, NEW, RATE
-    f64* velocities;           // of now, by place, axis by axis
-    f64* partial;
-    f64 tolerance;
-    u32 waters, clusters;
-    u32 places, cluster_places;
-};
 
 // Two particles of a group, and the length found when their distance was given up.
 struct Unsolved {
@@ -43,7 +20,7 @@ __device__ inline void give_up(Control* control, u32 first_bond, const Unsolved&
     atomicMax(&control->unheld, u64(left) << 32 | __float_as_uint(f32(u.found)));
     atomicMax(&control->nowhere, 1 + particle);
 }
-__device__ inline void give_up(const World& w, const Held& h, u32 first_bond, const Unsolved& u, u32 place)
+__device__ inline void give_up(const World& w, const ConstraintTables& h, u32 first_bond, const Unsolved& u, u32 place)
 {
     give_up(w.control, first_bond, u, h.atoms[place]);
 }
@@ -61,7 +38,7 @@ struct Here {
     __device__ __forceinline__ Exact at(u32 slot) const { return exact_at(pos, low, slot, slots); }
 };
 
-__device__ __forceinline__ Here here(const World& w, const Held& h, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ Here here(const World& w, const ConstraintTables& h, const Setup& f, u32 parity, u32 side)
 {
     return {half_of(w.pos, parity, f.slots), half_of(w.low, low_half(parity, side), 3 * f.slots),
             half_of(w.slot_of, side, f.slots), h.atoms, f.slots};
@@ -187,7 +164,7 @@ __device__ __forceinline__ Water water_at(const f64* shape, u32 a, u32 b, u32 c,
     return {shape, {a, b, c}, {{0.0, 0.0, 0.0}, apart64(p.at(b), first, f.frame.cell), apart64(p.at(c), first, f.frame.cell)}};
 }
 
-__device__ __forceinline__ Water water_of(const Held& h, const Here& p, const Setup& f, u32 number)
+__device__ __forceinline__ Water water_of(const ConstraintTables& h, const Here& p, const Setup& f, u32 number)
 {
     const u32 place = 3 * number;
     return water_at(h.shapes + SHAPE * h.shape_of[number], p.slot(place), p.slot(place + 1), p.slot(place + 2), p, f);
@@ -203,7 +180,7 @@ struct Bond {
 
 // A cluster of fixed distances.
 struct Cluster {
-    const Held& h;
+    const ConstraintTables& h;
     u32 first, count; // places, counted from those of the first cluster
     u32 bond, bonds;
 
@@ -241,7 +218,7 @@ struct Cluster {
     }
 };
 
-__device__ __forceinline__ Cluster cluster_of(const Held& h, u32 number)
+__device__ __forceinline__ Cluster cluster_of(const ConstraintTables& h, u32 number)
 {
     const u32* s = h.starts + 2 * u64(number);
     return {h, s[0], s[2] - s[0], s[1], s[3] - s[1]};

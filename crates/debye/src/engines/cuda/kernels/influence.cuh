@@ -3,16 +3,7 @@
 // Defines: those of spectrum.cuh, TABLE (1: G is read from a table).
 #pragma once
 #include "spectrum.cuh"
-
-// Energy, and the virial xx yy zz xy xz yz.
-constexpr u32 SUMS = 7;
-
-// The cell and the smearing; as on the host. A barostat writes it.
-struct MeshCell {
-    f64 reciprocal[9];
-    f64 volume;
-    f64 alpha;
-};
+#include "solve_shared.cuh"
 
 __device__ __forceinline__ f32 exponential(f32 x) { return expf(x); }
 __device__ __forceinline__ f64 exponential(f64 x) { return exp(x); }

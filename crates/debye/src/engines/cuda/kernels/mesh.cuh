@@ -6,12 +6,9 @@
 // upper ends may be smaller.
 //
 // Defines: MESH_X, MESH_Y, MESH_Z (points; z is contiguous), BRICK_X, BRICK_Y, BRICK_Z (multiples of 4), MESH_DOUBLE.
-// basis.cuh is printed for a basis: mesh_real, POINTS, FIRST, MOST_WEIGHT, basis_values and basis_slopes.
+// basis.cuh is printed for a basis: mesh_real, POINTS, FIRST, BOX, MOST_WEIGHT, basis_values and basis_slopes.
 #pragma once
-#include "prelude.cuh"
-#include "basis.cuh"
-
-constexpr u32 EMPTY_SLOT = 0xffffffffu;
+#include "mesh_shared.cuh"
 
 __device__ constexpr u32 bricks_along(u32 points, u32 edge) { return (points + edge - 1) / edge; }
 constexpr u32 BRICKS_X = bricks_along(MESH_X, BRICK_X), BRICKS_Y = bricks_along(MESH_Y, BRICK_Y),
@@ -30,48 +27,6 @@ using fixed = i64;
 using fixed = i32;
 #endif
 
-// What the host must know.
-struct MeshNotes {
-    u32 listed; // the longest list of a brick, if it did not fit
-    u32 range;  // a bound on |sum of charge| at a point, as the bits of an f32: sums are right if it is within their range
-    u32 faults; // STRAYED, TOO_STRONG
-    u32 finished;
-};
-enum : u32 { STRAYED = 1, TOO_STRONG = 2 };
-
-struct MeshParticles {
-    const uint4* pos;         // one or two halves of `slots`
-    const u32* low;           // lower halves of the fractions, axis by axis, for an f64 mesh; none: they are zero
-    const mesh_real* charges; // by kind
-    const u32* parity;        // which half is now; none: the first
-    const u32* used;          // units of slots that are in use; none: all are
-    const u32* rest;          // nothing is done while this word is not zero; none: work is always done
-    u32 slots;
-    u32 unit;
-};
-
-// Where the cell of now is taken from, and for whom. No frame: it does not change.
-struct MeshFollow {
-    const f64* frame; // ax by cz bx cx cy
-    f64* solver;      // reciprocal vectors one after another, volume
-    f64* gatherer;    // what turns slopes into forces, by rows; after it the factor of potentials
-    f64 reach;        // how far a particle may go before lists are stale
-    f64 most[3];      // and which fraction of the cell that may be: if it is more, `overflow` is told
-};
-
-// The particles that may touch each brick, `capacity` places for each.
-struct MeshLists {
-    u32* counts;
-    u32* slots;
-    MeshNotes* notes;
-    const u32* when; // made anew only if this word is not zero; none: always
-    u32* overflow;   // told when a list does not fit; none: nobody is
-    u64* sums;       // three sums that spreading makes ready for those who gather; none: nobody wants them
-    u32 capacity;
-    u32 unused;
-    MeshFollow follow;
-};
-
 // Tells solver and gatherer of the cell as a barostat left it. One thread.
 __device__ inline void follow_cell(const MeshFollow& to, u32* overflow)
 {
@@ -83,12 +38,12 @@ __device__ inline void follow_cell(const MeshFollow& to, u32* overflow)
     for (u32 axis = 0; axis < 3; ++axis) {
         const f64* a = reciprocal[axis];
         for (u32 k = 0; k < 3; ++k) {
-            to.solver[3 * axis + k] = a[k];
-            to.gatherer[3 * k + axis] = to.gatherer[9] * a[k];
+            to.solver->reciprocal[3 * axis + k] = a[k];
+            to.gatherer->turn[3 * k + axis] = to.gatherer->potential * a[k];
         }
         shrunk = shrunk || to.reach * sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) > to.most[axis];
     }
-    to.solver[9] = ax * by * cz;
+    to.solver->volume = ax * by * cz;
     // Lists must have more room, before anything moves.
     if (shrunk && overflow) atomicExch(overflow, 1u);
 }

@@ -3,16 +3,6 @@
 // Defines: as step.cu.
 #include "pull.cuh"
 
-struct Fire {
-    f64 tolerance; // done when no component of a force is larger
-    f64 longest;   // nobody moves farther at once
-    f64 first;     // time step of the beginning
-    f64 dt, alpha;
-    f64 keep, mix; // v becomes v × keep + F × mix
-    u64 downhill;  // steps since the last one uphill
-    u64 largest;   // component of a force, as bits
-};
-
 // Forces, their power, and what that does to the descent.
 KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
 {
@@ -26,7 +16,7 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
     Pull p;
     pull<false>(p, shared, w, f, now.parity, now.side);
     f64 products[3] = {0.0, 0.0, 0.0}, largest = 0.0;
-    if (p.own.w != NOBODY) {
+    if (p.own.w != EMPTY_SLOT) {
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
         for (u32 axis = 0; axis < 3; ++axis) {
             const f64 force = p.force[axis], v = velocities[axis * slots + slot];
@@ -77,7 +67,7 @@ KERNEL(debye_downhill_move, BLOCK, World w, Setup f)
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     const uint4 own = half_of(w.pos, now.parity, slots)[slot];
-    if (own.w != NOBODY) {
+    if (own.w != EMPTY_SLOT) {
         const Fire& fire = *w.fire;
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
         speed v[3], way[3];

@@ -2,9 +2,11 @@
 
 use debye_gpu::ModuleSource;
 
+use super::engine::shared;
+
 /// The headers that the engine's kernels may include.
 const HEADERS: &[(&str, &str)] = &[
-    ("common.cuh", include_str!("common.cuh")),
+    ("precision.cuh", include_str!("precision.cuh")),
     ("frame.cuh", include_str!("frame.cuh")),
     ("bonded.cuh", include_str!("bonded.cuh")),
     ("baths.cuh", include_str!("baths.cuh")),
@@ -23,7 +25,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("small_motion.cuh", include_str!("small_motion.cuh")),
 ];
 
-/// A module of one file, which may include the headers of the engine.
+/// A module of one file, which may include the headers of the engine and what is printed of it.
 pub(crate) fn source(name: &str, text: &str) -> ModuleSource {
-    ModuleSource::new(name, text).headers(HEADERS)
+    ModuleSource::new(name, text)
+        .headers(HEADERS)
+        .include("shared.cuh", &shared::header())
 }

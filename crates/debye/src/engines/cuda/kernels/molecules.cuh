@@ -109,7 +109,7 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobo
 #pragma unroll
         for (u32 t = 0; t < SITES; ++t) {
             if (LIKE[s] != s || LIKE[t] != t) continue;
-            const u32 own = s == 0 && !PURE && from[0].kind != NOBODY ? from[0].kind : KIND_OF_SITE[s];
+            const u32 own = s == 0 && !PURE && from[0].kind != EMPTY_SLOT ? from[0].kind : KIND_OF_SITE[s];
             read_rows(numbers[s][t], own, KIND_OF_SITE[t], w.parameters);
         }
     }

@@ -12,7 +12,7 @@
 #endif
 
 // What a step reads before anything else. The last block to finish writes it for the next step, when all have read it:
-// plain loads will do, and are kept in the first cache. Two words at a time, in the order of Control.
+// plain loads will do, and are kept in the first cache. Two words at a time.
 struct Steering {
     u64 step;
     u32 parity, side, blocks;
@@ -20,17 +20,29 @@ struct Steering {
     bool idle;
 };
 
+// Two words of Control that stand side by side, from the first of them.
+__device__ __forceinline__ const u64* both(const u32* first) { return reinterpret_cast<const u64*>(first); }
+__device__ __forceinline__ u64* both(u32* first) { return reinterpret_cast<u64*>(first); }
+#define SIDE_BY_SIDE(first, second)                                                                        \
+    static_assert(OFFSET_OF(Control, first) % 8 == 0 &&                                                    \
+                      OFFSET_OF(Control, second) == OFFSET_OF(Control, first) + 4,                         \
+                  "read as one")
+SIDE_BY_SIDE(parity, side);
+SIDE_BY_SIDE(stale, overflow);
+SIDE_BY_SIDE(lost, blocks);
+SIDE_BY_SIDE(split, torn);
+
 __device__ __forceinline__ Steering steering(const World& w)
 {
-    const u64* words = reinterpret_cast<const u64*>(w.control);
-    const u64 step = STEERING(words), halves = STEERING(words + 2), held = STEERING(words + 3),
-              lost_and_blocks = STEERING(words + 4), split_and_torn = STEERING(words + 5);
+    const Control* c = w.control;
+    const u64 step = STEERING(&c->step), halves = STEERING(both(&c->parity)), waits = STEERING(both(&c->stale)),
+              lost_and_blocks = STEERING(both(&c->lost)), split_and_torn = STEERING(both(&c->split));
     return {step,
             u32(halves),
             u32(halves >> 32),
             u32(lost_and_blocks >> 32),
             u32(split_and_torn),
-            held != 0 || u32(lost_and_blocks) != 0 || split_and_torn >> 32 != 0 || step >= STEERING(words + 1)};
+            waits != 0 || u32(lost_and_blocks) != 0 || split_and_torn >> 32 != 0 || step >= STEERING(&c->target)};
 }
 
 // What a step needs besides forces and motion: the bits of Control::split.
@@ -38,7 +50,7 @@ __device__ __forceinline__ u32 needs_of(u64 step, const Setup& f)
 {
     const bool removes = f.remove_every != 0 && step != 0 && step % f.remove_every == 0;
     const bool scales = f.scale_every != 0 && step % f.scale_every == 0;
-    return (f.baths != 0 || removes || scales ? SUMS : 0u) | (scales ? SCALES : 0u);
+    return (f.thermostats != 0 || removes || scales ? SUMS : 0u) | (scales ? SCALES : 0u);
 }
 
 // Whether this is the last block of the kernel to arrive here: then it sees what all others wrote. One thread calls it,
@@ -89,11 +101,11 @@ __device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, con
 __device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, const World& w, const Setup& f)
 {
 #if BONDED
-    if (kind == NOBODY) return;
+    if (kind == EMPTY_SLOT) return;
     for (u32 axis = 0; axis < 3; ++axis) force[axis] += w.bonded[u64(axis) * f.slots + slot];
 #if MESHED
     // Less the mean of the mesh's forces, which are not quite opposite in pairs.
-    const f64 share = w.mesh->share(kind);
+    const f64 share = mesh_share(w.mesh, kind);
     for (u32 axis = 0; axis < 3; ++axis) force[axis] -= f64(w.mesh->sums[axis]) * share;
 #endif
 #else
@@ -208,15 +220,14 @@ __device__ __forceinline__ f32 move(const World& w, Setup& f, const Steering& no
 // The next step; one thread of the last block.
 __device__ __forceinline__ void next_step(const World& w, const Setup& f, const Steering& now)
 {
-    u64* words = reinterpret_cast<u64*>(w.control);
-    store_relaxed(words, now.step + 1);
-    store_relaxed(words + 2, u64(now.side) << 32 | (now.parity ^ 1));
-    if (atomicExch(&w.control->moved, 0u)) store_relaxed(words + 3, 1);
+    Control* c = w.control;
+    store_relaxed(&c->step, now.step + 1);
+    store_relaxed(both(&c->parity), u64(now.side) << 32 | (now.parity ^ 1));
+    if (atomicExch(&c->moved, 0u)) store_relaxed(both(&c->stale), 1);
     // Only now, so that every block has done this step and the positions before it are all in the other half.
-    const u32 nowhere = atomicExch(&w.control->nowhere, 0u);
-    if (nowhere != 0) store_relaxed(words + 4, u64(now.blocks) << 32 | nowhere);
-    if (f.baths != 0 || f.remove_every != 0 || f.scale_every != 0) {
-        const u32 torn = w.control->torn;
-        store_relaxed(words + 5, u64(torn) << 32 | needs_of(now.step + 1, f));
+    const u32 nowhere = atomicExch(&c->nowhere, 0u);
+    if (nowhere != 0) store_relaxed(both(&c->lost), u64(now.blocks) << 32 | nowhere);
+    if (f.thermostats != 0 || f.remove_every != 0 || f.scale_every != 0) {
+        store_relaxed(both(&c->split), u64(c->torn) << 32 | needs_of(now.step + 1, f));
     }
 }

@@ -2,13 +2,6 @@
 #pragma once
 #include "influence.cuh"
 
-// As on the host.
-struct Multiplier {
-    const real* factors; // those of x, y and z one after another
-    const MeshCell* cell;
-    const real* table; // G itself, if TABLE
-};
-
 struct Multiply {
     const Multiplier& by;
     const Influence g;

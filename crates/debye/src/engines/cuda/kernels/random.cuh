@@ -1,7 +1,7 @@
 // Philox4x32-10 and Box–Muller as in random/mod.rs and random/normals.rs: the same integers, and the same bits, since
 // every operation is rounded by itself.
 #pragma once
-#include "prelude.cuh"
+#include "shared.cuh"
 
 __device__ __forceinline__ f64 times(f64 a, f64 b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ f64 plus(f64 a, f64 b) { return __dadd_rn(a, b); }
@@ -35,15 +35,15 @@ __device__ __forceinline__ uint4 philox(u64 seed, u32 c0, u32 c1, u32 c2, u32 c3
 {
     u32 k0 = u32(seed), k1 = u32(seed >> 32);
 #pragma unroll
-    for (u32 round = 0; round < 10; ++round) {
-        const u32 low0 = 0xD2511F53u * c0, high0 = __umulhi(0xD2511F53u, c0);
-        const u32 low1 = 0xCD9E8D57u * c2, high1 = __umulhi(0xCD9E8D57u, c2);
+    for (u32 round = 0; round < PHILOX_ROUNDS; ++round) {
+        const u32 low0 = PHILOX_MULTIPLIER_0 * c0, high0 = __umulhi(PHILOX_MULTIPLIER_0, c0);
+        const u32 low1 = PHILOX_MULTIPLIER_1 * c2, high1 = __umulhi(PHILOX_MULTIPLIER_1, c2);
         c0 = high1 ^ c1 ^ k0;
         c1 = low1;
         c2 = high0 ^ c3 ^ k1;
         c3 = low0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+        k0 += PHILOX_WEYL_0;
+        k1 += PHILOX_WEYL_1;
     }
     return make_uint4(c0, c1, c2, c3);
 }
@@ -76,14 +76,14 @@ __device__ __forceinline__ uint4 philox_words(u64 seed, u64 step, u32 particle, 
 __device__ __forceinline__ void debye_normals(u64 seed, u64 step, u32 particle, u32 stream, f64 (&out)[3])
 {
     f64 unused;
-    box_muller(philox_words(seed, step, particle, stream, 0), out[0], out[1]);
-    box_muller(philox_words(seed, step, particle, stream, 1), out[2], unused);
+    box_muller(philox_words(seed, step, particle, stream, PHILOX_NORMALS), out[0], out[1]);
+    box_muller(philox_words(seed, step, particle, stream, PHILOX_NORMALS + 1), out[2], unused);
 }
 
-// Those of Langevin dynamics: stream 0.
+// Those of Langevin dynamics.
 __device__ __forceinline__ void debye_normals(u64 seed, u64 step, u32 particle, f64 (&out)[3])
 {
-    debye_normals(seed, step, particle, 0, out);
+    debye_normals(seed, step, particle, STREAM_LANGEVIN, out);
 }
 
 // A gamma variate of this shape and unit scale, as Philox::gamma.
@@ -94,8 +94,8 @@ __device__ inline f64 debye_gamma(f64 shape, u64 seed, u64 step, u32 stream)
     const f64 d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
     for (u32 attempt = 0;; ++attempt) {
         f64 x, unused;
-        box_muller(philox_words(seed, step, attempt, stream, 4), x, unused);
-        const uint4 words = philox_words(seed, step, attempt, stream, 5);
+        box_muller(philox_words(seed, step, attempt, stream, PHILOX_GAMMA), x, unused);
+        const uint4 words = philox_words(seed, step, attempt, stream, PHILOX_GAMMA + 1);
         const f64 root = 1.0 + c * x, u = f64(upper53(words.x, words.y) + 1) * ulp;
         if (root <= 0.0) continue;
         const f64 v = root * root * root;

@@ -7,10 +7,13 @@
 // whether there are bonded terms (0 or 1); TILES, see visit.cuh.
 #include "engine.cuh"
 
+// Of a stage.
+constexpr u32 NO_PLACE = 0xffffffffu;
+
 // Notes that something did not fit.
-__device__ __forceinline__ void too_much(Control* c, u32 what, u32 needed)
+__device__ __forceinline__ void too_much(Control* c, u32 Needed::*what, u32 needed)
 {
-    atomicMax(&c->needed[what], needed);
+    atomicMax(&(c->needed.*what), needed);
     atomicMax(&c->overflow, 1u);
 }
 
@@ -24,14 +27,16 @@ KERNEL(debye_keys, 256, World w, Setup f)
     const bool used = body < c->blocks * BODIES;
     const uint4 p = half_of(w.pos, c->parity, f.slots)[used ? body * LANES : 0];
     const u32 column = __umulhi(p.y, f.ny) * f.nx + __umulhi(p.x, f.nx);
-    const bool there = used && p.w != NOBODY;
+    const bool there = used && p.w != EMPTY_SLOT;
     w.keys[body] = there ? column * f.nz + __umulhi(p.z, f.nz) : f.nx * f.ny * f.nz;
     if (f.open != 0 && there && c->stale) {
         // Where the cell is open, nobody may come so near a face of the frame that it meets who is near the other.
         const u32 at[3] = {p.x, p.y, p.z};
         for (u32 axis = 0; axis < 3; ++axis) {
             const u32 margin = u32(1.5f * f.radius / f.frame.height[axis] * 4294967040.0f);
-            if ((f.open >> axis & 1) && (at[axis] < margin || at[axis] > ~margin)) too_much(w.control, 7, 1);
+            if ((f.open >> axis & 1) && (at[axis] < margin || at[axis] > ~margin)) {
+                too_much(w.control, &Needed::frame, 1);
+            }
         }
     }
 }
@@ -48,7 +53,9 @@ KERNEL(debye_columns, 1024, World w, Setup f)
     const bool narrow_x = 2 * f.reach_x + 1 < f.nx && f32(f.reach_x) * f.frame.height[0] < f.radius * f32(f.nx);
     const bool narrow_y = 2 * f.reach_y + 1 < f.ny && f32(f.reach_y) * f.frame.height[1] < f.radius * f32(f.ny);
     const f32 shortest = fminf(f.frame.height[0], fminf(f.frame.height[1], f.frame.height[2]));
-    if (threadIdx.x == 0 && c->stale && (narrow_x || narrow_y || 2.0f * f.radius > shortest)) too_much(c, 7, 1);
+    if (threadIdx.x == 0 && c->stale && (narrow_x || narrow_y || 2.0f * f.radius > shortest)) {
+        too_much(c, &Needed::frame, 1);
+    }
     __syncthreads();
 #endif
     const bool wanted = c->stale && !c->overflow && !c->lost;
@@ -74,7 +81,7 @@ KERNEL(debye_columns, 1024, World w, Setup f)
         c->pairs[0] = 0;
         c->pairs[1] = 0;
         if (carried > f.blocks) {
-            c->needed[0] = carried;
+            c->needed.blocks = carried;
             c->overflow = 1;
             c->building = 0;
         }
@@ -98,13 +105,13 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
     const u32 k = (b - w.column_blocks[first]) * BODIES + threadIdx.x / LANES, to = b * BLOCK + threadIdx.x;
     const u32 from = w.order[k < count ? begin + k : begin] * LANES + threadIdx.x % LANES;
     uint4 at = half_of(w.pos, c->parity, f.slots)[from];
-    if (k >= count) at.w = NOBODY;
-    const bool there = at.w != NOBODY;
+    if (k >= count) at.w = EMPTY_SLOT;
+    const bool there = at.w != EMPTY_SLOT;
     half_of(w.pos, c->parity ^ 1, f.slots)[to] = at;
     w.reference[to] = at;
     if (threadIdx.x == 0) w.block_column[b] = first;
     const u32 now = c->side, next = now ^ 1;
-    half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : NOBODY;
+    half_of(w.ids, next, f.slots)[to] = there ? half_of(w.ids, now, f.slots)[from] : EMPTY_SLOT;
 #if NUMBERED
     if (there) half_of(w.slot_of, next, f.slots)[half_of(w.ids, now, f.slots)[from]] = to;
 #endif
@@ -129,7 +136,7 @@ KERNEL(debye_boxes, BODIES, World w, Setup f)
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
     follow(w, f);
     const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x * LANES];
-    const bool there = p.w != NOBODY;
+    const bool there = p.w != EMPTY_SLOT;
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
     auto write = [&](Box& box, const i32 (&low)[3], const i32 (&high)[3]) {
         const u32 from[3] = {first.x, first.y, first.z};
@@ -178,7 +185,8 @@ KERNEL(debye_boxes, BODIES, World w, Setup f)
 #if !WRAP
         // Particles move a little before the next list; limit2 is the square of how far.
         const f32 width = f32(u32(high[axis]) - u32(low[axis])) * (1.0f / 4294967296.0f);
-        if (width + (2.1f * f.radius + 2.0f * f.arm) / f.frame.height[axis] > 1.0f) too_much(w.control, 6, 1);
+        const f32 needed = width + (2.1f * f.radius + 2.0f * f.arm) / f.frame.height[axis];
+        if (needed > 1.0f) too_much(w.control, &Needed::wrap, 1);
 #endif
     }
     write(w.boxes[b], low, high);
@@ -222,7 +230,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
         if (lane == 0) {
             column_mask[q] = mask;
             column_first[q] = begin;
-            if (end - begin > WARP) too_much(w.control, 1, end - begin);
+            if (end - begin > WARP) too_much(w.control, &Needed::column_blocks, end - begin);
         }
     }
     __syncthreads();
@@ -234,7 +242,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     __syncthreads();
     u32 near = column_before[WARP];
     if (near > NEAR) {
-        if (threadIdx.x == 0) too_much(w.control, 2, near);
+        if (threadIdx.x == 0) too_much(w.control, &Needed::near_blocks, near);
         fits = false;
         near = NEAR;
     }
@@ -283,7 +291,8 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (k + j * BLOCK_WARPS >= groups) continue;
-            const bool hit = p[j].w != NOBODY && near_box(seen_from(own_box.middle, p[j], f), own_box.half, radius2);
+            const bool hit =
+                p[j].w != EMPTY_SLOT && near_box(seen_from(own_box.middle, p[j], f), own_box.half, radius2);
             const u32 mask = __ballot_sync(ALL_LANES, hit);
             if (lane == 0) group_masks[k + j * BLOCK_WARPS] = mask;
         }
@@ -313,7 +322,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     const u32 staged = total[0];
     fits = fits && staged < STAGE; // one place is kept for nobody
     if (threadIdx.x == 0) {
-        if (staged >= STAGE) too_much(w.control, 3, staged + 1);
+        if (staged >= STAGE) too_much(w.control, &Needed::places, staged + 1);
         w.stage_counts[b] = fits ? staged : 0;
     }
     if (!fits) return;
@@ -341,12 +350,12 @@ __device__ __forceinline__ u32 transposed(u32 x, u32 lane)
 
 // Pairs that a particle is not in.
 struct LeftOut {
-    u64 near; // bit k: with the particle of number own + k - 32
+    u64 near; // bit k: with the particle of number own + k - EXCLUDED_BELOW
     u32 own, begin, end; // the others in `World::excluded_far`
 
     __device__ __forceinline__ bool has(u32 number, const u32* far) const
     {
-        const u32 bit = number - own + 32;
+        const u32 bit = number - own + EXCLUDED_BELOW;
         if (bit < 64) return near >> bit & 1;
         u32 from = begin, to = end;
         while (from < to) {
@@ -541,7 +550,7 @@ __device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u3
                                        const Place& middle, u32 lane, const Setup& f)
 {
     constexpr u32 AT_ONCE = 4;
-    Picked picked = {0, NOBODY};
+    Picked picked = {0, NO_PLACE};
     for (u32 base = 0; base < staged; base += WARP * AT_ONCE) {
         float4 p[AT_ONCE];
 #pragma unroll
@@ -606,7 +615,7 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     }
     if (threadIdx.x == 0) places[staged] = make_float4(OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH, 0.0f);
     const uint4 own = w.reference[body * LANES];
-    const bool there = own.w != NOBODY;
+    const bool there = own.w != EMPTY_SLOT;
 #if !TILES
     particles[threadIdx.x] = searching(seen_from(own_box.middle, own, f), there, own_box, f);
 #endif
@@ -620,11 +629,11 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     }
     u16* candidates = all_candidates + warp * GROUPS * WARP;
     const Place middle = between(own_box, warp_box, f);
-    const u32 own_place = there ? own_places[threadIdx.x] : NOBODY;
+    const u32 own_place = there ? own_places[threadIdx.x] : NO_PLACE;
     const Picked picked = pick(candidates, places, staged, own_place, warp_box, middle, lane, f);
     u32 groups = (picked.count + WARP - 1) / WARP;
     if (groups > GROUPS) {
-        if (lane == 0) too_much(w.control, 4, groups);
+        if (lane == 0) too_much(w.control, &Needed::groups, groups);
         groups = 0;
     }
     if (picked.count + lane < groups * WARP) candidates[picked.count + lane] = u16(staged);
@@ -643,7 +652,7 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     Neighbors neighbors = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
     test_all(neighbors, groups, places, particles + warp * WARP, lane, f);
     if (neighbors.total > 4 * ROWS) {
-        too_much(w.control, 5, (neighbors.total + 3) / 4);
+        too_much(w.control, &Needed::rows, (neighbors.total + 3) / 4);
         neighbors.total = 0;
     }
     neighbors.rewind(groups);

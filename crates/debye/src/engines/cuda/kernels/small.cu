@@ -10,23 +10,23 @@
 // and every block adds all of them, in one order that only the number of particles decides, and draws the same conclusions. So
 // nobody need be told, and a barostat needs no meeting of its own: it acts after the one that ends the step.
 //
-// Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in baths.cuh; THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED (1:
-// lists are kept in shared memory), and those of small.cuh and small_motion.cuh.
+// Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in baths.cuh; COLUMNS, the sums of a block that
+// evaluates; THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED
+// (1: lists are kept in shared memory), and those of small.cuh and small_motion.cuh.
 #include "baths.cuh"
 #include "small.cuh"
 #include "small_motion.cuh"
 
 constexpr u32 GROUPS = THREADS / LANES;
-constexpr u32 EVALUATE = 256; // threads of a block that evaluates
 #if BONDED
 constexpr u32 ALL_TERMS = TERMS + LINK_TERMS;
 #else
 constexpr u32 ALL_TERMS = TERMS;
 #endif
-constexpr u32 COLUMNS = ALL_TERMS + 6 + 9 * GROUPS_OF + 1;
+static_assert(COLUMNS == ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + 1, "sums of a block that evaluates");
 #if SPLIT
 // Sums over all particles: for every group Σ m v² and Σ m v, then the virial; after the motion Σ m v² and the longest way.
-constexpr u32 PULLED = 4 * GROUPS_OF + 3, SUMMED = PULLED + 4;
+constexpr u32 PULLED = 4 * GROUPS_OF + 3, ALL_SUMS = PULLED + 4;
 #endif
 
 // What a group knows of a particle it owns. All its lanes know the same.
@@ -261,10 +261,10 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     DYNAMIC_SHARED(u32, staged);
 #endif
 #if SPLIT
-    SHARED(Bath, baths, GROUPS_OF);
-    SHARED(Group, changes, GROUPS_OF);
-    SHARED(f64, totals, SUMMED);
-    for (u32 g = threadIdx.x; g < f.baths; g += THREADS) baths[g] = w.baths[g];
+    SHARED(ScalingThermostat, baths, GROUPS_OF);
+    SHARED(VelocityScaling, changes, GROUPS_OF);
+    SHARED(f64, totals, ALL_SUMS);
+    for (u32 g = threadIdx.x; g < f.thermostats; g += THREADS) baths[g] = w.thermostats[g];
 #endif
 #if MOVING
     SHARED(Frame, frames, 2);
@@ -329,7 +329,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             __syncthreads();
             for (u32 k = 0; k < 3; ++k) {
                 reach[k] = i32(f.radius / frame.height[k] + 0.50001f);
-                torn = torn || reach[k] > MOST_IMAGES;
+                torn = torn || reach[k] > i32(MOST_IMAGES);
             }
             if (torn) break;
 #endif
@@ -355,8 +355,8 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         if (done) break;
 
         const bool scales = MOVING && due(step, f.scale_every);
-        const bool removes = SPLIT && step != w.rules->first && due(step, f.remove_every);
-        const bool needs_sums = SPLIT && (f.baths != 0 || scales || removes);
+        const bool removes = SPLIT && step != w.ensemble->first && due(step, f.remove_every);
+        const bool needs_sums = SPLIT && (f.thermostats != 0 || scales || removes);
         bool says = false;
         f64 force[3], virial[3] = {0.0, 0.0, 0.0};
         // Loads a particle where a group has several, and finds the force on it.
@@ -402,7 +402,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             return way2;
         };
 #if SPLIT
-        const f64 first_kick = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+        const f64 first_kick = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
         auto number = [&](u32 round) { return (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x); };
         if (needs_sums) {
             for (u32 round = 0; round < ROUNDS; ++round) {
@@ -429,7 +429,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             if (threadIdx.x == 0) {
                 f64 sums[4 * GROUPS_OF];
                 for (u32 k = 0; k < 4 * GROUPS_OF; ++k) sums[k] = totals[k];
-                change_velocities(*w.rules, baths, changes, f.dt, f.seed, step, removes, sums);
+                change_velocities(*w.ensemble, baths, changes, f.dt, f.seed, step, removes, sums);
             }
             __syncthreads();
             for (u32 round = 0; round < ROUNDS; ++round) {
@@ -437,7 +437,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                     own = own_of(safe(round), now, w, f);
                     for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.particles + safe(round)];
                 }
-                const Group change = changes[own.kind.group];
+                const VelocityScaling change = changes[own.kind.group];
                 kick(own.v, force, first_kick, own.kind);
                 for (u32 axis = 0; axis < 3; ++axis) own.v[axis] = speed(own.v[axis] * change.factor - change.shift[axis]);
                 kick(own.v, force, f.dt - first_kick, own.kind);
@@ -467,7 +467,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             if (threadIdx.x == 0) {
                 const f64 virial[3] = {totals[4 * GROUPS_OF], totals[4 * GROUPS_OF + 1], totals[4 * GROUPS_OF + 2]};
                 const f64 kinetic[3] = {totals[PULLED], totals[PULLED + 1], totals[PULLED + 2]};
-                stretch[0] = change_cell(frames[0], *w.rules, f.dt * f.scale_every, f.seed, step, virial, kinetic,
+                stretch[0] = change_cell(frames[0], *w.ensemble, f.dt * f.scale_every, f.seed, step, virial, kinetic,
                                          f32(totals[PULLED + 3]), f64(f.radius), f.cutoff);
             }
             __syncthreads();
@@ -503,7 +503,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         // Only after a meeting: all have read them by then.
 #if SPLIT
-        for (u32 g = 0; g < f.baths && meeting.turn > 0; ++g) w.baths[g] = baths[g];
+        for (u32 g = 0; g < f.thermostats && meeting.turn > 0; ++g) w.thermostats[g] = baths[g];
 #endif
 #if MOVING
         for (u32 k = 0; k < 2 && meeting.turn > 0; ++k) w.frames[k] = frames[k];
@@ -586,7 +586,7 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 #endif
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 begin = ALL_TERMS + 6 + 9 * g;
+        const u32 begin = ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
         write(begin, m * v[0] * v[0]);
         write(begin + 1, m * v[1] * v[1]);
         write(begin + 2, m * v[2] * v[2]);

@@ -1,16 +1,17 @@
 // Small systems: what their kernels share, and how particles see each other.
 //
 // Particles stay in the order of their ids; LANES lanes of a warp own one, and its list is theirs alone. Coordinates are
-// kept as in engine.cuh. The w of a position is the kind of particle and, where IMAGES is 1, also the number of cells it has
-// left behind, modulo 32 along each vector (bits 16, 21 and 26). An entry of a list is a particle and, where IMAGES is 1,
-// an image in the same bits: differences are then those of whole numbers of 37 bits, of which the upper 5 count cells. They
-// stay right when a particle crosses a face, and the radius may be many cells long. In double precision the lower halves
-// of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES is 1). Bonded terms always see
-// all digits.
+// kept as in engine.cuh. The w of a position is the kind of particle and, where IMAGES is 1, also the number of cells it
+// has left behind, modulo 32 along each vector (from bits IMAGE_X, IMAGE_Y and IMAGE_Z). An entry of a list is a particle
+// and, where IMAGES is 1, an image in the same bits: differences are then those of whole numbers of 37 bits, of which the
+// upper 5 count cells. They stay right when a particle crosses a face, and the radius may be many cells long. In double
+// precision the lower halves of all are published too, and differences of pairs have all digits (of 69 bits where IMAGES
+// is 1). Bonded terms always see all digits.
 //
-// Defines: PRECISION (see common.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the radius of the lists), TRICLINIC
-// (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1: positions are read through the first
-// cache, which the meeting of the blocks empties), BONDED (1: there are bonded terms).
+// Defines: PRECISION (see precision.cuh), LANES (a power of two up to 32), IMAGES (1: the cell is shorter than twice the
+// radius of the lists), TRICLINIC (1: the cell is not orthorhombic), EXCLUSIONS (1: some pairs are left out), CACHED (1:
+// positions are read through the first cache, which the meeting of the blocks empties), BONDED (1: there are bonded
+// terms), FINE (1: lower halves are published, for pairs of double precision and for bonded terms).
 #pragma once
 #include "frame.cuh"
 #include "pair_terms.cuh"
@@ -18,75 +19,9 @@
 #include "bonded.cuh"
 #endif
 
-// Lower halves are published, for pairs of double precision and for bonded terms.
-#define FINE (PRECISION == 2 || (PRECISION == 1 && BONDED))
-
 static_assert(LANES >= 1 && LANES <= WARP && (LANES & (LANES - 1)) == 0, "lanes of a particle");
 
-// What does not change during a launch.
-struct SmallSetup {
-    Frame frame;
-    f64 dt;
-    u64 seed;
-    u64 target;   // steps to do
-    f64 cutoff;
-    f32 radius2;  // of the lists
-    f32 radius;
-    u32 particles;
-    u32 settle;   // make a new list even if there is no step to do
-    i32 reach[3]; // images to look at on either side
-    u32 capacity; // entries that a list has room for
-    u32 remove_every, scale_every; // steps between removals of momentum and between changes of the cell
-    u32 baths;    // thermostats that scale velocities
-    u32 unused;
-};
-
-// Words in device memory that steer a run.
-struct SmallControl {
-    u64 step;     // steps done
-    u32 parity;   // which of the two `pos` is now
-    u32 stale;    // the lists must be made anew before the next step
-    u32 overflow; // a list did not fit
-    u32 lost;     // 1 + a particle that is nowhere
-    u32 builds;   // times that lists were made
-    u32 needed;   // entries of the longest list that did not fit
-    u32 torn;     // the cell cannot be followed
-    u32 held;     // how often a barostat was held back
-};
-
-struct Bath;
-struct Rules;
-
-// Everything in device memory.
-struct SmallWorld {
-    SmallControl* control;
-    u64* meetings;     // two words at which the blocks meet, by turns
-    uint4* pos;        // two halves, by SmallControl::parity
-    u32* low;          // where FINE like `pos`, without kinds; else axis by axis, like all that follow
-    speed* velocities;
-    i32* images;
-    uint4* reference;  // positions the lists were made from
-    u32* lists;        // SmallSetup::capacity to a particle
-    u32* counts;
-    f64* forces;
-    f64* partial;
-    f64* sums;         // of every warp's particles, column by column; only there if steps need sums
-    Frame* frames;     // now, and when the lists were made; only there if a barostat changes the cell
-    Bath* baths;
-    const Rules* rules;
-    const u32* excluded_starts; // partners of every particle that are left out
-    const u32* excluded;
-    const real* parameters;
-    const real* tables;
-    const Kind* kinds;
-#if BONDED
-    Links links;
-#else
-    const void* links[5];
-#endif
-};
-
-constexpr i32 MOST_IMAGES = 12; // on one side; entries have five bits for them
+constexpr u32 IMAGE_MASK = (1u << IMAGE_BITS) - 1;
 
 template <class R> struct Apart {
     R x, y, z;
@@ -95,7 +30,7 @@ template <class R> struct Apart {
 __device__ __forceinline__ u32 kind_of(u32 w)
 {
 #if IMAGES
-    return w & 0xffffu;
+    return w & ((1u << IMAGE_X) - 1);
 #else
     return w;
 #endif
@@ -104,7 +39,7 @@ __device__ __forceinline__ u32 kind_of(u32 w)
 __device__ __forceinline__ u32 partner_of(u32 entry)
 {
 #if IMAGES
-    return entry & 0xffffu;
+    return entry & ((1u << IMAGE_X) - 1);
 #else
     return entry;
 #endif
@@ -124,9 +59,9 @@ template <class R> __device__ __forceinline__ Apart<R> lengths(R x, R y, R z, co
 // a − b, `cells` further; both count cells from bit `shift` of their w.
 __device__ __forceinline__ f32 across(u32 a, u32 b, u32 aw, u32 bw, u32 entry, u32 shift)
 {
-    const u64 cells = ((aw >> shift) - (bw >> shift) + (entry >> shift)) & 31u;
+    const u64 cells = ((aw >> shift) - (bw >> shift) + (entry >> shift)) & IMAGE_MASK;
     const u64 whole = (cells << 32) + (u64(a) - u64(b));
-    return f32(i64(whole << 27) >> 27);
+    return f32(i64(whole << (32 - IMAGE_BITS)) >> (32 - IMAGE_BITS));
 }
 #endif
 
@@ -134,8 +69,8 @@ __device__ __forceinline__ f32 across(u32 a, u32 b, u32 aw, u32 bw, u32 entry, u
 __device__ __forceinline__ Apart<f32> apart(uint4 a, uint4 b, u32 entry, const Frame& frame)
 {
 #if IMAGES
-    return lengths(across(a.x, b.x, a.w, b.w, entry, 16), across(a.y, b.y, a.w, b.w, entry, 21),
-                   across(a.z, b.z, a.w, b.w, entry, 26), frame.unit);
+    return lengths(across(a.x, b.x, a.w, b.w, entry, IMAGE_X), across(a.y, b.y, a.w, b.w, entry, IMAGE_Y),
+                   across(a.z, b.z, a.w, b.w, entry, IMAGE_Z), frame.unit);
 #else
     (void)entry;
     return lengths(f32(i32(a.x - b.x)), f32(i32(a.y - b.y)), f32(i32(a.z - b.z)), frame.unit);
@@ -162,7 +97,7 @@ __device__ __forceinline__ f64 across64(u64 a, u64 b, u32 aw, u32 bw, u32 entry,
 #if IMAGES
     // From the image whose fractions are nearest: their difference is negative, or one was taken from the cells.
     const u32 cells = (aw >> shift) - (bw >> shift) + (entry >> shift) - u32(a < b) + u32(whole >> 63);
-    return f64(i32(cells << 27) >> 27) + nearest;
+    return f64(i32(cells << (32 - IMAGE_BITS)) >> (32 - IMAGE_BITS)) + nearest;
 #else
     (void)aw;
     (void)bw;
@@ -175,9 +110,9 @@ __device__ __forceinline__ f64 across64(u64 a, u64 b, u32 aw, u32 bw, u32 entry,
 __device__ __forceinline__ Apart<f64> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
 {
     auto both = [](u32 upper, u32 lower) { return u64(upper) << 32 | lower; };
-    return lengths(across64(both(a.at.x, a.low.x), both(b.at.x, b.low.x), a.at.w, b.at.w, entry, 16),
-                   across64(both(a.at.y, a.low.y), both(b.at.y, b.low.y), a.at.w, b.at.w, entry, 21),
-                   across64(both(a.at.z, a.low.z), both(b.at.z, b.low.z), a.at.w, b.at.w, entry, 26), frame.cell);
+    return lengths(across64(both(a.at.x, a.low.x), both(b.at.x, b.low.x), a.at.w, b.at.w, entry, IMAGE_X),
+                   across64(both(a.at.y, a.low.y), both(b.at.y, b.low.y), a.at.w, b.at.w, entry, IMAGE_Y),
+                   across64(both(a.at.z, a.low.z), both(b.at.z, b.low.z), a.at.w, b.at.w, entry, IMAGE_Z), frame.cell);
 }
 #else
 __device__ __forceinline__ Apart<f32> apart(const Seen& a, const Seen& b, u32 entry, const Frame& frame)
@@ -192,19 +127,19 @@ __device__ __forceinline__ u32 image_along(u32 a, u32 b, u32 aw, u32 bw, i32 n, 
 {
     const i64 whole = i64(a) - i64(b), nearest = i64(i32(a - b));
     const u32 carried = u32((whole - nearest) >> 32);
-    return ((u32(n) - ((aw >> shift) - (bw >> shift)) - carried) & 31u) << shift;
+    return ((u32(n) - ((aw >> shift) - (bw >> shift)) - carried) & IMAGE_MASK) << shift;
 }
 
 __device__ __forceinline__ u32 image_of(uint4 a, uint4 b, i32 nx, i32 ny, i32 nz)
 {
-    return image_along(a.x, b.x, a.w, b.w, nx, 16) | image_along(a.y, b.y, a.w, b.w, ny, 21) |
-           image_along(a.z, b.z, a.w, b.w, nz, 26);
+    return image_along(a.x, b.x, a.w, b.w, nx, IMAGE_X) | image_along(a.y, b.y, a.w, b.w, ny, IMAGE_Y) |
+           image_along(a.z, b.z, a.w, b.w, nz, IMAGE_Z);
 }
 
 // What an image counter looks like in w after it changed by `by`.
 __device__ __forceinline__ u32 counted(u32 w, i32 by, u32 shift)
 {
-    return (w & ~(31u << shift)) | ((((w >> shift) + u32(by)) & 31u) << shift);
+    return (w & ~(IMAGE_MASK << shift)) | ((((w >> shift) + u32(by)) & IMAGE_MASK) << shift);
 }
 #endif
 
@@ -256,19 +191,19 @@ template <bool ENERGY>
 __device__ __forceinline__ void visit(Sums& s, const Published& all, const u32* list, u32 count, u32 lane, const Seen& own,
                                       const SmallWorld& w, const Frame& frame)
 {
-    constexpr u32 AT_ONCE = 4, NOBODY = 0xffffffffu;
+    constexpr u32 AT_ONCE = 4, NO_ENTRY = 0xffffffffu;
     for (u32 k = lane; k < count; k += AT_ONCE * LANES) {
         u32 entry[AT_ONCE];
         Seen other[AT_ONCE];
 #pragma unroll
-        for (u32 j = 0; j < AT_ONCE; ++j) entry[j] = k + j * LANES < count ? list[k + j * LANES] : NOBODY;
+        for (u32 j = 0; j < AT_ONCE; ++j) entry[j] = k + j * LANES < count ? list[k + j * LANES] : NO_ENTRY;
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (entry[j] != NOBODY) other[j] = seen(all, partner_of(entry[j]));
+            if (entry[j] != NO_ENTRY) other[j] = seen(all, partner_of(entry[j]));
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
-            if (entry[j] == NOBODY) continue;
+            if (entry[j] == NO_ENTRY) continue;
             const Apart<real> d = apart(own, other[j], entry[j], frame);
             real energies[TERMS], slope;
             debye_pair(square(d), kind_of(own.at.w), kind_of(other[j].at.w), w.parameters, w.tables, energies, slope);
@@ -342,7 +277,7 @@ template <bool ENERGY> struct Walk {
     template <class Term> __device__ __forceinline__ void operator()(const Term& term)
     {
         s.energy = 0.0;
-        while (at < end && next.w >> 24 == Term::TERM) {
+        while (at < end && next.w >> (ROW_BITS + PLACE_BITS) == Term::TERM) {
             const uint4 now = next;
             at += LANES;
             if (at < end) next = l.links[at];

@@ -42,7 +42,7 @@ __device__ __forceinline__ bool move(uint4& at, u32 (&low)[3], speed (&v)[3], i3
     at.z = u32(place[2] >> 32);
 #endif
 #if IMAGES
-    at.w = counted(counted(counted(at.w, crossed[0], 16), crossed[1], 21), crossed[2], 26);
+    at.w = counted(counted(counted(at.w, crossed[0], IMAGE_X), crossed[1], IMAGE_Y), crossed[2], IMAGE_Z);
 #endif
     return sound;
 }

@@ -33,7 +33,6 @@ __device__ __forceinline__ Stencil stencil(const Fractions& at, mesh_real factor
 }
 
 // Boxes along an axis of so many places where a stencil may begin.
-constexpr i32 BOX = POINTS <= 5 ? 4 : 8;
 __device__ constexpr u32 boxes_along(u32 places) { return (places + BOX - 1) / BOX; }
 
 // Boxes of the bound: X × Y × Z of them. ALL: no two of them are known to hold everything near a point.

@@ -33,13 +33,13 @@ __device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u
 // What forces do to a particle in a step that needs no sums.
 __device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
 {
-    if (HELD && own.w != NOBODY && is_held(w.kinds[own.w])) {
+    if (HELD && own.w != EMPTY_SLOT && is_held(w.kinds[own.w])) {
         follow(w, f);
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, force, f.dt, w.kinds[own.w]);
         write_velocity(w, f, now.side, slot, v);
-    } else if (own.w != NOBODY) {
+    } else if (own.w != EMPTY_SLOT) {
         const Noise noise = noise_of(w, f, now, slot);
         // Once more: what moves particles need not be kept in registers while pairs are computed.
         follow(w, f);
@@ -74,7 +74,7 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
     follow(w, f);
     Pull p;
     pull_pairs<false>(p, shared, w, f, now.parity, now.side);
-    if (p.own.w == NOBODY) return;
+    if (p.own.w == EMPTY_SLOT) return;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
 #if DRAWN_BEFORE
@@ -91,7 +91,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     const uint4 own = half_of(w.pos, now.parity, f.slots)[slot];
     f64 force[3] = {0.0, 0.0, 0.0};
-    if (own.w != NOBODY) {
+    if (own.w != EMPTY_SLOT) {
         for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.slots + slot];
     }
     add_rest(force, own.w, slot, w, f);
@@ -122,11 +122,11 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
     pull<VIRIAL>(p, shared, w, f, now.parity, now.side);
     follow(w, f);
     f64 x[N] = {};
-    if (p.own.w != NOBODY) {
+    if (p.own.w != EMPTY_SLOT) {
         const Kind kind = w.kinds[p.own.w];
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
-        kick(v, p.force, w.rules->leapfrog ? f.dt : 0.5 * f.dt, kind);
+        kick(v, p.force, w.ensemble->leapfrog ? f.dt : 0.5 * f.dt, kind);
         const f64 u[3] = {v[0], v[1], v[2]};
 #pragma unroll
         for (u32 g = 0; g < GROUPS_OF; ++g) {
@@ -157,9 +157,9 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
     if (threadIdx.x != 0) return;
     for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = warps[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
-    change_velocities(w.rules, w.baths, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
+    change_velocities(w.ensemble, w.thermostats, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
     const u32 torn = w.control->torn;
-    store_relaxed(reinterpret_cast<u64*>(w.control) + 5, u64(torn) << 32 | now.split | SUMMED);
+    store_relaxed(both(&w.control->split), u64(torn) << 32 | now.split | SUMMED);
 #endif
 }
 
@@ -196,13 +196,13 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     f64 kinetic[3] = {0.0, 0.0, 0.0};
 #endif
     f32 way2 = 0.0f;
-    if (own.w != NOBODY) {
+    if (own.w != EMPTY_SLOT) {
         const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
         const bool held = is_held(kind);
-        const Group group = w.groups[kind.group];
+        const VelocityScaling group = w.groups[kind.group];
         const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
-        const f64 first = w.rules->leapfrog ? f.dt : 0.5 * f.dt;
+        const f64 first = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, force, first, kind);
@@ -236,7 +236,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     if (threadIdx.x == 0) {
         for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
         const f64 dt = f.dt * f.scale_every;
-        if (scales) change_cell(w.frame, w.rules, w.control, dt, f.seed, f.radius, f.cutoff, now.step, warps);
+        if (scales) change_cell(w.frame, w.ensemble, w.control, dt, f.seed, f.radius, f.cutoff, now.step, warps);
     }
 #endif
     if (threadIdx.x == 0) next_step(w, f, now);
@@ -248,7 +248,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 // nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
 {
-    constexpr u32 WIDTH = TERMS + 6 + 9 * GROUPS_OF;
+    constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF;
     DYNAMIC_SHARED(Spot, shared);
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
@@ -257,7 +257,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     follow(w, f);
     Pull p;
     pull<true>(p, shared, w, f, c->parity, c->side);
-    const bool there = p.own.w != NOBODY;
+    const bool there = p.own.w != EMPTY_SLOT;
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     u32 group = 0;
     if (there) {
@@ -281,7 +281,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(p.sums.virial[k]));
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 first = TERMS + 6 + 9 * g;
+        const u32 first = TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
         write(first, m * v[0] * v[0]);
         write(first + 1, m * v[1] * v[1]);
         write(first + 2, m * v[2] * v[2]);

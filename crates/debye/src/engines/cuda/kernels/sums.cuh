@@ -40,24 +40,24 @@ __device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 
 //
 // Called, not put in place, and given numbers instead of structures: what one thread does once must take no registers and no
 // stack from all others.
-CALLED void change_velocities(const Rules* rules, Bath* baths, Group* groups, f64 dt, u64 seed, u32 remove_every,
-                                               u64 step, const f64* sums)
+CALLED void change_velocities(const Ensemble* ensemble, ScalingThermostat* baths, VelocityScaling* groups, f64 dt,
+                              u64 seed, u32 remove_every, u64 step, const f64* sums)
 {
-    const bool removes = remove_every != 0 && step != rules->first && step % remove_every == 0;
-    change_velocities(*rules, baths, groups, dt, seed, step, removes, sums);
+    const bool removes = remove_every != 0 && step != ensemble->first && step % remove_every == 0;
+    change_velocities(*ensemble, baths, groups, dt, seed, step, removes, sums);
 }
 
 #if MOVING
 // Changes the cell between drift and forces: virial of the step's beginning, Σ m v² of its middle. One thread.
-CALLED void change_cell(Frame* to, const Rules* rules, Control* c, f64 dt, u64 seed, f64 radius, f64 cutoff, u64 step,
-                                         const f64* kinetic)
+CALLED void change_cell(Frame* to, const Ensemble* ensemble, Control* c, f64 dt, u64 seed, f64 radius, f64 cutoff,
+                        u64 step, const f64* kinetic)
 {
     Frame frame;
     u64* words = reinterpret_cast<u64*>(&frame);
     for (u32 k = 0; k < sizeof(Frame) / 8; ++k) words[k] = load_relaxed(reinterpret_cast<const u64*>(to) + k);
     const f64 before[3] = {frame.cell[0], frame.cell[1], frame.cell[2]};
     const f32 farthest2 = __uint_as_float(atomicMax(&c->farthest, 0u));
-    const Stretch found = change_cell(frame, *rules, dt, seed, step, c->virial, kinetic, farthest2, radius, cutoff);
+    const Stretch found = change_cell(frame, *ensemble, dt, seed, step, c->virial, kinetic, farthest2, radius, cutoff);
     if (!found.sound) {
         c->torn = 1;
         return;

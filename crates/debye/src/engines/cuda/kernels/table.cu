@@ -8,8 +8,7 @@
 #include "influence.cuh"
 
 constexpr u32 ALIASES = 5, MIDDLE = 2;
-// Reciprocal vectors and volume.
-constexpr u32 OF_CELL = 10;
+constexpr u32 OF_CELL = sizeof(MeshCell) / 8;
 
 // exp(-pi^2 m^2/alpha^2)/(pi V m^2).
 __device__ __forceinline__ f64 smeared_wave(const MeshCell* cell, f64 x, f64 y, f64 z)

@@ -143,7 +143,7 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
 #if TILES
     // Nobody is out of everyone's reach too, on the other side.
     const Spot away = {-OUT_OF_REACH, -OUT_OF_REACH, -OUT_OF_REACH, 0};
-    const Spot from = me.kind != NOBODY ? me : away;
+    const Spot from = me.kind != EMPTY_SLOT ? me : away;
 #else
     const Spot& from = me;
 #endif

@@ -1,8 +1,13 @@
 //! [`Bricks`]: lists of the particles that may touch each brick of a mesh.
 
-use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource, Shape, Stream};
+use debye_gpu::{
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource, Shape,
+    Stream,
+};
 
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+use super::gather::GatherCell;
+use super::shape::{MeshNumber, MeshParticles, MeshShape, Particles, Word};
+use super::solve::MeshCell;
 
 /// Which bricks a particle is entered in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,30 +18,58 @@ pub enum Entered {
     Begun,
 }
 
-/// Where the lists are; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct ListsAt {
-    counts: u64,
-    slots: u64,
-    notes: u64,
-    when: u64,
-    overflow: u64,
-    sums: u64,
-    capacity: u32,
-    unused: u32,
-    follow: FollowAt,
-}
+/// Bits of `MeshNotes::faults`: a particle was further from where it was listed than the margin, a force was too large to
+/// be summed.
+pub(super) const STRAYED: u32 = 1;
+pub(super) const TOO_STRONG: u32 = 2;
 
-/// Where the cell of now is taken from, and for whom; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct FollowAt {
-    frame: u64,
-    solver: u64,
-    gatherer: u64,
-    reach: f64,
-    most: [f64; 3],
+debye_gpu::device_struct! {
+    /// What the host must know.
+    #[derive(Default)]
+    pub(super) struct MeshNotes {
+        /// The longest list of a brick, if it did not fit.
+        listed: u32,
+        /// A bound on |Σ q| at a point, as the bits of an `f32`: sums are right if it is within their range.
+        range: u32,
+        /// [`STRAYED`], [`TOO_STRONG`].
+        faults: u32,
+        finished: u32,
+    }
+
+    /// Where the cell of now is taken from, and for whom. No frame: it does not change.
+    #[derive(Default)]
+    pub(super) struct MeshFollow {
+        /// ax by cz bx cx cy.
+        frame: ConstAddress<f64>,
+        solver: Address<MeshCell>,
+        gatherer: Address<GatherCell>,
+        /// How far a particle may go before lists are stale.
+        reach: f64,
+        /// And which fraction of the cell that may be: if it is more, `MeshLists::overflow` is told.
+        most: [f64; 3],
+    }
+
+    /// The particles that may touch each brick, `capacity` places for each.
+    pub(super) struct MeshLists {
+        counts: Address<u32>,
+        slots: Address<u32>,
+        notes: Address<MeshNotes>,
+        /// Made anew only if this word is not zero; none: always.
+        when: ConstAddress<u32>,
+        /// Told when a list does not fit; may be none.
+        overflow: Address<u32>,
+        /// Three sums that spreading makes ready for gathering; may be none.
+        sums: Address<u64>,
+        capacity: u32,
+        unused: u32,
+        follow: MeshFollow,
+    }
+
+    /// Points below the first and beyond it that a particle may touch.
+    pub(super) struct Reach {
+        low: [u32; 3],
+        high: [u32; 3],
+    }
 }
 
 /// A cell that changes between steps: spreading tells those who solve and gather.
@@ -55,15 +88,6 @@ pub struct Follow {
     pub most: [f64; 3],
 }
 
-/// Points below the first and beyond it that a particle may touch; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Reach {
-    low: [u32; 3],
-    high: [u32; 3],
-}
-debye_gpu::cuda_struct!(ListsAt, FollowAt, Reach);
-
 /// What the kernels have to say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Notes {
@@ -78,13 +102,13 @@ pub struct Notes {
 }
 
 impl Notes {
-    pub(super) fn read(stream: &Stream, words: &Buffer<u32>) -> Result<Self, CudaError> {
-        let w = stream.download(words)?;
+    pub(super) fn read(stream: &Stream, notes: &Buffer<MeshNotes>) -> Result<Self, CudaError> {
+        let found = stream.download(notes)?.first().copied().unwrap_or_default();
         Ok(Self {
-            listed: Some(w[0]).filter(|&n| n > 0),
-            range: f32::from_bits(w[1]),
-            strayed: w[2] & 1 != 0,
-            too_strong: w[2] & 2 != 0,
+            listed: Some(found.listed).filter(|&n| n > 0),
+            range: f32::from_bits(found.range),
+            strayed: found.faults & STRAYED != 0,
+            too_strong: found.faults & TOO_STRONG != 0,
         })
     }
 }
@@ -109,14 +133,14 @@ pub struct Bricks {
     capacity: u32,
     counts: Buffer<u32>,
     slots: Buffer<u32>,
-    notes: Buffer<u32>,
-    bundle: Bundle<ListsAt>,
+    notes: Buffer<MeshNotes>,
+    bundle: Bundle<MeshLists>,
     when: Option<Word>,
     overflow: Option<Word>,
     sums: Option<Word>,
     follow: Option<Follow>,
-    clear: Kernel<(Addresses<ListsAt>,)>,
-    make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)>,
+    clear: Kernel<(Addresses<MeshLists>,)>,
+    make: Kernel<(Addresses<MeshParticles>, Addresses<MeshLists>, Reach)>,
     shared: u32,
 }
 
@@ -155,11 +179,11 @@ impl Bricks {
             Entered::Touched => margin,
             Entered::Begun => [0; 3],
         };
-        let make: Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Reach)> =
+        let make: Kernel<(Addresses<MeshParticles>, Addresses<MeshLists>, Reach)> =
             module.kernel("debye_mesh_lists")?;
         let shared = if number > MOST_SHARED { 0 } else { 4 * number };
         make.resident_blocks(THREADS, shared)?;
-        let (counts, notes) = (device.zeros(number as usize)?, device.zeros(4)?);
+        let (counts, notes) = (device.zeros(number as usize)?, device.zeros(1)?);
         let slots = device.allocate(number as usize * capacity as usize)?;
         let bundle = bundle(&counts, &slots, &notes, [when, None, None], None, capacity);
         Ok(Self {
@@ -302,7 +326,7 @@ impl Bricks {
         stream.download(&self.counts)
     }
 
-    pub(super) fn at(&self) -> &Bundle<ListsAt> {
+    pub(super) fn at(&self) -> &Bundle<MeshLists> {
         &self.bundle
     }
 }
@@ -310,20 +334,20 @@ impl Bricks {
 fn bundle(
     counts: &Buffer<u32>,
     slots: &Buffer<u32>,
-    notes: &Buffer<u32>,
+    notes: &Buffer<MeshNotes>,
     [when, overflow, sums]: [Option<&Word>; 3],
     follow: Option<&Follow>,
     capacity: u32,
-) -> Bundle<ListsAt> {
+) -> Bundle<MeshLists> {
     let mut at = Binder::default();
-    let follow = follow.map_or(FollowAt::default(), |to| FollowAt {
+    let follow = follow.map_or(MeshFollow::default(), |to| MeshFollow {
         frame: Word::address(Some(&to.frame), &mut at),
         solver: Word::address(Some(&to.solver), &mut at),
         gatherer: Word::address(Some(&to.gatherer), &mut at),
         reach: to.reach,
         most: to.most,
     });
-    let addresses = ListsAt {
+    let addresses = MeshLists {
         counts: at.address(counts),
         slots: at.address(slots),
         notes: at.address(notes),

@@ -1,11 +1,12 @@
 //! [`Gather`]: forces and potentials of charges from a mesh of potentials.
 
 use debye_gpu::{
-    Addresses, Binder, Buffer, Bundle, Const, CudaError, Device, Kernel, ModuleSource, Shape, Stream,
+    Address, Addresses, Binder, Buffer, Bundle, Const, ConstAddress, CudaError, Device, Kernel, ModuleSource,
+    Shape, Stream,
 };
 
-use super::bricks::{Bricks, Entered, ListsAt, Notes};
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+use super::bricks::{Bricks, Entered, MeshLists, MeshNotes, Notes};
+use super::shape::{MeshNumber, MeshParticles, MeshShape, Particles, Word};
 use super::spread::tile_bytes;
 use super::tiling::Tiling;
 
@@ -25,29 +26,34 @@ pub enum Way {
     Tiles,
 }
 
-/// What may change between steps; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct MeshCell {
-    turn: [f64; 9],
-    potential: f64,
-    scale: f64,
-    most: f64,
-}
+debye_gpu::device_struct! {
+    /// What may change between steps.
+    pub(super) struct GatherCell {
+        /// force = turn × (−q ∂φ/∂fraction), by rows.
+        turn: [f64; 9],
+        /// Times q φ.
+        potential: f64,
+        /// Units of the sums of forces.
+        scale: f64,
+        /// The largest force that cannot make a sum too large.
+        most: f64,
+    }
 
-/// Where forces go; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct ForcesAt {
-    cell: u64,
-    forces: u64,
-    potentials: u64,
-    sums: u64,
-    notes: u64,
-    add: u32,
-    unused: u32,
+    /// Where forces go.
+    pub(super) struct GatheredForces {
+        cell: ConstAddress<GatherCell>,
+        /// Axis by axis.
+        forces: Address<f64>,
+        /// May be none.
+        potentials: Address<f64>,
+        /// Of the forces on all charged particles; may be none.
+        sums: Address<u64>,
+        notes: Address<MeshNotes>,
+        /// 1: to what is there.
+        add: u32,
+        unused: u32,
+    }
 }
-debye_gpu::cuda_struct!(MeshCell, ForcesAt);
 
 fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u32 {
     let more = shape.basis.points() as u32 - 1;
@@ -76,12 +82,12 @@ pub(super) fn source<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling)
         .define("SHARED_BYTES", shared_bytes::<M>(shape, way, tiling))
 }
 
-type OnSlots<M> = Kernel<(Addresses<ParticlesAt>, Const<M>, Addresses<ForcesAt>)>;
+type OnSlots<M> = Kernel<(Addresses<MeshParticles>, Const<M>, Addresses<GatheredForces>)>;
 type OnTiles<M> = Kernel<(
-    Addresses<ParticlesAt>,
-    Addresses<ListsAt>,
+    Addresses<MeshParticles>,
+    Addresses<MeshLists>,
     Const<M>,
-    Addresses<ForcesAt>,
+    Addresses<GatheredForces>,
 )>;
 
 #[derive(Debug)]
@@ -97,8 +103,8 @@ pub struct Gather<M: MeshNumber> {
     shape: MeshShape,
     tiling: Tiling,
     by: By<M>,
-    cell: Buffer<MeshCell>,
-    notes: Buffer<u32>,
+    cell: Buffer<GatherCell>,
+    notes: Buffer<MeshNotes>,
     /// Whether there may be particles without charge.
     some_neutral: bool,
 }
@@ -190,7 +196,7 @@ impl<M: MeshNumber> Gather<M> {
             tiling,
             by,
             cell: device.zeros(1)?,
-            notes: device.zeros(4)?,
+            notes: device.zeros(1)?,
             some_neutral: true,
         })
     }
@@ -222,7 +228,7 @@ impl<M: MeshNumber> Gather<M> {
         charged: usize,
     ) -> Result<(), CudaError> {
         let scale = sum_scale(charged);
-        let cell = MeshCell {
+        let cell = GatherCell {
             turn: std::array::from_fn(|k| turn[k / 3][k % 3]),
             potential,
             scale,
@@ -237,12 +243,12 @@ impl<M: MeshNumber> Gather<M> {
         potentials: Option<&Buffer<f64>>,
         add: bool,
         sums: Option<&Word>,
-    ) -> Bundle<ForcesAt> {
+    ) -> Bundle<GatheredForces> {
         let mut at = Binder::default();
-        let addresses = ForcesAt {
+        let addresses = GatheredForces {
             cell: at.address(&self.cell),
             forces: at.address(forces),
-            potentials: potentials.map_or(0, |p| at.address(p)),
+            potentials: potentials.map_or(Address::default(), |p| at.address(p)),
             sums: Word::address(sums, &mut at),
             notes: at.address(&self.notes),
             add: u32::from(add),

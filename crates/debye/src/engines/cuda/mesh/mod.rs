@@ -6,6 +6,7 @@
 mod bricks;
 mod gather;
 mod shape;
+mod shared;
 mod solve;
 mod spread;
 mod table;
@@ -14,9 +15,11 @@ mod tiling;
 pub use bricks::{Bricks, Entered, Follow, Notes};
 pub use gather::{Gather, Way, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
-pub use solve::{MeshCell, Part, SUMS, Solve, influence_source};
+pub use solve::{MESH_SUMS, MeshCell, Part, Solve, influence_source};
 pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
 pub use tiling::Tiling;
+
+pub(super) use shape::EMPTY_SLOT;
 
 use crate::forces::pme::Basis;
 use debye_gpu::ModuleSource;

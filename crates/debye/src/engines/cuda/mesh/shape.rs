@@ -5,7 +5,11 @@ use std::fmt::Write;
 use crate::expr::{CudaReal, Tape};
 use crate::forces::pme::Basis;
 use debye_gpu::transforms::Rest;
-use debye_gpu::{Binder, Buffer, Bundle, CudaError, Element, Float, ModuleSource, Value};
+use debye_gpu::{
+    Address, Binder, Buffer, Bundle, ConstAddress, CudaError, Element, Float, ModuleSource, Pointer, Value,
+};
+
+use super::shared::{self, MeshReal, Uint4};
 
 /// A number of a mesh: `f32` in single and mixed precision, `f64` in double.
 pub trait MeshNumber: Float + Value {
@@ -65,6 +69,7 @@ impl MeshShape {
             .include("mesh.cuh", include_str!("../kernels/mesh.cuh"))
             .include("stencil.cuh", include_str!("../kernels/stencil.cuh"))
             .include("basis.cuh", &header::<M>(self.basis))
+            .include("mesh_shared.cuh", &shared::of_particles())
             .define("MESH_DOUBLE", u32::from(M::DOUBLE))
             // Weights must have the same bits in every kernel, however it is compiled.
             .option("--fmad=false");
@@ -78,13 +83,18 @@ impl MeshShape {
 
     /// Edge of the boxes that charges near a point are summed in; as in the kernels.
     pub fn box_edge(&self) -> u32 {
-        if self.basis.points() <= 5 { 4 } else { 8 }
+        box_edge(self.basis)
     }
 
     /// The largest weight of a point along an axis.
     pub(super) fn most_weight(&self) -> f64 {
         most_weight(self.basis)
     }
+}
+
+/// Edge of the boxes that charges near a point are summed in.
+fn box_edge(basis: Basis) -> u32 {
+    if basis.points() <= 5 { 4 } else { 8 }
 }
 
 /// The largest weight of a point. B-splines have it with the charge on a point or halfway, the cubic on a point.
@@ -107,9 +117,10 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
     })
     .named(&["x"], &both);
     let mut text = format!(
-        "#pragma once\nconstexpr u32 POINTS = {n};\nconstexpr i32 FIRST = {};\nusing mesh_real = {real};\n\
+        "#pragma once\nconstexpr u32 POINTS = {n};\nconstexpr i32 FIRST = {};\nconstexpr i32 BOX = {};\nusing mesh_real = {real};\n\
          #define MOST_WEIGHT {:?}\n",
         basis.first(),
+        box_edge(basis),
         most_weight(basis)
     );
     text += &value_tape.to_cuda("basis_value_list", M::REAL);
@@ -128,31 +139,38 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
     text
 }
 
-/// Where the particles are; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct ParticlesAt {
-    pos: u64,
-    low: u64,
-    charges: u64,
-    parity: u64,
-    used: u64,
-    rest: u64,
-    slots: u32,
-    unit: u32,
-}
+/// The kind of a slot without a particle.
+pub(in crate::engines::cuda) const EMPTY_SLOT: u32 = u32::MAX;
 
-debye_gpu::cuda_struct!(ParticlesAt);
+debye_gpu::device_struct! {
+    /// Where the particles are.
+    pub(super) struct MeshParticles {
+        /// One or two halves of `slots`.
+        pos: ConstAddress<Uint4>,
+        /// Lower halves of the fractions, axis by axis, for an `f64` mesh; none: they are zero.
+        low: ConstAddress<u32>,
+        /// By kind.
+        charges: ConstAddress<MeshReal>,
+        /// Which half is now; none: the first.
+        parity: ConstAddress<u32>,
+        /// Units of slots that are in use; none: all are.
+        used: ConstAddress<u32>,
+        /// Nothing is done while this word is not zero; none: work is always done.
+        rest: ConstAddress<u32>,
+        slots: u32,
+        unit: u32,
+    }
+}
 
 /// A 32-bit word in device memory that steers kernels.
 #[derive(Clone, Debug)]
-pub struct Word(Bundle<u64>);
+pub struct Word(Bundle<Address<u8>>);
 
 impl Word {
     /// The word so many bytes into a buffer.
     pub fn of<T: Element>(buffer: &Buffer<T>, bytes: usize) -> Self {
         let mut at = Binder::default();
-        let address = at.address(buffer) + bytes as u64;
+        let address = at.address_as::<T, Address<u8>>(buffer).plus(bytes);
         Self(at.bundle(address))
     }
 
@@ -164,18 +182,18 @@ impl Word {
     }
 
     /// Its address, or none.
-    pub(super) fn address(word: Option<&Self>, at: &mut Binder) -> u64 {
-        word.map_or(0, |word| at.join(&word.0))
+    pub(super) fn address<P: Pointer>(word: Option<&Self>, at: &mut Binder) -> P {
+        word.map_or(P::new(0), |word| at.join(&word.0).cast())
     }
 }
 
 /// Positions and charges on the device.
 ///
 /// A slot is four words: the upper halves of the three fractions of the cell, and the kind of particle or `u32::MAX`
-/// for nobody. A mesh of `f64` also takes their lower halves.
+/// for none. A mesh of `f64` also takes their lower halves.
 #[derive(Clone, Debug)]
 pub struct Particles {
-    pub(super) bundle: Bundle<ParticlesAt>,
+    pub(super) bundle: Bundle<MeshParticles>,
     pub(super) slots: usize,
     pub(super) double: bool,
 }
@@ -196,13 +214,15 @@ impl Particles {
         charges: &Buffer<M>,
     ) -> Self {
         let mut at = Binder::default();
-        let addresses = ParticlesAt {
+        let addresses = MeshParticles {
             pos: at.address(pos),
-            low: low.filter(|_| M::DOUBLE).map_or(0, |low| at.address(low)),
-            charges: at.address(charges),
+            low: low
+                .filter(|_| M::DOUBLE)
+                .map_or(ConstAddress::default(), |low| at.address(low)),
+            charges: at.address_as(charges),
             parity: Word::address(parity, &mut at),
             used: Word::address(used.map(|used| used.0), &mut at),
-            rest: 0,
+            rest: ConstAddress::default(),
             slots: slots as u32,
             unit: used.map_or(0, |used| used.1),
         };
@@ -218,7 +238,7 @@ impl Particles {
     pub fn unless(&self, rest: &Word) -> Self {
         let mut at = Binder::default();
         let mut addresses = at.join(&self.bundle);
-        addresses.rest = at.join(&rest.0);
+        addresses.rest = Word::address(Some(rest), &mut at);
         Self {
             bundle: at.bundle(addresses),
             ..*self

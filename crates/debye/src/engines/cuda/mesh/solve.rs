@@ -3,32 +3,34 @@
 use crate::expr::Mat3;
 use crate::forces::pme::Influence;
 use debye_gpu::transforms::{Across, Cut, Lines, Passes, Spectrum, spectrum_source};
-use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device, ModuleSource, Slice, SliceMut, Stream};
+use debye_gpu::{
+    Binder, Buffer, Bundle, ConstAddress, CudaError, Device, ModuleSource, Slice, SliceMut, Stream,
+};
 
+use super::shared::{self, MeshReal};
 use super::table::{self, FollowTable};
 use super::{MeshNumber, Word};
 
-/// The cell and the smearing, in device memory: a barostat may write it between steps. As in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct MeshCell {
-    /// Reciprocal vectors one after another, a\*ᵢ·aⱼ = δᵢⱼ.
-    pub reciprocal: [f64; 9],
-    /// Volume.
-    pub volume: f64,
-    /// Splitting parameter α.
-    pub alpha: f64,
-}
+debye_gpu::device_struct! {
+    /// The cell and the smearing, in device memory: a barostat may write it between steps.
+    pub struct MeshCell {
+        /// Reciprocal vectors one after another, a\*ᵢ·aⱼ = δᵢⱼ.
+        pub reciprocal: [f64; 9],
+        /// Volume.
+        pub volume: f64,
+        /// Splitting parameter α.
+        pub alpha: f64,
+    }
 
-/// What a spectrum is multiplied by; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct MultiplierAt {
-    factors: u64,
-    cell: u64,
-    table: u64,
+    /// Where what a spectrum is multiplied by is.
+    pub(super) struct Multiplier {
+        /// Those of x, y and z one after another.
+        factors: ConstAddress<MeshReal>,
+        cell: ConstAddress<MeshCell>,
+        /// The influence function itself, where it is read from a table.
+        table: ConstAddress<MeshReal>,
+    }
 }
-debye_gpu::cuda_struct!(MeshCell, MultiplierAt);
 
 impl MeshCell {
     /// Of a cell whose reciprocal vectors are the rows.
@@ -60,14 +62,14 @@ impl Part {
 
 /// What a spectrum is multiplied by.
 #[derive(Debug)]
-struct Multiplier<R: MeshNumber> {
+struct Multipliers<R: MeshNumber> {
     /// 1/w² for every index of x, y, and of the half of z that is kept.
     factors: Buffer<R>,
     /// G itself where it is optimal, laid out as the spectrum; else empty.
     table: Buffer<R>,
 }
 
-impl<R: MeshNumber> Multiplier<R> {
+impl<R: MeshNumber> Multipliers<R> {
     fn new(device: &Device, influence: &Influence, sizes: &Spectrum) -> Result<Self, CudaError> {
         let [x, y, z] = influence.factors();
         let factors = x.iter().chain(y).chain(&z[..sizes.half as usize]);
@@ -83,12 +85,12 @@ impl<R: MeshNumber> Multiplier<R> {
         })
     }
 
-    fn at(&self, cell: Slice<'_, MeshCell>) -> Bundle<MultiplierAt> {
+    fn at(&self, cell: Slice<'_, MeshCell>) -> Bundle<Multiplier> {
         let mut at = Binder::default();
-        let addresses = MultiplierAt {
-            factors: at.address(&self.factors),
+        let addresses = Multiplier {
+            factors: at.address_as(&self.factors),
             cell: at.part(cell),
-            table: at.address(&self.table),
+            table: at.address_as(&self.table),
         };
         at.bundle(addresses)
     }
@@ -103,6 +105,7 @@ pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, ta
 fn with_influence(module: ModuleSource, table: bool) -> ModuleSource {
     module
         .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .include("solve_shared.cuh", &shared::of_solving())
         .define("TABLE", u32::from(table))
 }
 
@@ -127,7 +130,7 @@ fn laid_out<R: MeshNumber>(values: &[f64], sizes: &Spectrum) -> Result<Vec<R>, C
 }
 
 /// Numbers of energy and virial.
-pub const SUMS: usize = 7;
+pub const MESH_SUMS: usize = 7;
 
 /// The potential of a mesh of charges: forward transform, times the influence function, back; none is normalized.
 ///
@@ -135,9 +138,9 @@ pub const SUMS: usize = 7;
 #[derive(Debug)]
 pub struct Solve<R: MeshNumber> {
     sizes: Spectrum,
-    passes: Passes<R, MultiplierAt>,
+    passes: Passes<R, Multiplier>,
     spectrum: Buffer<R>,
-    by: Multiplier<R>,
+    by: Multipliers<R>,
     follow: Option<FollowTable<R>>,
     partial: Buffer<f64>,
     /// Stands in for sums that are not wanted.
@@ -154,9 +157,9 @@ impl<R: MeshNumber> Solve<R> {
         let passes = Passes::new(device, &sizes, &cut, &source)?;
         Ok(Self {
             spectrum: device.zeros(sizes.numbers())?,
-            by: Multiplier::new(device, influence, &sizes)?,
+            by: Multipliers::new(device, influence, &sizes)?,
             follow: None,
-            partial: device.zeros(passes.blocks() as usize * SUMS)?,
+            partial: device.zeros(passes.blocks() as usize * MESH_SUMS)?,
             none: device.allocate(0)?,
             passes,
             sizes,
@@ -257,7 +260,7 @@ impl<R: MeshNumber> Solve<R> {
     ) -> Result<(), CudaError> {
         CudaError::check_length("mesh of a potential", mesh.len(), self.points())?;
         if let Some(sums) = &sums {
-            CudaError::check_length("energy and virial of a mesh", sums.len(), SUMS)?;
+            CudaError::check_length("energy and virial of a mesh", sums.len(), MESH_SUMS)?;
         }
         let (spectrum, partial, none) = (self.spectrum.all_mut(), self.partial.all(), self.none.all_mut());
         let rest = Word::rest(rest);

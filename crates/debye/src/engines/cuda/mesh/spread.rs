@@ -2,8 +2,8 @@
 
 use debye_gpu::{Addresses, Buffer, CudaError, Device, Kernel, ModuleSource, Mut, Shape, Stream};
 
-use super::bricks::{Bricks, Entered, ListsAt, Notes};
-use super::shape::{MeshNumber, MeshShape, Particles, ParticlesAt, Word};
+use super::bricks::{Bricks, Entered, MeshLists, Notes};
+use super::shape::{MeshNumber, MeshParticles, MeshShape, Particles, Word};
 use super::tiling::Tiling;
 
 /// Sums at the points of a mesh are whole numbers of 2^−bits: 32 bits of them for `f32`, 64 for `f64`.
@@ -67,7 +67,7 @@ impl Fixed {
     }
 }
 
-type OnLists<M> = Kernel<(Addresses<ParticlesAt>, Addresses<ListsAt>, Mut<M>, M, u32)>;
+type OnLists<M> = Kernel<(Addresses<MeshParticles>, Addresses<MeshLists>, Mut<M>, M, u32)>;
 
 /// A kernel that spreads charges from lists of bricks, a block for each, and what the host must know of it.
 #[derive(Clone, Debug)]

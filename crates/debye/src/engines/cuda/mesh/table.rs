@@ -48,7 +48,7 @@ impl<R: MeshNumber> FollowTable<R> {
             factors: device.upload(&factors)?,
             aliases: device.upload(&aliases)?,
             // No cell is nothing.
-            made_for: device.zeros(10)?,
+            made_for: device.zeros(size_of::<MeshCell>() / 8)?,
             finished: device.zeros(1)?,
             numbers: sizes.columns as usize * sizes.size[0] as usize,
         })

@@ -5,7 +5,7 @@ mod steps;
 mod sums;
 mod transfer;
 
-pub(super) use sums::Sums;
+pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
@@ -16,7 +16,7 @@ use super::layout::Layout;
 use super::mesh::{MeshForces, Within};
 use super::needs::{self, Tables};
 use super::parts::{Parts, refuse_short};
-use super::rules::{DeviceBath, Rules};
+use super::rules::{Rules, ScalingThermostat};
 use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
@@ -188,7 +188,7 @@ impl Resident {
     fn grow(&mut self) -> Result<(), EngineError> {
         let mut state = self.download()?;
         let old = self.layout.slots();
-        let layout = if self.last.needed[7] > 0 {
+        let layout = if self.last.needed.frame > 0 {
             self.other_region(&mut state)?
         } else {
             self.layout.grown(self.last.needed)?
@@ -339,7 +339,7 @@ impl Skeleton for Resident {
         Ok(Self::set_step(self, step)?)
     }
 
-    fn baths(&self) -> Result<Vec<DeviceBath>, EngineError> {
+    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
         Ok(Self::baths(self)?)
     }
 

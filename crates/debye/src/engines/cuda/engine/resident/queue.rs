@@ -1,7 +1,7 @@
 //! What a graph holds: the kernels of lists and steps, in their order.
 
 use super::super::constraints::Held;
-use super::super::kernels::{Control, OnWorld, Setup, World};
+use super::super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, OnWorld, Setup, World};
 use super::super::layout::BLOCK;
 use super::super::mesh::Asked;
 use super::super::watch::{Bytes, Counted};
@@ -75,13 +75,13 @@ impl Resident {
         self.launch(s, &k.commit, Shape::new(1, 32), |_| size_of::<Control>() as f64)
     }
 
-    /// Bonded terms before all steps (0), those without sums (1) or those with (2).
-    fn queue_bonded(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+    /// Bonded terms before the steps that they are due for: `Setup::due`.
+    fn queue_bonded(&self, s: &Stream, due: u32) -> Result<(), CudaError> {
         let Some(bonded) = &self.bonded else {
             return Ok(());
         };
         let mut setup = self.setup;
-        setup.links = links;
+        setup.due = due;
         // Links name their particles by number: each position is counted once.
         self.watch.around(
             s,
@@ -93,9 +93,9 @@ impl Resident {
     }
 
     /// The same where they move anybody: within rigid molecules they do not.
-    pub(super) fn queue_links(&self, s: &Stream, links: u32) -> Result<(), CudaError> {
+    pub(super) fn queue_links(&self, s: &Stream, due: u32) -> Result<(), CudaError> {
         if self.moved_by_links() {
-            self.queue_bonded(s, links)
+            self.queue_bonded(s, due)
         } else {
             Ok(())
         }
@@ -122,18 +122,18 @@ impl Resident {
         Ok(())
     }
 
-    /// Kernels of constraints, for steps without sums (1) or those with (2).
-    fn queue_held(&self, s: &Stream, queue: QueueHeld, links: u32) -> Result<(), CudaError> {
+    /// Kernels of constraints, for steps without sums or those with: `Setup::due`.
+    fn queue_held(&self, s: &Stream, queue: QueueHeld, due: u32) -> Result<(), CudaError> {
         let Some(held) = &self.held else {
             return Ok(());
         };
         let mut setup = self.setup;
-        setup.links = links;
+        setup.due = due;
         let queued = || queue(held, s, &self.world, setup);
         // At most all particles: place, what moves both ways, the list's position and the new place; and all forces.
         let motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving);
         let step: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 48.0);
-        if links == 1 && held.steps_alone(&self.setup) {
+        if due == DUE_WITHOUT_SUMS && held.steps_alone(&self.setup) {
             self.watch.around(s, "step", 1, step, queued)
         } else {
             self.watch.around(s, "constraints", 1, motion, queued)
@@ -152,7 +152,7 @@ impl Resident {
             return Ok(());
         }
         // What came before may have been the step before.
-        self.queue_links(s, if plain { 2 } else { 0 })?;
+        self.queue_links(s, if plain { DUE_WITH_SUMS } else { DUE_ALWAYS })?;
         // A barostat asks for the virial.
         let sums = self.rules.scale_every > 0;
         self.queue_mesh(s, Asked { sums, step: true })?;
@@ -166,7 +166,7 @@ impl Resident {
         let queued = self.queue_beside(s, side.as_ref());
         self.side = side.or(self.side.take());
         queued?;
-        self.queue_held(s, Held::queue_step, 1)
+        self.queue_held(s, Held::queue_step, DUE_WITHOUT_SUMS)
     }
 
     /// The same up to constraints, with a stream for what can be done beside pairs.
@@ -175,7 +175,12 @@ impl Resident {
         if let Some(side) = side {
             side.follow(s)?;
         }
-        self.queue_links(rest, u32::from(self.kernels.split.is_some()))?;
+        let due = if self.kernels.split.is_some() {
+            DUE_WITHOUT_SUMS
+        } else {
+            DUE_ALWAYS
+        };
+        self.queue_links(rest, due)?;
         let asked = Asked {
             sums: false,
             step: true,
@@ -217,11 +222,11 @@ impl Resident {
                 if let Some(pull) = &split.pull_virial {
                     self.launch(s, pull, shape, bytes)?;
                 }
-                self.queue_held(s, Held::queue_sums, 2)?;
+                self.queue_held(s, Held::queue_sums, DUE_WITH_SUMS)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
                 self.launch(s, &split.moves, self.blocks(0), bytes)?;
-                self.queue_held(s, Held::queue_motion, 2)?;
-                self.queue_held(s, Held::queue_reshape, 2)
+                self.queue_held(s, Held::queue_motion, DUE_WITH_SUMS)?;
+                self.queue_held(s, Held::queue_reshape, DUE_WITH_SUMS)
             }
             _ => Ok(()),
         }

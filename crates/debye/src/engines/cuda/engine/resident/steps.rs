@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::super::kernels::DUE_ALWAYS;
 use super::super::layout::BLOCK;
 use super::super::mesh::{Asked, MeshForces};
 use super::super::watch::{AT_ONCE, Sizes};
@@ -144,7 +145,7 @@ impl Resident {
             let kernels = self.case().downhill(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
-                self.queue_links(&stream, 0)?;
+                self.queue_links(&stream, DUE_ALWAYS)?;
                 let asked = Asked {
                     sums: false,
                     step: false,

@@ -9,6 +9,10 @@ use crate::engines::EngineError;
 use crate::forces::electrostatics::Part;
 use debye_gpu::CudaError;
 
+/// Numbers of a virial, xx yy zz xy xz yz, and those of a group: Σ m v⊗v, Σ m v.
+pub(in super::super) const VIRIAL_SUMS: usize = 6;
+pub(in super::super) const GROUP_SUMS: usize = VIRIAL_SUMS + 3;
+
 /// Sums over all particles.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Sums {
@@ -30,7 +34,7 @@ impl Resident {
         let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
         self.launch(&self.stream, &self.kernels.evaluate, shape, bytes)?;
         let (terms, groups) = (self.terms.count, self.rules.groups());
-        let width = terms + 6 + 9 * groups;
+        let width = terms + VIRIAL_SUMS + GROUP_SUMS * groups;
         let used = self.last.blocks as usize * width;
         let parts = self.stream.download_part(self.arrays.partial.part(0..used))?;
         let mut all = vec![0.0; width];
@@ -38,7 +42,7 @@ impl Resident {
             all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         let of_group = |g: usize| {
-            let first = terms + 6 + 9 * g;
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
             let tensor = std::array::from_fn(|k| all[first + k]);
             (tensor, std::array::from_fn(|k| all[first + 6 + k]))
         };

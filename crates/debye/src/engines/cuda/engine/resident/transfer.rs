@@ -4,9 +4,10 @@ use super::super::arrays;
 use super::super::frame::Frame;
 use super::super::kernels::Control;
 use super::super::layout::BLOCK;
-use super::super::rules::{DeviceBath, Fire};
-use super::super::state::{NOBODY, State, fraction};
+use super::super::rules::{Fire, ScalingThermostat};
+use super::super::state::{State, fraction};
 use super::{Change, Resident};
+use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::engines::{EngineError, Precision};
 use crate::expr::Vec3;
 use crate::system::Particles;
@@ -19,9 +20,9 @@ impl Resident {
         let (slots, bodies, grain) = (self.layout.slots(), self.terms.bodies.len(), self.layout.grain);
         let (mut pos, mut low) = (vec![0_u32; 4 * slots], vec![0_u32; 3 * slots]);
         let (mut velocities, mut images) = (vec![0.0; 3 * slots], vec![0_i32; 3 * slots]);
-        let mut ids = vec![NOBODY; slots];
+        let mut ids = vec![EMPTY_SLOT; slots];
         for slot in 0..slots {
-            pos[4 * slot + 3] = NOBODY;
+            pos[4 * slot + 3] = EMPTY_SLOT;
         }
         let members = |body: usize| {
             let members = self.terms.bodies.members(body);
@@ -49,7 +50,7 @@ impl Resident {
             images,
             ids,
         })?;
-        let first = self.rules.numbers.first;
+        let first = self.rules.ensemble.first;
         self.last = Control {
             step: first,
             target: first,
@@ -119,8 +120,8 @@ impl Resident {
     }
 
     /// Thermostats as they are now.
-    pub(in super::super) fn baths(&self) -> Result<Vec<DeviceBath>, CudaError> {
-        let mut baths = self.stream.download(&self.numbers.baths)?;
+    pub(in super::super) fn baths(&self) -> Result<Vec<ScalingThermostat>, CudaError> {
+        let mut baths = self.stream.download(&self.numbers.thermostats)?;
         baths.truncate(self.rules.baths.len());
         Ok(baths)
     }
@@ -130,8 +131,8 @@ impl Resident {
         self.stream.upload(&[frame], self.numbers.frame.all_mut())
     }
 
-    pub(in super::super) fn set_baths(&mut self, baths: &[DeviceBath]) -> Result<(), CudaError> {
-        let part = self.numbers.baths.part_mut(0..baths.len());
+    pub(in super::super) fn set_baths(&mut self, baths: &[ScalingThermostat]) -> Result<(), CudaError> {
+        let part = self.numbers.thermostats.part_mut(0..baths.len());
         self.stream.upload(baths, part)
     }
 
@@ -154,7 +155,7 @@ impl Resident {
         let forces = self.stream.download(&self.arrays.forces)?;
         for slot in 0..slots {
             let kind = state.pos[4 * slot + 3];
-            if kind == NOBODY || slot >= self.last.blocks as usize * BLOCK {
+            if kind == EMPTY_SLOT || slot >= self.last.blocks as usize * BLOCK {
                 continue;
             }
             let inverse_mass = self.terms.kinds[kind as usize].inverse_mass;

@@ -1,77 +1,102 @@
 //! The kernels of small systems, what they share with the host, and their memory.
 
 use super::super::arrays::words;
-use super::super::bonded::LinkTables;
+use super::super::bonded::{LinkTables, Links};
 use super::super::frame::{Frame, Region};
-use super::super::rules::{self, DeviceBath, Rules};
+use super::super::resident::{GROUP_SUMS, VIRIAL_SUMS};
+use super::super::rules::{Ensemble, Rules, ScalingThermostat};
+use super::super::shared::{Real, Speed, Uint4};
 use super::super::terms::{Kind, Terms};
 use super::shape::{Form, WARP};
 use crate::engines::{Needs, Precision};
-use debye_gpu::{Addresses, Binder, Buffer, Bundle, CudaError, Device, Kernel, ModuleSource};
+use debye_gpu::{
+    Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource,
+};
 
-/// What does not change during a launch; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct SmallSetup {
-    frame: Frame,
-    dt: f64,
-    seed: u64,
-    pub(super) target: u64,
-    cutoff: f64,
-    radius2: f32,
-    radius: f32,
-    particles: u32,
-    pub(super) settle: u32,
-    reach: [i32; 3],
-    pub(super) capacity: u32,
-    remove_every: u32,
-    scale_every: u32,
-    baths: u32,
-    unused: u32,
-}
+debye_gpu::device_struct! {
+    /// What does not change during a launch.
+    pub(in super::super) struct SmallSetup {
+        frame: Frame,
+        dt: f64,
+        seed: u64,
+        /// Steps to do.
+        pub(super) target: u64,
+        cutoff: f64,
+        /// Of the lists.
+        radius2: f32,
+        radius: f32,
+        particles: u32,
+        /// Make a new list even if there is no step to do.
+        pub(super) settle: u32,
+        /// Images to look at on either side.
+        reach: [i32; 3],
+        /// Entries that a list has room for.
+        pub(super) capacity: u32,
+        /// Steps between removals of momentum, and between changes of the cell.
+        remove_every: u32,
+        scale_every: u32,
+        /// Thermostats that scale velocities.
+        thermostats: u32,
+        unused: u32,
+    }
 
-/// The words that steer a run; as in the kernels.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct SmallControl {
-    pub(super) step: u64,
-    pub(super) parity: u32,
-    pub(super) stale: u32,
-    pub(super) overflow: u32,
-    pub(super) lost: u32,
-    pub(super) builds: u32,
-    pub(super) needed: u32,
-    pub(super) torn: u32,
-    pub(super) held: u32,
-}
+    /// Words in device memory that steer a run.
+    #[derive(Default)]
+    pub(in super::super) struct SmallControl {
+        /// Steps done.
+        pub(super) step: u64,
+        /// Which of the two `pos` is now.
+        pub(super) parity: u32,
+        /// The lists must be made anew before the next step.
+        pub(super) stale: u32,
+        /// A list did not fit.
+        pub(super) overflow: u32,
+        /// 1 + a particle that is nowhere.
+        pub(super) lost: u32,
+        /// Times that lists were made.
+        pub(super) builds: u32,
+        /// Entries of the longest list that did not fit.
+        pub(super) needed: u32,
+        /// The cell cannot be followed.
+        pub(super) torn: u32,
+        /// How often a barostat was held back.
+        pub(super) held: u32,
+    }
 
-/// Where everything lies in device memory; as in the kernels.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct SmallWorld {
-    control: u64,
-    meetings: u64,
-    pos: u64,
-    low: u64,
-    velocities: u64,
-    images: u64,
-    reference: u64,
-    lists: u64,
-    counts: u64,
-    forces: u64,
-    partial: u64,
-    sums: u64,
-    frames: u64,
-    baths: u64,
-    rules: u64,
-    excluded_starts: u64,
-    excluded: u64,
-    parameters: u64,
-    tables: u64,
-    kinds: u64,
-    links: [u64; 5],
+    /// Everything in device memory.
+    pub(in super::super) struct SmallWorld {
+        control: Address<SmallControl>,
+        /// Two words at which the blocks meet, by turns.
+        meetings: Address<u64>,
+        /// Two halves, by `SmallControl::parity`.
+        pos: Address<Uint4>,
+        /// Where FINE like `pos`, without kinds; else axis by axis, like all that follow.
+        low: Address<u32>,
+        velocities: Address<Speed>,
+        images: Address<i32>,
+        /// Positions the lists were made from.
+        reference: Address<Uint4>,
+        /// `SmallSetup::capacity` to a particle.
+        lists: Address<u32>,
+        counts: Address<u32>,
+        forces: Address<f64>,
+        partial: Address<f64>,
+        /// Of every warp's particles, column by column; only there if steps need sums.
+        sums: Address<f64>,
+        /// Now, and when the lists were made; only there if a barostat changes the cell.
+        frames: Address<Frame>,
+        thermostats: Address<ScalingThermostat>,
+        ensemble: ConstAddress<Ensemble>,
+        /// Where the partners of every particle begin that are excluded, and these.
+        excluded_starts: ConstAddress<u32>,
+        excluded: ConstAddress<u32>,
+        parameters: ConstAddress<Real>,
+        tables: ConstAddress<Real>,
+        kinds: ConstAddress<Kind>,
+        /// Only there with bonded terms.
+        links: Links,
+    }
 }
-debye_gpu::cuda_struct!(SmallSetup, SmallControl, SmallWorld);
 
 /// Numbers of the simulation that the kernels need.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +136,7 @@ impl SmallValues {
             capacity,
             remove_every: rules.remove_every,
             scale_every: rules.scale_every,
-            baths: rules.baths.len() as u32,
+            thermostats: rules.baths.len() as u32,
             unused: 0,
         }
     }
@@ -144,14 +169,14 @@ pub(in super::super) struct Variant {
 }
 
 impl Variant {
-    /// Whether lower halves are published; as in the kernels.
+    /// Whether lower halves are published: for pairs of double precision and for bonded terms.
     pub(super) fn fine(&self, terms: &Terms) -> bool {
         terms.precision == Precision::Double || terms.precision == Precision::Mixed && self.bonded > 0
     }
 
-    /// Numbers that a block sums when it evaluates, as in the kernel.
+    /// Numbers that a block sums when it evaluates: energies, virial, for every group Σ m v⊗v and Σ m v, and entries.
     pub(super) fn columns(&self, terms: &Terms) -> usize {
-        terms.count + self.bonded + 6 + 9 * self.groups + 1
+        terms.count + self.bonded + VIRIAL_SUMS + GROUP_SUMS * self.groups + 1
     }
 
     /// Numbers of sums over all particles, if steps need them.
@@ -184,6 +209,8 @@ impl Variant {
                 .define("GROUPS_OF", self.groups)
                 .define("MOVING", u32::from(self.moving))
                 .define("BONDED", u32::from(links.is_some()))
+                .define("FINE", u32::from(self.fine(terms)))
+                .define("COLUMNS", self.columns(terms))
                 .include("pair_terms.cuh", &terms.text)
                 .option("--prec-div=false")
                 .option("--prec-sqrt=false");
@@ -217,8 +244,8 @@ impl Kernels {
     }
 }
 
-/// Threads of a block that evaluates; as in the kernel.
-pub(super) const EVALUATE: u32 = 256;
+/// Threads of a block that evaluates.
+pub(in super::super) const EVALUATE: u32 = 256;
 
 /// The memory of a small system.
 pub(super) struct Arrays {
@@ -236,8 +263,8 @@ pub(super) struct Arrays {
     sums: Buffer<f64>,
     /// Now, and when the lists were made.
     pub(super) frames: Buffer<Frame>,
-    pub(super) baths: Buffer<DeviceBath>,
-    rules: Buffer<rules::Numbers>,
+    pub(super) thermostats: Buffer<ScalingThermostat>,
+    ensemble: Buffer<Ensemble>,
     excluded_starts: Buffer<u32>,
     excluded: Buffer<u32>,
     parameters: Buffer<u32>,
@@ -296,9 +323,9 @@ pub(super) fn needs(extents: Extents<'_>) -> Needs {
         + size_of::<Kind>() * terms.kinds.len()
         + excluded
         + size_of::<SmallControl>()
-        + size_of::<rules::Numbers>()
+        + size_of::<Ensemble>()
         + 2 * size_of::<Frame>()
-        + variant.groups * size_of::<DeviceBath>()
+        + variant.groups * size_of::<ScalingThermostat>()
         + links.map_or(0, |links| links.needs().0)
         + 2 * 8;
     let sums = evaluating_blocks(n, &variant.form) * variant.columns(terms) + variant.sums(n);
@@ -345,7 +372,7 @@ impl Arrays {
         let n = terms.kind_of.len();
         let blocks = evaluating_blocks(n, &variant.form);
         // Kernels take no empty arrays.
-        let baths = [&rules.baths[..], &[DeviceBath::default()]].concat();
+        let thermostats = [&rules.baths[..], &[ScalingThermostat::default()]].concat();
         let double = terms.precision == Precision::Double;
         Ok(Self {
             control: device.zeros(1)?,
@@ -361,8 +388,8 @@ impl Arrays {
             partial: device.zeros(blocks * variant.columns(terms))?,
             sums: device.zeros(variant.sums(n))?,
             frames: device.upload(&[frame; 2])?,
-            baths: device.upload(&baths)?,
-            rules: device.upload(&[rules.numbers])?,
+            thermostats: device.upload(&thermostats)?,
+            ensemble: device.upload(&[rules.ensemble])?,
             excluded_starts: device.upload(starts)?,
             excluded: device.upload(partners)?,
             parameters: device.upload(&words(&terms.parameters, double))?,
@@ -389,16 +416,19 @@ impl Arrays {
             partial: at.address(&self.partial),
             sums: at.address(&self.sums),
             frames: at.address(&self.frames),
-            baths: at.address(&self.baths),
-            rules: at.address(&self.rules),
+            thermostats: at.address(&self.thermostats),
+            ensemble: at.address(&self.ensemble),
             excluded_starts: at.address(&self.excluded_starts),
             excluded: at.address(&self.excluded),
             parameters: at.address(&self.parameters),
             tables: at.address(&self.tables),
             kinds: at.address(&self.kinds),
-            links: self.links.as_ref().map_or([0; 5], |l| {
-                let [rows, tables] = [&l.rows, &l.tables].map(|buffer| at.address(buffer));
-                [at.address(&l.starts), at.address(&l.links), rows, tables, 0]
+            links: self.links.as_ref().map_or(Links::default(), |l| Links {
+                starts: at.address(&l.starts),
+                links: at.address(&l.links),
+                rows: at.address(&l.rows),
+                tables: at.address(&l.tables),
+                ..Links::default()
             }),
         };
         at.bundle(world)

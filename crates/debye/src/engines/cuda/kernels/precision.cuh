@@ -1,4 +1,4 @@
-// What kernels of large and of small systems share: precision, and kinds of particles.
+// The types that carry the precision, for kernels of large and of small systems.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double).
 #pragma once
@@ -17,13 +17,3 @@ using whole = u32;
 using speed = f64;
 using whole = u64;
 #endif
-
-// What belongs to a kind of particle: inverse mass, what Langevin dynamics keeps and adds, and its group.
-struct Kind {
-    f64 inverse_mass;
-    f64 keep;
-    f64 noise;
-    f64 mass;
-    u32 group;
-    u32 held; // 1: at fixed distances from others
-};
