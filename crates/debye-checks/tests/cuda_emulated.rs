@@ -12,7 +12,7 @@ use emulation::{compile, emulated, emulation, full, nvrtc, run, under_sanitizers
 
 #[test]
 fn primitives_agree_with_plain_loops() {
-    let extent = if full() { Extent::Full } else { Extent::Small };
+    let extent = if full() { Extent::Full } else { Extent::Smallest };
     run(&emulation(1, Instrument::Nothing), extent, 1);
 }
 
