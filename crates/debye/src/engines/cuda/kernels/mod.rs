@@ -25,5 +25,7 @@ const HEADERS: &[(&str, &str)] = &[
 
 /// A module of one file, which may include the headers of the engine.
 pub(crate) fn source(name: &str, text: &str) -> ModuleSource {
-    ModuleSource::new(name, text).headers(HEADERS)
+    ModuleSource::new(name, text)
+        .headers(HEADERS)
+        .include("coupling.cuh", super::engine::coupling::text())
 }
