@@ -310,6 +310,7 @@ pub(super) fn with_mesh(name: &str, text: &str, sizes: &Sizes, double: bool, tab
     ModuleSource::new(name, text)
         .include("fft.cuh", include_str!("../kernels/fft.cuh"))
         .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .include("reciprocal.cuh", &super::reciprocal::text(double))
         .define("PRECISION", if double { 2 } else { 0 })
         .define("N1", x)
         .define("N2", y)

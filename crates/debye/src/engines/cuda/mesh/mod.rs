@@ -8,6 +8,7 @@ pub mod fft_speed;
 mod gather;
 mod multiply;
 mod passes;
+mod reciprocal;
 mod shape;
 mod solve;
 pub mod speed;
