@@ -1,14 +1,33 @@
-//! Internal coordinates and their gradients, written once for every bonded potential.
+//! Internal coordinates, their gradients and virials, written once for every bonded potential and every engine.
 
 use crate::expr::{Real, Vec3};
 
 /// A coordinate and its derivative by the position of each particle.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinate<R, const N: usize> {
-    /// Distance, or angle in radians.
+    /// Distance or its square, or angle in radians.
     pub value: R,
     /// Gradients, in the order of the particles.
     pub gradient: [Vec3<R>; N],
+    /// Positions of the particles relative to one of them, so that the virial needs no origin.
+    pub relative: [Vec3<R>; N],
+}
+
+impl<R: Real, const N: usize> Coordinate<R, N> {
+    /// The forces on the particles where the energy has this derivative by the coordinate.
+    #[inline(always)]
+    pub fn forces(&self, derivative: R) -> [Vec3<R>; N] {
+        self.gradient.map(|g| g * -derivative)
+    }
+}
+
+/// Adds the virial d⊗f of a force: xx yy zz xy xz yz.
+#[inline(always)]
+pub fn add_virial<R: Real>(virial: &mut [R; 6], d: Vec3<R>, f: Vec3<R>) {
+    let products = [d.x * f.x, d.y * f.y, d.z * f.z, d.x * f.y, d.x * f.z, d.y * f.z];
+    for (sum, product) in virial.iter_mut().zip(products) {
+        *sum = *sum + product;
+    }
 }
 
 /// The smallest sine a gradient is divided by: beyond it an angle is taken as straight.
@@ -22,6 +41,18 @@ pub fn distance<R: Real>(ij: Vec3<R>) -> Coordinate<R, 2> {
     Coordinate {
         value: r,
         gradient: [-along, along],
+        relative: [Vec3::zero(), ij],
+    }
+}
+
+/// The square of that distance.
+#[inline(always)]
+pub fn squared_distance<R: Real>(ij: Vec3<R>) -> Coordinate<R, 2> {
+    let twice = ij * R::lit(2.0);
+    Coordinate {
+        value: ij.norm2(),
+        gradient: [-twice, twice],
+        relative: [Vec3::zero(), ij],
     }
 }
 
@@ -39,6 +70,7 @@ pub fn angle<R: Real>(ji: Vec3<R>, jk: Vec3<R>) -> Coordinate<R, 3> {
     Coordinate {
         value,
         gradient: [i, -(i + k), k],
+        relative: [ji, Vec3::zero(), jk],
     }
 }
 
@@ -59,6 +91,7 @@ pub fn dihedral<R: Real>(ji: Vec3<R>, kj: Vec3<R>, kl: Vec3<R>) -> Coordinate<R,
     Coordinate {
         value,
         gradient: [i, shared - i, -shared - l, l],
+        relative: [ji, Vec3::zero(), -kj, kl - kj],
     }
 }
 
@@ -103,6 +136,11 @@ mod tests {
     fn gradients_are_derivatives() {
         let [i, j, k, l] = R;
         check([i, j], |r| distance(r[1] - r[0]), |r| distance(r[1] - r[0]).value);
+        check(
+            [i, j],
+            |r| squared_distance(r[1] - r[0]),
+            |r| squared_distance(r[1] - r[0]).value,
+        );
         check(
             [i, j, k],
             |r| angle(r[0] - r[1], r[2] - r[1]),

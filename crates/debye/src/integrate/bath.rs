@@ -1,6 +1,7 @@
 //! [`Bath`]: a thermostat at work, with the numbers it must remember.
 
 use super::{CHAIN, Dynamics, Thermostat, ThermostatKind, ThermostatState};
+use crate::expr::Real;
 use crate::random::{Philox, stream};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Dimension, System};
@@ -94,8 +95,8 @@ impl Bath {
             ThermostatKind::NoseHoover { .. } => {
                 let mut total = 0.0;
                 for (k, &[eta, v]) in self.chain.iter().enumerate() {
-                    let g = if k == 0 { self.degrees_of_freedom } else { 1.0 };
-                    total += 0.5 * self.mass(k) * v * v + g * self.kt * eta;
+                    let link = self.link(k);
+                    total += 0.5 * link.mass() * v * v + link.degrees_of_freedom * self.kt * eta;
                 }
                 total
             }
@@ -103,71 +104,47 @@ impl Bath {
         }
     }
 
-    /// The factor for the velocities after a step of `dt`, given their kinetic energy (weak
-    /// coupling and stochastic rescaling). Counts the energy it gives.
+    /// The factor for the velocities after a step of `dt`, given their kinetic energy, for thermostats that do nothing
+    /// but scale them. Counts the energy it gives.
     pub fn rescale(&mut self, kinetic: f64, dt: f64, step: u64, philox: Philox) -> f64 {
         if kinetic <= 0.0 || self.degrees_of_freedom <= 0.0 {
             return 1.0;
         }
-        let factor2 = match self.thermostat.kind {
-            ThermostatKind::Berendsen => self.berendsen(kinetic, dt),
-            ThermostatKind::Bussi => self.bussi(kinetic, dt, step, philox),
-            _ => 1.0,
+        let noise = || {
+            let others = self.degrees_of_freedom.round().max(1.0) as u64 - 1;
+            let [normal, ..] = philox.normals(step, self.number, stream::BUSSI);
+            // A stream of its own for every thermostat; the sum counts its attempts where particles are numbered.
+            let own = stream::BUSSI + (self.number + 1) * stream::BATHS;
+            [normal, philox.sum_of_squares(others, step, own)]
         };
-        self.given += kinetic * (factor2 - 1.0);
-        factor2.sqrt()
-    }
-
-    /// λ² = 1 + Δt/τ (T₀/T − 1).
-    fn berendsen(&self, kinetic: f64, dt: f64) -> f64 {
-        let target = 0.5 * self.degrees_of_freedom * self.kt;
-        (1.0 + dt / self.thermostat.time * (target / kinetic - 1.0)).max(0.0)
-    }
-
-    /// Bussi, Donadio & Parrinello 2007, Eq. A7.
-    fn bussi(&self, kinetic: f64, dt: f64, step: u64, philox: Philox) -> f64 {
-        let g = self.degrees_of_freedom.round().max(1.0);
-        let c = (-dt / self.thermostat.time).exp();
-        let ratio = (1.0 - c) * 0.5 * self.kt / kinetic;
-        let [r, ..] = philox.normals(step, self.number, stream::BUSSI);
-        // A stream of its own for every bath; the sum counts its attempts where particles are numbered.
-        let rest = philox.sum_of_squares(
-            g as u64 - 1,
-            step,
-            stream::BUSSI + (self.number + 1) * stream::BATHS,
-        );
-        (c + ratio * (r * r + rest) + 2.0 * r * (c * ratio).sqrt()).max(0.0)
+        let [factor, given] = self.thermostat.kind.rescale(&self.link(0), kinetic, dt, noise);
+        self.given += given;
+        factor
     }
 
     /// Half a step of the chain; returns the factor for the velocities (Martyna, Tuckerman, Tobias &
     /// Klein 1996, Sec. 4, one Suzuki–Yoshida weight).
     pub fn nose_hoover_half(&mut self, kinetic: f64, dt: f64) -> f64 {
         let last = self.chain.len() - 1;
-        let (quarter, eighth) = (0.25 * dt, 0.125 * dt);
         let mut twice = 2.0 * kinetic;
         let push = |bath: &mut Self, k: usize, twice: f64| {
-            let pull = if k == 0 {
-                twice - bath.degrees_of_freedom * bath.kt
-            } else {
-                bath.mass(k - 1) * bath.chain[k - 1][1].powi(2) - bath.kt
+            let below = match k {
+                0 => twice,
+                _ => bath.link(k - 1).twice_kinetic(bath.chain[k - 1][1]),
             };
-            let friction = if k < last {
-                (-bath.chain[k + 1][1] * eighth).exp()
-            } else {
-                1.0
-            };
-            let v = &mut bath.chain[k][1];
-            *v *= friction;
-            *v += pull / bath_mass(k, bath.degrees_of_freedom, bath.kt, bath.thermostat.time) * quarter;
-            *v *= friction;
+            let next = bath.chain.get(k + 1);
+            let friction = next.map_or(1.0, |next| chain_decay(next[1], 0.125 * dt));
+            bath.chain[k][1] = bath
+                .link(k)
+                .velocity(bath.chain[k][1], below, friction, 0.25 * dt);
         };
         for k in (0..=last).rev() {
             push(self, k, twice);
         }
-        let factor = (-self.chain[0][1] * 0.5 * dt).exp();
+        let factor = chain_decay(self.chain[0][1], 0.5 * dt);
         twice *= factor * factor;
         for link in &mut self.chain {
-            link[0] += link[1] * 0.5 * dt;
+            link[0] += link[1] * (0.5 * dt);
         }
         for k in 0..=last {
             push(self, k, twice);
@@ -175,15 +152,77 @@ impl Bath {
         factor
     }
 
-    fn mass(&self, k: usize) -> f64 {
-        bath_mass(k, self.degrees_of_freedom, self.kt, self.thermostat.time)
+    /// A link of the chain; the first one stands for thermostats without a chain too.
+    fn link(&self, k: usize) -> Link<f64> {
+        Link {
+            degrees_of_freedom: if k == 0 { self.degrees_of_freedom } else { 1.0 },
+            kt: self.kt,
+            time: self.thermostat.time,
+        }
     }
 }
 
-/// Q₁ = g kT τ², Q_k = kT τ².
-fn bath_mass(k: usize, degrees_of_freedom: f64, kt: f64, time: f64) -> f64 {
-    let g = if k == 0 { degrees_of_freedom } else { 1.0 };
-    g * kt * time * time
+impl ThermostatKind {
+    /// The factor λ for the velocities and the energy this gives to the particles; one and none for kinds that do more
+    /// than scale them. `noise` draws a standard normal R₁ and R₂² + … + R_g². Printed for CUDA.
+    pub(crate) fn rescale<R: Real>(
+        self,
+        link: &Link<R>,
+        kinetic: R,
+        dt: R,
+        noise: impl FnOnce() -> [R; 2],
+    ) -> [R; 2] {
+        let factor2 = match self {
+            Self::Langevin | Self::NoseHoover { .. } => R::lit(1.0),
+            Self::Berendsen => berendsen(link, kinetic, dt),
+            Self::Bussi => bussi(link, kinetic, dt, noise()),
+        };
+        [factor2.sqrt(), kinetic * (factor2 - R::lit(1.0))]
+    }
+}
+
+/// λ² = 1 + Δt/τ (T₀/T − 1).
+fn berendsen<R: Real>(link: &Link<R>, kinetic: R, dt: R) -> R {
+    let (one, target) = (R::lit(1.0), R::lit(0.5) * link.degrees_of_freedom * link.kt);
+    (one + dt / link.time * (target / kinetic - one)).max(R::lit(0.0))
+}
+
+/// Bussi, Donadio & Parrinello 2007, Eq. A7.
+fn bussi<R: Real>(link: &Link<R>, kinetic: R, dt: R, [r, rest]: [R; 2]) -> R {
+    let c = (-dt / link.time).exp();
+    let ratio = (R::lit(1.0) - c) * R::lit(0.5) * link.kt / kinetic;
+    (c + ratio * (r * r + rest) + R::lit(2.0) * r * (c * ratio).sqrt()).max(R::lit(0.0))
+}
+
+/// A thermostat or a link of a chain of them: the degrees of freedom it is coupled to, k_B T of the target, and τ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link<R> {
+    pub(crate) degrees_of_freedom: R,
+    pub(crate) kt: R,
+    pub(crate) time: R,
+}
+
+impl<R: Real> Link<R> {
+    /// Q₁ = g kT τ², Q_k = kT τ².
+    fn mass(&self) -> R {
+        self.degrees_of_freedom * self.kt * self.time * self.time
+    }
+
+    /// Twice its kinetic energy at a velocity.
+    pub(crate) fn twice_kinetic(&self, velocity: R) -> R {
+        self.mass() * velocity.squared()
+    }
+
+    /// Its velocity after a time, from twice the kinetic energy of what it is coupled to.
+    pub(crate) fn velocity(&self, velocity: R, twice: R, friction: R, time: R) -> R {
+        let force = twice - self.degrees_of_freedom * self.kt;
+        (velocity * friction + force / self.mass() * time) * friction
+    }
+}
+
+/// What friction leaves of a velocity after a time; the coefficient is the velocity of the (next) link.
+pub(crate) fn chain_decay<R: Real>(coefficient: R, time: R) -> R {
+    (-coefficient * time).exp()
 }
 
 // Keys that several of these have.

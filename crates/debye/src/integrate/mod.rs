@@ -1,7 +1,7 @@
 //! How the system moves: time step, thermostats, barostat.
 
-mod bath;
-mod pressure;
+pub(crate) mod bath;
+pub(crate) mod pressure;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -173,7 +173,7 @@ impl ThermostatKind {
 
     /// Whether it acts on velocities half a step behind; the others are splittings of velocity Verlet.
     pub fn goes_with_leapfrog(self) -> bool {
-        matches!(self, Self::Bussi | Self::Berendsen)
+        !matches!(self, Self::Langevin | Self::NoseHoover { .. })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Factors by which a barostat changes the cell.
 
 use super::{Barostat, BarostatKind, Coupling};
-use crate::expr::Vec3;
+use crate::expr::{Real, Vec3};
 use crate::random::{Philox, stream};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
@@ -13,9 +13,6 @@ pub const EVERY: u64 = 10;
 
 impl Barostat {
     /// The factors for x, y and z after `dt`, from the pressure along them.
-    ///
-    /// The formulas are those of `BERENDSEN` and `CELL_RESCALE` below: for n = 3 lengths that move together Eq. 7 of Bernetti
-    /// & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height.
     pub fn factors(
         &self,
         pressure: [f64; 3],
@@ -25,38 +22,91 @@ impl Barostat {
         step: u64,
         philox: Philox,
     ) -> Vec3<f64> {
-        let noise = philox.normals(step, 0, stream::BAROSTAT);
-        let groups: &[&[usize]] = match self.coupling {
-            Coupling::Isotropic => &[&[0, 1, 2]],
-            Coupling::SemiIsotropic => &[&[0, 1], &[2]],
-            Coupling::Anisotropic => &[&[0], &[1], &[2]],
-        };
-        let mut factors = [1.0; 3];
-        let mut held = false;
-        for (number, axes) in groups.iter().enumerate() {
-            let n = axes.len() as f64;
-            let mean = |values: &[f64; 3]| axes.iter().map(|&k| values[k]).sum::<f64>() / n;
-            let excess = mean(&self.pressure) - mean(&pressure);
-            let rate = mean(&self.compressibility) * dt / (3.0 * self.time);
-            let factor = match self.kind {
-                BarostatKind::Berendsen => 1.0 - rate * excess,
-                BarostatKind::CellRescale => {
-                    let spread = (2.0 * n * kb * self.temperature * rate / volume).sqrt();
-                    ((-n * rate * excess + spread * noise[number]) / n).exp()
-                }
-            };
-            // No step may change a length by more than a tenth: the pressure of a bad start is absurd.
-            let gentle = factor.clamp(0.9, 1.1);
-            held |= gentle != factor;
-            for &k in *axes {
-                factors[k] = gentle;
-            }
-        }
-        if held {
+        let wanted = self.kind.factors(
+            self.coupling,
+            &Compression {
+                target: self.pressure,
+                pressure,
+                compressibility: self.compressibility,
+                noise: philox.normals(step, 0, stream::BAROSTAT),
+                volume,
+                boltzmann: kb,
+                temperature: self.temperature,
+                time: self.time,
+                dt,
+            },
+        );
+        let factors = wanted.map(limited);
+        if factors != wanted {
             self.held.increase();
         }
         factors.into()
     }
+}
+
+/// What the formula of a barostat reads; along x, y and z where there are three. `dt` is the time between two actions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compression<R> {
+    pub(crate) target: [R; 3],
+    pub(crate) pressure: [R; 3],
+    pub(crate) compressibility: [R; 3],
+    /// Standard normals.
+    pub(crate) noise: [R; 3],
+    pub(crate) volume: R,
+    pub(crate) boltzmann: R,
+    pub(crate) temperature: R,
+    pub(crate) time: R,
+    pub(crate) dt: R,
+}
+
+impl BarostatKind {
+    /// The factors for x, y and z, not [`limited`] yet. Printed for CUDA.
+    ///
+    /// The formulas are those of `BERENDSEN` and `CELL_RESCALE` below: for n = 3 lengths that move together Eq. 7 of
+    /// Bernetti & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height.
+    pub(crate) fn factors<R: Real>(self, coupling: Coupling, c: &Compression<R>) -> [R; 3] {
+        let groups: &[&[usize]] = match coupling {
+            Coupling::Isotropic => &[&[0, 1, 2]],
+            Coupling::SemiIsotropic => &[&[0, 1], &[2]],
+            Coupling::Anisotropic => &[&[0], &[1], &[2]],
+        };
+        let mut factors = [R::lit(1.0); 3];
+        for (number, axes) in groups.iter().enumerate() {
+            let count = axes.len() as f64;
+            let n = R::lit(count);
+            let mean = |values: &[R; 3]| axes.iter().fold(R::lit(0.0), |sum, &k| sum + values[k]) / n;
+            let excess = mean(&c.target) - mean(&c.pressure);
+            let rate = mean(&c.compressibility) * c.dt / (R::lit(3.0) * c.time);
+            let factor = match self {
+                Self::Berendsen => R::lit(1.0) - rate * excess,
+                Self::CellRescale => {
+                    let spread = R::lit(2.0 * count) * c.boltzmann * c.temperature * rate / c.volume;
+                    ((R::lit(-count) * rate * excess + spread.sqrt() * c.noise[number]) / n).exp()
+                }
+            };
+            axes.iter().for_each(|&k| factors[k] = factor);
+        }
+        factors
+    }
+
+    /// What velocities are multiplied by along an axis whose length is multiplied by `factor`.
+    pub(crate) fn velocity_factor<R: Real>(self, factor: R) -> R {
+        match self {
+            Self::Berendsen => R::lit(1.0),
+            Self::CellRescale => factor.recip(),
+        }
+    }
+}
+
+/// No step may change a length by more than a tenth: the pressure of a bad start is absurd. NaN stays NaN.
+pub(crate) fn limited<R: Real>(factor: R) -> R {
+    let (least, most) = (R::lit(0.9), R::lit(1.1));
+    R::select_lt(factor, least, least, R::select_lt(most, factor, most, factor))
+}
+
+/// A component of the pressure tensor, from those of Σ m v⊗v and Σ r⊗F and the tail's pressure × volume².
+pub(crate) fn pressure<R: Real>(kinetic: R, virial: R, volume: R, tail: R) -> R {
+    (kinetic + virial) / volume + tail / (volume * volume)
 }
 
 // Keys that several of these have.

@@ -1,7 +1,7 @@
 //! Interactions along the chemical structure: bonds, angles, dihedrals.
 //!
 //! Each is an energy of one coordinate (distance, angle, dihedral angle); the geometry that turns
-//! its derivative into forces is written once, in `forces::bonded`.
+//! its derivative into forces is written once, in `forces::geometry`.
 
 use std::marker::PhantomData;
 

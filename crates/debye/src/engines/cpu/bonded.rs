@@ -22,7 +22,7 @@ struct Bonded<const N: usize> {
     row: [f64; MAX_BONDED],
 }
 
-type Geometry<const N: usize> = fn(&Cell, [Vec3<f64>; N]) -> (geometry::Coordinate<f64, N>, [Vec3<f64>; N]);
+type Geometry<const N: usize> = fn(&Cell, [Vec3<f64>; N]) -> geometry::Coordinate<f64, N>;
 type Slope = Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64> + Send + Sync>;
 
 /// All links of one term.
@@ -323,7 +323,7 @@ impl<const N: usize> Sort<N> {
                     sums.energy += energy;
                     for ((to, f), d) in to.iter_mut().zip(forces).zip(relative) {
                         *to = f;
-                        add_virial(&mut sums.virial, d, f);
+                        geometry::add_virial(&mut sums.virial, d, f);
                     }
                 }
                 sums
@@ -336,9 +336,9 @@ impl<const N: usize> Sort<N> {
     #[inline]
     fn act(&self, cell: &Cell, particles: &Slots, link: &Bonded<N>) -> (f64, [Vec3<f64>; N], [Vec3<f64>; N]) {
         let at = |a: u32| particles.positions[particles.slot_of[a as usize] as usize];
-        let (coordinate, relative) = (self.geometry)(cell, link.atoms.map(at));
+        let coordinate = (self.geometry)(cell, link.atoms.map(at));
         let e = (self.slope)(coordinate.value, &link.row);
-        (e.value, coordinate.gradient.map(|g| g * -e.derivative), relative)
+        (e.value, coordinate.forces(e.derivative), coordinate.relative)
     }
 
     /// What the link that owns a place does to the particle of that place, if the link is of this sort.
@@ -390,7 +390,7 @@ impl Scaled {
                 for (to, pair) in places.chunks_exact_mut(2).zip(pairs) {
                     let (energy, force, d) = self.act(nearest, field, particles, pair);
                     sums.energy += energy;
-                    add_virial(&mut sums.virial, d, force);
+                    geometry::add_virial(&mut sums.virial, d, force);
                     (to[0], to[1]) = (force, -force);
                 }
                 sums
@@ -411,8 +411,9 @@ impl Scaled {
         let d = nearest.of(particles.positions[i] - particles.positions[j]);
         let charges = field.coulomb_constant * particles.charges[i] * particles.charges[j];
         let species = [particles.species[i], particles.species[j]];
-        let e = self.listed.act(species, charges, factor, d.norm2());
-        (e.value, d * (-2.0 * e.derivative), d)
+        let r2 = geometry::squared_distance(d);
+        let e = self.listed.act(species, charges, factor, r2.value);
+        (e.value, r2.forces(e.derivative)[1], d)
     }
 
     /// As [`Sort::pull`].
@@ -432,28 +433,15 @@ fn total(blocks: Vec<PairSums>) -> PairSums {
     sum
 }
 
-fn add_virial(virial: &mut [f64; 6], d: Vec3<f64>, f: Vec3<f64>) {
-    virial[0] += d.x * f.x;
-    virial[1] += d.y * f.y;
-    virial[2] += d.z * f.z;
-    virial[3] += d.x * f.y;
-    virial[4] += d.x * f.z;
-    virial[5] += d.y * f.z;
+fn bond_geometry(cell: &Cell, r: [Vec3<f64>; 2]) -> geometry::Coordinate<f64, 2> {
+    geometry::distance(cell.minimum_image(r[1] - r[0]))
 }
 
-/// Coordinates with positions relative to a particle of the link, so that the virial needs no origin.
-fn bond_geometry(cell: &Cell, r: [Vec3<f64>; 2]) -> (geometry::Coordinate<f64, 2>, [Vec3<f64>; 2]) {
-    let d = cell.minimum_image(r[1] - r[0]);
-    (geometry::distance(d), [Vec3::zero(), d])
+fn angle_geometry(cell: &Cell, r: [Vec3<f64>; 3]) -> geometry::Coordinate<f64, 3> {
+    geometry::angle(cell.minimum_image(r[0] - r[1]), cell.minimum_image(r[2] - r[1]))
 }
 
-fn angle_geometry(cell: &Cell, r: [Vec3<f64>; 3]) -> (geometry::Coordinate<f64, 3>, [Vec3<f64>; 3]) {
-    let (ji, jk) = (cell.minimum_image(r[0] - r[1]), cell.minimum_image(r[2] - r[1]));
-    (geometry::angle(ji, jk), [ji, Vec3::zero(), jk])
-}
-
-fn dihedral_geometry(cell: &Cell, r: [Vec3<f64>; 4]) -> (geometry::Coordinate<f64, 4>, [Vec3<f64>; 4]) {
+fn dihedral_geometry(cell: &Cell, r: [Vec3<f64>; 4]) -> geometry::Coordinate<f64, 4> {
     let (ji, kj) = (cell.minimum_image(r[0] - r[1]), cell.minimum_image(r[1] - r[2]));
-    let kl = cell.minimum_image(r[3] - r[2]);
-    (geometry::dihedral(ji, kj, kl), [ji, Vec3::zero(), -kj, kl - kj])
+    geometry::dihedral(ji, kj, cell.minimum_image(r[3] - r[2]))
 }

@@ -295,10 +295,8 @@ impl CpuEngine {
     fn rescale(&mut self) -> Result<(), EngineError> {
         let (dt, step, philox) = (self.dynamics.timestep, self.state.step, self.philox);
         self.scale_groups(|bath, state| match bath.thermostat.kind {
-            ThermostatKind::Bussi | ThermostatKind::Berendsen => {
-                Some(bath.rescale(motion::kinetic_energy_of(state, &bath.marked), dt, step, philox))
-            }
-            _ => None,
+            ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => None,
+            _ => Some(bath.rescale(motion::kinetic_energy_of(state, &bath.marked), dt, step, philox)),
         })
     }
 
@@ -363,9 +361,9 @@ impl CpuEngine {
                 why,
             });
         }
-        let back = factors.map(|f| 1.0 / f);
-        let rescales = barostat.kind == crate::integrate::BarostatKind::CellRescale;
-        self.scale_constrained(factors, if rescales { back } else { Vec3::splat(1.0) })?;
+        let kind = barostat.kind;
+        let of_velocities = factors.map(|f| kind.velocity_factor(f));
+        self.scale_constrained(factors, of_velocities)?;
         self.state.cell = self.state.cell.scaled(factors);
         self.verlet.scale = self.verlet.scale.scale(factors);
         let constrained = &self.constrained;
@@ -383,9 +381,7 @@ impl CpuEngine {
             .filter(|(_, id)| constrained.is_free(**id))
             .for_each(|((r, v), _)| {
                 *r = r.scale(factors);
-                if rescales {
-                    *v = v.scale(back);
-                }
+                *v = v.scale(of_velocities);
             });
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::motion;
 use super::state::BLOCK;
 use crate::engines::{Engine, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
+use crate::integrate::pressure::pressure;
 use crate::integrate::{Bath, MotionState, Scheme};
 use crate::simd::InstructionSet;
 use crate::system::{Cell, Particles};
@@ -53,13 +54,9 @@ impl CpuEngine {
         for sum in &self.sums {
             virial.iter_mut().zip(sum.virial).for_each(|(t, w)| *t += w);
         }
-        let mut tensor: [f64; 6] = std::array::from_fn(|k| (kinetic[k] + virial[k]) / volume);
-        if self.tail.present {
-            tensor[..3]
-                .iter_mut()
-                .for_each(|p| *p += self.tail.pressure(volume));
-        }
-        tensor
+        let tail = self.tail.pressure(1.0);
+        let tail = [tail, tail, tail, 0.0, 0.0, 0.0];
+        std::array::from_fn(|k| pressure(kinetic[k], virial[k], volume, tail[k]))
     }
 
     /// Velocities at the time of the positions: for leapfrog half a step further than stored.

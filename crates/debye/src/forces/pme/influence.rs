@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use super::Basis;
-use crate::expr::{Mat3, Vec3};
+use crate::expr::{Mat3, Real, Vec3};
 
 /// Aliases of a wave on either side of it in the optimal function. Their Gaussians vanish long before.
 const ALIASES: i32 = 2;
@@ -22,9 +22,7 @@ const FAR_ALIASES: i32 = 50;
 /// G(0) = 0. K/2 and −K/2 are one index: G is the mean of both, so that G(−m) = G(m) in any cell.
 #[derive(Clone, Debug)]
 pub struct Influence {
-    reciprocal: Mat3<f64>,
-    volume: f64,
-    alpha: f64,
+    space: ReciprocalSpace<f64>,
     mesh: [usize; 3],
     optimal: bool,
     /// For every index of an axis 1/w², or 1/(Σ W²)² where optimal.
@@ -50,9 +48,7 @@ impl Influence {
             (0..size).map(|index| square(at(index))).collect()
         };
         Self {
-            reciprocal,
-            volume,
-            alpha,
+            space: ReciprocalSpace::new(reciprocal, volume, alpha),
             mesh,
             optimal,
             factors: mesh.map(|size| kind(basis, size)),
@@ -94,8 +90,7 @@ impl Influence {
         let (wave, mirrored) = self.waves(index);
         let own = self.bracket(wave);
         let Some(other) = mirrored else { return own };
-        let (one, two) = (self.smeared(wave), self.smeared(other));
-        let share = if one + two > 0.0 { one / (one + two) } else { 0.5 };
+        let share = share(self.smeared(wave), self.smeared(other));
         let mirrored = self.bracket(other);
         std::array::from_fn(|k| share * own[k] + (1.0 - share) * mirrored[k])
     }
@@ -121,18 +116,9 @@ impl Influence {
         (wave, (0..3).any(half).then_some(other))
     }
 
-    fn vector(&self, wave: [f64; 3]) -> Vec3<f64> {
-        self.reciprocal.combine(wave.into())
-    }
-
     /// g of a wave.
     fn smeared(&self, wave: [f64; 3]) -> f64 {
-        if wave == [0.0; 3] {
-            return 0.0;
-        }
-        let m = self.vector(wave);
-        let m2 = m.dot(m);
-        (-PI * PI * m2 / (self.alpha * self.alpha)).exp() / (PI * self.volume * m2)
+        self.space.smeared(self.space.vector(wave).1)
     }
 
     /// g of a wave; where optimal, the sum of W²g over it and its aliases.
@@ -164,18 +150,63 @@ impl Influence {
         if wave == [0.0; 3] {
             return [0.0; 6];
         }
-        let m = self.vector(wave);
-        let m2 = m.dot(m);
-        let scale = 2.0 * (1.0 / m2 + PI * PI / (self.alpha * self.alpha));
+        let (m, m2) = self.space.vector(wave);
+        self.space.bracket(m, m2)
+    }
+}
+
+/// The formulas of a reciprocal-space vector in a cell with Gaussian screening; engines print them for a card.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReciprocalSpace<R> {
+    /// Reciprocal vectors, as rows.
+    pub(crate) reciprocal: Mat3<R>,
+    /// π² and α²; or π²/α² and one, which saves a division.
+    pub(crate) narrow: [R; 2],
+    /// πV.
+    pub(crate) volume: R,
+}
+
+impl<R: Real> ReciprocalSpace<R> {
+    pub(crate) fn new(reciprocal: Mat3<R>, volume: R, alpha: R) -> Self {
+        Self {
+            reciprocal,
+            narrow: [R::lit(PI * PI), alpha * alpha],
+            volume: R::lit(PI) * volume,
+        }
+    }
+
+    /// m and m², from the coefficients of m.
+    pub(crate) fn vector(&self, coefficients: [R; 3]) -> (Vec3<R>, R) {
+        let m = self.reciprocal.combine(coefficients.into());
+        (m, m.norm2())
+    }
+
+    /// g(m) = exp(−π²m²/α²)/(πVm²); zero where m is.
+    pub(crate) fn smeared(&self, m2: R) -> R {
+        let [pi2, alpha2] = self.narrow;
+        let g = (-pi2 * m2 / alpha2).exp() / (self.volume * m2);
+        R::select_lt(R::lit(0.0), m2, g, R::lit(0.0))
+    }
+
+    /// δ − 2(1/m² + π²/α²) mₐm_b, for m ≠ 0: xx yy zz xy xz yz.
+    pub(crate) fn bracket(&self, m: Vec3<R>, m2: R) -> [R; 6] {
+        let ([pi2, alpha2], one) = (self.narrow, R::lit(1.0));
+        let scale = R::lit(2.0) * (m2.recip() + pi2 / alpha2);
         [
-            1.0 - scale * m.x * m.x,
-            1.0 - scale * m.y * m.y,
-            1.0 - scale * m.z * m.z,
+            one - scale * m.x * m.x,
+            one - scale * m.y * m.y,
+            one - scale * m.z * m.z,
             -scale * m.x * m.y,
             -scale * m.x * m.z,
             -scale * m.y * m.z,
         ]
     }
+}
+
+/// The part of the first of two vectors in the sum of both.
+pub(crate) fn share<R: Real>(one: R, two: R) -> R {
+    let both = one + two;
+    R::select_lt(R::lit(0.0), both, one / both, R::lit(0.5))
 }
 
 /// An index as a number of waves, −K/2 < m ≤ K/2.

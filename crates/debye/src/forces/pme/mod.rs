@@ -13,4 +13,5 @@ mod structure;
 
 pub use basis::{Basis, MOST_POINTS, Weights, b_spline, cubic};
 pub use influence::Influence;
+pub(crate) use influence::{ReciprocalSpace, share};
 pub use structure::Structure;

@@ -9,7 +9,8 @@ use super::layout::BLOCK;
 use super::shared::Uint4;
 use super::unsupported;
 use crate::engines::EngineError;
-use crate::expr::{CudaReal, Tape};
+use crate::expr::{CudaReal, Real, Sym, Table, Tape, Vec3};
+use crate::forces::geometry::{self, Coordinate};
 use crate::forces::{BondedTerm, ForceField, ListedPairs};
 use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
 use crate::system::{Link, Particles, System};
@@ -52,14 +53,16 @@ impl LinkTables {
         let t = &system.topology;
         let mut maker = Maker::default();
         for term in &field.bonds {
-            maker.bonded(term, &term.family.tape(), &t.bonds)?;
+            maker.bonded(term, &term.family.tape(), &t.bonds, |d| geometry::distance(d[0]))?;
         }
         for term in &field.angles {
-            maker.bonded(term, &term.family.tape(), &t.angles)?;
+            let angle = |d: &[Vec3<Sym>]| geometry::angle(-d[0], d[1]);
+            maker.bonded(term, &term.family.tape(), &t.angles, angle)?;
         }
         for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
             for term in terms {
-                maker.bonded(term, &term.family.tape(), links)?;
+                let dihedral = |d: &[Vec3<Sym>]| geometry::dihedral(-d[0], -d[1], d[2]);
+                maker.bonded(term, &term.family.tape(), links, dihedral)?;
             }
         }
         let pairs = field.listed_pairs(system);
@@ -121,18 +124,19 @@ impl Maker {
         term: &BondedTerm<F>,
         tape: &Tape,
         links: &[Link<N>],
+        geometry: impl Fn(&[Vec3<Sym>]) -> Coordinate<Sym, N>,
     ) -> Result<(), EngineError> {
         let row = |l: &Link<N>| {
             let given = (*term.rows.get(l.kind as usize)?)?;
             Some((l.atoms, padded(given)))
         };
         self.add(term.name.clone(), links.iter().filter_map(row))?;
-        let c: Vec<String> = (0..MAX_BONDED).map(|k| format!("c[{k}]")).collect();
-        let body = format!(
-            "        link_TERM(x, {}, energy, slope);\n        (void)tables;\n",
-            c.join(", ")
-        );
-        self.print(tape, N, false, &body);
+        let tape = link_tape(geometry, |x, row| {
+            let given = [&[x], &row[..MAX_BONDED]].concat();
+            let e = tape.evaluate(&given, &[]);
+            [e[0], e[1]]
+        });
+        self.print(&tape, N, &Table::default());
         Ok(())
     }
 
@@ -162,17 +166,12 @@ impl Maker {
         };
         self.add(listed.name.clone(), listed.pairs.iter().map(row))?;
         let tape = term.family.tape(term.truncation.kind());
-        let mut given: Vec<String> = (2..COLUMNS).map(|k| format!("c[{k}]")).collect();
-        if tape.tables() > 0 {
-            let table = term.table.f64s();
-            given.push(format!("tables + {}, {}", self.made.tables.len(), table.len()));
-            self.made.tables.extend_from_slice(table);
-        }
-        let body = format!(
-            "        energy = slope = 0.0;\n        (void)tables;\n        if (x < c[0]) link_TERM(x, {}, energy, slope);\n        energy *= c[1];\n        slope *= c[1];\n",
-            given.join(", ")
-        );
-        self.print(&tape, 2, true, &body);
+        let squared = |d: &[Vec3<Sym>]| geometry::squared_distance(d[0]);
+        let tape = link_tape(squared, |r2, row| {
+            let e = tape.evaluate(&[&[r2], &row[2..]].concat(), &[&term.table]);
+            [e[0], e[1]].map(|x| Sym::select_lt(r2, row[0], x, Sym::lit(0.0)) * row[1])
+        });
+        self.print(&tape, 2, &term.table);
         Ok(())
     }
 
@@ -207,21 +206,34 @@ impl Maker {
         Ok(())
     }
 
-    /// Prints the term that was added last; `link_TERM` in its body is the function of the tape.
-    fn print(&mut self, tape: &Tape, particles: usize, scaled: bool, body: &str) {
+    /// Prints the term that was added last; `table` is what its tape looks into, if it does.
+    fn print(&mut self, tape: &Tape, particles: usize, table: &Table) {
         let term = self.made.names.len() - 1;
-        let function = format!("link_{term}");
+        let axes = |name: &'static str, count: usize| {
+            (0..count).flat_map(move |k| ["x", "y", "z"].map(|axis| format!("{name}[{k}].{axis}")))
+        };
+        let numbers = |name: &'static str, count: usize| (0..count).map(move |k| format!("{name}[{k}]"));
+        let mut given: Vec<String> = axes("d", particles - 1).chain(numbers("c", COLUMNS)).collect();
+        if tape.tables() > 0 {
+            let values = table.f64s();
+            given.push(format!("tables + {}, {}", self.made.tables.len(), values.len()));
+            self.made.tables.extend_from_slice(values);
+        }
+        given.push("energy".into());
+        given.extend(axes("f", particles).chain(numbers("virial", 6)));
+        let (function, given) = (format!("link_{term}"), given.join(", "));
         self.terms += &tape.to_cuda(&function, CudaReal::Double);
-        let body = body.replace("link_TERM", &function);
         let _ = write!(
             self.terms,
             "struct Link{term} {{
     static constexpr u32 TERM = {term}, PARTICLES = {particles};
-    static constexpr bool SCALED = {scaled};
-    static __device__ __forceinline__ void act(f64 x, u32 row, const f64* rows, const f64* tables, f64& energy, f64& slope)
+    static __device__ __forceinline__ void act(const Vector* d, u32 row, const f64* rows, const f64* tables,
+                                               f64& energy, Vector* f, f64* virial)
     {{
         const f64* c = rows + row * {COLUMNS}u;
-{body}    }}
+        (void)tables;
+        {function}({given});
+    }}
 }};
 "
         );
@@ -243,12 +255,34 @@ impl Maker {
         let count = made.names.len();
         let visits: String = (0..count).map(|t| format!("    visit(Link{t}());\n")).collect();
         made.text = format!(
-            "#pragma once\n#include \"prelude.cuh\"\nconstexpr u32 LINK_TERMS = {count};\n{}
+            "#pragma once\n#include \"exact.cuh\"\nconstexpr u32 LINK_TERMS = {count};\n{}
 template <class Visit> __device__ __forceinline__ void each_link_term(Visit& visit)\n{{\n{visits}}}\n",
             self.terms
         );
         made
     }
+}
+
+/// A term as the kernels call it. It takes the displacement from each particle to the next and a row of numbers; it
+/// gives the energy, the forces on all particles and the virial. `act` is the energy and its derivative by the coordinate.
+fn link_tape<const N: usize>(
+    geometry: impl Fn(&[Vec3<Sym>]) -> Coordinate<Sym, N>,
+    act: impl Fn(Sym, &[Sym]) -> [Sym; 2],
+) -> Tape {
+    let count = 3 * (N - 1);
+    Tape::record(count + COLUMNS, |s| {
+        let (d, row) = s.split_at(count);
+        let d: Vec<Vec3<Sym>> = d.chunks_exact(3).map(|d| Vec3::new(d[0], d[1], d[2])).collect();
+        let coordinate = geometry(&d);
+        let [energy, derivative] = act(coordinate.value, row);
+        let forces = coordinate.forces(derivative);
+        let mut virial = [Sym::lit(0.0); 6];
+        for (d, f) in coordinate.relative.into_iter().zip(forces) {
+            geometry::add_virial(&mut virial, d, f);
+        }
+        let forces = forces.into_iter().flat_map(Vec3::to_array);
+        std::iter::once(energy).chain(forces).chain(virial).collect()
+    })
 }
 
 fn padded(numbers: impl IntoIterator<Item = f64>) -> [f64; COLUMNS] {
@@ -378,4 +412,66 @@ fn bundle(
         partial: at.address(partial),
     };
     at.bundle(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Dual;
+    use crate::potentials::{ANGLES, BONDS, DIHEDRALS, MAX_BONDED, Parameters};
+
+    /// Forces are −∇E and the virial is Σ r⊗F, by differentiation of the energy that is printed beside them.
+    fn check<const N: usize>(
+        tape: &Tape,
+        c: &[f64; MAX_BONDED],
+        name: &str,
+        geometry: impl Fn(&[Vec3<Sym>]) -> Coordinate<Sym, N>,
+    ) {
+        let link = link_tape(geometry, |x, row| {
+            let e = tape.evaluate(&[&[x], &row[..MAX_BONDED]].concat(), &[]);
+            [e[0], e[1]]
+        });
+        let all = [0.7, 0.3, -0.4, 0.6, -0.8, 0.1, 0.2, 0.5, 0.9];
+        let d = &all[..3 * (N - 1)];
+        let inputs: Vec<f64> = d.iter().copied().chain(padded(*c)).collect();
+        let found = link.evaluate(&inputs, &[]);
+        let (mut forces, mut virial) = ([[0.0; 3]; N], [[0.0; 3]; 3]);
+        for k in 0..d.len() {
+            let mut duals: Vec<Dual<f64>> = inputs.iter().copied().map(Dual::constant).collect();
+            duals[k].derivative = 1.0;
+            let partial = link.evaluate(&duals, &[])[0].derivative;
+            forces[k / 3][k % 3] += partial;
+            forces[k / 3 + 1][k % 3] -= partial;
+            for (axis, row) in virial.iter_mut().enumerate() {
+                row[k % 3] -= d[k / 3 * 3 + axis] * partial;
+            }
+        }
+        let [x, y, z] = virial;
+        let virial = [x[0], y[1], z[2], x[1], x[2], y[2]];
+        let wanted = forces.iter().flatten().chain(&virial);
+        for (got, want) in found[1..].iter().zip(wanted) {
+            assert!(
+                (got - want).abs() < 1e-10 * (1.0 + want.abs()),
+                "{name}: {got} {want}"
+            );
+        }
+    }
+
+    #[test]
+    fn forces_and_virials_are_derivatives_of_energies() {
+        macro_rules! each {
+            ($list:ident, $geometry:expr) => {
+                for family in &$list {
+                    for sample in family.samples() {
+                        let c = family.coefficients(Parameters(&sample.values));
+                        check(&family.tape(), &c, family.name(), $geometry);
+                    }
+                }
+            };
+        }
+        each!(BONDS, |d| geometry::distance(d[0]));
+        each!(BONDS, |d| geometry::squared_distance(d[0]));
+        each!(ANGLES, |d| geometry::angle(-d[0], d[1]));
+        each!(DIHEDRALS, |d| geometry::dihedral(-d[0], -d[1], d[2]));
+    }
 }

@@ -1,6 +1,6 @@
 //! [`Region`]: the box that coordinates are fractions of, and [`Frame`], the same for the kernels.
 
-use crate::expr::Vec3;
+use crate::expr::{Real, Vec3};
 use crate::system::{Cell, Particles};
 
 debye_gpu::device_struct! {
@@ -125,23 +125,15 @@ impl Region {
         let [ax, by, cz] = [a[0] * la, b[1] * lb, c[2] * lc];
         let [bx, cx, cy] = [b[0] * lb, c[0] * lc, c[1] * lc];
         let cell = [ax, by, cz, bx, cx, cy];
-        let inverse = [
-            1.0 / ax,
-            1.0 / by,
-            1.0 / cz,
-            -bx / (ax * by),
-            (bx * cy - cx * by) / (ax * by * cz),
-            -cy / (by * cz),
-        ];
-        let half = 0.5 * (radius - cutoff);
+        let (per_length, unit, height) = derived(cell);
         Frame {
             cell,
-            per_length: inverse.map(|x| x * 2.0_f64.powi(64)),
+            per_length,
             pending: [1.0; 3],
             scale: [1.0; 3],
-            unit: cell.map(|x| (x / 2.0_f64.powi(32)) as f32),
-            height: self.heights().to_array().map(|x| x as f32),
-            limit2: (half * half * 0.9999) as f32,
+            unit: unit.map(|x| x as f32),
+            height: height.map(|x| x as f32),
+            limit2: limit2(radius, cutoff, 1.0) as f32,
         }
     }
 
@@ -152,5 +144,50 @@ impl Region {
         // A cell that spans nothing was caught on the device.
         let cell = Cell::triclinic(vectors).map_or(self.cell, |c| c.with_periodicity(self.cell.periodic()));
         Self { cell, ..*self }
+    }
+}
+
+/// What follows from a cell, which is given as in [`Frame`]: `per_length`, `unit` and `height`.
+pub(super) fn derived<R: Real>(cell: [R; 6]) -> ([R; 6], [R; 6], [R; 3]) {
+    let [ax, by, cz, bx, cx, cy] = cell;
+    let inverse = [
+        ax.recip(),
+        by.recip(),
+        cz.recip(),
+        -bx / (ax * by),
+        (bx * cy - cx * by) / (ax * by * cz),
+        -cy / (by * cz),
+    ];
+    let [xx, yy, _, yx, zx, zy] = inverse;
+    let height = [
+        (xx * xx + yx * yx + zx * zx).sqrt().recip(),
+        (yy * yy + zy * zy).sqrt().recip(),
+        cz,
+    ];
+    let (whole, upper) = (R::lit(2.0_f64.powi(64)), R::lit(2.0_f64.powi(32)));
+    (inverse.map(|x| x * whole), cell.map(|x| x / upper), height)
+}
+
+/// The square of how far a particle may move before a list is stale; the cell shrank by this factor since the list.
+pub(super) fn limit2<R: Real>(radius: R, cutoff: R, shrunk: R) -> R {
+    let half = (R::lit(0.5) * (radius * shrunk - cutoff)).max(R::lit(0.0));
+    half * half * R::lit(0.9999)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_a_cell_is_its_inverse_and_its_heights() {
+        let cell = Cell::triclinic([[7.0, 0.0, 0.0], [1.1, 8.0, 0.0], [-0.7, 1.9, 9.5]]).unwrap();
+        let (per_length, unit, height) = derived([7.0, 8.0, 9.5, 1.1, -0.7, 1.9]);
+        let s = cell.fractional(Vec3::new(2.0, 3.0, 5.0));
+        let [xx, yy, zz, yx, zx, zy] = per_length.map(|x| x / 2.0_f64.powi(64));
+        let found = [2.0 * xx + 3.0 * yx + 5.0 * zx, 3.0 * yy + 5.0 * zy, 5.0 * zz];
+        for k in 0..3 {
+            assert!((found[k] - s[k]).abs() < 1e-15 && (height[k] - cell.heights()[k]).abs() < 1e-14);
+        }
+        assert_eq!(unit[3] * 2.0_f64.powi(32), 1.1);
     }
 }

@@ -13,6 +13,7 @@ mod boundary;
 mod choice;
 mod choose;
 mod constraints;
+pub(super) mod coupling;
 mod diagnosis;
 mod exclusions;
 mod frame;

@@ -3,7 +3,7 @@
 use super::unsupported;
 use crate::engines::EngineError;
 use crate::forces::TailCorrection;
-use crate::integrate::{BarostatKind, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{Bath, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::system::System;
 
 /// The most links of a chain, and groups of particles.
@@ -97,6 +97,16 @@ pub(super) fn scales(kind: ThermostatKind) -> bool {
     kind != ThermostatKind::Langevin
 }
 
+/// The kind of a thermostat in the kernels.
+pub(super) fn number_of(kind: ThermostatKind) -> u32 {
+    match kind {
+        ThermostatKind::Langevin => 0,
+        ThermostatKind::Bussi => BUSSI,
+        ThermostatKind::Berendsen => BERENDSEN,
+        ThermostatKind::NoseHoover { .. } => NOSE_HOOVER,
+    }
+}
+
 /// What needs sums over all particles.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
@@ -118,12 +128,6 @@ impl Rules {
         tail: &TailCorrection,
         start: &MotionState,
     ) -> Result<Self, EngineError> {
-        let number_of = |kind: ThermostatKind| match kind {
-            ThermostatKind::Langevin => 0,
-            ThermostatKind::Bussi => BUSSI,
-            ThermostatKind::Berendsen => BERENDSEN,
-            ThermostatKind::NoseHoover { .. } => NOSE_HOOVER,
-        };
         let mut baths = Vec::new();
         let all = Bath::all(system, dynamics);
         let mut group_of = vec![u32::MAX; system.species.len()];
@@ -195,7 +199,7 @@ impl Rules {
             n.compressibility = barostat.compressibility;
             n.time = barostat.time;
             n.temperature = barostat.temperature;
-            n.rescales = u32::from(barostat.kind == BarostatKind::CellRescale);
+            n.rescales = barostat.kind as u32;
             n.coupling = barostat.coupling as u32;
         }
         Ok(rules)

@@ -1,12 +1,11 @@
-// The influence function of a mesh, and the energy and virial of its waves. As in forces/pme/influence.rs.
+// The influence function of a mesh, and the energy and virial of its reciprocal-space vectors. The formulas are those
+// of forces/pme/influence.rs, printed as reciprocal.cuh; here are the loops around them.
 //
 // Defines: those of spectrum.cuh, TABLE (1: G is read from a table).
 #pragma once
 #include "spectrum.cuh"
+#include "reciprocal.cuh"
 #include "solve_shared.cuh"
-
-__device__ __forceinline__ f32 exponential(f32 x) { return expf(x); }
-__device__ __forceinline__ f64 exponential(f64 x) { return exp(x); }
 
 // An index as a number of waves, −N/2 < m ≤ N/2.
 __device__ __forceinline__ real folded(u32 index, u32 size)
@@ -17,37 +16,37 @@ __device__ __forceinline__ real folded(u32 index, u32 size)
 // The influence function, from numbers in registers.
 struct Influence {
     real a[9];
-    // π²/α² and 1/(πV).
-    real narrow, scale;
+    // π²/α² and πV.
+    real narrow, volume;
     bool skewed;
 
     __device__ __forceinline__ explicit Influence(const MeshCell* cell)
     {
-        constexpr f64 PI = 0.5 * TURN;
+        f64 numbers[2];
+        space_numbers(cell->volume, cell->alpha, numbers[0], numbers[1]);
         for (u32 k = 0; k < 9; ++k) a[k] = real(cell->reciprocal[k]);
-        narrow = real(PI * PI / (cell->alpha * cell->alpha));
-        scale = real(1.0 / (PI * cell->volume));
+        narrow = real(numbers[0]);
+        volume = real(numbers[1]);
         skewed = a[1] != 0 || a[2] != 0 || a[3] != 0 || a[5] != 0 || a[6] != 0 || a[7] != 0;
     }
-    // exp(−π²m²/α²)/(πVm²) of a wave, and its vector.
+    // exp(−π²m²/α²)/(πVm²), and m.
     __device__ __forceinline__ real smeared(real x, real y, real z, real (&m)[3], real& m2) const
     {
-        for (u32 k = 0; k < 3; ++k) m[k] = x * a[k] + (y * a[3 + k] + z * a[6 + k]);
-        m2 = m[0] * m[0] + m[1] * m[1] + m[2] * m[2];
-        return m2 > 0 ? scale * exponential(-narrow * m2) / m2 : real(0);
+        real g;
+        space_vector(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], narrow, volume, x, y, z, g, m[0],
+                     m[1], m[2], m2);
+        return g;
     }
 };
 
-// Adds to energy and virial: e, and e (δ − 2 (1/m² + π²/α²) m m), xx yy zz xy xz yz.
-__device__ __forceinline__ void add_wave(f64 (&sums)[SUMS], real e, const real (&m)[3], real m2, real narrow)
+// Adds to energy and virial.
+__device__ __forceinline__ void add_vector(f64 (&sums)[SUMS], real e, const real (&m)[3], real m2, real narrow)
 {
     if (!(m2 > 0)) return;
-    const real s = 2 * (1 / m2 + narrow);
+    real of[6];
+    space_bracket(m[0], m[1], m[2], m2, narrow, of[0], of[1], of[2], of[3], of[4], of[5]);
     sums[0] += e;
-    for (u32 k = 0; k < 3; ++k) sums[1 + k] += e * (1 - s * m[k] * m[k]);
-    sums[4] -= e * (s * m[0] * m[1]);
-    sums[5] -= e * (s * m[0] * m[2]);
-    sums[6] -= e * (s * m[1] * m[2]);
+    for (u32 k = 0; k < 6; ++k) sums[1 + k] += e * of[k];
 }
 
 // What the waves of a column share. `factors` are those of x, y and z one after another.
@@ -89,9 +88,10 @@ __device__ __forceinline__ Complex multiplied(Complex q, u32 x, const Column& c,
     if (!TABLE) value *= real(0.5) * both;
     if constexpr (WITH_SUMS) {
         const real e = c.weight * value * (q.x * q.x + q.y * q.y);
-        const real share = !mirrored ? real(1) : both > 0 ? one / both : real(0.5);
-        add_wave(sums, e * share, m, m2, g.narrow);
-        if (mirrored) add_wave(sums, e - e * share, other, other2, g.narrow);
+        real share = real(1);
+        if (mirrored) space_share(one, two, share);
+        add_vector(sums, e * share, m, m2, g.narrow);
+        if (mirrored) add_vector(sums, e - e * share, other, other2, g.narrow);
     }
     return q * value;
 }

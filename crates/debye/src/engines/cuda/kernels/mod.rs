@@ -30,4 +30,5 @@ pub(crate) fn source(name: &str, text: &str) -> ModuleSource {
     ModuleSource::new(name, text)
         .headers(HEADERS)
         .include("shared.cuh", &shared::header())
+        .include("coupling.cuh", super::engine::coupling::text())
 }

@@ -1,5 +1,5 @@
-// The optimal influence function of a mesh, made anew where the cell has changed. As in forces/pme/influence.rs, in double
-// precision.
+// The optimal influence function of a mesh, made anew where the cell has changed, in double precision. The
+// formula is that of forces/pme/influence.rs, printed as reciprocal.cuh.
 //
 // A thread makes one number of the table from 125 waves; 4 or 8 bytes are written for each. Where the cell is the one that
 // the table was made for, all threads return at once. The last block notes for which cell the table is.
@@ -10,17 +10,12 @@
 constexpr u32 ALIASES = 5, MIDDLE = 2;
 constexpr u32 OF_CELL = sizeof(MeshCell) / 8;
 
-// exp(-pi^2 m^2/alpha^2)/(pi V m^2).
 __device__ __forceinline__ f64 smeared_wave(const MeshCell* cell, f64 x, f64 y, f64 z)
 {
-    constexpr f64 PI = 0.5 * TURN;
     const f64* a = cell->reciprocal;
-    f64 m2 = 0.0;
-    for (u32 k = 0; k < 3; ++k) {
-        const f64 m = x * a[k] + (y * a[3 + k] + z * a[6 + k]);
-        m2 += m * m;
-    }
-    return m2 > 0.0 ? exp(-PI * PI * m2 / (cell->alpha * cell->alpha)) / (PI * cell->volume * m2) : 0.0;
+    f64 g;
+    exact_smeared(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], cell->volume, cell->alpha, x, y, z, g);
+    return g;
 }
 
 // The sum of W^2 g over a wave and its aliases. `turned`: along these axes the wave is the mirror image of its index.
@@ -33,6 +28,7 @@ __device__ __forceinline__ f64 with_aliases(const MeshCell* cell, const f64 (&wa
     f64 sum = 0.0;
     for (u32 i = 0; i < ALIASES; ++i) {
         for (u32 j = 0; j < ALIASES; ++j) {
+#pragma unroll 1 // unrolled it takes half as many registers again
             for (u32 k = 0; k < ALIASES; ++k) {
                 const f64 g = smeared_wave(cell, shifted(wave[0], i, N1), shifted(wave[1], j, N2), shifted(wave[2], k, N3));
                 sum += square(x, i, turned[0]) * square(y, j, turned[1]) * square(z, k, turned[2]) * g;

@@ -5,6 +5,7 @@
 
 mod bricks;
 mod gather;
+mod reciprocal;
 mod shape;
 mod shared;
 mod solve;

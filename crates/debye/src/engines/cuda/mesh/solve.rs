@@ -7,6 +7,7 @@ use debye_gpu::{
     Binder, Buffer, Bundle, ConstAddress, CudaError, Device, ModuleSource, Slice, SliceMut, Stream,
 };
 
+use super::reciprocal;
 use super::shared::{self, MeshReal};
 use super::table::{self, FollowTable};
 use super::{MeshNumber, Word};
@@ -99,19 +100,20 @@ impl<R: MeshNumber> Multipliers<R> {
 /// A module that may include `influence.cuh`, for a mesh of this size. It must define whether planes of the spectrum
 /// are `PADDED`. `table`: the influence function is read from one.
 pub fn influence_source(name: &str, text: &str, size: [u32; 3], double: bool, table: bool) -> ModuleSource {
-    with_influence(spectrum_source(name, text, size, double), table)
+    with_influence(spectrum_source(name, text, size, double), double, table)
 }
 
-fn with_influence(module: ModuleSource, table: bool) -> ModuleSource {
+fn with_influence(module: ModuleSource, double: bool, table: bool) -> ModuleSource {
     module
         .include("influence.cuh", include_str!("../kernels/influence.cuh"))
+        .include("reciprocal.cuh", &reciprocal::text(double))
         .include("solve_shared.cuh", &shared::of_solving())
         .define("TABLE", u32::from(table))
 }
 
 /// The passes of a cut, with the multiplication between them.
 fn source(cut: &Cut, sizes: &Spectrum, double: bool, table: bool) -> ModuleSource {
-    with_influence(cut.source(sizes, double), table)
+    with_influence(cut.source(sizes, double), double, table)
         .include("multiply.cuh", include_str!("../kernels/multiply.cuh"))
 }
 
