@@ -141,7 +141,7 @@ fn averages(s: &Simulation, rows: &[Observation]) {
 }
 
 fn conservation(s: &Simulation, rows: &[Observation]) {
-    if rows.iter().any(|o| o.bath.is_none()) {
+    if rows.iter().any(|o| o.thermostat.is_none()) {
         return;
     }
     let picoseconds = match s.system.units {
@@ -149,13 +149,16 @@ fn conservation(s: &Simulation, rows: &[Observation]) {
         Units::LennardJones => ARGON_PICOSECONDS,
     };
     let times: Vec<f64> = rows.iter().map(|o| o.time * picoseconds).collect();
-    let energies: Vec<f64> = rows.iter().map(|o| o.total() + o.bath.unwrap_or(0.0)).collect();
+    let energies: Vec<f64> = rows
+        .iter()
+        .map(|o| o.total() + o.thermostat.unwrap_or(0.0))
+        .collect();
     let temperatures: Vec<f64> = rows.iter().map(|o| o.temperature).collect();
     let kt = s.system.units.boltzmann() * BlockAverage::of(&temperatures).mean;
     let d = drift(&times, &energies, kt, rows[0].degrees_of_freedom);
-    let [slope, error] = d.per_nanosecond();
+    let [derivative, error] = d.per_nanosecond();
     println!(
-        "  drift        {slope:.3e} ± {error:.3e} kT/ns/dof over {:.3} ns; |slope| + 2 s.e. = {:.3e}; deviation {:.3e} of |E|",
+        "  drift        {derivative:.3e} ± {error:.3e} kT/ns/dof over {:.3} ns; |derivative| + 2 s.e. = {:.3e}; deviation {:.3e} of |E|",
         (times[times.len() - 1] - times[0]) / 1000.0,
         d.bound_per_freedom() * 1000.0,
         d.deviation / d.mean.abs()

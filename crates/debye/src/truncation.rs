@@ -131,12 +131,12 @@ impl Truncation {
         c: &Coefficients<f64>,
     ) -> TruncationCoefficients<f64> {
         let rc = pair_at_cutoff.r2.sqrt();
-        let end = family.energy_and_slope(pair_at_cutoff, c);
-        let slope = 2.0 * rc * end.derivative;
+        let end = family.energy_and_derivative(pair_at_cutoff, c);
+        let derivative = 2.0 * rc * end.derivative;
         match self {
             Self::Cut => [0.0; 4],
             Self::Shift => [end.value, 0.0, 0.0, 0.0],
-            Self::ForceShift => [end.value - rc * slope, slope, 0.0, 0.0],
+            Self::ForceShift => [end.value - rc * derivative, derivative, 0.0, 0.0],
             Self::Switch { from } => {
                 let (rc2, rs2) = (rc * rc, from * from);
                 [rc2, rs2, 3.0 * rs2, (rc2 - rs2).powi(3).recip()]

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use debye::expr::Table;
-use debye::integrate::{Barostat, BarostatKind, Bath, Coupling, Tally, Thermostat, ThermostatKind};
+use debye::integrate::{
+    ActiveThermostat, Barostat, BarostatKind, Coupling, Tally, Thermostat, ThermostatKind,
+};
 use debye::manual::{self, Example, Section, entries};
 use debye::potentials::{
     ANGLES, BONDS, COULOMB_ERF, DIHEDRALS, Kind, PAIRS, Pair, PairFamily, Parameters, Preparation, Value,
@@ -271,32 +273,32 @@ fn truncations_are_as_written() {
     }
 }
 
-fn bath(kind: ThermostatKind, freedom: f64) -> Bath {
+fn thermostat(kind: ThermostatKind, freedom: f64) -> ActiveThermostat {
     let thermostat = Thermostat {
         kind,
         species: Vec::new(),
         temperature: 300.0,
         time: 0.5,
     };
-    Bath::new(&thermostat, 0, 1, freedom, 1.0)
+    ActiveThermostat::new(&thermostat, 0, 1, freedom, 1.0)
 }
 
 #[test]
 fn thermostats_are_as_written() {
     let (g, kt, time, dt) = (12.0, 300.0, 0.5_f64, 0.01);
     // Q₁ = g k_B T τ², Q₂ = k_B T τ²: the energies of the chain.
-    let mut chain = bath(ThermostatKind::NoseHoover { chain: 2 }, g);
+    let mut chain = thermostat(ThermostatKind::NoseHoover { chain: 2 }, g);
     chain.chain[0][1] = 2.0;
     close(chain.energy(), 0.5 * g * kt * time * time * 4.0);
     chain.chain = vec![[0.0; 2], [0.0, 2.0]];
     close(chain.energy(), 0.5 * kt * time * time * 4.0);
     // λ² = 1 + Δt/τ (T/T_now − 1), T_now = 2K/(g k_B).
     let kinetic = 0.5 * g * 400.0;
-    let factor = bath(ThermostatKind::Berendsen, g).rescale(kinetic, dt, 0, Philox::new(1));
+    let factor = thermostat(ThermostatKind::Berendsen, g).rescale(kinetic, dt, 0, Philox::new(1));
     close(factor * factor, 1.0 + dt / time * (300.0 / 400.0 - 1.0));
     // The mean of λ² is c + (1 − c) T/T_now; its spread per draw is about √(2/g (1−c)).
     let draws = 20_000;
-    let mut bussi = bath(ThermostatKind::Bussi, g);
+    let mut bussi = thermostat(ThermostatKind::Bussi, g);
     let sum: f64 = (0..draws)
         .map(|step| bussi.rescale(kinetic, 0.3, step, Philox::new(1)).powi(2))
         .sum();
@@ -315,7 +317,7 @@ fn barostats_are_as_written() {
         compressibility: [0.05; 3],
         temperature,
         every: 10,
-        held: Tally::default(),
+        limited: Tally::default(),
     };
     let (dt, volume) = (0.02, 30.0);
     let factor = |b: &Barostat, step| b.factors([3.0; 3], volume, 1.0, dt, step, Philox::new(1)).x;

@@ -26,8 +26,8 @@ struct Bonded {
     check: Box<Check>,
     coefficients: Box<dyn Fn(Parameters) -> [f64; MAX_BONDED]>,
     energy: Box<Formula<f64, f64>>,
-    energy_and_slope: Box<Formula<f64, Dual<f64>>>,
-    energy_and_slope_f32: Box<Formula<f32, Dual<f32>>>,
+    energy_and_derivative: Box<Formula<f64, Dual<f64>>>,
+    energy_and_derivative_f32: Box<Formula<f32, Dual<f32>>>,
     tape: Tape,
 }
 
@@ -41,8 +41,8 @@ fn bonded() -> Vec<Bonded> {
                 check: Box::new(move |p| family.check(p)),
                 coefficients: Box::new(move |p| family.coefficients(p)),
                 energy: Box::new(move |x, c| family.energy(x, c)),
-                energy_and_slope: Box::new(move |x, c| family.energy_and_slope(x, c)),
-                energy_and_slope_f32: Box::new(move |x, c| family.energy_and_slope_f32(x, c)),
+                energy_and_derivative: Box::new(move |x, c| family.energy_and_derivative(x, c)),
+                energy_and_derivative_f32: Box::new(move |x, c| family.energy_and_derivative_f32(x, c)),
                 tape: family.tape(),
             })
         };
@@ -178,13 +178,13 @@ fn five_point(f: impl Fn(f64) -> f64, x: f64, h: f64) -> f64 {
 
 /// Validation row A18. `noise` is the rounding error of one energy: the formula sums four of them,
 /// with weights of 1.5/h in all.
-fn assert_slope(name: &str, x: f64, slope: f64, difference: f64, noise: f64, h: f64) -> f64 {
-    let (error, noise) = ((slope - difference).abs(), 1.5 * noise / h);
+fn assert_derivative(name: &str, x: f64, derivative: f64, difference: f64, noise: f64, h: f64) -> f64 {
+    let (error, noise) = ((derivative - difference).abs(), 1.5 * noise / h);
     assert!(
-        error <= 1e-7 * slope.abs() + noise,
-        "{name} at {x}: {slope} but differences say {difference}"
+        error <= 1e-7 * derivative.abs() + noise,
+        "{name} at {x}: {derivative} but differences say {difference}"
     );
-    (error - noise).max(0.0) / slope.abs()
+    (error - noise).max(0.0) / derivative.abs()
 }
 
 #[test]
@@ -196,8 +196,8 @@ fn forces_are_derivatives_of_energies() {
             let h = 2e-5 * r;
             let difference = five_point(|r| pair_truncated(family, case, r).value, r, h);
             let noise = bounds(&tape, &[&case.table], &pair_inputs(case, r * r))[0];
-            let slope = 2.0 * r * pair_truncated(family, case, r).derivative;
-            worst = worst.max(assert_slope(&case.name, r, slope, difference, noise, h));
+            let derivative = 2.0 * r * pair_truncated(family, case, r).derivative;
+            worst = worst.max(assert_derivative(&case.name, r, derivative, difference, noise, h));
         }
     });
     for b in bonded() {
@@ -208,15 +208,15 @@ fn forces_are_derivatives_of_energies() {
                 let inputs: Vec<f64> = std::iter::once(x).chain(c).collect();
                 let noise = bounds(&b.tape, &[], &inputs)[0];
                 let difference = five_point(|x| (b.energy)(x, &c), x, h);
-                let slope = (b.energy_and_slope)(x, &c).derivative;
-                worst = worst.max(assert_slope(b.name, x, slope, difference, noise, h));
+                let derivative = (b.energy_and_derivative)(x, &c).derivative;
+                worst = worst.max(assert_derivative(b.name, x, derivative, difference, noise, h));
             }
         }
     }
-    println!("slope against differences: {worst:e} at worst, beyond rounding");
+    println!("derivative against differences: {worst:e} at worst, beyond rounding");
 }
 
-/// A hand-written `energy_and_slope` against the one derived from `energy`, without truncation.
+/// A hand-written `energy_and_derivative` against the one derived from `energy`, without truncation.
 struct HandWritten;
 
 impl PairVisitor for HandWritten {
@@ -233,7 +233,7 @@ impl PairVisitor for HandWritten {
             for r in points(case.from, case.to) {
                 let table = &case.table;
                 let bound = bounds(&tape, &[table], &pair_inputs(case, r * r));
-                let written = P::energy_and_slope(Pair { r2: r * r, table }, &case.c);
+                let written = P::energy_and_derivative(Pair { r2: r * r, table }, &case.c);
                 let derived = P::energy(
                     Pair {
                         r2: Dual::variable(r * r),
@@ -254,7 +254,7 @@ impl PairVisitor for HandWritten {
 }
 
 #[test]
-fn hand_written_slopes_equal_derived_ones() {
+fn hand_written_derivatives_equal_derived_ones() {
     visit_pairs(&mut HandWritten);
 }
 
@@ -309,7 +309,7 @@ fn a_tape_computes_what_the_function_computes() {
             let c = (b.coefficients)(Parameters(&sample.values));
             let singles = c.map(|x| x as f32);
             for x in points(sample.from, sample.to) {
-                let direct = (b.energy_and_slope)(x, &c);
+                let direct = (b.energy_and_derivative)(x, &c);
                 let inputs: Vec<f64> = std::iter::once(x).chain(c).collect();
                 let outputs = b.tape.evaluate(&inputs, &[]);
                 assert!(
@@ -317,7 +317,7 @@ fn a_tape_computes_what_the_function_computes() {
                     "{} at {x}",
                     b.name
                 );
-                let direct = (b.energy_and_slope_f32)(x as f32, &singles);
+                let direct = (b.energy_and_derivative_f32)(x as f32, &singles);
                 let inputs: Vec<f32> = inputs.iter().map(|&x| x as f32).collect();
                 assert_eq!(
                     b.tape.evaluate(&inputs, &[]),
@@ -358,7 +358,7 @@ fn reverse_gradients_equal_forward_ones() {
 fn truncations_end_as_they_promise() {
     for_every_pair_case(|family, case| {
         let bare = |r: f64| {
-            family.energy_and_slope(
+            family.energy_and_derivative(
                 Pair {
                     r2: r * r,
                     table: &case.table,
@@ -428,7 +428,7 @@ fn tails_are_the_integrals_they_claim_to_be() {
             return;
         };
         let at = |r: f64| {
-            family.energy_and_slope(
+            family.energy_and_derivative(
                 Pair {
                     r2: r * r,
                     table: &case.table,

@@ -181,17 +181,21 @@ fn host_program(all: &[Printed], real: CudaReal) -> String {
             "    {{\n    const {name} table[] = {{{}}};",
             list(printed.table.f64s())
         );
-        let _ = writeln!(main, "    (void)table; {name} energy, slope;");
+        let _ = writeln!(main, "    (void)table; {name} energy, derivative;");
         let tables = if tape.tables() == 1 {
             format!(", table, {}", printed.table.f64s().len())
         } else {
             String::new()
         };
         for inputs in &printed.inputs {
-            let _ = writeln!(main, "    {function}({}{tables}, energy, slope);", list(inputs));
             let _ = writeln!(
                 main,
-                "    std::printf(\"%.17g %.17g\\n\", (double)energy, (double)slope);"
+                "    {function}({}{tables}, energy, derivative);",
+                list(inputs)
+            );
+            let _ = writeln!(
+                main,
+                "    std::printf(\"%.17g %.17g\\n\", (double)energy, (double)derivative);"
             );
         }
         let _ = writeln!(main, "    }}");

@@ -39,7 +39,7 @@ pub type Section = (&'static str, fn() -> Result<Vec<Finding>, Failed>);
 /// The sections, in the order they run.
 pub const SECTIONS: &[Section] = &[
     (
-        "potentials: slope against differences, tape against function",
+        "potentials: derivative against differences, tape against function",
         potentials::check,
     ),
     (

@@ -182,10 +182,10 @@ fn wandering(simulation: &Simulation) -> Result<f64, Failed> {
     for _ in 0..STEPS / 20 {
         engine.advance(20, true)?;
         let seen = engine.observe()?;
-        let Some(bath) = seen.bath else {
+        let Some(thermostat) = seen.thermostat else {
             return Ok(f64::NAN);
         };
-        let conserved = seen.total() + bath;
+        let conserved = seen.total() + thermostat;
         let begin = *first.get_or_insert(conserved);
         let off = (conserved - begin).abs() / seen.degrees_of_freedom / seen.temperature;
         largest = largest.max(off);

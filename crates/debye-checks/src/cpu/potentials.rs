@@ -1,4 +1,4 @@
-//! Every registered potential: its slope, its tape, its single-precision form.
+//! Every registered potential: its derivative, its tape, its single-precision form.
 
 use debye::expr::{Dual, Table, Tape};
 use debye::potentials::checks::{check_against_f64, pair_cases, points};
@@ -7,7 +7,7 @@ use debye::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS, Pair, Parameters};
 use super::Finding;
 use crate::Failed;
 
-/// Allowed error of a slope from differences, of its largest value.
+/// Allowed error of a derivative from differences, of its largest value.
 const DIFFERENCES: f64 = 1e-9;
 /// Allowed difference of the tape and the function, of the largest value.
 const TAPE: f64 = 1e-12;
@@ -35,7 +35,7 @@ pub fn check() -> Result<Vec<Finding>, Failed> {
                 for sample in family.samples() {
                     let c = family.coefficients(Parameters(&sample.values));
                     let inputs = |x: f64| std::iter::once(x).chain(c).collect();
-                    let at = |x| family.energy_and_slope(x, &c);
+                    let at = |x| family.energy_and_derivative(x, &c);
                     let coordinates = points(sample.from, sample.to);
                     worst.look(&coordinates, &at, &family.tape(), &[], &inputs);
                 }
@@ -55,7 +55,7 @@ pub fn check() -> Result<Vec<Finding>, Failed> {
 /// The largest errors of a potential.
 #[derive(Default)]
 struct Worst {
-    slope: f64,
+    derivative: f64,
     tape: f64,
 }
 
@@ -68,7 +68,7 @@ impl Worst {
         tables: &[&Table],
         inputs: &dyn Fn(f64) -> Vec<f64>,
     ) {
-        let (mut scale, mut slope_error, mut tape_error) = ([0.0_f64; 2], 0.0_f64, 0.0_f64);
+        let (mut scale, mut derivative_error, mut tape_error) = ([0.0_f64; 2], 0.0_f64, 0.0_f64);
         let span = coordinates.last().copied().unwrap_or(1.0) - coordinates[0];
         for &x in coordinates {
             let exact = at(x);
@@ -77,9 +77,9 @@ impl Worst {
             // Central differences with one Richardson step: the error is of fourth order in h.
             let h = 1e-4 * span.min(x.abs().max(0.01 * span));
             let difference = |h: f64| (at(x + h).value - at(x - h).value) / (2.0 * h);
-            let slope = (4.0 * difference(0.5 * h) - difference(h)) / 3.0;
-            let error = (slope - exact.derivative).abs();
-            slope_error = slope_error.max(error);
+            let derivative = (4.0 * difference(0.5 * h) - difference(h)) / 3.0;
+            let error = (derivative - exact.derivative).abs();
+            derivative_error = derivative_error.max(error);
             for (found, wanted) in tape
                 .evaluate(&inputs(x), tables)
                 .iter()
@@ -89,16 +89,16 @@ impl Worst {
                     tape_error.max((found - wanted).abs() / wanted.abs().max(1e-300).max(1e-3 * scale[0]));
             }
         }
-        self.slope = self.slope.max(slope_error / scale[1].max(1e-300));
+        self.derivative = self.derivative.max(derivative_error / scale[1].max(1e-300));
         self.tape = self.tape.max(tape_error);
     }
 
     fn report(&self, name: &str, findings: &mut Vec<Finding>) {
         findings.push(Finding::new(
-            format!("{name}: slope"),
-            self.slope,
+            format!("{name}: derivative"),
+            self.derivative,
             DIFFERENCES,
-            "of the largest slope",
+            "of the largest derivative",
         ));
         findings.push(Finding::new(format!("{name}: tape"), self.tape, TAPE, "relative"));
     }

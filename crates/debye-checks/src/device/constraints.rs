@@ -183,7 +183,7 @@ fn field(system: &System) -> Result<ForceField, Wrong> {
 fn liquid(what: What, side: usize, skewed: bool) -> Result<(System, ForceField), Wrong> {
     let mut system = lattice(what, side, skewed)?;
     let field = field(&system)?;
-    let hot = with_bath(ThermostatKind::Langevin);
+    let hot = with_thermostat(ThermostatKind::Langevin);
     let mut engine = CpuEngine::new(&system, &field, &hot, &settings(Precision::Double))?;
     engine.minimize(Fire {
         force_tolerance: 500.0,
@@ -202,7 +202,7 @@ fn plain() -> Dynamics {
     }
 }
 
-fn with_bath(kind: ThermostatKind) -> Dynamics {
+fn with_thermostat(kind: ThermostatKind) -> Dynamics {
     Dynamics {
         thermostats: vec![Thermostat {
             kind,
@@ -225,7 +225,7 @@ fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> 
             compressibility: [1e-3, 1e-3, 2e-3],
             temperature: 300.0,
             every: 3,
-            held: Default::default(),
+            limited: Default::default(),
         }),
         ..dynamics
     }
@@ -248,16 +248,16 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         ("velocity Verlet", plain()),
         (
             "Langevin, cell rescaling",
-            with_barostat(rescale, Coupling::SemiIsotropic, with_bath(Langevin)),
+            with_barostat(rescale, Coupling::SemiIsotropic, with_thermostat(Langevin)),
         ),
-        ("Langevin", with_bath(Langevin)),
-        ("Bussi", with_bath(Bussi)),
+        ("Langevin", with_thermostat(Langevin)),
+        ("Bussi", with_thermostat(Bussi)),
         ("leapfrog", leapfrog()),
-        ("Nosé–Hoover", still(with_bath(NoseHoover { chain: 3 }))),
-        ("Langevin, momentum removed", still(with_bath(Langevin))),
+        ("Nosé–Hoover", still(with_thermostat(NoseHoover { chain: 3 }))),
+        ("Langevin, momentum removed", still(with_thermostat(Langevin))),
         (
             "Berendsen twice",
-            with_barostat(weak, Coupling::Anisotropic, with_bath(Berendsen)),
+            with_barostat(weak, Coupling::Anisotropic, with_thermostat(Berendsen)),
         ),
         (
             "leapfrog, cell rescaling",
@@ -265,7 +265,7 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         ),
         (
             "Bussi, cell rescaling",
-            with_barostat(rescale, Coupling::Isotropic, with_bath(Bussi)),
+            with_barostat(rescale, Coupling::Isotropic, with_thermostat(Bussi)),
         ),
     ]
 }
@@ -439,9 +439,9 @@ pub(super) fn refused(place: &mut Place<'_>) -> Result<(), Wrong> {
     }
     let leapfrog = Dynamics {
         scheme: Scheme::Leapfrog,
-        ..with_bath(ThermostatKind::Bussi)
+        ..with_thermostat(ThermostatKind::Bussi)
     };
-    let mut partly = with_bath(ThermostatKind::Bussi);
+    let mut partly = with_thermostat(ThermostatKind::Bussi);
     partly.thermostats[0].species = vec![0, 2];
     for (dynamics, word) in [(leapfrog, "leapfrog"), (partly, "some particles of a molecule")] {
         let (s, large) = (settings(Precision::Double), layout(false));

@@ -360,11 +360,11 @@ fn agree(
     within(place, "velocities", off, 0.0, close)?;
     let (a, b) = (one.observe()?, other.observe()?);
     within(place, "temperature", a.temperature, b.temperature, close)?;
-    if let (Some(a), Some(b)) = (a.bath, b.bath) {
+    if let (Some(a), Some(b)) = (a.thermostat, b.thermostat) {
         within(place, "energy of the thermostats", a, b, 10.0 * close)?;
     }
     place.cases += 1;
-    if a.bath.is_some() != b.bath.is_some() {
+    if a.thermostat.is_some() != b.thermostat.is_some() {
         return Err(wrong("whether the energy of thermostats is kept"));
     }
     Ok(())

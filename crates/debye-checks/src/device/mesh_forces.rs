@@ -23,19 +23,19 @@ fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3];
                 shape.basis.weights::<f64>(rest),
             )
         });
-        let (mut slope, mut value) = ([0.0; 3], 0.0);
+        let (mut derivative, mut value) = ([0.0; 3], 0.0);
         for k in 0..n * n * n {
             let at = [k / (n * n), k / n % n, k % n];
             let p: [usize; 3] = std::array::from_fn(|a| (along[a].0 + at[a]) % size[a]);
             let here = phi[(p[0] * size[1] + p[1]) * size[2] + p[2]];
             let w: [f64; 3] = std::array::from_fn(|a| along[a].1.values[at[a]]);
-            let s: [f64; 3] = std::array::from_fn(|a| along[a].1.slopes[at[a]]);
+            let s: [f64; 3] = std::array::from_fn(|a| along[a].1.derivatives[at[a]]);
             value += w[0] * w[1] * w[2] * here;
-            slope[0] += s[0] * w[1] * w[2] * here;
-            slope[1] += w[0] * s[1] * w[2] * here;
-            slope[2] += w[0] * w[1] * s[2] * here;
+            derivative[0] += s[0] * w[1] * w[2] * here;
+            derivative[1] += w[0] * s[1] * w[2] * here;
+            derivative[2] += w[0] * w[1] * s[2] * here;
         }
-        let pull: [f64; 3] = std::array::from_fn(|a| -q * size[a] as f64 * slope[a]);
+        let pull: [f64; 3] = std::array::from_fn(|a| -q * size[a] as f64 * derivative[a]);
         let force = std::array::from_fn(|k| (0..3).map(|a| turn[k][a] * pull[a]).sum());
         (force, q * value)
     };
@@ -172,8 +172,8 @@ pub(super) fn gathering(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Forces are minus the slopes of Σ q φ for a mesh that stays as it is.
-pub(super) fn slopes(place: &mut Place<'_>) -> Result<(), Wrong> {
+/// Forces are minus the derivatives of Σ q φ for a mesh that stays as it is.
+pub(super) fn derivatives(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (device, stream) = (place.device, place.device.stream()?);
     let mut used = vec![CASES[0]];
     if place.extent > Extent::Smallest {

@@ -94,7 +94,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("mesh: sums that are too large", mesh::saturation),
     ("mesh: the fastest design", mesh::choice),
     ("mesh: forces gathered, mean removed", mesh_forces::gathering),
-    ("mesh: forces are slopes of the energy", mesh_forces::slopes),
+    (
+        "mesh: forces are derivatives of the energy",
+        mesh_forces::derivatives,
+    ),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

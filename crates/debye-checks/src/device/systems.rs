@@ -22,7 +22,7 @@ pub(super) fn plain() -> Dynamics {
     }
 }
 
-fn with_bath(kind: ThermostatKind) -> Dynamics {
+fn with_thermostat(kind: ThermostatKind) -> Dynamics {
     Dynamics {
         thermostats: vec![Thermostat {
             kind,
@@ -44,7 +44,7 @@ fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> 
             compressibility: [0.1, 0.1, 0.05],
             temperature: 1.0,
             every: 3,
-            held: Default::default(),
+            limited: Default::default(),
         }),
         ..dynamics
     }
@@ -66,25 +66,25 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
     let rescale = BarostatKind::CellRescale;
     vec![
         ("velocity Verlet", plain()),
-        ("Langevin", with_bath(Langevin)),
+        ("Langevin", with_thermostat(Langevin)),
         ("leapfrog", leapfrog(plain())),
-        ("Bussi", with_bath(Bussi)),
-        ("Nosé–Hoover", still(with_bath(chain))),
+        ("Bussi", with_thermostat(Bussi)),
+        ("Nosé–Hoover", still(with_thermostat(chain))),
         (
             "Langevin, cell rescaling",
-            with_barostat(rescale, Coupling::SemiIsotropic, with_bath(Langevin)),
+            with_barostat(rescale, Coupling::SemiIsotropic, with_thermostat(Langevin)),
         ),
         (
             "Bussi, cell rescaling",
-            with_barostat(rescale, Coupling::Isotropic, with_bath(Bussi)),
+            with_barostat(rescale, Coupling::Isotropic, with_thermostat(Bussi)),
         ),
-        ("Berendsen", with_bath(Berendsen)),
+        ("Berendsen", with_thermostat(Berendsen)),
         (
             "Berendsen twice",
-            with_barostat(weak, Coupling::Anisotropic, with_bath(Berendsen)),
+            with_barostat(weak, Coupling::Anisotropic, with_thermostat(Berendsen)),
         ),
-        ("leapfrog, Bussi", still(leapfrog(with_bath(Bussi)))),
-        ("Langevin, momentum removed", still(with_bath(Langevin))),
+        ("leapfrog, Bussi", still(leapfrog(with_thermostat(Bussi)))),
+        ("Langevin, momentum removed", still(with_thermostat(Langevin))),
         (
             "leapfrog, cell rescaling",
             with_barostat(rescale, Coupling::Anisotropic, leapfrog(plain())),

@@ -52,7 +52,7 @@ pub trait Engine: Send {
     /// Bytes held.
     fn bytes(&self) -> usize;
     /// How often a barostat was held back from changing the cell by more than a tenth at once.
-    fn barostat_held(&self) -> u64;
+    fn barostat_limited(&self) -> u64;
     /// What a device did for it so far; `None` where there is none.
     fn device_use(&self) -> Option<DeviceUse> {
         None

@@ -15,8 +15,8 @@ pub struct Observation {
     pub potential: f64,
     /// Kinetic energy.
     pub kinetic: f64,
-    /// Energy held by thermostats, so that `total + bath` stays constant; `None` where it is not kept.
-    pub bath: Option<f64>,
+    /// Energy held by thermostats, so that `total + thermostat` stays constant; `None` where it is not kept.
+    pub thermostat: Option<f64>,
     /// Temperature.
     pub temperature: f64,
     /// Degrees of freedom behind the temperature.

@@ -44,20 +44,20 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
     let t = &system.topology;
     for term in &field.bonds {
         let energy = links(system, term, &t.bonds, distance, &mut e, |x, c| {
-            term.family.energy_and_slope(x, c)
+            term.family.energy_and_derivative(x, c)
         });
         e.terms.push((term.name.clone(), energy));
     }
     for term in &field.angles {
         let energy = links(system, term, &t.angles, angle, &mut e, |x, c| {
-            term.family.energy_and_slope(x, c)
+            term.family.energy_and_derivative(x, c)
         });
         e.terms.push((term.name.clone(), energy));
     }
     for (terms, links_of) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
         for term in terms {
             let energy = links(system, term, links_of, dihedral, &mut e, |x, c| {
-                term.family.energy_and_slope(x, c)
+                term.family.energy_and_derivative(x, c)
             });
             e.terms.push((term.name.clone(), energy));
         }
@@ -190,7 +190,7 @@ fn pair_energy(
         r2,
         table: &term.table,
     };
-    let bare = term.family.energy_and_slope(pair, &row.coefficients);
+    let bare = term.family.energy_and_derivative(pair, &row.coefficients);
     let u = term.truncation.apply(bare, r2, &row.truncation);
     if term.family.uses_charges() {
         u * Dual::constant(field.coulomb_constant * p.charges[i] * p.charges[j])
@@ -207,7 +207,7 @@ fn links<F: ?Sized, const N: usize>(
     links: &[Link<N>],
     coordinate: fn([Vec3<Dual<f64>>; N]) -> Dual<f64>,
     e: &mut Evaluation,
-    energy_and_slope: impl Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64>,
+    energy_and_derivative: impl Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64>,
 ) -> f64 {
     let mut energy = 0.0;
     for link in links {
@@ -219,7 +219,7 @@ fn links<F: ?Sized, const N: usize>(
         for k in 1..N {
             r[k] = r[k - 1] + nearest_image(&system.cell, at[k] - at[k - 1]);
         }
-        let u = energy_and_slope(coordinate(r.map(|v| v.map(Dual::constant))).value, row);
+        let u = energy_and_derivative(coordinate(r.map(|v| v.map(Dual::constant))).value, row);
         energy += u.value;
         for k in 0..N {
             let gradient: [f64; 3] = std::array::from_fn(|axis| {

@@ -33,10 +33,10 @@ impl<R: Real> Dual<R> {
     }
 
     #[inline(always)]
-    fn chain(self, value: R, slope: R) -> Self {
+    fn chain(self, value: R, derivative: R) -> Self {
         Self {
             value,
-            derivative: self.derivative * slope,
+            derivative: self.derivative * derivative,
         }
     }
 }
@@ -145,24 +145,27 @@ impl<R: Real> Real for Dual<R> {
     #[inline(always)]
     fn erfc(self) -> Self {
         // d erfc(x)/dx = −2/√π exp(−x²)
-        let slope = R::lit(-std::f64::consts::FRAC_2_SQRT_PI) * (-(self.value * self.value)).exp();
-        self.chain(self.value.erfc(), slope)
+        let derivative = R::lit(-std::f64::consts::FRAC_2_SQRT_PI) * (-(self.value * self.value)).exp();
+        self.chain(self.value.erfc(), derivative)
     }
     #[inline(always)]
     fn erfc_beside(self, gaussian: Self) -> Self {
-        let slope = gaussian.value * R::lit(-std::f64::consts::FRAC_2_SQRT_PI);
-        self.chain(self.value.erfc_beside(gaussian.value), slope)
+        let derivative = gaussian.value * R::lit(-std::f64::consts::FRAC_2_SQRT_PI);
+        self.chain(self.value.erfc_beside(gaussian.value), derivative)
     }
     #[inline(always)]
     fn screened(self) -> Self {
-        self.chain(self.value.screened(), self.value.screened_pull() * R::lit(-0.5))
+        self.chain(
+            self.value.screened(),
+            self.value.real_space_force() * R::lit(-0.5),
+        )
     }
     #[inline(always)]
-    fn screened_pull(self) -> Self {
-        let pull = self.value.screened_pull();
+    fn real_space_force(self) -> Self {
+        let pull = self.value.real_space_force();
         let gaussian = (-self.value).exp() * R::lit(2.0 * std::f64::consts::FRAC_2_SQRT_PI);
-        let slope = (pull * R::lit(3.0) + gaussian) / (self.value * R::lit(-2.0));
-        self.chain(pull, slope)
+        let derivative = (pull * R::lit(3.0) + gaussian) / (self.value * R::lit(-2.0));
+        self.chain(pull, derivative)
     }
     #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {

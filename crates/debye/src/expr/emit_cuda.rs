@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::erfc::{erfc_beside, screened, screened_pull};
+use super::erfc::{erfc_beside, real_space_force, screened};
 use super::interpret::{apply_binary, apply_unary};
 use super::recorder::declare_tables;
 use super::{Binary, Node, Table, Tape, Unary};
@@ -75,7 +75,8 @@ impl Tape {
         let short = |node: &Node| {
             matches!(
                 node,
-                Node::Binary(Binary::ErfcBeside, ..) | Node::Unary(Unary::Screened | Unary::ScreenedPull, _)
+                Node::Binary(Binary::ErfcBeside, ..)
+                    | Node::Unary(Unary::Screened | Unary::RealSpaceForce, _)
             )
         };
         if self.nodes.iter().any(short) {
@@ -119,7 +120,7 @@ impl Tape {
                 &tables_by_reference,
                 |op, a| match op {
                     Unary::Screened => screened(double, a),
-                    Unary::ScreenedPull => screened_pull(double, a),
+                    Unary::RealSpaceForce => real_space_force(double, a),
                     _ => apply_unary(op, a),
                 },
                 |op, a, b| match op {
@@ -307,7 +308,7 @@ impl Printer<'_> {
             Unary::Acos => "acos",
             Unary::Erfc => "erfc",
             // Spelled out before they come here.
-            Unary::Screened | Unary::ScreenedPull => "erfc",
+            Unary::Screened | Unary::RealSpaceForce => "erfc",
         };
         self.call(name, &[a])
     }

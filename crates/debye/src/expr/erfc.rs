@@ -22,7 +22,7 @@ pub(crate) fn screened<R: Real>(double: bool, x: R) -> R {
 /// [erfc(√x)/√x + 2/√π exp(−x)]/x, −2 times the derivative of [`screened`]; in single precision to 2·10⁻⁷ of x^(−3/2),
 /// and zero where no more than 5·10⁻⁷ of that is left.
 #[inline(always)]
-pub(crate) fn screened_pull<R: Real>(double: bool, x: R) -> R {
+pub(crate) fn real_space_force<R: Real>(double: bool, x: R) -> R {
     if double {
         let (root, gaussian) = (x.sqrt(), (-x).exp());
         let near = erfc_double(root, gaussian) / root;
@@ -169,13 +169,17 @@ mod tests {
             let pull = (energy + std::f64::consts::FRAC_2_SQRT_PI * gaussian) / x;
             let close = |a: f64, b: f64, limit: f64| assert!((a - b).abs() <= limit, "{x}: {a} {b}");
             close(screened(true, x), energy, 1e-14 * energy);
-            close(screened_pull(true, x), pull, 1e-14 * pull);
+            close(real_space_force(true, x), pull, 1e-14 * pull);
             close(screened(false, x), energy, 4e-8 * x.powf(-0.5));
             let left_out = if x < FAR { 2e-7 } else { 6e-7 };
-            close(screened_pull(false, x), pull, left_out * x.powf(-1.5));
+            close(real_space_force(false, x), pull, left_out * x.powf(-1.5));
             let single = x as f32;
             close(f64::from(screened(false, single)), energy, 6e-7 * x.powf(-0.5));
-            close(f64::from(screened_pull(false, single)), pull, 8e-7 * x.powf(-1.5));
+            close(
+                f64::from(real_space_force(false, single)),
+                pull,
+                8e-7 * x.powf(-1.5),
+            );
         }
     }
 

@@ -87,7 +87,7 @@ impl Sweep {
         let result = self.values[place];
         match node {
             Node::Input(_) | Node::Constant(_) | Node::Floor(_) | Node::Gather { .. } => {}
-            Node::Unary(op, a) => self.add(a, weight * unary_slope(op, self.value(a), result)),
+            Node::Unary(op, a) => self.add(a, weight * unary_derivative(op, self.value(a), result)),
             Node::Binary(op, a, b) => self.binary(op, a, b, result, weight),
             Node::MulAdd(a, b, c) => {
                 let (x, y) = (self.value(a), self.value(b));
@@ -118,7 +118,7 @@ impl Sweep {
                 let share = weight / (x * x + y * y);
                 (share * y, -(share * x))
             }
-            // The Gaussian is there only to save work: the whole slope is that of erfc.
+            // The Gaussian is there only to save work: the whole derivative is that of erfc.
             Binary::ErfcBeside => (
                 weight * y * Sym::lit(-std::f64::consts::FRAC_2_SQRT_PI),
                 Sym::lit(0.0),
@@ -129,7 +129,7 @@ impl Sweep {
     }
 }
 
-fn unary_slope(op: Unary, x: Sym, result: Sym) -> Sym {
+fn unary_derivative(op: Unary, x: Sym, result: Sym) -> Sym {
     let one = Sym::lit(1.0);
     match op {
         Unary::Neg => -one,
@@ -141,8 +141,8 @@ fn unary_slope(op: Unary, x: Sym, result: Sym) -> Sym {
         Unary::Cos => -x.sin(),
         Unary::Acos => -((one - x * x).sqrt().recip()),
         Unary::Erfc => Sym::lit(-std::f64::consts::FRAC_2_SQRT_PI) * (-(x * x)).exp(),
-        Unary::Screened => x.screened_pull() * Sym::lit(-0.5),
-        Unary::ScreenedPull => {
+        Unary::Screened => x.real_space_force() * Sym::lit(-0.5),
+        Unary::RealSpaceForce => {
             let gaussian = (-x).exp() * Sym::lit(2.0 * std::f64::consts::FRAC_2_SQRT_PI);
             (result * Sym::lit(3.0) + gaussian) / (x * Sym::lit(-2.0))
         }

@@ -14,7 +14,7 @@ pub(super) fn apply_unary<R: Real>(op: Unary, a: R) -> R {
         Unary::Acos => a.acos(),
         Unary::Erfc => a.erfc(),
         Unary::Screened => a.screened(),
-        Unary::ScreenedPull => a.screened_pull(),
+        Unary::RealSpaceForce => a.real_space_force(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::Table;
-use super::erfc::{erfc_double, erfc_single, screened, screened_pull};
+use super::erfc::{erfc_double, erfc_single, real_space_force, screened};
 
 /// A real number, a vector of them, a derivative pair or a symbol.
 ///
@@ -52,7 +52,7 @@ pub trait Real:
     /// erfc(√x)/√x for x > 0: what a Gaussian cloud leaves of Coulomb's law, as exact as 1/√x.
     fn screened(self) -> Self;
     /// [erfc(√x)/√x + 2/√π exp(−x)]/x: −2 times the derivative of [`Real::screened`], as exact as x^(−3/2).
-    fn screened_pull(self) -> Self;
+    fn real_space_force(self) -> Self;
     /// `yes` where `a < b`, else `no` (also where either is NaN). Both are evaluated.
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self;
     /// `self * a + b`, in one rounding where the hardware has it, in two elsewhere.
@@ -171,8 +171,8 @@ macro_rules! scalar_real {
                 screened($double, self)
             }
             #[inline(always)]
-            fn screened_pull(self) -> Self {
-                screened_pull($double, self)
+            fn real_space_force(self) -> Self {
+                real_space_force($double, self)
             }
             #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {

@@ -57,7 +57,7 @@ impl Real for Sym {
 
     function!(
         sqrt: Sqrt, recip: Recip, exp: Exp, ln: Ln, sin: Sin, cos: Cos, acos: Acos, erfc: Erfc,
-        screened: Screened, screened_pull: ScreenedPull
+        screened: Screened, real_space_force: RealSpaceForce
     );
 
     #[inline(never)]
@@ -116,7 +116,7 @@ mod tests {
             x.erfc(),
             x.abs().erfc_beside((-(x * x)).exp()),
             x.abs().screened(),
-            x.abs().screened_pull(),
+            x.abs().real_space_force(),
             R::select_lt(x, y, x, R::lit(2.5)),
             x.mul_add(y, x),
             rest,

@@ -33,7 +33,7 @@ pub enum Unary {
     /// erfc(√x)/√x.
     Screened,
     /// −2 times its derivative.
-    ScreenedPull,
+    RealSpaceForce,
 }
 
 /// An operation of two numbers.
@@ -129,7 +129,7 @@ impl Node {
                 Unary::Cos => "cos",
                 Unary::Acos => "acos",
                 Unary::Erfc => "erfc",
-                Unary::Screened | Unary::ScreenedPull => "screened",
+                Unary::Screened | Unary::RealSpaceForce => "screened",
             },
             Self::Binary(op, ..) => match op {
                 Binary::Add | Binary::Sub => "add",

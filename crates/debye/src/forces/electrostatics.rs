@@ -228,8 +228,8 @@ impl Electrostatics {
         let itself = -k * self.alpha / std::f64::consts::PI.sqrt() * sums.squares;
         let mut parts = vec![Part::isotropic(itself, 0.0)];
         if sums.total != 0.0 {
-            let pull = std::f64::consts::PI * k / (2.0 * volume * self.alpha * self.alpha);
-            let energy = -pull * sums.total * sums.total;
+            let strength = std::f64::consts::PI * k / (2.0 * volume * self.alpha * self.alpha);
+            let energy = -strength * sums.total * sums.total;
             parts.push(Part::isotropic(energy, energy));
         }
         match (self.boundary, open_axis(cell)) {
@@ -272,16 +272,16 @@ fn vacuum(
     for (i, &q) in charges.iter().enumerate() {
         dipole += positions(i) * q;
     }
-    let pull = std::f64::consts::TAU / 3.0 * k_per_volume;
+    let strength = std::f64::consts::TAU / 3.0 * k_per_volume;
     for (f, &q) in forces.iter_mut().zip(charges) {
-        *f -= dipole * (2.0 * pull * q);
+        *f -= dipole * (2.0 * strength * q);
     }
-    let energy = pull * dipole.norm2();
+    let energy = strength * dipole.norm2();
     let m = dipole;
     let tensor = [m.x * m.x, m.y * m.y, m.z * m.z, m.x * m.y, m.x * m.z, m.y * m.z];
     Part {
         energy,
-        virial: std::array::from_fn(|a| -2.0 * pull * tensor[a] + if a < 3 { energy } else { 0.0 }),
+        virial: std::array::from_fn(|a| -2.0 * strength * tensor[a] + if a < 3 { energy } else { 0.0 }),
     }
 }
 
@@ -301,13 +301,13 @@ fn slab(
         dipole += q * z;
         square += q * z * z;
     }
-    let pull = std::f64::consts::TAU * k_per_volume;
+    let strength = std::f64::consts::TAU * k_per_volume;
     for (i, (f, &q)) in forces.iter_mut().zip(charges).enumerate() {
         let mut push = [0.0; 3];
-        push[axis] = -2.0 * pull * q * (dipole - total * positions(i)[axis]);
+        push[axis] = -2.0 * strength * q * (dipole - total * positions(i)[axis]);
         *f += Vec3::from(push);
     }
-    let energy = pull * (dipole * dipole - total * square - total * total * length * length / 12.0);
+    let energy = strength * (dipole * dipole - total * square - total * total * length * length / 12.0);
     let mut virial = [energy, energy, energy, 0.0, 0.0, 0.0];
     virial[axis] -= 2.0 * energy;
     Part { energy, virial }

@@ -102,11 +102,11 @@ pub fn sum_waves(
 ) -> Part {
     let waves = Waves::new(cell, alpha, set, k, positions);
     let rows: Vec<Row> = waves.rows(charges);
-    waves.pull(&rows, charges, forces);
+    waves.add_forces(&rows, charges, forces);
     waves.total(&rows)
 }
 
-/// Particles whose waves are summed at a time, where only some are pulled.
+/// Particles whose waves are summed at a time, where only some are asked for.
 const AT_ONCE: usize = 8192;
 
 /// The forces of the waves of all particles on some of them. `tell` hears how much is done, from 0 to 1.
@@ -134,7 +134,7 @@ pub fn waves_on(
     let at: Vec<Vec3<f64>> = some.iter().map(|&i| positions[i]).collect();
     let charged: Vec<f64> = some.iter().map(|&i| charges[i]).collect();
     let mut forces = vec![Vec3::zero(); some.len()];
-    Waves::new(cell, alpha, set, k, &at).pull(&rows, &charged, &mut forces);
+    Waves::new(cell, alpha, set, k, &at).add_forces(&rows, &charged, &mut forces);
     forces
 }
 
@@ -259,7 +259,7 @@ impl Waves {
     }
 
     /// Adds to each force 4π q/(2πV)… m Im(exp(2πi m·r) S*), wave by wave.
-    fn pull(&self, rows: &[Row], charges: &[f64], forces: &mut [Vec3<f64>]) {
+    fn add_forces(&self, rows: &[Row], charges: &[f64], forces: &mut [Vec3<f64>]) {
         forces
             .par_chunks_mut(CHUNK)
             .zip(charges.par_chunks(CHUNK))
@@ -273,7 +273,7 @@ impl Waves {
                     let (re, im) = (&mut re[..forces.len()], &mut im[..forces.len()]);
                     self.in_plane(row.n, of.clone(), re, im);
                     let (mut plain, mut along) = ([0.0; CHUNK], [0.0; CHUNK]);
-                    self.row_pull(row, of.clone(), re, im, &mut plain, &mut along);
+                    self.row_force(row, of.clone(), re, im, &mut plain, &mut along);
                     let across = self.vector([row.n[0], row.n[1], 0]);
                     for i in 0..forces.len() {
                         total[i] += across * plain[i] + self.vectors[2] * along[i];
@@ -286,7 +286,7 @@ impl Waves {
     }
 
     /// Σ factor Im(exp(2πi m·r) S*) over a row, and the same times the number along the third axis.
-    fn row_pull(
+    fn row_force(
         &self,
         row: &Row,
         of: std::ops::Range<usize>,

@@ -132,7 +132,7 @@ impl ForceField {
 }
 
 impl ListedPairs {
-    /// Energy of a pair of particles of these species and charges, and its slope by the square of their distance.
+    /// Energy of a pair of particles of these species and charges, and its derivative by the square of their distance.
     pub fn act(&self, species: [u32; 2], charges: f64, factor: f64, r2: f64) -> Dual<f64> {
         let kinds = (self.term.rows.len() as f64).sqrt().round() as u32;
         let row = &self.term.rows[(species[0] * kinds + species[1]) as usize];
@@ -143,7 +143,7 @@ impl ListedPairs {
         let bare = self
             .term
             .family
-            .energy_and_slope(Pair { r2, table }, &row.coefficients);
+            .energy_and_derivative(Pair { r2, table }, &row.coefficients);
         let whole = self.term.truncation.apply(bare, r2, &row.truncation);
         let strength = if self.term.family.uses_charges() {
             charges

@@ -328,7 +328,7 @@ impl Surroundings<'_, '_> {
             i.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
         })?;
         Ok(Barostat {
-            held: Tally::default(),
+            limited: Tally::default(),
             kind,
             coupling,
             pressure,

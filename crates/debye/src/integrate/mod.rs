@@ -1,12 +1,12 @@
 //! How the system moves: time step, thermostats, barostat.
 
-pub(crate) mod bath;
 pub(crate) mod pressure;
+pub(crate) mod thermostat;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use bath::Bath;
 pub use pressure::{COMPRESSIBILITY, EVERY};
+pub use thermostat::ActiveThermostat;
 
 use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Dimension, System};
@@ -164,10 +164,10 @@ impl ThermostatKind {
     /// Its name in input files, its formula, its conventions.
     pub fn record(self) -> &'static Record {
         match self {
-            Self::Langevin => &bath::LANGEVIN,
-            Self::Bussi => &bath::BUSSI,
-            Self::NoseHoover { .. } => &bath::NOSE_HOOVER,
-            Self::Berendsen => &bath::WEAK_COUPLING,
+            Self::Langevin => &thermostat::LANGEVIN,
+            Self::Bussi => &thermostat::BUSSI,
+            Self::NoseHoover { .. } => &thermostat::NOSE_HOOVER,
+            Self::Berendsen => &thermostat::WEAK_COUPLING,
         }
     }
 
@@ -223,7 +223,7 @@ pub struct Barostat {
     /// Act every so many steps.
     pub every: u64,
     /// How often it was held back from changing a length by more than a tenth at once.
-    pub held: Tally,
+    pub limited: Tally,
 }
 
 impl Barostat {
@@ -237,7 +237,7 @@ impl Barostat {
             compressibility: [compressibility; 3],
             temperature,
             every: EVERY,
-            held: Tally::default(),
+            limited: Tally::default(),
         }
     }
 

@@ -38,7 +38,7 @@ impl Barostat {
         );
         let factors = wanted.map(limited);
         if factors != wanted {
-            self.held.increase();
+            self.limited.increase();
         }
         factors.into()
     }

@@ -59,7 +59,7 @@ macro_rules! bonded_sort {
 
             #[doc = concat!("The energy and its derivative by ", $what, ".")]
             #[inline(always)]
-            fn energy_and_slope<R: Real>(coordinate: R, c: &[R; MAX_BONDED]) -> Dual<R> {
+            fn energy_and_derivative<R: Real>(coordinate: R, c: &[R; MAX_BONDED]) -> Dual<R> {
                 Self::energy(Dual::variable(coordinate), &c.map(Dual::constant))
             }
 
@@ -91,10 +91,10 @@ macro_rules! bonded_sort {
             /// The energy alone, as the formula is written.
             fn energy(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> f64;
             /// Energy and its derivative by the coordinate.
-            fn energy_and_slope(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64>;
+            fn energy_and_derivative(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64>;
             /// Energy and its derivative by the coordinate, in single precision.
-            fn energy_and_slope_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32>;
-            /// The energy and its derivative (`energy`, `slope`) as a tape over [`BONDED_INPUTS`].
+            fn energy_and_derivative_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32>;
+            /// The energy and its derivative (`energy`, `derivative`) as a tape over [`BONDED_INPUTS`].
             fn tape(&self) -> Tape;
         }
 
@@ -130,21 +130,21 @@ macro_rules! bonded_sort {
             fn samples(&self) -> Vec<BondedSample> {
                 P::samples()
             }
-            fn energy_and_slope(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64> {
-                P::energy_and_slope(coordinate, c)
+            fn energy_and_derivative(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> Dual<f64> {
+                P::energy_and_derivative(coordinate, c)
             }
             fn energy(&self, coordinate: f64, c: &[f64; MAX_BONDED]) -> f64 {
                 P::energy(coordinate, c)
             }
-            fn energy_and_slope_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32> {
-                P::energy_and_slope(coordinate, c)
+            fn energy_and_derivative_f32(&self, coordinate: f32, c: &[f32; MAX_BONDED]) -> Dual<f32> {
+                P::energy_and_derivative(coordinate, c)
             }
             fn tape(&self) -> Tape {
                 let tape = Tape::record(BONDED_INPUTS.len(), |inputs| {
-                    let energy = P::energy_and_slope(inputs[0], &std::array::from_fn(|i| inputs[1 + i]));
+                    let energy = P::energy_and_derivative(inputs[0], &std::array::from_fn(|i| inputs[1 + i]));
                     vec![energy.value, energy.derivative]
                 });
-                tape.named(&BONDED_INPUTS, &["energy", "slope"])
+                tape.named(&BONDED_INPUTS, &["energy", "derivative"])
             }
         }
     };

@@ -82,7 +82,7 @@ impl PairPotential for Coulomb {
 
     /// du/d(r²) = −u/(2r²), with one square root and one inverse in all.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let inverse = pair.r2.sqrt().recip();
         let value = c[0] * inverse;
         Dual {

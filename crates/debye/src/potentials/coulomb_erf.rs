@@ -39,8 +39,8 @@ impl PairPotential for CoulombErf {
 
     fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
         let [alpha, epsilon_r] = p.numbers();
-        let slope = alpha * std::f64::consts::FRAC_2_SQRT_PI;
-        [epsilon_r.recip(), alpha, slope, 0.0, 0.0, 0.0, 0.0, 0.0]
+        let derivative = alpha * std::f64::consts::FRAC_2_SQRT_PI;
+        [epsilon_r.recip(), alpha, derivative, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
     #[inline(always)]
@@ -51,7 +51,7 @@ impl PairPotential for CoulombErf {
 
     /// Below α r = 0.3 by the series of erf, where the difference of erfc and one has lost its digits.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let one = R::lit(1.0);
         let x2 = c[1] * c[1] * pair.r2;
         let inverse = pair.r2.sqrt().recip();
@@ -59,7 +59,7 @@ impl PairPotential for CoulombErf {
         let far = (c[1] * pair.r2 * inverse).erfc_beside(gaussian) - one;
         let value = c[0] * (far * inverse);
         let steep = (c[0] * c[2]).mul_add(gaussian, value);
-        let slope = steep * (inverse * inverse * R::lit(-0.5));
+        let derivative = steep * (inverse * inverse * R::lit(-0.5));
         // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)), and its derivative by x².
         let (mut sum, mut rise) = (R::lit(0.0), R::lit(0.0));
         let mut coefficient = 1.0;
@@ -79,7 +79,7 @@ impl PairPotential for CoulombErf {
         let limit = R::lit(0.09);
         Dual {
             value: R::select_lt(x2, limit, -(near * sum), value),
-            derivative: R::select_lt(x2, limit, -(near * rise * c[1] * c[1]), slope),
+            derivative: R::select_lt(x2, limit, -(near * rise * c[1] * c[1]), derivative),
         }
     }
 

@@ -73,8 +73,8 @@ impl PairPotential for CoulombEwald {
     fn coefficients(p: Parameters, _: &mut Preparation) -> Coefficients<f64> {
         let [alpha, epsilon_r] = p.numbers();
         let strength = alpha / epsilon_r;
-        let slope = -0.5 * strength * alpha * alpha;
-        [strength, alpha * alpha, slope, 0.0, 0.0, 0.0, 0.0, 0.0]
+        let derivative = -0.5 * strength * alpha * alpha;
+        [strength, alpha * alpha, derivative, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
     #[inline(always)]
@@ -85,11 +85,11 @@ impl PairPotential for CoulombEwald {
 
     /// With x = α²r²: u = α s(x)/ε_r and du/d(r²) = −α³ p(x)/(2 ε_r).
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let x = c[1] * pair.r2;
         Dual {
             value: c[0] * x.screened(),
-            derivative: c[2] * x.screened_pull(),
+            derivative: c[2] * x.real_space_force(),
         }
     }
 

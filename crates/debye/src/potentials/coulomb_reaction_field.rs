@@ -107,7 +107,7 @@ impl PairPotential for CoulombReactionField {
 
     /// du/d(r²) = −1/(2 ε_r r³) + k_rf/ε_r, with one square root and one inverse in all.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let inverse = pair.r2.sqrt().recip();
         let direct = c[0] * inverse;
         Dual {

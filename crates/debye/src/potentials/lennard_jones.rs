@@ -96,7 +96,7 @@ impl PairPotential for LennardJones {
 
     /// du/d(r²) = r⁻⁶ r⁻² (3 c₆ − 6 c₁₂ r⁻⁶): a third of the operations of the derived one.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let inverse2 = pair.r2.recip();
         let inverse6 = inverse2.powi(3);
         Dual {

@@ -80,7 +80,7 @@ impl PairSample {
 /// A pair potential u(r).
 ///
 /// `energy` alone is enough: forces are derived from it with [`Dual`]. Where a hand-written
-/// derivative is measurably faster, override `energy_and_slope`; the tests hold both together.
+/// derivative is measurably faster, override `energy_and_derivative`; the tests hold both together.
 pub trait PairPotential: Send + Sync + 'static {
     /// The `kind` in input files.
     const NAME: &'static str;
@@ -112,7 +112,7 @@ pub trait PairPotential: Send + Sync + 'static {
 
     /// The energy and its derivative by the *squared* distance.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let dual = Pair {
             r2: Dual::variable(pair.r2),
             table: pair.table,
@@ -162,7 +162,7 @@ pub fn truncated<P: PairPotential, A: Adapter, R: Real>(
     t: &TruncationCoefficients<R>,
 ) -> Dual<R> {
     A::apply(
-        P::energy_and_slope(pair, c),
+        P::energy_and_derivative(pair, c),
         Dual::variable(pair.r2),
         &constant_truncation(t),
     )
@@ -201,7 +201,7 @@ fn pair_tape<P: PairPotential>(kind: TruncationKind) -> Tape {
         let energy = truncated_by_kind::<P, Sym>(kind, pair, &c, &t);
         vec![energy.value, energy.derivative]
     });
-    tape.named(&PAIR_INPUTS, &["energy", "slope"])
+    tape.named(&PAIR_INPUTS, &["energy", "derivative"])
 }
 
 /// Something to do with each registered pair potential as a type; see `visit_pairs`.
@@ -235,9 +235,9 @@ pub trait PairFamily: PairKernels + Send + Sync {
     /// Parameters for the tests.
     fn samples(&self) -> Vec<PairSample>;
     /// Energy and derivative by r², in double precision.
-    fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64>;
+    fn energy_and_derivative(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64>;
     /// Energy and derivative by r², in single precision.
-    fn energy_and_slope_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32>;
+    fn energy_and_derivative_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32>;
     /// The energy alone, as the formula is written.
     fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64;
     /// The truncated energy and its derivative by r², in double precision.
@@ -256,7 +256,7 @@ pub trait PairFamily: PairKernels + Send + Sync {
         c: &Coefficients<f32>,
         t: &TruncationCoefficients<f32>,
     ) -> Dual<f32>;
-    /// The truncated energy and its derivative by r² (`energy`, `slope`) as a tape over
+    /// The truncated energy and its derivative by r² (`energy`, `derivative`) as a tape over
     /// [`PAIR_INPUTS`]; its only table, where it has one, is the term's.
     fn tape(&self, kind: TruncationKind) -> Tape;
 }
@@ -299,11 +299,11 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
     fn samples(&self) -> Vec<PairSample> {
         P::samples()
     }
-    fn energy_and_slope(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64> {
-        P::energy_and_slope(pair, c)
+    fn energy_and_derivative(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> Dual<f64> {
+        P::energy_and_derivative(pair, c)
     }
-    fn energy_and_slope_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32> {
-        P::energy_and_slope(pair, c)
+    fn energy_and_derivative_f32(&self, pair: Pair<f32>, c: &Coefficients<f32>) -> Dual<f32> {
+        P::energy_and_derivative(pair, c)
     }
     fn energy(&self, pair: Pair<f64>, c: &Coefficients<f64>) -> f64 {
         P::energy(pair, c)

@@ -79,13 +79,13 @@ fn cubics(u: &[f64]) -> Vec<f64> {
     let m = curvatures(u);
     let last = u.len() - 1;
     let cubic = |i: usize| {
-        let slope = u[i + 1] - u[i] - (2.0 * m[i] + m[i + 1]) / 6.0;
-        [u[i], slope, 0.5 * m[i], (m[i + 1] - m[i]) / 6.0]
+        let derivative = u[i + 1] - u[i] - (2.0 * m[i] + m[i + 1]) / 6.0;
+        [u[i], derivative, 0.5 * m[i], (m[i + 1] - m[i]) / 6.0]
     };
-    let end_slope = u[last] - u[last - 1] + m[last - 1] / 6.0;
+    let end_derivative = u[last] - u[last - 1] + m[last - 1] / 6.0;
     (0..last)
         .map(cubic)
-        .chain([[u[last], end_slope, 0.0, 0.0]])
+        .chain([[u[last], end_derivative, 0.0, 0.0]])
         .flatten()
         .collect()
 }
@@ -139,13 +139,13 @@ impl PairPotential for Tabulated {
         let cubics = cubics(&u);
         let start = preparation.table.extend(&cubics);
         let inverse = spacing(rows).recip();
-        let (last, first_slope) = ((rows.len() - 1) as f64, cubics[1]);
+        let (last, first_derivative) = ((rows.len() - 1) as f64, cubics[1]);
         [
             inverse,
             -rows[0][0] * inverse,
             last,
             start as f64 + 0.5,
-            first_slope,
+            first_derivative,
             0.0,
             0.0,
             0.0,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn at(r: f64, table: &Table, c: &Coefficients<f64>) -> Dual<f64> {
-        let e = Tabulated::energy_and_slope(Pair { r2: r * r, table }, c);
+        let e = Tabulated::energy_and_derivative(Pair { r2: r * r, table }, c);
         Dual {
             value: e.value,
             derivative: e.derivative * 2.0 * r,

@@ -73,13 +73,13 @@ impl PairPotential for Wca {
 
     /// As for Lennard-Jones: a third of the operations of the derived one.
     #[inline(always)]
-    fn energy_and_slope<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
+    fn energy_and_derivative<R: Real>(pair: Pair<R>, c: &Coefficients<R>) -> Dual<R> {
         let inverse2 = pair.r2.recip();
         let inverse6 = inverse2.powi(3);
-        let slope = c[4].mul_add(inverse6, c[5]) * inverse6 * inverse2;
+        let derivative = c[4].mul_add(inverse6, c[5]) * inverse6 * inverse2;
         Dual {
             value: Self::energy(pair, c),
-            derivative: R::select_lt(pair.r2, c[3], slope, R::lit(0.0)),
+            derivative: R::select_lt(pair.r2, c[3], derivative, R::lit(0.0)),
         }
     }
 

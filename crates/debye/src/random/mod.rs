@@ -58,8 +58,8 @@ pub mod stream {
     pub const ORIENTATIONS: u32 = 6;
     /// Places of ions in builders.
     pub const IONS: u32 = 7;
-    /// Added once per bath to the stream of a thermostat, so that several share nothing.
-    pub const BATHS: u32 = 1 << 8;
+    /// Added once per thermostat to the stream of a thermostat, so that several share nothing.
+    pub const THERMOSTATS: u32 = 1 << 8;
     /// The first one free for users of the library.
     pub const USER: u32 = 1 << 16;
 }

@@ -20,10 +20,10 @@ const FEWEST_ROWS: usize = 10;
 impl Run<'_> {
     pub(super) fn conclude(mut self, outcome: Outcome) -> Result<Summary, RunError> {
         let (last_step, seconds) = (self.engine.step_number(), self.seconds);
-        let held = self.engine.barostat_held();
-        if held > 0 {
+        let limited = self.engine.barostat_limited();
+        if limited > 0 {
             self.notes.push(format!(
-                "the barostat was held to 10 % of a length at once, {held} times so far: the pressure is far from its \
+                "the barostat was limited to 10 % of a length at once, {limited} times so far: the pressure is far from its \
                  target, and meanwhile does not relax in the `time` asked for. Minimize first, begin nearer to the \
                  target, or give [barostat] a longer `time`"
             ));

@@ -148,7 +148,7 @@ pub fn coulomb_sums(simulation: &Simulation) -> Result<CoulombSums, TuneError> {
     })
 }
 
-/// The simulation with nothing but its charges, and without baths.
+/// The simulation with nothing but its charges, and without thermostats.
 fn at_rest(simulation: &Simulation) -> Result<Simulation, TuneError> {
     let mut other = simulation.clone();
     (other.system, other.forces) =

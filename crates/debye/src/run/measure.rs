@@ -407,7 +407,7 @@ impl<'a> Pairs<'a> {
         let u = self
             .term
             .family
-            .energy_and_slope(Pair { r2, table }, &row.coefficients);
+            .energy_and_derivative(Pair { r2, table }, &row.coefficients);
         u.derivative * self.coulomb * p.charges[i] * p.charges[j]
     }
 }

@@ -42,7 +42,7 @@ const VOLUME: Dimension = Dimension {
 };
 
 impl TableLayout {
-    /// The columns for a system, with the terms of an observation, and `conserved` where it keeps account of the bath. Pressure, volume and density are those of cells
+    /// The columns for a system, with the terms of an observation, and `conserved` where it keeps account of the thermostat. Pressure, volume and density are those of cells
     /// that have a volume.
     pub fn new(system: &System, example: &Observation) -> Self {
         let u = system.units;
@@ -54,7 +54,7 @@ impl TableLayout {
             ("kinetic".into(), readable(Dimension::ENERGY)),
             ("total".into(), readable(Dimension::ENERGY)),
         ];
-        if example.bath.is_some() {
+        if example.thermostat.is_some() {
             columns.push(("conserved".into(), readable(Dimension::ENERGY)));
         }
         columns.push(("temperature".into(), readable(Dimension::TEMPERATURE)));
@@ -96,7 +96,7 @@ impl TableLayout {
     pub fn row(&self, o: &Observation) -> Vec<f64> {
         let unit = self.units.readable(Dimension::PRESSURE).0;
         let mut row = vec![o.step as f64, o.time, o.potential, o.kinetic, o.total()];
-        row.extend(o.bath.map(|bath| o.total() + bath));
+        row.extend(o.thermostat.map(|thermostat| o.total() + thermostat));
         row.push(o.temperature);
         if let Some(pressure) = o.pressure() {
             let volume = o.cell.volume();

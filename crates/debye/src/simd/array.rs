@@ -82,8 +82,8 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
         Self(self.0.map(T::screened))
     }
     #[inline(always)]
-    fn screened_pull(self) -> Self {
-        Self(self.0.map(T::screened_pull))
+    fn real_space_force(self) -> Self {
+        Self(self.0.map(T::real_space_force))
     }
     #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {

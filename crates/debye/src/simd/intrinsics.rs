@@ -132,8 +132,8 @@ macro_rules! lanes_of_intrinsics {
                 crate::expr::screened(<Self as polynomials::Exponents>::DOUBLE, self)
             }
             #[inline(always)]
-            fn screened_pull(self) -> Self {
-                crate::expr::screened_pull(<Self as polynomials::Exponents>::DOUBLE, self)
+            fn real_space_force(self) -> Self {
+                crate::expr::real_space_force(<Self as polynomials::Exponents>::DOUBLE, self)
             }
             #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {

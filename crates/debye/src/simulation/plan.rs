@@ -93,7 +93,7 @@ pub struct Minimize {
 /// The margin of the lists of neighbors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Buffer {
-    /// Chosen by the engine for speed, within the tolerated drift.
+    /// Selection by the engine for speed, within the tolerated drift.
     #[default]
     Auto,
     /// This length.

@@ -62,7 +62,7 @@ pub fn thermalize(system: &mut System, temperature: f64, seed: u64) -> Result<()
     if n > 1 {
         remove_momentum(system)?;
     }
-    system.hold_velocities()?;
+    system.constrain_velocities()?;
     let freedom = degrees_of_freedom(n) - system.constraints.len() as f64;
     let factor = (temperature / self::temperature(system, freedom)).sqrt();
     for v in &mut system.particles.velocities {

@@ -23,7 +23,7 @@ fn dynamics(kind: BarostatKind, coupling: Coupling, pressure: [f64; 3]) -> Dynam
             time: 0.2,
         }],
         barostat: Some(Barostat {
-            held: Default::default(),
+            limited: Default::default(),
             kind,
             coupling,
             pressure,
@@ -91,7 +91,7 @@ fn shapes(rows: &[Observation], coupling: Coupling) {
     }
 }
 
-/// ⟨δV²⟩ = kT V κ, with κ from the slope of the equation of state; and a weakly coupled cell, which
+/// ⟨δV²⟩ = kT V κ, with κ from the derivative of the equation of state; and a weakly coupled cell, which
 /// fluctuates less.
 #[test]
 fn volume_fluctuations() {

@@ -102,7 +102,7 @@ fn field(system: &System) -> ForceField {
     }
 }
 
-fn bath(kind: ThermostatKind, temperature: f64, time: f64) -> Dynamics {
+fn thermostat(kind: ThermostatKind, temperature: f64, time: f64) -> Dynamics {
     Dynamics {
         thermostats: vec![Thermostat {
             kind,
@@ -124,7 +124,7 @@ fn liquid() -> (System, ForceField) {
 fn melted() -> System {
     let mut system = lattice(4);
     let field = field(&system);
-    let dynamics = bath(ThermostatKind::Langevin, 300.0, 0.1);
+    let dynamics = thermostat(ThermostatKind::Langevin, 300.0, 0.1);
     let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
     engine
         .minimize(Fire {
@@ -171,7 +171,11 @@ fn lengths_and_velocities_hold() {
         scheme: Scheme::Leapfrog,
         ..nve(0.002)
     };
-    for dynamics in [nve(0.002), leapfrog, bath(ThermostatKind::Langevin, 300.0, 0.5)] {
+    for dynamics in [
+        nve(0.002),
+        leapfrog,
+        thermostat(ThermostatKind::Langevin, 300.0, 0.5),
+    ] {
         for (system, field) in [
             (&water, &forces),
             (&free, &none),
@@ -245,7 +249,7 @@ fn a_free_molecule_spins() {
 fn settle_and_shake_move_alike() {
     let (system, field) = liquid();
     let other = shaken(&system, 1e-14);
-    for dynamics in [nve(0.002), bath(ThermostatKind::Bussi, 300.0, 0.1)] {
+    for dynamics in [nve(0.002), thermostat(ThermostatKind::Bussi, 300.0, 0.1)] {
         let [a, b] = [&system, &other].map(|s| {
             let mut engine = CpuEngine::new(s, &field, &dynamics, &double()).unwrap();
             engine.advance(20, true).unwrap();
@@ -272,8 +276,8 @@ fn pairs_within_rigid_waters_change_nothing_but_the_energy() {
     let plan = electrostatics::plan(0.6, 5.0, electrostatics::mesh([32; 3], Basis::BSpline(6)));
     let oxygen = plain.pairs[0].clone();
     let field = electrostatics::field(&system, plan, Units::Md.coulomb_constant(), vec![oxygen]);
-    let baths = [nve(0.002), bath(ThermostatKind::Langevin, 300.0, 0.1)];
-    for dynamics in baths {
+    let thermostats = [nve(0.002), thermostat(ThermostatKind::Langevin, 300.0, 0.1)];
+    for dynamics in thermostats {
         let [a, b] = [&system, &other].map(|s| {
             let mut engine = CpuEngine::new(s, &field, &dynamics, &double()).unwrap();
             engine.advance(20, false).unwrap();
@@ -381,19 +385,22 @@ fn equipartition_under_every_thermostat() {
     let (system, field) = liquid();
     let leapfrog = Dynamics {
         scheme: Scheme::Leapfrog,
-        ..bath(ThermostatKind::Bussi, 300.0, 0.05)
+        ..thermostat(ThermostatKind::Bussi, 300.0, 0.05)
     };
-    let mut split = bath(ThermostatKind::Langevin, 300.0, 0.1);
+    let mut split = thermostat(ThermostatKind::Langevin, 300.0, 0.1);
     split.thermostats[0].species = vec![0];
     split.thermostats.push(Thermostat {
         species: vec![1],
         ..split.thermostats[0].clone()
     });
     for (dynamics, moves) in [
-        (bath(ThermostatKind::Langevin, 300.0, 0.1), 192.0),
-        (bath(ThermostatKind::Bussi, 300.0, 0.05), 189.0),
-        (bath(ThermostatKind::NoseHoover { chain: 3 }, 300.0, 0.05), 189.0),
-        (bath(ThermostatKind::Berendsen, 300.0, 0.05), 189.0),
+        (thermostat(ThermostatKind::Langevin, 300.0, 0.1), 192.0),
+        (thermostat(ThermostatKind::Bussi, 300.0, 0.05), 189.0),
+        (
+            thermostat(ThermostatKind::NoseHoover { chain: 3 }, 300.0, 0.05),
+            189.0,
+        ),
+        (thermostat(ThermostatKind::Berendsen, 300.0, 0.05), 189.0),
         (leapfrog, 189.0),
         (split, 192.0),
     ] {
@@ -428,19 +435,19 @@ fn equipartition_under_every_thermostat() {
 #[test]
 fn groups_share_constraints_by_inverse_mass() {
     let system = lattice(2);
-    let mut dynamics = bath(ThermostatKind::Bussi, 300.0, 0.1);
+    let mut dynamics = thermostat(ThermostatKind::Bussi, 300.0, 0.1);
     dynamics.thermostats[0].species = vec![0];
     dynamics.thermostats.push(Thermostat {
         species: vec![1],
         ..dynamics.thermostats[0].clone()
     });
-    let baths = debye::integrate::Bath::all(&system, &dynamics);
+    let thermostats = debye::integrate::ActiveThermostat::all(&system, &dynamics);
     let total = 3.0 * 24.0 - 3.0 - 24.0;
-    let sum: f64 = baths.iter().map(|b| b.degrees_of_freedom).sum();
+    let sum: f64 = thermostats.iter().map(|b| b.degrees_of_freedom).sum();
     assert!((sum - total).abs() < 1e-12, "{sum}");
     // Two bonds of each water reach the oxygen, which has HYDROGEN/(OXYGEN + HYDROGEN) of each.
     let want = 69.0 / 3.0 - 8.0 * 2.0 * HYDROGEN / (OXYGEN + HYDROGEN);
-    assert!((baths[0].degrees_of_freedom - want).abs() < 1e-12);
+    assert!((thermostats[0].degrees_of_freedom - want).abs() < 1e-12);
 }
 
 #[test]
@@ -546,7 +553,7 @@ fn the_pull_of_a_turning_bond() {
 
 fn barostat(kind: BarostatKind, coupling: Coupling, pressure: f64) -> Barostat {
     Barostat {
-        held: Default::default(),
+        limited: Default::default(),
         kind,
         coupling,
         pressure: [pressure; 3],
@@ -579,7 +586,7 @@ fn barostats_keep_molecules_rigid() {
         let dynamics = Dynamics {
             barostat: Some(barostat(kind, coupling, target)),
             scheme,
-            ..bath(ThermostatKind::Bussi, 300.0, 0.1)
+            ..thermostat(ThermostatKind::Bussi, 300.0, 0.1)
         };
         let mut engine =
             CpuEngine::new(&system, &field, &dynamics, &with_precision(Precision::Mixed)).unwrap();
@@ -613,7 +620,7 @@ fn all_dynamics() -> Vec<Dynamics> {
         Dynamics {
             scheme: Scheme::Leapfrog,
             remove_momentum_every: 7,
-            ..bath(ThermostatKind::Bussi, 300.0, 0.1)
+            ..thermostat(ThermostatKind::Bussi, 300.0, 0.1)
         },
     ];
     for kind in [
@@ -622,10 +629,10 @@ fn all_dynamics() -> Vec<Dynamics> {
         ThermostatKind::NoseHoover { chain: 3 },
         ThermostatKind::Berendsen,
     ] {
-        all.push(bath(kind, 300.0, 0.1));
+        all.push(thermostat(kind, 300.0, 0.1));
         all.push(Dynamics {
             barostat: Some(barostat(BarostatKind::CellRescale, Coupling::Anisotropic, 60.0)),
-            ..bath(kind, 300.0, 0.1)
+            ..thermostat(kind, 300.0, 0.1)
         });
     }
     all
@@ -738,7 +745,7 @@ fn small_errors_of_a_start_are_mended() {
     let before = system.constraint_errors()[0];
     assert!(before > 1e-3);
     let mut mended = system.clone();
-    mended.hold_positions().unwrap();
+    mended.constrain_positions().unwrap();
     assert!(mended.constraint_errors()[0] < 1e-12);
     let engine = CpuEngine::new(
         &system,
@@ -751,7 +758,7 @@ fn small_errors_of_a_start_are_mended() {
     assert!(system.constraint_errors()[0] < 1e-12);
     let molecules = &mut system.constraints.waters[0];
     molecules.bond *= 1.2;
-    let refused = system.hold_positions().unwrap_err();
+    let refused = system.constrain_positions().unwrap_err();
     assert!(
         matches!(refused, ConstraintError::Start { atoms: [0, _], .. }),
         "{refused}"

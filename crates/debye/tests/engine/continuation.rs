@@ -48,7 +48,7 @@ fn thermostat(kind: ThermostatKind, species: &[u32]) -> Thermostat {
 
 fn barostat(kind: BarostatKind, coupling: Coupling) -> Barostat {
     Barostat {
-        held: Default::default(),
+        limited: Default::default(),
         kind,
         coupling,
         pressure: [1.0, 1.5, 0.5],

@@ -810,9 +810,9 @@ fn the_trace_of_the_virial_is_the_energy() {
     }
 }
 
-/// Forces are the slopes of the energy, whatever surrounds the cell.
+/// Forces are the derivatives of the energy, whatever surrounds the cell.
 #[test]
-fn forces_are_slopes() {
+fn forces_are_derivatives() {
     let cell = Cell::triclinic([[2.1, 0.0, 0.0], [0.4, 2.3, 0.0], [-0.3, 0.5, 2.0]]).unwrap();
     let slab = cell.with_periodicity([true, true, false]);
     let rule = ExclusionRule::default().extra([[0, 1], [4, 9]]);
@@ -838,10 +838,10 @@ fn forces_are_slopes() {
                 reference::evaluate(&moved, &field).potential
             };
             let h = 1e-5;
-            let slope = (energy(h) - energy(-h)) / (2.0 * h);
+            let derivative = (energy(h) - energy(-h)) / (2.0 * h);
             // A pair that crosses the cut-off changes the energy by 1e-8 of itself.
             assert!(
-                (slope + e.forces[i][axis]).abs() < 2e-4 * e.forces[i].norm(),
+                (derivative + e.forces[i][axis]).abs() < 2e-4 * e.forces[i].norm(),
                 "{boundary:?} {i}"
             );
         }

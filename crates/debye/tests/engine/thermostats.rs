@@ -104,7 +104,7 @@ fn thermostats_agree_on_the_energy() {
     }
 }
 
-/// Energy of particles and bath together stays, as well as that of a run without thermostat.
+/// Energy of particles and thermostat together stays, as well as that of a run without thermostat.
 #[test]
 fn the_conserved_quantity_is_conserved() {
     let (system, field) = fluid();
@@ -116,7 +116,7 @@ fn the_conserved_quantity_is_conserved() {
             };
             let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
             engine.advance((2.0 / dt) as u64, true).unwrap();
-            let conserved = |o: Observation| o.total() + o.bath.unwrap();
+            let conserved = |o: Observation| o.total() + o.thermostat.unwrap();
             let start = conserved(engine.observe().unwrap());
             let mut worst: f64 = 0.0;
             for _ in 0..50 {
@@ -186,7 +186,7 @@ fn leapfrog_thermostats() {
     }
 }
 
-/// Free particles in a Langevin bath: ⟨v²⟩ and its decay are known.
+/// Free particles in a Langevin thermostat: ⟨v²⟩ and its decay are known.
 #[test]
 fn langevin_of_free_particles() {
     let system = liquid(8, 0.001, 1.2, 5);

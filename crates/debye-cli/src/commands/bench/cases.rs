@@ -23,7 +23,7 @@ impl Case {
 }
 
 /// A case to measure.
-pub(super) struct Chosen {
+pub(super) struct Selection {
     pub(super) name: String,
     pub(super) kind: Kind,
 }
@@ -240,7 +240,7 @@ fn any_melt(number: &str) -> Option<Kind> {
     Some(Kind::Melt(&FCC, side))
 }
 
-impl Chosen {
+impl Selection {
     /// A case of the list, or a melt of about as many atoms as its name says.
     pub(super) fn named(name: &str) -> Result<Self, Failure> {
         let listed = || CASES.iter().find(|c| c.name == name).map(|c| c.kind);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cases::{CASES, Chosen, Kind, PRIMITIVES};
+use cases::{CASES, Kind, PRIMITIVES, Selection};
 use clap::Args;
 use debye::engines::cpu::Fire;
 use debye::engines::cuda::{Choice, CudaEngine};
@@ -217,10 +217,10 @@ impl Bench {
             return Ok(ExitCode::SUCCESS);
         }
         for name in cases {
-            chosen.push(Chosen::named(name)?);
+            chosen.push(Selection::named(name)?);
         }
         if let Some(file) = &self.structure
-            && !chosen.iter().any(Chosen::is_water)
+            && !chosen.iter().any(Selection::is_water)
         {
             return Err(Failure::refused(format!(
                 "--structure {} is for the water cases, and there is none among those to run",
@@ -278,7 +278,12 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn measure(&self, case: &Chosen, precision: Precision, told: Option<&Told>) -> Result<Measured, Failure> {
+    fn measure(
+        &self,
+        case: &Selection,
+        precision: Precision,
+        told: Option<&Told>,
+    ) -> Result<Measured, Failure> {
         let structure = self.structure.as_deref().filter(|_| case.is_water());
         let mut simulation = case.simulation(structure)?;
         simulation.run.precision = precision;

@@ -23,13 +23,13 @@ struct Bonded<const N: usize> {
 }
 
 type Geometry<const N: usize> = fn(&Cell, [Vec3<f64>; N]) -> geometry::Coordinate<f64, N>;
-type Slope = Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64> + Send + Sync>;
+type Derivative = Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64> + Send + Sync>;
 
 /// All links of one term.
 struct Sort<const N: usize> {
     name: String,
     links: Vec<Bonded<N>>,
-    slope: Slope,
+    derivative: Derivative,
     geometry: Geometry<N>,
     first: usize,
 }
@@ -64,22 +64,22 @@ impl BondedForces {
         let mut first = 0;
         for term in &field.bonds {
             let family = term.family;
-            let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+            let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
             all.bonds
-                .push(sort(term, &t.bonds, slope, bond_geometry, &mut first));
+                .push(sort(term, &t.bonds, derivative, bond_geometry, &mut first));
         }
         for term in &field.angles {
             let family = term.family;
-            let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+            let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
             all.angles
-                .push(sort(term, &t.angles, slope, angle_geometry, &mut first));
+                .push(sort(term, &t.angles, derivative, angle_geometry, &mut first));
         }
         for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
             for term in terms {
                 let family = term.family;
-                let slope: Slope = Box::new(move |x, c| family.energy_and_slope(x, c));
+                let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
                 all.dihedrals
-                    .push(sort(term, links, slope, dihedral_geometry, &mut first));
+                    .push(sort(term, links, derivative, dihedral_geometry, &mut first));
             }
         }
         let rigid = rigid_molecules(system);
@@ -196,24 +196,35 @@ impl BondedForces {
         field: &ForceField,
         particles: &Slots,
         id: u32,
-    ) -> Option<Pull> {
+    ) -> Option<LinkForce> {
         let (from, to) = (
             self.starts[id as usize] as usize,
             self.starts[id as usize + 1] as usize,
         );
-        let pull = |&place: &u32| {
+        let link_force = |&place: &u32| {
             let place = place as usize;
-            let bonds = self.bonds.iter().find_map(|s| s.pull(cell, particles, place));
+            let bonds = self
+                .bonds
+                .iter()
+                .find_map(|s| s.link_force(cell, particles, place));
             bonds
-                .or_else(|| self.angles.iter().find_map(|s| s.pull(cell, particles, place)))
-                .or_else(|| self.dihedrals.iter().find_map(|s| s.pull(cell, particles, place)))
+                .or_else(|| {
+                    self.angles
+                        .iter()
+                        .find_map(|s| s.link_force(cell, particles, place))
+                })
+                .or_else(|| {
+                    self.dihedrals
+                        .iter()
+                        .find_map(|s| s.link_force(cell, particles, place))
+                })
                 .or_else(|| {
                     self.scaled
                         .iter()
-                        .find_map(|s| s.pull(cell, field, particles, place))
+                        .find_map(|s| s.link_force(cell, field, particles, place))
                 })
         };
-        let pulls = self.incident[from..to].iter().filter_map(pull);
+        let pulls = self.incident[from..to].iter().filter_map(link_force);
         pulls.reduce(|most, next| if next.force > most.force { next } else { most })
     }
 
@@ -248,7 +259,7 @@ impl BondedForces {
 
 /// What one link does to one of its particles.
 #[derive(Clone, Debug)]
-pub(super) struct Pull {
+pub(super) struct LinkForce {
     /// The term of the link.
     pub(super) term: String,
     /// Size of the force; infinite where it is none at all.
@@ -257,7 +268,7 @@ pub(super) struct Pull {
     pub(super) partners: Vec<u32>,
 }
 
-impl Pull {
+impl LinkForce {
     fn new(term: &str, force: Vec3<f64>, atoms: &[u32], own: usize) -> Self {
         let size = force.norm2().sqrt();
         let others = atoms.iter().enumerate().filter(|(k, _)| *k != own);
@@ -287,7 +298,7 @@ pub struct Slots<'a> {
 fn sort<F: ?Sized, const N: usize>(
     term: &BondedTerm<F>,
     links: &[Link<N>],
-    slope: Slope,
+    derivative: Derivative,
     geometry: Geometry<N>,
     first: &mut usize,
 ) -> Sort<N> {
@@ -303,7 +314,7 @@ fn sort<F: ?Sized, const N: usize>(
     Sort {
         name: term.name.clone(),
         links,
-        slope,
+        derivative,
         geometry,
         first: here,
     }
@@ -337,16 +348,16 @@ impl<const N: usize> Sort<N> {
     fn act(&self, cell: &Cell, particles: &Slots, link: &Bonded<N>) -> (f64, [Vec3<f64>; N], [Vec3<f64>; N]) {
         let at = |a: u32| particles.positions[particles.slot_of[a as usize] as usize];
         let coordinate = (self.geometry)(cell, link.atoms.map(at));
-        let e = (self.slope)(coordinate.value, &link.row);
+        let e = (self.derivative)(coordinate.value, &link.row);
         (e.value, coordinate.forces(e.derivative), coordinate.relative)
     }
 
     /// What the link that owns a place does to the particle of that place, if the link is of this sort.
-    fn pull(&self, cell: &Cell, particles: &Slots, place: usize) -> Option<Pull> {
+    fn link_force(&self, cell: &Cell, particles: &Slots, place: usize) -> Option<LinkForce> {
         let own = place.checked_sub(self.first)?;
         let link = self.links.get(own / N)?;
         let (_, forces, _) = self.act(cell, particles, link);
-        Some(Pull::new(&self.name, forces[own % N], &link.atoms, own % N))
+        Some(LinkForce::new(&self.name, forces[own % N], &link.atoms, own % N))
     }
 }
 
@@ -416,12 +427,18 @@ impl Scaled {
         (e.value, r2.forces(e.derivative)[1], d)
     }
 
-    /// As [`Sort::pull`].
-    fn pull(&self, cell: &Cell, field: &ForceField, particles: &Slots, place: usize) -> Option<Pull> {
+    /// As [`Sort::link_force`].
+    fn link_force(
+        &self,
+        cell: &Cell,
+        field: &ForceField,
+        particles: &Slots,
+        place: usize,
+    ) -> Option<LinkForce> {
         let own = place.checked_sub(self.first)?;
         let pair = self.listed.pairs.get(own / 2)?;
         let (_, force, _) = self.act(Nearest::new(cell), field, particles, pair);
-        Some(Pull::new(&self.listed.name, force, &pair.0, own % 2))
+        Some(LinkForce::new(&self.listed.name, force, &pair.0, own % 2))
     }
 }
 

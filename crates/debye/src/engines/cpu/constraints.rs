@@ -26,7 +26,7 @@ const FREE: u32 = u32::MAX;
 #[derive(Clone, Default)]
 pub(super) struct Constrained {
     clusters: Clusters,
-    /// How waters are held, several at a time.
+    /// How waters are constrained, several at a time.
     rigid: Option<Rigid>,
     /// The place of each particle by its number, or [`FREE`].
     place_of: Vec<u32>,
@@ -293,21 +293,21 @@ impl CpuEngine {
 
     /// After a drift of `time`: brings distances back to their lengths along the bonds before it, and gives the velocities
     /// their share. A `time` of zero leaves velocities alone.
-    pub(super) fn hold_positions(&mut self, time: f64) -> Result<(), EngineError> {
+    pub(super) fn constrain_positions(&mut self, time: f64) -> Result<(), EngineError> {
         if !self.is_constrained() {
             return Ok(());
         }
         let mut changes = self.constrained.lend();
-        let (state, held) = (&self.state, &self.constrained);
-        let before = &held.before;
+        let (state, constrained) = (&self.state, &self.constrained);
+        let before = &constrained.before;
         let nearest = Nearest::new(&state.cell);
         let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
-            let Some(rigid) = &held.rigid else {
+            let Some(rigid) = &constrained.rigid else {
                 return false;
             };
             let (mut old, mut new) = (EMPTY, EMPTY);
             for (water, group) in groups.iter().enumerate() {
-                let slots = slots_of_water(&held.clusters, group, state);
+                let slots = slots_of_water(&constrained.clusters, group, state);
                 let was = slots.map(|slot| before[slot] - before[slots[0]]);
                 let places = was.map(|d| nearest.of(d));
                 put(&mut old, water, places);
@@ -320,7 +320,7 @@ impl CpuEngine {
             unsafe { (rigid.positions)(triangle, &old, &mut settled) };
             write_changes(&new, &settled, changes)
         };
-        held.change(
+        constrained.change(
             &mut changes,
             state.step,
             waters,
@@ -337,36 +337,36 @@ impl CpuEngine {
                 }
                 changes.copy_from_slice(new);
                 clusters.positions(group, scratch)?;
-                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
-                    *change = held - *change;
+                for (change, &constrained) in changes.iter_mut().zip(&scratch.new) {
+                    *change = constrained - *change;
                 }
                 Ok(())
             },
         )?;
         let (state, rounding) = (&mut self.state, self.rounding);
-        held.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
+        constrained.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
         if time != 0.0 {
-            held.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
+            constrained.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
         }
         self.constrained.changes = changes;
         Ok(())
     }
 
     /// Takes from the velocities what would change a fixed distance.
-    pub(super) fn hold_velocities(&mut self) -> Result<(), EngineError> {
+    pub(super) fn constrain_velocities(&mut self) -> Result<(), EngineError> {
         if !self.is_constrained() {
             return Ok(());
         }
         let mut velocities = std::mem::take(&mut self.state.velocities);
         let mut changes = self.constrained.lend();
-        let done = self.hold_rates(&mut velocities, &mut changes, self.rounding);
+        let done = self.constrain_rates(&mut velocities, &mut changes, self.rounding);
         self.state.velocities = velocities;
         self.constrained.changes = changes;
         done
     }
 
     /// The same for velocities or accelerations that are not those of the state.
-    fn hold_rates(
+    fn constrain_rates(
         &self,
         rates: &mut [Vec3<f64>],
         changes: &mut [Vec3<f64>],
@@ -374,14 +374,14 @@ impl CpuEngine {
     ) -> Result<(), EngineError> {
         let (state, values) = (&self.state, &*rates);
         let nearest = Nearest::new(&state.cell);
-        let held = &self.constrained;
+        let constrained = &self.constrained;
         let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
-            let Some(rigid) = &held.rigid else {
+            let Some(rigid) = &constrained.rigid else {
                 return false;
             };
             let (mut places, mut now) = (EMPTY, EMPTY);
             for (water, group) in groups.iter().enumerate() {
-                let slots = slots_of_water(&held.clusters, group, state);
+                let slots = slots_of_water(&constrained.clusters, group, state);
                 let first = state.positions[slots[0]];
                 put(
                     &mut places,
@@ -414,8 +414,8 @@ impl CpuEngine {
                     .extend(slots(clusters, group, state).map(|slot| values[slot]));
                 changes.copy_from_slice(&scratch.new);
                 clusters.rates(group, scratch, |_| 0.0)?;
-                for (change, &held) in changes.iter_mut().zip(&scratch.new) {
-                    *change = held - *change;
+                for (change, &constrained) in changes.iter_mut().zip(&scratch.new) {
+                    *change = constrained - *change;
                 }
                 Ok(())
             },
@@ -424,21 +424,21 @@ impl CpuEngine {
         Ok(())
     }
 
-    /// Velocities that are not those of the state, held as far as they can be: where they cannot, the next step says so.
-    pub(super) fn held(&self, mut velocities: Vec<Vec3<f64>>) -> Vec<Vec3<f64>> {
+    /// Velocities that are not those of the state, constrained as far as they can be: where they cannot, the next step says so.
+    pub(super) fn constrained_velocities(&self, mut velocities: Vec<Vec3<f64>>) -> Vec<Vec3<f64>> {
         if !self.is_constrained() {
             return velocities;
         }
         let before = velocities.clone();
         let mut changes = vec![Vec3::zero(); self.constrained.clusters.atoms.len()];
-        match self.hold_rates(&mut velocities, &mut changes, Rounding::Double) {
+        match self.constrain_rates(&mut velocities, &mut changes, Rounding::Double) {
             Ok(()) => velocities,
             Err(_) => before,
         }
     }
 
     /// Leaves of the forces only what moves particles without changing a fixed distance. Zero at a minimum.
-    pub(super) fn hold_forces(&mut self) -> Result<(), EngineError> {
+    pub(super) fn constrain_forces(&mut self) -> Result<(), EngineError> {
         if !self.is_constrained() {
             return Ok(());
         }
@@ -452,7 +452,7 @@ impl CpuEngine {
                 .for_each(|(f, m)| *f = *f * m.powi(power));
         };
         weigh(&mut rates, &self.state.masses, -1);
-        let done = self.hold_rates(&mut rates, &mut changes, Rounding::Double);
+        let done = self.constrain_rates(&mut rates, &mut changes, Rounding::Double);
         weigh(&mut rates, &self.state.masses, 1);
         self.state.forces = rates;
         self.constrained.changes = changes;
@@ -477,7 +477,7 @@ impl CpuEngine {
             scratch
                 .new
                 .extend(slots(clusters, group, state).map(|s| state.forces[s] * (1.0 / state.masses[s])));
-            // d²|r|²/dt² = 0: the pull along the bond makes up for the turning.
+            // d²|r|²/dt² = 0: the force along the bond makes up for the turning.
             let turning = |k: usize| {
                 let ends = clusters.constraint(group, k).0;
                 let [i, j] = ends.map(|id| velocities[state.slot_of[id as usize] as usize]);
@@ -485,9 +485,9 @@ impl CpuEngine {
             };
             let multipliers = clusters.rates(group, scratch, turning)?.to_vec();
             let mut virial = [0.0; 6];
-            for (bond, pull) in clusters.bonds(group).iter().zip(multipliers) {
+            for (bond, force) in clusters.bonds(group).iter().zip(multipliers) {
                 let [i, j] = bond.ends.map(|end| scratch.old[end as usize]);
-                add(&mut virial, outer(i - j, (i - j) * pull));
+                add(&mut virial, outer(i - j, (i - j) * force));
             }
             Ok(virial)
         })
@@ -542,12 +542,12 @@ impl CpuEngine {
             return Ok(());
         }
         let mut changes = self.constrained.lend();
-        let held = &self.constrained;
+        let constrained = &self.constrained;
         let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
         let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| false;
         let state = &self.state;
         let nearest = Nearest::new(&state.cell);
-        held.change(
+        constrained.change(
             &mut changes,
             state.step,
             alone,
@@ -572,16 +572,16 @@ impl CpuEngine {
             },
         )?;
         let state = &mut self.state;
-        held.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
+        constrained.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
         let state = &self.state;
-        held.change(&mut changes, state.step, alone, |clusters, group, _, changes| {
+        constrained.change(&mut changes, state.step, alone, |clusters, group, _, changes| {
             let masses = clusters.inverse_masses(group);
             let common = center(masses, slots(clusters, group, state).map(|s| state.velocities[s]));
             changes.fill(common.scale(less(velocity_factors)));
             Ok(())
         })?;
         let state = &mut self.state;
-        held.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
+        constrained.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
         self.constrained.changes = changes;
         Ok(())
     }

@@ -137,13 +137,13 @@ fn accuse(scene: &Scene<'_>, places: &[Vec3<f64>], slot: usize, what: &'static s
             species: &state.species,
             charges: &state.charges,
         };
-        let pull = bonded.strongest(&state.cell, field, &slots, state.ids[slot]);
-        if let Some(mut pull) = pull.filter(|pull| pull.force > hardest) {
+        let strongest = bonded.strongest(&state.cell, field, &slots, state.ids[slot]);
+        if let Some(mut strongest) = strongest.filter(|strongest| strongest.force > hardest) {
             let away = |id: &u32| distance(state.slot_of[*id as usize] as usize);
-            pull.partners.sort_by(|a, b| away(a).total_cmp(&away(b)));
-            found.distance = pull.partners.first().map(away);
-            found.partners = pull.partners;
-            found.term = Some(pull.term);
+            strongest.partners.sort_by(|a, b| away(a).total_cmp(&away(b)));
+            found.distance = strongest.partners.first().map(away);
+            found.partners = strongest.partners;
+            found.term = Some(strongest.term);
             found.bonded = true;
         }
     }
@@ -167,13 +167,18 @@ fn strongest_term(
             r2: distance * distance,
             table: &term.table,
         };
-        let slope = term.family.energy_and_slope(pair, &row.coefficients).derivative * 2.0 * distance;
+        let derivative = term
+            .family
+            .energy_and_derivative(pair, &row.coefficients)
+            .derivative
+            * 2.0
+            * distance;
         let charges = if term.family.uses_charges() {
             field.coulomb_constant * state.charges[i] * state.charges[j]
         } else {
             1.0
         };
-        let force = (slope * charges).abs();
+        let force = (derivative * charges).abs();
         if force.is_nan() { f64::INFINITY } else { force }
     };
     let strongest = field.pairs.iter().map(|term| (strength(term), &term.name));

@@ -5,20 +5,20 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::bonded::BondedForces;
-use super::companions::Companions;
 use super::constraints::Constrained;
 use super::diagnosis::{self, Scene};
 use super::interactions::{Interactions, Typed};
 use super::long_range::LongRange;
 use super::motion::{self, Rounding};
 use super::pair::{Double, PairSums, Single};
+use super::shared_rows::SharedRows;
 use super::state::{BLOCK, State};
 use super::tolerance::CutoffEnd;
 use super::verlet::Verlet;
 use crate::engines::{Culprit, EngineError, Precision, Settings, Stages};
 use crate::expr::Vec3;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::random::Philox;
 use crate::simd::InstructionSet;
 use crate::system::{Exclusions, System, Units};
@@ -27,7 +27,7 @@ use crate::system::{Exclusions, System, Units};
 pub struct CpuEngine {
     pub(super) state: State,
     pub(super) dynamics: Dynamics,
-    pub(super) baths: Vec<Bath>,
+    pub(super) thermostats: Vec<ActiveThermostat>,
     pub(super) verlet: Verlet,
     pub(super) field: ForceField,
     pub(super) exclusions: Exclusions,
@@ -40,7 +40,7 @@ pub struct CpuEngine {
     pub(super) long_range: Option<LongRange>,
     pub(super) constrained: Constrained,
     /// Those that share a row of the list.
-    pub(super) companions: Option<Companions>,
+    pub(super) companions: Option<SharedRows>,
     pub(super) tail: TailCorrection,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
@@ -74,15 +74,15 @@ impl CpuEngine {
     ) -> Result<Self, EngineError> {
         let mut engine = Self::unevaluated(system, field, dynamics, settings)?;
         engine.state.step = start.step;
-        for (bath, state) in engine.baths.iter_mut().zip(&start.thermostats) {
-            bath.set_state(state);
+        for (thermostat, state) in engine.thermostats.iter_mut().zip(&start.thermostats) {
+            thermostat.set_state(state);
         }
         if let Some(barostat) = &engine.dynamics.barostat {
-            barostat.held.set(start.barostat_limited);
+            barostat.limited.set(start.barostat_limited);
         }
         engine.before_drift();
-        engine.hold_positions(0.0)?;
-        engine.hold_velocities()?;
+        engine.constrain_positions(0.0)?;
+        engine.constrain_velocities()?;
         engine.state.wrap();
         engine.rebuild()?;
         engine.evaluate(true)?;
@@ -138,7 +138,7 @@ impl CpuEngine {
             .collect();
         let mut state = State::new(system);
         let companions = if pairs.shares() {
-            Companions::of(system, cutoff)
+            SharedRows::of(system, cutoff)
         } else {
             None
         };
@@ -165,7 +165,7 @@ impl CpuEngine {
                     (rate * dynamics.timestep, CutoffEnd::of(field, charge))
                 }),
             },
-            baths: Bath::all(system, dynamics),
+            thermostats: ActiveThermostat::all(system, dynamics),
             tail: field.tail_correction(system),
             exclusions: system.exclusions.clone(),
             units: system.units,
@@ -220,21 +220,21 @@ impl CpuEngine {
                 self.nose_hoover_half()?;
                 if self.is_langevin() {
                     motion::kick_and_drift(&mut self.state, 0.5 * dt, 0.5 * dt, rounding);
-                    self.hold_positions(0.5 * dt)?;
+                    self.constrain_positions(0.5 * dt)?;
                     self.langevin()?;
                     self.before_drift();
                     motion::drift(&mut self.state, 0.5 * dt, rounding);
-                    self.hold_positions(0.5 * dt)?;
+                    self.constrain_positions(0.5 * dt)?;
                 } else {
                     motion::kick_and_drift(&mut self.state, 0.5 * dt, dt, rounding);
-                    self.hold_positions(dt)?;
+                    self.constrain_positions(dt)?;
                 }
             }
             Scheme::Leapfrog if self.is_constrained() => {
                 // The thermostat must see velocities without what the constraints are about to take.
                 motion::kick(&mut self.state, dt, rounding);
                 motion::drift(&mut self.state, dt, rounding);
-                self.hold_positions(dt)?;
+                self.constrain_positions(dt)?;
                 self.rescale()?;
             }
             Scheme::Leapfrog => {
@@ -251,7 +251,7 @@ impl CpuEngine {
         let began = Instant::now();
         if self.dynamics.scheme == Scheme::VelocityVerlet {
             motion::kick(&mut self.state, 0.5 * dt, rounding);
-            self.hold_velocities()?;
+            self.constrain_velocities()?;
             self.rescale()?;
             self.nose_hoover_half()?;
         }
@@ -264,7 +264,7 @@ impl CpuEngine {
     }
 
     pub(super) fn is_langevin(&self) -> bool {
-        self.baths
+        self.thermostats
             .iter()
             .any(|b| b.thermostat.kind == ThermostatKind::Langevin)
     }
@@ -272,50 +272,62 @@ impl CpuEngine {
     /// The exact Ornstein–Uhlenbeck step, for velocities that change no fixed distance before it and none after. Taking out
     /// what would change one is linear: where all velocities are damped alike, doing it once, at the end, is enough.
     fn langevin(&mut self) -> Result<(), EngineError> {
-        let species = self.baths.first().map_or(0, |b| b.marked.len());
+        let species = self.thermostats.first().map_or(0, |b| b.marked.len());
         let (mut keep, mut kt) = (vec![1.0; species], vec![0.0; species]);
-        for bath in self
-            .baths
+        for thermostat in self
+            .thermostats
             .iter()
             .filter(|b| b.thermostat.kind == ThermostatKind::Langevin)
         {
-            for s in (0..species).filter(|&s| bath.marked[s]) {
-                keep[s] = (-self.dynamics.timestep / bath.thermostat.time).exp();
-                kt[s] = bath.kt;
+            for s in (0..species).filter(|&s| thermostat.marked[s]) {
+                keep[s] = (-self.dynamics.timestep / thermostat.thermostat.time).exp();
+                kt[s] = thermostat.kt;
             }
         }
         if keep.iter().any(|c| *c != keep[0]) {
-            self.hold_velocities()?;
+            self.constrain_velocities()?;
         }
         motion::ornstein_uhlenbeck(&mut self.state, &keep, &kt, self.philox, self.rounding);
-        self.hold_velocities()
+        self.constrain_velocities()
     }
 
     /// Weak coupling and stochastic rescaling, at the end of a step.
     fn rescale(&mut self) -> Result<(), EngineError> {
         let (dt, step, philox) = (self.dynamics.timestep, self.state.step, self.philox);
-        self.scale_groups(|bath, state| match bath.thermostat.kind {
+        self.scale_groups(|thermostat, state| match thermostat.thermostat.kind {
             ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => None,
-            _ => Some(bath.rescale(motion::kinetic_energy_of(state, &bath.marked), dt, step, philox)),
+            _ => Some(thermostat.rescale(
+                motion::kinetic_energy_of(state, &thermostat.marked),
+                dt,
+                step,
+                philox,
+            )),
         })
     }
 
     fn nose_hoover_half(&mut self) -> Result<(), EngineError> {
         let dt = self.dynamics.timestep;
-        self.scale_groups(|bath, state| match bath.thermostat.kind {
+        self.scale_groups(|thermostat, state| match thermostat.thermostat.kind {
             ThermostatKind::NoseHoover { .. } => {
-                Some(bath.nose_hoover_half(motion::kinetic_energy_of(state, &bath.marked), dt))
+                Some(thermostat.nose_hoover_half(motion::kinetic_energy_of(state, &thermostat.marked), dt))
             }
             _ => None,
         })
     }
 
-    fn scale_groups(&mut self, factor: impl Fn(&mut Bath, &State) -> Option<f64>) -> Result<(), EngineError> {
+    fn scale_groups(
+        &mut self,
+        factor: impl Fn(&mut ActiveThermostat, &State) -> Option<f64>,
+    ) -> Result<(), EngineError> {
         let mut factors: Option<Vec<f64>> = None;
-        for bath in &mut self.baths {
-            if let Some(f) = factor(bath, &self.state) {
-                let all = factors.get_or_insert_with(|| vec![1.0; bath.marked.len()]);
-                for (to, _) in all.iter_mut().zip(&bath.marked).filter(|(_, marked)| **marked) {
+        for thermostat in &mut self.thermostats {
+            if let Some(f) = factor(thermostat, &self.state) {
+                let all = factors.get_or_insert_with(|| vec![1.0; thermostat.marked.len()]);
+                for (to, _) in all
+                    .iter_mut()
+                    .zip(&thermostat.marked)
+                    .filter(|(_, marked)| **marked)
+                {
                     *to = f;
                 }
             }
@@ -324,7 +336,7 @@ impl CpuEngine {
             motion::scale(&mut self.state, &factors, self.rounding);
             // Groups of different temperature may share a molecule.
             if factors.iter().any(|f| *f != factors[0]) {
-                self.hold_velocities()?;
+                self.constrain_velocities()?;
             }
         }
         Ok(())

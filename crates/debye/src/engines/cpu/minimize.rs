@@ -134,7 +134,7 @@ impl CpuEngine {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
-        self.hold_forces()?;
+        self.constrain_forces()?;
         let first = self.dynamics.timestep;
         let (mut descent, mut steps) = (Descent::new(first), 0);
         let mut largest = self.largest_force();
@@ -152,11 +152,11 @@ impl CpuEngine {
                 .for_each(|(v, &f)| *v = *v * keep + f * mix);
             self.before_drift();
             self.move_downhill(descent.dt, fire.max_displacement);
-            self.hold_positions(descent.dt)?;
+            self.constrain_positions(descent.dt)?;
             self.refresh()?;
-            self.hold_velocities()?;
+            self.constrain_velocities()?;
             self.evaluate(false)?;
-            self.hold_forces()?;
+            self.constrain_forces()?;
             largest = self.largest_force();
             steps += 1;
         }
@@ -186,7 +186,7 @@ impl CpuEngine {
         }
         let every = vec![true; 1 + self.state.species.iter().fold(0, |most, &s| most.max(s)) as usize];
         let before = motion::kinetic_energy_of(&self.state, &every);
-        self.hold_velocities()?;
+        self.constrain_velocities()?;
         let after = motion::kinetic_energy_of(&self.state, &every);
         if after > 0.0 {
             let factor = (before / after).sqrt();

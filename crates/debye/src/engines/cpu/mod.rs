@@ -1,7 +1,6 @@
 //! The CPU: threads, vectors, and lists of neighbors.
 
 mod bonded;
-mod companions;
 mod constraints;
 mod diagnosis;
 mod engine;
@@ -14,6 +13,7 @@ mod observe;
 pub(crate) mod pair;
 mod rigid;
 mod save;
+mod shared_rows;
 mod space;
 mod state;
 mod tolerance;

@@ -8,7 +8,7 @@ use super::state::BLOCK;
 use crate::engines::{Engine, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
 use crate::integrate::pressure::pressure;
-use crate::integrate::{Bath, MotionState, Scheme};
+use crate::integrate::{ActiveThermostat, MotionState, Scheme};
 use crate::simd::InstructionSet;
 use crate::system::{Cell, Particles};
 
@@ -39,7 +39,7 @@ impl CpuEngine {
             potential: terms.iter().map(|t| t.1).sum(),
             terms,
             kinetic: energy,
-            bath: kept.then(|| self.baths.iter().map(Bath::energy).sum()),
+            thermostat: kept.then(|| self.thermostats.iter().map(ActiveThermostat::energy).sum()),
             temperature: 2.0 * energy / (freedom * self.units.boltzmann()),
             degrees_of_freedom: freedom,
             pressure_tensor: self.pressure_tensor(&std::array::from_fn(|k| kinetic[k] + constraints[k])),
@@ -73,7 +73,7 @@ impl CpuEngine {
                 .for_each(|((v, &f), &m)| {
                     *v += f * (half / m);
                 });
-            velocities = self.held(velocities);
+            velocities = self.constrained_velocities(velocities);
         }
         velocities
     }
@@ -185,8 +185,8 @@ impl Engine for CpuEngine {
     fn motion(&self) -> Result<MotionState, EngineError> {
         Ok(MotionState {
             step: self.state.step,
-            thermostats: self.baths.iter().map(Bath::state).collect(),
-            barostat_limited: self.barostat_held(),
+            thermostats: self.thermostats.iter().map(ActiveThermostat::state).collect(),
+            barostat_limited: self.barostat_limited(),
         })
     }
     fn stages(&self) -> &Stages {
@@ -198,7 +198,7 @@ impl Engine for CpuEngine {
     fn bytes(&self) -> usize {
         self.bytes()
     }
-    fn barostat_held(&self) -> u64 {
-        self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get())
+    fn barostat_limited(&self) -> u64 {
+        self.dynamics.barostat.as_ref().map_or(0, |b| b.limited.get())
     }
 }

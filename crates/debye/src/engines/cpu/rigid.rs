@@ -14,13 +14,13 @@ pub(super) const TOGETHER: usize = 8;
 pub(super) type Waters = [[[f64; TOGETHER]; 3]; 3];
 
 /// Replaces `second`, the places after a step or the rates at the places of `first`, by those that hold the triangle.
-type Hold = unsafe fn(&Triangle<f64>, first: &Waters, second: &mut Waters);
+type Constrain = unsafe fn(&Triangle<f64>, first: &Waters, second: &mut Waters);
 
 /// Both for one instruction set. Each may be called only on a processor that has it.
 #[derive(Clone, Copy)]
 pub(super) struct Rigid {
-    pub(super) positions: Hold,
-    pub(super) rates: Hold,
+    pub(super) positions: Constrain,
+    pub(super) rates: Constrain,
 }
 
 #[inline(always)]
@@ -143,11 +143,11 @@ mod tests {
             all.map(|atom| Vec3::new(atom[0][water], atom[1][water], atom[2][water]))
         };
         for set in InstructionSet::available() {
-            let (mut settled, mut held) = (new, new);
+            let (mut settled, mut constrained) = (new, new);
             // SAFETY: the set is one this processor has.
             unsafe {
                 (Rigid::new(set).positions)(&triangle, &old, &mut settled);
-                (Rigid::new(set).rates)(&triangle, &old, &mut held);
+                (Rigid::new(set).rates)(&triangle, &old, &mut constrained);
             }
             for water in 0..TOGETHER {
                 let (before, after) = (of(&old, water), of(&new, water));
@@ -156,7 +156,7 @@ mod tests {
                 for atom in 0..3 {
                     let off = (of(&settled, water)[atom] - places[atom]).norm();
                     assert!(off < 1e-15, "{set:?} {water}: {off}");
-                    let off = (of(&held, water)[atom] - after[atom] - change[atom]).norm();
+                    let off = (of(&constrained, water)[atom] - after[atom] - change[atom]).norm();
                     assert!(off < 1e-15, "{set:?} {water}: {off}");
                 }
             }

@@ -27,12 +27,12 @@ impl CpuEngine {
         w.f64(v.radius);
         w.u64(v.step);
         w.u64(v.builds);
-        w.u64(self.baths.len() as u64);
-        for bath in &self.baths {
-            w.f64(bath.given);
-            w.f64s(&bath.chain.iter().flatten().copied().collect::<Vec<_>>());
+        w.u64(self.thermostats.len() as u64);
+        for thermostat in &self.thermostats {
+            w.f64(thermostat.given);
+            w.f64s(&thermostat.chain.iter().flatten().copied().collect::<Vec<_>>());
         }
-        w.u64(self.dynamics.barostat.as_ref().map_or(0, |b| b.held.get()));
+        w.u64(self.dynamics.barostat.as_ref().map_or(0, |b| b.limited.get()));
         w.u64(self.sums_step.map_or(0, |step| step + 1));
         for sum in &self.sums {
             w.f64(sum.energy);
@@ -105,20 +105,20 @@ impl CpuEngine {
         }
         v.step = r.u64()?;
         v.builds = r.u64()?;
-        if r.u64()? != self.baths.len() as u64 {
+        if r.u64()? != self.thermostats.len() as u64 {
             return Err(CodecError("another number of thermostats".into()));
         }
-        for bath in &mut self.baths {
-            bath.given = r.f64()?;
+        for thermostat in &mut self.thermostats {
+            thermostat.given = r.f64()?;
             let chain = r.f64s()?;
-            if chain.len() != 2 * bath.chain.len() {
+            if chain.len() != 2 * thermostat.chain.len() {
                 return Err(CodecError("another length of the Nosé–Hoover chain".into()));
             }
-            bath.chain = chain.chunks_exact(2).map(|c| [c[0], c[1]]).collect();
+            thermostat.chain = chain.chunks_exact(2).map(|c| [c[0], c[1]]).collect();
         }
-        let held = r.u64()?;
+        let limited = r.u64()?;
         if let Some(barostat) = &self.dynamics.barostat {
-            barostat.held.set(held);
+            barostat.limited.set(limited);
         }
         self.sums_step = r.u64()?.checked_sub(1);
         self.sums.clear();

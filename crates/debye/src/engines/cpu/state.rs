@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bonded::Slots;
-use super::companions;
+use super::shared_rows;
 use crate::expr::Vec3;
 use crate::neighbors::Sharing;
 use crate::system::{Cell, Particles, System};
@@ -91,7 +91,7 @@ impl State {
                     *total += moved;
                 }
             });
-        companions::gather(&cell, &self.sharing, &mut self.positions, &mut self.images);
+        shared_rows::gather(&cell, &self.sharing, &mut self.positions, &mut self.images);
     }
 
     /// Puts slot `order[k]` into slot k.

@@ -2,7 +2,7 @@
 //!
 //! A pair is missed when it starts beyond the list's radius and comes within the cut-off. If the
 //! displacement of a pair along its line is normal with variance s², a pair potential that ends with a
-//! jump u, a slope u′ and a curvature u″ loses, per particle,
+//! jump u, a derivative u′ and a curvature u″ loses, per particle,
 //!
 //! ½ · 4πρ (r_c + b)² · (|u| M₁ + |u′| M₂/2 + |u″| M₃/6),  M_k = ⟨(δ − b)₊ᵏ⟩,
 //!
@@ -16,12 +16,12 @@ use crate::potentials::Pair;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CutoffEnd {
     jump: f64,
-    slope: f64,
+    derivative: f64,
     curvature: f64,
 }
 
 impl CutoffEnd {
-    /// The largest jump, slope and curvature of any pair of species, terms added up. `charge` is
+    /// The largest jump, derivative and curvature of any pair of species, terms added up. `charge` is
     /// the largest charge of any particle.
     pub fn of(field: &ForceField, charge: f64) -> Self {
         let mut all = Self::default();
@@ -38,18 +38,18 @@ impl CutoffEnd {
                         r2: r * r,
                         table: &term.table,
                     };
-                    let bare = term.family.energy_and_slope(pair, &row.coefficients);
+                    let bare = term.family.energy_and_derivative(pair, &row.coefficients);
                     let e = term.truncation.apply(bare, r * r, &row.truncation);
                     (e.value, 2.0 * r * e.derivative)
                 };
                 let step = 1e-4 * row.cutoff;
-                let ((u, slope), (_, before)) = (at(row.cutoff), at(row.cutoff - step));
+                let ((u, derivative), (_, before)) = (at(row.cutoff), at(row.cutoff - step));
                 worst.jump = worst.jump.max(u.abs());
-                worst.slope = worst.slope.max(slope.abs());
-                worst.curvature = worst.curvature.max(((slope - before) / step).abs());
+                worst.derivative = worst.derivative.max(derivative.abs());
+                worst.curvature = worst.curvature.max(((derivative - before) / step).abs());
             }
             all.jump += charges * worst.jump;
-            all.slope += charges * worst.slope;
+            all.derivative += charges * worst.derivative;
             all.curvature += charges * worst.curvature;
         }
         all
@@ -67,7 +67,7 @@ impl CutoffEnd {
         let first = s * phi - b * q;
         let second = (s * s + b * b) * q - s * b * phi;
         let third = s * (b * b + 2.0 * s * s) * phi - b * (b * b + 3.0 * s * s) * q;
-        let per_pair = self.jump * first + self.slope * second / 2.0 + self.curvature * third / 6.0;
+        let per_pair = self.jump * first + self.derivative * second / 2.0 + self.curvature * third / 6.0;
         std::f64::consts::TAU * density * (cutoff + b).powi(2) * per_pair.max(0.0)
     }
 }
@@ -90,10 +90,10 @@ mod tests {
             (f(0) + inner + f(n)) * h / 3.0
         };
         let area = std::f64::consts::TAU * (1.0 + b).powi(2); // density and cut-off one
-        let lost = |jump, slope, curvature| {
+        let lost = |jump, derivative, curvature| {
             CutoffEnd {
                 jump,
-                slope,
+                derivative,
                 curvature,
             }
             .lost(s, b, 1.0, 1.0)

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::companions;
 use super::engine::CpuEngine;
 use super::motion;
+use super::shared_rows;
 use super::space::Sorted;
 use super::state::BLOCK;
 use super::tolerance::CutoffEnd;
@@ -121,7 +121,7 @@ impl CpuEngine {
                 &self.state.cell,
                 &self.state.positions,
                 self.state.len() - shared,
-                radius + companions::arm(&self.state.positions, sharing),
+                radius + shared_rows::arm(&self.state.positions, sharing),
                 &grid,
                 sort.starts(),
             )?;
@@ -148,7 +148,7 @@ impl CpuEngine {
             starts,
             positions,
             sharing,
-            arm: companions::arm(positions, sharing),
+            arm: shared_rows::arm(positions, sharing),
             species: &self.state.species,
             charges: &self.state.charges,
             ids: &self.state.ids,
@@ -165,7 +165,7 @@ impl CpuEngine {
         let grid = grid(&v.reference_cell, &v.reference, sharing, v.radius);
         let sort = sort_into(&grid, &v.reference, sharing);
         let in_order = (0..).zip(sort.order()).all(|(slot, &from)| slot == from);
-        if !in_order || !companions::are_gathered(&v.reference_cell, &v.reference, sharing) {
+        if !in_order || !shared_rows::are_gathered(&v.reference_cell, &v.reference, sharing) {
             if let Some(companions) = &self.companions {
                 let of = &self.state.slot_of;
                 let order: Vec<u32> = companions.order().iter().map(|&id| of[id as usize]).collect();
@@ -186,7 +186,7 @@ fn grid(cell: &Cell, positions: &[Vec3<f64>], sharing: &[u8], radius: f64) -> Gr
     Grid::over(
         cell,
         positions,
-        radius + 2.0 * companions::arm(positions, sharing),
+        radius + 2.0 * shared_rows::arm(positions, sharing),
     )
 }
 
@@ -195,7 +195,7 @@ fn cells_of(grid: &Grid, positions: &[Vec3<f64>], sharing: &[u8]) -> Vec<u32> {
     (0..positions.len())
         .into_par_iter()
         .with_min_len(BLOCK)
-        .map(|slot| grid.cell_of(positions[companions::first_of(sharing, slot)]))
+        .map(|slot| grid.cell_of(positions[shared_rows::first_of(sharing, slot)]))
         .collect()
 }
 

@@ -38,7 +38,7 @@ fn truncations_end_where_they_should() {
             r2,
             table: &term.table,
         };
-        let bare = term.family.energy_and_slope(pair, &row.coefficients);
+        let bare = term.family.energy_and_derivative(pair, &row.coefficients);
         let end = truncation.apply(bare, r2, &row.truncation);
         assert!(end.value.abs() < 1e-15, "{truncation:?}: {}", end.value);
         if truncation != Truncation::Shift {

@@ -47,7 +47,7 @@ impl System {
         self.exclusions
             .leave_out(self.particles.len(), pairs.iter().copied())?;
         self.join_molecules();
-        self.hold_positions()
+        self.constrain_positions()
     }
 
     /// The constraints in groups, after a look at whether they can be held at all.
@@ -66,7 +66,7 @@ impl System {
 
     /// Brings the distances of all constraints to their lengths; an error where they are further off than
     /// [`FARTHEST_START`].
-    pub fn hold_positions(&mut self) -> Result<(), ConstraintError> {
+    pub fn constrain_positions(&mut self) -> Result<(), ConstraintError> {
         let clusters = self.clusters()?;
         let (nearest, r) = (Nearest::new(&self.cell), &mut self.particles.positions);
         let mut scratch = Scratch::default();
@@ -90,7 +90,7 @@ impl System {
     }
 
     /// Takes from the velocities what would change a fixed distance.
-    pub fn hold_velocities(&mut self) -> Result<(), ConstraintError> {
+    pub fn constrain_velocities(&mut self) -> Result<(), ConstraintError> {
         if self.constraints.is_empty() {
             return Ok(());
         }

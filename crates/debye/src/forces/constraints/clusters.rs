@@ -12,11 +12,11 @@ use crate::system::{Cell, Constraints};
 pub struct Group {
     /// Its places in the lists of [`Clusters`].
     pub places: Range<usize>,
-    hold: Hold,
+    solver: Solver,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Hold {
+enum Solver {
     /// By SETTLE: the number of its shape.
     Triangle(usize),
     /// By SHAKE and RATTLE: its bonds.
@@ -107,7 +107,7 @@ impl Clusters {
                 all.parents.extend([0; 3]);
                 all.groups.push(Group {
                     places: first..first + 3,
-                    hold: Hold::Triangle(shape),
+                    solver: Solver::Triangle(shape),
                 });
             }
         }
@@ -157,7 +157,7 @@ impl Clusters {
             }
             self.groups.push(Group {
                 places: first..self.atoms.len(),
-                hold: Hold::Bonds(first_bond..self.bonds.len()),
+                solver: Solver::Bonds(first_bond..self.bonds.len()),
             });
         }
     }
@@ -169,17 +169,17 @@ impl Clusters {
 
     /// The fixed distances of a group.
     pub fn bonds(&self, group: &Group) -> &[FixedBond] {
-        match &group.hold {
-            Hold::Triangle(shape) => &self.shapes[*shape].sides,
-            Hold::Bonds(bonds) => &self.bonds[bonds.clone()],
+        match &group.solver {
+            Solver::Triangle(shape) => &self.shapes[*shape].sides,
+            Solver::Bonds(bonds) => &self.bonds[bonds.clone()],
         }
     }
 
     /// The triangle of a rigid water; nothing for other groups.
     pub fn triangle(&self, group: &Group) -> Option<&Triangle<f64>> {
-        match &group.hold {
-            Hold::Triangle(shape) => Some(&self.shapes[*shape].triangle),
-            Hold::Bonds(_) => None,
+        match &group.solver {
+            Solver::Triangle(shape) => Some(&self.shapes[*shape].triangle),
+            Solver::Bonds(_) => None,
         }
     }
 
@@ -229,8 +229,8 @@ impl Clusters {
     /// Moves the places in `scratch.new` so that all distances hold, by displacements along those of `scratch.old`.
     pub fn positions(&self, group: &Group, scratch: &mut Scratch) -> Result<(), Unsolved> {
         let Scratch { old, new, .. } = scratch;
-        match &group.hold {
-            Hold::Triangle(shape) => {
+        match &group.solver {
+            Solver::Triangle(shape) => {
                 let three = |r: &[Vec3<f64>]| [r[0], r[1], r[2]];
                 let settled = self.shapes[*shape].triangle.positions(three(old), three(new));
                 if !settled.iter().all(|r| r.norm2().is_finite()) {
@@ -239,7 +239,7 @@ impl Clusters {
                 new.copy_from_slice(&settled);
                 Ok(())
             }
-            Hold::Bonds(bonds) => shake(
+            Solver::Bonds(bonds) => shake(
                 &self.bonds[bonds.clone()],
                 self.inverse_masses(group),
                 old,
@@ -263,8 +263,8 @@ impl Clusters {
             multipliers,
         } = scratch;
         multipliers.clear();
-        match &group.hold {
-            Hold::Triangle(shape) => {
+        match &group.solver {
+            Solver::Triangle(shape) => {
                 let (r, v) = ([old[0], old[1], old[2]], [new[0], new[1], new[2]]);
                 let (change, found) =
                     self.shapes[*shape]
@@ -276,7 +276,7 @@ impl Clusters {
                 new.iter_mut().zip(change).for_each(|(v, c)| *v += c);
                 multipliers.extend(found);
             }
-            Hold::Bonds(bonds) => {
+            Solver::Bonds(bonds) => {
                 let bonds = &self.bonds[bonds.clone()];
                 multipliers.resize(bonds.len(), 0.0);
                 let masses = self.inverse_masses(group);

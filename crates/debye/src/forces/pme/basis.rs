@@ -14,13 +14,13 @@ pub enum Basis {
     Cubic,
 }
 
-/// Weights of the points a charge touches along one axis, and their slopes. Those beyond [`Basis::points`] are zero.
+/// Weights of the points a charge touches along one axis, and their derivatives. Those beyond [`Basis::points`] are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<R> {
     /// Weights; they sum to one.
     pub values: [R; MOST_POINTS],
     /// Derivatives by the coordinate in units of the mesh; they sum to zero.
-    pub slopes: [R; MOST_POINTS],
+    pub derivatives: [R; MOST_POINTS],
 }
 
 impl Basis {
@@ -104,27 +104,27 @@ fn sinc(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn padded<R: Real, const N: usize>((values, slopes): ([R; N], [R; N])) -> Weights<R> {
+fn padded<R: Real, const N: usize>((values, derivatives): ([R; N], [R; N])) -> Weights<R> {
     let fill = |from: [R; N]| std::array::from_fn(|j| if j < N { from[j] } else { R::lit(0.0) });
     Weights {
         values: fill(values),
-        slopes: fill(slopes),
+        derivatives: fill(derivatives),
     }
 }
 
-/// B-splines of order N and their slopes, by recursion from order 2.
+/// B-splines of order N and their derivatives, by recursion from order 2.
 #[inline(always)]
 pub fn b_spline<R: Real, const N: usize>(f: R) -> ([R; N], [R; N]) {
     let one = R::lit(1.0);
     let mut t = [R::lit(0.0); N];
-    let mut slopes = t;
+    let mut derivatives = t;
     (t[0], t[1]) = (one - f, f);
     for k in 3..=N {
         if k == N {
-            slopes[0] = -t[0];
-            slopes[N - 1] = t[N - 2];
+            derivatives[0] = -t[0];
+            derivatives[N - 1] = t[N - 2];
             for j in 1..N - 1 {
-                slopes[j] = t[j - 1] - t[j];
+                derivatives[j] = t[j - 1] - t[j];
             }
         }
         let per = R::lit(1.0 / (k as f64 - 1.0));
@@ -135,7 +135,7 @@ pub fn b_spline<R: Real, const N: usize>(f: R) -> ([R; N], [R; N]) {
         }
         t[0] = (one - f) * t[0] * per;
     }
-    (t, slopes)
+    (t, derivatives)
 }
 
 /// The interpolating cubic at four points.
@@ -150,13 +150,13 @@ pub fn cubic<R: Real>(o: R) -> ([R; 4], [R; 4]) {
         l(2.0) * o2 - l(1.5) * o3 + half * o,
         half * (o3 - o2),
     ];
-    let slopes = [
+    let derivatives = [
         l(2.0) * o - l(1.5) * o2 - half,
         l(4.5) * o2 - l(5.0) * o,
         l(4.0) * o - l(4.5) * o2 + half,
         l(1.5) * o2 - o,
     ];
-    (values, slopes)
+    (values, derivatives)
 }
 
 #[cfg(test)]
@@ -172,8 +172,11 @@ mod tests {
                 let f = f64::from(k) / 100.0;
                 let w = basis.weights(f);
                 let sum: f64 = w.values.iter().sum();
-                let slope: f64 = w.slopes.iter().sum();
-                assert!((sum - 1.0).abs() < 1e-14 && slope.abs() < 1e-14, "{basis:?} {f}");
+                let derivative: f64 = w.derivatives.iter().sum();
+                assert!(
+                    (sum - 1.0).abs() < 1e-14 && derivative.abs() < 1e-14,
+                    "{basis:?} {f}"
+                );
                 assert!(w.values[n..].iter().all(|x| *x == 0.0));
                 let moment = |p: i32| -> f64 {
                     let at = |j: usize| f64::from(j as i32 + basis.first());
@@ -194,7 +197,7 @@ mod tests {
                 let dual = basis.weights(Dual::variable(f));
                 for j in 0..n {
                     assert!(
-                        (dual.values[j].derivative - w.slopes[j]).abs() < 1e-13,
+                        (dual.values[j].derivative - w.derivatives[j]).abs() < 1e-13,
                         "{basis:?} {f} {j}"
                     );
                 }

@@ -141,20 +141,20 @@ fn tail_density(alpha: f64, cutoff: f64) -> impl Fn(f64) -> f64 {
         let at = |k: usize| {
             let r = cutoff + k as f64 * step;
             let x = alpha * r;
-            let pull = libm::erfc(x) / (r * r) + FRAC_2_SQRT_PI * alpha * (-x * x).exp() / r;
+            let force = libm::erfc(x) / (r * r) + FRAC_2_SQRT_PI * alpha * (-x * x).exp() / r;
             let weight = match k {
                 0 | STEPS => 1.0,
                 _ => 2.0 + 2.0 * (k % 2) as f64,
             };
-            weight * f(r, pull * r)
+            weight * f(r, force * r)
         };
         (0..=STEPS).map(at).sum::<f64>() * step / 3.0
     };
-    let all = 4.0 * PI * integral(&|_, pull| pull * pull);
+    let all = 4.0 * PI * integral(&|_, force| force * force);
     move |length: f64| {
         // The spherical Bessel function that belongs to a field of radial forces.
         let bessel = |x: f64| (x.sin() / x - x.cos()) / x;
-        let wave = 4.0 * PI * integral(&|r, pull| r * pull * bessel(2.0 * PI * length * r));
+        let wave = 4.0 * PI * integral(&|r, force| r * force * bessel(2.0 * PI * length * r));
         4.0 * PI * length * length * wave * wave / all
     }
 }

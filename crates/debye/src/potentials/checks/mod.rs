@@ -155,7 +155,7 @@ pub struct Findings {
 }
 
 /// Evaluates every registered potential in `R`, with every truncation, and compares energy and
-/// slope with `f64`, within the error that rounding explains.
+/// derivative with `f64`, within the error that rounding explains.
 pub fn check_against_f64<R: Probe>() -> Findings {
     let mut check = Check::<R> {
         findings: Findings::default(),
@@ -249,9 +249,9 @@ macro_rules! bonded_check {
                     let c = P::coefficients(Parameters(&sample.values));
                     let (probe, bound) = (c.map(R::lit), c.map(Rounding::stored));
                     let evaluations = Evaluations::<R> {
-                        probe: &|x| P::energy_and_slope(x, &probe),
-                        reference: &|x| P::energy_and_slope(x, &c),
-                        bound: &|x| P::energy_and_slope(x, &bound),
+                        probe: &|x| P::energy_and_derivative(x, &probe),
+                        reference: &|x| P::energy_and_derivative(x, &c),
+                        bound: &|x| P::energy_and_derivative(x, &bound),
                     };
                     let name = format!("{} sample {i}", P::NAME);
                     self.compare(&name, &points(sample.from, sample.to), evaluations);

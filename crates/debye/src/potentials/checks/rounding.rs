@@ -44,8 +44,8 @@ impl Rounding {
         }
     }
 
-    fn function(self, value: f64, slope: f64) -> Self {
-        Self::result(value, self.error * slope.abs(), FUNCTION_ERROR)
+    fn function(self, value: f64, derivative: f64) -> Self {
+        Self::result(value, self.error * derivative.abs(), FUNCTION_ERROR)
     }
 }
 
@@ -123,8 +123,8 @@ impl Real for Rounding {
         Self::result(self.value.atan2(x.value), passed_on, FUNCTION_ERROR)
     }
     fn erfc(self) -> Self {
-        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-self.value * self.value).exp();
-        self.function(Real::erfc(self.value), slope)
+        let derivative = std::f64::consts::FRAC_2_SQRT_PI * (-self.value * self.value).exp();
+        self.function(Real::erfc(self.value), derivative)
     }
     /// A multiple of the Gaussian, whatever that is; the polynomial beside it depends little on where it is taken.
     fn erfc_beside(self, gaussian: Self) -> Self {
@@ -134,20 +134,20 @@ impl Real for Rounding {
     }
     /// As exact as 1/√x.
     fn screened(self) -> Self {
-        let slope = 0.5 * self.value.screened_pull();
+        let derivative = 0.5 * self.value.real_space_force();
         let own = 10.0 * self.value.powf(-0.5);
         Self {
             value: self.value.screened(),
-            error: self.error * slope + own,
+            error: self.error * derivative + own,
         }
     }
     /// As exact as x^(−3/2).
-    fn screened_pull(self) -> Self {
-        let (x, value) = (self.value, self.value.screened_pull());
-        let slope = (3.0 * value + 2.0 * std::f64::consts::FRAC_2_SQRT_PI * (-x).exp()) / (2.0 * x);
+    fn real_space_force(self) -> Self {
+        let (x, value) = (self.value, self.value.real_space_force());
+        let derivative = (3.0 * value + 2.0 * std::f64::consts::FRAC_2_SQRT_PI * (-x).exp()) / (2.0 * x);
         Self {
             value,
-            error: self.error * slope + 14.0 * x.powf(-1.5),
+            error: self.error * derivative + 14.0 * x.powf(-1.5),
         }
     }
     /// Where the comparison may go the other way in f32, either side may be the result.

@@ -97,7 +97,7 @@ fn place<T: MeshReal>(
 /// Weights of a vector of charges: by axis, then point, then charge.
 struct Stencils<T> {
     values: [[[T; WIDEST]; MOST_POINTS]; 3],
-    slopes: [[[T; WIDEST]; MOST_POINTS]; 3],
+    derivatives: [[[T; WIDEST]; MOST_POINTS]; 3],
 }
 
 impl<T: MeshReal> Stencils<T> {
@@ -105,7 +105,7 @@ impl<T: MeshReal> Stencils<T> {
         let none = [[[T::of(0.0); WIDEST]; MOST_POINTS]; 3];
         Self {
             values: none,
-            slopes: none,
+            derivatives: none,
         }
     }
 
@@ -115,7 +115,7 @@ impl<T: MeshReal> Stencils<T> {
         &mut self,
         plan: &MeshPlan,
         spots: impl Iterator<Item = &'a Spot<T>>,
-        slopes: bool,
+        derivatives: bool,
     ) {
         let mut rest = [[T::of(0.0); WIDEST]; 3];
         for (k, spot) in spots.take(L::WIDTH).enumerate() {
@@ -127,8 +127,8 @@ impl<T: MeshReal> Stencils<T> {
             let found: Weights<L> = plan.basis.weights(L::load(rest));
             for j in 0..plan.basis.points() {
                 found.values[j].store(&mut self.values[axis][j]);
-                if slopes {
-                    found.slopes[j].store(&mut self.slopes[axis][j]);
+                if derivatives {
+                    found.derivatives[j].store(&mut self.derivatives[axis][j]);
                 }
             }
         }
@@ -181,17 +181,17 @@ fn gather<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
     spots: &[Spot<T>],
     values: &[T],
     pitch: usize,
-    slopes: &mut [Vec3<f64>],
+    derivatives: &mut [Vec3<f64>],
 ) {
     let (points, [along_x, along_y, _]) = (plan.basis.points(), plan.size);
     let plane = along_y * pitch;
     let zero = E::splat(T::of(0.0));
     let mut stencils = Stencils::new();
-    for (spots, slopes) in spots.chunks(L::WIDTH).zip(slopes.chunks_mut(L::WIDTH)) {
+    for (spots, derivatives) in spots.chunks(L::WIDTH).zip(derivatives.chunks_mut(L::WIDTH)) {
         stencils.find::<L>(plan, spots.iter(), true);
-        for (k, (spot, slope)) in spots.iter().zip(slopes).enumerate() {
-            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.slopes);
-            // Sums over x and y for every place along z: with the slopes along x, along y, and with neither.
+        for (k, (spot, derivative)) in spots.iter().zip(derivatives).enumerate() {
+            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.derivatives);
+            // Sums over x and y for every place along z: with the derivatives along x, along y, and with neither.
             let (mut across, mut up, mut plain) = (zero, zero, zero);
             let mut at = spot.first[0] as usize;
             for (x, dx) in x.iter().zip(dx).take(points) {
@@ -219,7 +219,7 @@ fn gather<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
                 }
             }
             let (z, dz) = (E::read(&of_charge(z, k)), E::read(&of_charge(dz, k)));
-            *slope = Vec3::new(
+            *derivative = Vec3::new(
                 across.sum_of_products(z).into(),
                 up.sum_of_products(z).into(),
                 plain.sum_of_products(dz).into(),
@@ -259,9 +259,9 @@ macro_rules! entries {
                 spots: &[Spot<$element>],
                 values: &[$element],
                 pitch: usize,
-                slopes: &mut [Vec3<f64>],
+                derivatives: &mut [Vec3<f64>],
             ) {
-                super::gather::<$element, $lanes, $eight>(plan, spots, values, pitch, slopes);
+                super::gather::<$element, $lanes, $eight>(plan, spots, values, pitch, derivatives);
             }
             pub(super) const ALL: Entries<$element> = Entries {
                 place,

@@ -169,8 +169,9 @@ impl<T: MeshReal> Spots<T> {
                 unsafe { gather(plan, spots, values, pitch, forces) };
                 let mut sum = Vec3::zero();
                 for (force, &q) in forces.iter_mut().zip(charges) {
-                    let slope = *force;
-                    *force = (along[0] * slope.x + along[1] * slope.y + along[2] * slope.z) * q;
+                    let derivative = *force;
+                    *force =
+                        (along[0] * derivative.x + along[1] * derivative.y + along[2] * derivative.z) * q;
                     sum += *force;
                 }
                 sum

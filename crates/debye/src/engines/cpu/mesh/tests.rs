@@ -37,7 +37,7 @@ fn charges(count: usize) -> (Vec<Vec3<f64>>, Vec<f64>) {
     (places, noise(4, count))
 }
 
-/// Points that a charge touches, as places of the mesh, with weight and slopes by axis.
+/// Points that a charge touches, as places of the mesh, with weight and derivatives by axis.
 fn stencil(basis: Basis, r: Vec3<f64>) -> Vec<(usize, f64, [f64; 3])> {
     let vectors = reciprocal(&cell());
     let of_axis = |axis: usize| {
@@ -47,7 +47,7 @@ fn stencil(basis: Basis, r: Vec3<f64>) -> Vec<(usize, f64, [f64; 3])> {
         let first = u.floor() as i64 + i64::from(basis.first());
         (0..basis.points()).map(move |k| {
             let point = (first + k as i64).rem_euclid(SIZE[axis] as i64) as usize;
-            (point, w.values[k], w.slopes[k])
+            (point, w.values[k], w.derivatives[k])
         })
     };
     let mut all = Vec::new();
@@ -120,10 +120,10 @@ fn gathers<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
     let mut want: Vec<Vec3<f64>> = Vec::new();
     for (&r, &q) in places.iter().zip(&q) {
         let mut force = Vec3::zero();
-        for (at, _, slopes) in stencil(basis, r) {
+        for (at, _, derivatives) in stencil(basis, r) {
             for axis in 0..3 {
-                let slope = slopes[axis] * SIZE[axis] as f64;
-                force -= mesh.vectors[axis] * (k * q * slope * potential[at]);
+                let derivative = derivatives[axis] * SIZE[axis] as f64;
+                force -= mesh.vectors[axis] * (k * q * derivative * potential[at]);
             }
         }
         want.push(force);

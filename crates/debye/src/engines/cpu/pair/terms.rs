@@ -97,18 +97,18 @@ where
 {
     let inside = L::less(r2, row.cutoff2);
     let r2 = if P::EXPONENTIAL { r2.min(row.cutoff2) } else { r2 };
-    let bare = P::energy_and_slope(Pair { r2, table }, &row.coefficients);
+    let bare = P::energy_and_derivative(Pair { r2, table }, &row.coefficients);
     let full = T::apply(
         end,
         bare,
         Dual::variable(r2),
         &constant_truncation(&row.truncation),
     );
-    let (mut energy, mut slope) = (full.value, full.derivative);
+    let (mut energy, mut derivative) = (full.value, full.derivative);
     if P::USES_CHARGES {
-        (energy, slope) = (energy * charges, slope * charges);
+        (energy, derivative) = (energy * charges, derivative * charges);
     }
-    (L::keep(inside, energy), L::keep(inside, slope))
+    (L::keep(inside, energy), L::keep(inside, derivative))
 }
 
 /// The terms of a kernel.
@@ -119,7 +119,7 @@ pub trait Terms {
     /// it is worth the build.
     const SHARES: bool;
 
-    /// Energy and slope by term. `FIRST` says whether there is anything of the
+    /// Energy and derivative by term. `FIRST` says whether there is anything of the
     /// first of two terms between these pairs.
     fn interact<L: Lanes, const FIRST: bool>(
         r2: L,
@@ -129,7 +129,7 @@ pub trait Terms {
         ends: [TruncationKind; TOGETHER],
     ) -> [(L, L); TOGETHER];
 
-    /// The slope of all terms.
+    /// The derivative of all terms.
     #[inline(always)]
     fn total<L: Lanes>(found: &[(L, L); TOGETHER]) -> L {
         if Self::COUNT == 1 {

@@ -24,26 +24,26 @@ impl<L: Lanes> Tally<L> {
     }
 
     #[inline(always)]
-    fn add(&mut self, d: Vec3<L>, energy: L, slope: L) {
-        let pull = d * slope;
+    fn add(&mut self, d: Vec3<L>, energy: L, derivative: L) {
+        let force = d * derivative;
         let Self { energy: sum, virial } = self;
         *sum = *sum + energy;
-        virial[0] = d.x.mul_add(pull.x, virial[0]);
-        virial[1] = d.y.mul_add(pull.y, virial[1]);
-        virial[2] = d.z.mul_add(pull.z, virial[2]);
-        virial[3] = d.x.mul_add(pull.y, virial[3]);
-        virial[4] = d.x.mul_add(pull.z, virial[4]);
-        virial[5] = d.y.mul_add(pull.z, virial[5]);
+        virial[0] = d.x.mul_add(force.x, virial[0]);
+        virial[1] = d.y.mul_add(force.y, virial[1]);
+        virial[2] = d.z.mul_add(force.z, virial[2]);
+        virial[3] = d.x.mul_add(force.y, virial[3]);
+        virial[4] = d.x.mul_add(force.z, virial[4]);
+        virial[5] = d.y.mul_add(force.z, virial[5]);
     }
 }
 
-/// Adds the slopes of all terms, in units of the coordinates and still without their factor −2.
+/// Adds the derivatives of all terms, in units of the coordinates and still without their factor −2.
 #[inline(always)]
 fn add_force<K: Terms, L: Lanes>(force: &mut Vec3<L>, d: Vec3<L>, found: &[(L, L); TOGETHER]) {
-    let slope = K::total(found);
-    force.x = d.x.mul_add(slope, force.x);
-    force.y = d.y.mul_add(slope, force.y);
-    force.z = d.z.mul_add(slope, force.z);
+    let derivative = K::total(found);
+    force.x = d.x.mul_add(derivative, force.x);
+    force.y = d.y.mul_add(derivative, force.y);
+    force.z = d.z.mul_add(derivative, force.z);
 }
 
 /// Adds energies and virials by term.
@@ -53,8 +53,8 @@ fn add_tallies<K: Terms, L: Lanes>(
     d: Vec3<L>,
     found: &[(L, L); TOGETHER],
 ) {
-    for (tally, &(energy, slope)) in tallies.iter_mut().zip(found).take(K::COUNT) {
-        tally.add(d, energy, slope);
+    for (tally, &(energy, derivative)) in tallies.iter_mut().zip(found).take(K::COUNT) {
+        tally.add(d, energy, derivative);
     }
 }
 

@@ -6,7 +6,7 @@ use debye_gpu::{Binder, Buffer, Bundle, ConstAddress, CudaError, Device};
 use crate::engines::Precision;
 
 use super::frame::Frame;
-use super::kernels::{Case, Control, World};
+use super::kernels::{Control, KernelConfig, World};
 use super::mesh::MeshForces;
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
@@ -36,7 +36,7 @@ impl Numbers {
     ) -> Result<Self, CudaError> {
         let double = terms.precision == Precision::Double;
         // Kernels take no empty arrays.
-        let thermostats = [&rules.baths[..], &[ScalingThermostat::default()]].concat();
+        let thermostats = [&rules.thermostats[..], &[ScalingThermostat::default()]].concat();
         Ok(Self {
             parameters: device.upload(&words(&terms.parameters, double))?,
             tables: device.upload(&words(&terms.tables, double))?,
@@ -151,7 +151,7 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
-    pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
+    pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
         let (layout, groups) = (case.layout, case.rules.groups());
         let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
         let single = case.terms.precision == Precision::Single;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::constraints::HeldTables;
+use super::constraints::HostConstraints;
 use crate::engines::cuda::engine::layout::Grain;
 use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::system::System;
@@ -14,7 +14,7 @@ pub(super) const SITES: usize = 3;
 /// With fewer particles, more threads to a molecule keep a device busy.
 const FEW: usize = 40_000;
 
-/// How far beyond its length a distance may be found that is held, relative to it.
+/// How far beyond its length a distance may be found that is constrained, relative to it.
 const STRETCH: f64 = 1e-3;
 
 /// Bodies, by their particles.
@@ -54,7 +54,7 @@ impl Bodies {
     /// `lanes` asks for 4 or 8 threads to each.
     pub(super) fn molecules(
         system: &System,
-        held: &HeldTables,
+        constrained: &HostConstraints,
         kind_of: &[u32],
         lanes: Option<u32>,
     ) -> Option<Self> {
@@ -66,7 +66,7 @@ impl Bodies {
             })
         };
         let kinds_of = |atoms: [u32; SITES]| atoms.map(|i| kind_of[i as usize]);
-        let mut triangles = held.triangles();
+        let mut triangles = constrained.triangles();
         let kinds = kinds_of(triangles.next()?.0);
         let mut molecules = Molecules {
             members: Vec::with_capacity(n / SITES),
@@ -75,7 +75,7 @@ impl Bodies {
             arm: 0.0,
         };
         let mut taken = vec![false; n];
-        for (atoms, arm) in held.triangles() {
+        for (atoms, arm) in constrained.triangles() {
             if kinds_of(atoms) != kinds || !alone(atoms) {
                 continue;
             }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::kernels::{Case, Setup, World};
+use super::kernels::{KernelConfig, Setup, World};
 use super::layout::BLOCK;
 use super::shared::Uint4;
 use super::unsupported;
@@ -92,7 +92,7 @@ impl LinkTables {
     }
 
     /// The module of the bonded terms.
-    pub(super) fn source(&self, case: Case<'_>) -> ModuleSource {
+    pub(super) fn source(&self, case: KernelConfig<'_>) -> ModuleSource {
         case.module("bonded.cu", include_str!("../kernels/bonded.cu"))
             .include("bonded_terms.cuh", &self.text)
     }
@@ -328,7 +328,11 @@ pub(super) struct Bonded {
 
 impl Bonded {
     /// For the blocks of a layout.
-    pub(super) fn new(device: &Device, tables: &LinkTables, case: Case<'_>) -> Result<Self, CudaError> {
+    pub(super) fn new(
+        device: &Device,
+        tables: &LinkTables,
+        case: KernelConfig<'_>,
+    ) -> Result<Self, CudaError> {
         let module = device.module(&tables.source(case))?;
         let starts = device.upload(&tables.starts)?;
         let links = device.upload(tables.links.as_flattened())?;

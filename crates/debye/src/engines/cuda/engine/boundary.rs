@@ -1,6 +1,6 @@
 //! [`BoundaryForces`]: what surrounds all images at infinity, or the gap above a slab.
 
-use super::kernels::{Case, DUE_ALWAYS, DUE_WITHOUT_SUMS, Setup, World};
+use super::kernels::{DUE_ALWAYS, DUE_WITHOUT_SUMS, KernelConfig, Setup, World};
 use super::layout::BLOCK;
 use debye_gpu::{
     Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource, Shape,
@@ -45,7 +45,7 @@ pub(super) struct BoundaryTables {
 
 impl BoundaryTables {
     /// The module of its kernels.
-    pub(super) fn source(&self, case: Case<'_>) -> ModuleSource {
+    pub(super) fn source(&self, case: KernelConfig<'_>) -> ModuleSource {
         case.module("boundary.cu", include_str!("../kernels/boundary.cu"))
             .define("SLAB", self.axis.unwrap_or(VACUUM))
     }
@@ -66,7 +66,7 @@ impl BoundaryForces {
     pub(super) fn new(
         device: &Device,
         tables: &BoundaryTables,
-        case: Case<'_>,
+        case: KernelConfig<'_>,
         sums: &Buffer<f64>,
         first: usize,
     ) -> Result<Self, CudaError> {

@@ -1,7 +1,7 @@
 //! [`Choice`]: how a simulation is laid out on a device, by rule or, for tests and measurements, as told.
 
 use super::bodies::Bodies;
-use super::constraints::HeldTables;
+use super::constraints::HostConstraints;
 use crate::engines::Settings;
 use crate::system::{Cell, System};
 
@@ -51,16 +51,16 @@ impl Choice {
     pub(super) fn bodies(
         &self,
         system: &System,
-        held: Option<&HeldTables>,
+        constrained: Option<&HostConstraints>,
         kind_of: &[u32],
         cutoff: f64,
         settings: &Settings,
     ) -> (Bodies, f64) {
         let asked = self.buffer.or(settings.buffer);
         let particles = system.particles.len();
-        let molecules = held
+        let molecules = constrained
             .filter(|_| self.molecules.unwrap_or(true))
-            .and_then(|held| Bodies::molecules(system, held, kind_of, self.lanes));
+            .and_then(|constrained| Bodies::molecules(system, constrained, kind_of, self.lanes));
         if let Some(bodies) = molecules {
             let buffer = asked.unwrap_or(MOLECULES * cutoff);
             if 2.0 * (cutoff + 2.0 * bodies.arm() + buffer) <= shortest(&system.cell) {

@@ -28,7 +28,7 @@ pub(super) fn choose(resident: &mut Resident) -> Result<(), EngineError> {
         layout: resident.layout,
         region: resident.values.region,
         frame: resident.frame()?,
-        baths: resident.baths()?,
+        thermostats: resident.thermostats()?,
         control: *resident.control_mut(),
     };
     let first = resident.layout.tiles;
@@ -56,7 +56,7 @@ struct Begin {
     layout: Layout,
     region: Region,
     frame: Frame,
-    baths: Vec<ScalingThermostat>,
+    thermostats: Vec<ScalingThermostat>,
     control: Control,
 }
 
@@ -71,7 +71,7 @@ impl Begin {
         resident.relayout(layout)?;
         resident.upload(&self.state.moved(self.slots, layout.slots()))?;
         resident.set_frame(self.frame)?;
-        resident.set_baths(&self.baths)?;
+        resident.set_thermostats(&self.thermostats)?;
         *resident.control_mut() = self.control;
         Ok(resident.write_control()?)
     }

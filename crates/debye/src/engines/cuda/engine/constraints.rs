@@ -1,8 +1,8 @@
-//! Fixed distances on a device: [`HeldTables`], which are made from the input, and [`Held`], the kernels that use them.
+//! Fixed distances on a device: [`HostConstraints`], which are made from the input, and [`ConstraintKernels`], the kernels that use them.
 
 use std::collections::HashMap;
 
-use super::kernels::{Case, Setup, World};
+use super::kernels::{KernelConfig, Setup, World};
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::Rules;
 use super::terms::Terms;
@@ -27,19 +27,19 @@ pub(super) const CONSTRAINT_SUMS: usize = VIRIAL_SUMS + GROUP_SUMS;
 pub(super) const HOLDERS: usize = 64;
 
 /// Particles at their fixed distances, and velocities that keep them.
-pub(super) fn held(system: &System) -> Result<Particles, EngineError> {
+pub(super) fn constrained(system: &System) -> Result<Particles, EngineError> {
     let mut system = system.clone();
     if !system.constraints.is_empty() {
         let refused = |e: crate::system::ConstraintError| EngineError::Unsupported(e.to_string());
-        system.hold_positions().map_err(refused)?;
-        system.hold_velocities().map_err(refused)?;
+        system.constrain_positions().map_err(refused)?;
+        system.constrain_velocities().map_err(refused)?;
     }
     Ok(system.particles)
 }
 
 /// The groups of a system, as the kernels take them.
 #[derive(Clone, Debug)]
-pub(super) struct HeldTables {
+pub(super) struct HostConstraints {
     clusters: Clusters,
     waters: usize,
     shape_of: Vec<u32>,
@@ -51,7 +51,7 @@ pub(super) struct HeldTables {
     lengths: Vec<f64>,
 }
 
-impl HeldTables {
+impl HostConstraints {
     /// Nothing where there are no constraints.
     pub(super) fn new(system: &System) -> Result<Option<Self>, EngineError> {
         if system.constraints.is_empty() {
@@ -85,7 +85,7 @@ impl HeldTables {
         Ok(Some(made))
     }
 
-    /// Molecules held by SETTLE: their particles, and how far from the first the others are.
+    /// Molecules constrained by SETTLE: their particles, and how far from the first the others are.
     pub(super) fn triangles(&self) -> impl Iterator<Item = ([u32; 3], f64)> {
         let groups = self.clusters.groups.iter();
         groups.filter_map(|group| {
@@ -172,7 +172,7 @@ impl HeldTables {
 }
 
 /// The module of constraints.
-pub(super) fn source(case: Case<'_>) -> ModuleSource {
+pub(super) fn source(case: KernelConfig<'_>) -> ModuleSource {
     case.module("constrain.cu", include_str!("../kernels/constrain.cu"))
         .define("SPLIT", u32::from(case.rules.split()))
         .define("GROUPS_OF", case.rules.groups())
@@ -234,11 +234,11 @@ debye_gpu::device_struct! {
     }
 }
 
-type OnHeld = Kernel<(Addresses<World>, Addresses<ConstraintTables>, Setup)>;
+type OnConstraints = Kernel<(Addresses<World>, Addresses<ConstraintTables>, Setup)>;
 
 /// Sums over the particles at fixed distances.
 #[derive(Debug)]
-pub(super) struct HeldSums {
+pub(super) struct ConstraintSums {
     /// Virial of the forces of constraints that make up for those on the particles.
     pub(super) forces: [f64; 6],
     /// Virial of those that keep groups together as they turn, for every group of thermostats.
@@ -251,13 +251,17 @@ pub(super) struct HeldSums {
 struct ByBody {
     /// Slots of a body.
     lanes: usize,
-    motion: OnHeld,
+    motion: OnConstraints,
     /// Kicks and motion, where there are no other particles and the forces are in memory.
-    step: Option<OnHeld>,
+    step: Option<OnConstraints>,
 }
 
 impl ByBody {
-    fn new(module: &Module, tables: &HeldTables, case: Case<'_>) -> Result<Option<Self>, CudaError> {
+    fn new(
+        module: &Module,
+        tables: &HostConstraints,
+        case: KernelConfig<'_>,
+    ) -> Result<Option<Self>, CudaError> {
         let molecules = case.terms.bodies.molecules_among();
         if molecules != tables.groups() || tables.shapes.len() != 1 {
             return Ok(None);
@@ -272,25 +276,29 @@ impl ByBody {
 }
 
 /// The constraints of a simulation on its device.
-pub(super) struct Held {
-    tables: HeldTables,
+pub(super) struct ConstraintKernels {
+    tables: HostConstraints,
     bytes: usize,
     velocities: Buffer<f64>,
     partial: Buffer<f64>,
     bundle: Bundle<ConstraintTables>,
-    motion: OnHeld,
+    motion: OnConstraints,
     by_body: Option<ByBody>,
-    sums: Option<OnHeld>,
-    reshape: Option<OnHeld>,
-    now: OnHeld,
+    sums: Option<OnConstraints>,
+    reshape: Option<OnConstraints>,
+    now: OnConstraints,
 }
 
-impl Held {
-    pub(super) fn new(device: &Device, tables: HeldTables, case: Case<'_>) -> Result<Self, CudaError> {
+impl ConstraintKernels {
+    pub(super) fn new(
+        device: &Device,
+        tables: HostConstraints,
+        case: KernelConfig<'_>,
+    ) -> Result<Self, CudaError> {
         let module = device.module(&source(case))?;
         let places = tables.clusters.atoms.len();
         let velocities = device.zeros(3 * places)?;
-        let partial = device.zeros(tables.blocks() * HeldTables::width(case.rules))?;
+        let partial = device.zeros(tables.blocks() * HostConstraints::width(case.rules))?;
         let mut at = Binder::default();
         let world = ConstraintTables {
             atoms: at.address(&device.upload(&tables.clusters.atoms)?),
@@ -326,9 +334,9 @@ impl Held {
             bundle: at.bundle(world),
             motion: kernel("debye_constrain")?,
             by_body,
-            sums: splits.then(|| kernel("debye_held_sums")).transpose()?,
+            sums: splits.then(|| kernel("debye_constraint_sums")).transpose()?,
             reshape: moves.then(|| module.kernel("debye_reshape")).transpose()?,
-            now: module.kernel("debye_held_now")?,
+            now: module.kernel("debye_constrain_now")?,
             tables,
         })
     }
@@ -350,7 +358,7 @@ impl Held {
         (3 * blocks <= self.partial.len()).then(|| (by_body, Shape::new(blocks as u32, HOLDERS as u32)))
     }
 
-    fn whole_step(&self, setup: &Setup) -> Option<(&OnHeld, Shape)> {
+    fn whole_step(&self, setup: &Setup) -> Option<(&OnConstraints, Shape)> {
         let (by_body, shape) = self.by_body(setup)?;
         Some((by_body.step.as_ref()?, shape))
     }
@@ -420,7 +428,7 @@ impl Held {
         world: &Bundle<World>,
         setup: Setup,
         groups: usize,
-    ) -> Result<HeldSums, CudaError> {
+    ) -> Result<ConstraintSums, CudaError> {
         self.now.launch(s, self.shape(), (world, &self.bundle, setup))?;
         let parts = s.download(&self.partial)?;
         let width = VIRIAL_SUMS + CONSTRAINT_SUMS * groups;
@@ -431,7 +439,7 @@ impl Held {
         let at = |first: usize| std::array::from_fn(|k| all[first + k]);
         let of = |first: usize| std::array::from_fn(|k| all[first + k]);
         let begins = || (0..groups).map(|g| VIRIAL_SUMS + CONSTRAINT_SUMS * g);
-        Ok(HeldSums {
+        Ok(ConstraintSums {
             forces: at(0),
             turning: begins().map(at).collect(),
             groups: begins()
@@ -452,15 +460,15 @@ impl Held {
             .collect())
     }
 
-    /// What `Control::unheld` says: a distance that could not be held.
-    pub(super) fn failed(&self, unheld: u64, step: u64) -> EngineError {
+    /// What `Control::unsolved` says: a distance that could not be constrained.
+    pub(super) fn failed(&self, unsolved: u64, step: u64) -> EngineError {
         let clusters = &self.tables.clusters;
-        let mut bond = (u32::MAX - (unheld >> 32) as u32) as usize;
+        let mut bond = (u32::MAX - (unsolved >> 32) as u32) as usize;
         for group in &clusters.groups {
             let here = clusters.bonds(group).len();
             if bond < here {
                 let (particles, wanted) = clusters.constraint(group, bond);
-                let found = f64::from(f32::from_bits(unheld as u32));
+                let found = f64::from(f32::from_bits(unsolved as u32));
                 return EngineError::Constraint {
                     step,
                     particles,

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use super::frame::{derived, limit2};
 use super::rules;
 use crate::expr::{CudaReal, Sym, Tape};
-use crate::integrate::bath::{Link, chain_decay};
 use crate::integrate::pressure::{Compression, limited, pressure};
+use crate::integrate::thermostat::{Link, chain_decay};
 use crate::integrate::{BarostatKind, Coupling, ThermostatKind};
 
-/// The text of `coupling.cuh`, which follows the structures of `baths.cuh`.
+/// The text of `coupling.cuh`, which follows the structures of `ensemble.cuh`.
 pub(in crate::engines::cuda) fn text() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let parts = [chain(), thermostats(), barostats(), frame()];

@@ -66,7 +66,7 @@ impl CudaEngine {
         }
         match self.witness.culprit(self.skeleton.get_mut().as_mut()) {
             Ok((culprit, particles)) => {
-                self.wreck = Some(particles);
+                self.failed_state = Some(particles);
                 EngineError::Exploded(Box::new(culprit))
             }
             // What is known without it still stands.

@@ -82,14 +82,14 @@ debye_gpu::device_struct! {
         pub(super) stale: u32,
         /// A list did not fit: nothing more happens until the host has made room.
         pub(super) overflow: u32,
-        /// 1 + a particle that is nowhere.
+        /// 1 + a particle that is non_finite.
         pub(super) lost: u32,
         /// Blocks in use.
         pub(super) blocks: u32,
         /// What the next step needs besides forces and motion, and whether it has it: bits of `rules`.
         pub(super) split: u32,
         /// The cell cannot be followed.
-        pub(super) torn: u32,
+        pub(super) cell_invalid: u32,
         /// A particle moved too far in this step.
         pub(super) moved: u32,
         /// Blocks of this step that are done.
@@ -103,10 +103,10 @@ debye_gpu::device_struct! {
         pub(super) pairs: [u32; 2],
         /// Square of the largest displacement since the list, as bits.
         pub(super) farthest: u32,
-        /// How often a barostat was held back.
-        pub(super) held: u32,
-        /// 1 + a particle that this step led nowhere.
-        pub(super) nowhere: u32,
+        /// How often a barostat was kept from changing a length by more than a tenth.
+        pub(super) limited: u32,
+        /// 1 + a particle that this step led non_finite.
+        pub(super) non_finite: u32,
         /// The cell has changed, and constraints with it.
         pub(super) stretched: u32,
         /// Of the beginning of a step that changes the cell.
@@ -114,7 +114,7 @@ debye_gpu::device_struct! {
         /// By which it changed.
         pub(super) factors: [f64; 3],
         /// A constraint that cannot be satisfied: 2³² − 1 − its number, and the length found, as bits.
-        pub(super) unheld: u64,
+        pub(super) unsolved: u64,
     }
 
     /// What a mesh leaves besides forces. After it in memory, by kind: what the mean force is of the sums; nothing for
@@ -228,14 +228,14 @@ pub(super) struct Kernels {
 
 /// Forces and sums, also with the virial for a barostat, then motion.
 pub(super) struct Split {
-    pub(super) pull: OnWorld,
-    pub(super) pull_virial: Option<OnWorld>,
+    pub(super) pair_forces: OnWorld,
+    pub(super) pair_forces_virial: Option<OnWorld>,
     pub(super) moves: OnWorld,
 }
 
 /// What kernels are compiled for.
 #[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
+pub(super) struct KernelConfig<'a> {
     pub(super) layout: &'a Layout,
     pub(super) terms: &'a Terms,
     pub(super) rules: &'a Rules,
@@ -245,18 +245,18 @@ pub(super) struct Case<'a> {
     /// Whether there is a mesh.
     pub(super) meshed: bool,
     /// Whether there are constraints.
-    pub(super) held: bool,
+    pub(super) constrained: bool,
 }
 
-impl Case<'_> {
+impl KernelConfig<'_> {
     /// Whether kernels look for particles by their numbers.
     pub(super) fn numbered(self) -> bool {
-        self.bonded || self.held
+        self.bonded || self.constrained
     }
 
     /// Whether there is nothing but rigid waters on a mesh.
     pub(super) fn alone(self) -> bool {
-        self.meshed && self.held && self.terms.bodies.pure()
+        self.meshed && self.constrained && self.terms.bodies.pure()
     }
 
     /// A module that knows how particles are kept and how they move.
@@ -270,7 +270,7 @@ impl Case<'_> {
             .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
             .define("MOVING", flag(self.rules.scale_every > 0))
             .define("LANGEVIN", flag(self.terms.langevin))
-            .define("HELD", flag(self.held))
+            .define("CONSTRAINED", flag(self.constrained))
             .define("MESHED", flag(self.meshed))
             .define("ALONE", flag(self.alone()))
     }
@@ -324,8 +324,8 @@ impl Case<'_> {
     pub(super) fn downhill(self, device: &Device) -> Result<[OnWorld; 2], CudaError> {
         let module = device.module(&self.minimize())?;
         let kernels = [
-            module.kernel("debye_downhill_pull")?,
-            module.kernel("debye_downhill_move")?,
+            module.kernel("debye_descent_forces")?,
+            module.kernel("debye_descent_move")?,
         ];
         kernels[0].resident_blocks(BLOCK as u32, self.step_shared())?;
         Ok(kernels)
@@ -338,13 +338,15 @@ impl Case<'_> {
 }
 
 impl Kernels {
-    pub(super) fn new(device: &Device, case: Case<'_>) -> Result<Self, CudaError> {
+    pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
         let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
         let split = if case.rules.split() {
             let moving = case.rules.scale_every > 0;
             Some(Split {
-                pull: step.kernel("debye_pull")?,
-                pull_virial: moving.then(|| step.kernel("debye_pull_virial")).transpose()?,
+                pair_forces: step.kernel("debye_pair_forces")?,
+                pair_forces_virial: moving
+                    .then(|| step.kernel("debye_pair_forces_virial"))
+                    .transpose()?,
                 moves: step.kernel("debye_move")?,
             })
         } else {
@@ -368,12 +370,15 @@ impl Kernels {
         kernels
             .lists
             .resident_blocks(case.layout.grain.bodies() as u32, case.layout.list_shared())?;
-        let pulls = kernels
+        let pair_kernels = kernels
             .split
             .iter()
-            .flat_map(|s| [Some(&s.pull), s.pull_virial.as_ref()]);
+            .flat_map(|s| [Some(&s.pair_forces), s.pair_forces_virial.as_ref()]);
         let forces = kernels.pairs.as_ref().unwrap_or(&kernels.step);
-        for kernel in [forces, &kernels.evaluate].into_iter().chain(pulls.flatten()) {
+        for kernel in [forces, &kernels.evaluate]
+            .into_iter()
+            .chain(pair_kernels.flatten())
+        {
             kernel.resident_blocks(threads, case.step_shared())?;
         }
         Ok(kernels)
@@ -400,7 +405,7 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         open: values.region.open(),
         remove_every: rules.remove_every,
         scale_every: rules.scale_every,
-        thermostats: rules.baths.len() as u32,
+        thermostats: rules.thermostats.len() as u32,
         arm: values.arm as f32,
         due: DUE_ALWAYS,
         unused: 0,

@@ -8,7 +8,7 @@ use std::mem::offset_of;
 
 use super::boundary::{BoundaryForces, BoundaryTables};
 use super::frame::Frame;
-use super::kernels::{Case, Control, MeshLeft, Setup, World};
+use super::kernels::{Control, KernelConfig, MeshLeft, Setup, World};
 use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
@@ -158,7 +158,7 @@ impl MeshTables {
     }
 
     /// Modules besides those that every mesh has.
-    pub(super) fn sources(&self, case: Case<'_>) -> Vec<ModuleSource> {
+    pub(super) fn sources(&self, case: KernelConfig<'_>) -> Vec<ModuleSource> {
         self.boundary
             .iter()
             .map(|boundary| boundary.source(case))
@@ -209,14 +209,14 @@ impl Stage {
 
 /// What forces are asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Request {
     /// Energy and virial too.
     pub(super) sums: bool,
     /// They are those of a step of a graph, which nobody wants if lists are stale by then.
     pub(super) step: bool,
 }
 
-impl Asked {
+impl Request {
     /// What is there, or in a step what is there only while lists are good.
     fn of<T>(self, now: T, due: T) -> T {
         if self.step { due } else { now }
@@ -266,7 +266,7 @@ impl MeshForces {
         device: &Device,
         tables: &MeshTables,
         within: Within<'_>,
-        case: Case<'_>,
+        case: KernelConfig<'_>,
     ) -> Result<Self, CudaError> {
         let sums = device.zeros(2 * MESH_SUMS)?;
         let boundary = tables.boundary.as_ref();
@@ -361,7 +361,7 @@ impl MeshForces {
         forces: &mut Buffer<f64>,
         (world, setup): (&Bundle<World>, Setup),
         add: bool,
-        asked: Asked,
+        asked: Request,
     ) -> Result<(), CudaError> {
         let sums = asked.sums.then(|| self.sums.part_mut(0..MESH_SUMS));
         match stage {
@@ -382,9 +382,9 @@ impl MeshForces {
             energy: k * sums[first],
             virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
         };
-        // What only the volume changes; charges that are nowhere have no dipole.
-        let nowhere = |_| Vec3::zero();
-        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &nowhere, &[], &mut []);
+        // What only the volume changes; charges that are non_finite have no dipole.
+        let non_finite = |_| Vec3::zero();
+        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &non_finite, &[], &mut []);
         if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
             *last = part(MESH_SUMS, 1.0);
         }
@@ -498,7 +498,7 @@ impl<M: MeshNumber> Typed<M> {
         self.due = self.now.unless(&self.stale);
     }
 
-    fn spread(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+    fn spread(&mut self, s: &Stream, asked: Request) -> Result<(), CudaError> {
         let particles = asked.of(&self.now, &self.due);
         self.spread.queue(s, particles, &mut self.mesh)
     }
@@ -508,7 +508,7 @@ impl<M: MeshNumber> Typed<M> {
         s: &Stream,
         part: Part,
         sums: Option<SliceMut<'_, f64>>,
-        asked: Asked,
+        asked: Request,
     ) -> Result<(), CudaError> {
         let stale = asked.step.then_some(&self.stale);
         match part {
@@ -518,7 +518,13 @@ impl<M: MeshNumber> Typed<M> {
         }
     }
 
-    fn gather(&self, s: &Stream, forces: &mut Buffer<f64>, add: bool, asked: Asked) -> Result<(), CudaError> {
+    fn gather(
+        &self,
+        s: &Stream,
+        forces: &mut Buffer<f64>,
+        add: bool,
+        asked: Request,
+    ) -> Result<(), CudaError> {
         let total = Word::of(&self.left, offset_of!(MeshLeft, sums));
         let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
         self.gather

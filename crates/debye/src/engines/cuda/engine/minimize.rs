@@ -28,7 +28,7 @@ impl CudaEngine {
         still.velocities.fill(Vec3::zero());
         let steps = match self.skeleton.get_mut().large() {
             Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, go_on)?,
-            None => self.downhill_by_host(still, fire, go_on)?,
+            None => self.descend_on_host(still, fire, go_on)?,
         };
         let skeleton = self.skeleton.get_mut();
         skeleton.settle()?;
@@ -71,7 +71,7 @@ impl CudaEngine {
     }
 
     /// The same with the motion on the host, for layouts that have no kernels for it: those of small systems.
-    fn downhill_by_host(
+    fn descend_on_host(
         &mut self,
         mut particles: Particles,
         fire: Fire,

@@ -51,7 +51,7 @@ use crate::engines::{DeviceUse, Engine, EngineError, Lists, Needs, Observation, 
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{BEGINNING, Bath, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
 use debye_gpu::{CudaError, Device, ModuleSource};
@@ -77,13 +77,13 @@ pub struct CudaEngine {
     langevin: bool,
     degrees_of_freedom: f64,
     /// Thermostats; those that scale velocities work on the device.
-    baths: Vec<Bath>,
+    thermostats: Vec<ActiveThermostat>,
     names: Vec<String>,
     tail: TailCorrection,
     /// What does not change, and what is needed to say why a step went wrong.
     witness: Witness,
     /// Particles before a step that went wrong.
-    wreck: Option<Particles>,
+    failed_state: Option<Particles>,
     radius: f64,
     /// The step it began at, from particles as they were after it.
     first: u64,
@@ -164,7 +164,7 @@ impl CudaEngine {
             ..
         } = request;
         let mut engine = Self::unevaluated(device, request)?;
-        let particles = constraints::held(system)?;
+        let particles = constraints::constrained(system)?;
         // On the emulation a clock says nothing, and lists of warps leave nothing out.
         let by_rule = settings.lists.is_none() && !device.info().emulated;
         let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
@@ -279,11 +279,11 @@ impl CudaEngine {
             dynamics: dynamics.clone(),
             langevin: is_langevin(dynamics),
             degrees_of_freedom: dynamics.freedom_of(system),
-            baths: Bath::all(system, dynamics),
+            thermostats: ActiveThermostat::all(system, dynamics),
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
             witness,
-            wreck: None,
+            failed_state: None,
             radius,
             first: start.step,
             step: start.step,
@@ -294,25 +294,35 @@ impl CudaEngine {
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
     /// removal of momentum. The changes of every group, and the thermostats after them.
-    fn ending(&self, skeleton: &dyn Skeleton, sums: &Sums) -> Result<(Vec<Change>, Vec<Bath>), EngineError> {
-        let mut baths = self.baths.clone();
-        let states = skeleton.baths()?;
+    fn ending(
+        &self,
+        skeleton: &dyn Skeleton,
+        sums: &Sums,
+    ) -> Result<(Vec<Change>, Vec<ActiveThermostat>), EngineError> {
+        let mut thermostats = self.thermostats.clone();
+        let states = skeleton.thermostats()?;
         let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
-        let scaling = baths.iter_mut().filter(|b| rules::scales(b.thermostat.kind));
-        for (g, (bath, state)) in scaling.zip(&states).enumerate() {
-            bath.given = state.given;
+        let scaling = thermostats
+            .iter_mut()
+            .filter(|b| rules::scales(b.thermostat.kind));
+        for (g, (thermostat, state)) in scaling.zip(&states).enumerate() {
+            thermostat.given = state.given;
             let links = state.links;
-            bath.chain.iter_mut().zip(links).for_each(|(to, from)| *to = from);
+            thermostat
+                .chain
+                .iter_mut()
+                .zip(links)
+                .for_each(|(to, from)| *to = from);
             if self.step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
                 continue;
             }
             let [xx, yy, zz, ..] = sums.groups[g].0;
             let kinetic = 0.5 * (xx + yy + zz);
-            change[g].0 = if bath.chain.is_empty() {
-                bath.rescale(kinetic, dt, self.step, philox)
+            change[g].0 = if thermostat.chain.is_empty() {
+                thermostat.rescale(kinetic, dt, self.step, philox)
             } else {
-                bath.nose_hoover_half(kinetic, dt)
+                thermostat.nose_hoover_half(kinetic, dt)
             };
         }
         let every = self.dynamics.remove_momentum_every;
@@ -323,7 +333,7 @@ impl CudaEngine {
                 change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
             }
         }
-        Ok((change, baths))
+        Ok((change, thermostats))
     }
 }
 
@@ -418,7 +428,7 @@ pub fn modules(
     let mut sources = vec![case.rebuild(), case.step(), case.minimize()];
     sources.extend(parts.links.as_ref().map(|links| links.source(case)));
     sources.extend(parts.mesh.iter().flat_map(|mesh| mesh.sources(case)));
-    sources.extend(parts.held.is_some().then(|| constraints::source(case)));
+    sources.extend(parts.constrained.is_some().then(|| constraints::source(case)));
     Ok(sources)
 }
 
@@ -455,7 +465,7 @@ impl Engine for CudaEngine {
         let mut resident = self.skeleton.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
-        let (change, baths) = self.ending(resident.as_ref(), &sums)?;
+        let (change, thermostats) = self.ending(resident.as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
         let energies = sums.energies.iter().copied();
         let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
@@ -479,7 +489,7 @@ impl Engine for CudaEngine {
             potential: terms.iter().map(|t| t.1).sum(),
             terms,
             kinetic: energy,
-            bath: kept.then(|| baths.iter().map(Bath::energy).sum()),
+            thermostat: kept.then(|| thermostats.iter().map(ActiveThermostat::energy).sum()),
             temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
             degrees_of_freedom: self.degrees_of_freedom,
             pressure_tensor: tensor,
@@ -488,7 +498,7 @@ impl Engine for CudaEngine {
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
-        if let Some(particles) = &self.wreck {
+        if let Some(particles) = &self.failed_state {
             return Ok(particles.clone());
         }
         let mut resident = self.skeleton.borrow_mut();
@@ -518,11 +528,11 @@ impl Engine for CudaEngine {
         let mut resident = self.skeleton.borrow_mut();
         resident.settle()?;
         let sums = resident.evaluate()?;
-        let (_, baths) = self.ending(resident.as_ref(), &sums)?;
+        let (_, thermostats) = self.ending(resident.as_ref(), &sums)?;
         Ok(MotionState {
             step: self.step,
-            thermostats: baths.iter().map(Bath::state).collect(),
-            barostat_limited: u64::from(resident.held()),
+            thermostats: thermostats.iter().map(ActiveThermostat::state).collect(),
+            barostat_limited: u64::from(resident.limited()),
         })
     }
 
@@ -548,8 +558,8 @@ impl Engine for CudaEngine {
         self.skeleton.borrow().needs().total()
     }
 
-    fn barostat_held(&self) -> u64 {
-        u64::from(self.skeleton.borrow().held())
+    fn barostat_limited(&self) -> u64 {
+        u64::from(self.skeleton.borrow().limited())
     }
 
     fn device_use(&self) -> Option<DeviceUse> {

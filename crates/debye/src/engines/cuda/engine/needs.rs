@@ -1,7 +1,7 @@
 //! How much device memory a layout takes, before any of it is taken.
 
 use super::frame::Frame;
-use super::kernels::{Case, Control};
+use super::kernels::{Control, KernelConfig};
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, ScalingThermostat, VelocityScaling};
 use super::terms::Kind;
@@ -16,13 +16,21 @@ type Links = Option<(usize, usize)>;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tables {
     pub(super) links: Links,
-    pub(super) held: Option<usize>,
+    pub(super) constrained: Option<usize>,
     pub(super) mesh: usize,
 }
 
 /// What [`Arrays`](super::arrays::Arrays) and all else on the device will take; a check holds it to what they do.
-fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) -> Needs {
-    let Case {
+fn needs(
+    device: &Device,
+    case: KernelConfig<'_>,
+    Tables {
+        links,
+        constrained,
+        mesh,
+    }: Tables,
+) -> Needs {
+    let KernelConfig {
         layout, terms, rules, ..
     } = case;
     let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
@@ -52,7 +60,7 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
         + 4 * (excluded.starts.len() + excluded.far.len())
         + size_of::<Control>()
         + size_of::<Frame>()
-        + size_of::<ScalingThermostat>() * (rules.baths.len() + 1)
+        + size_of::<ScalingThermostat>() * (rules.thermostats.len() + 1)
         + size_of::<VelocityScaling>() * rules.groups()
         + size_of::<Ensemble>()
         + size_of::<Fire>();
@@ -83,7 +91,7 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
         let forces = if rules.scale_every > 0 { 6 } else { 3 };
         all.push(("bonded", tables + 8 * blocks * width + slots * 8 * forces));
     }
-    if let Some(bytes) = held {
+    if let Some(bytes) = constrained {
         all.push(("constraints", bytes));
     }
     if mesh > 0 {
@@ -95,7 +103,7 @@ fn needs(device: &Device, case: Case<'_>, Tables { links, held, mesh }: Tables) 
 /// Refuses a layout that the free memory of the device cannot hold.
 pub(super) fn check(
     device: &Device,
-    case: Case<'_>,
+    case: KernelConfig<'_>,
     tables: Tables,
     radius: f64,
 ) -> Result<Needs, EngineError> {

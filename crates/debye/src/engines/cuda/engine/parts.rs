@@ -3,9 +3,9 @@
 use super::bodies::Bodies;
 use super::bonded::LinkTables;
 use super::choice::{self, Choice};
-use super::constraints::HeldTables;
+use super::constraints::HostConstraints;
 use super::frame::Region;
-use super::kernels::{Case, Values};
+use super::kernels::{KernelConfig, Values};
 use super::layout::{Grain, Layout};
 use super::mesh::MeshTables;
 use super::needs::{self, Tables};
@@ -28,7 +28,7 @@ pub(super) struct Parts {
     pub(super) rules: Rules,
     pub(super) links: Option<LinkTables>,
     pub(super) mesh: Option<MeshTables>,
-    pub(super) held: Option<HeldTables>,
+    pub(super) constrained: Option<HostConstraints>,
     pub(super) values: Values,
 }
 
@@ -43,10 +43,10 @@ impl Parts {
             ..
         } = request;
         let rules = request.rules()?;
-        let held = HeldTables::new(system)?;
+        let constrained = HostConstraints::new(system)?;
         let mut buffer = 0.0;
         let bodies = |kind_of: &[u32]| {
-            let bodies = choice.bodies(system, held.as_ref(), kind_of, field.cutoff(), settings);
+            let bodies = choice.bodies(system, constrained.as_ref(), kind_of, field.cutoff(), settings);
             buffer = bodies.1;
             bodies.0
         };
@@ -58,8 +58,8 @@ impl Parts {
             settings.precision,
             bodies,
         )?;
-        if let Some(held) = &held {
-            held.check_groups(&terms)?;
+        if let Some(constrained) = &constrained {
+            constrained.check_groups(&terms)?;
         }
         let (arm, grain) = (terms.bodies.arm(), terms.bodies.grain());
         let cutoff = field.cutoff() + 2.0 * arm;
@@ -93,7 +93,7 @@ impl Parts {
             rules,
             links: LinkTables::new(system, field)?,
             mesh,
-            held,
+            constrained,
             values: Values {
                 region,
                 dt: dynamics.timestep,
@@ -117,20 +117,23 @@ impl Parts {
     pub(super) fn tables(&self) -> Tables {
         Tables {
             links: self.links.as_ref().map(LinkTables::needs),
-            held: self.held.as_ref().map(|held| held.bytes(&self.rules)),
+            constrained: self
+                .constrained
+                .as_ref()
+                .map(|constrained| constrained.bytes(&self.rules)),
             mesh: self.mesh.as_ref().map_or(0, MeshTables::bytes),
         }
     }
 
-    pub(super) fn case(&self) -> Case<'_> {
-        Case {
+    pub(super) fn case(&self) -> KernelConfig<'_> {
+        KernelConfig {
             layout: &self.layout,
             terms: &self.terms,
             rules: &self.rules,
             region: &self.values.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
-            held: self.held.is_some(),
+            constrained: self.constrained.is_some(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::unsupported;
 use crate::engines::EngineError;
 use crate::forces::TailCorrection;
-use crate::integrate::{Bath, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{ActiveThermostat, Dynamics, MotionState, Scheme, ThermostatKind};
 use crate::system::System;
 
 /// The most links of a chain, and groups of particles.
@@ -112,13 +112,13 @@ pub(super) fn number_of(kind: ThermostatKind) -> u32 {
 pub(super) struct Rules {
     pub(super) ensemble: Ensemble,
     /// Thermostats that scale velocities, each with a group of particles; one more group is for the rest.
-    pub(super) baths: Vec<ScalingThermostat>,
+    pub(super) thermostats: Vec<ScalingThermostat>,
     /// The group of each species.
     pub(super) group_of: Vec<u32>,
     pub(super) remove_every: u32,
     pub(super) scale_every: u32,
     /// How often the barostat was held back before.
-    pub(super) held: u32,
+    pub(super) limited: u32,
 }
 
 impl Rules {
@@ -128,54 +128,54 @@ impl Rules {
         tail: &TailCorrection,
         start: &MotionState,
     ) -> Result<Self, EngineError> {
-        let mut baths = Vec::new();
-        let all = Bath::all(system, dynamics);
+        let mut thermostats = Vec::new();
+        let all = ActiveThermostat::all(system, dynamics);
         let mut group_of = vec![u32::MAX; system.species.len()];
-        for (number, bath) in all.iter().enumerate().filter(|(_, b)| scales(b.thermostat.kind)) {
-            if bath.chain.len() > MOST_LINKS {
+        for (number, thermostat) in all.iter().enumerate().filter(|(_, b)| scales(b.thermostat.kind)) {
+            if thermostat.chain.len() > MOST_LINKS {
                 return Err(unsupported(format!(
                     "Nosé–Hoover chains of {} links (at most {MOST_LINKS})",
-                    bath.chain.len()
+                    thermostat.chain.len()
                 )));
             }
             for (group, _) in group_of
                 .iter_mut()
-                .zip(&bath.marked)
+                .zip(&thermostat.marked)
                 .filter(|(_, marked)| **marked)
             {
-                *group = baths.len() as u32;
+                *group = thermostats.len() as u32;
             }
             let state = start.thermostats.get(number);
             let mut links = [[0.0; 2]; MOST_LINKS];
             for (link, from) in links.iter_mut().zip(state.iter().flat_map(|s| &s.chain)) {
                 *link = *from;
             }
-            baths.push(ScalingThermostat {
+            thermostats.push(ScalingThermostat {
                 given: state.map_or(0.0, |s| s.given),
                 links,
-                freedom: bath.degrees_of_freedom,
-                kt: bath.kt,
-                time: bath.thermostat.time,
-                kind: number_of(bath.thermostat.kind),
-                chain: bath.chain.len() as u32,
+                freedom: thermostat.degrees_of_freedom,
+                kt: thermostat.kt,
+                time: thermostat.thermostat.time,
+                kind: number_of(thermostat.thermostat.kind),
+                chain: thermostat.chain.len() as u32,
                 number: number as u32,
                 ..ScalingThermostat::default()
             });
         }
-        if baths.len() >= MOST_GROUPS {
+        if thermostats.len() >= MOST_GROUPS {
             return Err(unsupported(format!(
                 "{} thermostats that scale velocities",
-                baths.len()
+                thermostats.len()
             )));
         }
         group_of
             .iter_mut()
-            .for_each(|group| *group = (*group).min(baths.len() as u32));
+            .for_each(|group| *group = (*group).min(thermostats.len() as u32));
         let mut ensemble = Ensemble {
             boltzmann: system.units.boltzmann(),
             tail: tail.pressure(1.0),
             first: start.step,
-            thermostats: baths.len() as u32,
+            thermostats: thermostats.len() as u32,
             leapfrog: u32::from(dynamics.scheme == Scheme::Leapfrog),
             ..Ensemble::default()
         };
@@ -186,11 +186,11 @@ impl Rules {
         let every = |steps: u64| u32::try_from(steps).unwrap_or(u32::MAX);
         let mut rules = Self {
             ensemble,
-            baths,
+            thermostats,
             group_of,
             remove_every: every(dynamics.remove_momentum_every),
             scale_every: 0,
-            held: u32::try_from(start.barostat_limited).unwrap_or(u32::MAX),
+            limited: u32::try_from(start.barostat_limited).unwrap_or(u32::MAX),
         };
         if let Some(barostat) = &dynamics.barostat {
             rules.scale_every = every(barostat.every.max(1));
@@ -207,19 +207,19 @@ impl Rules {
 
     /// Groups of particles: one for every thermostat that scales, and one for the rest.
     pub(super) fn groups(&self) -> usize {
-        self.baths.len() + 1
+        self.thermostats.len() + 1
     }
 
     /// Whether any step needs sums over all particles.
     pub(super) fn split(&self) -> bool {
-        !self.baths.is_empty() || self.remove_every > 0 || self.scale_every > 0
+        !self.thermostats.is_empty() || self.remove_every > 0 || self.scale_every > 0
     }
 
     /// What a step needs besides forces and motion: `Control::split`.
     pub(super) fn needs_of(&self, step: u64) -> u32 {
         let every = |steps: u32| steps > 0 && step.is_multiple_of(u64::from(steps));
         let scales = every(self.scale_every);
-        let sums = scales || !self.baths.is_empty() || every(self.remove_every) && step != 0;
+        let sums = scales || !self.thermostats.is_empty() || every(self.remove_every) && step != 0;
         (u32::from(sums) * SUMS) | (u32::from(scales) * SCALES)
     }
 
@@ -230,7 +230,7 @@ impl Rules {
             .into_iter()
             .filter(|&n| n > 0);
         match every.min() {
-            Some(steps) if self.baths.is_empty() => (2.0 * f64::from(steps)).sqrt().ceil() as u32,
+            Some(steps) if self.thermostats.is_empty() => (2.0 * f64::from(steps)).sqrt().ceil() as u32,
             _ => 1,
         }
     }

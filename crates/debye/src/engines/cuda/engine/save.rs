@@ -21,16 +21,16 @@ impl Resident {
             step,
             blocks,
             builds,
-            held,
+            limited,
             ..
         } = *resident.control_mut();
         w.u64(step);
         w.u64(resident.rules.ensemble.first);
-        w.u32s(&[blocks, builds, held]);
+        w.u32s(&[blocks, builds, limited]);
         let region = resident.values.region;
         w.f64s(&[region.begin, region.length].concat());
         w.u32s(bytemuck::cast_slice(&[resident.frame()?]));
-        w.u32s(bytemuck::cast_slice(&resident.baths()?));
+        w.u32s(bytemuck::cast_slice(&resident.thermostats()?));
         let l = resident.layout;
         let sizes = [l.blocks, l.stage, l.groups, l.rows, l.near].map(|x| x as u32);
         let flags = [
@@ -64,7 +64,7 @@ impl Resident {
             && source[1].len() == layout.blocks
             && source[2].len() == (layout.columns[0] * layout.columns[1]) as usize + 1
             && layout.grain == resident.layout.grain
-            && read.baths.len() == resident.rules.baths.len()
+            && read.thermostats.len() == resident.rules.thermostats.len()
             && read.head[0] as usize <= layout.blocks;
         if !fits {
             return Err(EngineError::Restore("its arrays are of different lengths".into()));
@@ -75,13 +75,13 @@ impl Resident {
         resident.values.region = region;
         resident.relayout(layout)?;
         resident.upload(state)?;
-        resident.set_baths(&read.baths)?;
+        resident.set_thermostats(&read.thermostats)?;
         *resident.control_mut() = Control {
             step: read.step,
             target: read.step,
             blocks: read.head[0],
             builds: read.head[1],
-            held: read.head[2],
+            limited: read.head[2],
             split: resident.rules.needs_of(read.step),
             ..Control::default()
         };
@@ -122,7 +122,7 @@ struct Saved {
     head: [u32; 3],
     region: [[f64; 3]; 2],
     frame: Frame,
-    baths: Vec<ScalingThermostat>,
+    thermostats: Vec<ScalingThermostat>,
     layout: Layout,
     state: State,
     source: [Vec<u32>; 3],
@@ -135,7 +135,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
     let [a, b, c, d, e, f] = fixed(&r.f64s()?)?;
     let frame = words(&r.u32s()?)?;
     let frame = fixed::<_, 1>(&frame)?[0];
-    let baths = words(&r.u32s()?)?;
+    let thermostats = words(&r.u32s()?)?;
     let l: [u32; 14] = fixed(&r.u32s()?)?;
     let size = |k: usize| l[k] as usize;
     let grain = Grain {
@@ -166,7 +166,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         head,
         region: [[a, b, c], [d, e, f]],
         frame,
-        baths,
+        thermostats,
         layout,
         state,
         source: [r.u32s()?, r.u32s()?, r.u32s()?],

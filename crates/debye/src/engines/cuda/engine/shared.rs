@@ -72,7 +72,7 @@ pub(in crate::engines::cuda) fn header() -> String {
             STREAM_LANGEVIN = stream::LANGEVIN,
             STREAM_BUSSI = stream::BUSSI,
             STREAM_BAROSTAT = stream::BAROSTAT,
-            STREAM_BATHS = stream::BATHS,
+            STREAM_THERMOSTATS = stream::THERMOSTATS,
         ])
         .constants(&constants![
             PHILOX_ROUNDS = ROUNDS,

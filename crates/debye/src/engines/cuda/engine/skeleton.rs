@@ -26,7 +26,7 @@ pub(super) trait Skeleton: Send {
     /// The number of the step, where particles were placed anew.
     fn set_step(&mut self, step: u64) -> Result<(), EngineError>;
     /// Thermostats that scale velocities, as they are now.
-    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
+    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
         Ok(Vec::new())
     }
     /// The cell, where it changes.
@@ -34,7 +34,7 @@ pub(super) trait Skeleton: Send {
         Ok(None)
     }
     /// How often a barostat was held back.
-    fn held(&self) -> u32 {
+    fn limited(&self) -> u32 {
         0
     }
     /// Lists made.

@@ -342,7 +342,7 @@ impl Small {
                 particle: self.last.lost - 1,
             });
         }
-        if self.last.torn != 0 {
+        if self.last.cell_invalid != 0 {
             return Err(EngineError::Cell {
                 step: self.last.step,
                 why: "its pressure cannot be followed".into(),
@@ -407,7 +407,7 @@ impl Skeleton for Small {
         self.upload(&state)?;
         self.last = SmallControl {
             step: self.rules.ensemble.first,
-            held: self.rules.held,
+            limited: self.rules.limited,
             stale: 1,
             ..SmallControl::default()
         };
@@ -497,10 +497,10 @@ impl Skeleton for Small {
         Ok((0..n).map(of).collect())
     }
 
-    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
-        let mut baths = self.stream.download(&self.arrays.thermostats)?;
-        baths.truncate(self.rules.baths.len());
-        Ok(baths)
+    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
+        let mut thermostats = self.stream.download(&self.arrays.thermostats)?;
+        thermostats.truncate(self.rules.thermostats.len());
+        Ok(thermostats)
     }
 
     fn cell(&self) -> Result<Option<Cell>, EngineError> {
@@ -511,8 +511,8 @@ impl Skeleton for Small {
         })
     }
 
-    fn held(&self) -> u32 {
-        self.last.held
+    fn limited(&self) -> u32 {
+        self.last.limited
     }
 
     fn builds(&self) -> u32 {
@@ -558,7 +558,7 @@ impl Skeleton for Small {
         w.u64(self.last.step);
         w.u64(self.rules.ensemble.first);
         let images = u32::from(self.variant.images);
-        w.u32s(&[self.last.builds, self.capacity, images, self.last.held]);
+        w.u32s(&[self.last.builds, self.capacity, images, self.last.limited]);
         w.u32s(bytemuck::cast_slice(&self.stream.download(&self.arrays.frames)?));
         w.u32s(bytemuck::cast_slice(
             &self.stream.download(&self.arrays.thermostats)?,
@@ -580,7 +580,7 @@ impl Skeleton for Small {
             && state.velocities.len() == 3 * n
             && state.images.len() == 3 * n
             && reference.len() == 4 * n
-            && read.baths.len() == self.rules.baths.len() + 1;
+            && read.thermostats.len() == self.rules.thermostats.len() + 1;
         if !fits {
             return Err(EngineError::Restore("its arrays are of other lengths".into()));
         }
@@ -598,7 +598,7 @@ impl Skeleton for Small {
             step,
             stale: 1,
             builds: head[0].wrapping_sub(1),
-            held: head[3],
+            limited: head[3],
             ..SmallControl::default()
         };
         self.write_control()?;
@@ -607,7 +607,7 @@ impl Skeleton for Small {
         self.upload(&state)?;
         self.upload_frames(read.frames)?;
         self.stream
-            .upload(&read.baths, self.arrays.thermostats.all_mut())?;
+            .upload(&read.thermostats, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
         self.evaluate()?;
         Ok((step, head[0]))
@@ -625,7 +625,7 @@ struct Saved {
     /// Lists made, room for entries, whether images are told apart, how often a barostat was held back.
     head: [u32; 4],
     frames: [Frame; 2],
-    baths: Vec<ScalingThermostat>,
+    thermostats: Vec<ScalingThermostat>,
     state: State,
     reference: Vec<u32>,
 }
@@ -637,7 +637,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         step,
         head: save::fixed(&r.u32s()?)?,
         frames: save::fixed(&save::words(&r.u32s()?)?)?,
-        baths: save::words(&r.u32s()?)?,
+        thermostats: save::words(&r.u32s()?)?,
         state: State {
             pos: r.u32s()?,
             low: r.u32s()?,

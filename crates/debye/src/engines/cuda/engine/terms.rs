@@ -32,7 +32,7 @@ debye_gpu::device_struct! {
         /// Its group of thermostats.
         pub(super) group: u32,
         /// 1: at fixed distances from others.
-        pub(super) held: u32,
+        pub(super) constrained: u32,
     }
 }
 
@@ -81,25 +81,25 @@ impl Terms {
         bodies: impl FnOnce(&[u32]) -> Bodies,
     ) -> Result<Self, EngineError> {
         let p = &system.particles;
-        let mut held = vec![false; p.len()];
+        let mut constrained = vec![false; p.len()];
         for (atoms, _) in system.constraints.pairs() {
-            atoms.into_iter().for_each(|i| held[i as usize] = true);
+            atoms.into_iter().for_each(|i| constrained[i as usize] = true);
         }
         let mut known: HashMap<(u32, u64, u64, bool), u32> = HashMap::new();
         let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
-        let mut held_kinds = Vec::new();
+        let mut constrained_kinds = Vec::new();
         // Most particles are like the one before them.
         let mut last = None;
         let kind_of: Vec<u32> = (0..p.len())
             .map(|i| {
                 let (charge, mass) = (p.charges[i], p.masses[i]);
-                let key = (p.species[i], charge.to_bits(), mass.to_bits(), held[i]);
+                let key = (p.species[i], charge.to_bits(), mass.to_bits(), constrained[i]);
                 if let Some((_, kind)) = last.filter(|(before, _)| *before == key) {
                     return kind;
                 }
                 let kind = *known.entry(key).or_insert_with(|| {
                     distinct.push((p.species[i], charge, mass));
-                    held_kinds.push(held[i]);
+                    constrained_kinds.push(constrained[i]);
                     distinct.len() as u32 - 1
                 });
                 last = Some((key, kind));
@@ -118,14 +118,14 @@ impl Terms {
             .any(|t| t.kind == ThermostatKind::Langevin);
         let kinds: Vec<Kind> = distinct
             .iter()
-            .zip(&held_kinds)
-            .map(|(&(species, _, mass), &held)| {
-                let bath = dynamics
+            .zip(&constrained_kinds)
+            .map(|(&(species, _, mass), &constrained)| {
+                let thermostat = dynamics
                     .thermostats
                     .iter()
                     .filter(|t| t.kind == ThermostatKind::Langevin)
                     .find(|t| t.species.is_empty() || t.species.contains(&species));
-                let (keep, noise) = bath.map_or((1.0, 0.0), |t| {
+                let (keep, noise) = thermostat.map_or((1.0, 0.0), |t| {
                     let keep = (-dynamics.timestep / t.time).exp();
                     let kt = system.units.boltzmann() * t.temperature;
                     (keep, ((1.0 - keep * keep) * kt / mass).sqrt())
@@ -136,7 +136,7 @@ impl Terms {
                     noise,
                     mass,
                     group: group_of[species as usize],
-                    held: u32::from(held),
+                    constrained: u32::from(constrained),
                 }
             })
             .collect();
@@ -214,7 +214,7 @@ impl Terms {
         const bool inside = r2 < {cutoff2};
         const real factor = {factor};
         energies[{number}] = inside ? energy * factor : real(0);
-        slope += inside ? derivative * factor : real(0);
+        derivative += inside ? derivative * factor : real(0);
     }}"
             );
         }
@@ -248,18 +248,18 @@ __device__ __forceinline__ void read_rows(Rows& row, u32 own, u32 other, const r
 {reads}}}
 // Terms whose bits are not set are zero.
 __device__ __forceinline__ void debye_pair(real r2, const Rows& row, const real* tables, u32 active,
-                                           real (&energies)[TERMS], real& slope)
+                                           real (&energies)[TERMS], real& derivative)
 {{
     (void)row;
     (void)tables;
-    slope = real(0);
+    derivative = real(0);
 {body}}}
 __device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const real* parameters, const real* tables,
-                                           real (&energies)[TERMS], real& slope)
+                                           real (&energies)[TERMS], real& derivative)
 {{
     Rows row;
     read_rows(row, own, other, parameters);
-    debye_pair(r2, row, tables, ~0u, energies, slope);
+    debye_pair(r2, row, tables, ~0u, energies, derivative);
 }}
 "
         );

@@ -59,16 +59,16 @@ __device__ __forceinline__ f64 height_of(const Setup& f)
 }
 
 // Energy and virial; one thread.
-__device__ inline void tell(const Setup& f, const BoundaryCharges& b, f64 pull, const f64* m)
+__device__ inline void tell(const Setup& f, const BoundaryCharges& b, f64 strength, const f64* m)
 {
     f64 virial[6] = {m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]};
     f64 energy;
     if (SLAB == VACUUM) {
-        energy = pull * (virial[0] + virial[1] + virial[2]);
-        for (u32 k = 0; k < 6; ++k) virial[k] = -2.0 * pull * virial[k] + (k < 3 ? energy : 0.0);
+        energy = strength * (virial[0] + virial[1] + virial[2]);
+        for (u32 k = 0; k < 6; ++k) virial[k] = -2.0 * strength * virial[k] + (k < 3 ? energy : 0.0);
     } else {
         const f64 length = height_of(f), dipole = m[SLAB % 3];
-        energy = pull * (dipole * dipole - b.total * m[3] - b.total * b.total * length * length / 12.0);
+        energy = strength * (dipole * dipole - b.total * m[3] - b.total * b.total * length * length / 12.0);
         for (u32 k = 0; k < 6; ++k) virial[k] = k == SLAB ? -energy : k < 3 ? energy : 0.0;
     }
     b.sums[0] = energy;
@@ -92,15 +92,15 @@ KERNEL(debye_boundary_push, BLOCK, World w, Setup f, BoundaryCharges b)
     }
     __syncthreads();
     const f64* cell = f.frame.cell;
-    const f64 pull = (SLAB == VACUUM ? 2.0 * PI / 3.0 : 2.0 * PI) * b.k / (cell[0] * cell[1] * cell[2]);
-    if (slot == 0) tell(f, b, pull, sums);
+    const f64 strength = (SLAB == VACUUM ? 2.0 * PI / 3.0 : 2.0 * PI) * b.k / (cell[0] * cell[1] * cell[2]);
+    if (slot == 0) tell(f, b, strength, sums);
     const u32 kind = half_of(w.pos, c->parity, f.slots)[slot].w;
     const f64 q = kind == EMPTY_SLOT ? 0.0 : b.charges[kind];
     if (q == 0.0) return;
     if (SLAB == VACUUM) {
-        for (u32 k = 0; k < 3; ++k) w.bonded[u64(k) * f.slots + slot] -= 2.0 * pull * q * sums[k];
+        for (u32 k = 0; k < 3; ++k) w.bonded[u64(k) * f.slots + slot] -= 2.0 * strength * q * sums[k];
     } else {
         const f64 z = along_slab(unwrapped(w, f, c->parity, c->side, slot));
-        w.bonded[u64(SLAB) * f.slots + slot] -= 2.0 * pull * q * (sums[SLAB % 3] - b.total * z);
+        w.bonded[u64(SLAB) * f.slots + slot] -= 2.0 * strength * q * (sums[SLAB % 3] - b.total * z);
     }
 }

@@ -54,8 +54,8 @@ __device__ __forceinline__ Water water_of_thread(const ConstraintTables& h, cons
 // The velocity after the kick of a step.
 __device__ __forceinline__ Vector kicked_by_all(const World& w, const Setup& f, u32 side, u32 slot, u32 number)
 {
-    const Vector pull = force_on(w, f, slot);
-    f64 force[3] = {pull.x, pull.y, pull.z};
+    const Vector on = force_on(w, f, slot);
+    f64 force[3] = {on.x, on.y, on.z};
     add_rest(force, number, slot, w, f);
     speed v[3];
     read_velocity(v, w, f, side, slot);
@@ -98,10 +98,10 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const C
     Unsolved unsolved;
     const u32* ids = half_of(w.ids, now.side, f.slots);
 #if LANGEVIN
-    bool held = drift_water(way, v, t, m.shape, 0.5 * f.dt, unsolved);
+    bool solved = drift_water(way, v, t, m.shape, 0.5 * f.dt, unsolved);
     t.move(way);
     // Particles of one molecule need not keep the same share of their velocities.
-    hold_velocities(v, t);
+    constrain_velocities(v, t);
 #pragma unroll
     for (u32 k = 0; k < 3; ++k) {
         const Kind& kind = w.kinds[p.pos[m.slot[k]].w];
@@ -115,13 +115,13 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const C
         v[k] = noisy(v[k], f, now.step, ids[m.slot[k]], kind);
     }
     Vector rest[3] = {};
-    if (held) held = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved);
+    if (solved) solved = drift_water(rest, v, t, m.shape, 0.5 * f.dt, unsolved);
 #pragma unroll
     for (u32 k = 0; k < 3; ++k) way[k] = way[k] + rest[k];
 #else
-    const bool held = drift_water(way, v, t, m.shape, f.dt, unsolved);
+    const bool solved = drift_water(way, v, t, m.shape, f.dt, unsolved);
 #endif
-    if (!held) {
+    if (!solved) {
         const u32 first = ids[m.slot[0]], water = WORK != OF_INPUT ? water_that_begins(h.atoms, h.waters, first) : thread;
         give_up(w.control, 3 * water, unsolved, first);
     }
@@ -162,22 +162,22 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Constrai
     for (u32 k = 0; k < c.count; ++k) c.put(RATE, k, stored_velocity(w, f, now.side, p.slot(c.place(k))));
     Unsolved unsolved;
 #if LANGEVIN
-    bool held = drift_cluster(c, 0.5 * f.dt, unsolved);
-    if (held) {
+    bool solved = drift_cluster(c, 0.5 * f.dt, unsolved);
+    if (solved) {
         for (u32 k = 0; k < c.count; ++k) c.put(OLD, k, c.get(NEW, k));
-        held = rattle(c, unsolved);
+        solved = rattle(c, unsolved);
         for (u32 k = 0; k < c.count; ++k) {
             const u32 place = c.place(k);
             c.put(RATE, k, noisy(c.get(RATE, k), f, now.step, h.atoms[place], w.kinds[p.pos[p.slot(place)].w]));
         }
-        held = held && drift_cluster(c, 0.5 * f.dt, unsolved);
+        solved = solved && drift_cluster(c, 0.5 * f.dt, unsolved);
     }
     // The way is counted from where the step began.
     find_places(c, p, f);
 #else
-    const bool held = drift_cluster(c, f.dt, unsolved);
+    const bool solved = drift_cluster(c, f.dt, unsolved);
 #endif
-    if (!held) {
+    if (!solved) {
         give_up(w, h, c.first_bond(), unsolved, c.place(0));
         for (u32 k = 0; k < c.count; ++k) c.put(NEW, k, c.get(OLD, k));
     }
@@ -314,7 +314,7 @@ __device__ __forceinline__ void sum_water(Sum& sum, const World& w, const Constr
         center = center + m.r[k] * kind.mass;
         mass += kind.mass;
     }
-    hold_velocities(v, triangle_of(m));
+    constrain_velocities(v, triangle_of(m));
     if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
     center = center * (1.0 / mass);
 #pragma unroll
@@ -351,9 +351,9 @@ __device__ inline void sum_cluster(Sum& sum, const World& w, const ConstraintTab
     }
 }
 
-// Sums of the held particles, added to those of the others that step.cu has published; and what follows from them.
+// Sums of the constrained particles, added to those of the others that step.cu has published; and what follows from them.
 template <bool VIRIAL, bool CLUSTERS>
-__device__ __forceinline__ void sum_held(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
+__device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * HOLDER_WARPS);
@@ -380,25 +380,25 @@ __device__ __forceinline__ void sum_held(const World& w, const ConstraintTables&
     for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
     change_velocities(w.ensemble, w.thermostats, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
-    const u32 torn = w.control->torn;
-    store_relaxed(both(&w.control->split), u64(torn) << 32 | now.split | SUMMED);
+    const u32 cell_invalid = w.control->cell_invalid;
+    store_relaxed(both(&w.control->split), u64(cell_invalid) << 32 | now.split | SUMMED);
 }
 
-template <bool CLUSTERS> __device__ __forceinline__ void sum_held(const World& w, const ConstraintTables& h, Setup& f)
+template <bool CLUSTERS> __device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f)
 {
     const Steering now = steering(w);
     if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
 #if MOVING
     if (now.split & SCALES) {
-        sum_held<true, CLUSTERS>(w, h, f, now);
+        sum_constrained<true, CLUSTERS>(w, h, f, now);
         return;
     }
 #endif
-    sum_held<false, CLUSTERS>(w, h, f, now);
+    sum_constrained<false, CLUSTERS>(w, h, f, now);
 }
 
-KERNEL(debye_held_sums_waters, HOLDERS, World w, ConstraintTables h, Setup f) { sum_held<false>(w, h, f); }
-KERNEL(debye_held_sums, HOLDERS, World w, ConstraintTables h, Setup f) { sum_held<true>(w, h, f); }
+KERNEL(debye_constraint_sums_waters, HOLDERS, World w, ConstraintTables h, Setup f) { sum_constrained<false>(w, h, f); }
+KERNEL(debye_constraint_sums, HOLDERS, World w, ConstraintTables h, Setup f) { sum_constrained<true>(w, h, f); }
 #endif
 
 #if MOVING
@@ -518,18 +518,18 @@ __device__ inline void look_at_water(Looked& l, const World& w, const Constraint
         a[k] = force_on(w, f, m.slot[k]) * kind.inverse_mass;
         group = kind.group;
     }
-    hold_rates(v, m.shape, m.r, nothing);
+    constrain_rates(v, m.shape, m.r, nothing);
     if (!are_numbers(v)) give_up(w, h, 3 * number, worst_side(m.shape, m.r), 3 * number);
     for (u32 k = 0; k < 3; ++k) look_at(l, h, 3 * number + k, w.kinds[p.pos[m.slot[k]].w], v[k]);
-    auto add = [&](f64 (&to)[6], const Vector& pull) {
-        add_outer(to, sides[0], pull.x);
-        add_outer(to, sides[1], pull.y);
-        add_outer(to, sides[2], pull.z);
+    auto add = [&](f64 (&to)[6], const Vector& force) {
+        add_outer(to, sides[0], force.x);
+        add_outer(to, sides[1], force.y);
+        add_outer(to, sides[2], force.z);
     };
-    add(l.forces, hold_rates(a, m.shape, m.r, nothing));
+    add(l.forces, constrain_rates(a, m.shape, m.r, nothing));
     const Vector u[3] = {v[0] - v[1], v[0] - v[2], v[1] - v[2]}, wanted = {-dot(u[0], u[0]), -dot(u[1], u[1]), -dot(u[2], u[2])};
     Vector still[3] = {nothing, nothing, nothing};
-    add(l.turning[group], hold_rates(still, m.shape, m.r, wanted));
+    add(l.turning[group], constrain_rates(still, m.shape, m.r, wanted));
 }
 
 __device__ inline void look_at_cluster(Looked& l, const World& w, const ConstraintTables& h, const Setup& f,
@@ -546,8 +546,8 @@ __device__ inline void look_at_cluster(Looked& l, const World& w, const Constrai
     }
     Unsolved unsolved;
     auto none = [](const Bond&) { return 0.0; };
-    bool held = rattle(c, unsolved);
-    held = held && rattle(c, NEW, unsolved, none, [&](const Vector& d, f64 pull) { add_outer(l.forces, d, pull); });
+    bool solved = rattle(c, unsolved);
+    solved = solved && rattle(c, NEW, unsolved, none, [&](const Vector& d, f64 force) { add_outer(l.forces, d, force); });
     u32 group = 0;
     for (u32 k = 0; k < c.count; ++k) {
         const Kind kind = w.kinds[p.pos[p.slot(c.place(k))].w];
@@ -559,11 +559,11 @@ __device__ inline void look_at_cluster(Looked& l, const World& w, const Constrai
         const Vector u = c.of(RATE, b);
         return -dot(u, u);
     };
-    held = held && rattle(c, NEW, unsolved, turning, [&](const Vector& d, f64 pull) { add_outer(l.turning[group], d, pull); });
-    if (!held) give_up(w, h, c.first_bond(), unsolved, c.place(0));
+    solved = solved && rattle(c, NEW, unsolved, turning, [&](const Vector& d, f64 force) { add_outer(l.turning[group], d, force); });
+    if (!solved) give_up(w, h, c.first_bond(), unsolved, c.place(0));
 }
 
-KERNEL(debye_held_now, HOLDERS, World w, ConstraintTables h, Setup f)
+KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
 {
     constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);

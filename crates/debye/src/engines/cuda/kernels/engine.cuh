@@ -10,7 +10,7 @@
 // from it, which the radius of the lists allows for. As many threads as a body has slots share its list.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
-// because a barostat changes it), HELD (1: some particles are at fixed distances), MESHED (1: there is a mesh).
+// because a barostat changes it), CONSTRAINED (1: some particles are at fixed distances), MESHED (1: there is a mesh).
 #pragma once
 #include "frame.cuh"
 

@@ -12,7 +12,7 @@
 // Defines: those of mesh.cuh; THREADS; RESIDENT; TILED; LANES, SITES.
 #include "mesh.cuh"
 
-// Sums over the points of a stencil: φ and its slopes.
+// Sums over the points of a stencil: φ and its derivatives.
 struct Found {
     mesh_real value, x, y, z;
 };
@@ -22,7 +22,7 @@ struct Plane {
     mesh_real value, y, z;
 };
 
-// `row(j, value, slope)` adds up a row.
+// `row(j, value, derivative)` adds up a row.
 template <class Row>
 __device__ __forceinline__ Plane collect_plane(const mesh_real (&wy)[POINTS], const mesh_real (&sy)[POINTS], Row&& row)
 {
@@ -107,20 +107,20 @@ __device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fraction
 {
     mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
     const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);
-    basis_slopes(x.rest, wx, sx);
-    basis_slopes(y.rest, wy, sy);
-    basis_slopes(z.rest, wz, sz);
+    basis_derivatives(x.rest, wx, sx);
+    basis_derivatives(y.rest, wy, sy);
+    basis_derivatives(z.rest, wz, sz);
     // Weights in their places in the vectors, zero elsewhere.
-    mesh_real value[VECTORS * V], slope[VECTORS * V];
+    mesh_real value[VECTORS * V], derivative[VECTORS * V];
     const u32 shift = z.start % V;
 #pragma unroll
     for (u32 k = 0; k < VECTORS * V; ++k) {
-        value[k] = slope[k] = 0;
+        value[k] = derivative[k] = 0;
 #pragma unroll
         for (u32 o = 0; o < V; ++o) {
             if (shift == o && k >= o && k - o < POINTS) {
                 value[k] = wz[k - o];
-                slope[k] = sz[k - o];
+                derivative[k] = sz[k - o];
             }
         }
     }
@@ -143,7 +143,7 @@ __device__ __forceinline__ Found gather_at(const mesh_real* mesh, const Fraction
 #pragma unroll
                 for (u32 c = 0; c < V; ++c) {
                     v = fused(value[k * V + c], here.value[c], v);
-                    s = fused(slope[k * V + c], here.value[c], s);
+                    s = fused(derivative[k * V + c], here.value[c], s);
                 }
             }
         });
@@ -230,9 +230,9 @@ __device__ __forceinline__ Found gather_in(const mesh_real* tile, const Brick& b
 {
     mesh_real wx[POINTS], sx[POINTS], wy[POINTS], sy[POINTS], wz[POINTS], sz[POINTS];
     const Along x = along<MESH_X>(at.x), y = along<MESH_Y>(at.y), z = along<MESH_Z>(at.z);
-    basis_slopes(x.rest, wx, sx);
-    basis_slopes(y.rest, wy, sy);
-    basis_slopes(z.rest, wz, sz);
+    basis_derivatives(x.rest, wx, sx);
+    basis_derivatives(y.rest, wy, sy);
+    basis_derivatives(z.rest, wz, sz);
     const mesh_real* from = tile + (x.start - u32(b.x)) * PLANE + (y.start - u32(b.y)) * ROW + (z.start - u32(b.z));
     Found found = {};
 #pragma unroll

@@ -6,7 +6,7 @@
 // upper ends may be smaller.
 //
 // Defines: MESH_X, MESH_Y, MESH_Z (points; z is contiguous), BRICK_X, BRICK_Y, BRICK_Z (multiples of 4), MESH_DOUBLE.
-// basis.cuh is printed for a basis: mesh_real, POINTS, FIRST, BOX, MOST_WEIGHT, basis_values and basis_slopes.
+// basis.cuh is printed for a basis: mesh_real, POINTS, FIRST, BOX, MOST_WEIGHT, basis_values and basis_derivatives.
 #pragma once
 #include "mesh_shared.cuh"
 

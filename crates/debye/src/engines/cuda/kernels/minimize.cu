@@ -1,10 +1,10 @@
 // FIRE (Bitzek et al. 2006) as in engines/cpu/minimize.rs: velocities here are those of the descent, not of the particles.
 //
 // Defines: as step.cu.
-#include "pull.cuh"
+#include "pair_forces.cuh"
 
 // Forces, their power, and what that does to the descent.
-KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
+KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     SHARED(f64, warps, 3 * BLOCK_WARPS);
@@ -13,8 +13,8 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
     if (now.idle || blockIdx.x >= now.blocks) return;
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
-    Pull p;
-    pull<false>(p, shared, w, f, now.parity, now.side);
+    PairForces p;
+    pair_forces<false>(p, shared, w, f, now.parity, now.side);
     f64 products[3] = {0.0, 0.0, 0.0}, largest = 0.0;
     if (p.own.w != EMPTY_SLOT) {
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
@@ -26,7 +26,7 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
             products[2] += force * force;
             largest = fmax(largest, fabs(force));
         }
-        if (!(products[2] < 1e300)) atomicMax(&w.control->nowhere, 1 + half_of(w.ids, now.side, slots)[slot]);
+        if (!(products[2] < 1e300)) atomicMax(&w.control->non_finite, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
     publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
@@ -60,7 +60,7 @@ KERNEL_RESIDENT(debye_downhill_pull, BLOCK, 2, World w, Setup f)
     }
 }
 
-KERNEL(debye_downhill_move, BLOCK, World w, Setup f)
+KERNEL(debye_descent_move, BLOCK, World w, Setup f)
 {
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks) return;

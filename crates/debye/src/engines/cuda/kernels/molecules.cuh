@@ -118,21 +118,21 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobo
         real dx = from[s].x - other.x, dy = from[s].y - other.y, dz = from[s].z - other.z;
         nearest(dx, dy, dz, f);
         const real r2 = dx * dx + dy * dy + dz * dz;
-        real energies[TERMS], slope;
-        debye_pair(r2, row, w.tables, active, energies, slope);
-        to.fx += slope * dx;
-        to.fy += slope * dy;
-        to.fz += slope * dz;
+        real energies[TERMS], derivative;
+        debye_pair(r2, row, w.tables, active, energies, derivative);
+        to.fx += derivative * dx;
+        to.fy += derivative * dy;
+        to.fz += derivative * dz;
         if (ENERGY) {
             Sums& all = c.site[0];
 #pragma unroll
             for (u32 k = 0; k < TERMS; ++k) all.energy[k] += energies[k];
-            all.virial[0] += slope * dx * dx;
-            all.virial[1] += slope * dy * dy;
-            all.virial[2] += slope * dz * dz;
-            all.virial[3] += slope * dx * dy;
-            all.virial[4] += slope * dx * dz;
-            all.virial[5] += slope * dy * dz;
+            all.virial[0] += derivative * dx * dx;
+            all.virial[1] += derivative * dy * dy;
+            all.virial[2] += derivative * dz * dz;
+            all.virial[3] += derivative * dx * dy;
+            all.virial[4] += derivative * dx * dz;
+            all.virial[5] += derivative * dy * dz;
         }
     };
     auto meet_body = [&](u32 at) {

@@ -30,19 +30,19 @@ __device__ __forceinline__ u64* both(u32* first) { return reinterpret_cast<u64*>
 SIDE_BY_SIDE(parity, side);
 SIDE_BY_SIDE(stale, overflow);
 SIDE_BY_SIDE(lost, blocks);
-SIDE_BY_SIDE(split, torn);
+SIDE_BY_SIDE(split, cell_invalid);
 
 __device__ __forceinline__ Steering steering(const World& w)
 {
     const Control* c = w.control;
     const u64 step = STEERING(&c->step), halves = STEERING(both(&c->parity)), waits = STEERING(both(&c->stale)),
-              lost_and_blocks = STEERING(both(&c->lost)), split_and_torn = STEERING(both(&c->split));
+              lost_and_blocks = STEERING(both(&c->lost)), split_and_invalid = STEERING(both(&c->split));
     return {step,
             u32(halves),
             u32(halves >> 32),
             u32(lost_and_blocks >> 32),
-            u32(split_and_torn),
-            waits != 0 || u32(lost_and_blocks) != 0 || split_and_torn >> 32 != 0 || step >= STEERING(&c->target)};
+            u32(split_and_invalid),
+            waits != 0 || u32(lost_and_blocks) != 0 || split_and_invalid >> 32 != 0 || step >= STEERING(&c->target)};
 }
 
 // What a step needs besides forces and motion: the bits of Control::split.
@@ -156,7 +156,7 @@ __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const
     return way_since_list(w, f, slot, upper[0], upper[1], upper[2]);
 }
 
-// Noise for the middle of a step; nothing without Langevin dynamics. Taken before all else, when few numbers are held.
+// Noise for the middle of a step; nothing without Langevin dynamics. Taken before all else, when few numbers are kept.
 struct Noise {
     u32 id;
 #if LANGEVIN
@@ -212,7 +212,7 @@ __device__ __forceinline__ f32 move(const World& w, Setup& f, const Steering& no
     (void)kind;
     const bool sound = drift(at, v, f.dt, image, f.frame);
 #endif
-    if (!sound) atomicMax(&w.control->nowhere, 1 + noise.id);
+    if (!sound) atomicMax(&w.control->non_finite, 1 + noise.id);
     later(w, f);
     return write_place(w, f, now, slot, own.w, at, v, image);
 }
@@ -225,9 +225,9 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     store_relaxed(both(&c->parity), u64(now.side) << 32 | (now.parity ^ 1));
     if (atomicExch(&c->moved, 0u)) store_relaxed(both(&c->stale), 1);
     // Only now, so that every block has done this step and the positions before it are all in the other half.
-    const u32 nowhere = atomicExch(&c->nowhere, 0u);
-    if (nowhere != 0) store_relaxed(both(&c->lost), u64(now.blocks) << 32 | nowhere);
+    const u32 non_finite = atomicExch(&c->non_finite, 0u);
+    if (non_finite != 0) store_relaxed(both(&c->lost), u64(now.blocks) << 32 | non_finite);
     if (f.thermostats != 0 || f.remove_every != 0 || f.scale_every != 0) {
-        store_relaxed(both(&c->split), u64(c->torn) << 32 | needs_of(now.step + 1, f));
+        store_relaxed(both(&c->split), u64(c->cell_invalid) << 32 | needs_of(now.step + 1, f));
     }
 }

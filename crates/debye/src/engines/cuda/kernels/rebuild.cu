@@ -17,7 +17,7 @@ __device__ __forceinline__ void too_much(Control* c, u32 Needed::*what, u32 need
     atomicMax(&c->overflow, 1u);
 }
 
-// Where a particle belongs: column, and layer along z. Particles that are nowhere go beyond the last bucket.
+// Where a particle belongs: column, and layer along z. Particles that are non_finite go beyond the last bucket.
 KERNEL(debye_keys, 256, World w, Setup f)
 {
     const Control* c = w.control;

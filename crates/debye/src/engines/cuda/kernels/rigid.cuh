@@ -5,7 +5,7 @@
 // so that three or four rounds give all of them, without roots. Molecules that turned by too much for this are left to the
 // formulas of SETTLE.
 #pragma once
-#include "hold.cuh"
+#include "constraints.cuh"
 
 // Blocks that should fit on a multiprocessor.
 constexpr u32 HOLDERS_RESIDENT = LANGEVIN ? 6 : 8;
@@ -71,7 +71,7 @@ constexpr f64 NEARLY = 1e-8;
 constexpr f64 LEAST_TURN = 0.7;
 
 // Pushes that give sides x, y and −(x + y), to which those of t have moved freely, their lengths. False where SETTLE must say.
-__device__ __forceinline__ bool hold_lengths(Sides& g, const Triangle& t, const Vector& x, const Vector& y)
+__device__ __forceinline__ bool constrain_lengths(Sides& g, const Triangle& t, const Vector& x, const Vector& y)
 {
     const f64 bond_turn = LEAST_TURN * t.bond2, base_turn = LEAST_TURN * t.base2;
     g = {0.0, 0.0, 0.0};
@@ -95,16 +95,16 @@ __device__ __forceinline__ bool hold_lengths(Sides& g, const Triangle& t, const 
 CALLED bool settle_alone(f64* added, const f64* steps, const Triangle& t, const f64* shape, Unsolved& unsolved)
 {
     const Vector old[3] = {{0.0, 0.0, 0.0}, -t.a, t.c()};
-    Vector free[3], held[3];
+    Vector free[3], solved[3];
     for (u32 k = 0; k < 3; ++k) free[k] = old[k] + Vector{steps[3 * k], steps[3 * k + 1], steps[3 * k + 2]};
-    settle(held, shape, old, free);
+    settle(solved, shape, old, free);
     for (u32 k = 0; k < 3; ++k) {
-        const Vector change = held[k] - free[k];
+        const Vector change = solved[k] - free[k];
         added[3 * k] = change.x;
         added[3 * k + 1] = change.y;
         added[3 * k + 2] = change.z;
     }
-    if (are_numbers(held)) return true;
+    if (are_numbers(solved)) return true;
     unsolved = worst_side(shape, free);
     return false;
 }
@@ -115,13 +115,13 @@ __device__ __forceinline__ bool drift_water(Vector (&way)[3], Vector (&v)[3], co
 {
     Sides g;
     Vector added[3];
-    bool held = hold_lengths(g, t, t.a + (v[0] - v[1]) * time, t.b + (v[1] - v[2]) * time);
-    if (held) {
+    bool solved = constrain_lengths(g, t, t.a + (v[0] - v[1]) * time, t.b + (v[1] - v[2]) * time);
+    if (solved) {
         push(added, t, g);
     } else {
         f64 numbers[9], steps[9];
         for (u32 k = 0; k < 3; ++k) steps[3 * k] = v[k].x * time, steps[3 * k + 1] = v[k].y * time, steps[3 * k + 2] = v[k].z * time;
-        held = settle_alone(numbers, steps, t, shape, unsolved);
+        solved = settle_alone(numbers, steps, t, shape, unsolved);
         for (u32 k = 0; k < 3; ++k) added[k] = {numbers[3 * k], numbers[3 * k + 1], numbers[3 * k + 2]};
     }
 #pragma unroll
@@ -129,11 +129,11 @@ __device__ __forceinline__ bool drift_water(Vector (&way)[3], Vector (&v)[3], co
         way[k] = v[k] * time + added[k];
         v[k] = v[k] + added[k] * (1.0 / time);
     }
-    return held;
+    return solved;
 }
 
 // Takes from velocities what would change the length of a side.
-__device__ __forceinline__ void hold_velocities(Vector (&v)[3], const Triangle& t)
+__device__ __forceinline__ void constrain_velocities(Vector (&v)[3], const Triangle& t)
 {
     const Vector x = v[0] - v[1], y = v[1] - v[2];
     Vector added[3];

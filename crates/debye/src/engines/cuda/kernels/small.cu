@@ -10,10 +10,10 @@
 // and every block adds all of them, in one order that only the number of particles decides, and draws the same conclusions. So
 // nobody need be told, and a barostat needs no meeting of its own: it acts after the one that ends the step.
 //
-// Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in baths.cuh; COLUMNS, the sums of a block that
+// Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in ensemble.cuh; COLUMNS, the sums of a block that
 // evaluates; THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED
 // (1: lists are kept in shared memory), and those of small.cuh and small_motion.cuh.
-#include "baths.cuh"
+#include "ensemble.cuh"
 #include "small.cuh"
 #include "small_motion.cuh"
 
@@ -26,7 +26,7 @@ constexpr u32 ALL_TERMS = TERMS;
 static_assert(COLUMNS == ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + 1, "sums of a block that evaluates");
 #if SPLIT
 // Sums over all particles: for every group Σ m v² and Σ m v, then the virial; after the motion Σ m v² and the longest way.
-constexpr u32 PULLED = 4 * GROUPS_OF + 3, ALL_SUMS = PULLED + 4;
+constexpr u32 AFTER_FORCES = 4 * GROUPS_OF + 3, ALL_SUMS = AFTER_FORCES + 4;
 #endif
 
 // What a group knows of a particle it owns. All its lanes know the same.
@@ -261,17 +261,17 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     DYNAMIC_SHARED(u32, staged);
 #endif
 #if SPLIT
-    SHARED(ScalingThermostat, baths, GROUPS_OF);
+    SHARED(ScalingThermostat, thermostats, GROUPS_OF);
     SHARED(VelocityScaling, changes, GROUPS_OF);
     SHARED(f64, totals, ALL_SUMS);
-    for (u32 g = threadIdx.x; g < f.thermostats; g += THREADS) baths[g] = w.thermostats[g];
+    for (u32 g = threadIdx.x; g < f.thermostats; g += THREADS) thermostats[g] = w.thermostats[g];
 #endif
 #if MOVING
     SHARED(Frame, frames, 2);
     SHARED(Stretch, stretch, 1);
     for (u32 k = threadIdx.x; k < 2; k += THREADS) frames[k] = w.frames[k];
     const Frame& frame = frames[0];
-    u32 held = 0;
+    u32 limited = 0;
 #else
     const Frame& frame = f.frame;
 #endif
@@ -292,7 +292,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     Meeting meeting = {w.meetings, 0, {0, 0}, {0, 0}};
     u64 step = c->step;
     u32 parity = c->parity, builds = 0;
-    bool stale = c->stale != 0, overflow = false, torn = false;
+    bool stale = c->stale != 0, overflow = false, cell_invalid = false;
     i32 reach[3] = {f.reach[0], f.reach[1], f.reach[2]};
     // How long the list is; of the only particle, or of each.
     u32 only_count = 0;
@@ -329,9 +329,9 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             __syncthreads();
             for (u32 k = 0; k < 3; ++k) {
                 reach[k] = i32(f.radius / frame.height[k] + 0.50001f);
-                torn = torn || reach[k] > i32(MOST_IMAGES);
+                cell_invalid = cell_invalid || reach[k] > i32(MOST_IMAGES);
             }
-            if (torn) break;
+            if (cell_invalid) break;
 #endif
             bool too_long = false;
             for (u32 round = 0; round < ROUNDS; ++round) {
@@ -360,7 +360,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         bool says = false;
         f64 force[3], virial[3] = {0.0, 0.0, 0.0};
         // Loads a particle where a group has several, and finds the force on it.
-        auto pull = [&](u32 round) {
+        auto pair_forces = [&](u32 round) {
             Sums sums = {};
             if (ROUNDS > 1) own = own_of(safe(round), now, w, f);
             const u32 count = there(round) ? count_of(round) : 0;
@@ -406,7 +406,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         auto number = [&](u32 round) { return (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x); };
         if (needs_sums) {
             for (u32 round = 0; round < ROUNDS; ++round) {
-                pull(round);
+                pair_forces(round);
                 const bool is = there(round);
                 speed v[3] = {own.v[0], own.v[1], own.v[2]};
                 kick(v, force, first_kick, own.kind);
@@ -425,11 +425,11 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 }
             }
             meet(meeting, false);
-            add_up(totals, 0, scales ? PULLED : 4 * GROUPS_OF, 0, w, f);
+            add_up(totals, 0, scales ? AFTER_FORCES : 4 * GROUPS_OF, 0, w, f);
             if (threadIdx.x == 0) {
                 f64 sums[4 * GROUPS_OF];
                 for (u32 k = 0; k < 4 * GROUPS_OF; ++k) sums[k] = totals[k];
-                change_velocities(*w.ensemble, baths, changes, f.dt, f.seed, step, removes, sums);
+                change_velocities(*w.ensemble, thermostats, changes, f.dt, f.seed, step, removes, sums);
             }
             __syncthreads();
             for (u32 round = 0; round < ROUNDS; ++round) {
@@ -446,9 +446,9 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 if (!scales) continue;
                 const bool is = there(round);
                 for (u32 k = 0; k < 3; ++k) {
-                    write_sum(w, f, PULLED + k, number(round), is ? own.kind.mass * f64(own.v[k]) * f64(own.v[k]) : 0.0);
+                    write_sum(w, f, AFTER_FORCES + k, number(round), is ? own.kind.mass * f64(own.v[k]) * f64(own.v[k]) : 0.0);
                 }
-                write_highest(w, f, PULLED + 3, number(round), is ? f64(way2) : 0.0);
+                write_highest(w, f, AFTER_FORCES + 3, number(round), is ? f64(way2) : 0.0);
 #else
                 (void)way2;
 #endif
@@ -456,23 +456,23 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         }
 #endif
         for (u32 round = 0; !needs_sums && round < ROUNDS; ++round) {
-            pull(round);
+            pair_forces(round);
             kick(own.v, force, f.dt, own.kind);
             go(round);
         }
         stale = meet(meeting, says);
 #if MOVING
         if (scales) {
-            add_up(totals, PULLED, 4, 1, w, f);
+            add_up(totals, AFTER_FORCES, 4, 1, w, f);
             if (threadIdx.x == 0) {
                 const f64 virial[3] = {totals[4 * GROUPS_OF], totals[4 * GROUPS_OF + 1], totals[4 * GROUPS_OF + 2]};
-                const f64 kinetic[3] = {totals[PULLED], totals[PULLED + 1], totals[PULLED + 2]};
+                const f64 kinetic[3] = {totals[AFTER_FORCES], totals[AFTER_FORCES + 1], totals[AFTER_FORCES + 2]};
                 stretch[0] = change_cell(frames[0], *w.ensemble, f.dt * f.scale_every, f.seed, step, virial, kinetic,
-                                         f32(totals[PULLED + 3]), f64(f.radius), f.cutoff);
+                                         f32(totals[AFTER_FORCES + 3]), f64(f.radius), f.cutoff);
             }
             __syncthreads();
-            torn = !stretch[0].sound;
-            held += stretch[0].held;
+            cell_invalid = !stretch[0].sound;
+            limited += stretch[0].limited;
             stale = stale || stretch[0].moved;
             for (u32 round = 0; round < ROUNDS; ++round) {
                 for (u32 axis = 0; axis < 3; ++axis) {
@@ -488,7 +488,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 #endif
         step += 1;
         parity ^= 1;
-        if (torn) break;
+        if (cell_invalid) break;
     }
 
     if (ROUNDS == 1 && lane == 0 && there(0)) keep(own, particle(0), w, f);
@@ -503,12 +503,12 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         // Only after a meeting: all have read them by then.
 #if SPLIT
-        for (u32 g = 0; g < f.thermostats && meeting.turn > 0; ++g) w.thermostats[g] = baths[g];
+        for (u32 g = 0; g < f.thermostats && meeting.turn > 0; ++g) w.thermostats[g] = thermostats[g];
 #endif
 #if MOVING
         for (u32 k = 0; k < 2 && meeting.turn > 0; ++k) w.frames[k] = frames[k];
-        c->held += held;
-        c->torn = torn;
+        c->limited += limited;
+        c->cell_invalid = cell_invalid;
 #endif
         c->step = step;
         c->parity = parity;

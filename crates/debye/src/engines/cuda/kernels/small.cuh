@@ -205,20 +205,20 @@ __device__ __forceinline__ void visit(Sums& s, const Published& all, const u32* 
         for (u32 j = 0; j < AT_ONCE; ++j) {
             if (entry[j] == NO_ENTRY) continue;
             const Apart<real> d = apart(own, other[j], entry[j], frame);
-            real energies[TERMS], slope;
-            debye_pair(square(d), kind_of(own.at.w), kind_of(other[j].at.w), w.parameters, w.tables, energies, slope);
-            s.fx += slope * d.x;
-            s.fy += slope * d.y;
-            s.fz += slope * d.z;
+            real energies[TERMS], derivative;
+            debye_pair(square(d), kind_of(own.at.w), kind_of(other[j].at.w), w.parameters, w.tables, energies, derivative);
+            s.fx += derivative * d.x;
+            s.fy += derivative * d.y;
+            s.fz += derivative * d.z;
             if (ENERGY) {
 #pragma unroll
                 for (u32 t = 0; t < TERMS; ++t) s.energy[t] += energies[t];
-                s.virial[0] += slope * d.x * d.x;
-                s.virial[1] += slope * d.y * d.y;
-                s.virial[2] += slope * d.z * d.z;
-                s.virial[3] += slope * d.x * d.y;
-                s.virial[4] += slope * d.x * d.z;
-                s.virial[5] += slope * d.y * d.z;
+                s.virial[0] += derivative * d.x * d.x;
+                s.virial[1] += derivative * d.y * d.y;
+                s.virial[2] += derivative * d.z * d.z;
+                s.virial[3] += derivative * d.x * d.y;
+                s.virial[4] += derivative * d.x * d.z;
+                s.virial[5] += derivative * d.y * d.z;
             }
         }
     }

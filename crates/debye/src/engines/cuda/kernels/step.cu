@@ -10,13 +10,13 @@
 //
 // Defines: STAGE, ROWS and WRAP as in rebuild.cu; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
 // RESIDENT, the blocks that should fit on a multiprocessor.
-#include "pull.cuh"
+#include "pair_forces.cuh"
 
 // Whether constrain.cu moves particles of this kind.
-__device__ __forceinline__ bool is_held(const Kind& kind)
+__device__ __forceinline__ bool is_constrained(const Kind& kind)
 {
-#if HELD
-    return kind.held != 0;
+#if CONSTRAINED
+    return kind.constrained != 0;
 #else
     (void)kind;
     return false;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u
 // What forces do to a particle in a step that needs no sums.
 __device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
 {
-    if (HELD && own.w != EMPTY_SLOT && is_held(w.kinds[own.w])) {
+    if (CONSTRAINED && own.w != EMPTY_SLOT && is_constrained(w.kinds[own.w])) {
         follow(w, f);
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
@@ -53,7 +53,7 @@ __device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& 
     } else {
         half_of(w.pos, now.parity ^ 1, f.slots)[slot] = own;
     }
-#if !HELD
+#if !CONSTRAINED
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0 && is_last_block(w.control, now.blocks)) {
@@ -72,8 +72,8 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
     follow(w, f);
-    Pull p;
-    pull_pairs<false>(p, shared, w, f, now.parity, now.side);
+    PairForces p;
+    compute_pair_forces<false>(p, shared, w, f, now.parity, now.side);
     if (p.own.w == EMPTY_SLOT) return;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
@@ -104,22 +104,22 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
     follow(w, f);
-    Pull p;
-    pull<false>(p, shared, w, f, now.parity, now.side);
+    PairForces p;
+    pair_forces<false>(p, shared, w, f, now.parity, now.side);
     go_on(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.force);
 }
 #endif
 
 #if SPLIT
 // Forces, and the sums that decide what happens to the velocities: for every group Σ m v² and Σ m v, then the virial.
-template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World& w, Setup& f, const Steering& now, Spot* shared)
+template <bool VIRIAL> __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const Steering& now, Spot* shared)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * BLOCK_WARPS);
     follow(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
-    Pull p;
-    pull<VIRIAL>(p, shared, w, f, now.parity, now.side);
+    PairForces p;
+    pair_forces<VIRIAL>(p, shared, w, f, now.parity, now.side);
     follow(w, f);
     f64 x[N] = {};
     if (p.own.w != EMPTY_SLOT) {
@@ -130,7 +130,7 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
         const f64 u[3] = {v[0], v[1], v[2]};
 #pragma unroll
         for (u32 g = 0; g < GROUPS_OF; ++g) {
-            const f64 m = kind.group == g && !is_held(kind) ? kind.mass : 0.0;
+            const f64 m = kind.group == g && !is_constrained(kind) ? kind.mass : 0.0;
             x[4 * g] = m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
             for (u32 k = 0; k < 3; ++k) x[4 * g + 1 + k] = m * u[k];
         }
@@ -146,7 +146,7 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
         }
     }
     publish_sums(w.partial + u64(blockIdx.x) * N, x, warps);
-#if !HELD
+#if !CONSTRAINED
     SHARED(u32, last, 1);
     __threadfence();
     __syncthreads();
@@ -158,27 +158,27 @@ template <bool VIRIAL> __device__ __forceinline__ void pull_and_sum(const World&
     for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = warps[N - 3 + k] + mesh_virial(w, f, k);
     w.control->farthest = 0;
     change_velocities(w.ensemble, w.thermostats, w.groups, f.dt, f.seed, f.remove_every, now.step, warps);
-    const u32 torn = w.control->torn;
-    store_relaxed(both(&w.control->split), u64(torn) << 32 | now.split | SUMMED);
+    const u32 cell_invalid = w.control->cell_invalid;
+    store_relaxed(both(&w.control->split), u64(cell_invalid) << 32 | now.split | SUMMED);
 #endif
 }
 
-KERNEL_RESIDENT(debye_pull, BLOCK, RESIDENT, World w, Setup f)
+KERNEL_RESIDENT(debye_pair_forces, BLOCK, RESIDENT, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || now.split != SUMS) return;
-    pull_and_sum<false>(w, f, now, shared);
+    forces_and_sum<false>(w, f, now, shared);
 }
 
 #if MOVING
 // The same with the virial, before the cell changes.
-KERNEL_RESIDENT(debye_pull_virial, BLOCK, 2, World w, Setup f)
+KERNEL_RESIDENT(debye_pair_forces_virial, BLOCK, 2, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || now.split != (SUMS | SCALES)) return;
-    pull_and_sum<true>(w, f, now, shared);
+    forces_and_sum<true>(w, f, now, shared);
 }
 #endif
 
@@ -199,7 +199,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     if (own.w != EMPTY_SLOT) {
         const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
-        const bool held = is_held(kind);
+        const bool constrained = is_constrained(kind);
         const VelocityScaling group = w.groups[kind.group];
         const f64 force[3] = {w.forces[slot], w.forces[u64(slots) + slot], w.forces[2 * u64(slots) + slot]};
         const f64 first = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
@@ -209,10 +209,10 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
         later(w, f);
-        if (held) write_velocity(w, f, now.side, slot, v);
+        if (constrained) write_velocity(w, f, now.side, slot, v);
         else way2 = move(w, f, now, slot, own, kind, noise, v);
 #if MOVING
-        for (u32 k = 0; k < 3; ++k) kinetic[k] = held ? 0.0 : kind.mass * f64(v[k]) * f64(v[k]);
+        for (u32 k = 0; k < 3; ++k) kinetic[k] = constrained ? 0.0 : kind.mass * f64(v[k]) * f64(v[k]);
 #endif
         if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
@@ -224,7 +224,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         publish_sums(w.partial + u64(blockIdx.x) * 3, kinetic, warps);
     }
 #endif
-#if !HELD
+#if !CONSTRAINED
     SHARED(u32, last, 1);
     __threadfence();
     __syncthreads();
@@ -255,8 +255,8 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
     if (b >= c->blocks) return;
     follow(w, f);
-    Pull p;
-    pull<true>(p, shared, w, f, c->parity, c->side);
+    PairForces p;
+    pair_forces<true>(p, shared, w, f, c->parity, c->side);
     const bool there = p.own.w != EMPTY_SLOT;
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     u32 group = 0;
@@ -265,7 +265,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
         speed kept[3];
         read_velocity(kept, w, f, c->side, slot);
         // constrain.cu looks at the others, whose velocities of now need more than a kick.
-        mass = is_held(kind) ? 0.0 : kind.mass;
+        mass = is_constrained(kind) ? 0.0 : kind.mass;
         group = kind.group;
         for (u32 axis = 0; axis < 3; ++axis) {
             v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * p.force[axis];

@@ -1,6 +1,6 @@
 // Sums over all particles of a large system, and what the last block does with them.
 #pragma once
-#include "baths.cuh"
+#include "ensemble.cuh"
 #include "block_sum.cuh"
 #include "motion.cuh"
 
@@ -40,11 +40,11 @@ __device__ __forceinline__ void add_blocks(f64* shared, const f64* partial, u32 
 //
 // Called, not put in place, and given numbers instead of structures: what one thread does once must take no registers and no
 // stack from all others.
-CALLED void change_velocities(const Ensemble* ensemble, ScalingThermostat* baths, VelocityScaling* groups, f64 dt,
+CALLED void change_velocities(const Ensemble* ensemble, ScalingThermostat* thermostats, VelocityScaling* groups, f64 dt,
                               u64 seed, u32 remove_every, u64 step, const f64* sums)
 {
     const bool removes = remove_every != 0 && step != ensemble->first && step % remove_every == 0;
-    change_velocities(*ensemble, baths, groups, dt, seed, step, removes, sums);
+    change_velocities(*ensemble, thermostats, groups, dt, seed, step, removes, sums);
 }
 
 #if MOVING
@@ -59,14 +59,14 @@ CALLED void change_cell(Frame* to, const Ensemble* ensemble, Control* c, f64 dt,
     const f32 farthest2 = __uint_as_float(atomicMax(&c->farthest, 0u));
     const Stretch found = change_cell(frame, *ensemble, dt, seed, step, c->virial, kinetic, farthest2, radius, cutoff);
     if (!found.sound) {
-        c->torn = 1;
+        c->cell_invalid = 1;
         return;
     }
-    if (found.held) c->held += 1;
+    if (found.limited) c->limited += 1;
     if (found.moved) atomicExch(&c->moved, 1u);
     // For those that must not change with it.
     for (u32 k = 0; k < 3; ++k) c->factors[k] = frame.cell[k] / before[k];
-    c->stretched = HELD;
+    c->stretched = CONSTRAINED;
     for (u32 k = 0; k < sizeof(Frame) / 8; ++k) store_relaxed(reinterpret_cast<u64*>(to) + k, words[k]);
 }
 #endif

@@ -6,7 +6,7 @@
 // nothing. So the sums are the same to the last bit.
 //
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, and
-// debye_pair(r2, own, other, rows, tables, energies, slope); and what molecules.cuh needs.
+// debye_pair(r2, own, other, rows, tables, energies, derivative); and what molecules.cuh needs.
 #pragma once
 #include "engine.cuh"
 #include "pair_terms.cuh"
@@ -158,20 +158,20 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
 #if TILES
         if (at == rows) r2 = real(3e18); // itself
 #endif
-        real energies[TERMS], slope;
-        debye_pair(r2, from.kind, other.kind, w.parameters, w.tables, energies, slope);
-        s.fx += slope * dx;
-        s.fy += slope * dy;
-        s.fz += slope * dz;
+        real energies[TERMS], derivative;
+        debye_pair(r2, from.kind, other.kind, w.parameters, w.tables, energies, derivative);
+        s.fx += derivative * dx;
+        s.fy += derivative * dy;
+        s.fz += derivative * dz;
         if (ENERGY) {
 #pragma unroll
             for (u32 t = 0; t < TERMS; ++t) s.energy[t] += energies[t];
-            s.virial[0] += slope * dx * dx;
-            s.virial[1] += slope * dy * dy;
-            s.virial[2] += slope * dz * dz;
-            s.virial[3] += slope * dx * dy;
-            s.virial[4] += slope * dx * dz;
-            s.virial[5] += slope * dy * dz;
+            s.virial[0] += derivative * dx * dx;
+            s.virial[1] += derivative * dy * dy;
+            s.virial[2] += derivative * dz * dz;
+            s.virial[3] += derivative * dx * dy;
+            s.virial[4] += derivative * dx * dz;
+            s.virial[5] += derivative * dy * dz;
         }
     };
     (void)nobody;

@@ -108,12 +108,12 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
     let n = basis.points();
     let real = M::REAL.name();
     let names = |letter: char| (0..n).map(|k| format!("{letter}{k}")).collect::<Vec<_>>();
-    let (values, slopes) = (names('w'), names('s'));
-    let both: Vec<&str> = values.iter().chain(&slopes).map(String::as_str).collect();
+    let (values, derivatives) = (names('w'), names('s'));
+    let both: Vec<&str> = values.iter().chain(&derivatives).map(String::as_str).collect();
     let value_tape = Tape::record(1, |x| basis.weights(x[0]).values[..n].to_vec()).named(&["x"], &both[..n]);
     let both_tape = Tape::record(1, |x| {
         let w = basis.weights(x[0]);
-        [&w.values[..n], &w.slopes[..n]].concat()
+        [&w.values[..n], &w.derivatives[..n]].concat()
     })
     .named(&["x"], &both);
     let mut text = format!(
@@ -124,14 +124,14 @@ fn header<M: MeshNumber>(basis: Basis) -> String {
         most_weight(basis)
     );
     text += &value_tape.to_cuda("basis_value_list", M::REAL);
-    text += &both_tape.to_cuda("basis_slope_list", M::REAL);
+    text += &both_tape.to_cuda("basis_derivative_list", M::REAL);
     let list = |letter: char| (0..n).map(|k| format!(", {letter}[{k}]")).collect::<String>();
     let _ = write!(
         text,
         "__device__ __forceinline__ void basis_values({real} x, {real} (&w)[POINTS])\n\
          {{\n    basis_value_list(x{});\n}}\n\
-         __device__ __forceinline__ void basis_slopes({real} x, {real} (&w)[POINTS], {real} (&s)[POINTS])\n\
-         {{\n    basis_slope_list(x{}{});\n}}\n",
+         __device__ __forceinline__ void basis_derivatives({real} x, {real} (&w)[POINTS], {real} (&s)[POINTS])\n\
+         {{\n    basis_derivative_list(x{}{});\n}}\n",
         list('w'),
         list('w'),
         list('s')

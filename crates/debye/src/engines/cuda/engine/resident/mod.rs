@@ -9,9 +9,9 @@ pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
-use super::constraints::Held;
+use super::constraints::ConstraintKernels;
 use super::frame::{Frame, Region};
-use super::kernels::{Case, Control, Kernels, Setup, Values, World, setup};
+use super::kernels::{Control, KernelConfig, Kernels, Setup, Values, World, setup};
 use super::layout::Layout;
 use super::mesh::{MeshForces, Within};
 use super::needs::{self, Tables};
@@ -49,7 +49,7 @@ pub(super) struct Resident {
     last: Control,
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
-    held: Option<Held>,
+    constrained: Option<ConstraintKernels>,
     needs: Needs,
     watch: Watch,
 }
@@ -85,9 +85,9 @@ impl Resident {
         let mesh = mesh
             .map(|mesh| MeshForces::new(device, mesh, within, case))
             .transpose()?;
-        let held = parts.held.as_ref();
-        let held = held
-            .map(|held| Held::new(device, held.clone(), case))
+        let constrained = parts.constrained.as_ref();
+        let constrained = constrained
+            .map(|constrained| ConstraintKernels::new(device, constrained.clone(), case))
             .transpose()?;
         let Parts {
             layout,
@@ -116,21 +116,21 @@ impl Resident {
             last: Control::default(),
             bonded,
             mesh,
-            held,
+            constrained,
             needs,
             watch: Watch::default(),
         })
     }
 
-    fn case(&self) -> Case<'_> {
-        Case {
+    fn case(&self) -> KernelConfig<'_> {
+        KernelConfig {
             layout: &self.layout,
             terms: &self.terms,
             rules: &self.rules,
             region: &self.values.region,
             bonded: self.bonded.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
-            held: self.held.is_some(),
+            constrained: self.constrained.is_some(),
         }
     }
 
@@ -154,14 +154,14 @@ impl Resident {
 
     /// Reports what went wrong, makes room for what did not fit.
     fn check(&mut self) -> Result<(), EngineError> {
-        self.check_held(self.last.step.saturating_sub(1))?;
+        self.check_constraints(self.last.step.saturating_sub(1))?;
         if self.last.lost != 0 {
             return Err(EngineError::Lost {
                 step: self.last.step,
                 particle: self.last.lost - 1,
             });
         }
-        if self.last.torn != 0 {
+        if self.last.cell_invalid != 0 {
             return Err(EngineError::Cell {
                 step: self.last.step,
                 why: "its pressure cannot be followed".into(),
@@ -177,10 +177,10 @@ impl Resident {
         Ok(())
     }
 
-    /// Reports a distance that could not be held in a step.
-    fn check_held(&self, step: u64) -> Result<(), EngineError> {
-        match &self.held {
-            Some(held) if self.last.unheld != 0 => Err(held.failed(self.last.unheld, step)),
+    /// Reports a distance that could not be constrained in a step.
+    fn check_constraints(&self, step: u64) -> Result<(), EngineError> {
+        match &self.constrained {
+            Some(constrained) if self.last.unsolved != 0 => Err(constrained.failed(self.last.unsolved, step)),
             _ => Ok(()),
         }
     }
@@ -204,7 +204,7 @@ impl Resident {
             blocks: self.last.blocks,
             split: self.last.split,
             builds: self.last.builds,
-            held: self.last.held,
+            limited: self.last.limited,
             ..Control::default()
         };
         Ok(self.write_control()?)
@@ -277,7 +277,7 @@ impl Resident {
         self.layout = layout;
         let tables = Tables {
             links: self.bonded.as_ref().map(Bonded::needs),
-            held: self.held.as_ref().map(Held::bytes),
+            constrained: self.constrained.as_ref().map(ConstraintKernels::bytes),
             mesh: self.mesh.as_ref().map_or(0, |mesh| mesh.tables().bytes()),
         };
         self.needs = needs::check(&self.device, self.case(), tables, self.values.radius)?;
@@ -339,8 +339,8 @@ impl Skeleton for Resident {
         Ok(Self::set_step(self, step)?)
     }
 
-    fn baths(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
-        Ok(Self::baths(self)?)
+    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
+        Ok(Self::thermostats(self)?)
     }
 
     fn cell(&self) -> Result<Option<Cell>, EngineError> {
@@ -352,8 +352,8 @@ impl Skeleton for Resident {
         })
     }
 
-    fn held(&self) -> u32 {
-        self.last.held
+    fn limited(&self) -> u32 {
+        self.last.limited
     }
 
     fn builds(&self) -> u32 {

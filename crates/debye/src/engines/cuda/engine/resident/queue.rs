@@ -1,16 +1,16 @@
 //! What a graph holds: the kernels of lists and steps, in their order.
 
-use super::super::constraints::Held;
+use super::super::constraints::ConstraintKernels;
 use super::super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, OnWorld, Setup, World};
 use super::super::layout::BLOCK;
-use super::super::mesh::Asked;
+use super::super::mesh::Request;
 use super::super::watch::{Bytes, Counted};
 use super::Resident;
 use debye_gpu::primitives::CountingSort;
 use debye_gpu::{Bundle, CudaError, Shape, Stream};
 
 /// Queues a kernel of the constraints.
-type QueueHeld = fn(&Held, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
+type QueueConstraints = fn(&ConstraintKernels, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
 
 impl Resident {
     pub(super) fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
@@ -108,7 +108,7 @@ impl Resident {
     }
 
     /// Forces of the mesh at the positions of now, on top of those of bonded terms.
-    pub(super) fn queue_mesh(&mut self, s: &Stream, asked: Asked) -> Result<(), CudaError> {
+    pub(super) fn queue_mesh(&mut self, s: &Stream, asked: Request) -> Result<(), CudaError> {
         let add = self.moved_by_links() || asked.sums && self.bonded.is_some();
         let Some(mesh) = &mut self.mesh else {
             return Ok(());
@@ -123,17 +123,17 @@ impl Resident {
     }
 
     /// Kernels of constraints, for steps without sums or those with: `Setup::due`.
-    fn queue_held(&self, s: &Stream, queue: QueueHeld, due: u32) -> Result<(), CudaError> {
-        let Some(held) = &self.held else {
+    fn queue_constraints(&self, s: &Stream, queue: QueueConstraints, due: u32) -> Result<(), CudaError> {
+        let Some(constrained) = &self.constrained else {
             return Ok(());
         };
         let mut setup = self.setup;
         setup.due = due;
-        let queued = || queue(held, s, &self.world, setup);
+        let queued = || queue(constrained, s, &self.world, setup);
         // At most all particles: place, what moves both ways, the list's position and the new place; and all forces.
         let motion: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving);
         let step: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 48.0);
-        if due == DUE_WITHOUT_SUMS && held.steps_alone(&self.setup) {
+        if due == DUE_WITHOUT_SUMS && constrained.steps_alone(&self.setup) {
             self.watch.around(s, "step", 1, step, queued)
         } else {
             self.watch.around(s, "constraints", 1, motion, queued)
@@ -143,7 +143,7 @@ impl Resident {
     /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
     /// that need sums. Each returns at once if it is not due.
     pub(super) fn queue_step(&mut self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
-        let plain = self.rules.baths.is_empty();
+        let plain = self.rules.thermostats.is_empty();
         let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
         if plain {
             self.queue_plain(s)?;
@@ -155,7 +155,7 @@ impl Resident {
         self.queue_links(s, if plain { DUE_WITH_SUMS } else { DUE_ALWAYS })?;
         // A barostat asks for the virial.
         let sums = self.rules.scale_every > 0;
-        self.queue_mesh(s, Asked { sums, step: true })?;
+        self.queue_mesh(s, Request { sums, step: true })?;
         self.queue_split(s, plain)
     }
 
@@ -166,7 +166,7 @@ impl Resident {
         let queued = self.queue_beside(s, side.as_ref());
         self.side = side.or(self.side.take());
         queued?;
-        self.queue_held(s, Held::queue_step, DUE_WITHOUT_SUMS)
+        self.queue_constraints(s, ConstraintKernels::queue_step, DUE_WITHOUT_SUMS)
     }
 
     /// The same up to constraints, with a stream for what can be done beside pairs.
@@ -181,7 +181,7 @@ impl Resident {
             DUE_ALWAYS
         };
         self.queue_links(rest, due)?;
-        let asked = Asked {
+        let asked = Request {
             sums: false,
             step: true,
         };
@@ -197,9 +197,9 @@ impl Resident {
                     s.follow(side)?;
                 }
                 if self
-                    .held
+                    .constrained
                     .as_ref()
-                    .is_some_and(|held| held.steps_alone(&self.setup))
+                    .is_some_and(|constrained| constrained.steps_alone(&self.setup))
                 {
                     return Ok(());
                 }
@@ -217,16 +217,16 @@ impl Resident {
             Some(split) => {
                 let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
                 if !plain || self.rules.remove_every > 0 {
-                    self.launch(s, &split.pull, shape, bytes)?;
+                    self.launch(s, &split.pair_forces, shape, bytes)?;
                 }
-                if let Some(pull) = &split.pull_virial {
-                    self.launch(s, pull, shape, bytes)?;
+                if let Some(pair_forces) = &split.pair_forces_virial {
+                    self.launch(s, pair_forces, shape, bytes)?;
                 }
-                self.queue_held(s, Held::queue_sums, DUE_WITH_SUMS)?;
+                self.queue_constraints(s, ConstraintKernels::queue_sums, DUE_WITH_SUMS)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);
                 self.launch(s, &split.moves, self.blocks(0), bytes)?;
-                self.queue_held(s, Held::queue_motion, DUE_WITH_SUMS)?;
-                self.queue_held(s, Held::queue_reshape, DUE_WITH_SUMS)
+                self.queue_constraints(s, ConstraintKernels::queue_motion, DUE_WITH_SUMS)?;
+                self.queue_constraints(s, ConstraintKernels::queue_reshape, DUE_WITH_SUMS)
             }
             _ => Ok(()),
         }

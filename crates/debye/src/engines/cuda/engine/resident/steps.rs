@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::super::kernels::DUE_ALWAYS;
 use super::super::layout::BLOCK;
-use super::super::mesh::{Asked, MeshForces};
+use super::super::mesh::{MeshForces, Request};
 use super::super::watch::{AT_ONCE, Sizes};
 use super::Resident;
 use crate::engines::{EngineError, Precision};
@@ -146,7 +146,7 @@ impl Resident {
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
                 self.queue_links(&stream, DUE_ALWAYS)?;
-                let asked = Asked {
+                let asked = Request {
                     sums: false,
                     step: false,
                 };

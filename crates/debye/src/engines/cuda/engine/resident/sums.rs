@@ -1,8 +1,8 @@
 //! What the host reads of a configuration: energies, virial, sums over velocities.
 
 use super::super::bonded::LinkSums;
-use super::super::constraints::HeldSums;
-use super::super::mesh::Asked;
+use super::super::constraints::ConstraintSums;
+use super::super::mesh::Request;
 use super::super::watch::Bytes;
 use super::Resident;
 use crate::engines::EngineError;
@@ -63,7 +63,7 @@ impl Resident {
                 .zip(part.virial)
                 .for_each(|(sum, x)| *sum += x);
         }
-        self.add_held(&mut sums)?;
+        self.add_constrained(&mut sums)?;
         Ok(sums)
     }
 
@@ -73,7 +73,7 @@ impl Resident {
             return Ok(Vec::new());
         }
         let stream = self.device.stream()?;
-        let asked = Asked {
+        let asked = Request {
             sums: true,
             step: false,
         };
@@ -89,12 +89,12 @@ impl Resident {
     }
 
     /// Velocities of the particles at fixed distances, their sums, and the virial of what holds them.
-    fn add_held(&mut self, sums: &mut Sums) -> Result<(), EngineError> {
-        let Some(held) = &self.held else {
+    fn add_constrained(&mut self, sums: &mut Sums) -> Result<(), EngineError> {
+        let Some(constrained) = &self.constrained else {
             return Ok(());
         };
-        let more = held.look(&self.stream, &self.world, self.setup, self.rules.groups())?;
-        let HeldSums {
+        let more = constrained.look(&self.stream, &self.world, self.setup, self.rules.groups())?;
+        let ConstraintSums {
             forces,
             turning,
             groups,
@@ -111,7 +111,7 @@ impl Resident {
         // Forces that are no numbers are somebody else's fault.
         let sound = sums.energies.iter().chain(&pairs).all(|x| x.is_finite());
         if sound {
-            self.check_held(self.last.step)?;
+            self.check_constraints(self.last.step)?;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl Resident {
         self.last = Control {
             step: first,
             target: first,
-            held: self.rules.held,
+            limited: self.rules.limited,
             stale: 1,
             blocks: bodies.div_ceil(grain.bodies()) as u32,
             split: self.rules.needs_of(first),
@@ -120,10 +120,10 @@ impl Resident {
     }
 
     /// Thermostats as they are now.
-    pub(in super::super) fn baths(&self) -> Result<Vec<ScalingThermostat>, CudaError> {
-        let mut baths = self.stream.download(&self.numbers.thermostats)?;
-        baths.truncate(self.rules.baths.len());
-        Ok(baths)
+    pub(in super::super) fn thermostats(&self) -> Result<Vec<ScalingThermostat>, CudaError> {
+        let mut thermostats = self.stream.download(&self.numbers.thermostats)?;
+        thermostats.truncate(self.rules.thermostats.len());
+        Ok(thermostats)
     }
 
     /// Sets the cell and the thermostats, after a restart or because the region grew.
@@ -131,9 +131,12 @@ impl Resident {
         self.stream.upload(&[frame], self.numbers.frame.all_mut())
     }
 
-    pub(in super::super) fn set_baths(&mut self, baths: &[ScalingThermostat]) -> Result<(), CudaError> {
-        let part = self.numbers.thermostats.part_mut(0..baths.len());
-        self.stream.upload(baths, part)
+    pub(in super::super) fn set_thermostats(
+        &mut self,
+        thermostats: &[ScalingThermostat],
+    ) -> Result<(), CudaError> {
+        let part = self.numbers.thermostats.part_mut(0..thermostats.len());
+        self.stream.upload(thermostats, part)
     }
 
     pub(in super::super) fn write_control(&mut self) -> Result<(), CudaError> {
@@ -196,8 +199,8 @@ impl Resident {
             }));
             out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
         }
-        if let Some(held) = &self.held {
-            for (id, v) in held.velocities(&self.stream)? {
+        if let Some(constrained) = &self.constrained {
+            for (id, v) in constrained.velocities(&self.stream)? {
                 let i = id as usize;
                 let (factor, shift) = change[self.terms.kinds[self.terms.kind_of[i] as usize].group as usize];
                 out.velocities[i] = v * factor - Vec3::from(shift);

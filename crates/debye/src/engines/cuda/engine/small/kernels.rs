@@ -51,16 +51,16 @@ debye_gpu::device_struct! {
         pub(super) stale: u32,
         /// A list did not fit.
         pub(super) overflow: u32,
-        /// 1 + a particle that is nowhere.
+        /// 1 + a particle that is non_finite.
         pub(super) lost: u32,
         /// Times that lists were made.
         pub(super) builds: u32,
         /// Entries of the longest list that did not fit.
         pub(super) needed: u32,
         /// The cell cannot be followed.
-        pub(super) torn: u32,
+        pub(super) cell_invalid: u32,
         /// How often a barostat was held back.
-        pub(super) held: u32,
+        pub(super) limited: u32,
     }
 
     /// Everything in device memory.
@@ -136,7 +136,7 @@ impl SmallValues {
             capacity,
             remove_every: rules.remove_every,
             scale_every: rules.scale_every,
-            thermostats: rules.baths.len() as u32,
+            thermostats: rules.thermostats.len() as u32,
             unused: 0,
         }
     }
@@ -372,7 +372,7 @@ impl Arrays {
         let n = terms.kind_of.len();
         let blocks = evaluating_blocks(n, &variant.form);
         // Kernels take no empty arrays.
-        let thermostats = [&rules.baths[..], &[ScalingThermostat::default()]].concat();
+        let thermostats = [&rules.thermostats[..], &[ScalingThermostat::default()]].concat();
         let double = terms.precision == Precision::Double;
         Ok(Self {
             control: device.zeros(1)?,

@@ -13,12 +13,12 @@ struct Unsolved {
     f64 found;
 };
 
-// Keeps the first of the distances that cannot be held, by its number, and ends the run with this step.
+// Keeps the first of the constraints that cannot be met, by its number, and ends the run with this step.
 __device__ inline void give_up(Control* control, u32 first_bond, const Unsolved& u, u32 particle)
 {
     const u32 left = 0xffffffffu - (first_bond + u.bond);
-    atomicMax(&control->unheld, u64(left) << 32 | __float_as_uint(f32(u.found)));
-    atomicMax(&control->nowhere, 1 + particle);
+    atomicMax(&control->unsolved, u64(left) << 32 | __float_as_uint(f32(u.found)));
+    atomicMax(&control->non_finite, 1 + particle);
 }
 __device__ inline void give_up(const World& w, const ConstraintTables& h, u32 first_bond, const Unsolved& u, u32 place)
 {
@@ -58,8 +58,8 @@ __device__ __forceinline__ Vector force_on(const World& w, const Setup& f, u32 s
 // The velocity that is kept, after a kick; rounded as in a step.
 __device__ __forceinline__ Vector kicked(const World& w, const Setup& f, u32 side, u32 slot, f64 time, const Kind& kind)
 {
-    const Vector pull = force_on(w, f, slot);
-    const f64 force[3] = {pull.x, pull.y, pull.z};
+    const Vector on = force_on(w, f, slot);
+    const f64 force[3] = {on.x, on.y, on.z};
     speed v[3];
     read_velocity(v, w, f, side, slot);
     kick(v, force, time, kind);
@@ -93,7 +93,7 @@ __device__ __forceinline__ f32 write_moved(const World& w, const Setup& f, const
         if (part[axis] > 0.0 && at[axis] < then) ++image[axis];
         if (part[axis] < 0.0 && at[axis] > then) --image[axis];
     }
-    if (!sound) atomicMax(&w.control->nowhere, 1 + half_of(w.ids, now.side, f.slots)[slot]);
+    if (!sound) atomicMax(&w.control->non_finite, 1 + half_of(w.ids, now.side, f.slots)[slot]);
     const speed u[3] = {speed(v.x), speed(v.y), speed(v.z)};
     return write_place(w, f, to, slot, kind, at, u, image);
 }
@@ -116,7 +116,7 @@ __device__ __forceinline__ void settle(Vector (&to)[3], const f64* c, const Vect
 }
 
 // Changes rates so that side · difference is what is wanted; the multipliers of the sides.
-__device__ __forceinline__ Vector hold_rates(Vector (&rate)[3], const f64* c, const Vector (&r)[3], const Vector& wanted)
+__device__ __forceinline__ Vector constrain_rates(Vector (&rate)[3], const f64* c, const Vector (&r)[3], const Vector& wanted)
 {
     const Vector(&o)[3] = r, (&n)[3] = rate;
     Vector d[3], g;

@@ -1,4 +1,4 @@
-//! [`Bath`]: a thermostat at work, with the numbers it must remember.
+//! [`ActiveThermostat`]: a thermostat at work, with the numbers it must remember.
 
 use super::{CHAIN, Dynamics, Thermostat, ThermostatKind, ThermostatState};
 use crate::expr::Real;
@@ -8,7 +8,7 @@ use crate::system::{Dimension, System};
 
 /// A thermostat, its particles and its memory.
 #[derive(Clone, Debug)]
-pub struct Bath {
+pub struct ActiveThermostat {
     /// What was asked for.
     pub thermostat: Thermostat,
     /// Which species belong to it.
@@ -24,18 +24,18 @@ pub struct Bath {
     number: u32,
 }
 
-impl Bath {
+impl ActiveThermostat {
     /// Every thermostat of a simulation, which has done nothing yet.
     pub fn all(system: &System, dynamics: &Dynamics) -> Vec<Self> {
         let p = &system.particles;
         let freedom = dynamics.degrees_of_freedom(p.len());
-        let bath = |(number, t): (usize, &Thermostat)| {
+        let thermostat = |(number, t): (usize, &Thermostat)| {
             let belongs = |s: u32| t.species.is_empty() || t.species.contains(&s);
             let count = p.species.iter().filter(|&&s| belongs(s)).count() as f64;
-            let held = system
+            let limited = system
                 .constraints
                 .taken_from(&p.masses, |i| belongs(p.species[i as usize]));
-            let share = freedom * count / p.len() as f64 - held;
+            let share = freedom * count / p.len() as f64 - limited;
             Self::new(
                 t,
                 number as u32,
@@ -44,10 +44,10 @@ impl Bath {
                 system.units.boltzmann(),
             )
         };
-        dynamics.thermostats.iter().enumerate().map(bath).collect()
+        dynamics.thermostats.iter().enumerate().map(thermostat).collect()
     }
 
-    /// A bath that has done nothing yet.
+    /// A thermostat that has done nothing yet.
     pub fn new(
         thermostat: &Thermostat,
         number: u32,
@@ -89,7 +89,7 @@ impl Bath {
         }
     }
 
-    /// What the bath itself holds, so that the energy of particles and baths stays the same.
+    /// What the thermostat itself holds, so that the energy of particles and thermostats stays the same.
     pub fn energy(&self) -> f64 {
         match self.thermostat.kind {
             ThermostatKind::NoseHoover { .. } => {
@@ -114,7 +114,7 @@ impl Bath {
             let others = self.degrees_of_freedom.round().max(1.0) as u64 - 1;
             let [normal, ..] = philox.normals(step, self.number, stream::BUSSI);
             // A stream of its own for every thermostat; the sum counts its attempts where particles are numbered.
-            let own = stream::BUSSI + (self.number + 1) * stream::BATHS;
+            let own = stream::BUSSI + (self.number + 1) * stream::THERMOSTATS;
             [normal, philox.sum_of_squares(others, step, own)]
         };
         let [factor, given] = self.thermostat.kind.rescale(&self.link(0), kinetic, dt, noise);
@@ -127,16 +127,17 @@ impl Bath {
     pub fn nose_hoover_half(&mut self, kinetic: f64, dt: f64) -> f64 {
         let last = self.chain.len() - 1;
         let mut twice = 2.0 * kinetic;
-        let push = |bath: &mut Self, k: usize, twice: f64| {
+        let push = |thermostat: &mut Self, k: usize, twice: f64| {
             let below = match k {
                 0 => twice,
-                _ => bath.link(k - 1).twice_kinetic(bath.chain[k - 1][1]),
+                _ => thermostat.link(k - 1).twice_kinetic(thermostat.chain[k - 1][1]),
             };
-            let next = bath.chain.get(k + 1);
+            let next = thermostat.chain.get(k + 1);
             let friction = next.map_or(1.0, |next| chain_decay(next[1], 0.125 * dt));
-            bath.chain[k][1] = bath
-                .link(k)
-                .velocity(bath.chain[k][1], below, friction, 0.25 * dt);
+            thermostat.chain[k][1] =
+                thermostat
+                    .link(k)
+                    .velocity(thermostat.chain[k][1], below, friction, 0.25 * dt);
         };
         for k in (0..=last).rev() {
             push(self, k, twice);

@@ -7,7 +7,7 @@
 #endif
 
 // Reads the stage and visits the neighbors. Forces come with their factor.
-struct Pull {
+struct PairForces {
     uint4 own;
     Sums sums;
     f64 force[3];
@@ -15,7 +15,7 @@ struct Pull {
 
 // Forces of pairs.
 template <bool ENERGY>
-__device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ void compute_pair_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, count = w.stage_counts[b];
     const u32 body = b * BODIES + threadIdx.x / LANES, anchor = body * LANES;
@@ -52,8 +52,8 @@ __device__ __forceinline__ void pull_pairs(Pull& p, Spot* shared, const World& w
 
 // All forces.
 template <bool ENERGY>
-__device__ __forceinline__ void pull(Pull& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
-    pull_pairs<ENERGY>(p, shared, w, f, parity, side);
+    compute_pair_forces<ENERGY>(p, shared, w, f, parity, side);
     add_rest(p.force, p.own.w, blockIdx.x * BLOCK + threadIdx.x, w, f);
 }

@@ -1,4 +1,4 @@
-//! [`Companions`]: particles that share a row of the list of neighbors, the atoms of a water above all.
+//! [`SharedRows`]: particles that share a row of the list of neighbors, the atoms of a water above all.
 //!
 //! Whoever is near one of them is near the others, so their neighbors are brought together once for all of them, and
 //! their sums, which do not wait for each other, fill the processor.
@@ -12,14 +12,14 @@ const MOST_ARM: f64 = 0.2;
 
 /// Which particles are companions, by their numbers in the input.
 #[derive(Clone, Debug)]
-pub(super) struct Companions {
+pub(super) struct SharedRows {
     /// The others of the first of a few companions; empty for everybody else.
     others: Vec<Option<[u32; SHARED - 1]>>,
     /// Whether a particle is one of the others.
     follows: Vec<bool>,
 }
 
-impl Companions {
+impl SharedRows {
     /// Those that are left out of each other's pairs and of no others, and kept together by bonds or fixed distances, where most
     /// particles are so and close together.
     pub(super) fn of(system: &System, cutoff: f64) -> Option<Self> {

@@ -42,7 +42,7 @@ __device__ inline f64 rescale(ScalingThermostat& b, f64 kinetic, f64 dt, u64 ste
     f64 normals[3] = {}, squares = 0.0, factor, gain;
     if (thermostat_draws(b.kind)) {
         debye_normals(seed, step, b.number, STREAM_BUSSI, normals);
-        const u32 own_stream = STREAM_BUSSI + (b.number + 1) * STREAM_BATHS;
+        const u32 own_stream = STREAM_BUSSI + (b.number + 1) * STREAM_THERMOSTATS;
         squares = 2.0 * debye_gamma(0.5 * (fmax(1.0, round(b.freedom)) - 1.0), seed, step, own_stream);
     }
     thermostat(b, kinetic, dt, normals[0], squares, factor, gain);
@@ -51,14 +51,14 @@ __device__ inline f64 rescale(ScalingThermostat& b, f64 kinetic, f64 dt, u64 ste
 }
 
 // What ends a step and begins the next one, from Σ m v² and Σ m v of every group. One thread.
-__device__ inline void change_velocities(const Ensemble& r, ScalingThermostat* baths, VelocityScaling* groups, f64 dt,
+__device__ inline void change_velocities(const Ensemble& r, ScalingThermostat* thermostats, VelocityScaling* groups, f64 dt,
                                          u64 seed, u64 step, bool removes,
                                          const f64* sums)
 {
     f64 factor[GROUPS_OF], common[3] = {0.0, 0.0, 0.0};
     auto kinetic = [&](u32 g) { return 0.5 * sums[4 * g]; };
     auto thermostat = [&](u32 g, f64 energy) {
-        ScalingThermostat& b = baths[g];
+        ScalingThermostat& b = thermostats[g];
         return b.kind == NOSE_HOOVER ? half_chain(b, energy, dt) : rescale(b, energy, dt, step, seed);
     };
     for (u32 g = 0; g < GROUPS_OF; ++g) {
@@ -75,7 +75,7 @@ __device__ inline void change_velocities(const Ensemble& r, ScalingThermostat* b
     }
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         f64 again = 1.0;
-        if (g < r.thermostats && (r.leapfrog || baths[g].kind == NOSE_HOOVER)) {
+        if (g < r.thermostats && (r.leapfrog || thermostats[g].kind == NOSE_HOOVER)) {
             f64 energy = factor[g] * factor[g] * kinetic(g);
             for (u32 k = 0; k < 3; ++k) {
                 energy += common[k] * (0.5 * r.mass[g] * common[k] - factor[g] * sums[4 * g + 1 + k]);
@@ -102,7 +102,7 @@ __device__ inline void derive(Frame& frame)
 // What a barostat did.
 struct Stretch {
     bool sound; // the cell is a cell
-    bool held;  // it was held back
+    bool limited; // no length changed by more than a tenth
     bool moved; // the lists are no longer good
 };
 
@@ -115,12 +115,12 @@ __device__ inline Stretch change_cell(Frame& frame, const Ensemble& r, f64 dt, u
     f64 noise[3], wanted[3], factors[3], velocity[3], limit2;
     debye_normals(seed, step, 0, STREAM_BAROSTAT, noise);
     barostat(r, kinetic, virial, noise, volume, dt, wanted, factors, velocity);
-    bool held = false, sound = true;
+    bool limited = false, sound = true;
     for (u32 k = 0; k < 3; ++k) {
         sound = sound && wanted[k] == wanted[k];
-        held = held || wanted[k] != factors[k];
+        limited = limited || wanted[k] != factors[k];
     }
-    if (!sound) return {false, held, false};
+    if (!sound) return {false, limited, false};
     const u32 along[6] = {0, 1, 2, 0, 0, 1};
     for (u32 k = 0; k < 6; ++k) frame.cell[k] *= factors[along[k]];
     derive(frame);
@@ -135,6 +135,6 @@ __device__ inline Stretch change_cell(Frame& frame, const Ensemble& r, f64 dt, u
     list_limit2(radius, cutoff, shrunk, limit2);
     frame.limit2 = f32(limit2);
     const f64 farthest = sqrt(f64(farthest2)) * most;
-    return {true, held, farthest * farthest > frame.limit2 || shrunk < 0.95 || stretched > 1.05};
+    return {true, limited, farthest * farthest > frame.limit2 || shrunk < 0.95 || stretched > 1.05};
 }
 #endif
