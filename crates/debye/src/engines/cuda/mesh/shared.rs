@@ -13,6 +13,8 @@ debye_gpu::device_types! {
     pub(super) Uint4 = "uint4" in u32;
     /// A number of the mesh.
     pub(super) MeshReal = "mesh_real" in u32;
+    /// A number of the spectrum.
+    pub(super) SpectrumReal = "real" in u32;
 }
 
 /// The text of `mesh_shared.cuh`.

@@ -8,7 +8,7 @@ use debye_gpu::{
 };
 
 use super::reciprocal;
-use super::shared::{self, MeshReal};
+use super::shared::{self, SpectrumReal};
 use super::table::{self, FollowTable};
 use super::{MeshNumber, Word};
 
@@ -26,10 +26,10 @@ debye_gpu::device_struct! {
     /// Where what a spectrum is multiplied by is.
     pub(super) struct Multiplier {
         /// Those of x, y and z one after another.
-        factors: ConstAddress<MeshReal>,
+        factors: ConstAddress<SpectrumReal>,
         cell: ConstAddress<MeshCell>,
         /// The influence function itself, where it is read from a table.
-        table: ConstAddress<MeshReal>,
+        table: ConstAddress<SpectrumReal>,
     }
 }
 
