@@ -37,6 +37,8 @@ pub struct FileFormat {
     pub length_unit: LengthUnit,
     /// Whether its frames can hold velocities.
     pub velocities: bool,
+    /// Whether its frames carry the names of the atoms; those that are read as structures do.
+    pub names: bool,
     /// `None` for formats without names of atoms.
     pub read_structure: Option<ReadStructure>,
     /// `None` for formats of one frame, which `read_structure` reads.
@@ -56,6 +58,7 @@ impl FileFormat {
         extensions: &[],
         length_unit: LengthUnit::Unspecified,
         velocities: false,
+        names: false,
         read_structure: None,
         read_frames: None,
         write_structure: None,
@@ -102,7 +105,7 @@ impl Format {
 
     /// Whether frames of this format carry the names of the atoms.
     pub fn has_atoms(self) -> bool {
-        self.0.read_structure.is_some()
+        self.0.names || self.0.read_structure.is_some()
     }
 
     /// Whether frames of this format can hold velocities.
@@ -112,7 +115,7 @@ impl Format {
 
     /// Whether a file of this format can hold more than one frame.
     pub fn holds_frames(self) -> bool {
-        self.0.read_frames.is_some()
+        self.0.read_frames.is_some() || self.0.resume.is_some()
     }
 
     /// Whether the format can be written.

@@ -10,6 +10,7 @@ pub static ROWS: FileFormat = FileFormat {
     name: "rows",
     extensions: &["rows"],
     length_unit: LengthUnit::Nanometer,
+    names: true,
     write_frames: Some(|file, name| Box::new(RowsWriter(Output::new(file, name)))),
     resume: Some(|kept| Ok(Box::new(RowsWriter(kept.cut()?)))),
     ..FileFormat::NONE

@@ -202,19 +202,19 @@ impl Terms {
                 arguments.push(format!("{}", term.table.f64s().len()));
                 self.tables.extend_from_slice(term.table.f64s());
             }
-            arguments.extend(["energy".into(), "derivative".into()]);
+            arguments.extend(["energy".into(), "of_term".into()]);
             let arguments = arguments.join(", ");
             let (cutoff2, factor) = (value(0), value(1));
             let _ = writeln!(
                 body,
                 "    energies[{number}] = real(0);
     if (active >> {number} & 1) {{
-        real energy, derivative;
+        real energy, of_term;
         term_{number}({arguments});
         const bool inside = r2 < {cutoff2};
         const real factor = {factor};
         energies[{number}] = inside ? energy * factor : real(0);
-        derivative += inside ? derivative * factor : real(0);
+        derivative += inside ? of_term * factor : real(0);
     }}"
             );
         }
