@@ -27,7 +27,7 @@ pub struct Flags {
 }
 
 /// Points along each axis.
-type Mesh = [u32; 3];
+pub type Mesh = [u32; 3];
 
 const MESHES: [Mesh; 9] = [
     [48, 48, 48],
@@ -41,7 +41,8 @@ const MESHES: [Mesh; 9] = [
     [256, 256, 256],
 ];
 
-fn mesh(text: &str) -> Result<Mesh, String> {
+/// Reads a mesh from its sizes.
+pub fn mesh(text: &str) -> Result<Mesh, String> {
     let numbers: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
     match numbers.as_deref() {
         Ok(&[x, y, z]) => Ok([x, y, z]),

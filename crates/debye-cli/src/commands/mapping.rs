@@ -12,6 +12,7 @@ use debye_gpu::{Device, DeviceInfo};
 use debye_studies::{Charges, Design, MeshRate, charge_mapping};
 use serde::Serialize;
 
+use super::fft::mesh;
 use super::primitives;
 use crate::console;
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     charges: Option<PathBuf>,
     /// Points along each axis of the mesh for them
-    #[arg(long, hide = true, default_value = "108x108x80", value_parser = three, value_name = "XxYxZ")]
+    #[arg(long, hide = true, default_value = "108x108x80", value_parser = mesh, value_name = "XxYxZ")]
     mesh: [u32; 3],
     /// Basis: cubic, or the order of B-splines
     #[arg(long, hide = true, default_value = "cubic", value_parser = basis)]
@@ -35,11 +36,6 @@ pub struct Options {
     /// owner:16x16x16:448:3
     #[arg(long, hide = true, value_delimiter = ',', value_parser = told)]
     tilings: Vec<(Design, Tiling)>,
-}
-
-fn three(text: &str) -> Result<[u32; 3], String> {
-    let numbers: Vec<u32> = text.split('x').filter_map(|x| x.parse().ok()).collect();
-    <[u32; 3]>::try_from(numbers).map_err(|_| "expected three numbers, such as 108x108x80".into())
 }
 
 fn basis(text: &str) -> Result<Basis, String> {
@@ -56,7 +52,7 @@ fn told(text: &str) -> Result<(Design, Tiling), String> {
         .into_iter()
         .find(|d| Some(&d.to_string().as_str()) == parts.first());
     let number = |k: usize| parts.get(k).and_then(|x| x.parse().ok());
-    let edges = parts.get(1).and_then(|x| three(x).ok());
+    let edges = parts.get(1).and_then(|x| mesh(x).ok());
     match (design, edges, number(2), number(3)) {
         (Some(design), Some(edges), Some(threads), Some(blocks)) => {
             Ok((design, Tiling::new(edges, threads, blocks)))

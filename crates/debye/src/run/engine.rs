@@ -23,17 +23,11 @@ pub fn engine(simulation: &Simulation) -> Result<Box<dyn Engine>, RunError> {
 
 /// The same on a CUDA device that is open already, or on the CPU.
 pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box<dyn Engine>, RunError> {
-    let settings = settings(simulation);
-    let s = simulation;
+    let settings = &settings(simulation);
+    let (system, forces, dynamics) = (&simulation.system, &simulation.forces, &simulation.dynamics);
     Ok(match device {
-        Some(device) => Box::new(CudaEngine::new(
-            device,
-            &s.system,
-            &s.forces,
-            &s.dynamics,
-            &settings,
-        )?),
-        None => Box::new(CpuEngine::new(&s.system, &s.forces, &s.dynamics, &settings)?),
+        Some(device) => Box::new(CudaEngine::new(device, system, forces, dynamics, settings)?),
+        None => Box::new(CpuEngine::new(system, forces, dynamics, settings)?),
     })
 }
 
@@ -47,24 +41,13 @@ fn resumed_engine_on(
     saved: &[u8],
     device: Option<&Device>,
 ) -> Result<Box<dyn Engine>, RunError> {
-    let settings = settings(simulation);
-    let s = simulation;
+    let settings = &settings(simulation);
+    let (system, forces, dynamics) = (&simulation.system, &simulation.forces, &simulation.dynamics);
     Ok(match device {
         Some(device) => Box::new(CudaEngine::resumed(
-            device,
-            &s.system,
-            &s.forces,
-            &s.dynamics,
-            &settings,
-            saved,
+            device, system, forces, dynamics, settings, saved,
         )?),
-        None => Box::new(CpuEngine::resumed(
-            &s.system,
-            &s.forces,
-            &s.dynamics,
-            &settings,
-            saved,
-        )?),
+        None => Box::new(CpuEngine::resumed(system, forces, dynamics, settings, saved)?),
     })
 }
 
