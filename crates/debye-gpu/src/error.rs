@@ -111,6 +111,12 @@ pub enum CudaError {
 }
 
 impl CudaError {
+    /// The refusal of a launch that cannot work.
+    pub fn shape(kernel: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (kernel, reason) = (kernel.into(), reason.into());
+        Self::Shape { kernel, reason }
+    }
+
     /// Refuses a length other than the one needed.
     pub fn check_length(what: &'static str, given: usize, needed: usize) -> Result<(), Self> {
         if given == needed {

@@ -56,12 +56,7 @@ impl Shape {
 
     pub(crate) fn check(self, name: &str, max_threads: u32) -> Result<(), CudaError> {
         let threads = self.threads();
-        let refuse = |reason: String| {
-            Err(CudaError::Shape {
-                kernel: name.to_owned(),
-                reason,
-            })
-        };
+        let refuse = |reason: String| Err(CudaError::shape(name, reason));
         if threads == 0 || !threads.is_multiple_of(32) || threads > u64::from(max_threads) {
             return refuse(format!(
                 "{threads} threads per block, which must be a multiple of 32 and at most {max_threads}"

@@ -209,14 +209,7 @@ pub fn fastest<M: MeshNumber>(
     }
     all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let found = found.map(|(spread, _)| (spread, all));
-    found.ok_or_else(|| refused("no brick fits into shared memory"))
-}
-
-fn refused(reason: &str) -> CudaError {
-    CudaError::Shape {
-        kernel: "debye_mesh".into(),
-        reason: reason.into(),
-    }
+    found.ok_or_else(|| CudaError::shape("debye_mesh", "no brick fits into shared memory"))
 }
 
 /// With lists that fit and sums that hold for where particles are now, lists made.
@@ -243,9 +236,8 @@ pub(crate) fn settled<M: MeshNumber>(
             return Ok(spread);
         }
     }
-    Err(refused(
-        "charges that never fit the lists or the sums; are positions and charges finite?",
-    ))
+    let reason = "charges that never fit the lists or the sums; are positions and charges finite?";
+    Err(CudaError::shape("debye_mesh", reason))
 }
 
 /// Seconds to spread once, with lists ready: the median.

@@ -417,10 +417,7 @@ impl Driver for Gpu {
                 )
             })
         };
-        let shape = |reason| CudaError::Shape {
-            kernel: name.to_owned(),
-            reason,
-        };
+        let shape = |reason| CudaError::shape(name, reason);
         match asked {
             Err(CudaError::Driver { reason, .. }) => Err(shape(format!(
                 "{threads} threads and {shared} bytes of shared memory: {reason}"
@@ -545,10 +542,7 @@ impl Driver for Gpu {
         };
         match accept("cuLaunchKernelEx", status) {
             Err(CudaError::Driver { reason, .. }) => {
-                return Err(CudaError::Shape {
-                    kernel: name.to_owned(),
-                    reason: format!("{shape:?}: {reason}"),
-                });
+                return Err(CudaError::shape(name, format!("{shape:?}: {reason}")));
             }
             other => other?,
         }

@@ -392,10 +392,8 @@ impl Driver for Emulated {
 
     fn occupancy(&self, kernel: &RawKernel, name: &str, threads: u32, shared: u32) -> Result<u32, CudaError> {
         if threads > kernel.max_threads || shared > self.info.shared_per_block {
-            return Err(CudaError::Shape {
-                kernel: name.to_owned(),
-                reason: format!("{threads} threads and {shared} bytes of shared memory"),
-            });
+            let reason = format!("{threads} threads and {shared} bytes of shared memory");
+            return Err(CudaError::shape(name, reason));
         }
         Ok(BLOCKS_EACH)
     }

@@ -89,10 +89,7 @@ pub(super) fn check(size: [u32; 3]) -> Result<(), CudaError> {
 }
 
 fn refused(reason: String) -> CudaError {
-    CudaError::Shape {
-        kernel: "debye_mesh".into(),
-        reason,
-    }
+    CudaError::shape("debye_mesh", reason)
 }
 
 impl Lines {

@@ -175,13 +175,10 @@ fn allowed<A: crate::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kerne
     if kernel.resident_blocks(shape.block[0], shape.shared)? > 0 {
         return Ok(kernel);
     }
-    Err(CudaError::Shape {
-        kernel: kernel.name().to_owned(),
-        reason: format!(
-            "{} threads and {} bytes of shared memory do not fit on a multiprocessor",
-            shape.block[0], shape.shared
-        ),
-    })
+    let (threads, bytes) = (shape.block[0], shape.shared);
+    let reason =
+        format!("{threads} threads and {bytes} bytes of shared memory do not fit on a multiprocessor");
+    Err(CudaError::shape(kernel.name(), reason))
 }
 
 /// exp(−2πi k/K), axis after axis, rounded from double precision.

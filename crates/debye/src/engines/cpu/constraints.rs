@@ -262,6 +262,18 @@ fn gather(
     clusters.whole(group, nearest, at, to);
 }
 
+/// The same for where they are now, to the old places.
+fn gather_now(clusters: &Clusters, group: &Group, state: &State, nearest: Nearest, scratch: &mut Scratch) {
+    gather(
+        clusters,
+        group,
+        state,
+        nearest,
+        &state.positions,
+        &mut scratch.old,
+    );
+}
+
 /// Slots of the particles of a group.
 fn slots<'a>(clusters: &'a Clusters, group: &Group, state: &'a State) -> impl Iterator<Item = usize> + 'a {
     clusters.atoms[group.places.clone()]
@@ -400,14 +412,7 @@ impl CpuEngine {
             state.step,
             waters,
             |clusters, group, scratch, changes| {
-                gather(
-                    clusters,
-                    group,
-                    state,
-                    nearest,
-                    &state.positions,
-                    &mut scratch.old,
-                );
+                gather_now(clusters, group, state, nearest, scratch);
                 scratch.new.clear();
                 scratch
                     .new
@@ -465,14 +470,7 @@ impl CpuEngine {
         let state = &self.state;
         let nearest = Nearest::new(&state.cell);
         self.constrained.sum(state.step, |clusters, group, scratch| {
-            gather(
-                clusters,
-                group,
-                state,
-                nearest,
-                &state.positions,
-                &mut scratch.old,
-            );
+            gather_now(clusters, group, state, nearest, scratch);
             scratch.new.clear();
             scratch
                 .new
@@ -499,14 +497,7 @@ impl CpuEngine {
         let state = &self.state;
         let nearest = Nearest::new(&state.cell);
         self.constrained.sum(state.step, |clusters, group, scratch| {
-            gather(
-                clusters,
-                group,
-                state,
-                nearest,
-                &state.positions,
-                &mut scratch.old,
-            );
+            gather_now(clusters, group, state, nearest, scratch);
             let middle = center(clusters.inverse_masses(group), scratch.old.iter().copied());
             let mut virial = [0.0; 6];
             for (slot, &r) in slots(clusters, group, state).zip(&scratch.old) {
@@ -552,14 +543,7 @@ impl CpuEngine {
             state.step,
             alone,
             |clusters, group, scratch, changes| {
-                gather(
-                    clusters,
-                    group,
-                    state,
-                    nearest,
-                    &state.positions,
-                    &mut scratch.old,
-                );
+                gather_now(clusters, group, state, nearest, scratch);
                 let middle = center(clusters.inverse_masses(group), scratch.old.iter().copied());
                 let mut first = None;
                 for (k, slot) in slots(clusters, group, state).enumerate() {

@@ -178,8 +178,7 @@ impl<M: MeshNumber> Gather<M> {
                 if !slots.is_power_of_two() || slots > 32 || !(1..=slots).contains(&particles) {
                     let reason =
                         format!("{way:?}: a power of two up to 32 slots, and some particles in them");
-                    let kernel = "debye_mesh_gather".into();
-                    return Err(CudaError::Shape { kernel, reason });
+                    return Err(CudaError::shape("debye_mesh_gather", reason));
                 }
                 // Whole warps take part.
                 By::Slots(module.kernel("debye_mesh_gather")?, 32)
@@ -309,12 +308,10 @@ impl<M: MeshNumber> Gather<M> {
         let right = |b: &&Bricks| {
             b.edges() == self.tiling.edges && (b.entered() == Entered::Touched || b.margin() == [0; 3])
         };
-        bricks.filter(right).ok_or_else(|| CudaError::Shape {
-            kernel: "debye_mesh_gather_tile".into(),
-            reason: format!(
-                "it needs lists of what touches bricks of {:?} points",
-                self.tiling.edges
-            ),
+        bricks.filter(right).ok_or_else(|| {
+            let edges = self.tiling.edges;
+            let reason = format!("it needs lists of what touches bricks of {edges:?} points");
+            CudaError::shape("debye_mesh_gather_tile", reason)
         })
     }
 

@@ -45,15 +45,10 @@ impl MeshShape {
         let least = self.basis.points() as u32;
         let too_large = |k: u32| k > 1 << 20;
         if self.size.iter().any(|&k| k < least || too_large(k)) {
-            return Err(CudaError::Shape {
-                kernel: "debye_mesh".into(),
-                reason: format!(
-                    "a mesh of {:?} points; {:?} needs {least} to {} along each axis",
-                    self.size,
-                    self.basis,
-                    1 << 20
-                ),
-            });
+            let Self { size, basis } = self;
+            let range = format!("{basis:?} needs {least} to {} along each axis", 1 << 20);
+            let reason = format!("a mesh of {size:?} points; {range}");
+            return Err(CudaError::shape("debye_mesh", reason));
         }
         Ok(())
     }
@@ -249,9 +244,7 @@ impl Particles {
         if self.double == M::DOUBLE {
             return Ok(());
         }
-        Err(CudaError::Shape {
-            kernel: "debye_mesh".into(),
-            reason: "charges of another precision than the mesh".into(),
-        })
+        let reason = "charges of another precision than the mesh";
+        Err(CudaError::shape("debye_mesh", reason))
     }
 }

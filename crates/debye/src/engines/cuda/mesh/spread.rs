@@ -171,10 +171,8 @@ impl<M: MeshNumber> Spread<M> {
         let module = device.module(&with.source)?;
         let kernel: OnLists<M> = module.kernel(with.name)?;
         if kernel.resident_blocks(tiling.threads, shared)? == 0 {
-            return Err(CudaError::Shape {
-                kernel: with.name.into(),
-                reason: format!("{shared} bytes of shared memory do not fit"),
-            });
+            let reason = format!("{shared} bytes of shared memory do not fit");
+            return Err(CudaError::shape(with.name, reason));
         }
         Ok(Self {
             shape: *shape,

@@ -52,12 +52,8 @@ impl Tiling {
         {
             return Ok(());
         }
-        Err(CudaError::Shape {
-            kernel: "debye_mesh".into(),
-            reason: format!(
-                "{self}: edges must be multiples of 4 up to 256, threads a multiple of 32 up to 1024"
-            ),
-        })
+        let rule = "edges must be multiples of 4 up to 256, threads a multiple of 32 up to 1024";
+        Err(CudaError::shape("debye_mesh", format!("{self}: {rule}")))
     }
 
     /// What is taken for so many charges: the first that fits into shared memory, or columns of few points, where
