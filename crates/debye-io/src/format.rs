@@ -39,6 +39,10 @@ pub struct FileFormat {
     pub velocities: bool,
     /// Whether its frames carry the names of the atoms; those that are read as structures do.
     pub names: bool,
+    /// Whether its files hold a charge for each atom.
+    pub charges: bool,
+    /// Whether its files hold bonds.
+    pub bonds: bool,
     /// `None` for formats without names of atoms.
     pub read_structure: Option<ReadStructure>,
     /// `None` for formats of one frame, which `read_structure` reads.
@@ -59,6 +63,8 @@ impl FileFormat {
         length_unit: LengthUnit::Unspecified,
         velocities: false,
         names: false,
+        charges: false,
+        bonds: false,
         read_structure: None,
         read_frames: None,
         write_structure: None,

@@ -133,25 +133,21 @@ fn what_is_built_can_be_run() {
         );
         assert_eq!(seen["particles"], count);
     }
-    let chains = [
-        "build",
-        "polymer",
-        "--chains",
-        "4",
-        "--beads",
-        "10",
-        "--density",
-        "0.5",
-        "-o",
-        "chains.pdb",
-    ];
-    let built = lab.succeeds(&chains);
     let forces = "[[forces]]\nkind = \"wca\"\nepsilon = 1.0\nsigma = 1.0\n\
                   [[forces]]\nkind = \"fene-bond\"\nk = 30.0\nr0 = 1.5\n\
                   [integrator]\nkind = \"nve\"\ntimestep = 0.001\n";
-    lab.write("chains.toml", built.out + forces);
-    let seen = json(&lab.succeeds(&["energy", "chains.toml", "--json"]).out);
-    assert!(seen["terms"]["fene-bond"].as_f64().unwrap() > 0.0);
+    let chains = "build polymer --chains 4 --beads 10 --density 0.5 -o";
+    for file in ["chains.pdb", "chains.data", "chains.debye", "chains.gro"] {
+        let arguments: Vec<&str> = chains.split(' ').chain([file]).collect();
+        let built = lab.succeeds(&arguments);
+        let again = built
+            .out
+            .contains("holds no bonds, but these do: pdb, lammps, debye");
+        assert_eq!(again, file == "chains.gro", "{}", built.out);
+        lab.write("chains.toml", built.out + forces);
+        let seen = json(&lab.succeeds(&["energy", "chains.toml", "--json"]).out);
+        assert!(seen["terms"]["fene-bond"].as_f64().unwrap() > 0.0, "{file}");
+    }
 }
 
 #[test]

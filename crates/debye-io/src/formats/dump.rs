@@ -27,6 +27,7 @@ impl Format {
         name: "lammpstrj",
         extensions: &["lammpstrj", "dump", "lammpsdump"],
         velocities: true,
+        charges: true,
         read_structure: Some(|source, label| DumpReader::new(source, label).next_structure()),
         read_frames: Some(|source, label, _| Ok(Box::new(DumpReader::new(source, label)))),
         ..FileFormat::NONE

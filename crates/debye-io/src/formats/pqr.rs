@@ -21,6 +21,7 @@ impl Format {
         name: "pqr",
         extensions: &["pqr"],
         length_unit: LengthUnit::Angstrom,
+        charges: true,
         read_structure: Some(|source, label| read_pqr(source, label).map(Some)),
         write_frames: Some(|file, label| Box::new(PqrWriter::new(file, label))),
         ..FileFormat::NONE

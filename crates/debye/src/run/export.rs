@@ -28,7 +28,7 @@ pub struct Export {
     chosen: Vec<u32>,
     units: Units,
     placement: Placement,
-    /// What is needed to make molecules whole, and for formats that hold it.
+    /// What is needed to make molecules whole.
     topology: Topology,
 }
 
@@ -47,7 +47,7 @@ impl Export {
             chosen,
             units: system.units,
             placement,
-            topology: if placement == Placement::Whole || format == Format::LAMMPS {
+            topology: if placement == Placement::Whole {
                 system.topology.clone()
             } else {
                 Topology::default()

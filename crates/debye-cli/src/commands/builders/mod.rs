@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use debye::run::export::{Moment, write_system};
 use debye::simulation::Simulation;
 use debye::system::{System, Units};
-use debye_io::Format;
+use debye_io::{FileFormat, Format};
 
 use crate::console;
 use crate::failure::Failure;
@@ -30,8 +30,8 @@ Examples:
   debye build solution --model spce --salt NaCl --molality 1 --molecules 1000 -o brine.xyz
   debye build solution --solute lysozyme.pqr --neutralize --species \"C=12.011 u,N=14.007 u,…\" -o solvated.pqr
 
-The extension of the file is its format: gro, pdb, xyz, pqr, dcd, xtc. What is printed is the
-beginning of an input file that goes on from there. Quantities may carry units.")]
+The extension of the file is its format: gro, pdb, xyz, pqr, lammps, debye, dcd, xtc. What is printed
+is the beginning of an input file that goes on from there. Quantities may carry units.")]
 pub struct Build {
     #[command(subcommand)]
     kind: Kind,
@@ -399,12 +399,7 @@ impl Recipe {
         if system.species.len() > 1 {
             text += &composition(system);
         }
-        let lost = match self.lost(system, format) {
-            Some(what) => Some(format!("this format holds no {what}")),
-            None if !format.has_atoms() => Some("this format names no atoms".to_owned()),
-            None => None,
-        };
-        if let Some(lost) = lost {
+        if let Some(lost) = self.lost(system, format) {
             text += &format!("# ({lost}, so the system is built again)\n");
             text += &self.text(&format!("build = {{ {} }}\n{}", self.build, self.more));
         } else {
@@ -420,10 +415,24 @@ impl Recipe {
 
 impl Recipe {
     /// What a file of this format does not say, and the species do not either.
-    fn lost(&self, system: &System, format: Format) -> Option<&'static str> {
-        if !system.topology.bonds.is_empty() && format != Format::PDB {
-            return Some("bonds; pdb files hold them");
-        }
+    fn lost(&self, system: &System, format: Format) -> Option<String> {
+        let holds = format.description();
+        let (what, held): (_, fn(&FileFormat) -> bool) = if !system.topology.bonds.is_empty() && !holds.bonds
+        {
+            ("bonds", |f| f.bonds)
+        } else if self.has_own_charges(system) && !holds.charges {
+            ("charges", |f| f.charges)
+        } else {
+            return (!format.has_atoms()).then(|| "this format names no atoms".to_owned());
+        };
+        let others = Format::all().filter(|f| f.is_writable() && held(f.description()));
+        let others: Vec<&str> = others.map(Format::name).collect();
+        let others = others.join(", ");
+        Some(format!("this format holds no {what}, but these do: {others}"))
+    }
+
+    /// Whether particles have charges that their species do not say.
+    fn has_own_charges(&self, system: &System) -> bool {
         let modeled = |name: &str| {
             let of_model = |line: &String| line.starts_with("model");
             let mut species = self.species.iter();
@@ -435,13 +444,11 @@ impl Recipe {
             .map(|s| if modeled(&s.name) { s.charge } else { 0.0 })
             .collect();
         let particles = &system.particles;
-        let own_charges = particles
+        particles
             .species
             .iter()
             .zip(&particles.charges)
-            .any(|(&kind, charge)| *charge != known[kind as usize]);
-        let holds_charges = [Format::PQR, Format::XYZ].contains(&format);
-        (own_charges && !holds_charges).then_some("charges; pqr and xyz files hold them")
+            .any(|(&kind, charge)| *charge != known[kind as usize])
     }
 }
 

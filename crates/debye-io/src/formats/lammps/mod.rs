@@ -2,8 +2,9 @@
 //!
 //! A title line, a header of counts and box bounds, then sections. `Masses`, `Atoms`, `Velocities`,
 //! `Bonds`, `Angles`, `Dihedrals` and `Impropers` are read; coefficients are kept as they are written
-//! ([`Structure::coefficients`](crate::Structure)), other sections are skipped with a warning. Atoms come out in the order of their identifiers, with the positions of the file. Units
-//! are whatever the input script says, so [`LengthUnit::Unspecified`](crate::LengthUnit).
+//! ([`Structure::coefficients`](crate::Structure)), other sections are skipped with a warning. Atoms come out in the
+//! order of their identifiers, with the positions of the file. Units are whatever the input script says, so
+//! [`LengthUnit::Unspecified`](crate::LengthUnit).
 
 mod header;
 mod read;
@@ -22,6 +23,8 @@ impl Format {
         name: "lammps",
         extensions: &["lammps", "data", "lmp", "lmpdat"],
         velocities: true,
+        charges: true,
+        bonds: true,
         read_structure: Some(|source, label| read_lammps_data(source, label, None).map(Some)),
         write_structure: Some(|file, label, structure| {
             write_lammps_data(std::io::BufWriter::new(file), label, structure)

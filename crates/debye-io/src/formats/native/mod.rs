@@ -23,6 +23,8 @@ impl Format {
         name: "debye",
         extensions: &["debye"],
         velocities: true,
+        charges: true,
+        bonds: true,
         read_structure: Some(|source, label| Ok(Some(NativeStructure::read_from(source, label)?.to_structure()))),
         write_structure: Some(|_, label, _| Err(Format::NATIVE.refuse(label, "write from a structure alone"))),
         ..FileFormat::NONE

@@ -21,6 +21,7 @@ impl Format {
         name: "pdb",
         extensions: &["pdb", "ent"],
         length_unit: LengthUnit::Angstrom,
+        bonds: true,
         read_structure: Some(|source, label| read_pdb(source, label).map(Some)),
         read_frames: Some(|source, label, lenient| {
             let reader = PdbReader::new(source, label);

@@ -12,8 +12,8 @@ use crate::output::{Output, WriteFrames, column_text, one_line, through_output};
 /// The highest serial number of an atom, and so the most atoms whose bonds can be written.
 pub const PDB_SERIALS: usize = 99_999;
 
-/// Writes each frame as a MODEL, unless there is to be only [one](PdbWriter::single). Serial and residue numbers wrap around (at 100 000 and 10 000),
-/// names are cut to their columns.
+/// Writes each frame as a MODEL, unless there is to be only [one](PdbWriter::single). Serial and residue numbers wrap
+/// around (at 100 000 and 10 000), names are cut to their columns.
 pub struct PdbWriter<W> {
     out: Output<W>,
     bonds: Vec<Bonded<2>>,
