@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::buffer::{Buffer, Slice, SliceMut};
 use crate::driver::{Allocation, Packed};
-use crate::element::{Element, Value};
-use crate::shared::{Pointee, Pointer};
+use crate::element::{Element, Pointee, Value};
+use crate::shared::Pointer;
 
 /// A parameter `const T*`; given a [`Slice`].
 #[derive(Debug)]

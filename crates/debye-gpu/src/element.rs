@@ -1,8 +1,8 @@
 //! [`Element`]: what may lie in device memory; [`Value`]: what may be handed to a kernel.
 
-use bytemuck::{NoUninit, Pod};
+use std::fmt::Debug;
 
-use crate::shared::{Pointee, Spelled};
+use bytemuck::{NoUninit, Pod};
 
 /// A type that may lie in device memory, by its name in kernels.
 pub trait Element: Pod + Send + Sync {
@@ -14,6 +14,24 @@ pub trait Element: Pod + Send + Sync {
 pub trait Value: NoUninit + Send + Sync {
     /// Its name as the emulator spells it.
     fn name() -> String;
+}
+
+/// A type that CUDA C++ has a name for.
+pub trait Spelled: Copy + Debug + Send + Sync + 'static {
+    /// A variable of this type: `f64 links[16][2]`.
+    fn declare(name: &str) -> String;
+}
+
+/// What an address may point to.
+pub trait Pointee: Pod + Spelled {
+    /// What a buffer of it has as elements: itself, or words.
+    type Kept: Element;
+}
+
+impl<T: Spelled, const N: usize> Spelled for [T; N] {
+    fn declare(name: &str) -> String {
+        T::declare(&format!("{name}[{N}]"))
+    }
 }
 
 macro_rules! plain {

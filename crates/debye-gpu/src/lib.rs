@@ -41,13 +41,13 @@ pub use buffer::{Buffer, Slice, SliceMut};
 pub use card::{Compiled, Nvrtc, compile_for, driver_version, library};
 pub use device::Device;
 pub use driver::{DeviceInfo, Memory};
-pub use element::{Element, Float, Value};
+pub use element::{Element, Float, Pointee, Spelled, Value};
 pub use emulation::{Emulation, Instrument};
 pub use error::{CudaError, NvrtcError};
 pub use module::{Kernel, Module};
 pub use shape::Shape;
 #[doc(hidden)]
 pub use shared::define_struct;
-pub use shared::{Address, ConstAddress, DeviceStruct, Header, Pointee, Pointer, Spelled};
+pub use shared::{Address, ConstAddress, DeviceStruct, Header, Pointer};
 pub use source::ModuleSource;
 pub use stream::{Event, Graph, Stream};

@@ -1,30 +1,12 @@
 //! What kernels share with the host, declared once in Rust: structures ([`device_struct!`](crate::device_struct)),
 //! the addresses in them, constants ([`constants!`](crate::constants)), and the [`Header`] that all are printed into.
 
-use std::fmt::{Debug, Write};
+use std::fmt::Write;
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::element::Element;
-
-/// A type that CUDA C++ has a name for.
-pub trait Spelled: Copy + Debug + Send + Sync + 'static {
-    /// A variable of this type: `f64 links[16][2]`.
-    fn declare(name: &str) -> String;
-}
-
-/// What an address may point to.
-pub trait Pointee: Pod + Spelled {
-    /// What a buffer of it has as elements: itself, or words.
-    type Kept: Element;
-}
-
-impl<T: Spelled, const N: usize> Spelled for [T; N] {
-    fn declare(name: &str) -> String {
-        T::declare(&format!("{name}[{N}]"))
-    }
-}
+use crate::element::{Element, Pointee, Spelled};
 
 /// A type that only kernels know, such as one that a macro chooses, by its name there.
 #[macro_export]

@@ -1,7 +1,6 @@
 //! Ways to end a pair potential at its cut-off: adapters over any of them. The records at the end have the formulas.
 
 use crate::expr::{Dual, Real};
-use crate::potentials::{Coefficients, Pair, PairFamily};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::Dimension;
 
@@ -123,22 +122,15 @@ impl Truncation {
         }
     }
 
-    /// Numbers for the adapter, from the bare potential at its cut-off.
-    pub fn coefficients(
-        self,
-        family: &dyn PairFamily,
-        pair_at_cutoff: Pair<f64>,
-        c: &Coefficients<f64>,
-    ) -> TruncationCoefficients<f64> {
-        let rc = pair_at_cutoff.r2.sqrt();
-        let end = family.energy_and_derivative(pair_at_cutoff, c);
-        let derivative = 2.0 * rc * end.derivative;
+    /// Numbers for the adapter, from the bare potential at its cut-off and its derivative by r² there.
+    pub fn coefficients(self, cutoff: f64, end: Dual<f64>) -> TruncationCoefficients<f64> {
+        let derivative = 2.0 * cutoff * end.derivative;
         match self {
             Self::Cut => [0.0; 4],
             Self::Shift => [end.value, 0.0, 0.0, 0.0],
-            Self::ForceShift => [end.value - rc * derivative, derivative, 0.0, 0.0],
+            Self::ForceShift => [end.value - cutoff * derivative, derivative, 0.0, 0.0],
             Self::Switch { from } => {
-                let (rc2, rs2) = (rc * rc, from * from);
+                let (rc2, rs2) = (cutoff * cutoff, from * from);
                 [rc2, rs2, 3.0 * rs2, (rc2 - rs2).powi(3).recip()]
             }
         }

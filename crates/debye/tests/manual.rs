@@ -268,7 +268,7 @@ fn truncations_are_as_written() {
             r2: r * r,
             table: &table,
         };
-        let t = truncation.coefficients(family, at(rc), &c);
+        let t = truncation.coefficients(rc, family.energy_and_derivative(at(rc), &c));
         close(family.truncated(truncation.kind(), at(r), &c, &t).value, wanted);
     }
 }

@@ -9,6 +9,7 @@ mod bonded;
 #[doc(hidden)]
 pub mod checks;
 mod coulomb_erf;
+mod kernels;
 mod pair;
 mod parameter;
 
@@ -16,6 +17,7 @@ pub use bonded::{
     AngleFamily, AnglePotential, AngleVisitor, BONDED_INPUTS, BondFamily, BondPotential, BondVisitor,
     BondedSample, DihedralFamily, DihedralPotential, DihedralVisitor, MAX_BONDED,
 };
+pub use kernels::{Numbers, PairColumns, PairJob, PairKernel, PairKernels, PairSums, TOGETHER};
 pub use pair::{
     Coefficients, MAX_COEFFICIENTS, PAIR_INPUTS, Pair, PairFamily, PairPotential, PairSample, PairVisitor,
     Preparation, Tail, truncated,

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
+use super::kernels::PairKernels;
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
-use crate::engines::cpu::pair::PairKernels;
 use crate::expr::{Dual, Real, Sym, Table, Tape};
 use crate::record::Doc;
 use crate::truncation::{

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+pub use crate::simulation::Existing;
 pub use describe::{Fact, setup};
 pub use device::{choose_device, device_memory};
 pub use engine::{coarse_coordinates, engine, engine_on, resumed_engine};
@@ -37,7 +38,7 @@ use crate::checkpoint::{Checkpoint, Found};
 use crate::engines::cpu::Minimized;
 use crate::engines::{DeviceUse, Engine, EngineError, Observation};
 use crate::expr::Vec3;
-use crate::simulation::{CheckpointPlan, Minimize, Simulation};
+use crate::simulation::{CheckpointPlan, Minimize, Simulation, SimulationBuilder};
 use crate::system::{Cell, Particles, System};
 use debye_gpu::Device;
 use fingerprint::fingerprint;
@@ -51,18 +52,6 @@ use table::TableLayout;
 pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     device::device(simulation, existing)?;
     folder::inspect(simulation, existing)
-}
-
-/// What to do with an output folder that is there already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Existing {
-    /// Refuse to run.
-    #[default]
-    Refuse,
-    /// Go on from its last checkpoint.
-    Resume,
-    /// Remove the files in it, if a run left them there.
-    Overwrite,
 }
 
 /// How to run, apart from what.
@@ -225,6 +214,20 @@ struct Start {
     outputs: Outputs,
     first_step: u64,
     seconds_before: f64,
+}
+
+impl SimulationBuilder {
+    /// [`Self::build`] and [`Simulation::start`].
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn start(self) -> Result<Run<'static>, RunError> {
+        let mut options = RunOptions {
+            existing: self.existing,
+            ..RunOptions::default()
+        };
+        self.build()?.start_with(&mut options)
+    }
 }
 
 impl Simulation {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{
-    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Minimize, NeighborOptions, OutputPlan, RunPlan,
-    Simulation, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Existing, Minimize, NeighborOptions, OutputPlan,
+    RunPlan, Simulation, TablePlan, TrajectoryPlan,
 };
 use crate::analysis::{AnalysisError, AnalysisKind, AnalysisRequest, Setting, SettingValue};
 use crate::engines::Precision;
@@ -13,7 +13,6 @@ use crate::integrate::{Barostat, Dynamics, Scheme, Thermostat};
 use crate::potentials::{
     self, AnglePotential, BondPotential, DihedralPotential, PairPotential, Parametrized,
 };
-use crate::run::{Existing, Run, RunError, RunOptions};
 use crate::system::System;
 
 /// A simulation in the making; see [`Simulation::builder`]. What does not go together is told by [`Self::build`].
@@ -38,7 +37,7 @@ pub struct SimulationBuilder {
     last: Vec<PathBuf>,
     folder: Option<PathBuf>,
     report: bool,
-    existing: Existing,
+    pub(crate) existing: Existing,
 }
 
 /// Something that is written or measured every so many steps.
@@ -142,7 +141,7 @@ impl std::fmt::Debug for AnalysisKind {
 
 impl Measure {
     /// This analysis, with its usual settings, into this file of the output folder; without a folder it stays in
-    /// memory, where [`Run::analysis`] gives it.
+    /// memory, where [`Run::analysis`](crate::run::Run::analysis) gives it.
     pub fn new(kind: &'static AnalysisKind, file: impl Into<PathBuf>) -> Self {
         Self {
             kind,
@@ -511,18 +510,6 @@ impl SimulationBuilder {
             input_text: String::new(),
             input_path: PathBuf::new(),
         })
-    }
-
-    /// [`Self::build`] and [`Simulation::start`].
-    ///
-    /// # Errors
-    /// Those of both.
-    pub fn start(self) -> Result<Run<'static>, RunError> {
-        let mut options = RunOptions {
-            existing: self.existing,
-            ..RunOptions::default()
-        };
-        self.build()?.start_with(&mut options)
     }
 }
 

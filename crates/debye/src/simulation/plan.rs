@@ -245,3 +245,15 @@ pub struct Origin {
     /// The step it was at.
     pub step: u64,
 }
+
+/// What to do with an output folder that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse to run.
+    #[default]
+    Refuse,
+    /// Go on from its last checkpoint.
+    Resume,
+    /// Remove the files in it, if a run left them there.
+    Overwrite,
+}

@@ -5,11 +5,10 @@
 
 use rayon::prelude::*;
 
-use super::pair::PairSums;
 use crate::expr::{Dual, Vec3};
 use crate::forces::constraints::Nearest;
 use crate::forces::{BondedTerm, ForceField, ListedPairs, geometry};
-use crate::potentials::MAX_BONDED;
+use crate::potentials::{MAX_BONDED, PairSums};
 use crate::system::{Cell, Link, System};
 
 /// Links per block: the unit of parallel work and of ordered sums.

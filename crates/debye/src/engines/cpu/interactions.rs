@@ -3,11 +3,11 @@
 
 use rayon::prelude::*;
 
-use super::pair::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
 use super::space::{Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
+use crate::potentials::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
 use crate::simd::InstructionSet;
 use crate::system::Cell;
 use crate::truncation::TruncationKind;

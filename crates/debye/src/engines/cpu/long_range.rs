@@ -1,13 +1,13 @@
 //! [`LongRange`]: what an Ewald sum has besides its pair term, on the CPU.
 
 use super::mesh::Mesh;
-use super::pair::PairSums;
 use super::state::State;
 use crate::engines::Precision;
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, WaveSet};
 use crate::forces::ewald::sum_waves;
+use crate::potentials::PairSums;
 use crate::simd::InstructionSet;
 
 /// Waves or a mesh, and what belongs to neither.

@@ -1,9 +1,9 @@
 //! The state of an engine as bytes, and back: a restored engine goes on bit for bit.
 
 use super::engine::CpuEngine;
-use super::pair::PairSums;
 use crate::engines::EngineError;
 use crate::expr::Vec3;
+use crate::potentials::PairSums;
 use crate::system::Cell;
 use debye_io::codec::{CodecError, Reader, Writer};
 

@@ -222,7 +222,8 @@ impl<'a> PairTermBuilder<'a> {
                         r2: row.cutoff * row.cutoff,
                         table: &table,
                     };
-                    row.truncation = self.truncation.coefficients(self.family, end, &row.coefficients);
+                    let end = self.family.energy_and_derivative(end, &row.coefficients);
+                    row.truncation = self.truncation.coefficients(row.cutoff, end);
                     if !row.truncation.iter().all(|x| x.is_finite()) {
                         return Err(TermError::NotFinite {
                             potential: self.family.name(),

@@ -116,14 +116,11 @@ pub fn pair_cases(family: &dyn PairFamily) -> Vec<PairCase> {
                 table: &mut table,
             };
             let c = family.coefficients(Parameters(&sample.values), preparation);
-            let t = truncation.coefficients(
-                family,
-                Pair {
-                    r2: sample.to * sample.to,
-                    table: &table,
-                },
-                &c,
-            );
+            let end = Pair {
+                r2: sample.to * sample.to,
+                table: &table,
+            };
+            let t = truncation.coefficients(sample.to, family.energy_and_derivative(end, &c));
             let name = format!("{} sample {i} {truncation:?}", family.name());
             cases.push(PairCase {
                 name,

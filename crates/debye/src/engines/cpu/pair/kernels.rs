@@ -2,42 +2,13 @@
 
 use super::terms::{Any, One, Plain, Terms};
 use super::visit::visit;
-use super::{PairJob, PairSums, TOGETHER};
 use crate::expr::Vec3;
 use crate::neighbors::ListBlock;
-use crate::potentials::{PairAdapter, PairPotential};
+use crate::potentials::{PairAdapter, PairJob, PairKernel, PairKernels, PairPotential, PairSums, TOGETHER};
 use crate::simd::{Array, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 use crate::truncation::{Truncation, TruncationKind};
-
-/// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.
-///
-/// # Safety
-/// The processor must have the kernel's instruction set, every entry of the block must be inside `coordinates`
-/// and `species`, and both must go on for a vector beyond the block's particles.
-pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, &mut [Vec3<f64>]) -> [PairSums; TOGETHER];
-
-/// Kernels of one potential, picked at run time: `uniform` if all pairs of species interact alike, `energy` if energies
-/// are needed (they may be computed where none are). The forces of all variants are the same to the last bit.
-pub trait PairKernels {
-    /// In single precision over fixed-point coordinates.
-    fn single(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> PairKernel<i32, f32, ListBlock>;
-    /// In double precision.
-    fn double(
-        &self,
-        set: InstructionSet,
-        t: Truncation,
-        uniform: bool,
-        energy: bool,
-    ) -> PairKernel<f64, f64, ListBlock>;
-}
 
 macro_rules! entry {
     ($name:ident, $features:literal, $lanes:ty) => {

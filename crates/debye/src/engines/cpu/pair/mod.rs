@@ -8,29 +8,13 @@ mod kernels;
 mod terms;
 mod visit;
 
-pub use kernels::{PairKernel, PairKernels};
-
 use kernels::together;
 
-use crate::expr::Table;
 use crate::forces::PairTerm;
 use crate::neighbors::ListBlock;
-use crate::potentials::MAX_COEFFICIENTS;
+use crate::potentials::{PairColumns, PairKernel};
 use crate::simd::{Coordinate, InstructionSet};
-use crate::truncation::{TRUNCATION_COEFFICIENTS, TruncationKind};
-
-/// Numbers per pair of species: cut-off², truncation, potential.
-const COLUMNS: usize = 1 + TRUNCATION_COEFFICIENTS + MAX_COEFFICIENTS;
-
-/// A pair term in the layout of the kernels: one column per number, one row per pair of species.
-#[derive(Clone, Debug)]
-pub struct PairColumns<E> {
-    pub(super) columns: [Vec<E>; COLUMNS],
-    pub(super) species: u32,
-    /// For every pair of species whether it has nothing of this term.
-    pub(super) absent: Vec<bool>,
-    uniform: bool,
-}
+use crate::truncation::TRUNCATION_COEFFICIENTS;
 
 impl<E: Copy> PairColumns<E> {
     /// Lays out the rows of a term; `round` goes from `f64` to the precision of the kernel.
@@ -65,58 +49,8 @@ impl<E: Copy> PairColumns<E> {
     }
 }
 
-/// The most terms that one kernel adds up.
-pub const TOGETHER: usize = 2;
-
-/// The numbers of a term, and its table.
-#[derive(Clone, Copy, Debug)]
-pub struct Numbers<'a, E> {
-    /// Numbers by pair of species.
-    pub columns: &'a PairColumns<E>,
-    /// The term's table.
-    pub table: &'a Table,
-    /// How the term ends, for kernels that hold the code of several truncations.
-    pub truncation: TruncationKind,
-}
-
 /// The widest vector there is.
 const MAX_WIDTH: usize = 16;
-
-/// What a pair kernel reads.
-#[derive(Clone, Copy, Debug)]
-pub struct PairJob<'a, C, E> {
-    /// Particles, then images, then a vector's worth of places far away from all.
-    pub coordinates: &'a [[C; 4]],
-    /// Species of each of them.
-    pub species: &'a [u32],
-    /// Length of one unit of the coordinates.
-    pub unit: f64,
-    /// Whether the places of every vector of a list are of one species.
-    pub grouped: bool,
-    /// The terms of the kernel; where it has one only, that one twice.
-    pub terms: [Numbers<'a, E>; TOGETHER],
-    /// k_e, for potentials that use charges.
-    pub coulomb: f64,
-}
-
-/// Energy and virial of a block of particles: half of what their pairs have.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PairSums {
-    /// Energy.
-    pub energy: f64,
-    /// Σ r⊗F: xx yy zz xy xz yz.
-    pub virial: [f64; 6],
-}
-
-impl PairSums {
-    /// Adds another block.
-    pub fn add(&mut self, other: &Self) {
-        self.energy += other.energy;
-        for (total, part) in self.virial.iter_mut().zip(other.virial) {
-            *total += part;
-        }
-    }
-}
 
 /// The precision of a kernel: how coordinates and numbers are stored.
 pub trait PairPrecision: Send + Sync + 'static {

@@ -2,9 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::TOGETHER;
 use crate::expr::{Dual, Table};
-use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential};
+use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential, TOGETHER};
 use crate::simd::Lanes;
 use crate::truncation::{
     Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,

@@ -1,9 +1,9 @@
 //! The skeleton of every pair kernel: a particle and a vector of its neighbors.
 
 use super::terms::{Row, Terms};
-use super::{Numbers, PairJob, PairSums, TOGETHER};
 use crate::expr::{Table, Vec3};
 use crate::neighbors::{ListBlock, ListRow, SHARED};
+use crate::potentials::{Numbers, PairJob, PairSums, TOGETHER};
 use crate::simd::Lanes;
 use crate::truncation::TruncationKind;
 
