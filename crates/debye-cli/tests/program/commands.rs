@@ -52,13 +52,13 @@ fn a_run_says_what_it_does() {
 
 /// A barostat that cannot follow says so, and how often.
 #[test]
-fn a_barostat_held_back_is_noted() {
+fn a_limited_barostat_is_noted() {
     let barostat = "[barostat]\nkind = \"berendsen\"\npressure = \"1 bar\"\ntime = \"0.01 ps\"\n\
                     compressibility = \"0.1 1/bar\"\nevery = 5\n[run]";
     let lab = Lab::with_argon(&ARGON.replace("[run]", barostat));
     let tried = lab.succeeds(&["run", "argon.toml", "--steps", "6"]);
     assert!(
-        tried.out.contains("note: the barostat was held") && tried.out.contains("10 %"),
+        tried.out.contains("note: the barostat was limited") && tried.out.contains("10 %"),
         "{}",
         tried.out
     );
