@@ -291,7 +291,7 @@ impl Outputs<'_, '_> {
             let keys = |kind: &AnalysisKind| kind.settings.iter().filter_map(|setting| setting.key);
             let Some((_, kind_item)) = kind_item else {
                 let mut all = ANALYZE_KEYS.to_vec();
-                for key in ANALYSES.iter().flat_map(|kind| keys(kind)) {
+                for key in ANALYSES.iter().flat_map(&keys) {
                     if !all.contains(&key) {
                         all.push(key);
                     }
