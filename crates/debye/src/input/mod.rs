@@ -26,9 +26,7 @@
 //! # Ok::<(), debye::input::InputError>(())
 //! ```
 //!
-//! Everything an input file can say can be said without one: a [`Simulation`] is a plain struct of
-//! [`System`], [`ForceField`] (see [`crate::forces::PairTerm::build`]), [`Dynamics`] and the plans
-//! of this module.
+//! Everything an input file can say can be said without one: see [`Simulation::builder`].
 
 mod bonded;
 mod builders;

@@ -252,7 +252,7 @@ impl<R: MeshNumber> Solve<R> {
         self.passes.middle(stream, spectrum, &by, partial, &rest)
     }
 
-    /// Back. `sums`, if wanted, are [`SUMS`] numbers: the energy ½ΣG|Q|² and the virial xx yy zz xy xz yz.
+    /// Back. `sums`, if wanted, are [`MESH_SUMS`] numbers: the energy ½ΣG|Q|² and the virial xx yy zz xy xz yz.
     pub fn backward(
         &mut self,
         stream: &Stream,
