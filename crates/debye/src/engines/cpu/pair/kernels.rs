@@ -1,4 +1,5 @@
-//! Which kernel fits: every skeleton for every instruction set, picked at run time.
+//! Which kernel fits: every skeleton for every instruction set, picked at run time. The tests inside of the library do
+//! with the portable ones, for a shorter build; those in `tests/` run all of them.
 
 use super::terms::{Any, One, Plain, Terms};
 use super::visit::visit;
@@ -6,31 +7,30 @@ use crate::expr::Vec3;
 use crate::neighbors::ListBlock;
 use crate::potentials::{PairAdapter, PairJob, PairKernel, PairKernels, PairPotential, PairSums, TOGETHER};
 use crate::simd::{Array, InstructionSet, Lanes};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 use crate::truncation::{Truncation, TruncationKind};
 
+/// The kernel of an instruction set, or the portable one in its place.
 macro_rules! entry {
-    ($name:ident, $features:literal, $lanes:ty) => {
-        #[target_feature(enable = $features)]
+    ($name:ident, $features:literal, $lanes:ident, $portable:ty) => {
+        #[cfg_attr(all(target_arch = "x86_64", not(test)), target_feature(enable = $features))]
         unsafe fn $name<K: Terms, const U: bool, const E: bool>(
-            job: &PairJob<<$lanes as Lanes>::Coordinate, <$lanes as Lanes>::Element>,
+            job: &PairJob<<$portable as Lanes>::Coordinate, <$portable as Lanes>::Element>,
             block: &ListBlock,
             forces: &mut [Vec3<f64>],
         ) -> [PairSums; TOGETHER] {
+            #[cfg(not(all(target_arch = "x86_64", not(test))))]
+            type $lanes = $portable;
             // SAFETY: the caller's promise.
             unsafe { visit::<K, $lanes, U, E>(job, block, forces) }
         }
     };
 }
-#[cfg(target_arch = "x86_64")]
-entry!(avx512_single, "avx512f,avx512dq,avx512vl,avx2,fma", F32x16);
-#[cfg(target_arch = "x86_64")]
-entry!(avx512_double, "avx512f,avx512dq,avx512vl,avx2,fma", F64x8);
-#[cfg(target_arch = "x86_64")]
-entry!(avx2_single, "avx2,fma", F32x8);
-#[cfg(target_arch = "x86_64")]
-entry!(avx2_double, "avx2,fma", F64x4);
+entry!(avx512_single, "avx512f,avx512dq,avx512vl,avx2,fma", F32x16, Array<f32, 4>);
+entry!(avx512_double, "avx512f,avx512dq,avx512vl,avx2,fma", F64x8, Array<f64, 2>);
+entry!(avx2_single, "avx2,fma", F32x8, Array<f32, 4>);
+entry!(avx2_double, "avx2,fma", F64x4, Array<f64, 2>);
 
 /// Which of a potential's kernels fits. Every variant takes time to compile, so there are few: tuned potentials have
 /// kernels without energies, for one set of parameters, and for plain truncation; of all others there is one.
@@ -38,25 +38,17 @@ macro_rules! choose {
     ($set:expr, $truncation:expr, $uniform:expr, $energy:expr, $avx512:ident, $avx2:ident, $lanes:ty) => {{
         let plain = $truncation.kind() == TruncationKind::Shifted;
         match ($set, $uniform, $energy) {
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx512, true, false) if P::TUNED && plain => {
                 $avx512::<One<P, Plain>, true, false>
             }
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx512, false, false) if P::TUNED && plain => {
                 $avx512::<One<P, Plain>, false, false>
             }
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx512, _, false) if P::TUNED => $avx512::<One<P, Any>, false, false>,
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx512, _, _) => $avx512::<One<P, Any>, false, true>,
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx2, true, false) if P::TUNED && plain => $avx2::<One<P, Plain>, true, false>,
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx2, false, false) if P::TUNED && plain => $avx2::<One<P, Plain>, false, false>,
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx2, _, false) if P::TUNED => $avx2::<One<P, Any>, false, false>,
-            #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx2, _, _) => $avx2::<One<P, Any>, false, true>,
             _ => visit::<One<P, Any>, $lanes, false, true>,
         }
@@ -109,19 +101,15 @@ pub(super) mod together {
                 macro_rules! with {
                     ($t:ty) => {
                         match (set, energy) {
-                            #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx512, false) => {
                                 Some($avx512::<Both<LennardJones, $t, CoulombEwald, Plain>, false, false>)
                             }
-                            #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx512, true) => {
                                 Some($avx512::<Both<LennardJones, $t, CoulombEwald, Plain>, false, true>)
                             }
-                            #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx2, false) => {
                                 Some($avx2::<Both<LennardJones, $t, CoulombEwald, Plain>, false, false>)
                             }
-                            #[cfg(target_arch = "x86_64")]
                             (InstructionSet::Avx2, true) => {
                                 Some($avx2::<Both<LennardJones, $t, CoulombEwald, Plain>, false, true>)
                             }
