@@ -7,8 +7,8 @@ mod kernels;
 mod spread;
 mod transform;
 
+use debye_fft::Transformed;
 use rayon::prelude::*;
-use rustfft::FftNum;
 
 use crate::expr::{Mat3, Real, Vec3};
 use crate::forces::electrostatics::{MeshPlan, Part};
@@ -22,7 +22,7 @@ use spread::Spots;
 use transform::Transform;
 
 /// Numbers a mesh may hold: `f32` or `f64`.
-pub trait MeshReal: Real + FftNum + Into<f64> + std::ops::AddAssign {
+pub trait MeshReal: Real + Transformed + Into<f64> + std::ops::AddAssign {
     /// From double precision.
     fn of(x: f64) -> Self;
     /// The inner loops for an instruction set, which this processor must have.

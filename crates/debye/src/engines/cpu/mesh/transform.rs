@@ -5,10 +5,8 @@
 
 use std::sync::Arc;
 
+use debye_fft::{Complex, ComplexToReal, Fft, RealToComplex};
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 
 use super::MeshReal;
 use crate::forces::electrostatics::Part;
@@ -37,17 +35,19 @@ pub(super) struct Transform<T: MeshReal> {
 impl<T: MeshReal> Transform<T> {
     pub(super) fn new(size: [usize; 3], _points: usize) -> Self {
         let half = size[2] / 2 + 1;
-        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
+        let (along_z, back_z) = T::real_plans(size[2]);
+        let (along_x, back_x) = T::complex_plans(size[0]);
+        let (along_y, back_y) = T::complex_plans(size[1]);
         let zero = Complex::new(T::of(0.0), T::of(0.0));
         Self {
             size,
             real: vec![T::of(0.0); size[0] * size[1] * (size[2] + PAD)],
             planes: vec![zero; size[0] * size[1] * half],
             columns: vec![zero; size[0] * size[1] * half],
-            along_z: real.plan_fft_forward(size[2]),
-            back_z: real.plan_fft_inverse(size[2]),
-            along: [0, 1].map(|axis| complex.plan_fft_forward(size[axis])),
-            back: [0, 1].map(|axis| complex.plan_fft_inverse(size[axis])),
+            along_z,
+            back_z,
+            along: [along_x, along_y],
+            back: [back_x, back_y],
             factors: Vec::new(),
             influence: None,
         }
