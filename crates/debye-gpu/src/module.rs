@@ -44,29 +44,34 @@ impl Module {
 
     /// A kernel by its name; refused if it does not take these parameters.
     pub fn kernel<A: Arguments>(&self, name: &str) -> Result<Kernel<A>, CudaError> {
-        let raw = self.shared.driver.kernel(self.shared.handle, name)?;
-        let (names, sizes) = (A::names(), A::sizes());
-        let fits = match &raw.takes {
-            Takes::Types(types) => *types == names.join(", "),
-            Takes::Sizes(takes) => *takes == sizes,
-            Takes::Unknown => true,
-        };
-        if !fits {
-            return Err(CudaError::Signature {
-                kernel: name.to_owned(),
-                takes: match raw.takes {
-                    Takes::Types(types) => types,
-                    Takes::Sizes(sizes) => format!("values of {sizes:?} bytes"),
-                    Takes::Unknown => String::new(),
-                },
-                given: format!("{}: {sizes:?} bytes", names.join(", ")),
-            });
-        }
         Ok(Kernel {
-            raw,
+            raw: self.raw_kernel(name, A::names(), &A::sizes())?,
             name: name.to_owned(),
             module: self.clone(),
             takes: PhantomData,
+        })
+    }
+
+    /// A kernel that takes parameters of these types and sizes.
+    fn raw_kernel(&self, name: &str, names: Vec<String>, sizes: &[usize]) -> Result<RawKernel, CudaError> {
+        let raw = self.shared.driver.kernel(self.shared.handle, name)?;
+        let names = names.join(", ");
+        let fits = match &raw.takes {
+            Takes::Types(types) => *types == names,
+            Takes::Sizes(takes) => takes == sizes,
+            Takes::Unknown => true,
+        };
+        if fits {
+            return Ok(raw);
+        }
+        Err(CudaError::Signature {
+            kernel: name.to_owned(),
+            takes: match raw.takes {
+                Takes::Types(types) => types,
+                Takes::Sizes(sizes) => format!("values of {sizes:?} bytes"),
+                Takes::Unknown => String::new(),
+            },
+            given: format!("{names}: {sizes:?} bytes"),
         })
     }
 

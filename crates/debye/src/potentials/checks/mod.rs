@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 pub use rounding::Rounding;
 
-use super::pair::{PairAdapter, truncated_by_kind};
+use super::pair::truncated_by_kind;
 use super::*;
 use crate::expr::{Dual, Real, Table};
 use crate::simd::Lanes;
@@ -223,7 +223,8 @@ impl<R: Probe> Check<R> {
 
 impl<R: Probe> PairVisitor for Check<R> {
     fn visit<P: PairPotential>(&mut self) {
-        for case in pair_cases(&PairAdapter::<P>(PhantomData)) {
+        // The registered one: another would bring its kernels once more.
+        for case in PAIRS.find(P::NAME).into_iter().flat_map(pair_cases) {
             let (kind, table) = (case.truncation.kind(), &case.table);
             let (c, t) = (case.c.map(R::lit), case.t.map(R::lit));
             let (bound_c, bound_t) = (case.c.map(Rounding::stored), case.t.map(Rounding::stored));
