@@ -334,9 +334,15 @@ proptest! {
 
     #[test]
     fn random_pdb((atoms, frame) in frames(ANGSTROM, 900.0)) {
-        let bytes = written("pdb", &atoms, std::slice::from_ref(&frame)).unwrap();
+        let bytes = match written("pdb", &atoms, std::slice::from_ref(&frame)) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                prop_assert!(error.to_string().contains("too flat"), "{error}");
+                return Ok(());
+            }
+        };
         let (read, error) = read_all(PdbReader::new(&bytes[..], "x"));
-        prop_assert!(error.is_none());
+        prop_assert!(error.is_none(), "{:?}", error);
         if atoms.is_empty() {
             prop_assert!(read.is_empty());
         } else {

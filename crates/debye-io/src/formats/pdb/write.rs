@@ -55,13 +55,19 @@ impl<W: Write + Send> PdbWriter<W> {
             let limit = "a box with a along x and b in the xy plane";
             return Err(self.out.too_large(Place::Cell, format!("{cell:?}"), limit));
         };
+        // As a reader will find them.
+        let lengths = lengths.map(|length| (length * 1e3).round() / 1e3);
+        let angles = cosines.map(|cosine| (cosine.acos().to_degrees() * 1e2).round() / 1e2);
+        if cell::from_degrees(lengths, angles).is_none() {
+            let limit = "a box that angles of two decimals describe; this one is too flat";
+            return Err(self.out.too_large(Place::Cell, format!("{cell:?}"), limit));
+        }
         self.text.push_str("CRYST1");
         for length in lengths {
             self.out.fixed(&mut self.text, length, 9, 3, Place::Cell)?;
         }
-        for cosine in cosines {
-            self.out
-                .fixed(&mut self.text, cosine.acos().to_degrees(), 7, 2, Place::Cell)?;
+        for angle in angles {
+            self.out.fixed(&mut self.text, angle, 7, 2, Place::Cell)?;
         }
         self.text.push_str(" P 1           1\n");
         Ok(())
