@@ -12,16 +12,18 @@ mod folder;
 mod lock;
 pub mod measure;
 mod minimization;
+mod options;
 mod outputs;
 mod pace;
 pub mod report;
+mod summary;
 pub mod table;
 mod threads;
 pub mod tune;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -31,12 +33,14 @@ pub use device::{choose_device, device_memory};
 pub use engine::{coarse_coordinates, engine, engine_on, resumed_engine};
 pub use error::RunError;
 pub use folder::{ResumePoint, resume_point};
+pub use options::{Progress, RunOptions};
+pub use summary::{Averages, Outcome, Summary};
 pub use threads::with_threads;
 
-use crate::analysis::{Analyzed, BlockAverage, Drift};
+use crate::analysis::Analyzed;
 use crate::checkpoint::{Checkpoint, Found};
 use crate::engines::cpu::Minimized;
-use crate::engines::{DeviceUse, Engine, EngineError, Observation};
+use crate::engines::{Engine, EngineError, Observation};
 use crate::expr::Vec3;
 use crate::simulation::{CheckpointPlan, Minimize, Simulation, SimulationBuilder};
 use crate::system::{Cell, Particles, System};
@@ -52,96 +56,6 @@ use table::TableLayout;
 pub fn inspect(simulation: &Simulation, existing: Existing) -> Result<(), RunError> {
     device::device(simulation, existing)?;
     folder::inspect(simulation, existing)
-}
-
-/// How to run, apart from what.
-#[derive(Default)]
-pub struct RunOptions<'a> {
-    /// Threads; `None` for all cores.
-    pub threads: Option<usize>,
-    /// What to do with an output folder that is there already.
-    pub existing: Existing,
-    /// A CUDA device that is open already, in place of the one that the simulation names.
-    pub device: Option<&'a Device>,
-    /// Steps to time every kernel of, where the run computes on a CUDA device.
-    pub profile: Option<u64>,
-    /// Set from outside to stop soon, with everything written.
-    pub stop: Option<&'a AtomicBool>,
-    /// Set from outside to have a checkpoint written soon; it is unset when that is done.
-    pub save: Option<&'a AtomicBool>,
-    /// The run stops early enough that everything is written by then.
-    pub deadline: Option<Instant>,
-    /// Told now and then how far the run is.
-    pub progress: Option<&'a mut (dyn FnMut(Progress) + Send)>,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Steps done.
-    pub step: u64,
-    /// Steps to do.
-    pub steps: u64,
-    /// Steps per second, a moving average over the last ten seconds.
-    pub steps_per_second: f64,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All steps were done.
-    Finished,
-    /// It was asked to stop; a checkpoint was written.
-    Interrupted,
-    /// Its time was over; a checkpoint was written.
-    OutOfTime,
-}
-
-/// What came out of a run.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Where the files are, if any were written.
-    pub folder: Option<PathBuf>,
-    /// The first step of this part of the run.
-    pub first_step: u64,
-    /// The last.
-    pub last_step: u64,
-    /// Seconds it took, files included.
-    pub seconds: f64,
-    /// Simulated nanoseconds per day, where time has that unit.
-    pub nanoseconds_per_day: Option<f64>,
-    /// Drift of the conserved energy, where there is one and the table has enough rows.
-    pub drift: Option<Drift>,
-    /// Averages over the table without the equilibration, where it has enough rows.
-    pub averages: Option<Averages>,
-    /// Where it ran.
-    pub device: String,
-    /// What a CUDA device did for it.
-    pub device_use: Option<DeviceUse>,
-    /// The report, if one was written.
-    pub report: Option<PathBuf>,
-    /// What the user should know.
-    pub notes: Vec<String>,
-}
-
-/// Averages over the rows of the table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Averages {
-    /// The time of the first row that counts.
-    pub from: f64,
-    /// How many rows count.
-    pub rows: usize,
-    /// Temperature, and where there are any pressure and density: name, unit, average.
-    pub columns: Vec<(String, String, BlockAverage)>,
-}
-
-impl Summary {
-    /// Steps per second of this part of the run.
-    pub fn steps_per_second(&self) -> f64 {
-        (self.last_step - self.first_step) as f64 / self.seconds.max(1e-9)
-    }
 }
 
 /// Seconds between two looks at the clock, the stop flag and the progress bar.
