@@ -39,7 +39,7 @@ __device__ inline f64 half_chain(ScalingThermostat& b, f64 kinetic, f64 dt)
 __device__ inline f64 rescale(ScalingThermostat& b, f64 kinetic, f64 dt, u64 step, u64 seed)
 {
     if (!(kinetic > 0.0) || !(b.freedom > 0.0)) return 1.0;
-    f64 normals[3] = {}, squares = 0.0, factor, gain;
+    f64 normals[3] = {}, squares = 0.0, factor = 1.0, gain = 0.0;
     if (thermostat_draws(b.kind)) {
         debye_normals(seed, step, b.number, STREAM_BUSSI, normals);
         const u32 own_stream = STREAM_BUSSI + (b.number + 1) * STREAM_THERMOSTATS;
