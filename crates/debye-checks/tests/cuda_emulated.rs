@@ -6,14 +6,13 @@
 
 mod emulation;
 
-use debye_checks::device::{self as checks, Extent};
+use debye_checks::device as checks;
 use debye_gpu::{CudaError, Instrument, Mut, Shape};
-use emulation::{compile, emulated, emulation, full, nvrtc, run, under_sanitizers};
+use emulation::{compile, emulated, emulation, extent, nvrtc, run, under_sanitizers};
 
 #[test]
 fn primitives_agree_with_plain_loops() {
-    let extent = if full() { Extent::Full } else { Extent::Smallest };
-    run(&emulation(1, Instrument::Nothing), extent, 1);
+    run(&emulation(1, Instrument::Nothing), extent(), 1);
 }
 
 /// Launches a faulty kernel that takes an array and a number.

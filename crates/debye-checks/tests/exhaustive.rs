@@ -8,9 +8,10 @@ mod emulation;
 
 use debye_checks::device::{self as checks, Extent};
 use debye_gpu::{Emulation, Instrument};
-use emulation::{compile, emulation, full, nvrtc, run, under_sanitizers};
+use emulation::{compile, emulation, extent, nvrtc, run, under_sanitizers};
 
-/// More cases than the plain tests have, in another order of blocks and threads: the same results.
+/// The kernels of the plain tests in another order of blocks and threads, on another number of multiprocessors: the same
+/// results.
 #[test]
 fn order_of_execution_does_not_matter() {
     let emulation = Emulation {
@@ -18,7 +19,7 @@ fn order_of_execution_does_not_matter() {
         multiprocessors: 3,
         ..Emulation::default()
     };
-    run(&emulation, Extent::Small, 1);
+    run(&emulation, extent(), 1);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn nvrtc_accepts_kernels_for_every_architecture() {
         let number = *count;
         *count += 1;
         let others = ["sm_75", "sm_80", "sm_100"].into_iter().enumerate();
-        let turn = others.filter(|(k, _)| full() || alike < 12 || number % 12 == 4 * k);
+        let turn = others.filter(|(k, _)| extent() == Extent::Full || alike < 12 || number % 12 == 4 * k);
         jobs.extend(turn.map(|(_, architecture)| (source, architecture)));
     }
     compile(nvrtc, &jobs);

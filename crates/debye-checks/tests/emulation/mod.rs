@@ -47,9 +47,13 @@ pub fn run(emulation: &Emulation, extent: Extent, seed: u64) {
     assert_eq!(failed, 0, "see the lines above");
 }
 
-/// Whether as much as on a card was asked for: some checks only, as it takes minutes.
-pub fn full() -> bool {
-    std::env::var("DEBYE_TEST_EXTENT").is_ok_and(|extent| extent == "full")
+/// How much was asked for: `small` takes minutes more, `full`, as much as on a card, is for a few checks only.
+pub fn extent() -> Extent {
+    match std::env::var("DEBYE_TEST_EXTENT").as_deref() {
+        Ok("full") => Extent::Full,
+        Ok("small") => Extent::Small,
+        _ => Extent::Smallest,
+    }
 }
 
 /// Runs an ignored test of this program with the sanitizers; its output, or what they found.

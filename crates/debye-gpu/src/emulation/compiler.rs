@@ -164,21 +164,22 @@ fn common(instrument: Instrument) -> Vec<&'static str> {
         "-std=c++17",
         "-fvisibility=hidden",
         "-fPIC",
-        "-O1",
         "-I.",
         "-ffp-contract=off",
         "-fno-strict-aliasing",
     ];
     match instrument {
         // Names of lines and warnings take a quarter of the time: those who watch ask for them.
-        Instrument::Nothing => options.push("-w"),
+        Instrument::Nothing => options.extend(["-O1", "-w"]),
+        // What is watched takes long to compile: a third less this way, and it runs as fast.
         Instrument::Memory => options.extend([
+            "-Og",
             "-g1",
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
             "-fno-omit-frame-pointer",
         ]),
-        Instrument::Races => options.extend(["-g1", "-DDEBYE_RACE_CHECK"]),
+        Instrument::Races => options.extend(["-Og", "-g1", "-DDEBYE_RACE_CHECK"]),
     }
     options
 }
