@@ -232,7 +232,7 @@ pub(crate) fn settled<M: MeshNumber>(
     for _ in 0..8 {
         spread.list(stream, particles)?;
         spread.queue(stream, particles, &mut mesh)?;
-        if spread.settle(device, stream)? {
+        if spread.grow_if_full(device, stream)? {
             return Ok(spread);
         }
     }

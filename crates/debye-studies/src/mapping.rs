@@ -1,7 +1,7 @@
 //! How fast charges are spread over a mesh and forces gathered from it; timed by events around replays of a graph.
 
 use debye::engines::cuda::mesh::{
-    Bricks, Entered, Gather, MeshNumber, MeshShape, Particles, Tiling, Way, Word,
+    Bricks, Entered, Gather, GatherMethod, MeshNumber, MeshShape, Particles, Tiling, Word,
 };
 use debye_gpu::{Buffer, CudaError, Device, Stream};
 
@@ -29,10 +29,10 @@ const TILES: &[Tiling] = &[
 ];
 
 /// What is tried, the usual choice first.
-fn gatherings(way: Way) -> &'static [Tiling] {
-    match way {
-        Way::Slots | Way::Groups { .. } => SLOTS,
-        Way::Tiles => TILES,
+fn gatherings(method: GatherMethod) -> &'static [Tiling] {
+    match method {
+        GatherMethod::Slots | GatherMethod::Groups { .. } => SLOTS,
+        GatherMethod::Tiles => TILES,
     }
 }
 
@@ -160,9 +160,9 @@ impl<M: MeshNumber> Bench<'_, M> {
         Ok(all)
     }
 
-    fn gather(&mut self, way: Way, tiling: Tiling) -> Result<Vec<MeshRate>, CudaError> {
+    fn gather(&mut self, method: GatherMethod, tiling: Tiling) -> Result<Vec<MeshRate>, CudaError> {
         let slots = self.charges.places.len();
-        let mut gather = Gather::<M>::new(self.device, self.shape, way, tiling)?;
+        let mut gather = Gather::<M>::new(self.device, self.shape, method, tiling)?;
         let charged = self.charges.charges.iter().filter(|q| **q != 0.0).count();
         let turn = std::array::from_fn(|k| std::array::from_fn(|j| f64::from(u8::from(j == k))));
         gather.set_cell(&self.stream, turn, 1.0, charged)?;
@@ -204,7 +204,7 @@ impl<M: MeshNumber> Bench<'_, M> {
         let bytes = 64.0 * slots as f64 + (self.shape.points() * size_of::<M>()) as f64;
         Ok(vec![
             self.rate(
-                format!("gather, {way:?}").to_lowercase(),
+                format!("gather, {method:?}").to_lowercase(),
                 tiling,
                 plain,
                 bytes,
@@ -221,7 +221,7 @@ impl<M: MeshNumber> Bench<'_, M> {
     }
 }
 
-/// Measures everything for these charges, and gives each as it is found: designs and ways to cut the mesh in `told`, or
+/// Measures everything for these charges, and gives each as it is found: designs and methods to cut the mesh in `told`, or
 /// all that there are.
 pub fn charge_mapping<M: MeshNumber>(
     device: &Device,
@@ -257,10 +257,10 @@ pub fn charge_mapping<M: MeshNumber>(
             bench.or_failure(what, tiling, found)?.iter().for_each(&mut each);
         }
     }
-    for way in [Way::Slots, Way::Tiles] {
-        for &tiling in gatherings(way) {
-            let found = bench.gather(way, tiling);
-            let what = format!("gather, {way:?}").to_lowercase();
+    for method in [GatherMethod::Slots, GatherMethod::Tiles] {
+        for &tiling in gatherings(method) {
+            let found = bench.gather(method, tiling);
+            let what = format!("gather, {method:?}").to_lowercase();
             bench.or_failure(what, tiling, found)?.iter().for_each(&mut each);
         }
     }

@@ -350,11 +350,11 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
         run(device, &stream, &tight, &there.particles, &shape)?;
         let notes = tight.bricks().notes(&stream)?;
         place.expect(&format!("{design}: needed"), &[notes.listed], &[most])?;
-        let settled = [tight.settle(device, &stream)?];
+        let grown = [tight.grow_if_full(device, &stream)?];
         let got = run(device, &stream, &tight, &there.particles, &shape)?;
         place.expect(&format!("{design}: with room"), &bits(&got), &bits(&want))?;
-        let settled = [settled[0], tight.settle(device, &stream)?];
-        place.expect(&format!("{design}: settled"), &settled, &[false, true])?;
+        let grown = [grown[0], tight.grow_if_full(device, &stream)?];
+        place.expect(&format!("{design}: grown"), &grown, &[false, true])?;
     }
     Ok(())
 }
@@ -397,13 +397,13 @@ pub(super) fn saturation(place: &mut Place<'_>) -> Result<(), Wrong> {
             let got = loop {
                 let got = run(device, &stream, &spread, &there.particles, &shape)?;
                 tries += 1;
-                if spread.settle(device, &stream)? || tries > 6 {
+                if spread.grow_if_full(device, &stream)? || tries > 6 {
                     break got;
                 }
             };
             compare(
                 place,
-                &format!("{design} {basis:?} settled"),
+                &format!("{design} {basis:?} grown"),
                 &got,
                 &all,
                 &shape,

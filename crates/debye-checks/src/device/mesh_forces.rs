@@ -3,8 +3,8 @@
 use super::mesh::{CASES, Case, There, cases, charges, number, slot};
 use super::{Extent, Place, Wrong};
 use debye::engines::cuda::mesh::{
-    Bricks, Entered, Fixed, Gather, MeshNumber, MeshShape, Particles, Spread, SpreadKernel, Tiling, Way,
-    Word, mean_of_sums,
+    Bricks, Entered, Fixed, Gather, GatherMethod, MeshNumber, MeshShape, Particles, Spread, SpreadKernel,
+    Tiling, Word, mean_of_sums,
 };
 use debye_gpu::Buffer;
 use debye_studies::Charges;
@@ -74,17 +74,17 @@ fn gather_case<M: MeshNumber>(place: &mut Place<'_>, case: &Case) -> Result<(), 
     let most = f64::from(*size.iter().max().unwrap_or(&1));
     let allowed = if M::DOUBLE { 1e-13 } else { 5e-6 } * most;
     let mut first: Option<Vec<u64>> = None;
-    let mut ways = vec![Way::Slots, Way::Tiles];
-    let groups = [(4, 3), (8, 8), (2, 2)].map(|(slots, particles)| Way::Groups { slots, particles });
+    let mut methods = vec![GatherMethod::Slots, GatherMethod::Tiles];
+    let groups = [(4, 3), (8, 8), (2, 2)].map(|(slots, particles)| GatherMethod::Groups { slots, particles });
     if place.extent == Extent::Full {
-        ways.extend(groups);
+        methods.extend(groups);
     } else {
         // Modules take long to compile.
-        ways.push(groups[shape.basis.points() % 2]);
+        methods.push(groups[shape.basis.points() % 2]);
     }
-    for way in ways {
-        let what = format!("{way:?} {basis:?} {size:?}");
-        let mut gather = Gather::<M>::new(device, &shape, way, Tiling::new(edges, 64, 1))?;
+    for method in methods {
+        let what = format!("{method:?} {basis:?} {size:?}");
+        let mut gather = Gather::<M>::new(device, &shape, method, Tiling::new(edges, 64, 1))?;
         gather.set_cell(&stream, TURN, 1.0, charged)?;
         let mut forces = device.upload(&vec![7.0_f64; 3 * slots])?;
         let mut potentials = device.upload(&vec![7.0_f64; slots])?;
@@ -185,7 +185,7 @@ pub(super) fn derivatives(place: &mut Place<'_>) -> Result<(), Wrong> {
         let phi: Vec<f64> = (0..shape.points()).map(|_| place.random.real()).collect();
         let mesh = device.upload(&phi)?;
         let turn = std::array::from_fn(|k| std::array::from_fn(|j| f64::from(u8::from(j == k))));
-        let mut gather = Gather::<f64>::usual(device, &shape, Way::Slots, [8; 3])?;
+        let mut gather = Gather::<f64>::usual(device, &shape, GatherMethod::Slots, [8; 3])?;
         gather.set_cell(&stream, turn, 1.0, 1)?;
         let mut evaluate = |all: &Charges| -> Result<(Vec<f64>, Vec<f64>), Wrong> {
             let there = There::<f64>::new(device, all)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::blocks::Blocks;
 use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
-use super::{AnalysisError, Analyzed, Analysis, Column, Labels, Plot, Scalar, Snapshot, check, group_names};
+use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check, group_names};
 
 /// The cell vector a profile runs along; its slabs are parallel to the other two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::correlate::{Correlator, Lags, Window};
 use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
 use super::{
-    AnalysisError, Analyzed, Analysis, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, fit_line, group_names,
+    Analysis, AnalysisError, Analyzed, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, fit_line, group_names,
 };
 use crate::expr::Vec3;
 

@@ -11,7 +11,7 @@ use super::blocks::Blocks;
 use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
 use super::pairs::{Grid, Match, check_reach};
 use super::state::{Reader, Writer};
-use super::{AnalysisError, Analyzed, Analysis, Column, Labels, Plot, Scalar, Snapshot, check};
+use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check};
 
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,9 @@
 use super::correlate::{Correlator, Lags, Window};
 use super::kind::{AnalysisKind, Setting, SettingKind};
 use super::state::{Reader, Writer};
-use super::{AnalysisError, Analyzed, Analysis, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, group_names};
+use super::{
+    Analysis, AnalysisError, Analyzed, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, group_names,
+};
 use crate::expr::Vec3;
 
 /// Velocity autocorrelation by species.

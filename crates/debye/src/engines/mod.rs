@@ -29,7 +29,11 @@ pub trait Engine: Send {
     /// Does `steps` steps. With `observe`, the next observation costs nothing.
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError>;
     /// Moves the particles to an energy minimum, asking after every step whether to go on.
-    fn minimize(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimized, EngineError>;
+    fn minimize(
+        &mut self,
+        fire: Fire,
+        proceed: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimized, EngineError>;
     /// Energies and pressure now.
     fn observe(&mut self) -> Result<Observation, EngineError>;
     /// The particles now, in the order of the input.
@@ -79,7 +83,7 @@ pub struct Lists {
 pub enum ListKind {
     /// The neighbors of every particle: tests the fewest pairs.
     Particles,
-    /// The neighbors of clusters as wide as a vector: short lists, nothing gathered.
+    /// The neighbors of the particles of a warp, in tiles: CUDA only.
     Clusters,
 }
 

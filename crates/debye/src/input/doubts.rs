@@ -488,7 +488,7 @@ impl<'a> Doubts<'_, 'a> {
         let Some(item) = get(&section, "time") else { return };
         let slowest = self.seen.dynamics.thermostats.iter();
         let slowest = slowest
-            .filter(|t| t.kind != ThermostatKind::Langevin)
+            .filter(|t| t.kind.scales_velocities())
             .map(|t| t.time)
             .fold(0.0, f64::max);
         if barostat.time < BAROSTAT_STEPS * step * (1.0 - 1e-9) {

@@ -27,8 +27,17 @@ pub(super) const BAROSTAT_KEYS: &[&str] = &[
 pub(super) const MINIMIZE_KEYS: &[&str] = &["kind", "force_tolerance", "max_steps", "max_displacement"];
 
 /// Thermostats by their names.
-fn thermostat_names() -> [(&'static str, ThermostatKind); 4] {
-    ThermostatKind::ALL.map(|kind| (kind.record().name, kind))
+fn thermostat_names() -> Vec<(&'static str, ThermostatKind)> {
+    ThermostatKind::ALL
+        .iter()
+        .map(|kind| (kind.record().name, *kind))
+        .collect()
+}
+
+/// Names of those that do what is asked, for messages.
+fn names_of(which: fn(ThermostatKind) -> bool) -> String {
+    let names = thermostat_names().into_iter().filter(|(_, kind)| which(*kind));
+    names.map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
 /// What the system and the rest of the file have to say.
@@ -65,7 +74,9 @@ impl Surroundings<'_, '_> {
             .section("[integrator]", INTEGRATOR_KEYS)?;
         let mut kinds = vec![("nve", (Scheme::VelocityVerlet, None))];
         kinds.extend(Scheme::ALL.map(|scheme| (scheme.record().name, (scheme, None))));
-        kinds.extend(thermostat_names().map(|(name, kind)| (name, (Scheme::VelocityVerlet, Some(kind)))));
+        kinds.extend(
+            (thermostat_names().into_iter()).map(|(name, kind)| (name, (Scheme::VelocityVerlet, Some(kind)))),
+        );
         let kind_item = section.require("kind", "kind = \"nve\"")?;
         let (scheme, thermostat) = kind_item.choice("integrator", &kinds)?;
         let example = if self.units == Units::Md {
@@ -94,9 +105,11 @@ impl Surroundings<'_, '_> {
                 if let Some(item) = section.get(key) {
                     let kind = kind_item.text()?;
                     return Err(item
-                        .key_error(format!("`{key}` belongs to a thermostat, but kind = \"{kind}\" has none"))
+                        .key_error(format!(
+                            "`{key}` belongs to a thermostat, but kind = \"{kind}\" has none"
+                        ))
                         .expected("no such key")
-                        .help("use kind = \"langevin\", \"bussi\", \"nose-hoover\" or \"berendsen\", or a [[thermostat]]"));
+                        .help(format!("use kind = {}, or a [[thermostat]]", names_of(|_| true))));
                 }
             }
         }
@@ -104,7 +117,9 @@ impl Surroundings<'_, '_> {
             thermostats = self.groups(list, scheme)?;
         }
         let alone = self.system.particles.len() == 1;
-        let scaling = thermostats.iter().any(|t| t.kind != ThermostatKind::Langevin);
+        let scaling = thermostats
+            .iter()
+            .any(|t: &Thermostat| t.kind.scales_velocities());
         if alone && scaling {
             let at = root.get("thermostat").unwrap_or(kind_item);
             return Err(at
@@ -123,15 +138,13 @@ impl Surroundings<'_, '_> {
             Some(item) => Some(self.barostat(item, thermostats.first().map(|t| t.temperature))?),
             None => None,
         };
-        // Thermostats that scale all velocities alike feed the center of mass in the long run.
         Ok(Dynamics {
+            remove_momentum_every: (self.remove_momentum_every)
+                .unwrap_or_else(|| Dynamics::usual_momentum_removal(&thermostats)),
             timestep,
             scheme,
             thermostats,
             barostat,
-            remove_momentum_every: self
-                .remove_momentum_every
-                .unwrap_or(if scaling { 100 } else { 0 }),
             seed: self.seed,
         })
     }
@@ -149,7 +162,7 @@ impl Surroundings<'_, '_> {
                     .error(format!(
                         "is \"{name}\", which does not go with kind = \"leapfrog\" of [integrator]"
                     ))
-                    .expected("bussi, berendsen")
+                    .expected(names_of(ThermostatKind::goes_with_leapfrog))
                     .help("this thermostat is a splitting of velocity Verlet: say kind = \"nve\" in [integrator]"));
             }
             let mut thermostat = self.thermostat(&section, kind)?;

@@ -29,8 +29,33 @@ pub struct Dynamics {
 }
 
 impl Dynamics {
-    /// Refuses what does not go together, with the reason.
-    pub fn check(&self) -> Result<(), String> {
+    /// How often the motion of the center of mass is removed unless said: thermostats that scale all velocities alike feed
+    /// it in the long run.
+    pub fn usual_momentum_removal(thermostats: &[Thermostat]) -> u64 {
+        if thermostats.iter().any(|t| t.kind.scales_velocities()) {
+            100
+        } else {
+            0
+        }
+    }
+
+    /// Whether any thermostat is one of friction and noise.
+    pub fn has_langevin(&self) -> bool {
+        self.thermostats.iter().any(|t| !t.kind.scales_velocities())
+    }
+
+    /// Refuses what does not go together, or not with so many particles, with the reason.
+    pub fn check(&self, particles: usize) -> Result<(), String> {
+        if particles == 1 {
+            if self.thermostats.iter().any(|t| t.kind.scales_velocities()) {
+                return Err(
+                    "a thermostat that scales velocities never turns a lone particle; langevin does".into(),
+                );
+            }
+            if self.remove_momentum_every > 0 {
+                return Err("removing the momentum would bring the only particle to rest".into());
+            }
+        }
         let unfit = self.thermostats.iter().find(|t| !t.kind.goes_with_leapfrog());
         match (self.scheme, unfit) {
             (Scheme::Leapfrog, Some(thermostat)) => Err(format!(
@@ -48,12 +73,8 @@ impl Dynamics {
 
     /// 3N less the motion of the center of mass, unless a Langevin thermostat drives that too or it is all there is.
     pub fn degrees_of_freedom(&self, particles: usize) -> f64 {
-        let langevin = self
-            .thermostats
-            .iter()
-            .any(|t| t.kind == ThermostatKind::Langevin);
         let all = 3.0 * particles as f64;
-        if particles == 1 || langevin && self.remove_momentum_every == 0 {
+        if particles == 1 || self.has_langevin() && self.remove_momentum_every == 0 {
             all
         } else {
             all - 3.0
@@ -154,7 +175,7 @@ pub const CHAIN: usize = 3;
 
 impl ThermostatKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: &[Self] = &[
         Self::Langevin,
         Self::Bussi,
         Self::NoseHoover { chain: CHAIN },
@@ -168,6 +189,14 @@ impl ThermostatKind {
             Self::Bussi => &thermostat::BUSSI,
             Self::NoseHoover { .. } => &thermostat::NOSE_HOOVER,
             Self::Berendsen => &thermostat::WEAK_COUPLING,
+        }
+    }
+
+    /// Whether it multiplies the velocities of its group by a common factor.
+    pub fn scales_velocities(self) -> bool {
+        match self {
+            Self::Langevin => false,
+            Self::Bussi | Self::NoseHoover { .. } | Self::Berendsen => true,
         }
     }
 

@@ -262,7 +262,11 @@ pub fn entries() -> Vec<Entry> {
     let rules = MixingRule::ALL.into_iter().filter_map(MixingRule::record);
     all.extend(rules.map(|r| Entry::of_record(Section::Mixing, r)));
     all.extend(Scheme::ALL.map(|s| Entry::of_record(Section::Integrator, s.record())));
-    all.extend(ThermostatKind::ALL.map(|t| Entry::of_record(Section::Thermostat, t.record())));
+    all.extend(
+        ThermostatKind::ALL
+            .iter()
+            .map(|t| Entry::of_record(Section::Thermostat, t.record())),
+    );
     all.extend(BarostatKind::ALL.map(|b| Entry::of_record(Section::Barostat, b.record())));
     all.extend([&RIGID_WATER, &SHAKE].map(|r| Entry::of_record(Section::Constraint, r)));
     all.push(Entry::of_record(Section::Minimizer, &FIRE));

@@ -195,7 +195,7 @@ fn barostat(b: &Barostat, s: &Simulation) -> String {
 
 fn time_step(s: &Simulation) -> String {
     let d = &s.dynamics;
-    let langevin = d.thermostats.iter().any(|t| t.kind == ThermostatKind::Langevin);
+    let langevin = d.has_langevin();
     let scheme = match d.scheme {
         Scheme::VelocityVerlet if langevin => "velocity Verlet (BAOAB)",
         Scheme::VelocityVerlet => "velocity Verlet",

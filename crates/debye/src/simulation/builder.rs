@@ -29,7 +29,7 @@ pub struct SimulationBuilder {
     scheme: Scheme,
     thermostats: Vec<Thermostat>,
     barostat: Option<Barostat>,
-    remove_momentum_every: u64,
+    remove_momentum_every: Option<u64>,
     minimize: Option<Minimize>,
     run: RunPlan,
     neighbors: NeighborOptions,
@@ -263,7 +263,7 @@ impl Simulation {
             scheme: Scheme::VelocityVerlet,
             thermostats: Vec::new(),
             barostat: None,
-            remove_momentum_every: 0,
+            remove_momentum_every: None,
             minimize: None,
             run: RunPlan::default(),
             neighbors: NeighborOptions::default(),
@@ -348,9 +348,10 @@ impl SimulationBuilder {
         self
     }
 
-    /// Removes the motion of the center of mass every so many steps; never unless said.
+    /// Removes the motion of the center of mass every so many steps, 0 for never. Unless said every 100 steps where a
+    /// thermostat scales velocities, which feeds that motion in the long run; else never.
     pub fn remove_momentum_every(mut self, steps: u64) -> Self {
-        self.remove_momentum_every = steps;
+        self.remove_momentum_every = Some(steps);
         self
     }
 
@@ -444,14 +445,17 @@ impl SimulationBuilder {
             return Err(SetupError::Timestep(self.timestep));
         }
         let dynamics = Dynamics {
+            remove_momentum_every: (self.remove_momentum_every)
+                .unwrap_or_else(|| Dynamics::usual_momentum_removal(&self.thermostats)),
             timestep: self.timestep,
             scheme: self.scheme,
             thermostats: self.thermostats,
             barostat: self.barostat,
-            remove_momentum_every: self.remove_momentum_every,
             seed: self.run.seed,
         };
-        dynamics.check().map_err(SetupError::Motion)?;
+        dynamics
+            .check(system.particles.len())
+            .map_err(SetupError::Motion)?;
         let mut output = OutputPlan {
             folder: self.folder,
             report: self.report,

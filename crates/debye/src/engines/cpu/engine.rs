@@ -119,7 +119,9 @@ impl CpuEngine {
         if system.particles.is_empty() {
             return Err(EngineError::Empty);
         }
-        dynamics.check().map_err(EngineError::Unsupported)?;
+        dynamics
+            .check(system.particles.len())
+            .map_err(EngineError::Unsupported)?;
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
             Precision::Double => Box::new(Typed::<Double>::new(field, set)),
@@ -219,7 +221,7 @@ impl CpuEngine {
         match self.dynamics.scheme {
             Scheme::VelocityVerlet => {
                 self.nose_hoover_half()?;
-                if self.is_langevin() {
+                if self.dynamics.has_langevin() {
                     motion::kick_and_drift(&mut self.state, 0.5 * dt, 0.5 * dt, rounding);
                     self.constrain_positions(0.5 * dt)?;
                     self.langevin()?;
@@ -264,12 +266,6 @@ impl CpuEngine {
         Ok(())
     }
 
-    pub(super) fn is_langevin(&self) -> bool {
-        self.thermostats
-            .iter()
-            .any(|b| b.thermostat.kind == ThermostatKind::Langevin)
-    }
-
     /// The exact Ornstein–Uhlenbeck step, for velocities that change no fixed distance before it and none after. Taking out
     /// what would change one is linear: where all velocities are damped alike, doing it once, at the end, is enough.
     fn langevin(&mut self) -> Result<(), EngineError> {
@@ -278,7 +274,7 @@ impl CpuEngine {
         for thermostat in self
             .thermostats
             .iter()
-            .filter(|b| b.thermostat.kind == ThermostatKind::Langevin)
+            .filter(|b| !b.thermostat.kind.scales_velocities())
         {
             for s in (0..species).filter(|&s| thermostat.marked[s]) {
                 keep[s] = (-self.dynamics.timestep / thermostat.thermostat.time).exp();
@@ -297,7 +293,7 @@ impl CpuEngine {
         let (dt, step, philox) = (self.dynamics.timestep, self.state.step, self.philox);
         self.scale_groups(|thermostat, state| match thermostat.thermostat.kind {
             ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => None,
-            _ => Some(thermostat.rescale(
+            ThermostatKind::Bussi | ThermostatKind::Berendsen => Some(thermostat.rescale(
                 motion::kinetic_energy_of(state, &thermostat.marked),
                 dt,
                 step,

@@ -129,7 +129,7 @@ impl CpuEngine {
     pub fn minimize_while(
         &mut self,
         fire: Fire,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
         let ids = self.state.ids.clone();
@@ -138,7 +138,7 @@ impl CpuEngine {
         let first = self.dynamics.timestep;
         let (mut descent, mut steps) = (Descent::new(first), 0);
         let mut largest = self.largest_force();
-        while largest > fire.force_tolerance && steps < fire.max_steps && go_on(steps) {
+        while largest > fire.force_tolerance && steps < fire.max_steps && proceed(steps) {
             if largest.is_infinite() {
                 return Err(self.diagnose());
             }

@@ -32,7 +32,7 @@ impl CpuEngine {
         }
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
         let freedom = self.degrees_of_freedom;
-        let kept = !self.is_langevin() && self.dynamics.barostat.is_none();
+        let kept = !self.dynamics.has_langevin() && self.dynamics.barostat.is_none();
         Ok(Observation {
             step: self.state.step,
             time: self.state.step as f64 * self.dynamics.timestep,
@@ -160,9 +160,9 @@ impl Engine for CpuEngine {
     fn minimize(
         &mut self,
         fire: super::Fire,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<super::Minimized, EngineError> {
-        self.minimize_while(fire, go_on)
+        self.minimize_while(fire, proceed)
     }
     fn observe(&mut self) -> Result<Observation, EngineError> {
         self.observe()

@@ -44,7 +44,7 @@ fn chain() -> String {
 /// Every thermostat, and the function that chooses one of them.
 fn thermostats() -> String {
     let (mut functions, mut cases, mut drawing) = (String::new(), String::new(), String::from("false"));
-    for kind in ThermostatKind::ALL {
+    for &kind in ThermostatKind::ALL {
         let (number, mut draws) = (rules::number_of(kind), false);
         let name = format!("thermostat_{number}");
         functions += &function(&name, 7, |s| {

@@ -82,8 +82,8 @@ debye_gpu::device_struct! {
         pub(super) stale: u32,
         /// A list did not fit: nothing more happens until the host has made room.
         pub(super) overflow: u32,
-        /// 1 + a particle that is non_finite.
-        pub(super) lost: u32,
+        /// 1 + a particle whose position is no number.
+        pub(super) failed: u32,
         /// Blocks in use.
         pub(super) blocks: u32,
         /// What the next step needs besides forces and motion, and whether it has it: bits of `rules`.
@@ -105,8 +105,8 @@ debye_gpu::device_struct! {
         pub(super) farthest: u32,
         /// How often a barostat was kept from changing a length by more than a tenth.
         pub(super) limited: u32,
-        /// 1 + a particle that this step led non_finite.
-        pub(super) non_finite: u32,
+        /// 1 + a particle whose position this step made no number.
+        pub(super) failed_now: u32,
         /// The cell has changed, and constraints with it.
         pub(super) stretched: u32,
         /// Of the beginning of a step that changes the cell.
@@ -228,8 +228,8 @@ pub(super) struct Kernels {
 
 /// Forces and sums, also with the virial for a barostat, then motion.
 pub(super) struct Split {
-    pub(super) pair_forces: OnWorld,
-    pub(super) pair_forces_virial: Option<OnWorld>,
+    pub(super) forces_sums: OnWorld,
+    pub(super) forces_sums_virial: Option<OnWorld>,
     pub(super) moves: OnWorld,
 }
 
@@ -343,9 +343,9 @@ impl Kernels {
         let split = if case.rules.split() {
             let moving = case.rules.scale_every > 0;
             Some(Split {
-                pair_forces: step.kernel("debye_pair_forces")?,
-                pair_forces_virial: moving
-                    .then(|| step.kernel("debye_pair_forces_virial"))
+                forces_sums: step.kernel("debye_forces_sums")?,
+                forces_sums_virial: moving
+                    .then(|| step.kernel("debye_forces_sums_virial"))
                     .transpose()?,
                 moves: step.kernel("debye_move")?,
             })
@@ -373,7 +373,7 @@ impl Kernels {
         let pair_kernels = kernels
             .split
             .iter()
-            .flat_map(|s| [Some(&s.pair_forces), s.pair_forces_virial.as_ref()]);
+            .flat_map(|s| [Some(&s.forces_sums), s.forces_sums_virial.as_ref()]);
         let forces = kernels.pairs.as_ref().unwrap_or(&kernels.step);
         for kernel in [forces, &kernels.evaluate]
             .into_iter()

@@ -13,8 +13,8 @@ use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, Fixed, Follow, Gather, MESH_SUMS, MeshCell, MeshNumber, MeshShape, Part, Particles, Solve,
-    Spread, SpreadKernel, Tiling, Way, Word, mean_of_sums,
+    Bricks, Fixed, Follow, Gather, GatherMethod, MESH_SUMS, MeshCell, MeshNumber, MeshShape, Part, Particles,
+    Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -382,9 +382,9 @@ impl MeshForces {
             energy: k * sums[first],
             virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
         };
-        // What only the volume changes; charges that are non_finite have no dipole.
-        let non_finite = |_| Vec3::zero();
-        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &non_finite, &[], &mut []);
+        // What only the volume changes; without positions there is no dipole.
+        let unplaced = |_| Vec3::zero();
+        let mut rest = t.plan.rest(cell, t.coulomb, t.total, &unplaced, &[], &mut []);
         if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
             *last = part(MESH_SUMS, 1.0);
         }
@@ -453,8 +453,8 @@ impl<M: MeshNumber> Typed<M> {
         // By rule, not by timing: other cuts round differently, and a resumed run must not.
         let cut = Cut::rule(device.info(), shape.size, M::DOUBLE)?;
         let Grain { lanes, sites } = within.grain;
-        let way = Way::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
-        let mut gather = Gather::usual(device, &shape, way, tiling.edges)?;
+        let method = GatherMethod::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
+        let mut gather = Gather::usual(device, &shape, method, tiling.edges)?;
         if tables.charged() == tables.charges.len() {
             gather = gather.all_charged();
         }
@@ -546,7 +546,7 @@ impl<M: MeshNumber> Typed<M> {
             ));
         }
         if notes.listed.is_some() {
-            self.spread.settle(device, s)?;
+            self.spread.grow_if_full(device, s)?;
         }
         Ok(notes.listed.is_some())
     }

@@ -17,21 +17,21 @@ impl CudaEngine {
     pub(super) fn descend(
         &mut self,
         fire: Fire,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
         if !self.witness.system.constraints.is_empty() {
-            return self.descend_by_cpu(fire, go_on);
+            return self.descend_by_cpu(fire, proceed);
         }
         let start = Engine::observe(self)?.potential;
         let before = Engine::particles(self)?;
         let mut still = before.clone();
         still.velocities.fill(Vec3::zero());
         let steps = match self.skeleton.get_mut().large() {
-            Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, go_on)?,
-            None => self.descend_on_host(still, fire, go_on)?,
+            Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, proceed)?,
+            None => self.descend_on_host(still, fire, proceed)?,
         };
         let skeleton = self.skeleton.get_mut();
-        skeleton.settle()?;
+        skeleton.refresh_list()?;
         let sums = skeleton.evaluate()?;
         let largest = largest(&skeleton.forces()?);
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
@@ -53,7 +53,7 @@ impl CudaEngine {
     fn descend_by_cpu(
         &mut self,
         fire: Fire,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
         let mut system = self.witness.system.clone();
         system.particles = Engine::particles(self)?;
@@ -63,7 +63,7 @@ impl CudaEngine {
             ..self.dynamics.clone()
         };
         let mut cpu = CpuEngine::new(&system, &self.witness.field, &dynamics, &Settings::default())?;
-        let done = cpu.minimize_while(fire, go_on)?;
+        let done = cpu.minimize_while(fire, proceed)?;
         let step = self.step;
         self.begin(&cpu.particles())?;
         self.skeleton.get_mut().set_step(step)?;
@@ -75,7 +75,7 @@ impl CudaEngine {
         &mut self,
         mut particles: Particles,
         fire: Fire,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64, EngineError> {
         let skeleton = self.skeleton.get_mut();
         let mut descent = Descent::new(self.dynamics.timestep);
@@ -84,7 +84,10 @@ impl CudaEngine {
             skeleton.place(&particles)?;
             let forces = skeleton.forces()?;
             let most = largest(&forces);
-            if most.is_infinite() || most <= fire.force_tolerance || steps >= fire.max_steps || !go_on(steps)
+            if most.is_infinite()
+                || most <= fire.force_tolerance
+                || steps >= fire.max_steps
+                || !proceed(steps)
             {
                 return Ok(steps);
             }
@@ -100,7 +103,7 @@ fn downhill(
     still: &Particles,
     fire: Fire,
     first: f64,
-    go_on: &mut dyn FnMut(u64) -> bool,
+    proceed: &mut dyn FnMut(u64) -> bool,
 ) -> Result<u64, EngineError> {
     resident.place(still)?;
     resident.set_fire(rules::Fire {
@@ -112,7 +115,7 @@ fn downhill(
         ..rules::Fire::default()
     })?;
     let mut steps = 0;
-    while steps < fire.max_steps && go_on(steps) {
+    while steps < fire.max_steps && proceed(steps) {
         let target = (steps + GLANCE).min(fire.max_steps);
         resident.descend(target)?;
         steps = resident.control_mut().step;

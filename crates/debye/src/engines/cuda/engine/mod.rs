@@ -51,7 +51,7 @@ use crate::engines::{DeviceUse, Engine, EngineError, Lists, Needs, Observation, 
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
 use crate::forces::{ForceField, TailCorrection};
-use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme, ThermostatKind};
+use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
 use debye_gpu::{CudaError, Device, ModuleSource};
@@ -183,7 +183,7 @@ impl CudaEngine {
         let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
-        resident.settle()?;
+        resident.refresh_list()?;
         let sums = resident.evaluate()?;
         self.witness.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
@@ -277,7 +277,7 @@ impl CudaEngine {
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
-            langevin: is_langevin(dynamics),
+            langevin: dynamics.has_langevin(),
             degrees_of_freedom: dynamics.freedom_of(system),
             thermostats: ActiveThermostat::all(system, dynamics),
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
@@ -305,7 +305,7 @@ impl CudaEngine {
         let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
         let scaling = thermostats
             .iter_mut()
-            .filter(|b| rules::scales(b.thermostat.kind));
+            .filter(|b| b.thermostat.kind.scales_velocities());
         for (g, (thermostat, state)) in scaling.zip(&states).enumerate() {
             thermostat.given = state.given;
             let links = state.links;
@@ -378,13 +378,6 @@ pub fn small_module(
     Ok(variant.source(&terms, links))
 }
 
-fn is_langevin(dynamics: &Dynamics) -> bool {
-    dynamics
-        .thermostats
-        .iter()
-        .any(|t| t.kind == ThermostatKind::Langevin)
-}
-
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
 fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
     let sums = ChargeSums::of(&system.particles.charges);
@@ -408,7 +401,7 @@ pub fn bonded_alone(
     let request = Request::new(system, field, dynamics, &settings, &choice, &BEGINNING);
     let mut resident = request.large(device)?;
     resident.place(&system.particles)?;
-    resident.settle()?;
+    resident.refresh_list()?;
     let sums = resident.bonded_sums()?.unwrap_or_default();
     Ok((resident.bonded_forces()?, sums))
 }
@@ -450,20 +443,24 @@ impl Engine for CudaEngine {
         if observe {
             let began = Instant::now();
             let resident = self.skeleton.get_mut();
-            resident.settle()?;
+            resident.refresh_list()?;
             resident.evaluate()?;
             self.stages.add("observe", began);
         }
         Ok(())
     }
 
-    fn minimize(&mut self, fire: Fire, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Minimized, EngineError> {
-        self.descend(fire, go_on).map_err(|error| self.explained(error))
+    fn minimize(
+        &mut self,
+        fire: Fire,
+        proceed: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Minimized, EngineError> {
+        self.descend(fire, proceed).map_err(|error| self.explained(error))
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
         let mut resident = self.skeleton.borrow_mut();
-        resident.settle()?;
+        resident.refresh_list()?;
         let sums = resident.evaluate()?;
         let (change, thermostats) = self.ending(resident.as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
@@ -502,7 +499,7 @@ impl Engine for CudaEngine {
             return Ok(particles.clone());
         }
         let mut resident = self.skeleton.borrow_mut();
-        resident.settle()?;
+        resident.refresh_list()?;
         let sums = resident.evaluate()?;
         let (change, _) = self.ending(resident.as_ref(), &sums)?;
         resident.particles(&self.witness.system.particles, &change)
@@ -526,7 +523,7 @@ impl Engine for CudaEngine {
 
     fn motion(&self) -> Result<MotionState, EngineError> {
         let mut resident = self.skeleton.borrow_mut();
-        resident.settle()?;
+        resident.refresh_list()?;
         let sums = resident.evaluate()?;
         let (_, thermostats) = self.ending(resident.as_ref(), &sums)?;
         Ok(MotionState {

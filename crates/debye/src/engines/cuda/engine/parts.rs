@@ -10,7 +10,7 @@ use super::layout::{Grain, Layout};
 use super::mesh::MeshTables;
 use super::needs::{self, Tables};
 use super::resident::Resident;
-use super::rules::{self, Rules};
+use super::rules::Rules;
 use super::small::{self, SmallValues};
 use super::terms::Terms;
 use super::unsupported;
@@ -283,9 +283,11 @@ pub(super) fn refuse(
     if system.particles.is_empty() {
         return Err(EngineError::Empty);
     }
-    dynamics.check().map_err(EngineError::Unsupported)?;
+    dynamics
+        .check(system.particles.len())
+        .map_err(EngineError::Unsupported)?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
-    let scaled = dynamics.thermostats.iter().any(|t| rules::scales(t.kind));
+    let scaled = dynamics.thermostats.iter().any(|t| t.kind.scales_velocities());
     no(
         !system.constraints.is_empty() && scaled && dynamics.scheme == Scheme::Leapfrog,
         "constraints with leapfrog and a thermostat that scales velocities (velocity Verlet it does)",

@@ -92,11 +92,6 @@ debye_gpu::device_struct! {
     }
 }
 
-/// Whether a thermostat scales velocities.
-pub(super) fn scales(kind: ThermostatKind) -> bool {
-    kind != ThermostatKind::Langevin
-}
-
 /// The kind of a thermostat in the kernels.
 pub(super) fn number_of(kind: ThermostatKind) -> u32 {
     match kind {
@@ -131,7 +126,11 @@ impl Rules {
         let mut thermostats = Vec::new();
         let all = ActiveThermostat::all(system, dynamics);
         let mut group_of = vec![u32::MAX; system.species.len()];
-        for (number, thermostat) in all.iter().enumerate().filter(|(_, b)| scales(b.thermostat.kind)) {
+        for (number, thermostat) in all
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| b.thermostat.kind.scales_velocities())
+        {
             if thermostat.chain.len() > MOST_LINKS {
                 return Err(unsupported(format!(
                     "Nosé–Hoover chains of {} links (at most {MOST_LINKS})",

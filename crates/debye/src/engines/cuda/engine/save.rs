@@ -13,7 +13,7 @@ impl Resident {
     /// Everything that is not in the input, with a good list.
     pub(super) fn state_saved(&mut self) -> Result<Vec<u8>, EngineError> {
         let resident = self;
-        resident.settle()?;
+        resident.refresh_list()?;
         let state = resident.download()?;
         let source = resident.list_source()?;
         let mut w = Writer::new();

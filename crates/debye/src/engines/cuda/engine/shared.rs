@@ -11,15 +11,14 @@ use super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshL
 use super::layout::BLOCK;
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{
-    BERENDSEN, BUSSI, Ensemble, Fire, MOST_GROUPS, MOST_LINKS, NOSE_HOOVER, SCALES, SUMMED, SUMS,
-    ScalingThermostat, VelocityScaling,
+    Ensemble, Fire, MOST_GROUPS, MOST_LINKS, NOSE_HOOVER, SCALES, SUMMED, SUMS, ScalingThermostat,
+    VelocityScaling,
 };
 use super::small::{
     EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_IMAGES, SmallControl, SmallSetup, SmallWorld,
 };
 use super::terms::Kind;
 use crate::engines::cuda::mesh::{EMPTY_SLOT, MESH_SUMS};
-use crate::integrate::Coupling;
 use crate::random::{GAMMA, MULTIPLIERS, NORMALS, ROUNDS, WEYL, stream};
 
 debye_gpu::device_types! {
@@ -39,12 +38,7 @@ pub(in crate::engines::cuda) fn header() -> String {
         .constants(&constants![BLOCK, EMPTY_SLOT, MOST_LINKS, MOST_GROUPS])
         .constants(&constants![SUMS, SCALES, SUMMED])
         .constants(&constants![DUE_ALWAYS, DUE_WITHOUT_SUMS, DUE_WITH_SUMS])
-        .constants(&constants![BUSSI, BERENDSEN, NOSE_HOOVER])
-        .constants(&constants![
-            ISOTROPIC = Coupling::Isotropic,
-            SEMI_ISOTROPIC = Coupling::SemiIsotropic,
-            ANISOTROPIC = Coupling::Anisotropic,
-        ])
+        .constants(&constants![NOSE_HOOVER])
         .constants(&constants![
             ROW_BITS,
             PLACE_BITS,

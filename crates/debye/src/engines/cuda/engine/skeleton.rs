@@ -15,7 +15,7 @@ pub(super) trait Skeleton: Send {
     /// Does steps until the target.
     fn advance(&mut self, target: u64) -> Result<(), EngineError>;
     /// Makes a new list if the old one is stale.
-    fn settle(&mut self) -> Result<(), EngineError>;
+    fn refresh_list(&mut self) -> Result<(), EngineError>;
     /// Forces, energies by term, virial and what velocities sum to. The list must be good.
     fn evaluate(&mut self) -> Result<Sums, EngineError>;
     /// Particles as they were evaluated, in the order of the input. `change` is what has yet to happen to the

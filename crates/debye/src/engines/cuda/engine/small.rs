@@ -304,10 +304,10 @@ impl Small {
     }
 
     /// Steps until the target, or a new list alone; then looks how far it came.
-    fn launch(&mut self, target: u64, settle: bool) -> Result<(), EngineError> {
+    fn launch(&mut self, target: u64, refresh: bool) -> Result<(), EngineError> {
         let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
         setup.target = target;
-        setup.settle = u32::from(settle);
+        setup.refresh = u32::from(refresh);
         let form = self.variant.form;
         let shared = self.variant.shared(self.capacity) as u32;
         // Allows the dynamic shared memory it needs.
@@ -336,10 +336,10 @@ impl Small {
 
     /// Reports what went wrong, makes room for what did not fit.
     fn check(&mut self) -> Result<(), EngineError> {
-        if self.last.lost != 0 {
+        if self.last.failed != 0 {
             return Err(EngineError::Lost {
                 step: self.last.step,
-                particle: self.last.lost - 1,
+                particle: self.last.failed - 1,
             });
         }
         if self.last.cell_invalid != 0 {
@@ -434,7 +434,7 @@ impl Skeleton for Small {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<(), EngineError> {
+    fn refresh_list(&mut self) -> Result<(), EngineError> {
         while self.last.stale != 0 {
             self.launch(self.last.step, true)?;
         }
@@ -489,7 +489,7 @@ impl Skeleton for Small {
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.settle()?;
+        self.refresh_list()?;
         self.evaluate()?;
         let forces = self.stream.download(&self.arrays.forces)?;
         let n = self.particles_in();
@@ -552,7 +552,7 @@ impl Skeleton for Small {
     }
 
     fn saved(&mut self) -> Result<Vec<u8>, EngineError> {
-        self.settle()?;
+        self.refresh_list()?;
         let state = self.download()?;
         let mut w = Writer::new();
         w.u64(self.last.step);
@@ -602,7 +602,7 @@ impl Skeleton for Small {
             ..SmallControl::default()
         };
         self.write_control()?;
-        self.settle()?;
+        self.refresh_list()?;
         state.pos = now;
         self.upload(&state)?;
         self.upload_frames(read.frames)?;

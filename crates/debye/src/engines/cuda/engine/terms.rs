@@ -9,7 +9,7 @@ use super::unsupported;
 use crate::engines::{EngineError, Precision};
 use crate::expr::{CudaReal, Given};
 use crate::forces::{ForceField, PairRow, PairTerm};
-use crate::integrate::{Dynamics, ThermostatKind};
+use crate::integrate::Dynamics;
 use crate::potentials::MAX_COEFFICIENTS;
 use crate::system::System;
 use crate::truncation::TRUNCATION_COEFFICIENTS;
@@ -112,10 +112,7 @@ impl Terms {
                 distinct.len()
             )));
         }
-        let langevin = dynamics
-            .thermostats
-            .iter()
-            .any(|t| t.kind == ThermostatKind::Langevin);
+        let langevin = dynamics.has_langevin();
         let kinds: Vec<Kind> = distinct
             .iter()
             .zip(&constrained_kinds)
@@ -123,7 +120,7 @@ impl Terms {
                 let thermostat = dynamics
                     .thermostats
                     .iter()
-                    .filter(|t| t.kind == ThermostatKind::Langevin)
+                    .filter(|t| !t.kind.scales_velocities())
                     .find(|t| t.species.is_empty() || t.species.contains(&species));
                 let (keep, noise) = thermostat.map_or((1.0, 0.0), |t| {
                     let keep = (-dynamics.timestep / t.time).exp();

@@ -83,7 +83,7 @@ KERNEL_RESIDENT(debye_bonded, BLOCK, 2, World w, Links l, Setup f)
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (now.split & SUMMED) ||
         (f.due != DUE_ALWAYS && (f.due == DUE_WITH_SUMS) != (now.split != 0))) return;
-    follow(w, f);
+    load_frame(w, f);
     // A barostat needs the virial.
     if (MOVING && (now.split & SCALES)) all_links<true>(w, l, f, now.parity, now.side, warps);
     else all_links<false>(w, l, f, now.parity, now.side, warps);
@@ -95,6 +95,6 @@ KERNEL_RESIDENT(debye_bonded_sums, BLOCK, 1, World w, Links l, Setup f)
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
     if (blockIdx.x >= c->blocks) return;
-    follow(w, f);
+    load_frame(w, f);
     all_links<true>(w, l, f, c->parity, c->side, warps);
 }

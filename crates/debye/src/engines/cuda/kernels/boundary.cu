@@ -36,7 +36,7 @@ KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, BoundaryCharges b)
     const Control* c = w.control;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     if (blockIdx.x >= c->blocks || rests(w, f)) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 kind = half_of(w.pos, c->parity, f.slots)[slot].w;
     const f64 q = kind == EMPTY_SLOT ? 0.0 : b.charges[kind];
     Vector r = {0.0, 0.0, 0.0};
@@ -82,7 +82,7 @@ KERNEL(debye_boundary_push, BLOCK, World w, Setup f, BoundaryCharges b)
     const Control* c = w.control;
     const u32 blocks = c->blocks, slot = blockIdx.x * BLOCK + threadIdx.x, lane = lane_of(threadIdx.x);
     if (blockIdx.x >= blocks || rests(w, f)) return;
-    follow(w, f);
+    load_frame(w, f);
     if (warp_of(threadIdx.x) < BOUNDARY_SUMS) {
         const u32 k = warp_of(threadIdx.x);
         f64 x = 0.0;

@@ -13,11 +13,11 @@
 
 // What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its center.
 struct Moved {
-    f32 way2;
+    f32 displacement2;
     f64 kinetic[3];
 };
 
-__device__ __forceinline__ void add_way(Moved& m, f32 way2) { m.way2 = fmaxf(m.way2, way2); }
+__device__ __forceinline__ void add_displacement(Moved& m, f32 displacement2) { m.displacement2 = fmaxf(m.displacement2, displacement2); }
 
 __device__ __forceinline__ void set_kinetic(Moved& m, const Vector& momentum, f64 mass)
 {
@@ -137,7 +137,7 @@ __device__ __forceinline__ void move_water(Moved& moved, const World& w, const C
     set_kinetic(moved, momentum, mass);
 #endif
 #pragma unroll
-    for (u32 k = 0; k < 3; ++k) add_way(moved, write_member(w, f, now, now, m.slot[k], way[k], v[k]));
+    for (u32 k = 0; k < 3; ++k) add_displacement(moved, write_member(w, f, now, now, m.slot[k], way[k], v[k]));
 }
 
 // NEW and RATE after a drift of OLD for a time.
@@ -193,7 +193,7 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Constrai
 #endif
     for (u32 k = 0; k < c.count; ++k) {
         const Vector way = c.get(NEW, k) - c.get(OLD, k);
-        add_way(moved, write_member(w, f, now, now, p.slot(c.place(k)), way, c.get(RATE, k)));
+        add_displacement(moved, write_member(w, f, now, now, p.slot(c.place(k)), way, c.get(RATE, k)));
     }
 }
 
@@ -213,20 +213,20 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || (f.due == DUE_WITHOUT_SUMS ? now.split != 0 : !(now.split & SUMMED))) return;
-    follow(w, f);
+    load_frame(w, f);
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
         move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
     } else if (cluster_of_thread(h) < h.clusters) {
         move_cluster(moved, w, h, f, now, cluster_of_thread(h));
     }
-    if (moved.way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+    if (moved.displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
 #if MOVING
     SHARED(f64, warps, 3 * HOLDER_WARPS);
     SHARED(f64, others, 3);
     const bool scales = now.split & SCALES;
     if (scales) {
-        atomicMax(&w.control->farthest, __float_as_uint(moved.way2));
+        atomicMax(&w.control->farthest, __float_as_uint(moved.displacement2));
         publish_sums<3, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
     }
 #endif
@@ -359,7 +359,7 @@ __device__ __forceinline__ void sum_constrained(const World& w, const Constraint
     SHARED(f64, warps, N * HOLDER_WARPS);
     SHARED(f64, others, N);
     SHARED(u32, last, 1);
-    follow(w, f);
+    load_frame(w, f);
     Share<N, VIRIAL> sum;
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
         const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
@@ -434,9 +434,9 @@ __device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Ste
     }
     center = center * (1.0 / mass);
     common = common * (1.0 / mass);
-    f32 way2 = 0.0f;
-    for (u32 k = 0; k < count; ++k) way2 = fmaxf(way2, reshape_member(w, f, now, slot(k), place(k) - center, common));
-    return way2;
+    f32 displacement2 = 0.0f;
+    for (u32 k = 0; k < count; ++k) displacement2 = fmaxf(displacement2, reshape_member(w, f, now, slot(k), place(k) - center, common));
+    return displacement2;
 }
 
 // After a change of the cell: fractions have scaled all distances, and those within groups must be as before.
@@ -444,22 +444,22 @@ KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
 {
     Control* c = w.control;
     if (STEERING(&c->stretched) == 0) return;
-    follow(w, f);
+    load_frame(w, f);
     const Steering now = steering(w);
     const Here p = here(w, h, f, now.parity, now.side);
-    f32 way2 = 0.0f;
+    f32 displacement2 = 0.0f;
     if (blockIdx.x < water_blocks(h)) {
         const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
         if (thread < h.waters) {
             const Water m = water_of(h, p, f, thread);
-            way2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
+            displacement2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
         }
     } else if (cluster_of_thread(h) < h.clusters) {
         const Cluster k = cluster_of(h, cluster_of_thread(h));
         find_places(k, p, f);
-        way2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
+        displacement2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
     }
-    if (way2 > f.frame.limit2) atomicExch(&c->moved, 1u);
+    if (displacement2 > f.frame.limit2) atomicExch(&c->moved, 1u);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0 && is_last_block(c, gridDim.x)) {
@@ -569,7 +569,7 @@ KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
     const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
-    follow(w, f);
+    load_frame(w, f);
     Looked l = {};
     if (blockIdx.x < water_blocks(h)) {
         if (thread < h.waters) look_at_water(l, w, h, f, parity, side, thread);

@@ -18,7 +18,7 @@ __device__ inline void give_up(Control* control, u32 first_bond, const Unsolved&
 {
     const u32 left = 0xffffffffu - (first_bond + u.bond);
     atomicMax(&control->unsolved, u64(left) << 32 | __float_as_uint(f32(u.found)));
-    atomicMax(&control->non_finite, 1 + particle);
+    atomicMax(&control->failed_now, 1 + particle);
 }
 __device__ inline void give_up(const World& w, const ConstraintTables& h, u32 first_bond, const Unsolved& u, u32 place)
 {
@@ -93,7 +93,7 @@ __device__ __forceinline__ f32 write_moved(const World& w, const Setup& f, const
         if (part[axis] > 0.0 && at[axis] < then) ++image[axis];
         if (part[axis] < 0.0 && at[axis] > then) --image[axis];
     }
-    if (!sound) atomicMax(&w.control->non_finite, 1 + half_of(w.ids, now.side, f.slots)[slot]);
+    if (!sound) atomicMax(&w.control->failed_now, 1 + half_of(w.ids, now.side, f.slots)[slot]);
     const speed u[3] = {speed(v.x), speed(v.y), speed(v.z)};
     return write_place(w, f, to, slot, kind, at, u, image);
 }

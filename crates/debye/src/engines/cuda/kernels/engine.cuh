@@ -90,7 +90,7 @@ __device__ __forceinline__ u32 low_half(u32 parity, u32 side)
 #endif
 
 // The frame as it is now.
-__device__ __forceinline__ void follow(const World& w, Setup& f)
+__device__ __forceinline__ void load_frame(const World& w, Setup& f)
 {
 #if MOVING
     static_assert(sizeof(Frame) % 8 == 0, "whole words");
@@ -121,11 +121,11 @@ __device__ __forceinline__ f64 mesh_virial(const World& w, const Setup& f, u32 a
 }
 
 // The frame once more, where it is needed: else it would be kept in registers all the way.
-__device__ __forceinline__ void later(const World& w, Setup& f)
+__device__ __forceinline__ void reload_frame(const World& w, Setup& f)
 {
 #if MOVING
     LATER();
-    follow(w, f);
+    load_frame(w, f);
 #else
     (void)w;
     (void)f;

@@ -24,7 +24,7 @@ __device__ __forceinline__ whole moved_by(whole at, speed part, i32& image)
 constexpr speed QUARTER = speed(PRECISION == 0 ? 1.0e9 : 4.6e18);
 constexpr f64 COARSE = PRECISION == 0 ? 1.0 / 4294967296.0 : 1.0;
 
-// Moves a particle for a time; false if that takes it non_finite.
+// Moves a particle for a time; false if that takes it to no number.
 __device__ __forceinline__ bool drift(whole (&at)[3], const speed (&v)[3], f64 time, i32 (&image)[3], const Frame& frame)
 {
     const f64* per = frame.per_length;

@@ -11,10 +11,10 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
     SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     PairForces p;
-    pair_forces<false>(p, shared, w, f, now.parity, now.side);
+    all_forces<false>(p, shared, w, f, now.parity, now.side);
     f64 products[3] = {0.0, 0.0, 0.0}, largest = 0.0;
     if (p.own.w != EMPTY_SLOT) {
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
@@ -26,7 +26,7 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
             products[2] += force * force;
             largest = fmax(largest, fabs(force));
         }
-        if (!(products[2] < 1e300)) atomicMax(&w.control->non_finite, 1 + half_of(w.ids, now.side, slots)[slot]);
+        if (!(products[2] < 1e300)) atomicMax(&w.control->failed_now, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
     publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
@@ -64,7 +64,7 @@ KERNEL(debye_descent_move, BLOCK, World w, Setup f)
 {
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     const uint4 own = half_of(w.pos, now.parity, slots)[slot];
     if (own.w != EMPTY_SLOT) {

@@ -7,7 +7,7 @@
 #pragma once
 #include "visit.cuh"
 
-struct Crew {
+struct MoleculeSums {
     Sums site[SITES]; // energies and virial are all in the first
 };
 
@@ -19,7 +19,7 @@ constexpr u32 LOOKED_AT = 4 * LANES, RING = 2 * LOOKED_AT;
 // look at a row, at the distance from its own middle to the other's anchor, and queue what is near; what is queued they share,
 // so that all have the same number of visits. All threads of a warp look and visit together.
 template <class Meet>
-__device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const ushort4* list, u32 rows, const Spot (&from)[SITES],
+__device__ __forceinline__ void visit_near(const Stage& stage, u32 padding, const ushort4* list, u32 rows, const Spot (&from)[SITES],
                                            bool whole, const Setup& f, Meet&& meet_body)
 {
     SHARED(u16, rings, BODIES * RING);
@@ -47,7 +47,7 @@ __device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const
     // Setup::cutoff is that of particles and both arms. The last digits are not to be trusted.
     const real reach = (real(f.cutoff) - real(f.arm) + sqrt(own2)) * real(1.00001), reach2 = reach * reach;
     const u32 count = own_rows(rows), longest = (rows + LANES - 1) / LANES, turns = u32(warp_highest(i32(longest)));
-    const ushort4 none = {u16(nobody), u16(nobody), u16(nobody), u16(nobody)};
+    const ushort4 none = {u16(padding), u16(padding), u16(padding), u16(padding)};
     ushort4 next = count > 0 ? list[0] : none;
     // Those queued are head … tail − 1 of the ring; the same for all threads of a molecule.
     u32 head = 0, tail = 0;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const
             const Spot anchor = stage.get(look[k], 0);
             real dx = mx - anchor.x, dy = my - anchor.y, dz = mz - anchor.z;
             nearest(dx, dy, dz, f);
-            const bool anybody = !WRAP || look[k] != nobody;
+            const bool anybody = !WRAP || look[k] != padding;
             if (anybody && dx * dx + dy * dy + dz * dz < reach2) near |= 1u << k;
         }
         const u32 mine = u32(__popc(near));
@@ -89,7 +89,7 @@ __device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const
 #pragma unroll 1
         for (u32 k = 0; k < visits; ++k) {
             const u32 at = head + k * LANES + lane;
-            meet_body(at < tail ? u32(ring[at % RING]) : nobody);
+            meet_body(at < tail ? u32(ring[at % RING]) : padding);
         }
         head = smaller(head + visits * LANES, tail);
         __syncwarp();
@@ -98,7 +98,7 @@ __device__ __forceinline__ void visit_near(const Stage& stage, u32 nobody, const
 
 // Sums over this thread's share of the list of its molecule. Forces still without their factor −2.
 template <bool ENERGY>
-__device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobody, const ushort4* list, u32 rows,
+__device__ __forceinline__ void visit_molecule(MoleculeSums& c, const Stage& stage, u32 padding, const ushort4* list, u32 rows,
                                            const Spot (&from)[SITES], const World& w, const Setup& f)
 {
     const bool whole = PURE || from[0].kind == KIND_OF_SITE[0];
@@ -137,7 +137,7 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobo
     };
     auto meet_body = [&](u32 at) {
 #if WRAP
-        if (at == nobody) return;
+        if (at == padding) return;
 #endif
         const Spot anchor = stage.get(at, 0);
         if (!PURE && anchor.kind != KIND_OF_SITE[0]) {
@@ -165,11 +165,11 @@ __device__ __forceinline__ void visit_crew(Crew& c, const Stage& stage, u32 nobo
             }
         }
     };
-    visit_near(stage, nobody, list, rows, from, whole, f, meet_body);
+    visit_near(stage, padding, list, rows, from, whole, f, meet_body);
 }
 
 // What all threads of a molecule found, and of that what belongs to this thread's slot; energies and virial to the first.
-template <bool ENERGY> __device__ __forceinline__ void share_out(Sums& own, Crew& c)
+template <bool ENERGY> __device__ __forceinline__ void distribute(Sums& own, MoleculeSums& c)
 {
     const u32 site = threadIdx.x % LANES;
     own = {};

@@ -29,20 +29,20 @@ __device__ __forceinline__ u64* both(u32* first) { return reinterpret_cast<u64*>
                   "read as one")
 SIDE_BY_SIDE(parity, side);
 SIDE_BY_SIDE(stale, overflow);
-SIDE_BY_SIDE(lost, blocks);
+SIDE_BY_SIDE(failed, blocks);
 SIDE_BY_SIDE(split, cell_invalid);
 
 __device__ __forceinline__ Steering steering(const World& w)
 {
     const Control* c = w.control;
     const u64 step = STEERING(&c->step), halves = STEERING(both(&c->parity)), waits = STEERING(both(&c->stale)),
-              lost_and_blocks = STEERING(both(&c->lost)), split_and_invalid = STEERING(both(&c->split));
+              failed_and_blocks = STEERING(both(&c->failed)), split_and_invalid = STEERING(both(&c->split));
     return {step,
             u32(halves),
             u32(halves >> 32),
-            u32(lost_and_blocks >> 32),
+            u32(failed_and_blocks >> 32),
             u32(split_and_invalid),
-            waits != 0 || u32(lost_and_blocks) != 0 || split_and_invalid >> 32 != 0 || step >= STEERING(&c->target)};
+            waits != 0 || u32(failed_and_blocks) != 0 || split_and_invalid >> 32 != 0 || step >= STEERING(&c->target)};
 }
 
 // What a step needs besides forces and motion: the bits of Control::split.
@@ -119,16 +119,16 @@ __device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, co
 
 // The square of a particle's way since the list. Bodies turn, which the radius of the lists allows for: of all but their
 // anchors it is the way beyond their arm.
-__device__ __forceinline__ f32 way_since_list(const World& w, const Setup& f, u32 slot, u32 x, u32 y, u32 z)
+__device__ __forceinline__ f32 displacement_since_list(const World& w, const Setup& f, u32 slot, u32 x, u32 y, u32 z)
 {
     const uint4 then = w.reference[slot];
     const Place way = length_of(i32(x - then.x), i32(y - then.y), i32(z - then.z), f);
-    const f32 way2 = way.x * way.x + way.y * way.y + way.z * way.z;
+    const f32 displacement2 = way.x * way.x + way.y * way.y + way.z * way.z;
 #if SITES > 1
-    const f32 beyond_arm = fmaxf(0.0f, sqrtf(way2) - f.arm);
-    return slot % LANES == 0 ? way2 : beyond_arm * beyond_arm;
+    const f32 beyond_arm = fmaxf(0.0f, sqrtf(displacement2) - f.arm);
+    return slot % LANES == 0 ? displacement2 : beyond_arm * beyond_arm;
 #else
-    return way2;
+    return displacement2;
 #endif
 }
 
@@ -153,7 +153,7 @@ __device__ __forceinline__ f32 write_place(const World& w, const Setup& f, const
         if (image[axis] != 0) half_of(w.images, now.side, 3 * slots)[axis * slots + slot] += image[axis];
     }
     half_of(w.pos, now.parity ^ 1, slots)[slot] = make_uint4(upper[0], upper[1], upper[2], kind);
-    return way_since_list(w, f, slot, upper[0], upper[1], upper[2]);
+    return displacement_since_list(w, f, slot, upper[0], upper[1], upper[2]);
 }
 
 // Noise for the middle of a step; nothing without Langevin dynamics. Taken before all else, when few numbers are kept.
@@ -204,7 +204,7 @@ __device__ __forceinline__ f32 move(const World& w, Setup& f, const Steering& no
     i32 image[3] = {0, 0, 0};
 #if LANGEVIN
     bool sound = drift(at, v, 0.5 * f.dt, image, f.frame);
-    later(w, f);
+    reload_frame(w, f);
 #pragma unroll
     for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * kind.keep + noise.normals[axis] * kind.noise);
     sound = drift(at, v, 0.5 * f.dt, image, f.frame) && sound;
@@ -212,8 +212,8 @@ __device__ __forceinline__ f32 move(const World& w, Setup& f, const Steering& no
     (void)kind;
     const bool sound = drift(at, v, f.dt, image, f.frame);
 #endif
-    if (!sound) atomicMax(&w.control->non_finite, 1 + noise.id);
-    later(w, f);
+    if (!sound) atomicMax(&w.control->failed_now, 1 + noise.id);
+    reload_frame(w, f);
     return write_place(w, f, now, slot, own.w, at, v, image);
 }
 
@@ -225,8 +225,8 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     store_relaxed(both(&c->parity), u64(now.side) << 32 | (now.parity ^ 1));
     if (atomicExch(&c->moved, 0u)) store_relaxed(both(&c->stale), 1);
     // Only now, so that every block has done this step and the positions before it are all in the other half.
-    const u32 non_finite = atomicExch(&c->non_finite, 0u);
-    if (non_finite != 0) store_relaxed(both(&c->lost), u64(now.blocks) << 32 | non_finite);
+    const u32 failed_now = atomicExch(&c->failed_now, 0u);
+    if (failed_now != 0) store_relaxed(both(&c->failed), u64(now.blocks) << 32 | failed_now);
     if (f.thermostats != 0 || f.remove_every != 0 || f.scale_every != 0) {
         store_relaxed(both(&c->split), u64(c->cell_invalid) << 32 | needs_of(now.step + 1, f));
     }

@@ -15,7 +15,7 @@ struct PairForces {
 
 // Forces of pairs.
 template <bool ENERGY>
-__device__ __forceinline__ void compute_pair_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, count = w.stage_counts[b];
     const u32 body = b * BODIES + threadIdx.x / LANES, anchor = body * LANES;
@@ -31,9 +31,9 @@ __device__ __forceinline__ void compute_pair_forces(PairForces& p, Spot* shared,
     Spot from[SITES];
 #pragma unroll
     for (u32 s = 0; s < SITES; ++s) from[s] = spot_of(box, now_at[anchor + s], low, anchor + s, f);
-    Crew crew = {};
-    visit_crew<ENERGY>(crew, stage, count, list_of(w, b), rows, from, w, f);
-    share_out<ENERGY>(p.sums, crew);
+    MoleculeSums molecule = {};
+    visit_molecule<ENERGY>(molecule, stage, count, list_of(w, b), rows, from, w, f);
+    distribute<ENERGY>(p.sums, molecule);
 #else
     const Spot me = spot_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, f);
     p.sums = {};
@@ -52,8 +52,8 @@ __device__ __forceinline__ void compute_pair_forces(PairForces& p, Spot* shared,
 
 // All forces.
 template <bool ENERGY>
-__device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
+__device__ __forceinline__ void all_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
-    compute_pair_forces<ENERGY>(p, shared, w, f, parity, side);
+    pair_forces<ENERGY>(p, shared, w, f, parity, side);
     add_rest(p.force, p.own.w, blockIdx.x * BLOCK + threadIdx.x, w, f);
 }

@@ -17,11 +17,11 @@ __device__ __forceinline__ void too_much(Control* c, u32 Needed::*what, u32 need
     atomicMax(&c->overflow, 1u);
 }
 
-// Where a particle belongs: column, and layer along z. Particles that are non_finite go beyond the last bucket.
+// Where a particle belongs: column, and layer along z. Particles that are nowhere (NaN) go beyond the last bucket.
 KERNEL(debye_keys, 256, World w, Setup f)
 {
     const Control* c = w.control;
-    follow(w, f);
+    load_frame(w, f);
     const u32 body = blockIdx.x * 256 + threadIdx.x;
     if (body >= f.slots / LANES) return;
     const bool used = body < c->blocks * BODIES;
@@ -46,7 +46,7 @@ KERNEL(debye_columns, 1024, World w, Setup f)
 {
     SHARED(u32, sums, WARP);
     Control* c = w.control;
-    follow(w, f);
+    load_frame(w, f);
     const u32 lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), columns = f.nx * f.ny;
 #if MOVING
     // A cell that shrank: neighbors may be farther columns away, or more than one image near.
@@ -58,7 +58,7 @@ KERNEL(debye_columns, 1024, World w, Setup f)
     }
     __syncthreads();
 #endif
-    const bool wanted = c->stale && !c->overflow && !c->lost;
+    const bool wanted = c->stale && !c->overflow && !c->failed;
     __syncthreads();
     if (threadIdx.x == 0) c->building = wanted;
     if (!wanted) return;
@@ -134,7 +134,7 @@ KERNEL(debye_boxes, BODIES, World w, Setup f)
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
-    follow(w, f);
+    load_frame(w, f);
     const uint4 first = w.reference[b * BLOCK], p = w.reference[b * BLOCK + threadIdx.x * LANES];
     const bool there = p.w != EMPTY_SLOT;
     const i32 d[3] = {i32(p.x - first.x), i32(p.y - first.y), i32(p.z - first.z)};
@@ -213,7 +213,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x);
     if (!c->building || b >= w.column_blocks[nx * ny]) return;
-    follow(w, f);
+    load_frame(w, f);
     const Box* all_boxes = w.boxes;
     const Box own_box = all_boxes[b];
     bool fits = b - w.column_blocks[own_box.column] < WARP; // so that it finds itself
@@ -320,7 +320,7 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     if (threadIdx.x == BLOCK - 1) total[0] = before;
     __syncthreads();
     const u32 staged = total[0];
-    fits = fits && staged < STAGE; // one place is kept for nobody
+    fits = fits && staged < STAGE; // one place is kept for padding
     if (threadIdx.x == 0) {
         if (staged >= STAGE) too_much(w.control, &Needed::places, staged + 1);
         w.stage_counts[b] = fits ? staged : 0;
@@ -505,15 +505,15 @@ __device__ __forceinline__ void test_all(Neighbors& n, u32 groups, const float4*
     }
 }
 
-// Writes the list of a particle, four to a row; the last row is filled up with nobody.
-__device__ __forceinline__ void write_list(ushort4* list, Neighbors& n, u32 nobody)
+// Writes the list of a particle, four to a row; the last row is filled up with padding.
+__device__ __forceinline__ void write_list(ushort4* list, Neighbors& n, u32 padding)
 {
     auto row_of = [&](u32 count) {
         ushort4 row;
         row.x = u16(n.next());
-        row.y = u16(count > 1 ? n.next() : nobody);
-        row.z = u16(count > 2 ? n.next() : nobody);
-        row.w = u16(count > 3 ? n.next() : nobody);
+        row.y = u16(count > 1 ? n.next() : padding);
+        row.z = u16(count > 2 ? n.next() : padding);
+        row.w = u16(count > 3 ? n.next() : padding);
         return row;
     };
     const u32 full = n.total / 4, rest = n.total % 4;
@@ -522,7 +522,7 @@ __device__ __forceinline__ void write_list(ushort4* list, Neighbors& n, u32 nobo
 }
 
 // The same without those that are left out; gives how many remain.
-__device__ __forceinline__ u32 write_list(ushort4* list, Neighbors& n, u32 nobody, const LeftOut& left_out, const u32* far,
+__device__ __forceinline__ u32 write_list(ushort4* list, Neighbors& n, u32 padding, const LeftOut& left_out, const u32* far,
                                           const float4* places)
 {
     u64 row = 0;
@@ -536,7 +536,7 @@ __device__ __forceinline__ u32 write_list(ushort4* list, Neighbors& n, u32 nobod
         if (!left_out.has(__float_as_uint(places[at].w), far)) add(at);
     }
     const u32 remaining = kept;
-    while (kept % 4 != 0) add(nobody);
+    while (kept % 4 != 0) add(padding);
     return remaining;
 }
 
@@ -585,7 +585,7 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     const Control* c = w.control;
     const u32 b = blockIdx.x, lane = lane_of(threadIdx.x), warp = warp_of(threadIdx.x), body = b * BODIES + threadIdx.x;
     if (!c->building || b >= w.column_blocks[f.nx * f.ny]) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 staged = w.stage_counts[b];
     if (staged == 0) return; // there was no room
     const Box own_box = w.boxes[b];
@@ -642,10 +642,10 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
 #if TILES
     uint4* tile = tile_of(w, b, warp);
     const uint4* from = reinterpret_cast<const uint4*>(candidates);
-    const u32 eights = groups > 0 ? (picked.count + 7) / 8 : 0, crew = u32(__popc(__ballot_sync(ALL_LANES, there)));
+    const u32 eights = groups > 0 ? (picked.count + 7) / 8 : 0, molecule = u32(__popc(__ballot_sync(ALL_LANES, there)));
     for (u32 k = lane; k < eights; k += WARP) tile[k + 1] = from[k];
     if (lane == 0) tile[0] = make_uint4(eights, 0, 0, 0);
-    if (lane == 0) atomicAdd(pairs, u64(picked.count) * crew);
+    if (lane == 0) atomicAdd(pairs, u64(picked.count) * molecule);
     w.rows_of[body] = u16(own_place);
 #else
     u32* present = words + GROUPS * BODIES + warp * Neighbors::SUPERS * WARP + lane;

@@ -317,8 +317,8 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     for (;;) {
         const bool done = step >= f.target;
         const Published now = published_half(w, parity, f.particles), next = published_half(w, parity ^ 1, f.particles);
-        if (stale && (!done || f.settle)) {
-            if (load_relaxed(&c->lost) != 0) break;
+        if (stale && (!done || f.refresh)) {
+            if (load_relaxed(&c->failed) != 0) break;
 #if MOVING
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -388,7 +388,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             const u32 i = safe(round);
             i32 crossed[3];
             const bool sound = move(own.at, own.low, own.v, crossed, own.kind, i, step, f, frame);
-            const f32 way2 = square(apart(own.at, own.then, 0, frame));
+            const f32 displacement2 = square(apart(own.at, own.then, 0, frame));
             if (ROUNDS > 1) __syncwarp();
             if (lane == 0 && is) {
                 publish(own, next, i);
@@ -396,10 +396,10 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 for (u32 axis = 0; axis < 3; ++axis) {
                     if (crossed[axis] != 0) w.images[axis * f.particles + i] += crossed[axis];
                 }
-                if (!sound) atomicMax(&c->lost, 1 + i);
+                if (!sound) atomicMax(&c->failed, 1 + i);
             }
-            says = says || (is && (way2 > frame.limit2 || !sound));
-            return way2;
+            says = says || (is && (displacement2 > frame.limit2 || !sound));
+            return displacement2;
         };
 #if SPLIT
         const f64 first_kick = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
@@ -441,16 +441,16 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 kick(own.v, force, first_kick, own.kind);
                 for (u32 axis = 0; axis < 3; ++axis) own.v[axis] = speed(own.v[axis] * change.factor - change.shift[axis]);
                 kick(own.v, force, f.dt - first_kick, own.kind);
-                const f32 way2 = go(round);
+                const f32 displacement2 = go(round);
 #if MOVING
                 if (!scales) continue;
                 const bool is = there(round);
                 for (u32 k = 0; k < 3; ++k) {
                     write_sum(w, f, AFTER_FORCES + k, number(round), is ? own.kind.mass * f64(own.v[k]) * f64(own.v[k]) : 0.0);
                 }
-                write_highest(w, f, AFTER_FORCES + 3, number(round), is ? f64(way2) : 0.0);
+                write_highest(w, f, AFTER_FORCES + 3, number(round), is ? f64(displacement2) : 0.0);
 #else
-                (void)way2;
+                (void)displacement2;
 #endif
             }
         }

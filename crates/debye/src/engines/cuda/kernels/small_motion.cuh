@@ -6,7 +6,7 @@
 #include "random.cuh"
 #endif
 
-// One step. `crossed` is how many cells it left behind; false if it is non_finite.
+// One step. `crossed` is how many cells it left behind; false if its position is no number.
 __device__ __forceinline__ bool move(uint4& at, u32 (&low)[3], speed (&v)[3], i32 (&crossed)[3], const Kind& kind, u32 id,
                                      u64 step, const SmallSetup& f, const Frame& frame)
 {

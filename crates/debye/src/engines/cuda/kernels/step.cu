@@ -31,10 +31,10 @@ __device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u
 }
 
 // What forces do to a particle in a step that needs no sums.
-__device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
+__device__ __forceinline__ void kick_and_move(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
 {
     if (CONSTRAINED && own.w != EMPTY_SLOT && is_constrained(w.kinds[own.w])) {
-        follow(w, f);
+        load_frame(w, f);
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, force, f.dt, w.kinds[own.w]);
@@ -42,14 +42,14 @@ __device__ __forceinline__ void go_on(const World& w, Setup& f, const Steering& 
     } else if (own.w != EMPTY_SLOT) {
         const Noise noise = noise_of(w, f, now, slot);
         // Once more: what moves particles need not be kept in registers while pairs are computed.
-        follow(w, f);
+        load_frame(w, f);
         const Kind kind = w.kinds[own.w];
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, force, f.dt, kind);
-        later(w, f);
-        const f32 way2 = move(w, f, now, slot, own, kind, noise, v);
-        if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+        reload_frame(w, f);
+        const f32 displacement2 = move(w, f, now, slot, own, kind, noise, v);
+        if (displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
         half_of(w.pos, now.parity ^ 1, f.slots)[slot] = own;
     }
@@ -71,9 +71,9 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
-    follow(w, f);
+    load_frame(w, f);
     PairForces p;
-    compute_pair_forces<false>(p, shared, w, f, now.parity, now.side);
+    pair_forces<false>(p, shared, w, f, now.parity, now.side);
     if (p.own.w == EMPTY_SLOT) return;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
@@ -87,7 +87,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
 {
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     const uint4 own = half_of(w.pos, now.parity, f.slots)[slot];
     f64 force[3] = {0.0, 0.0, 0.0};
@@ -95,7 +95,7 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.slots + slot];
     }
     add_rest(force, own.w, slot, w, f);
-    go_on(w, f, now, slot, own, force);
+    kick_and_move(w, f, now, slot, own, force);
 }
 #else
 KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
@@ -103,10 +103,10 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
-    follow(w, f);
+    load_frame(w, f);
     PairForces p;
-    pair_forces<false>(p, shared, w, f, now.parity, now.side);
-    go_on(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.force);
+    all_forces<false>(p, shared, w, f, now.parity, now.side);
+    kick_and_move(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.force);
 }
 #endif
 
@@ -116,11 +116,11 @@ template <bool VIRIAL> __device__ __forceinline__ void forces_and_sum(const Worl
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
     SHARED(f64, warps, N * BLOCK_WARPS);
-    follow(w, f);
+    load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     PairForces p;
-    pair_forces<VIRIAL>(p, shared, w, f, now.parity, now.side);
-    follow(w, f);
+    all_forces<VIRIAL>(p, shared, w, f, now.parity, now.side);
+    load_frame(w, f);
     f64 x[N] = {};
     if (p.own.w != EMPTY_SLOT) {
         const Kind kind = w.kinds[p.own.w];
@@ -163,7 +163,7 @@ template <bool VIRIAL> __device__ __forceinline__ void forces_and_sum(const Worl
 #endif
 }
 
-KERNEL_RESIDENT(debye_pair_forces, BLOCK, RESIDENT, World w, Setup f)
+KERNEL_RESIDENT(debye_forces_sums, BLOCK, RESIDENT, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
@@ -173,7 +173,7 @@ KERNEL_RESIDENT(debye_pair_forces, BLOCK, RESIDENT, World w, Setup f)
 
 #if MOVING
 // The same with the virial, before the cell changes.
-KERNEL_RESIDENT(debye_pair_forces_virial, BLOCK, 2, World w, Setup f)
+KERNEL_RESIDENT(debye_forces_sums_virial, BLOCK, 2, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
@@ -187,7 +187,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 {
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks || !(now.split & SUMMED)) return;
-    follow(w, f);
+    load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     const uint4 own = half_of(w.pos, now.parity, slots)[slot];
 #if MOVING
@@ -195,7 +195,7 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
     const bool scales = now.split & SCALES;
     f64 kinetic[3] = {0.0, 0.0, 0.0};
 #endif
-    f32 way2 = 0.0f;
+    f32 displacement2 = 0.0f;
     if (own.w != EMPTY_SLOT) {
         const Noise noise = noise_of(w, f, now, slot);
         const Kind kind = w.kinds[own.w];
@@ -208,19 +208,19 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         kick(v, force, first, kind);
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
-        later(w, f);
+        reload_frame(w, f);
         if (constrained) write_velocity(w, f, now.side, slot, v);
-        else way2 = move(w, f, now, slot, own, kind, noise, v);
+        else displacement2 = move(w, f, now, slot, own, kind, noise, v);
 #if MOVING
         for (u32 k = 0; k < 3; ++k) kinetic[k] = constrained ? 0.0 : kind.mass * f64(v[k]) * f64(v[k]);
 #endif
-        if (way2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
+        if (displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
     } else {
         half_of(w.pos, now.parity ^ 1, slots)[slot] = own;
     }
 #if MOVING
     if (scales) {
-        atomicMax(&w.control->farthest, __float_as_uint(way2));
+        atomicMax(&w.control->farthest, __float_as_uint(displacement2));
         publish_sums(w.partial + u64(blockIdx.x) * 3, kinetic, warps);
     }
 #endif
@@ -254,9 +254,9 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     const Control* c = w.control;
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
     if (b >= c->blocks) return;
-    follow(w, f);
+    load_frame(w, f);
     PairForces p;
-    pair_forces<true>(p, shared, w, f, c->parity, c->side);
+    all_forces<true>(p, shared, w, f, c->parity, c->side);
     const bool there = p.own.w != EMPTY_SLOT;
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
     u32 group = 0;

@@ -137,7 +137,7 @@ __device__ __forceinline__ void join_sums(Sums& to, Sums& found)
 // Sums over the list of a particle. Forces still without their factor −2. `rows` is what World::rows_of says: the rows of the
 // list, of which every thread of a body takes its share, or with tiles the particle's own place in the stage.
 template <bool ENERGY>
-__device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, const ushort4* list, u32 rows, const Spot& me,
+__device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 padding, const ushort4* list, u32 rows, const Spot& me,
                                       const World& w, const Setup& f)
 {
 #if TILES
@@ -149,7 +149,7 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
 #endif
     auto meet = [&](u32 at) {
 #if WRAP
-        if (at == nobody) return;
+        if (at == padding) return;
 #endif
         const Spot other = shared[at];
         real dx = from.x - other.x, dy = from.y - other.y, dz = from.z - other.z;
@@ -174,7 +174,7 @@ __device__ __forceinline__ void visit(Sums& s, const Spot* shared, u32 nobody, c
             s.virial[5] += derivative * dy * dz;
         }
     };
-    (void)nobody;
+    (void)padding;
 #if TILES
     const uint4* tile = reinterpret_cast<const uint4*>(list);
     const u32 eights = tile[0].x;

@@ -12,7 +12,7 @@ use super::tiling::Tiling;
 
 /// How points are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum GatherMethod {
     /// From memory, a thread per slot.
     Slots,
     /// From memory, as many threads as slots to the particles in the first of those.
@@ -55,31 +55,31 @@ debye_gpu::device_struct! {
     }
 }
 
-fn shared_bytes<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> u32 {
+fn shared_bytes<M: MeshNumber>(shape: &MeshShape, method: GatherMethod, tiling: Tiling) -> u32 {
     let more = shape.basis.points() as u32 - 1;
     let [x, y, z] = tiling.edges;
-    match way {
-        Way::Slots | Way::Groups { .. } => 0,
-        Way::Tiles => {
+    match method {
+        GatherMethod::Slots | GatherMethod::Groups { .. } => 0,
+        GatherMethod::Tiles => {
             let points = [x + more, y + more, (z + more).next_multiple_of(4)];
             tile_bytes(points, size_of::<M>() as u32)
         }
     }
 }
 
-pub(super) fn source<M: MeshNumber>(shape: &MeshShape, way: Way, tiling: Tiling) -> ModuleSource {
-    let [lanes, sites] = match way {
-        Way::Slots | Way::Tiles => [1, 1],
-        Way::Groups { slots, particles } => [slots, particles],
+pub(super) fn source<M: MeshNumber>(shape: &MeshShape, method: GatherMethod, tiling: Tiling) -> ModuleSource {
+    let [lanes, sites] = match method {
+        GatherMethod::Slots | GatherMethod::Tiles => [1, 1],
+        GatherMethod::Groups { slots, particles } => [slots, particles],
     };
     shape
         .source::<M>("gather.cu", include_str!("../kernels/gather.cu"), tiling.edges)
         .define("THREADS", tiling.threads)
         .define("RESIDENT", tiling.resident)
-        .define("TILED", u32::from(way == Way::Tiles))
+        .define("TILED", u32::from(method == GatherMethod::Tiles))
         .define("LANES", lanes)
         .define("SITES", sites)
-        .define("SHARED_BYTES", shared_bytes::<M>(shape, way, tiling))
+        .define("SHARED_BYTES", shared_bytes::<M>(shape, method, tiling))
 }
 
 type OnSlots<M> = Kernel<(Addresses<MeshParticles>, Const<M>, Addresses<GatheredForces>)>;
@@ -97,7 +97,7 @@ enum By<M: MeshNumber> {
     Tiles(OnTiles<M>, u32),
 }
 
-/// Gathers forces and potentials from a mesh; all ways give the same bits.
+/// Gathers forces and potentials from a mesh; all methods give the same bits.
 #[derive(Debug)]
 pub struct Gather<M: MeshNumber> {
     shape: MeshShape,
@@ -121,7 +121,7 @@ pub fn mean_of_sums(charged: usize) -> f64 {
     1.0 / (sum_scale(charged) * charged.max(1) as f64)
 }
 
-impl Way {
+impl GatherMethod {
     /// Threads and blocks that were fastest on an H200, and the edges of its bricks; those do not matter where points
     /// are read from memory.
     pub const fn tiling(self) -> Tiling {
@@ -161,31 +161,36 @@ impl Way {
 fn tiles_fit<M: MeshNumber>(shape: &MeshShape, edges: [u32; 3], shared: u32) -> bool {
     let tiling = Tiling {
         edges,
-        ..Way::Tiles.tiling()
+        ..GatherMethod::Tiles.tiling()
     };
-    shared_bytes::<M>(shape, Way::Tiles, tiling) + 8 * tiling.threads + 64 <= shared
+    shared_bytes::<M>(shape, GatherMethod::Tiles, tiling) + 8 * tiling.threads + 64 <= shared
 }
 
 impl<M: MeshNumber> Gather<M> {
-    /// Gathers in this way.
-    pub fn new(device: &Device, shape: &MeshShape, way: Way, tiling: Tiling) -> Result<Self, CudaError> {
+    /// Gathers by this method.
+    pub fn new(
+        device: &Device,
+        shape: &MeshShape,
+        method: GatherMethod,
+        tiling: Tiling,
+    ) -> Result<Self, CudaError> {
         shape.check()?;
         tiling.check()?;
-        let module = device.module(&source::<M>(shape, way, tiling))?;
-        let by = match way {
-            Way::Slots => By::Slots(module.kernel("debye_mesh_gather")?, 1),
-            Way::Groups { slots, particles } => {
+        let module = device.module(&source::<M>(shape, method, tiling))?;
+        let by = match method {
+            GatherMethod::Slots => By::Slots(module.kernel("debye_mesh_gather")?, 1),
+            GatherMethod::Groups { slots, particles } => {
                 if !slots.is_power_of_two() || slots > 32 || !(1..=slots).contains(&particles) {
                     let reason =
-                        format!("{way:?}: a power of two up to 32 slots, and some particles in them");
+                        format!("{method:?}: a power of two up to 32 slots, and some particles in them");
                     return Err(CudaError::shape("debye_mesh_gather", reason));
                 }
                 // Whole warps take part.
                 By::Slots(module.kernel("debye_mesh_gather")?, 32)
             }
-            Way::Tiles => {
+            GatherMethod::Tiles => {
                 let kernel: OnTiles<M> = module.kernel("debye_mesh_gather_tile")?;
-                let shared = shared_bytes::<M>(shape, way, tiling);
+                let shared = shared_bytes::<M>(shape, method, tiling);
                 kernel.resident_blocks(tiling.threads, shared)?;
                 By::Tiles(kernel, shared)
             }
@@ -201,12 +206,17 @@ impl<M: MeshNumber> Gather<M> {
     }
 
     /// With the usual threads, from bricks with these edges if it is from tiles.
-    pub fn usual(device: &Device, shape: &MeshShape, way: Way, edges: [u32; 3]) -> Result<Self, CudaError> {
-        let mut tiling = way.tiling().for_registers::<M>(shape);
-        if way == Way::Tiles {
+    pub fn usual(
+        device: &Device,
+        shape: &MeshShape,
+        method: GatherMethod,
+        edges: [u32; 3],
+    ) -> Result<Self, CudaError> {
+        let mut tiling = method.tiling().for_registers::<M>(shape);
+        if method == GatherMethod::Tiles {
             tiling.edges = edges;
         }
-        Self::new(device, shape, way, tiling)
+        Self::new(device, shape, method, tiling)
     }
 
     /// For particles that all have charges: from tiles, what is in slots without a particle is then left as it is.

@@ -14,7 +14,7 @@ mod table;
 mod tiling;
 
 pub use bricks::{Bricks, Entered, Follow, Notes};
-pub use gather::{Gather, Way, mean_of_sums};
+pub use gather::{Gather, GatherMethod, mean_of_sums};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MESH_SUMS, MeshCell, Part, Solve, influence_source};
 pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
@@ -40,7 +40,7 @@ pub fn modules() -> Vec<ModuleSource> {
         size: [256; 3],
         basis: Basis::BSpline(5),
     };
-    let groups = Way::Groups {
+    let groups = GatherMethod::Groups {
         slots: 8,
         particles: 1,
     };
@@ -51,7 +51,13 @@ pub fn modules() -> Vec<ModuleSource> {
         bricks::source::<f32>(&usual, [16, 16, 16]),
         bricks::source::<f64>(&large, [8; 3]),
     ]);
-    all.extend([Way::Slots, groups, Way::Tiles].map(|way| gather::source::<f32>(&usual, way, way.tiling())));
-    all.extend([Way::Slots, Way::Tiles].map(|way| gather::source::<f64>(&odd, way, tiling::SMALL)));
+    all.extend(
+        [GatherMethod::Slots, groups, GatherMethod::Tiles]
+            .map(|method| gather::source::<f32>(&usual, method, method.tiling())),
+    );
+    all.extend(
+        [GatherMethod::Slots, GatherMethod::Tiles]
+            .map(|method| gather::source::<f64>(&odd, method, tiling::SMALL)),
+    );
     all
 }

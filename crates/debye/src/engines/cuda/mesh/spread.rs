@@ -275,7 +275,7 @@ impl<M: MeshNumber> Spread<M> {
     /// Whether lists fitted, no particle strayed and all sums are right, since the notes were last cleared; if not,
     /// makes room so that they will be, and clears the notes: what was captured must be captured anew and done again.
     /// Waits for the stream.
-    pub fn settle(&mut self, device: &Device, stream: &Stream) -> Result<bool, CudaError> {
+    pub fn grow_if_full(&mut self, device: &Device, stream: &Stream) -> Result<bool, CudaError> {
         let notes = self.bricks.notes(stream)?;
         let mut right = !notes.strayed;
         if let Some(needed) = notes.listed {

@@ -155,10 +155,10 @@ impl Resident {
     /// Reports what went wrong, makes room for what did not fit.
     fn check(&mut self) -> Result<(), EngineError> {
         self.check_constraints(self.last.step.saturating_sub(1))?;
-        if self.last.lost != 0 {
+        if self.last.failed != 0 {
             return Err(EngineError::Lost {
                 step: self.last.step,
-                particle: self.last.lost - 1,
+                particle: self.last.failed - 1,
             });
         }
         if self.last.cell_invalid != 0 {
@@ -319,8 +319,8 @@ impl Skeleton for Resident {
         Self::advance(self, target)
     }
 
-    fn settle(&mut self) -> Result<(), EngineError> {
-        Self::settle(self)
+    fn refresh_list(&mut self) -> Result<(), EngineError> {
+        Self::refresh_list(self)
     }
 
     fn evaluate(&mut self) -> Result<Sums, EngineError> {

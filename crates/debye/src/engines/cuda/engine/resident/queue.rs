@@ -217,10 +217,10 @@ impl Resident {
             Some(split) => {
                 let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
                 if !plain || self.rules.remove_every > 0 {
-                    self.launch(s, &split.pair_forces, shape, bytes)?;
+                    self.launch(s, &split.forces_sums, shape, bytes)?;
                 }
-                if let Some(pair_forces) = &split.pair_forces_virial {
-                    self.launch(s, pair_forces, shape, bytes)?;
+                if let Some(with_virial) = &split.forces_sums_virial {
+                    self.launch(s, with_virial, shape, bytes)?;
                 }
                 self.queue_constraints(s, ConstraintKernels::queue_sums, DUE_WITH_SUMS)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);

@@ -120,7 +120,7 @@ impl Resident {
     }
 
     /// Makes a new list if the old one is stale.
-    pub(in super::super) fn settle(&mut self) -> Result<(), EngineError> {
+    pub(in super::super) fn refresh_list(&mut self) -> Result<(), EngineError> {
         self.read_control()?;
         while self.last.stale != 0 {
             let graph = match self.rebuild.take() {
@@ -140,7 +140,7 @@ impl Resident {
         self.aim(target)?;
         while self.last.step < target {
             let before = self.last.step;
-            self.settle()?;
+            self.refresh_list()?;
             // Kept by the device once they are compiled; growing changes them.
             let kernels = self.case().downhill(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);

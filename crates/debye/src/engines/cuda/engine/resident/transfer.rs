@@ -211,7 +211,7 @@ impl Resident {
 
     /// Forces in the order of the input.
     pub(in super::super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.settle()?;
+        self.refresh_list()?;
         self.evaluate()?;
         let forces = self.stream.download(&self.arrays.forces)?;
         self.by_particle(&forces)

@@ -27,7 +27,7 @@ debye_gpu::device_struct! {
         radius: f32,
         particles: u32,
         /// Make a new list even if there is no step to do.
-        pub(super) settle: u32,
+        pub(super) refresh: u32,
         /// Images to look at on either side.
         reach: [i32; 3],
         /// Entries that a list has room for.
@@ -51,8 +51,8 @@ debye_gpu::device_struct! {
         pub(super) stale: u32,
         /// A list did not fit.
         pub(super) overflow: u32,
-        /// 1 + a particle that is non_finite.
-        pub(super) lost: u32,
+        /// 1 + a particle whose position is no number.
+        pub(super) failed: u32,
         /// Times that lists were made.
         pub(super) builds: u32,
         /// Entries of the longest list that did not fit.
@@ -131,7 +131,7 @@ impl SmallValues {
             radius2: (self.radius * self.radius) as f32,
             radius: self.radius as f32,
             particles: particles as u32,
-            settle: 0,
+            refresh: 0,
             reach: self.reach(),
             capacity,
             remove_every: rules.remove_every,
