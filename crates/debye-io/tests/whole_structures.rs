@@ -160,7 +160,13 @@ fn native() -> NativeStructure {
         name: name.into(),
         mass,
         charge,
+        rotor: if name == "OW" {
+            [0.5, 0.5, 0.0, 0.04]
+        } else {
+            [0.0; 4]
+        },
     };
+    let oxygen = [0.5, 0.5, 0.0, 0.04];
     NativeStructure {
         title: "exact".into(),
         reduced: true,
@@ -180,6 +186,13 @@ fn native() -> NativeStructure {
         masses: vec![15.9994, 1.008, 2.014, 15.9994, 1.008, 1.008, 22.98977],
         charges: vec![-0.8476, 0.4238, 0.4238, -0.8476, 0.4238, 0.4238, 0.9],
         molecules: vec![0, 0, 0, 1, 1, 1, 2],
+        rotors: [0, 1, 1, 0, 1, 1, 1].map(|k| [oxygen, [0.0; 4]][k]).to_vec(),
+        orientations: vec![[0.5, -0.5, 0.5, 0.5]; 7],
+        angular_momenta: vec![[0.1, 0.2, 0.3]; 7],
+        axes: NativeLinks {
+            kinds: vec!["dipole".into()],
+            links: vec![(0, [0, 6])],
+        },
         labels: AtomLabels::new(&made.atoms),
         bonds: NativeLinks {
             kinds: vec!["O-H".into()],

@@ -24,7 +24,7 @@ use crate::integrate::{MotionState, ThermostatState};
 
 const MAGIC: &[u8; 8] = b"DEBYECKP";
 /// The version of the content that is written and read.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 const ENVELOPE: Envelope = Envelope {
     magic: MAGIC,
     version: VERSION,

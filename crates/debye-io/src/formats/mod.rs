@@ -27,7 +27,7 @@ register! {
     DCD: dcd { DcdHeader, DcdReader, DcdWriter },
     XTC: xtc { XtcReader, XtcWriter },
     LAMMPS: lammps { AtomStyle, read_lammps_data, read_lammps_file, write_lammps_data },
-    NATIVE: native { NativeLinks, NativeSpecies, NativeStructure },
+    NATIVE: native { NativeLinks, NativeRotor, NativeSpecies, NativeStructure },
     TRR: trr { TrrReader },
     CIF: cif { CifReader },
     LAMMPS_DUMP: dump { DumpReader },

@@ -80,6 +80,30 @@ impl<R: Real> Quat<R> {
     }
 }
 
+impl Quat<f64> {
+    /// The shortest rotation that takes the axis z to a unit vector.
+    pub fn from_z_to(to: Vec3<f64>) -> Self {
+        // Half a turn about x, where any axis across z would do.
+        let across = to.x * to.x + to.y * to.y;
+        if to.z < 0.0 && across < 1e-30 {
+            return Self {
+                w: 0.0,
+                v: Vec3::new(1.0, 0.0, 0.0),
+            };
+        }
+        Self {
+            // 1 + z, where that would cancel from x² + y² + z² = 1.
+            w: if to.z < 0.0 {
+                across / (1.0 - to.z)
+            } else {
+                1.0 + to.z
+            },
+            v: Vec3::new(-to.y, to.x, 0.0),
+        }
+        .normalized()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +119,20 @@ mod tests {
         );
         let back = q.conjugate().compose(q);
         assert!((back.w - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn z_is_taken_anywhere() {
+        let near_pole = Vec3::new(1e-7, 0.0, -1.0);
+        for to in [
+            Vec3::new(0.0, 0.0, 1.0),
+            Vec3::new(0.0, 0.0, -1.0),
+            Vec3::new(0.6, -0.48, 0.64),
+            near_pole * near_pole.norm().recip(),
+        ] {
+            let turned = Quat::from_z_to(to).rotate(Vec3::new(0.0, 0.0, 1.0));
+            assert!((turned - to).norm() < 1e-9, "{to:?} {turned:?}");
+        }
     }
 
     fn some_rotation(seed: f64) -> Quat<f64> {

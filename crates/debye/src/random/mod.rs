@@ -58,6 +58,10 @@ pub mod stream {
     pub const ORIENTATIONS: u32 = 6;
     /// Places of ions in builders.
     pub const IONS: u32 = 7;
+    /// Initial angular momenta.
+    pub const ROTATIONS: u32 = 8;
+    /// Langevin noise of rotations.
+    pub const LANGEVIN_ROTATIONS: u32 = 9;
     /// Added once per thermostat to the stream of a thermostat, so that several share nothing.
     pub const THERMOSTATS: u32 = 1 << 8;
     /// The first one free for users of the library.

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::forces::pme::expected;
-use crate::forces::{BondedTerm, MixingRule, PairTerm};
+use crate::forces::{BondedTerm, MixingRule, OrientedRow, PairTerm};
 use crate::integrate::{Barostat, BarostatKind, Coupling, Scheme, Thermostat, ThermostatKind};
 use crate::simulation::{Buffer, Simulation};
 use crate::system::units::display::{digits, grouped, number, time};
@@ -242,7 +242,15 @@ fn forces(s: &Simulation) -> Vec<String> {
     // The pair term of an Ewald sum is told with the rest of it.
     let of_sum = |term: &&PairTerm| f.electrostatics.is_some() && term.family.name() == "coulomb-ewald";
     for term in f.pairs.iter().filter(|term| !of_sum(term)) {
-        rows.push(named(&term.name, term.family.name(), &pair(term, &s.system)));
+        let cutoffs: Vec<f64> = term.rows.iter().map(|row| row.cutoff).collect();
+        let what = pair(&cutoffs, term.truncation, term.mixing, term.tail, &s.system);
+        rows.push(named(&term.name, term.family.name(), &what));
+    }
+    for term in &f.oriented {
+        let cutoff = |row: &Option<OrientedRow>| row.map_or(0.0, |row| row.cutoff);
+        let cutoffs: Vec<f64> = term.rows.iter().map(cutoff).collect();
+        let what = pair(&cutoffs, term.truncation, term.mixing, false, &s.system);
+        rows.push(named(&term.name, term.family.name(), &what));
     }
     for term in &f.bonds {
         let what = acted_on(term, &t.bonds, "bonds");
@@ -260,6 +268,10 @@ fn forces(s: &Simulation) -> Vec<String> {
         let what = acted_on(term, &t.impropers, "impropers");
         rows.push(named(&term.name, term.family.name(), &what));
     }
+    for term in &f.axes {
+        let what = acted_on(term, &t.axes, "axes");
+        rows.push(named(&term.name, term.family.name(), &what));
+    }
     rows
 }
 
@@ -271,17 +283,18 @@ fn named(name: &str, kind: &str, what: &str) -> String {
     }
 }
 
-fn pair(term: &PairTerm, system: &System) -> String {
+fn pair(cutoffs: &[f64], truncation: Truncation, mixing: MixingRule, tail: bool, system: &System) -> String {
     let unit = system.units.label(Dimension::LENGTH);
-    let acting = || term.rows.iter().map(|row| row.cutoff).filter(|&c| c > 0.0);
+    let acting = || cutoffs.iter().copied().filter(|&c| c > 0.0);
     let Some(longest) = acting().reduce(f64::max) else {
         return ", acts on no pair".into();
     };
     let shortest = acting().fold(longest, f64::min);
-    let end = match term.truncation {
+    let end = match truncation {
         Truncation::Cut => "cut".into(),
         Truncation::Shift => "shifted".into(),
         Truncation::ForceShift => "force-shifted".into(),
+        Truncation::QuadraticShift => "shifted with its force by a term in r²".into(),
         Truncation::Switch { from } => format!("switched from {} {unit}", number(from)),
     };
     let cutoff = match shortest < longest {
@@ -290,18 +303,18 @@ fn pair(term: &PairTerm, system: &System) -> String {
     };
     let mut text = format!(", {cutoff}, {end}");
     let n = system.species.len();
-    text += match term.mixing {
+    text += match mixing {
         _ if n < 2 => "",
         MixingRule::None => "",
         MixingRule::LorentzBerthelot => ", Lorentz–Berthelot mixing",
         MixingRule::Geometric => ", geometric mixing",
     };
-    if term.tail {
+    if tail {
         text += ", tail correction";
     }
     let pairs = (0..n).flat_map(|i| (i..n).map(move |j| (i, j)));
     let acting: Vec<String> = pairs
-        .filter(|(i, j)| term.rows.get(i * n + j).is_some_and(|row| row.cutoff > 0.0))
+        .filter(|(i, j)| cutoffs.get(i * n + j).is_some_and(|cutoff| *cutoff > 0.0))
         .map(|(i, j)| format!("{}-{}", system.species[i].name, system.species[j].name))
         .collect();
     if acting.len() < n * (n + 1) / 2 && acting.len() <= MOST_PAIRS {

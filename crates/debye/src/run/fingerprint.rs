@@ -13,6 +13,12 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
         .iter()
         .map(|t| (t.family.name(), t.truncation, &t.rows, t.tail, t.table.f64s()))
         .collect();
+    let oriented: Vec<_> = f
+        .oriented
+        .iter()
+        .map(|t| (t.family.name(), t.truncation, &t.rows, t.table.f64s()))
+        .collect();
+    let axes: Vec<_> = f.axes.iter().map(|t| (t.family.name(), &t.rows)).collect();
     let bonds: Vec<_> = f.bonds.iter().map(|t| (t.family.name(), &t.rows)).collect();
     let angles: Vec<_> = f.angles.iter().map(|t| (t.family.name(), &t.rows)).collect();
     let dihedrals: Vec<_> = f
@@ -25,6 +31,10 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
     masses.f64s(&system.particles.masses);
     masses.f64s(&system.particles.charges);
     masses.u32s(&system.particles.species);
+    for rotor in &system.particles.orientations.rotors {
+        masses.f64s(&rotor.inertia);
+        masses.f64(rotor.dipole);
+    }
     // Only where there are any: checkpoints from before there were constraints still fit.
     let constraints = match &system.constraints {
         none if none.is_empty() => String::new(),
@@ -42,7 +52,7 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
             ),
         ),
         (
-            "masses, charges or species of particles",
+            "masses, charges, moments of inertia, dipoles or species of particles",
             crc32fast::hash(&masses.finish()).to_string(),
         ),
         (
@@ -52,7 +62,7 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
         (
             "[[forces]]",
             format!(
-                "{pairs:?} {bonds:?} {angles:?} {dihedrals:?} {}",
+                "{pairs:?} {oriented:?} {bonds:?} {angles:?} {dihedrals:?} {axes:?} {}",
                 f.coulomb_constant
             ),
         ),

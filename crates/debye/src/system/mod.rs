@@ -6,6 +6,7 @@ pub mod constraints;
 mod exclusions;
 pub mod models;
 pub mod native;
+mod orientation;
 mod particles;
 mod topology;
 pub(crate) mod units;
@@ -16,6 +17,7 @@ pub use cell::{Cell, CellError};
 pub use constraints::{ConstraintError, Constraints, FixedDistance, RigidWater};
 pub use debye_io::AtomLabels;
 pub use exclusions::{ExclusionError, ExclusionRule, Exclusions, ScaledPair};
+pub use orientation::{Class, Orientations, Rotor, RotorError};
 pub use particles::{Particles, Snapshot};
 pub(crate) use topology::connected;
 pub use topology::{Link, Topology};
@@ -32,6 +34,26 @@ pub struct Species {
     pub mass: f64,
     /// Its charge.
     pub charge: f64,
+    /// How it turns, and its dipole; [`Rotor::POINT`] for a point.
+    pub rotor: Rotor,
+}
+
+impl Species {
+    /// A sort of points.
+    pub fn point(name: impl Into<String>, mass: f64, charge: f64) -> Self {
+        Self {
+            name: name.into(),
+            mass,
+            charge,
+            rotor: Rotor::POINT,
+        }
+    }
+
+    /// The same with orientations.
+    #[must_use]
+    pub fn with_rotor(self, rotor: Rotor) -> Self {
+        Self { rotor, ..self }
+    }
 }
 
 /// Everything there is to simulate, before anyone says how.

@@ -1,5 +1,6 @@
 //! [`Particles`]: structure of arrays; [`Snapshot`]: a view of them at one moment.
 
+use super::Orientations;
 use super::cell::Cell;
 use crate::expr::Vec3;
 
@@ -20,6 +21,8 @@ pub struct Particles {
     pub charges: Vec<f64>,
     /// Molecule numbers, counted from 0.
     pub molecules: Vec<u32>,
+    /// Orientations of those that turn; nothing where everything is a point.
+    pub orientations: Orientations,
 }
 
 impl Particles {
@@ -33,7 +36,7 @@ impl Particles {
         self.positions.is_empty()
     }
 
-    /// Adds a particle at rest.
+    /// Adds a point at rest; [`orient`](Self::orient) makes it turn.
     pub fn push(&mut self, position: Vec3<f64>, species: u32, mass: f64, charge: f64, molecule: u32) {
         self.positions.push(position);
         self.velocities.push(Vec3::zero());
@@ -42,6 +45,7 @@ impl Particles {
         self.masses.push(mass);
         self.charges.push(charge);
         self.molecules.push(molecule);
+        self.orientations.grow(self.positions.len());
     }
 }
 

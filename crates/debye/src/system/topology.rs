@@ -30,6 +30,10 @@ pub struct Topology {
     pub improper_kinds: Vec<String>,
     /// Impropers i–j–k–l: the dihedral angle i–j–k–l, out of plane.
     pub impropers: Vec<Link<4>>,
+    /// Names of the kinds of restraints of axes.
+    pub axis_kinds: Vec<String>,
+    /// Restraints of the axis z of the first particle to the direction of the second.
+    pub axes: Vec<Link<2>>,
 }
 
 impl System {

@@ -29,8 +29,9 @@ pub enum VelocityError {
     Empty,
 }
 
-/// Gives all particles velocities of the Maxwell–Boltzmann distribution, removes the total momentum and
-/// scales to exactly this temperature for [`degrees_of_freedom`]. A lone particle keeps its momentum.
+/// Gives all particles velocities of the Maxwell–Boltzmann distribution, and angular momenta where they turn, removes the
+/// total momentum and scales to exactly this temperature for [`degrees_of_freedom`] and those of rotation. A lone particle
+/// keeps its momentum.
 ///
 /// Fixed distances stay as they are: what would change them is taken from the velocities before these are scaled, and each
 /// takes one degree of freedom.
@@ -44,6 +45,7 @@ pub fn thermalize(system: &mut System, temperature: f64, seed: u64) -> Result<()
     let n = system.particles.len();
     if temperature == 0.0 {
         system.particles.velocities = vec![Vec3::zero(); n];
+        system.particles.orientations.angular_momenta.fill(Vec3::zero());
         return Ok(());
     }
     check_masses(system)?;
@@ -63,9 +65,12 @@ pub fn thermalize(system: &mut System, temperature: f64, seed: u64) -> Result<()
         remove_momentum(system)?;
     }
     system.constrain_velocities()?;
-    let freedom = degrees_of_freedom(n) - system.constraints.len() as f64;
+    system.particles.draw_angular_momenta(kt, philox);
+    let rotations = system.particles.rotational_freedom() as f64;
+    let freedom = degrees_of_freedom(n) - system.constraints.len() as f64 + rotations;
     let factor = (temperature / self::temperature(system, freedom)).sqrt();
-    for v in &mut system.particles.velocities {
+    let p = &mut system.particles;
+    for v in p.velocities.iter_mut().chain(&mut p.orientations.angular_momenta) {
         *v = *v * factor;
     }
     Ok(())
@@ -81,7 +86,7 @@ pub fn degrees_of_freedom(particles: usize) -> f64 {
     }
 }
 
-/// Σ m v² / 2, summed in the order of the particles.
+/// Σ m v² / 2 and the energy of rotation, summed in the order of the particles.
 pub fn kinetic_energy(system: &System) -> f64 {
     let particles = &system.particles;
     let twice: f64 = particles
@@ -90,7 +95,8 @@ pub fn kinetic_energy(system: &System) -> f64 {
         .zip(&particles.velocities)
         .map(|(&m, v)| m * v.norm2())
         .sum();
-    0.5 * twice
+    let o = &particles.orientations;
+    0.5 * twice + (0..o.rotors.len()).map(|i| o.kinetic_energy(i)).sum::<f64>()
 }
 
 /// The temperature 2 E_kin / (k_B · degrees of freedom); zero where there are none.

@@ -1,6 +1,6 @@
 //! Reading native structures: nothing in them is believed before it was looked at.
 
-use super::{ENVELOPE, NativeLinks, NativeSpecies, NativeStructure};
+use super::{ENVELOPE, NativeLinks, NativeRotor, NativeSpecies, NativeStructure};
 use crate::codec::{CodecError, Reader};
 use crate::labels::AtomLabels;
 
@@ -46,6 +46,7 @@ impl NativeStructure {
                         name: r.text()?,
                         mass: r.f64()?,
                         charge: r.f64()?,
+                        rotor: [0.0; 4],
                     });
                 }
             }
@@ -63,11 +64,24 @@ impl NativeStructure {
             "masses" => self.masses = r.f64s()?,
             "charges" => self.charges = r.f64s()?,
             "molecules" => self.molecules = r.u32s()?,
+            "rotors of species" => {
+                let rows = fours(r.f64s()?, "rotors of species")?;
+                if rows.len() != self.species.len() {
+                    return Err(CodecError("rotors of other species".into()));
+                }
+                for (species, row) in self.species.iter_mut().zip(rows) {
+                    species.rotor = row;
+                }
+            }
+            "rotors" => self.rotors = fours(r.f64s()?, "rotors")?,
+            "orientations" => self.orientations = fours(r.f64s()?, "orientations")?,
+            "angular momenta" => self.angular_momenta = r.vectors()?,
             "labels" => self.labels = AtomLabels::decode(r)?,
             "bonds" => self.bonds = links(r)?,
             "angles" => self.angles = links(r)?,
             "dihedrals" => self.dihedrals = links(r)?,
             "impropers" => self.impropers = links(r)?,
+            "axes" => self.axes = links(r)?,
             other => {
                 return Err(CodecError(format!(
                     "a part `{other}` that this version does not know, so that it would be lost"
@@ -102,6 +116,23 @@ impl NativeStructure {
         if self.molecules.is_empty() {
             self.molecules = (0..n as u32).collect();
         }
+        if self.rotors.is_empty() {
+            self.rotors = self.rotors_of_species();
+        }
+        let turning = if self.rotors.is_empty() { 0 } else { n };
+        for (what, count) in [
+            ("rotors", self.rotors.len()),
+            ("orientations", self.orientations.len()),
+            ("angular momenta", self.angular_momenta.len()),
+        ] {
+            if count != turning {
+                return Err(CodecError(format!("{n} positions and {count} {what}")));
+            }
+        }
+        let norm = |q: &[f64; 4]| q.iter().map(|x| x * x).sum::<f64>();
+        if let Some(q) = self.orientations.iter().find(|q| (norm(q) - 1.0).abs() > 1e-6 || norm(q).is_nan()) {
+            return Err(CodecError(format!("an orientation {q:?}, which is no unit quaternion")));
+        }
         for (what, count) in [
             ("velocities", self.velocities.len()),
             ("images", self.images.len()),
@@ -115,13 +146,25 @@ impl NativeStructure {
         }
         let finite = (self.positions.iter().chain(&self.velocities).chain(&self.cell)).flatten();
         let finite = finite.chain(&self.masses).chain(&self.charges);
+        let finite = finite.chain(self.rotors.as_flattened());
+        let finite = finite.chain(self.angular_momenta.as_flattened());
         if !finite.into_iter().all(|x| x.is_finite()) {
             return Err(CodecError("a number that is not finite".into()));
         }
         self.bonds.check("bond", n)?;
         self.angles.check("angle", n)?;
         self.dihedrals.check("dihedral", n)?;
-        self.impropers.check("improper", n)
+        self.impropers.check("improper", n)?;
+        self.axes.check("axis", n)
+    }
+
+    /// The rotor of its species for every particle; nothing where all are points.
+    pub(super) fn rotors_of_species(&self) -> Vec<NativeRotor> {
+        if self.species.iter().all(|s| s.rotor == [0.0; 4]) {
+            return Vec::new();
+        }
+        let of = |&s: &u32| self.species.get(s as usize).map_or([f64::NAN; 4], |s| s.rotor);
+        self.species_of.iter().map(of).collect()
     }
 
     /// A property of its species for every particle.
@@ -161,6 +204,14 @@ fn links<const N: usize>(r: &mut Reader) -> Result<NativeLinks<N>> {
         kinds,
         links: flat.chunks_exact(N + 1).map(link).collect(),
     })
+}
+
+fn fours(flat: Vec<f64>, what: &str) -> Result<Vec<[f64; 4]>> {
+    let (rows, left) = flat.as_chunks::<4>();
+    match left {
+        [] => Ok(rows.to_vec()),
+        _ => Err(CodecError(format!("{what} that are not of four numbers"))),
+    }
 }
 
 fn exactly<T: Copy, const N: usize>(list: Vec<T>, what: &str) -> Result<[T; N]> {

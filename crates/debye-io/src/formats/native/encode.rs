@@ -48,6 +48,17 @@ impl NativeStructure {
         if !(0..n as u32).eq(self.molecules.iter().copied()) {
             all.put("molecules", |w| w.u32s(&self.molecules));
         }
+        let of_species: Vec<f64> = self.species.iter().flat_map(|s| s.rotor).collect();
+        if of_species.iter().any(|&x| x != 0.0) {
+            all.put("rotors of species", |w| w.f64s(&of_species));
+        }
+        if self.rotors != self.rotors_of_species() {
+            all.put("rotors", |w| w.f64s(self.rotors.as_flattened()));
+        }
+        if !self.orientations.is_empty() {
+            all.put("orientations", |w| w.f64s(self.orientations.as_flattened()));
+            all.put("angular momenta", |w| w.vectors(&self.angular_momenta));
+        }
         if !self.labels.is_empty() {
             all.put("labels", |w| self.labels.encode(w));
         }
@@ -55,6 +66,7 @@ impl NativeStructure {
         all.links("angles", &self.angles);
         all.links("dihedrals", &self.dihedrals);
         all.links("impropers", &self.impropers);
+        all.links("axes", &self.axes);
         all.0.finish()
     }
 }

@@ -1,8 +1,8 @@
 //! The native structure file (`.debye`): everything a simulation knows about its particles, bit for bit.
 //!
 //! A file is an [`Envelope`] around named sections, each a text and its bytes. Sections that would say what is
-//! expected anyway are left out (masses and charges that are those of the species, molecules of one particle, images
-//! of particles that never left). A reader refuses a section it does not know: what it holds would be lost.
+//! expected anyway are left out (masses, charges and moments of inertia that are those of the species, molecules of one
+//! particle, images of particles that never left, orientations of points). A reader refuses a section it does not know: what it holds would be lost.
 
 mod decode;
 mod encode;
@@ -46,7 +46,12 @@ pub struct NativeSpecies {
     pub mass: f64,
     /// Its charge.
     pub charge: f64,
+    /// How it turns.
+    pub rotor: NativeRotor,
 }
+
+/// Principal moments of inertia about the axes x, y, z of a body, and the dipole along z; all zero for a point.
+pub type NativeRotor = [f64; 4];
 
 /// Bonds, angles or dihedrals, with the names of their kinds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -88,6 +93,12 @@ pub struct NativeStructure {
     pub charges: Vec<f64>,
     /// Molecule numbers from 0.
     pub molecules: Vec<u32>,
+    /// How every particle turns. This list and the next two are empty where everything is a point.
+    pub rotors: Vec<NativeRotor>,
+    /// Unit quaternions w, x, y, z that turn the axes of bodies into those of the cell.
+    pub orientations: Vec<[f64; 4]>,
+    /// Angular momenta.
+    pub angular_momenta: Vec<[f64; 3]>,
     /// Names, elements, residues and chains.
     pub labels: AtomLabels,
     /// Bonds.
@@ -98,6 +109,8 @@ pub struct NativeStructure {
     pub dihedrals: NativeLinks<4>,
     /// Improper dihedrals.
     pub impropers: NativeLinks<4>,
+    /// Restraints of the axis of the first particle to the direction of the second.
+    pub axes: NativeLinks<2>,
 }
 
 impl NativeStructure {

@@ -136,18 +136,14 @@ impl<S: Placed> Builder<S> {
 
 impl Setting {
     pub(super) fn add_species(&mut self, name: &str, mass: f64, charge: f64) {
-        self.species.push(Species {
-            name: name.to_owned(),
-            mass,
-            charge,
-        });
+        self.species.push(Species::point(name, mass, charge));
     }
 
     /// The species given, or, where one is enough and none was, a neutral one of mass 1.
     pub(super) fn species_or_default(&self) -> Vec<Species> {
         if self.species.is_empty() {
             let (name, mass, charge) = ("A".to_owned(), 1.0, 0.0);
-            vec![Species { name, mass, charge }]
+            vec![Species::point(name, mass, charge)]
         } else {
             self.species.clone()
         }

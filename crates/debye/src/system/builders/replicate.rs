@@ -71,11 +71,13 @@ pub fn replicate(system: &System, copies: [usize; 3]) -> Result<System, BuildErr
         let p = &mut made.particles;
         p.velocities[copy * n..].copy_from_slice(&source.velocities);
     }
+    made.particles.orientations = source.orientations.repeated(frame.len());
     made.topology = Topology {
         bonds: links(&system.topology.bonds, &whole, &frame),
         angles: links(&system.topology.angles, &whole, &frame),
         dihedrals: links(&system.topology.dihedrals, &whole, &frame),
         impropers: links(&system.topology.impropers, &whole, &frame),
+        axes: links(&system.topology.axes, &whole, &frame),
         ..system.topology.clone()
     };
     made.exclusions = exclusions(&system.exclusions, &whole, &frame);

@@ -14,14 +14,12 @@ pub const NACL_SPACING: f64 = 0.564;
 /// # Ok::<(), debye::system::builders::BuildError>(())
 /// ```
 pub fn nacl(cells: [usize; 3]) -> LatticeBuilder {
-    let species = |name: &str, mass, charge| Species {
-        name: name.into(),
-        mass,
-        charge,
-    };
     salt(
         cells,
-        [species("Na", 22.990, 1.0), species("Cl", 35.45, -1.0)],
+        [
+            Species::point("Na", 22.990, 1.0),
+            Species::point("Cl", 35.45, -1.0),
+        ],
         NACL_SPACING,
     )
 }

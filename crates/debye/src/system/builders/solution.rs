@@ -1,13 +1,12 @@
 //! Rigid water, pure, with salt, or around a solute.
 
-use std::f64::consts::TAU;
-
 use super::builder::{Builder, Setting, Shape};
 use super::grid::Grid;
 use super::{BuildError, count, places, positive, push, reserve};
-use crate::expr::{Quat, Vec3};
+use crate::expr::Vec3;
 use crate::random::{Philox, stream};
 use crate::system::models::WaterModel;
+use crate::system::orientation::random_rotation;
 use crate::system::{Cell, Species, System, Units};
 
 /// Makes water and solutions; see [`water`].
@@ -479,7 +478,7 @@ impl Solution {
         let (height, half) = (self.model.height(), 0.5 * self.model.base);
         let mut best = (0.0, [r; 2]);
         for attempt in 0..ATTEMPTS {
-            let turn = rotation(philox.uniforms(attempt, molecule, stream::ORIENTATIONS));
+            let turn = random_rotation(philox.uniforms(attempt, molecule, stream::ORIENTATIONS));
             let hydrogens = [half, -half].map(|x| r + turn.rotate(Vec3::new(x, 0.0, height)));
             let near = hydrogens.map(|h| atoms.nearest2(h, None));
             let distance = near[0].min(near[1]).sqrt();
@@ -496,19 +495,6 @@ impl Solution {
         }
         Ok(best.1)
     }
-}
-
-/// A rotation, any as likely as any other, from three numbers in [0, 1) (Shoemake, Graphics Gems III, 1992).
-fn rotation([a, b, c, _]: [f64; 4]) -> Quat<f64> {
-    let (long, short) = ((1.0 - a).sqrt(), a.sqrt());
-    let (first, second) = (TAU * b, TAU * c);
-    let (x, y) = (long * libm::sin(first), long * libm::cos(first));
-    let (z, w) = (short * libm::sin(second), short * libm::cos(second));
-    Quat {
-        w,
-        v: Vec3::new(x, y, z),
-    }
-    .normalized()
 }
 
 /// The corners of the box that holds these positions.

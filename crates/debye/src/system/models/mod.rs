@@ -38,11 +38,7 @@ pub struct Site {
 impl Site {
     /// A species of this mass and charge.
     pub fn species(&self, name: &str) -> Species {
-        Species {
-            name: name.to_owned(),
-            mass: self.mass,
-            charge: self.charge,
-        }
+        Species::point(name, self.mass, self.charge)
     }
 
     /// The name without the sign of the charge: `Na` of `Na+`.
