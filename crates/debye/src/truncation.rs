@@ -13,6 +13,8 @@ pub enum Truncation {
     Shift,
     /// Potential and force shifted to zero at the cut-off.
     ForceShift,
+    /// The same with a term in r²: no square root, and a force that is changed in proportion to the distance.
+    QuadraticShift,
     /// Switched off smoothly from this distance on.
     Switch {
         /// Where switching begins.
@@ -27,13 +29,20 @@ pub enum TruncationKind {
     Shifted,
     /// [`ForceShifted`].
     ForceShifted,
+    /// [`QuadraticShifted`].
+    QuadraticShifted,
     /// [`Switched`].
     Switched,
 }
 
 impl TruncationKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Shifted, Self::ForceShifted, Self::Switched];
+    pub const ALL: [Self; 4] = [
+        Self::Shifted,
+        Self::ForceShifted,
+        Self::QuadraticShifted,
+        Self::Switched,
+    ];
 }
 
 /// How many numbers a truncation keeps per pair of species.
@@ -81,6 +90,17 @@ impl Adapter for ForceShifted {
     }
 }
 
+/// Quadratic shift: t = (u(r_c) − r_c² du/d(r²)(r_c), du/d(r²)(r_c)).
+#[derive(Debug)]
+pub struct QuadraticShifted;
+
+impl Adapter for QuadraticShifted {
+    #[inline(always)]
+    fn apply<R: Real>(bare: R, r2: R, t: &TruncationCoefficients<R>) -> R {
+        bare - t[0] - r2 * t[1]
+    }
+}
+
 /// Switch: t = (r_c², r_s², 3r_s², 1/(r_c² − r_s²)³).
 #[derive(Debug)]
 pub struct Switched;
@@ -96,10 +116,11 @@ impl Adapter for Switched {
 
 impl Truncation {
     /// All of them; where switching begins is yet to be said.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Cut,
         Self::Shift,
         Self::ForceShift,
+        Self::QuadraticShift,
         Self::Switch { from: 0.0 },
     ];
 
@@ -109,6 +130,7 @@ impl Truncation {
             Self::Cut => &CUT,
             Self::Shift => &SHIFT,
             Self::ForceShift => &FORCE_SHIFT,
+            Self::QuadraticShift => &QUADRATIC_SHIFT,
             Self::Switch { .. } => &SWITCH,
         }
     }
@@ -118,6 +140,7 @@ impl Truncation {
         match self {
             Self::Cut | Self::Shift => TruncationKind::Shifted,
             Self::ForceShift => TruncationKind::ForceShifted,
+            Self::QuadraticShift => TruncationKind::QuadraticShifted,
             Self::Switch { .. } => TruncationKind::Switched,
         }
     }
@@ -129,6 +152,10 @@ impl Truncation {
             Self::Cut => [0.0; 4],
             Self::Shift => [end.value, 0.0, 0.0, 0.0],
             Self::ForceShift => [end.value - cutoff * derivative, derivative, 0.0, 0.0],
+            Self::QuadraticShift => {
+                let slope = end.derivative;
+                [end.value - cutoff * cutoff * slope, slope, 0.0, 0.0]
+            }
             Self::Switch { from } => {
                 let (rc2, rs2) = (cutoff * cutoff, from * from);
                 [rc2, rs2, 3.0 * rs2, (rc2 - rs2).powi(3).recip()]
@@ -142,6 +169,7 @@ impl Truncation {
         match self.kind() {
             TruncationKind::Shifted => Shifted::apply(bare, r2, &t),
             TruncationKind::ForceShifted => ForceShifted::apply(bare, r2, &t),
+            TruncationKind::QuadraticShifted => QuadraticShifted::apply(bare, r2, &t),
             TruncationKind::Switched => Switched::apply(bare, r2, &t),
         }
     }
@@ -239,9 +267,38 @@ pub const FORCE_SHIFT: Record = Record {
                 "the same for charges with FSHIFT",
             ],
         },
+        references: &["Toxvaerd & Dyre, J. Chem. Phys. 134, 081102 (2011)"],
+        examples: &[],
+    },
+};
+
+/// `quadratic-shift`.
+pub const QUADRATIC_SHIFT: Record = Record {
+    name: "quadratic-shift",
+    also: &[],
+    keys: &[],
+    doc: Doc {
+        title: "Potential and force shifted to zero at the cut-off, by a term in r²",
+        formula: "u(r) − u(r_c) − (r² − r_c²) u′(r_c)/(2r_c) for r < r_c, else 0",
+        remarks: &[
+            "Energy and force are continuous, as with `force-shift`; the force is changed in proportion to r, and so least at \
+             short distances. The Lennard-Jones part of the ELBA force field ends this way.",
+        ],
+        conventions: Conventions {
+            gromacs: ["no", "–"],
+            lammps: [
+                "the Lennard-Jones part of pair_style lj/sf/dipole/sf; its Coulomb part is `force-shift`",
+                "the same",
+            ],
+            openmm: ["not for NonbondedForce", "–"],
+            amber_charmm: [
+                "CHARMM's VSHIFT is of this kind for r⁻⁶ and r⁻¹² apart: another function",
+                "–",
+            ],
+        },
         references: &[
             "Stoddard & Ford, Phys. Rev. A 8, 1504 (1973)",
-            "Toxvaerd & Dyre, J. Chem. Phys. 134, 081102 (2011)",
+            "Orsi & Essex, PLoS ONE 6, e28637 (2011)",
         ],
         examples: &[],
     },

@@ -12,7 +12,7 @@ impl Tape {
     /// # Panics
     /// Where there is no such output.
     pub fn gradient(&self, output: usize) -> Self {
-        self.differentiated(output, false)
+        self.differentiated(output, self.inputs(), false)
     }
 
     /// A tape whose outputs are one output, then its derivatives by each input.
@@ -20,10 +20,18 @@ impl Tape {
     /// # Panics
     /// Where there is no such output.
     pub fn value_and_gradient(&self, output: usize) -> Self {
-        self.differentiated(output, true)
+        self.value_and_gradient_by(output, self.inputs())
     }
 
-    fn differentiated(&self, output: usize, with_value: bool) -> Self {
+    /// A tape whose outputs are one output, then its derivatives by the first so many inputs.
+    ///
+    /// # Panics
+    /// Where there is no such output.
+    pub fn value_and_gradient_by(&self, output: usize, inputs: usize) -> Self {
+        self.differentiated(output, inputs, true)
+    }
+
+    fn differentiated(&self, output: usize, by: usize, with_value: bool) -> Self {
         let last = self.outputs[output].1 as usize;
         // The values are not looked at while recording, only which table it is.
         let tables: Vec<Table> = (0..self.tables).map(|_| Table::default()).collect();
@@ -42,7 +50,7 @@ impl Tape {
                 }
             }
             let value = with_value.then(|| sweep.values[last]);
-            let partials = (0..self.inputs()).map(|i| {
+            let partials = (0..by).map(|i| {
                 let line = self.nodes[..=last]
                     .iter()
                     .position(|&node| node == Node::Input(i as u32));

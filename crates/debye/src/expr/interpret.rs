@@ -2,6 +2,7 @@
 
 use super::{Binary, Node, Real, Table, Tape, Unary};
 
+#[inline(always)]
 pub(super) fn apply_unary<R: Real>(op: Unary, a: R) -> R {
     match op {
         Unary::Neg => -a,
@@ -18,6 +19,7 @@ pub(super) fn apply_unary<R: Real>(op: Unary, a: R) -> R {
     }
 }
 
+#[inline(always)]
 pub(super) fn apply_binary<R: Real>(op: Binary, a: R, b: R) -> R {
     match op {
         Binary::Add => a + b,
@@ -61,8 +63,13 @@ impl Tape {
             .collect()
     }
 
+    /// The line of an output.
+    pub(crate) fn output(&self, k: usize) -> usize {
+        self.outputs[k].1 as usize
+    }
+
     /// The value of every line; of an index, zero.
-    pub(super) fn evaluate_lines<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
+    pub(crate) fn evaluate_lines<R: Real>(&self, inputs: &[R], tables: &[&Table]) -> Vec<R> {
         self.lines_with(inputs, tables, apply_unary, apply_binary)
     }
 
@@ -95,6 +102,25 @@ impl Tape {
             Slot::Index(_) => R::lit(0.0),
         };
         slots.into_iter().map(number).collect()
+    }
+}
+
+impl Node {
+    /// The value of a line of a tape without tables, from those before it.
+    #[inline(always)]
+    pub(crate) fn of_numbers<R: Real>(self, inputs: &[R], lines: &[R]) -> R {
+        let line = |place: u32| lines[place as usize];
+        match self {
+            Self::Input(i) => inputs[i as usize],
+            Self::Constant(bits) => R::lit(f64::from_bits(bits)),
+            Self::Unary(op, a) => apply_unary(op, line(a)),
+            Self::Binary(op, a, b) => apply_binary(op, line(a), line(b)),
+            Self::MulAdd(a, b, c) => line(a).mul_add(line(b), line(c)),
+            Self::SelectLt([a, b, yes, no]) => R::select_lt(line(a), line(b), line(yes), line(no)),
+            // Only tables are looked up by an index.
+            Self::Floor(_) | Self::Gather { .. } => R::lit(f64::NAN),
+            Self::Rest(a) => line(a).split().1,
+        }
     }
 }
 

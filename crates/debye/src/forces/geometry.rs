@@ -95,6 +95,30 @@ pub fn dihedral<R: Real>(ji: Vec3<R>, kj: Vec3<R>, kl: Vec3<R>) -> Coordinate<R,
     }
 }
 
+/// The cosine between an axis and a direction, and what changes it.
+#[derive(Clone, Copy, Debug)]
+pub struct AxisCosine<R> {
+    /// The cosine.
+    pub value: R,
+    /// Derivative by the separation.
+    pub by_separation: Vec3<R>,
+    /// Derivative by a rotation of the axis: the torque is minus this times that of the energy.
+    pub torque: Vec3<R>,
+}
+
+/// The cosine between a unit axis of one particle and the separation to another.
+#[inline(always)]
+pub fn axis<R: Real>(axis: Vec3<R>, separation: Vec3<R>) -> AxisCosine<R> {
+    let per_r = separation.norm().recip();
+    let along = separation * per_r;
+    let value = axis.dot(along);
+    AxisCosine {
+        value,
+        by_separation: (axis - along * value) * per_r,
+        torque: axis.cross(along),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,8 @@ pub use tail::TailCorrection;
 
 use crate::expr::{Dual, Table};
 use crate::potentials::{
-    AngleFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, Pair, PairFamily,
+    AngleFamily, AxisFamily, BondFamily, Coefficients, DihedralFamily, MAX_BONDED, OrientedCoefficients,
+    OrientedFamily, Pair, PairFamily,
 };
 use crate::system::{Link, ScaledPair, Species, System, Units};
 use crate::truncation::{Truncation, TruncationCoefficients};
@@ -28,6 +29,8 @@ use crate::truncation::{Truncation, TruncationCoefficients};
 pub struct ForceField {
     /// Terms over all pairs within a cut-off.
     pub pairs: Vec<PairTerm>,
+    /// Terms over all pairs of particles with orientations.
+    pub oriented: Vec<OrientedTerm>,
     /// Bonds.
     pub bonds: Vec<BondedTerm<dyn BondFamily>>,
     /// Angles.
@@ -36,6 +39,8 @@ pub struct ForceField {
     pub dihedrals: Vec<BondedTerm<dyn DihedralFamily>>,
     /// Impropers, as potentials of the dihedral angle.
     pub impropers: Vec<BondedTerm<dyn DihedralFamily>>,
+    /// Restraints of axes.
+    pub axes: Vec<BondedTerm<dyn AxisFamily>>,
     /// Long-range electrostatics; its pair term is among the pairs.
     pub electrostatics: Option<Electrostatics>,
     /// Coulomb's constant k_e of this unit system: energy × length / charge².
@@ -74,6 +79,56 @@ pub struct PairRow {
     pub tail: crate::potentials::Tail,
 }
 
+/// A potential of pairs with orientations, with its parameters for every ordered pair of species.
+#[derive(Clone)]
+pub struct OrientedTerm {
+    /// Name in tables; the potential's name unless several terms share it.
+    pub name: String,
+    /// The potential.
+    pub family: &'static dyn OrientedFamily,
+    /// How it ends.
+    pub truncation: Truncation,
+    /// How the rows of unlike species were found from those of like ones.
+    pub mixing: MixingRule,
+    /// `rows[i * species + j]` for a first particle of species i; `None` where the pair does not interact.
+    pub rows: Vec<Option<OrientedRow>>,
+    /// Lookup table of the term.
+    pub table: Table,
+}
+
+impl OrientedTerm {
+    /// What the energy is multiplied by.
+    pub fn strength(&self, coulomb_constant: f64) -> f64 {
+        if self.family.is_electrostatic() {
+            coulomb_constant
+        } else {
+            1.0
+        }
+    }
+
+    /// What all particles have by themselves.
+    pub fn self_energy(&self, system: &System, coulomb_constant: f64) -> f64 {
+        let (p, species) = (&system.particles, system.species.len());
+        let of = |i: usize| {
+            let row = self.rows[p.species[i] as usize * (species + 1)]?;
+            let dipole = p.orientations.rotor(i).dipole;
+            Some(self.family.self_energy(p.charges[i], dipole, &row.coefficients))
+        };
+        self.strength(coulomb_constant) * (0..p.len()).filter_map(of).sum::<f64>()
+    }
+}
+
+/// An ordered pair of species of an oriented term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OrientedRow {
+    /// Cut-off.
+    pub cutoff: f64,
+    /// Numbers of the truncation.
+    pub truncation: TruncationCoefficients<f64>,
+    /// Numbers of the potential.
+    pub coefficients: OrientedCoefficients<f64>,
+}
+
 /// A pair term over given pairs, each with its factor, at the nearest image.
 #[derive(Clone)]
 pub struct ListedPairs {
@@ -90,10 +145,12 @@ impl ForceField {
     pub fn new(units: Units) -> Self {
         Self {
             pairs: Vec::new(),
+            oriented: Vec::new(),
             bonds: Vec::new(),
             angles: Vec::new(),
             dihedrals: Vec::new(),
             impropers: Vec::new(),
+            axes: Vec::new(),
             electrostatics: None,
             coulomb_constant: units.coulomb_constant(),
         }
@@ -107,6 +164,13 @@ impl ForceField {
         self.pairs.push(plan.short_range(species)?);
         self.electrostatics = Some(plan);
         Ok(())
+    }
+
+    /// Whether charges act.
+    pub fn uses_charges(&self) -> bool {
+        self.electrostatics.is_some()
+            || self.pairs.iter().any(|t| t.family.uses_charges())
+            || self.oriented.iter().any(|t| t.family.is_electrostatic())
     }
 
     /// What acts between pairs that are left out of the lists: pair terms, scaled, and what an Ewald sum has too much of.

@@ -47,10 +47,8 @@ impl ForceField {
 
     /// The largest cut-off of any pair term.
     pub fn cutoff(&self) -> f64 {
-        self.pairs
-            .iter()
-            .flat_map(|t| &t.rows)
-            .map(|row| row.cutoff)
-            .fold(0.0, f64::max)
+        let pairs = self.pairs.iter().flat_map(|t| &t.rows).map(|row| row.cutoff);
+        let oriented = self.oriented.iter().flat_map(|t| t.rows.iter().flatten());
+        pairs.chain(oriented.map(|row| row.cutoff)).fold(0.0, f64::max)
     }
 }

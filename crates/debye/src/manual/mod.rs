@@ -15,7 +15,7 @@ use crate::forces::MixingRule;
 use crate::forces::constraints::{RIGID_WATER, SHAKE};
 use crate::forces::electrostatics::{EWALD, P3M, PME};
 use crate::integrate::{BarostatKind, Scheme, ThermostatKind};
-use crate::potentials::{ANGLES, BONDS, DIHEDRALS, Kind, Mixing, PAIRS, Parameter};
+use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, Kind, Mixing, ORIENTED, PAIRS, Parameter};
 use crate::record::number;
 use crate::suggest::nearest;
 use crate::system::Units;
@@ -26,12 +26,16 @@ use crate::truncation::Truncation;
 pub enum Section {
     /// `[[forces]]` between pairs.
     Pair,
+    /// `[[forces]]` between pairs with orientations.
+    Oriented,
     /// `[[forces]]` on bonds.
     Bond,
     /// `[[forces]]` on angles.
     Angle,
     /// `[[forces]]` on dihedrals and impropers.
     Dihedral,
+    /// `[[forces]]` on axes.
+    Axis,
     /// `[[forces]]` between all charges.
     Electrostatics,
     /// `truncation` of a pair term.
@@ -52,11 +56,13 @@ pub enum Section {
 
 impl Section {
     /// All of them, in the order of the page.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Pair,
+        Self::Oriented,
         Self::Bond,
         Self::Angle,
         Self::Dihedral,
+        Self::Axis,
         Self::Electrostatics,
         Self::Truncation,
         Self::Mixing,
@@ -71,9 +77,11 @@ impl Section {
     pub fn title(self) -> &'static str {
         match self {
             Self::Pair => "Pair potentials",
+            Self::Oriented => "Potentials of orientations",
             Self::Bond => "Bonds",
             Self::Angle => "Angles",
             Self::Dihedral => "Dihedrals and impropers",
+            Self::Axis => "Axes",
             Self::Electrostatics => "Long-range electrostatics",
             Self::Truncation => "Truncations",
             Self::Mixing => "Mixing rules",
@@ -89,9 +97,11 @@ impl Section {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Pair => "pair potential",
+            Self::Oriented => "potential of orientations",
             Self::Bond => "bond potential",
             Self::Angle => "angle potential",
             Self::Dihedral => "dihedral potential",
+            Self::Axis => "potential of an axis",
             Self::Electrostatics => "long-range electrostatics",
             Self::Truncation => "truncation",
             Self::Mixing => "mixing rule",
@@ -111,7 +121,13 @@ impl Section {
             _ => "kind",
         };
         let section = match self {
-            Self::Pair | Self::Bond | Self::Angle | Self::Dihedral | Self::Electrostatics => "[[forces]]",
+            Self::Pair
+            | Self::Oriented
+            | Self::Bond
+            | Self::Angle
+            | Self::Dihedral
+            | Self::Axis
+            | Self::Electrostatics => "[[forces]]",
             Self::Truncation | Self::Mixing => "[[forces]] of pairs",
             Self::Integrator => "[integrator]",
             Self::Thermostat => "[integrator] or [[thermostat]]",
@@ -126,6 +142,7 @@ impl Section {
     fn coordinate_unit(self) -> &'static str {
         match self {
             Self::Angle | Self::Dihedral => "rad",
+            Self::Axis => "",
             _ => "nm",
         }
     }
@@ -182,7 +199,7 @@ impl Entry {
 
     /// How unlike pairs follow from like ones, in words; `None` for all but pair potentials.
     pub fn mixing_words(&self) -> Option<String> {
-        if self.section != Section::Pair {
+        if !matches!(self.section, Section::Pair | Section::Oriented) {
             return None;
         }
         if self.mixing.iter().any(|(_, mixing)| *mixing == Mixing::Explicit) {
@@ -226,9 +243,9 @@ impl Entry {
             ("u", "kJ/mol")
         };
         format!(
-            "{}: at {letter} = {} {unit}, {of} = {} {energy_unit}",
+            "{}: at {letter} = {}, {of} = {} {energy_unit}",
             words.join(", "),
-            example.at,
+            quantity(example.at, unit.into()),
             example.energy
         )
     }
@@ -244,6 +261,18 @@ pub fn entries() -> Vec<Entry> {
         entry.uses_charges = family.uses_charges();
         all.push(entry);
     }
+    for family in &ORIENTED {
+        let mut entry = Entry::of_potential(
+            Section::Oriented,
+            family.name(),
+            family.parameters(),
+            family.doc(),
+        );
+        // What belongs to a species stands beside what belongs to a pair.
+        entry.keys.extend(family.own().iter().map(key_of));
+        entry.mixing = family.parameters().iter().map(|p| (p.name, p.mixing)).collect();
+        all.push(entry);
+    }
     let bonds = BONDS
         .iter()
         .map(|f| (Section::Bond, f.name(), f.parameters(), f.doc()));
@@ -253,7 +282,10 @@ pub fn entries() -> Vec<Entry> {
     let dihedrals = DIHEDRALS
         .iter()
         .map(|f| (Section::Dihedral, f.name(), f.parameters(), f.doc()));
-    let bonded = bonds.chain(angles).chain(dihedrals);
+    let axes = AXES
+        .iter()
+        .map(|f| (Section::Axis, f.name(), f.parameters(), f.doc()));
+    let bonded = bonds.chain(angles).chain(dihedrals).chain(axes);
     all.extend(
         bonded.map(|(section, name, parameters, doc)| Entry::of_potential(section, name, parameters, doc)),
     );

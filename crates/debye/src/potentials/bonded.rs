@@ -171,3 +171,10 @@ bonded_sort!(
     DihedralVisitor,
     "the dihedral angle i–j–k–l, in radians (0 = cis)"
 );
+bonded_sort!(
+    AxisPotential,
+    AxisFamily,
+    AxisAdapter,
+    AxisVisitor,
+    "the cosine between the axis z of a particle and the direction to another"
+);

@@ -10,17 +10,23 @@ mod bonded;
 pub mod checks;
 mod coulomb_erf;
 mod kernels;
+mod oriented;
 mod pair;
 mod parameter;
 
 pub use bonded::{
-    AngleFamily, AnglePotential, AngleVisitor, BONDED_INPUTS, BondFamily, BondPotential, BondVisitor,
-    BondedSample, DihedralFamily, DihedralPotential, DihedralVisitor, MAX_BONDED,
+    AngleFamily, AnglePotential, AngleVisitor, AxisFamily, AxisPotential, AxisVisitor, BONDED_INPUTS,
+    BondFamily, BondPotential, BondVisitor, BondedSample, DihedralFamily, DihedralPotential, DihedralVisitor,
+    MAX_BONDED,
 };
 pub use kernels::{Numbers, PairColumns, PairJob, PairKernel, PairKernels, PairSums, TOGETHER};
+pub use oriented::{
+    Axes, INVARIANTS, MAX_ORIENTED, OrientedCoefficients, OrientedEnergy, OrientedFamily, OrientedForces,
+    OrientedPair, OrientedPotential, OrientedSample, OrientedVisitor, oriented_inputs, oriented_truncation,
+};
 pub use pair::{
-    Coefficients, MAX_COEFFICIENTS, PAIR_INPUTS, Pair, PairFamily, PairPotential, PairSample, PairVisitor,
-    Preparation, Tail, truncated,
+    Coefficients, MAX_COEFFICIENTS, PAIR_INPUTS, Pair, PairFamily, PairModel, PairPotential, PairSample,
+    PairVisitor, Preparation, Tail, truncated,
 };
 pub use parameter::{
     Kind, Mixing, Parameter, ParameterError, Parameters, Parametrized, Value, energy_times_length,
@@ -30,7 +36,8 @@ pub use coulomb_erf::{COULOMB_ERF, CoulombErf};
 
 use debye_io::{Register, Registered};
 
-use bonded::{AngleAdapter, BondAdapter, DihedralAdapter};
+use bonded::{AngleAdapter, AxisAdapter, BondAdapter, DihedralAdapter};
+use oriented::OrientedAdapter;
 pub(crate) use pair::PairAdapter;
 
 /// Declares the modules and the register of one sort of potential.
@@ -72,6 +79,13 @@ register!(PAIRS: PairPotential as PairFamily by pair via PairAdapter, visit_pair
     tabulated::Tabulated,
 });
 
+register!(ORIENTED: OrientedPotential as OrientedFamily by oriented via OrientedAdapter, visit_oriented by OrientedVisitor {
+    dipoles::Dipoles,
+    dipoles_reaction_field::DipolesReactionField,
+    sticky::Sticky,
+    gay_berne::GayBerne,
+});
+
 register!(BONDS: BondPotential as BondFamily by bond via BondAdapter, visit_bonds by BondVisitor {
     harmonic_bond::HarmonicBond,
     morse_bond::MorseBond,
@@ -87,4 +101,8 @@ register!(DIHEDRALS: DihedralPotential as DihedralFamily by dihedral via Dihedra
     periodic_dihedral::PeriodicDihedral,
     ryckaert_bellemans::RyckaertBellemans,
     harmonic_improper::HarmonicImproper,
+});
+
+register!(AXES: AxisPotential as AxisFamily by axis via AxisAdapter, visit_axes by AxisVisitor {
+    axis_restraint::AxisRestraint,
 });

@@ -7,8 +7,8 @@ use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::expr::{Dual, Real, Sym, Table, Tape};
 use crate::record::Doc;
 use crate::truncation::{
-    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
-    TruncationKind, constant_truncation,
+    Adapter, ForceShifted, QuadraticShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS,
+    TruncationCoefficients, TruncationKind, constant_truncation,
 };
 
 /// How many numbers a pair potential may keep per pair of species.
@@ -179,6 +179,7 @@ pub(super) fn truncated_by_kind<P: PairPotential, R: Real>(
     match kind {
         TruncationKind::Shifted => truncated::<P, Shifted, R>(pair, c, t),
         TruncationKind::ForceShifted => truncated::<P, ForceShifted, R>(pair, c, t),
+        TruncationKind::QuadraticShifted => truncated::<P, QuadraticShifted, R>(pair, c, t),
         TruncationKind::Switched => truncated::<P, Switched, R>(pair, c, t),
     }
 }
@@ -210,26 +211,40 @@ pub trait PairVisitor {
     fn visit<P: PairPotential>(&mut self);
 }
 
-/// A [`PairPotential`] behind a pointer: what the register holds.
-pub trait PairFamily: PairKernels + Send + Sync {
+/// What every potential of pairs says of itself, whether its particles have orientations or not.
+pub trait PairModel: Send + Sync {
     /// The `kind` in input files.
     fn name(&self) -> &'static str;
     /// Its formula, conventions and reference.
     fn doc(&self) -> &'static Doc;
-    /// What an input file must give.
+    /// What an input file must give for a pair of species.
     fn parameters(&self) -> &'static [Parameter];
+    /// What it must give for every species.
+    fn own(&self) -> &'static [Parameter] {
+        &[]
+    }
+    /// Refuses parameters of a pair that make no sense.
+    fn check(&self, p: Parameters) -> Result<(), ParameterError>;
+    /// Refuses parameters of a species.
+    fn check_own(&self, _own: Parameters) -> Result<(), ParameterError> {
+        Ok(())
+    }
+    /// Whether the potential of these parameters is zero everywhere.
+    fn vanishes(&self, _p: Parameters) -> bool {
+        false
+    }
+    /// The potential's own cut-off.
+    fn natural_cutoff(&self, p: Parameters) -> Option<f64>;
+}
+
+/// A [`PairPotential`] behind a pointer: what the register holds.
+pub trait PairFamily: PairModel + PairKernels {
     /// Whether charges matter.
     fn uses_charges(&self) -> bool;
     /// Whether the CPU has kernels of its own for it.
     fn is_tuned(&self) -> bool;
-    /// Refuses parameters that make no sense.
-    fn check(&self, p: Parameters) -> Result<(), ParameterError>;
     /// Precomputes coefficients.
     fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64>;
-    /// Whether the potential of these parameters is zero everywhere.
-    fn vanishes(&self, p: Parameters) -> bool;
-    /// The potential's own cut-off.
-    fn natural_cutoff(&self, p: Parameters) -> Option<f64>;
     /// The analytic tail.
     fn tail(&self, p: Parameters, cutoff: f64) -> Option<Tail>;
     /// Parameters for the tests.
@@ -264,7 +279,7 @@ pub trait PairFamily: PairKernels + Send + Sync {
 /// Makes a [`PairFamily`] of a [`PairPotential`].
 pub(crate) struct PairAdapter<P>(pub(crate) PhantomData<P>);
 
-impl<P: PairPotential> PairFamily for PairAdapter<P> {
+impl<P: PairPotential> PairModel for PairAdapter<P> {
     fn name(&self) -> &'static str {
         P::NAME
     }
@@ -274,24 +289,27 @@ impl<P: PairPotential> PairFamily for PairAdapter<P> {
     fn parameters(&self) -> &'static [Parameter] {
         P::PARAMETERS
     }
-    fn uses_charges(&self) -> bool {
-        P::USES_CHARGES
-    }
-    fn is_tuned(&self) -> bool {
-        P::TUNED
-    }
     fn check(&self, p: Parameters) -> Result<(), ParameterError> {
         p.check_finite(P::PARAMETERS)?;
         P::check(p)
-    }
-    fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
-        P::coefficients(p, preparation)
     }
     fn vanishes(&self, p: Parameters) -> bool {
         P::vanishes(p)
     }
     fn natural_cutoff(&self, p: Parameters) -> Option<f64> {
         P::natural_cutoff(p)
+    }
+}
+
+impl<P: PairPotential> PairFamily for PairAdapter<P> {
+    fn uses_charges(&self) -> bool {
+        P::USES_CHARGES
+    }
+    fn is_tuned(&self) -> bool {
+        P::TUNED
+    }
+    fn coefficients(&self, p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
+        P::coefficients(p, preparation)
     }
     fn tail(&self, p: Parameters, cutoff: f64) -> Option<Tail> {
         P::tail(p, cutoff)

@@ -5,7 +5,8 @@ use debye_io::{Register, Registered};
 use super::{TermError, complete, ordered};
 use crate::forces::BondedTerm;
 use crate::potentials::{
-    self, AngleFamily, BondFamily, DihedralFamily, MAX_BONDED, Parameter, ParameterError, Parameters, Value,
+    self, AngleFamily, AxisFamily, BondFamily, DihedralFamily, MAX_BONDED, Parameter, ParameterError,
+    Parameters, Value,
 };
 
 /// What [`BondedTerm::build`] needs of a register of bonded potentials.
@@ -45,7 +46,7 @@ macro_rules! bonded_family {
     )* };
 }
 
-bonded_family!(BondFamily from BONDS, AngleFamily from ANGLES, DihedralFamily from DIHEDRALS);
+bonded_family!(BondFamily from BONDS, AngleFamily from ANGLES, DihedralFamily from DIHEDRALS, AxisFamily from AXES);
 
 impl<F: BondedFamily + ?Sized> BondedTerm<F> {
     /// A term of the registered potential `name`, with the parameters of each kind in the topology;

@@ -5,7 +5,7 @@
 //! use debye::system::Species;
 //! use debye::truncation::Truncation;
 //!
-//! let species = ["Ne", "Ar"].map(|name| Species { name: name.into(), mass: 1.0, charge: 0.0 });
+//! let species = ["Ne", "Ar"].map(|name| Species::point(name, 1.0, 0.0));
 //! let term = PairTerm::build("lennard-jones", &species)?
 //!     .cutoff(2.5)
 //!     .truncation(Truncation::Shift)

@@ -2,9 +2,10 @@
 
 use super::{TermError, complete, named, ordered};
 use crate::expr::Table;
-use crate::forces::{PairRow, PairTerm};
+use crate::forces::{OrientedRow, OrientedTerm, PairRow, PairTerm};
 use crate::potentials::{
-    self, MAX_COEFFICIENTS, Mixing, Pair, PairFamily, Parameter, Parameters, Preparation, Tail, Value,
+    self, MAX_COEFFICIENTS, Mixing, OrientedFamily, Pair, PairFamily, PairModel, Parameter, Parameters,
+    Preparation, Tail, Value, oriented_truncation,
 };
 use crate::record::{Conventions, Doc, Record};
 use crate::system::Species;
@@ -54,11 +55,10 @@ enum Given {
 /// All values of a pair, and its own cut-off where it has one.
 type Resolved = (Vec<Value>, Option<f64>);
 
-/// Makes a [`PairTerm`]; see [`PairTerm::build`].
-#[derive(Clone)]
+/// Makes a [`PairTerm`] or an [`OrientedTerm`]; see [`PairTerm::build`] and [`OrientedTerm::build`].
 #[must_use]
-pub struct PairTermBuilder<'a> {
-    family: &'static dyn PairFamily,
+pub struct PairTermBuilder<'a, F: ?Sized + 'static = dyn PairFamily> {
+    family: &'static F,
     species: &'a [Species],
     name: String,
     cutoff: Option<f64>,
@@ -68,6 +68,21 @@ pub struct PairTermBuilder<'a> {
     everywhere: Vec<Option<Value>>,
     likes: Vec<Option<Vec<Option<Value>>>>,
     pairs: Vec<Option<Given>>,
+    /// What belongs to each species by itself.
+    own: Vec<Option<Vec<Option<Value>>>>,
+}
+
+impl<F: ?Sized> Clone for PairTermBuilder<'_, F> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            everywhere: self.everywhere.clone(),
+            likes: self.likes.clone(),
+            pairs: self.pairs.clone(),
+            own: self.own.clone(),
+            ..*self
+        }
+    }
 }
 
 impl PairTerm {
@@ -78,9 +93,21 @@ impl PairTerm {
     }
 }
 
-impl<'a> PairTermBuilder<'a> {
+impl OrientedTerm {
+    /// Begins a term of the registered oriented potential `name` for these species.
+    pub fn build<'a>(
+        name: &str,
+        species: &'a [Species],
+    ) -> Result<PairTermBuilder<'a, dyn OrientedFamily>, TermError> {
+        let family = potentials::ORIENTED.find(name);
+        let family = family.ok_or_else(|| TermError::UnknownPotential(name.into()))?;
+        Ok(PairTermBuilder::new(family, species))
+    }
+}
+
+impl<'a, F: PairModel + ?Sized> PairTermBuilder<'a, F> {
     /// A term of a potential of any crate for these species.
-    pub fn new(family: &'static dyn PairFamily, species: &'a [Species]) -> Self {
+    pub fn new(family: &'static F, species: &'a [Species]) -> Self {
         Self {
             family,
             species,
@@ -92,6 +119,7 @@ impl<'a> PairTermBuilder<'a> {
             everywhere: vec![None; family.parameters().len()],
             likes: vec![None; species.len()],
             pairs: vec![None; species.len() * species.len()],
+            own: vec![None; species.len()],
         }
     }
 }
@@ -101,9 +129,9 @@ pub fn pair_potential(name: &str) -> Option<&'static dyn PairFamily> {
     potentials::PAIRS.find(name)
 }
 
-impl<'a> PairTermBuilder<'a> {
+impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
     /// The potential.
-    pub fn family(&self) -> &'static dyn PairFamily {
+    pub fn family(&self) -> &'static F {
         self.family
     }
 
@@ -178,6 +206,13 @@ impl<'a> PairTermBuilder<'a> {
         Ok(self)
     }
 
+    /// What belongs to a species by itself, such as its shape.
+    pub fn own_values(mut self, species: &str, parameters: Vec<(String, Value)>) -> Result<Self, TermError> {
+        let place = self.place(species)?;
+        self.own[place] = Some(ordered(self.family.name(), self.family.own(), parameters)?);
+        Ok(self)
+    }
+
     /// Leaves a pair of species without this interaction.
     pub fn no_interaction(mut self, first: &str, second: &str) -> Result<Self, TermError> {
         self.set(first, second, Given::Nothing)?;
@@ -195,56 +230,6 @@ impl<'a> PairTermBuilder<'a> {
     fn place(&self, species: &str) -> Result<usize, TermError> {
         let found = self.species.iter().position(|s| s.name == species);
         found.ok_or_else(|| TermError::UnknownSpecies(species.into()))
-    }
-
-    /// The term, or what is missing or wrong.
-    pub fn finish(self) -> Result<PairTerm, TermError> {
-        if self.tail && self.truncation != Truncation::Cut {
-            let reason = "it completes a plain cut: with truncation = \"cut\" energy and pressure are those of the whole potential";
-            return Err(TermError::NoTail(reason.into()));
-        }
-        let n = self.species.len();
-        let mut table = Table::new(Vec::new());
-        let mut rows = vec![no_interaction(); n * n];
-        for i in 0..n {
-            for j in i..n {
-                let row = self.row(i, j, &mut table)?;
-                rows[i * n + j] = row;
-                rows[j * n + i] = row;
-            }
-        }
-        // Coefficients are ready when the table is: the truncation may read it.
-        for i in 0..n {
-            for j in i..n {
-                let mut row = rows[i * n + j];
-                if row.cutoff > 0.0 {
-                    let end = Pair {
-                        r2: row.cutoff * row.cutoff,
-                        table: &table,
-                    };
-                    let end = self.family.energy_and_derivative(end, &row.coefficients);
-                    row.truncation = self.truncation.coefficients(row.cutoff, end);
-                    if !row.truncation.iter().all(|x| x.is_finite()) {
-                        return Err(TermError::NotFinite {
-                            potential: self.family.name(),
-                            of: self.pair_name(i, j),
-                            cutoff: row.cutoff,
-                        });
-                    }
-                    rows[i * n + j] = row;
-                    rows[j * n + i] = row;
-                }
-            }
-        }
-        Ok(PairTerm {
-            name: self.name,
-            family: self.family,
-            truncation: self.truncation,
-            mixing: self.mixing,
-            rows,
-            table,
-            tail: self.tail,
-        })
     }
 
     fn pair_name(&self, i: usize, j: usize) -> String {
@@ -302,9 +287,10 @@ impl<'a> PairTermBuilder<'a> {
         }
     }
 
-    fn row(&self, i: usize, j: usize, table: &mut Table) -> Result<PairRow, TermError> {
+    /// Checked values of a pair and its cut-off; `None` where it does not interact.
+    fn resolved(&self, i: usize, j: usize) -> Result<Option<(Vec<Value>, f64)>, TermError> {
         let Some((values, own_cutoff)) = self.values(i, j)? else {
-            return Ok(no_interaction());
+            return Ok(None);
         };
         let potential = self.family.name();
         let of = || self.pair_name(i, j);
@@ -315,7 +301,7 @@ impl<'a> PairTermBuilder<'a> {
             source,
         })?;
         if self.family.vanishes(p) {
-            return Ok(no_interaction());
+            return Ok(None);
         }
         let given = own_cutoff.or(self.cutoff);
         let cutoff = match (given, self.family.natural_cutoff(p)) {
@@ -335,6 +321,66 @@ impl<'a> PairTermBuilder<'a> {
                 cutoff,
             });
         }
+        Ok(Some((values, cutoff)))
+    }
+}
+
+impl PairTermBuilder<'_> {
+    /// The term, or what is missing or wrong.
+    pub fn finish(self) -> Result<PairTerm, TermError> {
+        if self.tail && self.truncation != Truncation::Cut {
+            let reason = "it completes a plain cut: with truncation = \"cut\" energy and pressure are those of the whole potential";
+            return Err(TermError::NoTail(reason.into()));
+        }
+        let n = self.species.len();
+        let mut table = Table::new(Vec::new());
+        let mut rows = vec![no_interaction(); n * n];
+        for i in 0..n {
+            for j in i..n {
+                let row = self.row(i, j, &mut table)?;
+                rows[i * n + j] = row;
+                rows[j * n + i] = row;
+            }
+        }
+        // Coefficients are ready when the table is: the truncation may read it.
+        for i in 0..n {
+            for j in i..n {
+                let mut row = rows[i * n + j];
+                if row.cutoff > 0.0 {
+                    let end = Pair {
+                        r2: row.cutoff * row.cutoff,
+                        table: &table,
+                    };
+                    let end = self.family.energy_and_derivative(end, &row.coefficients);
+                    row.truncation = self.truncation.coefficients(row.cutoff, end);
+                    if !row.truncation.iter().all(|x| x.is_finite()) {
+                        return Err(TermError::NotFinite {
+                            potential: self.family.name(),
+                            of: self.pair_name(i, j),
+                            cutoff: row.cutoff,
+                        });
+                    }
+                    rows[i * n + j] = row;
+                    rows[j * n + i] = row;
+                }
+            }
+        }
+        Ok(PairTerm {
+            name: self.name,
+            family: self.family,
+            truncation: self.truncation,
+            mixing: self.mixing,
+            rows,
+            table,
+            tail: self.tail,
+        })
+    }
+
+    fn row(&self, i: usize, j: usize, table: &mut Table) -> Result<PairRow, TermError> {
+        let Some((values, cutoff)) = self.resolved(i, j)? else {
+            return Ok(no_interaction());
+        };
+        let (potential, p) = (self.family.name(), Parameters(&values));
         let coefficients = self.family.coefficients(p, &mut Preparation { cutoff, table });
         let tail = match (self.tail, self.family.tail(p, cutoff)) {
             (false, _) => Tail::default(),
@@ -348,7 +394,7 @@ impl<'a> PairTermBuilder<'a> {
         if !coefficients.iter().all(|x| x.is_finite()) {
             return Err(TermError::NotFinite {
                 potential,
-                of: of(),
+                of: self.pair_name(i, j),
                 cutoff,
             });
         }
@@ -358,6 +404,85 @@ impl<'a> PairTermBuilder<'a> {
             coefficients,
             tail,
         })
+    }
+}
+
+impl PairTermBuilder<'_, dyn OrientedFamily> {
+    /// The term, or what is missing or wrong.
+    pub fn finish(self) -> Result<OrientedTerm, TermError> {
+        if self.tail {
+            return Err(TermError::NoTail("a potential of orientations has none".into()));
+        }
+        let n = self.species.len();
+        let own = (0..n).map(|k| self.own_of(k)).collect::<Result<Vec<_>, _>>()?;
+        let mut table = Table::new(Vec::new());
+        let mut rows = vec![None; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                rows[i * n + j] = self.oriented_row([i, j], [&own[i], &own[j]], &mut table)?;
+            }
+        }
+        Ok(OrientedTerm {
+            name: self.name,
+            family: self.family,
+            truncation: self.truncation,
+            mixing: self.mixing,
+            rows,
+            table,
+        })
+    }
+
+    /// What belongs to a species; `None` where it was not said, which matters only if it interacts.
+    fn own_of(&self, k: usize) -> Result<Result<Vec<Value>, &'static str>, TermError> {
+        let nothing = vec![None; self.family.own().len()];
+        let values = complete(self.family.own(), &[self.own[k].as_ref().unwrap_or(&nothing)]);
+        if let Ok(values) = &values {
+            let checked = self.family.check_own(Parameters(values));
+            checked.map_err(|source| TermError::Refused {
+                potential: self.family.name(),
+                of: self.species[k].name.clone(),
+                source,
+            })?;
+        }
+        Ok(values)
+    }
+
+    fn oriented_row(
+        &self,
+        [i, j]: [usize; 2],
+        own: [&Result<Vec<Value>, &'static str>; 2],
+        table: &mut Table,
+    ) -> Result<Option<OrientedRow>, TermError> {
+        // Parameters are those of the pair in either order.
+        let Some((values, cutoff)) = self.resolved(i.min(j), i.max(j))? else {
+            return Ok(None);
+        };
+        let potential = self.family.name();
+        let of_species = |k: usize, own: &Result<Vec<Value>, &'static str>| {
+            own.clone().map_err(|parameter| TermError::MissingParameter {
+                potential,
+                of: self.species[k].name.clone(),
+                parameter,
+            })
+        };
+        let own = [of_species(i, own[0])?, of_species(j, own[1])?];
+        let preparation = &mut Preparation { cutoff, table };
+        let own = [Parameters(&own[0]), Parameters(&own[1])];
+        let coefficients = self.family.coefficients(Parameters(&values), own, preparation);
+        let truncation = oriented_truncation(self.truncation, cutoff);
+        if !coefficients.iter().chain(&truncation).all(|x| x.is_finite()) {
+            let of = self.pair_name(i, j);
+            return Err(TermError::NotFinite {
+                potential,
+                of,
+                cutoff,
+            });
+        }
+        Ok(Some(OrientedRow {
+            cutoff,
+            truncation,
+            coefficients,
+        }))
     }
 }
 

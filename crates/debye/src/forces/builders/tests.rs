@@ -7,11 +7,7 @@ use crate::system::Species;
 use crate::truncation::Truncation;
 
 fn species(names: &[&str]) -> Vec<Species> {
-    let one = |name: &&str| Species {
-        name: (*name).into(),
-        mass: 1.0,
-        charge: 0.0,
-    };
+    let one = |name: &&str| Species::point(*name, 1.0, 0.0);
     names.iter().map(one).collect()
 }
 

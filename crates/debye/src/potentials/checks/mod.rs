@@ -107,6 +107,7 @@ pub fn pair_cases(family: &dyn PairFamily) -> Vec<PairCase> {
             Truncation::Cut,
             Truncation::Shift,
             Truncation::ForceShift,
+            Truncation::QuadraticShift,
             Truncation::Switch { from: begin },
         ];
         for truncation in truncations {

@@ -1,0 +1,103 @@
+//! Point charges and point dipoles in a reaction field.
+
+use super::dipoles::{EPSILON_R, check_permittivity, projections};
+use super::{
+    Axes, Mixing, OrientedCoefficients, OrientedPair, OrientedPotential, OrientedSample, Parameter,
+    ParameterError, Parameters, Preparation,
+};
+use crate::expr::Real;
+use crate::record::{Conventions, Doc};
+use crate::system::Dimension;
+
+crate::parameters! {
+    /// Charges and dipoles inside a dielectric continuum.
+    pub struct DipolesReactionField { epsilon_rf, epsilon_r }
+}
+
+impl OrientedPotential for DipolesReactionField {
+    const NAME: &'static str = "dipoles-reaction-field";
+    const DOC: Doc = Doc {
+        title: "Charges and dipoles with a reaction field",
+        formula: "u = k_e/ε_r [q₁q₂ (1/r + k r² − c) + A (1/r³ − 2k) − 3(p₁·d)(p₂·d)/r⁵]\n\
+                  A = q₂ p₁·d − q₁ p₂·d + p₁·p₂, d = r₂ − r₁\n\
+                  k = (ε_rf − ε_r)/(2ε_rf + ε_r)/r_c³, c = 1/r_c + k r_c²\n\
+                  every dipole has −k_e/ε_r k p² by itself",
+        remarks: &[
+            "Beyond the cut-off r_c lies a continuum of permittivity ε_rf; `epsilon_rf = 0` stands for ∞, a conductor.",
+            "The energy of two dipoles jumps at the cut-off. Where energies must be conserved, take it off smoothly with \
+             `truncation = \"switch\"`, usually from 0.95 r_c on.",
+            "Charges are part of it: a term `coulomb-reaction-field` beside it would count them twice. Pairs left out by \
+             [exclusions] feel no reaction field.",
+        ],
+        conventions: Conventions {
+            gromacs: ["no point dipoles", "–"],
+            lammps: ["not among its pair styles", "–"],
+            openmm: ["no point dipoles with a reaction field", "–"],
+            amber_charmm: ["not in use", "–"],
+        },
+        references: &[
+            "Neumann, Mol. Phys. 50, 841 (1983)",
+            "Fennell & Gezelter, J. Chem. Phys. 120, 9175 (2004), for water",
+        ],
+        examples: &[],
+    };
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::quantity(
+            "epsilon_rf",
+            "ε_rf, relative permittivity of the continuum; 0 for ∞",
+            Dimension::NONE,
+            Mixing::Same,
+        )
+        .or(0.0),
+        EPSILON_R,
+    ];
+    const AXES: Axes = Axes::Z;
+    const ELECTROSTATIC: bool = true;
+
+    fn check(p: Parameters) -> Result<(), ParameterError> {
+        let [epsilon_rf, epsilon_r] = p.numbers();
+        let fits = epsilon_rf >= 0.0;
+        ParameterError::unless(fits, "epsilon_rf", epsilon_rf, "a number > 0, or 0 for infinity")?;
+        check_permittivity(epsilon_r)
+    }
+
+    fn coefficients(
+        p: Parameters,
+        _own: [Parameters; 2],
+        preparation: &mut Preparation,
+    ) -> OrientedCoefficients<f64> {
+        let [epsilon_rf, epsilon_r] = p.numbers();
+        let cutoff = preparation.cutoff;
+        let ratio = match epsilon_rf == 0.0 {
+            true => 0.5,
+            false => (epsilon_rf - epsilon_r) / (2.0 * epsilon_rf + epsilon_r),
+        };
+        let k = ratio / cutoff.powi(3);
+        let mut c = [0.0; super::MAX_ORIENTED];
+        (c[0], c[1], c[2]) = (epsilon_r.recip(), k, cutoff.recip() + k * cutoff * cutoff);
+        c
+    }
+
+    #[inline(always)]
+    fn energy<R: Real>(pair: &OrientedPair<R>, c: &OrientedCoefficients<R>) -> R {
+        let [a, b, ab] = projections(pair);
+        let [first, second] = pair.charges;
+        let per_r2 = pair.r2.recip();
+        let per_r = per_r2.sqrt();
+        let per_r3 = per_r2 * per_r;
+        let both = first * second * (per_r + c[1] * pair.r2 - c[2]);
+        let linear = (second * a - first * b + ab) * (per_r3 - c[1] - c[1]);
+        c[0] * (both + linear - R::lit(3.0) * per_r3 * per_r2 * a * b)
+    }
+
+    fn self_energy(_charge: f64, dipole: f64, c: &OrientedCoefficients<f64>) -> f64 {
+        -c[0] * c[1] * dipole * dipole
+    }
+
+    fn samples() -> Vec<OrientedSample> {
+        vec![
+            OrientedSample::numbers(&[0.0, 1.0], [&[], &[]], 0.2, 1.2),
+            OrientedSample::numbers(&[80.0, 1.0], [&[], &[]], 0.2, 0.9),
+        ]
+    }
+}
