@@ -40,6 +40,8 @@ pub trait Engine: Send {
     fn particles(&self) -> Result<Particles, EngineError>;
     /// Forces on them.
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;
+    /// Torques on them, in the laboratory's axes; none where everything is a point.
+    fn torques(&self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// The step it is at.
     fn step_number(&self) -> u64;
     /// The cell now.

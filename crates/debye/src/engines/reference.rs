@@ -8,8 +8,8 @@
 use crate::expr::{Dual, Real, Vec3};
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
 use crate::forces::ewald::sum_waves;
-use crate::forces::{BondedTerm, ForceField, ListedPairs, PairTerm};
-use crate::potentials::{MAX_BONDED, Pair};
+use crate::forces::{BondedTerm, ForceField, ListedPairs, OrientedTerm, PairTerm};
+use crate::potentials::{AxisFamily, MAX_BONDED, OrientedPair, Pair};
 use crate::system::{Cell, Link, System};
 
 /// What acts in a system as it is.
@@ -24,6 +24,8 @@ pub struct Evaluation {
     pub virial: [f64; 6],
     /// Forces.
     pub forces: Vec<Vec3<f64>>,
+    /// Torques in the laboratory's axes; none where everything is a point.
+    pub torques: Vec<Vec3<f64>>,
 }
 
 /// Images that are as near as the nearest one but for this much count as the nearest too.
@@ -36,10 +38,31 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
         potential: 0.0,
         virial: [0.0; 6],
         forces: vec![Vec3::zero(); system.particles.len()],
+        torques: vec![Vec3::zero(); system.particles.orientations.rotors.len()],
     };
     for term in &field.pairs {
-        let energy = pairs(system, field, term, &mut e);
+        let cutoff = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
+        let energy = pairs(system, cutoff, |met| {
+            let u = pair_energy(system, field, term, met.particles, met.separation.norm2());
+            // u depends on r²: the force on j is −2 u′ d.
+            met.act(u.value, met.separation * (-2.0 * u.derivative), &mut e)
+        });
         e.terms.push((term.name.clone(), energy));
+    }
+    for term in &field.oriented {
+        let cutoff = term
+            .rows
+            .iter()
+            .flatten()
+            .map(|row| row.cutoff)
+            .fold(0.0, f64::max);
+        let met = pairs(system, cutoff, |met| {
+            oriented_pair(system, field, term, met, &mut e)
+        });
+        e.terms.push((
+            term.name.clone(),
+            met + term.self_energy(system, field.coulomb_constant),
+        ));
     }
     let t = &system.topology;
     for term in &field.bonds {
@@ -62,6 +85,10 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
             e.terms.push((term.name.clone(), energy));
         }
     }
+    for term in &field.axes {
+        let energy = axes(system, term, &mut e);
+        e.terms.push((term.name.clone(), energy));
+    }
     for listed in field.listed_pairs(system) {
         let energy = listed_pairs(system, field, &listed, &mut e);
         e.terms.push((listed.name, energy));
@@ -81,14 +108,42 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
     e
 }
 
-/// One pair term over all pairs and all images within its cut-off.
-fn pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluation) -> f64 {
+/// Two particles that meet, or a particle and an image.
+#[derive(Clone, Copy)]
+struct Meeting {
+    particles: [usize; 2],
+    /// From the first to the second.
+    separation: Vec3<f64>,
+}
+
+impl Meeting {
+    /// A particle that meets its own image: each of the two sees the other, so they count half.
+    fn share(&self) -> f64 {
+        if self.particles[0] == self.particles[1] {
+            0.5
+        } else {
+            1.0
+        }
+    }
+
+    /// Adds the force on the second particle; gives the energy that counts.
+    fn act(&self, energy: f64, force: Vec3<f64>, e: &mut Evaluation) -> f64 {
+        let [i, j] = self.particles;
+        add_virial(&mut e.virial, self.separation, force * self.share());
+        if i != j {
+            e.forces[j] += force;
+            e.forces[i] -= force;
+        }
+        self.share() * energy
+    }
+}
+
+/// The sum of what all pairs and all images within a distance give.
+fn pairs(system: &System, within: f64, mut act: impl FnMut(Meeting) -> f64) -> f64 {
     let (cell, p) = (&system.cell, &system.particles);
-    let longest = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
-    let shifts = images_within(cell, longest);
+    let shifts = images_within(cell, within);
     let mut energy = 0.0;
     for i in 0..p.len() {
-        // A particle meets its own images: each of the two sees the other, so they count half.
         for j in i..p.len() {
             let base = near(cell, p.positions[j] - p.positions[i]);
             let excluded = i != j && system.exclusions.contains(i as u32, j as u32);
@@ -97,26 +152,70 @@ fn pairs(system: &System, field: &ForceField, term: &PairTerm, e: &mut Evaluatio
             } else {
                 0.0
             };
-            let share = if i == j { 0.5 } else { 1.0 };
             for &shift in &shifts {
-                let d = base + shift;
-                let itself = i == j && d.norm2() == 0.0;
-                if itself || (excluded && d.norm2() <= nearest * TIE) {
+                let separation = base + shift;
+                let r2 = separation.norm2();
+                let itself = i == j && r2 == 0.0;
+                if itself || r2 >= within * within || (excluded && r2 <= nearest * TIE) {
                     continue;
                 }
-                let u = pair_energy(system, field, term, i, j, d.norm2());
-                energy += share * u.value;
-                // u depends on r²: the force on j is −2 u′ d.
-                let force = d * (-2.0 * u.derivative);
-                add_virial(&mut e.virial, d, force * share);
-                if i != j {
-                    e.forces[j] += force;
-                    e.forces[i] -= force;
-                }
+                energy += act(Meeting {
+                    particles: [i, j],
+                    separation,
+                });
             }
         }
     }
     energy
+}
+
+/// One pair of an oriented term. Derivatives are taken one by one, as the second particle is moved and both are turned.
+fn oriented_pair(
+    system: &System,
+    field: &ForceField,
+    term: &OrientedTerm,
+    met: Meeting,
+    e: &mut Evaluation,
+) -> f64 {
+    let (p, [i, j]) = (&system.particles, met.particles);
+    let row = term.rows[p.species[i] as usize * system.species.len() + p.species[j] as usize];
+    let Some(row) = row.filter(|row| met.separation.norm2() < row.cutoff * row.cutoff) else {
+        return 0.0;
+    };
+    let o = &p.orientations;
+    let of_both = |x: [f64; 2]| x.map(Dual::constant);
+    let energy = |moved: Vec3<Dual<f64>>, turns: [Vec3<Dual<f64>>; 2]| {
+        let axes = [(i, turns[0]), (j, turns[1])].map(|(k, turn)| {
+            let axes = o.axes(k).map(|axis| axis.map(Dual::constant));
+            axes.map(|axis| axis + turn.cross(axis))
+        });
+        let charges = of_both([p.charges[i], p.charges[j]]);
+        let dipoles = of_both([o.rotor(i).dipole, o.rotor(j).dipole]);
+        let separation = met.separation.map(Dual::constant) + moved;
+        let pair = OrientedPair::new(separation, axes, charges, dipoles, &term.table);
+        let energy = term
+            .family
+            .energy_dual(term.truncation, &pair, &row.coefficients, &row.truncation);
+        energy * Dual::constant(term.strength(field.coulomb_constant))
+    };
+    let rest = Vec3::zero();
+    let along = |axis: usize| {
+        let mut unit = [Dual::constant(0.0); 3];
+        unit[axis] = Dual::variable(0.0);
+        Vec3::from(unit)
+    };
+    let minus_gradient = |energy: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>| {
+        Vec3::from([0, 1, 2].map(|axis| -energy(along(axis)).derivative))
+    };
+    let value = energy(rest, [rest; 2]).value;
+    let force = minus_gradient(&|moved| energy(moved, [rest; 2]));
+    if !o.is_empty() {
+        e.torques[i] += minus_gradient(&|turn| energy(rest, [turn, rest]));
+        if i != j {
+            e.torques[j] += minus_gradient(&|turn| energy(rest, [rest, turn]));
+        }
+    }
+    met.act(value, force, e)
 }
 
 /// Pairs left out of the list and added back with a factor, at their nearest image.
@@ -177,8 +276,7 @@ fn pair_energy(
     system: &System,
     field: &ForceField,
     term: &PairTerm,
-    i: usize,
-    j: usize,
+    [i, j]: [usize; 2],
     r2: f64,
 ) -> Dual<f64> {
     let p = &system.particles;
@@ -229,10 +327,46 @@ fn links<F: ?Sized, const N: usize>(
                 moved[k] = components.into();
                 coordinate(moved).derivative
             });
+            // In a straight line an angle has no gradient, and nothing says which way to bend.
+            let gradient = gradient.map(|g| if g.is_finite() { g } else { 0.0 });
             let force = Vec3::from(gradient) * -u.derivative;
             add_virial(&mut e.virial, r[k], force);
             e.forces[link.atoms[k] as usize] += force;
         }
+    }
+    energy
+}
+
+/// Restraints of axes: the second particle is moved, and the axis of the first is turned.
+fn axes(system: &System, term: &BondedTerm<dyn AxisFamily>, e: &mut Evaluation) -> f64 {
+    let p = &system.particles;
+    let mut energy = 0.0;
+    for link in &system.topology.axes {
+        let Some(row) = term.rows.get(link.kind as usize).and_then(Option::as_ref) else {
+            continue;
+        };
+        let [i, j] = link.atoms.map(|a| a as usize);
+        let d = nearest_image(&system.cell, p.positions[j] - p.positions[i]);
+        let [_, _, z] = p.orientations.axes(i);
+        let cosine = |moved: Vec3<Dual<f64>>, turn: Vec3<Dual<f64>>| {
+            let (d, z) = (d.map(Dual::constant) + moved, z.map(Dual::constant));
+            (z + turn.cross(z)).dot(d) / d.norm()
+        };
+        let rest = Vec3::zero();
+        let u = term.family.energy_and_derivative(cosine(rest, rest).value, row);
+        energy += u.value;
+        let gradient = |cosine: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>| {
+            Vec3::from([0, 1, 2].map(|axis| {
+                let mut unit = [Dual::constant(0.0); 3];
+                unit[axis] = Dual::variable(0.0);
+                cosine(unit.into()).derivative
+            }))
+        };
+        let force = gradient(&|moved| cosine(moved, rest)) * -u.derivative;
+        add_virial(&mut e.virial, d, force);
+        e.forces[j] += force;
+        e.forces[i] -= force;
+        e.torques[i] += gradient(&|turn| cosine(rest, turn)) * -u.derivative;
     }
     energy
 }

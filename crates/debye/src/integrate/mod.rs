@@ -1,6 +1,7 @@
 //! How the system moves: time step, thermostats, barostat.
 
 pub(crate) mod pressure;
+pub mod rotation;
 pub(crate) mod thermostat;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,9 +67,10 @@ impl Dynamics {
         }
     }
 
-    /// The degrees of freedom of a system: those of its particles less its constraints.
+    /// The degrees of freedom of a system: those of its particles and their rotations, less its constraints.
     pub fn freedom_of(&self, system: &System) -> f64 {
-        self.degrees_of_freedom(system.particles.len()) - system.constraints.len() as f64
+        let rotations = system.particles.rotational_freedom() as f64;
+        self.degrees_of_freedom(system.particles.len()) - system.constraints.len() as f64 + rotations
     }
 
     /// 3N less the motion of the center of mass, unless a Langevin thermostat drives that too or it is all there is.

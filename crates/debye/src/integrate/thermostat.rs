@@ -35,7 +35,13 @@ impl ActiveThermostat {
             let limited = system
                 .constraints
                 .taken_from(&p.masses, |i| belongs(p.species[i as usize]));
-            let share = freedom * count / p.len() as f64 - limited;
+            let turns = |i: &usize| belongs(p.species[*i]);
+            let rotations = |i: usize| p.orientations.rotor(i).class().rotations();
+            let rotations: u32 = (0..p.orientations.rotors.len())
+                .filter(turns)
+                .map(rotations)
+                .sum();
+            let share = freedom * count / p.len() as f64 - limited + f64::from(rotations);
             Self::new(
                 t,
                 number as u32,

@@ -12,7 +12,7 @@ use crate::simd::{Near, Search};
 pub const BLOCK: usize = 256;
 
 /// The most groups that the neighbors of a particle are sorted into: every group is padded to whole vectors.
-pub const MOST_GROUPS: usize = 4;
+pub const MOST_GROUPS: usize = 8;
 
 /// The neighbors of a run of particles. Rows are padded to whole vectors with a place that is
 /// out of everyone's reach; where lists are grouped, so are the neighbors of each species.

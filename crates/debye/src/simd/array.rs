@@ -107,7 +107,7 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
 }
 
 macro_rules! array_lanes {
-    ($element:ident, $width:literal, $coordinate:ident, $difference:expr, $charge:expr) => {
+    ($element:ident, $width:literal, $coordinate:ident, $difference:expr, $number:expr) => {
         impl Lanes for Array<$element, $width> {
             const WIDTH: usize = $width;
             type Element = $element;
@@ -132,12 +132,12 @@ macro_rules! array_lanes {
                 Vec3::new(axis(0), axis(1), axis(2))
             }
             #[inline(always)]
-            fn charges(stored: &Self::Stored) -> Self {
-                Self(stored.map(|row| $charge(row[3])))
+            fn numbers(stored: &Self::Stored, place: usize) -> Self {
+                Self(stored.map(|row| $number(row[place])))
             }
             #[inline(always)]
-            fn own_charge(own: &[$coordinate; 4]) -> Self {
-                Self([$charge(own[3]); $width])
+            fn own_number(own: &[$coordinate; 4], place: usize) -> Self {
+                Self([$number(own[place]); $width])
             }
             #[inline(always)]
             unsafe fn species(species: *const u32, others: [u32; $width], offset: u32) -> [u32; $width] {
@@ -172,6 +172,10 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn less(a: Self, b: Self) -> [bool; $width] {
                 std::array::from_fn(|i| a.0[i] < b.0[i])
+            }
+            #[inline(always)]
+            fn any(mask: [bool; $width]) -> bool {
+                mask.contains(&true)
             }
             #[inline(always)]
             fn keep(mask: [bool; $width], x: Self) -> Self {

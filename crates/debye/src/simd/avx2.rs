@@ -39,6 +39,10 @@ impl F32x8 {
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(a.0, b.0) }
     }
     #[inline(always)]
+    fn holds_anywhere(mask: __m256) -> bool {
+        unsafe { _mm256_movemask_ps(mask) != 0 }
+    }
+    #[inline(always)]
     fn blend(mask: __m256, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm256_blendv_ps(no.0, yes.0, mask) })
     }
@@ -79,7 +83,7 @@ impl F32x8 {
         Self(unsafe { _mm256_cvtepi32_ps(_mm256_sub_epi32(a, b)) })
     }
     #[inline(always)]
-    fn charges_of(stored: __m256i) -> Self {
+    fn numbers_of(stored: __m256i) -> Self {
         Self(unsafe { _mm256_castsi256_ps(stored) })
     }
     /// Eight loads of a whole particle and a transposition.
@@ -162,6 +166,10 @@ impl F64x4 {
         unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(a.0, b.0) }
     }
     #[inline(always)]
+    fn holds_anywhere(mask: __m256d) -> bool {
+        unsafe { _mm256_movemask_pd(mask) != 0 }
+    }
+    #[inline(always)]
     fn blend(mask: __m256d, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm256_blendv_pd(no.0, yes.0, mask) })
     }
@@ -201,7 +209,7 @@ impl F64x4 {
         Self(unsafe { _mm256_sub_pd(a, b) })
     }
     #[inline(always)]
-    fn charges_of(stored: __m256d) -> Self {
+    fn numbers_of(stored: __m256d) -> Self {
         Self(stored)
     }
     #[inline(always)]

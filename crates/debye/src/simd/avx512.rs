@@ -39,6 +39,10 @@ impl F32x16 {
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a.0, b.0) }
     }
     #[inline(always)]
+    fn holds_anywhere(mask: __mmask16) -> bool {
+        mask != 0
+    }
+    #[inline(always)]
     fn blend(mask: __mmask16, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm512_mask_blend_ps(mask, no.0, yes.0) })
     }
@@ -104,6 +108,10 @@ impl F64x8 {
     #[inline(always)]
     fn less_mask(a: Self, b: Self) -> __mmask8 {
         unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a.0, b.0) }
+    }
+    #[inline(always)]
+    fn holds_anywhere(mask: __mmask8) -> bool {
+        mask != 0
     }
     #[inline(always)]
     fn blend(mask: __mmask8, yes: Self, no: Self) -> Self {
@@ -182,7 +190,7 @@ impl F32x16 {
         Self(unsafe { _mm512_cvtepi32_ps(_mm512_sub_epi32(a, b)) })
     }
     #[inline(always)]
-    fn charges_of(stored: __m512i) -> Self {
+    fn numbers_of(stored: __m512i) -> Self {
         Self(unsafe { _mm512_castsi512_ps(stored) })
     }
     /// Sixteen loads of a whole particle and a transposition: fewer memory operations than three
@@ -259,7 +267,7 @@ impl F64x8 {
         Self(unsafe { _mm512_sub_pd(a, b) })
     }
     #[inline(always)]
-    fn charges_of(stored: __m512d) -> Self {
+    fn numbers_of(stored: __m512d) -> Self {
         Self(stored)
     }
     #[inline(always)]

@@ -188,12 +188,12 @@ macro_rules! lanes_of_intrinsics {
                 )
             }
             #[inline(always)]
-            fn charges(stored: &Self::Stored) -> Self {
-                Self::charges_of(stored[3])
+            fn numbers(stored: &Self::Stored, place: usize) -> Self {
+                Self::numbers_of(stored[place])
             }
             #[inline(always)]
-            fn own_charge(own: &[$coordinate; 4]) -> Self {
-                Self::charges_of(Self::stored(own[3]))
+            fn own_number(own: &[$coordinate; 4], place: usize) -> Self {
+                Self::numbers_of(Self::stored(own[place]))
             }
             #[inline(always)]
             unsafe fn species(species: *const u32, others: $indices, offset: u32) -> $indices {
@@ -229,6 +229,10 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             fn less(a: Self, b: Self) -> $mask {
                 Self::less_mask(a, b)
+            }
+            #[inline(always)]
+            fn any(mask: $mask) -> bool {
+                Self::holds_anywhere(mask)
             }
             #[inline(always)]
             fn keep(mask: $mask, x: Self) -> Self {

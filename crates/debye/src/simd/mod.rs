@@ -116,11 +116,11 @@ pub trait Lanes: Real {
     /// `these − other` for one other, in the units of the coordinates.
     fn away(these: &Self::Stored, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
 
-    /// The charges of stored particles.
-    fn charges(stored: &Self::Stored) -> Self;
+    /// What is stored in a place as a number and not as a coordinate, such as the charge in the fourth.
+    fn numbers(stored: &Self::Stored, place: usize) -> Self;
 
-    /// The charge stored with one particle.
-    fn own_charge(own: &[Self::Coordinate; 4]) -> Self;
+    /// The same of one particle.
+    fn own_number(own: &[Self::Coordinate; 4], place: usize) -> Self;
 
     /// `offset + species[index]` for every index.
     ///
@@ -151,6 +151,9 @@ pub trait Lanes: Real {
 
     /// Where `a < b`.
     fn less(a: Self, b: Self) -> Self::Mask;
+
+    /// Whether the mask holds anywhere.
+    fn any(mask: Self::Mask) -> bool;
 
     /// `x` where the mask holds, zero elsewhere, whatever `x` is there (even NaN).
     fn keep(mask: Self::Mask, x: Self) -> Self;

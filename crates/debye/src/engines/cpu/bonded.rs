@@ -5,7 +5,8 @@
 
 use rayon::prelude::*;
 
-use crate::expr::{Dual, Vec3};
+use super::axes::AxisForces;
+use crate::expr::{Dual, Quat, Vec3};
 use crate::forces::constraints::Nearest;
 use crate::forces::{BondedTerm, ForceField, ListedPairs, geometry};
 use crate::potentials::{MAX_BONDED, PairSums};
@@ -48,6 +49,7 @@ pub struct BondedForces {
     angles: Vec<Sort<3>>,
     dihedrals: Vec<Sort<4>>,
     scaled: Vec<Scaled>,
+    axes: AxisForces,
     /// Forces link by link.
     places: Vec<Vec3<f64>>,
     /// `incident[starts[id]..starts[id + 1]]` are the places of a particle.
@@ -94,6 +96,7 @@ impl BondedForces {
             all.scaled.push(Scaled { listed, inert, first });
             first += 2 * count;
         }
+        all.axes = AxisForces::new(system, field);
         all.places = vec![Vec3::zero(); first];
         all.index(system.particles.len());
         all
@@ -101,7 +104,7 @@ impl BondedForces {
 
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.scaled.iter().all(|s| s.inert.is_empty())
+        self.places.is_empty() && self.scaled.iter().all(|s| s.inert.is_empty()) && self.axes.is_empty()
     }
 
     /// Names of the terms, in the order of the sums.
@@ -114,6 +117,7 @@ impl BondedForces {
             .chain(dihedrals)
             .chain(self.scaled.iter().map(|s| &s.listed.name))
             .cloned()
+            .chain(self.axes.names())
             .collect()
     }
 
@@ -122,7 +126,7 @@ impl BondedForces {
         self.places.capacity() * 24 + (self.starts.capacity() + self.incident.capacity()) * 4
     }
 
-    /// Adds forces to `forces` (in the order of `slots`) and returns energy and virial by term. Pairs within rigid molecules
+    /// Adds forces and torques (in the order of `slots`) and returns energy and virial by term. Pairs within rigid molecules
     /// take part with `energy` only, and have no force and no virial: without these, what holds the molecules has less to undo.
     pub fn add(
         &mut self,
@@ -130,6 +134,7 @@ impl BondedForces {
         field: &ForceField,
         particles: &Slots,
         forces: &mut [Vec3<f64>],
+        torques: &mut [Vec3<f64>],
         energy: bool,
     ) -> Vec<PairSums> {
         let mut places = std::mem::take(&mut self.places);
@@ -150,6 +155,9 @@ impl BondedForces {
                 sum.energy += s.inert_energy(cell, field, particles);
             }
             sums.push(sum);
+        }
+        if !self.axes.is_empty() {
+            sums.extend(self.axes.add(cell, particles, forces, torques));
         }
         if places.is_empty() {
             return sums;
@@ -292,6 +300,8 @@ pub struct Slots<'a> {
     pub species: &'a [u32],
     /// Charges by slot.
     pub charges: &'a [f64],
+    /// Orientations by slot; none where everything is a point.
+    pub turns: &'a [Quat<f64>],
 }
 
 fn sort<F: ?Sized, const N: usize>(

@@ -136,6 +136,7 @@ fn accuse(scene: &Scene<'_>, places: &[Vec3<f64>], slot: usize, what: &'static s
             positions: places,
             species: &state.species,
             charges: &state.charges,
+            turns: &state.rotations.turns,
         };
         let strongest = bonded.strongest(&state.cell, field, &slots, state.ids[slot]);
         if let Some(mut strongest) = strongest.filter(|strongest| strongest.force > hardest) {

@@ -22,7 +22,7 @@ use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Schem
 use crate::potentials::PairSums;
 use crate::random::Philox;
 use crate::simd::InstructionSet;
-use crate::system::{Exclusions, System, Units};
+use crate::system::{Exclusions, Rotor, System, Units};
 
 /// A simulation on the CPU.
 pub struct CpuEngine {
@@ -34,8 +34,7 @@ pub struct CpuEngine {
     pub(super) exclusions: Exclusions,
     pub(super) units: Units,
     pub(super) molecules: Vec<u32>,
-    /// Masses, charges and species in the order of the input.
-    pub(super) original: (Vec<f64>, Vec<f64>, Vec<u32>),
+    pub(super) original: Original,
     pub(super) pairs: Box<dyn Interactions>,
     pub(super) bonded: BondedForces,
     pub(super) long_range: Option<LongRange>,
@@ -43,6 +42,8 @@ pub struct CpuEngine {
     /// Those that share a row of the list.
     pub(super) companions: Option<SharedRows>,
     pub(super) tail: TailCorrection,
+    /// What particles have by themselves, of every oriented term.
+    pub(super) self_energies: Vec<f64>,
     /// Energy and virial by term of the last evaluation that asked for them, and its step.
     pub(super) sums: Vec<PairSums>,
     pub(super) sums_step: Option<u64>,
@@ -52,6 +53,15 @@ pub struct CpuEngine {
     pub(super) set: InstructionSet,
     pub(super) philox: Philox,
     pub(super) stages: Stages,
+}
+
+/// What never changes of the particles, in the order of the input.
+#[derive(Clone)]
+pub(super) struct Original {
+    pub(super) masses: Vec<f64>,
+    pub(super) charges: Vec<f64>,
+    pub(super) species: Vec<u32>,
+    pub(super) rotors: Vec<Rotor>,
 }
 
 impl CpuEngine {
@@ -136,6 +146,7 @@ impl CpuEngine {
             .pairs
             .iter()
             .map(|t| t.name.clone())
+            .chain(field.oriented.iter().map(|t| t.name.clone()))
             .chain(bonded.names())
             .chain(long_range.iter().flat_map(LongRange::names))
             .collect();
@@ -170,14 +181,18 @@ impl CpuEngine {
             },
             thermostats: ActiveThermostat::all(system, dynamics),
             tail: field.tail_correction(system),
+            self_energies: (field.oriented.iter())
+                .map(|term| term.self_energy(system, field.coulomb_constant))
+                .collect(),
             exclusions: system.exclusions.clone(),
             units: system.units,
             molecules: system.particles.molecules.clone(),
-            original: (
-                system.particles.masses.clone(),
-                system.particles.charges.clone(),
-                system.particles.species.clone(),
-            ),
+            original: Original {
+                masses: system.particles.masses.clone(),
+                charges: system.particles.charges.clone(),
+                species: system.particles.species.clone(),
+                rotors: system.particles.orientations.rotors.clone(),
+            },
             rounding: if settings.precision == Precision::Single {
                 Rounding::Single
             } else {
@@ -399,14 +414,23 @@ impl CpuEngine {
     pub(super) fn evaluate(&mut self, energy: bool) -> Result<(), EngineError> {
         let began = Instant::now();
         let mut forces = std::mem::take(&mut self.state.forces);
-        let mut sums = self.pairs.forces(&mut forces, energy);
+        let mut torques = std::mem::take(&mut self.state.rotations.torques);
+        let mut sums = self.pairs.forces(&mut forces, &mut torques, energy);
+        for (sum, alone) in sums[self.field.pairs.len()..].iter_mut().zip(&self.self_energies) {
+            sum.energy += alone;
+        }
         self.stages.add("pairs", began);
         if !self.bonded.is_empty() {
             let began = Instant::now();
             let s = &self.state;
-            let terms = self
-                .bonded
-                .add(&s.cell, &self.field, &s.slots(), &mut forces, energy);
+            let terms = self.bonded.add(
+                &s.cell,
+                &self.field,
+                &s.slots(),
+                &mut forces,
+                &mut torques,
+                energy,
+            );
             sums.extend(terms);
             self.stages.add("bonded", began);
         }
@@ -416,22 +440,18 @@ impl CpuEngine {
             self.stages.add("mesh", began);
         }
         if self.rounding == Rounding::Single {
-            forces
-                .par_iter_mut()
-                .with_min_len(BLOCK)
-                .for_each(|f| *f = f.map(|x| f64::from(x as f32)));
+            for vectors in [&mut forces, &mut torques] {
+                let all = vectors.par_iter_mut().with_min_len(BLOCK);
+                all.for_each(|f| *f = f.map(|x| f64::from(x as f32)));
+            }
         }
+        self.state.rotations.torques = torques;
         self.state.forces = forces;
         if energy {
             self.sums = sums;
             self.sums_step = Some(self.state.step);
         }
         Ok(())
-    }
-
-    /// Masses, charges and species in the order of the input.
-    pub(super) fn original(&self) -> (Vec<f64>, Vec<f64>, Vec<u32>) {
-        self.original.clone()
     }
 
     /// Who went wrong, from the forces and places of the last evaluation.

@@ -3,6 +3,8 @@
 
 use rayon::prelude::*;
 
+use super::oriented::{Oriented, OrientedPrecision};
+use super::rotation::Rotations;
 use super::space::{Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
@@ -16,10 +18,11 @@ use crate::truncation::TruncationKind;
 pub trait Interactions: Send {
     /// New lists.
     fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64);
-    /// Positions that moved a little.
-    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>]);
-    /// Sets the forces; with `energy`, returns energy and virial by term.
-    fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
+    /// Positions that moved a little, and orientations.
+    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>], rotations: &Rotations);
+    /// Sets the forces, and the torques where anything turns; with `energy`, returns energy and virial by term, pair terms
+    /// first.
+    fn forces(&self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
     /// Entries of the lists, images, and bytes held.
     fn size(&self) -> ListSize;
     /// Whether there are kernels for particles that share a row.
@@ -53,6 +56,7 @@ pub struct Typed<P: Store> {
     space: Space<P>,
     terms: Vec<Term<P>>,
     couple: Option<Couple<P>>,
+    oriented: Option<Oriented<P>>,
     coulomb: f64,
     set: InstructionSet,
     grouped: bool,
@@ -79,7 +83,7 @@ impl<P: Store> Couple<P> {
     }
 }
 
-impl<P: Store> Typed<P> {
+impl<P: OrientedPrecision> Typed<P> {
     /// Kernels for the terms of a force field. A set this processor lacks is replaced by the best it has.
     pub fn new(field: &ForceField, set: InstructionSet) -> Self {
         let set = if InstructionSet::available().contains(&set) {
@@ -114,6 +118,7 @@ impl<P: Store> Typed<P> {
             space: Space::new(set, if grouped { species } else { 1 }),
             terms,
             couple: Couple::of(field, set),
+            oriented: Oriented::new(field, set),
             coulomb: field.coulomb_constant,
             set,
             grouped,
@@ -159,27 +164,45 @@ impl<P: Store> Typed<P> {
     }
 }
 
-impl<P: Store> Interactions for Typed<P> {
+impl<P: OrientedPrecision> Interactions for Typed<P> {
     fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64) {
         self.space.rebuild(cell, sorted, radius, self.set);
+        if let Some(oriented) = &mut self.oriented {
+            oriented.rebuild(sorted);
+            oriented.update(&self.space, sorted.rotations);
+        }
     }
 
-    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>]) {
+    fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>], rotations: &Rotations) {
         self.space.update(cell, positions);
+        if let Some(oriented) = &mut self.oriented {
+            oriented.update(&self.space, rotations);
+        }
     }
 
-    fn forces(&self, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+    fn forces(&self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+        let oriented = self.oriented.as_ref().map_or(0, Oriented::count);
+        let terms = self.terms.len() + oriented;
+        torques.fill(Vec3::zero());
+        // Where nothing turns there are as many blocks of torques, all of them empty.
+        let mut of_blocks: Vec<&mut [Vec3<f64>]> = torques.chunks_mut(BLOCK).collect();
+        of_blocks.resize_with(forces.len().div_ceil(BLOCK), Default::default);
         let blocks: Vec<Vec<PairSums>> = forces
             .par_chunks_mut(BLOCK)
+            .zip(of_blocks)
             .enumerate()
-            .map(|(number, forces)| {
+            .map(|(number, (forces, torques))| {
                 forces.fill(Vec3::zero());
-                let mut sums = vec![PairSums::default(); self.terms.len()];
-                self.block_forces(number, forces, energy, &mut sums);
+                let mut sums = vec![PairSums::default(); terms];
+                let (of_pairs, of_oriented) = sums.split_at_mut(self.terms.len());
+                self.block_forces(number, forces, energy, of_pairs);
+                if let Some(oriented) = &self.oriented {
+                    oriented.block_forces(&self.space, number, forces, torques, of_oriented);
+                }
                 sums
             })
             .collect();
-        let mut total = vec![PairSums::default(); self.terms.len()];
+        let mut total = vec![PairSums::default(); terms];
         for block in &blocks {
             for (sum, part) in total.iter_mut().zip(block) {
                 sum.add(part);
@@ -189,7 +212,9 @@ impl<P: Store> Interactions for Typed<P> {
     }
 
     fn size(&self) -> ListSize {
-        self.space.size()
+        let mut size = self.space.size();
+        size.bytes += self.oriented.as_ref().map_or(0, Oriented::bytes);
+        size
     }
 
     fn shares(&self) -> bool {

@@ -132,8 +132,10 @@ impl CpuEngine {
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
+        let momenta = self.angular_momenta_now();
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
+        self.state.rotations.momenta.fill(Vec3::zero());
         self.constrain_forces()?;
         let first = self.dynamics.timestep;
         let (mut descent, mut steps) = (Descent::new(first), 0);
@@ -142,7 +144,14 @@ impl CpuEngine {
             if largest.is_infinite() {
                 return Err(self.diagnose());
             }
-            let [keep, mix] = descent.turn(self.power());
+            let (alpha, [[power, v2, f2], [turning, l2, t2]]) = (descent.alpha, self.power());
+            let [keep, mix] = descent.turn([power + turning, v2, f2]);
+            let of_rotations = if keep > 0.0 && t2 > 0.0 {
+                alpha * (l2 / t2).sqrt()
+            } else {
+                0.0
+            };
+            self.state.rotations.descend([keep, of_rotations], descent.dt);
             let state = &mut self.state;
             state
                 .velocities
@@ -163,7 +172,11 @@ impl CpuEngine {
         self.evaluate(true)?;
         // The velocities of the input come back; the particles may have been sorted since.
         for (k, &id) in ids.iter().enumerate() {
-            self.state.velocities[self.state.slot_of[id as usize] as usize] = velocities[k];
+            let slot = self.state.slot_of[id as usize] as usize;
+            self.state.velocities[slot] = velocities[k];
+            if let Some(momentum) = momenta.get(k) {
+                self.state.rotations.give_momentum(slot, *momentum);
+            }
         }
         self.turn_velocities()?;
         if self.dynamics.scheme == Scheme::Leapfrog {
@@ -211,13 +224,15 @@ impl CpuEngine {
             .par_chunks(BLOCK)
             .map(|c| c.iter().map(of).fold(0.0, f64::max))
             .collect();
-        blocks.into_iter().fold(0.0, f64::max)
+        let torques = self.state.rotations.torques_at_rim(&self.state.masses);
+        let torques = torques.map(|t| if t.is_nan() { f64::INFINITY } else { t });
+        blocks.into_iter().chain(torques).fold(0.0, f64::max)
     }
 
-    /// F·v, v² and F² over all particles.
-    fn power(&self) -> [f64; 3] {
+    /// F·v, v² and F² over all particles, and the same of rotations.
+    fn power(&self) -> [[f64; 3]; 2] {
         let s = &self.state;
-        motion::sum(
+        let of_positions = motion::sum(
             s.len(),
             |t: &mut [f64; 3], i| {
                 t[0] += s.forces[i].dot(s.velocities[i]);
@@ -225,7 +240,8 @@ impl CpuEngine {
                 t[2] += s.forces[i].norm2();
             },
             |t, b| t.iter_mut().zip(b).for_each(|(t, b)| *t += b),
-        )
+        );
+        [of_positions, s.rotations.power()]
     }
 
     fn move_downhill(&mut self, dt: f64, longest: f64) {
@@ -271,6 +287,8 @@ pub const FIRE: Record = Record {
         remarks: &[
             "Parameters of the paper: N_min = 5, f_inc = 1.1, f_dec = 0.5, α_start = 0.1, f_α = 0.99; Δt \
              begins at the time step of [integrator] and grows to ten times that.",
+            "Particles that turn are turned by their torques in the same way; a torque counts as the force at the radius of \
+             gyration, √(I/m).",
             "Velocities of the input come back afterwards.",
         ],
         conventions: Conventions {

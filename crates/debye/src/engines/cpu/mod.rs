@@ -1,5 +1,6 @@
 //! The CPU: threads, vectors, and lists of neighbors.
 
+mod axes;
 mod bonded;
 mod constraints;
 mod diagnosis;
@@ -10,8 +11,10 @@ mod mesh;
 mod minimize;
 mod motion;
 mod observe;
+mod oriented;
 pub(crate) mod pair;
 mod rigid;
+mod rotation;
 mod save;
 mod shared_rows;
 mod space;

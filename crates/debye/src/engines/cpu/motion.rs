@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::rotation::Noise;
 use super::state::{BLOCK, State};
 use crate::expr::Vec3;
 use crate::random::{Philox, stream};
@@ -25,8 +26,9 @@ impl Rounding {
     }
 }
 
-/// v += F/m · `time`.
+/// v += F/m · `time`, and likewise for angular momenta.
 pub fn kick(state: &mut State, time: f64, rounding: Rounding) {
+    state.rotations.kick(time, rounding);
     let State {
         velocities,
         forces,
@@ -43,8 +45,9 @@ pub fn kick(state: &mut State, time: f64, rounding: Rounding) {
         });
 }
 
-/// r += v · `time`.
+/// r += v · `time`, and free rotation.
 pub fn drift(state: &mut State, time: f64, rounding: Rounding) {
+    state.rotations.drift(time, rounding);
     let State {
         velocities,
         positions,
@@ -61,6 +64,8 @@ pub fn drift(state: &mut State, time: f64, rounding: Rounding) {
 
 /// A kick and a drift in one pass over memory.
 pub fn kick_and_drift(state: &mut State, kick: f64, drift: f64, rounding: Rounding) {
+    state.rotations.kick(kick, rounding);
+    state.rotations.drift(drift, rounding);
     let State {
         velocities,
         positions,
@@ -80,11 +85,15 @@ pub fn kick_and_drift(state: &mut State, kick: f64, drift: f64, rounding: Roundi
         });
 }
 
-/// Multiplies velocities by the factor of each species.
+/// Multiplies velocities and angular momenta by the factor of each species.
 pub fn scale(state: &mut State, factor_of_species: &[f64], rounding: Rounding) {
     let State {
-        velocities, species, ..
+        velocities,
+        species,
+        rotations,
+        ..
     } = state;
+    rotations.scale(species, factor_of_species, rounding);
     velocities
         .par_iter_mut()
         .zip(&*species)
@@ -102,9 +111,19 @@ pub fn ornstein_uhlenbeck(state: &mut State, keep: &[f64], kt: &[f64], philox: P
         masses,
         ids,
         step,
+        rotations,
         ..
     } = state;
     let step = *step;
+    rotations.ornstein_uhlenbeck(&Noise {
+        step,
+        ids,
+        species,
+        keep,
+        kt,
+        philox,
+        rounding,
+    });
     velocities
         .par_chunks_mut(BLOCK)
         .zip(species.par_chunks(BLOCK))
@@ -164,17 +183,21 @@ pub fn kinetic_tensor(state: &State, velocities: &[Vec3<f64>]) -> [f64; 6] {
     )
 }
 
-/// Kinetic energy of the particles whose species are marked.
+/// Kinetic energy of the particles whose species are marked, rotation included.
 pub fn kinetic_energy_of(state: &State, marked: &[bool]) -> f64 {
-    0.5 * sum(
-        state.len(),
-        |t: &mut f64, i| {
-            if marked[state.species[i] as usize] {
-                *t += state.masses[i] * state.velocities[i].norm2();
-            }
-        },
-        |t, b| *t += b,
-    )
+    let rotations = &state.rotations;
+    let turning = rotations.kinetic_energy_of(&rotations.momenta, |i| marked[state.species[i] as usize]);
+    turning
+        + 0.5
+            * sum(
+                state.len(),
+                |t: &mut f64, i| {
+                    if marked[state.species[i] as usize] {
+                        *t += state.masses[i] * state.velocities[i].norm2();
+                    }
+                },
+                |t, b| *t += b,
+            )
 }
 
 /// Total momentum and mass.

@@ -30,7 +30,11 @@ impl CpuEngine {
         if self.tail.present {
             terms.push(("tail".into(), self.tail.energy(self.state.cell.volume())));
         }
-        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
+        let turning = self
+            .state
+            .rotations
+            .kinetic_energy_of(&self.angular_momenta_now(), |_| true);
+        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]) + turning;
         let freedom = self.degrees_of_freedom;
         let kept = !self.dynamics.has_langevin() && self.dynamics.barostat.is_none();
         Ok(Observation {
@@ -78,9 +82,27 @@ impl CpuEngine {
         velocities
     }
 
+    /// Angular momenta at the time of the positions.
+    pub(super) fn angular_momenta_now(&self) -> Vec<Vec3<f64>> {
+        let half = match self.dynamics.scheme {
+            Scheme::Leapfrog => 0.5 * self.dynamics.timestep,
+            Scheme::VelocityVerlet => 0.0,
+        };
+        self.state.rotations.momenta_after(half)
+    }
+
     /// The particles now, in the order of the input.
     pub fn particles(&self) -> Particles {
-        self.state.particles(&self.velocities_now(), &self.molecules)
+        let (velocities, momenta) = (self.velocities_now(), self.angular_momenta_now());
+        self.state.particles(&velocities, &momenta, &self.molecules)
+    }
+
+    /// Torques on the particles, in the order of the input; none where everything is a point.
+    pub fn torques(&self) -> Vec<Vec3<f64>> {
+        match self.state.rotations.is_empty() {
+            true => Vec::new(),
+            false => self.state.unsorted(&self.state.rotations.torques),
+        }
     }
 
     /// Forces on the particles, in the order of the input.
@@ -172,6 +194,9 @@ impl Engine for CpuEngine {
     }
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
         Ok(self.forces())
+    }
+    fn torques(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Ok(self.torques())
     }
     fn step_number(&self) -> u64 {
         self.step_number()

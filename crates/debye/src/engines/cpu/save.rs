@@ -2,7 +2,7 @@
 
 use super::engine::CpuEngine;
 use crate::engines::EngineError;
-use crate::expr::Vec3;
+use crate::expr::{Quat, Vec3};
 use crate::potentials::PairSums;
 use crate::system::Cell;
 use debye_io::codec::{CodecError, Reader, Writer};
@@ -20,6 +20,12 @@ impl CpuEngine {
         w.vectors(&s.velocities);
         w.vectors(&s.forces);
         w.u32s(&s.images.iter().flatten().map(|&n| n as u32).collect::<Vec<_>>());
+        if !s.rotations.is_empty() {
+            let turns = s.rotations.turns.iter();
+            w.f64s(&turns.flat_map(|q| [q.w, q.v.x, q.v.y, q.v.z]).collect::<Vec<_>>());
+            w.vectors(&s.rotations.momenta);
+            w.vectors(&s.rotations.torques);
+        }
         let v = &self.verlet;
         write_cell(&mut w, &v.reference_cell);
         w.vectors(&v.reference);
@@ -57,7 +63,7 @@ impl CpuEngine {
                 Err(CodecError(format!("{length} {what} for {n} particles")))
             }
         };
-        let original = self.original();
+        let original = self.original.clone();
         let s = &mut self.state;
         s.step = r.u64()?;
         s.cell = read_cell(&mut r, &s.cell)?;
@@ -87,9 +93,24 @@ impl CpuEngine {
             .map(|c| [c[0] as i32, c[1] as i32, c[2] as i32])
             .collect();
         fits("images", s.images.len())?;
+        if !s.rotations.is_empty() {
+            let turns = r.f64s()?;
+            let turn = |c: &[f64; 4]| Quat {
+                w: c[0],
+                v: Vec3::new(c[1], c[2], c[3]),
+            };
+            s.rotations.turns = turns.as_chunks::<4>().0.iter().map(turn).collect();
+            s.rotations.momenta = r.vectors()?;
+            s.rotations.torques = r.vectors()?;
+            fits("orientations", s.rotations.turns.len())?;
+            fits("angular momenta", s.rotations.momenta.len())?;
+            fits("torques", s.rotations.torques.len())?;
+            let rotors = &original.rotors;
+            s.rotations.rotors = s.ids.iter().map(|&id| rotors[id as usize]).collect();
+        }
         let pick = |values: &[f64]| -> Vec<f64> { s.ids.iter().map(|&id| values[id as usize]).collect() };
-        (s.masses, s.charges) = (pick(&original.0), pick(&original.1));
-        s.species = s.ids.iter().map(|&id| original.2[id as usize]).collect();
+        (s.masses, s.charges) = (pick(&original.masses), pick(&original.charges));
+        s.species = s.ids.iter().map(|&id| original.species[id as usize]).collect();
 
         let v = &mut self.verlet;
         v.reference_cell = read_cell(&mut r, &v.reference_cell)?;

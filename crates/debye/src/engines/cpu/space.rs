@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::interactions::ListSize;
 use super::pair::PairPrecision;
+use super::rotation::Rotations;
 use crate::expr::Vec3;
 use crate::neighbors::{Candidates, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
 use crate::simd::{InstructionSet, Search};
@@ -30,6 +31,8 @@ pub struct Space<P: PairPrecision> {
     shifts: Vec<[i16; 3]>,
     search: Search,
     groups: usize,
+    /// Places out of reach at the end of the coordinates.
+    padding: usize,
 }
 
 /// How a precision stores coordinates.
@@ -42,8 +45,8 @@ pub trait Store: PairPrecision {
     fn store(d: Vec3<f64>, per_unit: f64) -> [Self::Coordinate; 3];
     /// `a + shift`.
     fn shifted(a: [Self::Coordinate; 4], shift: [Self::Coordinate; 3]) -> [Self::Coordinate; 4];
-    /// A charge in the fourth place.
-    fn charge(q: f64) -> Self::Coordinate;
+    /// A number that is no coordinate, such as the charge in the fourth place.
+    fn number(x: f64) -> Self::Coordinate;
     /// A place out of reach of any other.
     fn far(extent: f64) -> [Self::Coordinate; 4];
 }
@@ -80,8 +83,8 @@ impl Store for super::pair::Single {
         ]
     }
     #[inline(always)]
-    fn charge(q: f64) -> i32 {
-        (q as f32).to_bits() as i32
+    fn number(x: f64) -> i32 {
+        (x as f32).to_bits() as i32
     }
     fn far(_extent: f64) -> [i32; 4] {
         [1 << 30, 1 << 30, 1 << 30, 0]
@@ -108,8 +111,8 @@ impl Store for super::pair::Double {
         [a[0] + s[0], a[1] + s[1], a[2] + s[2], a[3]]
     }
     #[inline(always)]
-    fn charge(q: f64) -> f64 {
-        q
+    fn number(x: f64) -> f64 {
+        x
     }
     fn far(extent: f64) -> [f64; 4] {
         [4.0 * extent, 4.0 * extent, 4.0 * extent, 0.0]
@@ -139,6 +142,8 @@ pub struct Sorted<'a> {
     pub ids: &'a [u32],
     /// Pairs to leave out, by those numbers.
     pub exclusions: &'a Exclusions,
+    /// How those that turn lie now.
+    pub rotations: &'a Rotations,
 }
 
 impl<P: Store> Space<P> {
@@ -156,6 +161,7 @@ impl<P: Store> Space<P> {
             shifts: Vec::new(),
             search: Search::new(set),
             groups,
+            padding: 0,
         }
     }
 
@@ -171,7 +177,8 @@ impl<P: Store> Space<P> {
         let (n, total) = (sorted.positions.len(), sorted.positions.len() + self.images.len());
         self.coordinates.clear();
         // One place out of reach for the padding of lists, and as many as the last cluster may reach beyond the end.
-        self.coordinates.resize(total + P::width(set), P::far(extent));
+        self.padding = P::width(set);
+        self.coordinates.resize(total + self.padding, P::far(extent));
         self.species.clear();
         self.species.extend_from_slice(sorted.species);
         self.species.extend(
@@ -184,7 +191,7 @@ impl<P: Store> Space<P> {
             .par_iter_mut()
             .zip(sorted.charges)
             .with_min_len(BLOCK)
-            .for_each(|(to, &q)| to[3] = P::charge(q));
+            .for_each(|(to, &q)| to[3] = P::number(q));
         self.update(cell, sorted.positions);
 
         let places = self.places(cell, sorted);
@@ -248,6 +255,22 @@ impl<P: Store> Space<P> {
             .for_each(|(to, (image, &shift))| {
                 *to = P::shifted(own[image.owner as usize], shifts[shift as usize]);
             });
+    }
+
+    /// Whether lists are sorted by species.
+    pub fn is_grouped(&self) -> bool {
+        self.groups > 1
+    }
+
+    /// The particle at every place: itself, or the owner of the image. Places out of reach have none.
+    pub fn owners(&self) -> impl IndexedParallelIterator<Item = usize> + '_ {
+        let particles = self.coordinates.len() - self.images.len() - self.padding;
+        (0..particles + self.images.len())
+            .into_par_iter()
+            .map(move |place| match place.checked_sub(particles) {
+                None => place,
+                Some(image) => self.images[image].owner as usize,
+            })
     }
 
     /// How large the lists are.

@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 
 use super::bonded::Slots;
+use super::rotation::Rotations;
 use super::shared_rows;
 use crate::expr::Vec3;
 use crate::neighbors::Sharing;
-use crate::system::{Cell, Particles, System};
+use crate::system::{Cell, Orientations, Particles, System};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 2048;
@@ -38,6 +39,8 @@ pub struct State {
     pub masses: Vec<f64>,
     /// Charges.
     pub charges: Vec<f64>,
+    /// How those that turn lie and turn.
+    pub rotations: Rotations,
 }
 
 impl State {
@@ -58,6 +61,7 @@ impl State {
             species: p.species.clone(),
             masses: p.masses.clone(),
             charges: p.charges.clone(),
+            rotations: Rotations::new(&p.orientations),
         }
     }
 
@@ -69,6 +73,7 @@ impl State {
             positions: &self.positions,
             species: &self.species,
             charges: &self.charges,
+            turns: &self.rotations.turns,
         }
     }
 
@@ -104,6 +109,7 @@ impl State {
         permute(&mut self.species, order);
         permute(&mut self.masses, order);
         permute(&mut self.charges, order);
+        self.rotations.sort(order);
         if !self.sharing.is_empty() {
             permute(&mut self.sharing, order);
         }
@@ -127,8 +133,13 @@ impl State {
             .collect()
     }
 
-    /// The particles in the order of the input, inside the cell, with these velocities.
-    pub fn particles(&self, velocities: &[Vec3<f64>], molecules: &[u32]) -> Particles {
+    /// The particles in the order of the input, inside the cell, with these velocities and angular momenta.
+    pub fn particles(
+        &self,
+        velocities: &[Vec3<f64>],
+        angular_momenta: &[Vec3<f64>],
+        molecules: &[u32],
+    ) -> Particles {
         let mut positions = self.unsorted(&self.positions);
         let mut images = self.unsorted(&self.images);
         let cell = self.cell;
@@ -149,16 +160,28 @@ impl State {
             masses: self.unsorted(&self.masses),
             charges: self.unsorted(&self.charges),
             molecules: molecules.to_vec(),
+            orientations: self.orientations(angular_momenta),
+        }
+    }
+
+    fn orientations(&self, angular_momenta: &[Vec3<f64>]) -> Orientations {
+        match self.rotations.is_empty() {
+            true => Orientations::default(),
+            false => Orientations {
+                rotations: self.unsorted(&self.rotations.turns),
+                angular_momenta: self.unsorted(angular_momenta),
+                rotors: self.unsorted(&self.rotations.rotors),
+            },
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.positions.capacity() * (3 * 24 + 12 + 4 + 4 + 4 + 8 + 8)
+        self.positions.capacity() * (3 * 24 + 12 + 4 + 4 + 4 + 8 + 8) + self.rotations.bytes()
     }
 }
 
-fn permute<T: Copy + Send + Sync>(values: &mut Vec<T>, order: &[u32]) {
+pub(super) fn permute<T: Copy + Send + Sync>(values: &mut Vec<T>, order: &[u32]) {
     *values = order
         .par_iter()
         .with_min_len(BLOCK)

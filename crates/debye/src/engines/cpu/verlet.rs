@@ -69,7 +69,8 @@ impl CpuEngine {
             self.state.wrap();
             self.rebuild()?;
         } else {
-            self.pairs.update(&self.state.cell, &self.state.positions);
+            self.pairs
+                .update(&self.state.cell, &self.state.positions, &self.state.rotations);
             self.stages.add("positions", began);
         }
         Ok(())
@@ -153,6 +154,7 @@ impl CpuEngine {
             charges: &self.state.charges,
             ids: &self.state.ids,
             exclusions: &self.exclusions,
+            rotations: &self.state.rotations,
         };
         self.pairs
             .rebuild(&self.verlet.reference_cell, &sorted, self.verlet.radius);
@@ -176,7 +178,8 @@ impl CpuEngine {
             return self.rebuild();
         }
         self.list(&grid, sort.starts());
-        self.pairs.update(&self.state.cell, &self.state.positions);
+        self.pairs
+            .update(&self.state.cell, &self.state.positions, &self.state.rotations);
         Ok(())
     }
 }

@@ -120,7 +120,7 @@ pub(super) mod together {
                 match ends[0].kind() {
                     TruncationKind::Shifted => with!(Plain),
                     TruncationKind::Switched => with!(Any),
-                    TruncationKind::ForceShifted => None,
+                    TruncationKind::ForceShifted | TruncationKind::QuadraticShifted => None,
                 }
             }
         };

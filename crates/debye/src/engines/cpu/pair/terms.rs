@@ -6,8 +6,8 @@ use crate::expr::{Dual, Table};
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential, TOGETHER};
 use crate::simd::Lanes;
 use crate::truncation::{
-    Adapter, ForceShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS, TruncationCoefficients,
-    TruncationKind, constant_truncation,
+    Adapter, ForceShifted, QuadraticShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS,
+    TruncationCoefficients, TruncationKind, constant_truncation,
 };
 
 /// A row of numbers, the same in every lane or gathered.
@@ -80,6 +80,7 @@ impl End for Any {
         match kind {
             TruncationKind::Shifted => Shifted::apply(bare, r2, t),
             TruncationKind::ForceShifted => ForceShifted::apply(bare, r2, t),
+            TruncationKind::QuadraticShifted => QuadraticShifted::apply(bare, r2, t),
             TruncationKind::Switched => Switched::apply(bare, r2, t),
         }
     }

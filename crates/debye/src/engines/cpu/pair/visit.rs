@@ -252,7 +252,7 @@ impl<L: Lanes, const N: usize> Sites<L, N> {
         let own = std::array::from_fn(|k| job.coordinates[first + k]);
         let mut charge = [L::lit(0.0); N];
         for k in 0..N {
-            charge[k] = L::own_charge(&own[k]) * L::lit(job.coulomb);
+            charge[k] = L::own_number(&own[k], 3) * L::lit(job.coulomb);
         }
         Self {
             own,
@@ -297,7 +297,7 @@ impl<L: Lanes, const N: usize> Sites<L, N> {
         rows: &[[Row<L>; TOGETHER]; N],
         alike: &Alike<L>,
     ) {
-        let charges = self.charge[k] * L::charges(others);
+        let charges = self.charge[k] * L::numbers(others, 3);
         // From the site to the others: what is the same for all vectors can be read from memory as it is used.
         let d = L::away(others, &self.own[k]);
         let r2 = d.norm2() * alike.unit2;

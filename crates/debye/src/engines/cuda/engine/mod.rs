@@ -509,6 +509,10 @@ impl Engine for CudaEngine {
         self.skeleton.borrow_mut().forces()
     }
 
+    fn torques(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Ok(Vec::new())
+    }
+
     fn step_number(&self) -> u64 {
         self.step
     }

@@ -286,6 +286,10 @@ pub(super) fn refuse(
     dynamics
         .check(system.particles.len())
         .map_err(EngineError::Unsupported)?;
+    no(
+        !system.particles.orientations.is_empty() || !field.oriented.is_empty(),
+        "particles that turn",
+    )?;
     no(field.pairs.is_empty(), "systems without pair terms")?;
     let scaled = dynamics.thermostats.iter().any(|t| t.kind.scales_velocities());
     no(

@@ -1,0 +1,257 @@
+//! Terms of particles with orientations, over the lists of neighbors that the pair terms use.
+//!
+//! Every particle owns its force and its torque and visits all its neighbors, a vector of them at a time. Energies and
+//! derivatives come from the tape of the potential, differentiated by a reverse sweep and interpreted line by line, or from
+//! a formula by hand where there is one.
+#![allow(unsafe_code)]
+
+mod visit;
+
+use rayon::prelude::*;
+
+use super::pair::{Double, Single};
+use super::rotation::Rotations;
+use super::space::{Sorted, Space, Store};
+use crate::expr::{Node, Table, Tape, Vec3};
+use crate::forces::{ForceField, OrientedTerm};
+use crate::neighbors::ListBlock;
+use crate::potentials::{Axes, Dipoles, INVARIANTS, MAX_ORIENTED, OrientedPotential, PairSums};
+use crate::simd::{Array, InstructionSet};
+#[cfg(all(target_arch = "x86_64", not(test)))]
+use crate::simd::{F32x8, F32x16, F64x4, F64x8};
+use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
+use visit::{ByHand, ByTape, Formula, visit};
+
+/// Particles per block of copying.
+const BLOCK: usize = 4096;
+/// Charges and dipoles of both particles.
+const PROPERTIES: usize = 4;
+/// Numbers of a row after its cut-off.
+const ROW: usize = MAX_ORIENTED + TRUNCATION_COEFFICIENTS;
+
+/// All oriented terms in one precision.
+pub struct Oriented<P: Store> {
+    terms: Vec<Term<P>>,
+    /// The axis z of every place and its dipole, as numbers.
+    z: Vec<[P::Coordinate; 4]>,
+    /// The axis x of every place; empty where no term reads it.
+    x: Vec<[P::Coordinate; 4]>,
+}
+
+/// A term as its kernel reads it.
+pub struct Term<P: Store> {
+    tape: Tape,
+    table: Table,
+    axes: Axes,
+    electrostatic: bool,
+    strength: f64,
+    /// `columns[k][own * species + other]`: squared cut-off, coefficients, truncation.
+    columns: Vec<Vec<P::Element>>,
+    /// Which of the columns the tape reads.
+    read: Vec<usize>,
+    /// Whether a species interacts with none.
+    idle: Vec<bool>,
+    /// Whether nothing acts on a species: it interacts with none, or has neither charges nor dipoles where these count.
+    inert: Vec<bool>,
+    species: u32,
+    /// Whether all pairs of species have the same numbers.
+    uniform: bool,
+    truncation: Truncation,
+    kernel: Kernel<P>,
+}
+
+/// What a kernel reads besides its term.
+pub struct Scene<'a, P: Store> {
+    coordinates: &'a [[P::Coordinate; 4]],
+    z: &'a [[P::Coordinate; 4]],
+    x: &'a [[P::Coordinate; 4]],
+    species: &'a [u32],
+    unit: f64,
+    /// Whether lists are sorted by species.
+    grouped: bool,
+}
+
+/// Adds forces and torques of one block of a list.
+///
+/// # Safety
+/// The processor must have the kernel's instruction set, and every entry of the block must be a place of the scene.
+type Kernel<P> = unsafe fn(&Scene<P>, &Term<P>, &ListBlock, [&mut [Vec3<f64>]; 2]) -> PairSums;
+
+impl<P: OrientedPrecision> Oriented<P> {
+    /// The terms of a force field; `None` where there are none.
+    pub fn new(field: &ForceField, set: InstructionSet) -> Option<Self> {
+        let term =
+            |term: &OrientedTerm| Term::new(term, field.coulomb_constant, P::oriented_kernel(term, set));
+        (!field.oriented.is_empty()).then(|| Self {
+            terms: field.oriented.iter().map(term).collect(),
+            z: Vec::new(),
+            x: Vec::new(),
+        })
+    }
+
+    /// How many terms there are.
+    pub fn count(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Looks which species nothing acts on.
+    pub fn rebuild(&mut self, sorted: &Sorted) {
+        let rotors = &sorted.rotations.rotors;
+        for term in &mut self.terms {
+            term.inert.clone_from(&term.idle);
+            if term.electrostatic {
+                let mut charged = vec![false; term.inert.len()];
+                for (i, &species) in sorted.species.iter().enumerate() {
+                    let dipole = rotors.get(i).map_or(0.0, |rotor| rotor.dipole);
+                    charged[species as usize] |= sorted.charges[i] != 0.0 || dipole != 0.0;
+                }
+                term.inert
+                    .iter_mut()
+                    .zip(charged)
+                    .for_each(|(inert, charged)| *inert |= !charged);
+            }
+        }
+    }
+
+    /// Takes over the axes of all particles, for every place of the space.
+    pub fn update(&mut self, space: &Space<P>, rotations: &Rotations) {
+        let places = space.coordinates.len();
+        let axis = |of: usize, unit: Vec3<f64>, last: f64| {
+            let axis = rotations.turns.get(of).map_or(unit, |turn| turn.rotate(unit));
+            [axis.x, axis.y, axis.z, last].map(P::number)
+        };
+        let all = self.terms.iter().any(|term| term.axes == Axes::All);
+        let far = [1.0, 0.0, 0.0, 0.0].map(P::number);
+        for (to, unit, wanted) in [
+            (&mut self.z, Vec3::new(0.0, 0.0, 1.0), true),
+            (&mut self.x, Vec3::new(1.0, 0.0, 0.0), all),
+        ] {
+            if wanted {
+                to.clear();
+                to.resize(places, far);
+                let dipole = |i: usize| rotations.rotors.get(i).map_or(0.0, |rotor| rotor.dipole);
+                to.par_iter_mut()
+                    .zip(space.owners())
+                    .with_min_len(BLOCK)
+                    .for_each(|(to, of)| *to = axis(of, unit, dipole(of)));
+            }
+        }
+    }
+
+    /// Adds forces and torques of one block; gives energy and virial by term.
+    pub fn block_forces(
+        &self,
+        space: &Space<P>,
+        number: usize,
+        forces: &mut [Vec3<f64>],
+        torques: &mut [Vec3<f64>],
+        sums: &mut [PairSums],
+    ) {
+        let scene = Scene {
+            coordinates: &space.coordinates,
+            z: &self.z,
+            x: &self.x,
+            species: &space.species,
+            unit: space.unit,
+            grouped: space.is_grouped(),
+        };
+        for (term, sum) in self.terms.iter().zip(sums) {
+            let block = &space.list.blocks()[number];
+            // SAFETY: the set was looked for when the terms were made; the list holds places of this space only.
+            *sum = unsafe { (term.kernel)(&scene, term, block, [forces, torques]) };
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.z.capacity() + self.x.capacity()) * size_of::<[P::Coordinate; 4]>()
+    }
+}
+
+impl<P: Store> Term<P> {
+    fn new(term: &OrientedTerm, coulomb_constant: f64, kernel: Kernel<P>) -> Self {
+        let tape = term.family.tape(term.truncation);
+        let species = (term.rows.len() as f64).sqrt().round() as u32;
+        let column = |k: usize| {
+            let value = |row: &Option<crate::forces::OrientedRow>| match (row, k) {
+                (None, _) => 0.0,
+                (Some(row), 0) => row.cutoff * row.cutoff,
+                (Some(row), k) if k <= MAX_ORIENTED => row.coefficients[k - 1],
+                (Some(row), k) => row.truncation[k - 1 - MAX_ORIENTED],
+            };
+            term.rows.iter().map(|row| P::round(value(row))).collect()
+        };
+        let first = INVARIANTS + PROPERTIES;
+        let reads = |k: usize| tape.nodes().contains(&Node::Input((first + k) as u32));
+        let rows = term.rows.chunks(species.max(1) as usize);
+        Self {
+            table: term.table.clone(),
+            axes: term.family.axes(),
+            electrostatic: term.family.is_electrostatic(),
+            strength: term.strength(coulomb_constant),
+            columns: (0..=ROW).map(column).collect(),
+            read: (0..ROW).filter(|k| reads(*k)).collect(),
+            inert: vec![false; species as usize],
+            idle: rows.map(|row| row.iter().all(Option::is_none)).collect(),
+            species,
+            uniform: term.rows.windows(2).all(|pair| pair[0] == pair[1]),
+            truncation: term.truncation,
+            kernel,
+            tape,
+        }
+    }
+}
+
+/// A precision with kernels of oriented terms.
+pub trait OrientedPrecision: Store {
+    /// The kernel of a term for an instruction set.
+    fn oriented_kernel(term: &OrientedTerm, set: InstructionSet) -> Kernel<Self>
+    where
+        Self: Sized;
+}
+
+/// Whether there is a kernel by hand for a term: dipoles alone, for the build's sake.
+fn is_by_hand(term: &OrientedTerm) -> bool {
+    let ends = matches!(term.truncation, Truncation::Cut | Truncation::ForceShift);
+    term.family.name() == Dipoles::NAME && ends
+}
+
+macro_rules! entry {
+    ($name:ident, $features:literal, $precision:ident, $lanes:ident, $portable:ty) => {
+        #[cfg_attr(all(target_arch = "x86_64", not(test)), target_feature(enable = $features))]
+        unsafe fn $name<F: Formula>(
+            scene: &Scene<$precision>,
+            term: &Term<$precision>,
+            block: &ListBlock,
+            to: [&mut [Vec3<f64>]; 2],
+        ) -> PairSums {
+            #[cfg(not(all(target_arch = "x86_64", not(test))))]
+            type $lanes = $portable;
+            // SAFETY: the caller's promise.
+            unsafe { visit::<F, $precision, $lanes>(scene, term, block, to) }
+        }
+    };
+}
+entry!(avx512_single, "avx512f,avx512dq,avx512vl,avx2,fma", Single, F32x16, Array<f32, 4>);
+entry!(avx512_double, "avx512f,avx512dq,avx512vl,avx2,fma", Double, F64x8, Array<f64, 2>);
+entry!(avx2_single, "avx2,fma", Single, F32x8, Array<f32, 4>);
+entry!(avx2_double, "avx2,fma", Double, F64x4, Array<f64, 2>);
+
+macro_rules! precision {
+    ($name:ident, $avx512:ident, $avx2:ident, $portable:ty) => {
+        impl OrientedPrecision for $name {
+            fn oriented_kernel(term: &OrientedTerm, set: InstructionSet) -> Kernel<Self> {
+                match (set, is_by_hand(term)) {
+                    (InstructionSet::Avx512, true) => $avx512::<ByHand<Dipoles>>,
+                    (InstructionSet::Avx512, false) => $avx512::<ByTape>,
+                    (InstructionSet::Avx2, true) => $avx2::<ByHand<Dipoles>>,
+                    (InstructionSet::Avx2, false) => $avx2::<ByTape>,
+                    (InstructionSet::Portable, true) => visit::<ByHand<Dipoles>, $name, $portable>,
+                    (InstructionSet::Portable, false) => visit::<ByTape, $name, $portable>,
+                }
+            }
+        }
+    };
+}
+precision!(Single, avx512_single, avx2_single, Array<f32, 4>);
+precision!(Double, avx512_double, avx2_double, Array<f64, 2>);
