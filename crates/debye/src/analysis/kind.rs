@@ -300,11 +300,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_made_from_what_is_usual() {
-        let argon = Species {
-            name: "Ar".into(),
-            mass: 40.0,
-            charge: 0.0,
-        };
+        let argon = Species::point("Ar", 40.0, 0.0);
         let subject = Subject {
             labels: Labels::new(Units::Md, &[argon]),
             masses: [40.0; 5].into(),

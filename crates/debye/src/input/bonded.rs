@@ -8,8 +8,8 @@ use super::forces::Terms;
 use super::reader::{Item, Section};
 use super::structure::species_kind;
 use crate::forces::{BondedFamily, BondedTerm, ForceField};
-use crate::potentials::{DihedralFamily, Parameter, Parameters, Value};
-use crate::system::{Dimension, Link};
+use crate::potentials::{AxisFamily, DihedralFamily, Parameter, Parameters, Value};
+use crate::system::{Class, Dimension, Link};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -77,6 +77,7 @@ impl<'a> Terms<'_, 'a> {
                 let same = |k: &&String| k.as_str() == name || **k == species_kind(&parts);
                 match kinds.iter().position(|k| same(&k)) {
                     Some(place) => rows[place] = Some(values),
+                    None if item.is_included() => {}
                     None => self
                         .warnings
                         .push(format!("`{}`: there are no {what} of kind `{name}`", item.path())),
@@ -156,6 +157,8 @@ impl<'a> Terms<'_, 'a> {
                 "impropers",
                 bare(&t.improper_kinds, &t.impropers, &field.impropers, &held),
             ),
+            // No distance says how an axis lies.
+            ("axes", bare(&t.axis_kinds, &t.axes, &field.axes, &HashSet::new())),
         ];
         for (what, found) in bare {
             if let Some((kind, count)) = found {
@@ -171,6 +174,28 @@ impl<'a> Terms<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses restraints of the axes of points.
+    pub(super) fn refuse_points(&self, item: &Item, term: &BondedTerm<dyn AxisFamily>) -> Result<()> {
+        let (t, p) = (&self.system.topology, &self.system.particles);
+        let acts = |link: &&Link<2>| term.rows[link.kind as usize].is_some();
+        let is_point = |i: usize| p.orientations.rotor(i).class() == Class::Point;
+        let first = |link: &Link<2>| link.atoms[0] as usize;
+        match t.axes.iter().filter(acts).map(first).find(|i| is_point(*i)) {
+            None => Ok(()),
+            Some(i) => {
+                let species = &self.system.species[p.species[i] as usize].name;
+                Err(item
+                    .key_error(format!(
+                        "a restraint of kind `{}` is to hold the axis of particle {} (species `{species}`), which is a point",
+                        term.name,
+                        i + 1
+                    ))
+                    .expected("a first particle with a moment of inertia")
+                    .help(format!("add `inertia` (and `dipole`) to [species.{species}], or name the particle with the axis first")))
+            }
+        }
     }
 
     /// Refuses bonds that are longer than their potential can be (FENE): no minimizer mends them.

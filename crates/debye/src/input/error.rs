@@ -70,7 +70,7 @@ impl InputError {
 
     /// An error about a stretch of the file.
     pub(super) fn at(source: &Source, span: Range<usize>, key: &str, headline: impl Into<String>) -> Self {
-        let mut error = Self::of_file(&source.name, headline).key(key);
+        let mut error = Self::of_file(source.part(span.start).0, headline).key(key);
         let (line, column, text, width) = source.locate(span);
         error.0.line = line;
         error.0.column = column;
@@ -141,14 +141,48 @@ fn window(line: &str, column: usize) -> (String, usize) {
     (shown, offset)
 }
 
-/// An input file: its name and its text.
+/// An input file: its name and its text, and after it the files that it includes.
 #[derive(Debug)]
 pub(super) struct Source {
-    pub(super) name: String,
+    /// All texts, one after another.
     pub(super) text: String,
+    /// Names of the files, and where each begins; the input file is the first.
+    parts: Vec<(String, usize)>,
 }
 
 impl Source {
+    pub(super) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            parts: vec![(name.into(), 0)],
+        }
+    }
+
+    /// The name of the input file.
+    pub(super) fn name(&self) -> &str {
+        self.part(0).0
+    }
+
+    /// Adds a file; gives where it begins.
+    pub(super) fn append(&mut self, name: String, text: &str) -> usize {
+        self.text.push('\n');
+        let start = self.text.len();
+        self.parts.push((name, start));
+        self.text.push_str(text);
+        start
+    }
+
+    /// Whether a place is in an included file.
+    pub(super) fn is_included(&self, at: usize) -> bool {
+        self.parts.get(1).is_some_and(|(_, start)| at >= *start)
+    }
+
+    /// The file of a place, and where it begins.
+    fn part(&self, at: usize) -> (&str, usize) {
+        let part = self.parts.iter().rfind(|(_, start)| *start <= at);
+        part.map_or(("", 0), |(name, start)| (name, *start))
+    }
+
     /// Line and column of the start of a span, the line's text, and the width to underline.
     fn locate(&self, span: Range<usize>) -> (usize, usize, String, usize) {
         let text = self.text.as_str();
@@ -162,7 +196,8 @@ impl Source {
         let (start, end) = (clamp(span.start), clamp(span.end.max(span.start)));
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        let line = text[..line_start].matches('\n').count() + 1;
+        let begin = self.part(start).1.min(line_start);
+        let line = text[begin..line_start].matches('\n').count() + 1;
         let column = text[line_start..start].chars().count() + 1;
         let shown: String = text[line_start..line_end]
             .trim_end_matches('\r')
@@ -189,10 +224,7 @@ mod tests {
 
     #[test]
     fn points_at_the_place() {
-        let source = Source {
-            name: "argon.toml".into(),
-            text: "a = 1\n[[forces]]\ncutof = \"12 Å\"\r\nb = 2".into(),
-        };
+        let source = Source::new("argon.toml", "a = 1\n[[forces]]\ncutof = \"12 Å\"\r\nb = 2");
         let error = InputError::at(
             &source,
             17..22,
@@ -210,10 +242,7 @@ mod tests {
     #[test]
     fn quotes_a_window_of_long_lines() {
         let text = format!("{}HERE{}", "å".repeat(500), "z".repeat(500));
-        let source = Source {
-            name: "x".into(),
-            text,
-        };
+        let source = Source::new("x", text);
         let shown = InputError::at(&source, 1000..1004, "k", "wrong").to_string();
         let lines: Vec<&str> = shown.lines().collect();
         let caret = lines[2].chars().position(|c| c == '^').unwrap();
@@ -222,10 +251,7 @@ mod tests {
 
     #[test]
     fn any_span_is_safe() {
-        let source = Source {
-            name: "x".into(),
-            text: "Å\nå".into(),
-        };
+        let source = Source::new("x", "Å\nå");
         for start in 0..8 {
             for end in 0..8 {
                 let _ = InputError::at(&source, start..end, "k", "wrong").to_string();

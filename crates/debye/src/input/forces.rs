@@ -9,11 +9,12 @@ use super::error::InputError;
 use super::reader::{Item, Section};
 use super::samples;
 use super::species::SpeciesList;
-use crate::forces::{ForceField, MixingRule, PairTerm, TermError};
+use crate::forces::{BondedTerm, ForceField, MixingRule, PairTerm, PairTermBuilder, TermError};
 use crate::potentials::{
-    ANGLES, AngleFamily, BONDS, BondFamily, DIHEDRALS, Kind, PAIRS, Parameter, Parameters, Value,
+    ANGLES, AXES, AngleFamily, AxisFamily, BONDS, BondFamily, DIHEDRALS, Kind, ORIENTED, PAIRS, PairModel,
+    Parameter, Parameters, Value,
 };
-use crate::system::{Cell, Dimension, System, Units};
+use crate::system::{Cell, Dimension, Species, System, Units};
 use crate::truncation::Truncation;
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -50,7 +51,22 @@ pub(super) struct Terms<'s, 'a> {
     pub(super) coefficients: Vec<Coefficients>,
 }
 
-impl<'a> Terms<'_, 'a> {
+/// A term over pairs as an item describes it.
+struct Asked<'s, 'a, F: ?Sized + 'static> {
+    builder: PairTermBuilder<'s, F>,
+    said: Said<'a>,
+}
+
+/// Where a term over pairs was described.
+struct Said<'a> {
+    section: Section<'a>,
+    /// Whether the item gives no parameters at all.
+    bare: bool,
+    /// Whether the structure file gave some.
+    taken: bool,
+}
+
+impl<'s, 'a> Terms<'s, 'a> {
     pub(super) fn read(&mut self, root: &Section<'a>) -> Result<ForceField> {
         let mut field = ForceField::new(self.units);
         let Some(list) = root.get("forces") else {
@@ -68,22 +84,40 @@ impl<'a> Terms<'_, 'a> {
                 return Err(section.missing("kind", "kind = \"lennard-jones\""));
             };
             let kind = kind_item.text()?;
-            let name = if PAIRS.has(kind) {
-                let term = self.pair(&item, kind)?;
+            // A published set has terms for whatever a system may have.
+            let acts = |count: usize| count > 0 || !item.is_included();
+            let name = if let Some(family) = PAIRS.find(kind) {
+                let asked = self.pair(&item, family)?;
+                let term = asked
+                    .builder
+                    .finish()
+                    .map_err(|e| self.pair_error(e, &asked.said, family))?;
+                self.refuse_absurd_cutoff(&term, &asked.said.section)?;
                 field.pairs.push(term);
                 field.pairs.last_mut().map(|t| &mut t.name)
+            } else if let Some(family) = ORIENTED.find(kind) {
+                let asked = self.pair(&item, family)?;
+                let term = asked
+                    .builder
+                    .finish()
+                    .map_err(|e| self.pair_error(e, &asked.said, family))?;
+                field.oriented.push(term);
+                field.oriented.last_mut().map(|t| &mut t.name)
             } else if BONDS.has(kind) {
                 let t = &self.system.topology;
                 let term = self.bonded::<dyn BondFamily>(&item, kind, "bonds", &t.bond_kinds, &[])?;
-                field.bonds.push(term);
-                field.bonds.last_mut().map(|t| &mut t.name)
+                add(&mut field.bonds, acts(term.count(&t.bonds)), term)
             } else if ANGLES.has(kind) {
                 let t = &self.system.topology;
                 let term = self.bonded::<dyn AngleFamily>(&item, kind, "angles", &t.angle_kinds, &[])?;
-                field.angles.push(term);
-                field.angles.last_mut().map(|t| &mut t.name)
+                add(&mut field.angles, acts(term.count(&t.angles)), term)
             } else if DIHEDRALS.has(kind) {
                 self.dihedral(&item, kind, &mut field)?
+            } else if AXES.has(kind) {
+                let t = &self.system.topology;
+                let term = self.bonded::<dyn AxisFamily>(&item, kind, "axes", &t.axis_kinds, &[])?;
+                self.refuse_points(&item, &term)?;
+                add(&mut field.axes, acts(term.count(&t.axes)), term)
             } else if electrostatics::KINDS.contains(&kind) {
                 long_range.push((item, kind));
                 continue;
@@ -96,6 +130,12 @@ impl<'a> Terms<'_, 'a> {
         }
         for (item, kind) in &long_range {
             self.electrostatics(item, kind, &mut field)?;
+        }
+        if !field.oriented.is_empty() && !self.system.exclusions.scaled.is_empty() {
+            return Err(list
+                .key_error("`exclusions.scale_14` does not act on potentials of orientations")
+                .expected("pairs three bonds apart that interact in full or not at all")
+                .help("leave `scale_14` out, and say `bonds` in [exclusions]"));
         }
         self.all_covered(list, &field)?;
         self.warn_of_unused_coefficients();
@@ -146,14 +186,18 @@ impl<'a> Terms<'_, 'a> {
         Ok(values)
     }
 
-    fn pair(&mut self, item: &Item<'a>, kind: &str) -> Result<PairTerm> {
-        let species = &self.system.species;
-        let Ok(mut builder) = PairTerm::build(kind, species) else {
-            return Err(item.wrong("a potential"));
-        };
-        let family = builder.family();
+    /// Everything that an item says of a term over pairs.
+    fn pair<F: PairModel + ?Sized>(
+        &mut self,
+        item: &Item<'a>,
+        family: &'static F,
+    ) -> Result<Asked<'s, 'a, F>> {
+        let species: &'s [Species] = &self.system.species;
+        let mut builder = PairTermBuilder::new(family, species);
+        let own_names: Vec<&str> = family.own().iter().map(|p| p.name).collect();
         let parameters = family.parameters();
         let parameter_names: Vec<&str> = parameters.iter().map(|p| p.name).collect();
+        let of_species = [&parameter_names[..], &own_names].concat();
         let section = item.section("[[forces]]", &[PAIR_KEYS, &parameter_names].concat())?;
         let refuse = |e: TermError, section: &Section| section.error(format!("[[forces]]: {e}"));
 
@@ -189,10 +233,15 @@ impl<'a> Terms<'_, 'a> {
         if let Some(item) = section.get("species") {
             for (name, item) in item.entries()? {
                 self.declared.named(name, &item)?;
-                let table = item.section(&format!("species {name}"), &parameter_names)?;
+                let table = item.section(&format!("species {name}"), &of_species)?;
                 let values = self.values(&table, parameters)?;
                 self.check(&table, parameters, &values, &everywhere, |p| family.check(p))?;
-                likes.push((name, values));
+                let own = self.values(&table, family.own())?;
+                self.check(&table, family.own(), &own, &[], |p| family.check_own(p))?;
+                if has(name) && !own.is_empty() {
+                    builder = builder.own_values(name, own).map_err(|e| refuse(e, &table))?;
+                }
+                likes.extend((!values.is_empty()).then_some((name, values)));
             }
         }
         let own = ["species", "pairs"].iter().any(|key| section.get(key).is_some());
@@ -260,22 +309,22 @@ impl<'a> Terms<'_, 'a> {
             }
         }
         let taken = !(from_file.likes.is_empty() && from_file.pairs.is_empty());
-        let term = builder.finish().map_err(|e| {
-            let missing = matches!(
-                e,
-                TermError::MissingPair { .. } | TermError::MissingParameter { .. }
-            );
-            let style = self
-                .coefficients
-                .iter()
-                .find_map(|c| c.unknown_style("pairs", kind));
-            match style {
-                Some(refusal) if missing && bare && !taken => Self::refused(&section, refusal),
-                _ => self.term_error(e, &section, parameters, taken),
-            }
-        })?;
-        self.refuse_absurd_cutoff(&term, &section)?;
-        Ok(term)
+        Ok(Asked {
+            builder,
+            said: Said { section, bare, taken },
+        })
+    }
+
+    fn pair_error<F: PairModel + ?Sized>(&self, error: TermError, said: &Said, family: &F) -> InputError {
+        let missing = matches!(
+            error,
+            TermError::MissingPair { .. } | TermError::MissingParameter { .. }
+        );
+        let style = (self.coefficients.iter()).find_map(|c| c.unknown_style("pairs", family.name()));
+        match style {
+            Some(refusal) if missing && said.bare && !said.taken => Self::refused(&said.section, refusal),
+            _ => self.term_error(error, &said.section, family.parameters(), said.taken),
+        }
     }
 
     fn pair_coefficients(&mut self, section: &Section) -> Result<PairCoefficients> {
@@ -492,14 +541,27 @@ pub(super) fn number(x: f64) -> String {
     }
 }
 
+/// Adds a term where it acts; gives its name.
+fn add<F: ?Sized>(to: &mut Vec<BondedTerm<F>>, acts: bool, term: BondedTerm<F>) -> Option<&mut String> {
+    if !acts {
+        return None;
+    }
+    to.push(term);
+    to.last_mut().map(|term| &mut term.name)
+}
+
 fn all_kinds() -> Vec<&'static str> {
     let pairs = PAIRS.iter().map(|f| f.name());
     let bonds = BONDS.iter().map(|f| f.name());
     let angles = ANGLES.iter().map(|f| f.name());
+    let oriented = ORIENTED.iter().map(|f| f.name());
+    let axes = AXES.iter().map(|f| f.name());
     pairs
         .chain(bonds)
         .chain(angles)
         .chain(DIHEDRALS.iter().map(|f| f.name()))
+        .chain(oriented)
+        .chain(axes)
         .chain(electrostatics::KINDS.iter().copied())
         .collect()
 }

@@ -222,10 +222,12 @@ impl<'a> Work<'_, '_, 'a> {
     fn sites(&self, model: &'static WaterModel) -> Result<[Species; 2]> {
         let declared = self.setting.species;
         let sites = model.sites();
-        let complete = |species: &Declared, site: &Site| Species {
-            name: species.name.into(),
-            mass: species.mass.unwrap_or(site.mass),
-            charge: species.charge.unwrap_or(site.charge),
+        let complete = |species: &Declared, site: &Site| {
+            Species::point(
+                species.name,
+                species.mass.unwrap_or(site.mass),
+                species.charge.unwrap_or(site.charge),
+            )
         };
         if let Some(item) = self.section.get("species") {
             let names = item.names()?;

@@ -39,6 +39,7 @@ mod edit;
 mod electrostatics;
 mod error;
 mod forces;
+mod include;
 mod liquids;
 mod output;
 mod previous;
@@ -55,6 +56,7 @@ use std::path::{Path, PathBuf};
 pub use check::{Overlap, check_overlaps};
 pub use edit::{electrostatics_lines, electrostatics_tolerance, with_electrostatics};
 pub use error::{InputDetails, InputError};
+pub use include::SETS;
 
 use error::Source;
 use reader::{Item, Node, Section};
@@ -73,6 +75,7 @@ const ROOT_KEYS: &[&str] = &[
     "title",
     "system",
     "species",
+    "forcefield",
     "forces",
     "topology",
     "exclusions",
@@ -162,11 +165,9 @@ impl Simulation {
         name: &str,
         options: &InputOptions,
     ) -> Result<Self> {
-        let source = Source {
-            name: name.into(),
-            text: text.into(),
-        };
-        let node = Node::parse(&source)?;
+        let mut source = Source::new(name, text);
+        let mut node = Node::parse(&source)?;
+        include::apply(&mut source, &mut node, base_folder.as_ref())?;
         let root = Item::root(&source, &node).section("the file", ROOT_KEYS)?;
         assemble(&root, base_folder.as_ref(), name, options).map(|simulation| Self {
             input_text: text.into(),
@@ -272,7 +273,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
     let unused = declared
         .all
         .iter()
-        .filter(|d| !system.species.iter().any(|s| s.name == d.name));
+        .filter(|d| !d.included && !system.species.iter().any(|s| s.name == d.name));
     warnings
         .extend(unused.map(|d| format!("species `{}` is declared, but no particle belongs to it", d.name)));
     if let Some(temperature) = run.temperature {
@@ -347,10 +348,12 @@ fn refuse_overlaps(
     forces: &ForceField,
     smallest: Option<f64>,
 ) -> Result<()> {
-    if forces.pairs.is_empty() {
+    if forces.pairs.is_empty() && forces.oriented.is_empty() {
         return Ok(());
     }
+    let oriented = forces.oriented.iter().flat_map(|t| t.rows.iter().flatten());
     let cutoffs = forces.pairs.iter().flat_map(|t| &t.rows).map(|row| row.cutoff);
+    let cutoffs = cutoffs.chain(oriented.map(|row| row.cutoff));
     let smallest = smallest.or_else(|| cutoffs.filter(|c| *c > 0.0).reduce(f64::min).map(|c| 0.1 * c));
     let Some(overlap) = smallest.and_then(|length| check_overlaps(system, OVERLAP * length)) else {
         return Ok(());

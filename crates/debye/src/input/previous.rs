@@ -11,7 +11,10 @@ use crate::checkpoint::Checkpoint;
 use crate::expr::Vec3;
 use crate::simulation::Origin;
 use crate::system::native::from_links;
-use crate::system::{Constraints, Exclusions, Particles, Species, System, Topology, Units};
+use crate::system::native::from_rotor;
+use crate::system::{
+    Class, Constraints, Exclusions, Orientations, Particles, Species, System, Topology, Units,
+};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -19,7 +22,8 @@ type Result<T> = std::result::Result<T, InputError>;
 /// `[species]` gives win, and so do `cell` and `periodic`.
 pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<System> {
     let path = setting.path(item.file_name()?);
-    let (native, warnings) = load(item, &path)?;
+    let (mut native, warnings) = load(item, &path)?;
+    let mut orientations = Orientations::from_native(&mut native);
     setting.refuse_too_many(item, native.positions.len())?;
     {
         let mut notes = setting.notes.borrow_mut();
@@ -59,6 +63,7 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
         (t.angle_kinds, t.angles) = from_links(native.angles);
         (t.dihedral_kinds, t.dihedrals) = from_links(native.dihedrals);
         (t.improper_kinds, t.impropers) = from_links(native.impropers);
+        (t.axis_kinds, t.axes) = from_links(native.axes);
         t
     };
     let kinds: Vec<u32> = native.species_of.iter().map(|&s| places[s as usize]).collect();
@@ -66,6 +71,27 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
     let given: Vec<(Option<f64>, Option<f64>)> = (0..species.len() as u32)
         .map(|kind| declared(kind).map_or((None, None), |d| (d.mass, d.charge)))
         .collect();
+    for (i, &kind) in kinds.iter().enumerate() {
+        let Some(declared) = declared(kind).filter(|d| d.rotor.class() != Class::Point) else {
+            continue;
+        };
+        let was = orientations.rotor(i);
+        if was.class() == Class::Point {
+            return Err(item
+                .error(format!(
+                    "has no orientation of particle {} (species `{}`), which can turn",
+                    i + 1,
+                    declared.name
+                ))
+                .expected("orientations of every particle with a moment of inertia"));
+        }
+        let dipole = if declared.yields {
+            was.dipole
+        } else {
+            declared.rotor.dipole
+        };
+        orientations.rotors[i] = declared.rotor.with_dipole(dipole);
+    }
     let masses = (kinds.iter().zip(native.masses)).map(|(&k, mass)| given[k as usize].0.unwrap_or(mass));
     let charges = (kinds.iter().zip(native.charges)).map(|(&k, q)| given[k as usize].1.unwrap_or(q));
     Ok(System {
@@ -79,6 +105,7 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
             charges: charges.collect(),
             molecules: native.molecules,
             species: kinds,
+            orientations,
         },
         species,
         topology,
@@ -183,11 +210,12 @@ fn species(setting: &Setting, item: &Item, native: &NativeStructure) -> Result<(
             places[s] = made.len() as u32;
         }
         let was = &native.species[first];
-        made.push(Species {
-            name: d.name.into(),
-            mass: d.mass.unwrap_or(was.mass),
-            charge: d.charge.unwrap_or(was.charge),
-        });
+        let (mass, charge) = (d.mass.unwrap_or(was.mass), d.charge.unwrap_or(was.charge));
+        let rotor = match d.rotor.class() {
+            Class::Point => from_rotor(was.rotor),
+            _ => d.rotor,
+        };
+        made.push(Species::point(d.name, mass, charge).with_rotor(rotor));
     }
     Ok((made, places))
 }

@@ -38,15 +38,63 @@ struct Entry {
 impl Node {
     /// Reads the text of a whole file.
     pub(super) fn parse(source: &Source) -> Result<Self> {
-        let document = toml_edit::Document::parse(source.text.as_str()).map_err(|error| {
+        Self::parse_part(source, 0)
+    }
+
+    /// Reads the text that begins there.
+    pub(super) fn parse_part(source: &Source, start: usize) -> Result<Self> {
+        let moved = |span: Range<usize>| span.start + start..span.end + start;
+        let document = toml_edit::Document::parse(&source.text[start..]).map_err(|error| {
             let message = error.message().trim();
-            let at = error.span().unwrap_or(0..0);
+            let at = moved(error.span().unwrap_or(0..0));
             InputError::at(source, at, "", format!("not valid TOML: {message}")).expected("TOML")
         })?;
-        Ok(Self {
+        let mut node = Self {
             span: 0..0,
             data: Data::Table(entries(document.as_table())),
-        })
+        };
+        node.each_span(&|span| *span = moved(span.clone()));
+        Ok(node)
+    }
+
+    fn each_span(&mut self, change: &dyn Fn(&mut Range<usize>)) {
+        change(&mut self.span);
+        match &mut self.data {
+            Data::List(list) => list.iter_mut().for_each(|node| node.each_span(change)),
+            Data::Table(entries) => {
+                for entry in entries {
+                    change(&mut entry.span);
+                    entry.node.each_span(change);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes over the tables of another file: lists of tables follow one another, keys of tables of tables are taken
+    /// where they are missing, and everything else where there is nothing.
+    pub(super) fn include(&mut self, other: Self) {
+        let (Data::Table(own), Data::Table(others)) = (&mut self.data, other.data) else {
+            return;
+        };
+        for entry in others {
+            let Some(mine) = own.iter_mut().find(|e| e.name == entry.name) else {
+                own.push(entry);
+                continue;
+            };
+            match (&mut mine.node.data, entry.node.data) {
+                (Data::List(mine), Data::List(others)) => mine.extend(others),
+                (Data::Table(mine), Data::Table(others)) if entry.name == "species" => {
+                    for species in others {
+                        match mine.iter_mut().find(|e| e.name == species.name) {
+                            Some(given) => given.node.include(species.node),
+                            None => mine.push(species),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 }
 
@@ -145,6 +193,11 @@ impl<'a> Item<'a> {
 
     pub(super) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Whether it comes from an included file.
+    pub(super) fn is_included(&self) -> bool {
+        self.source.is_included(self.node.span.start)
     }
 
     /// An error that points at the value; `problem` follows the name of the key.
@@ -410,7 +463,7 @@ impl<'a> Section<'a> {
         };
         let headline = format!("missing key `{key}` in {}", self.heading);
         let error = match item.path.as_str() {
-            "" => InputError::of_file(&item.source.name, headline).key(path),
+            "" => InputError::of_file(item.source.name(), headline).key(path),
             _ => InputError::at(item.source, item.node.span.clone(), &path, headline),
         };
         error

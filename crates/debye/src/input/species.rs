@@ -3,11 +3,11 @@
 use super::error::{InputError, suggestion};
 use super::reader::{Item, Section};
 use crate::system::models::{self, Site};
-use crate::system::{Dimension, Species, Units};
+use crate::system::{Dimension, Rotor, Species, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
-pub(super) const KEYS: &[&str] = &["model", "mass", "charge", "names"];
+pub(super) const KEYS: &[&str] = &["model", "mass", "charge", "dipole", "inertia", "names"];
 
 /// A species as the file declares it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,12 @@ pub(super) struct Declared<'a> {
     pub(super) mass: Option<f64>,
     /// The file's, else the model's; `None` leaves it to the structure file, else zero.
     pub(super) charge: Option<f64>,
+    /// How it turns; a point where the file says nothing.
+    pub(super) rotor: Rotor,
+    /// Whether charge and dipole are those of an included set: a structure file that has its own keeps them.
+    pub(super) yields: bool,
+    /// Whether the whole species comes from an included set.
+    pub(super) included: bool,
     /// Atom names and types of structure files that are this species.
     pub(super) names: Vec<&'a str>,
     section: Section<'a>,
@@ -32,11 +38,7 @@ impl Declared<'_> {
             (None, Units::LennardJones) => 1.0,
             (None, Units::Md) => return Err(self.missing_mass()),
         };
-        Ok(Species {
-            name: self.name.into(),
-            mass,
-            charge: self.charge.unwrap_or(0.0),
-        })
+        Ok(Species::point(self.name, mass, self.charge.unwrap_or(0.0)).with_rotor(self.rotor))
     }
 
     pub(super) fn missing_mass(&self) -> InputError {
@@ -64,6 +66,12 @@ impl<'a> SpeciesList<'a> {
             let mass = mass.or(site.map(|s| s.mass));
             let charge = section.map("charge", |i| i.quantity(units, Dimension::CHARGE))?;
             let charge = charge.or(site.map(|s| s.charge));
+            let rotor = rotor(&section, units)?;
+            let given: Vec<&Item> = ["charge", "dipole"]
+                .iter()
+                .filter_map(|key| section.get(key))
+                .collect();
+            let yields = !given.is_empty() && given.iter().all(|item| item.is_included());
             let names = match section.get("names") {
                 None => vec![name],
                 Some(item) => {
@@ -79,6 +87,9 @@ impl<'a> SpeciesList<'a> {
                 model,
                 mass,
                 charge,
+                rotor,
+                yields,
+                included: item.is_included(),
                 names,
                 section,
             });
@@ -152,6 +163,39 @@ impl<'a> SpeciesList<'a> {
                 .help(format!("declared are: {}", self.names().join(", ")))),
         }
     }
+}
+
+/// `inertia = "100 u*Å^2"` of a linear top, or three of a body, and `dipole`.
+fn rotor(section: &Section, units: Units) -> Result<Rotor> {
+    let moment = |item: &Item| item.positive(units, Dimension::MOMENT_OF_INERTIA);
+    let inertia = section.map("inertia", |item| match item.is_list() {
+        true => {
+            let three = item.array("three moments of inertia, about x, y and z")?;
+            let [x, y, z] = &three;
+            Ok(Rotor::body([moment(x)?, moment(y)?, moment(z)?]))
+        }
+        false => Ok(Rotor::linear(moment(item)?)),
+    })?;
+    let dipole = section.map("dipole", |item| item.not_negative(units, Dimension::DIPOLE))?;
+    let rotor = inertia.unwrap_or(Rotor::POINT).with_dipole(dipole.unwrap_or(0.0));
+    rotor.check().map_err(|e| {
+        let item = section
+            .get("inertia")
+            .or(section.get("dipole"))
+            .unwrap_or(&section.item);
+        let example = match units {
+            Units::Md => "inertia = \"100 u*Å^2\"",
+            Units::LennardJones => "inertia = 0.1",
+        };
+        let error = item.error(format!("cannot be: {e}"));
+        match section.get("inertia") {
+            Some(_) => error.expected("moments of inertia of a body"),
+            None => error
+                .expected("a moment of inertia beside it")
+                .help(format!("add {example}: without one it could never turn")),
+        }
+    })?;
+    Ok(rotor)
 }
 
 /// `model = "tip3p:O"`.

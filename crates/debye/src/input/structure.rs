@@ -7,11 +7,12 @@ use debye_io::{AtomLabels, AtomStyle, Format, LengthUnit, Structure};
 use super::coefficients::Coefficients;
 use super::error::InputError;
 use super::reader::{Item, Section};
+use super::species::Declared;
 use super::system::{CellKeys, Setting, cell};
-use crate::expr::Vec3;
+use crate::expr::{Quat, Vec3};
 use crate::system::connected;
 use crate::system::{
-    Cell, Constraints, Dimension, Exclusions, Link, Particles, Species, System, Topology, Units,
+    Cell, Class, Constraints, Dimension, Exclusions, Link, Particles, Rotor, Species, System, Topology, Units,
 };
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -56,10 +57,14 @@ pub(super) fn read<'a>(
             (None, Some(mass)) if mass > 0.0 => mass,
             (None, _) => of.mass,
         };
-        let charge = declared.and_then(|d| d.charge).or(atom.charge).unwrap_or(0.0);
+        let charge = charge_of(declared, atom);
         let position = positions.get(i).copied().unwrap_or_else(Vec3::zero);
         particles.push(position, kind, mass, charge, molecules[i]);
+        if let Some((rotor, turn)) = work.orientation(i, atom, declared, length)? {
+            particles.orient(i, rotor, turn);
+        }
     }
+    work.turn_at_random(&mut particles)?;
     if let Some(velocities) = &structure.frame.velocities {
         let scale = length / time;
         for (to, from) in particles.velocities.iter_mut().zip(velocities) {
@@ -269,14 +274,58 @@ impl Work<'_, '_, '_> {
                 (None, None, Units::LennardJones) => 1.0,
                 (None, None, Units::Md) => return Err(d.missing_mass()),
             };
-            let charge = d.charge.or(atom.charge).unwrap_or(0.0);
-            species.push(Species {
-                name: d.name.into(),
-                mass,
-                charge,
-            });
+            species.push(Species::point(d.name, mass, charge_of(Some(d), atom)).with_rotor(d.rotor));
         }
         Ok((species, kinds.into_iter().map(|place| new_place[place]).collect()))
+    }
+
+    /// How a particle turns and lies; `None` for points, and for those that are to lie anyhow.
+    fn orientation(
+        &self,
+        i: usize,
+        atom: &debye_io::Atom,
+        declared: Option<&Declared>,
+        length: f64,
+    ) -> Result<Option<(Rotor, Quat<f64>)>> {
+        let Some(declared) = declared.filter(|d| d.rotor.class() != Class::Point) else {
+            return Ok(None);
+        };
+        let dipole = Vec3::from(atom.dipole.unwrap_or_default()) * length;
+        let size = dipole.norm();
+        let rotor = match declared.yields && size > 0.0 {
+            true => declared.rotor.with_dipole(size),
+            false => declared.rotor,
+        };
+        match rotor.class() {
+            Class::Linear if size > 0.0 => Ok(Some((rotor, Quat::from_z_to(dipole * size.recip())))),
+            _ if self.random_orientations()? => Ok(Some((rotor, Quat::identity()))),
+            _ => {
+                let name = declared.name;
+                let item = self.file;
+                Err(item
+                    .error(format!(
+                        "has no orientation of atom {} (species `{name}`), which can turn",
+                        i + 1
+                    ))
+                    .expected("a dipole or an orientation of every particle with a moment of inertia")
+                    .help("say orientations = \"random\" in [system] to draw them"))
+            }
+        }
+    }
+
+    fn random_orientations(&self) -> Result<bool> {
+        let asked = self.section.map("orientations", |item| {
+            item.choice("orientations", &[("random", true)])
+        })?;
+        Ok(asked.unwrap_or(false))
+    }
+
+    /// Draws all orientations, where that was asked for.
+    fn turn_at_random(&self, particles: &mut Particles) -> Result<()> {
+        if self.random_orientations()? {
+            particles.turn_at_random(self.setting.seed);
+        }
+        Ok(())
     }
 
     fn stranger(&self, i: usize, atom: &debye_io::Atom) -> InputError {
@@ -303,6 +352,17 @@ impl Work<'_, '_, '_> {
                 "add [species.{name}] with its mass, or names = [\"{name}\"] to a species it belongs to"
             ))
     }
+}
+
+/// The charge that counts: what the input says, else the file's, else an included set's.
+fn charge_of(declared: Option<&Declared>, atom: &debye_io::Atom) -> f64 {
+    let (said, yields) = declared.map_or((None, false), |d| (d.charge, d.yields));
+    let charge = if yields {
+        atom.charge.or(said)
+    } else {
+        said.or(atom.charge)
+    };
+    charge.unwrap_or(0.0)
 }
 
 /// Units of LAMMPS data in nm, ps and kJ/mol.

@@ -23,6 +23,7 @@ pub(super) const KEYS: &[&str] = &[
     "build",
     "cell",
     "periodic",
+    "orientations",
     "copies",
 ];
 
@@ -78,7 +79,9 @@ impl<'a> Setting<'_, 'a> {
             structure::read(self, &section, file, keys)?
         } else if let Some(build) = build {
             refuse_file_keys(&section, "build")?;
-            builders::read(self, &section, build, keys)?
+            let mut built = builders::read(self, &section, build, keys)?;
+            built.orient_at_random(self.seed);
+            built
         } else if let Some(from) = from {
             refuse_file_keys(&section, "from")?;
             previous::read(self, from, keys)?

@@ -2,11 +2,12 @@
 
 use super::error::InputError;
 use super::reader::{Item, Section};
+use crate::potentials::AXES;
 use crate::system::{Dimension, ExclusionRule, Exclusions, Link, System, Topology};
 
 type Result<T> = std::result::Result<T, InputError>;
 
-pub(super) const TOPOLOGY_KEYS: &[&str] = &["keep", "bonds", "angles", "dihedrals", "impropers"];
+pub(super) const TOPOLOGY_KEYS: &[&str] = &["keep", "bonds", "angles", "dihedrals", "impropers", "axes"];
 pub(super) const EXCLUSIONS_KEYS: &[&str] = &["bonds", "scale_14", "pairs"];
 pub(super) const SCALE_KEYS: &[&str] = &["pair", "charge"];
 
@@ -33,10 +34,12 @@ pub(super) fn read(root: &Section, system: &mut System) -> Result<()> {
             &mut t.improper_kinds,
             &mut t.impropers,
         )?;
+        add(section.get("axes"), n, &mut t.axis_kinds, &mut t.axes)?;
         if section.get("bonds").is_some() {
             system.join_molecules();
         }
     }
+    restraints_among_angles(root, &mut system.topology)?;
     let (rule, at) = match root.get("exclusions") {
         Some(item) => (exclusion_rule(item, n, !system.topology.bonds.is_empty())?, item),
         None if system.topology.bonds.is_empty() => return Ok(()),
@@ -44,6 +47,47 @@ pub(super) fn read(root: &Section, system: &mut System) -> Result<()> {
     };
     system.exclusions = Exclusions::from_bonds(&system.topology, n, &rule)
         .map_err(|e| at.key_error(format!("cannot find the pairs to leave out: {e}")))?;
+    Ok(())
+}
+
+/// LAMMPS writes restraints of dipoles as angles whose third atom is not used. Angles of a kind that a restraint names
+/// become what they mean.
+fn restraints_among_angles(root: &Section, topology: &mut Topology) -> Result<()> {
+    for term in root.get("forces").map(Item::one_or_many).unwrap_or_default() {
+        let entries = term.entries()?;
+        let value = |key: &str| {
+            entries
+                .iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, item)| item)
+        };
+        let is_restraint = value("kind").is_some_and(|kind| kind.text().is_ok_and(|name| AXES.has(name)));
+        for (name, _) in value("types")
+            .filter(|_| is_restraint)
+            .map(Item::entries)
+            .transpose()?
+            .unwrap_or_default()
+        {
+            let Some(kind) = topology.angle_kinds.iter().position(|k| k == name) else {
+                continue;
+            };
+            let place = topology
+                .axis_kinds
+                .iter()
+                .position(|k| k == name)
+                .unwrap_or_else(|| {
+                    topology.axis_kinds.push(name.to_owned());
+                    topology.axis_kinds.len() - 1
+                });
+            let is_one = |link: &Link<3>| link.kind as usize == kind;
+            let of_kind = topology.angles.iter().filter(|link| is_one(link));
+            topology.axes.extend(of_kind.map(|link| Link {
+                kind: place as u32,
+                atoms: [link.atoms[0], link.atoms[1]],
+            }));
+            topology.angles.retain(|link| !is_one(link));
+        }
+    }
     Ok(())
 }
 

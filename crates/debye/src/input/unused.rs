@@ -3,7 +3,7 @@
 use super::error::InputError;
 use super::reader::{Item, Section};
 use crate::forces::{BondedTerm, ForceField};
-use crate::potentials::{ANGLES, BONDS, DIHEDRALS, PAIRS};
+use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, PAIRS};
 use crate::system::{Link, System};
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -14,6 +14,7 @@ pub(super) fn check(root: &Section, system: &System, field: &ForceField) -> Resu
     if let Some(list) = root.get("forces") {
         terms(list, system, field, &mut warnings)?;
         warnings.extend(charges(list, system, field));
+        warnings.extend(dipoles(list, system, field));
         warnings.extend(loose_molecules(list, system, field));
     }
     warnings.extend(exclusions(root, system, field));
@@ -42,6 +43,7 @@ struct Places {
     angles: usize,
     dihedrals: usize,
     impropers: usize,
+    axes: usize,
 }
 
 /// The place, and the next one from now on.
@@ -58,6 +60,10 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
             continue;
         };
         let kind = kind_item.text()?;
+        // Terms of published sets stand behind those of the file, and may act on nothing.
+        if item.is_included() {
+            continue;
+        }
         if PAIRS.has(kind) {
             let Some(term) = field.pairs.get(take(&mut places.pairs)) else {
                 continue;
@@ -88,6 +94,9 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
                 let term = field.dihedrals.get(take(&mut places.dihedrals));
                 refuse_idle(&kind_item, kind, "dihedrals", term, &t.dihedrals)?;
             }
+        } else if AXES.has(kind) {
+            let term = field.axes.get(take(&mut places.axes));
+            refuse_idle(&kind_item, kind, "axes", term, &t.axes)?;
         }
     }
     Ok(())
@@ -124,8 +133,7 @@ fn refuse_idle<const N: usize, F: ?Sized>(
 
 fn charges(list: &Item, system: &System, field: &ForceField) -> Option<String> {
     let charged = system.particles.charges.iter().filter(|q| **q != 0.0).count();
-    let used = field.electrostatics.is_some() || field.pairs.iter().any(|t| t.family.uses_charges());
-    if charged == 0 || used {
+    if charged == 0 || field.uses_charges() {
         return None;
     }
     let remedy = match system.cell.periodic() {
@@ -139,12 +147,23 @@ fn charges(list: &Item, system: &System, field: &ForceField) -> Option<String> {
     ))))
 }
 
+fn dipoles(list: &Item, system: &System, field: &ForceField) -> Option<String> {
+    let rotors = &system.particles.orientations.rotors;
+    let count = rotors.iter().filter(|rotor| rotor.dipole != 0.0).count();
+    let used = field.oriented.iter().any(|t| t.family.is_electrostatic());
+    (count > 0 && !used).then(|| {
+        at(&list.key_error(format!(
+            "{count} particles have dipoles, but no [[forces]] uses them: add kind = \"dipoles\" or \
+             \"dipoles-reaction-field\", or set dipole = 0"
+        )))
+    })
+}
+
 /// Molecules of several charged particles with neither bonds nor constraints: nothing keeps them together, and unlike
 /// charges within them fall on one another.
 fn loose_molecules(list: &Item, system: &System, field: &ForceField) -> Option<String> {
-    let used = field.electrostatics.is_some() || field.pairs.iter().any(|t| t.family.uses_charges());
     let (p, t) = (&system.particles, &system.topology);
-    if !used {
+    if !field.uses_charges() {
         return None;
     }
     let count = p.molecules.iter().max().map_or(0, |m| *m as usize + 1);
@@ -172,7 +191,10 @@ fn loose_molecules(list: &Item, system: &System, field: &ForceField) -> Option<S
 fn exclusions(root: &Section, system: &System, field: &ForceField) -> Option<String> {
     let item = root.get("exclusions")?;
     let no_pairs = get(item, "pairs").is_none_or(|list| list.list().is_ok_and(|l| l.is_empty()));
-    if field.pairs.is_empty() {
+    if item.is_included() {
+        return None;
+    }
+    if field.pairs.is_empty() && field.oriented.is_empty() {
         return Some(at(
             &item.key_error("[exclusions] has no effect: no [[forces]] acts on pairs")
         ));
