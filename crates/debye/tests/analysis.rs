@@ -35,11 +35,7 @@ impl Random {
 
 fn labels(names: &[&str]) -> Labels {
     let species: Vec<_> = (names.iter())
-        .map(|name| Species {
-            name: (*name).into(),
-            mass: 1.0,
-            charge: 0.0,
-        })
+        .map(|name| Species::point(*name, 1.0, 0.0))
         .collect();
     Labels::new(Units::LennardJones, &species)
 }

@@ -41,11 +41,7 @@ fn liquid(cells: usize, jitter: f64) -> (Shot, debye::analysis::Analyzed) {
         velocities: None,
         species: &species,
     };
-    let argon = Species {
-        name: "Ar".into(),
-        mass: 39.948,
-        charge: 0.0,
-    };
+    let argon = Species::point("Ar", 39.948, 0.0);
     let options = RdfOptions {
         pair: None,
         r_max: 1.4,

@@ -15,11 +15,7 @@ use proptest::prelude::*;
 const N: usize = 24;
 
 fn labels() -> Labels {
-    let species = ["A", "B"].map(|name| Species {
-        name: name.into(),
-        mass: 1.0,
-        charge: 0.0,
-    });
+    let species = ["A", "B"].map(|name| Species::point(name, 1.0, 0.0));
     Labels::new(Units::Md, &species)
 }
 

@@ -9,7 +9,8 @@ use debye::integrate::{
 };
 use debye::manual::{self, Example, Section, entries};
 use debye::potentials::{
-    ANGLES, BONDS, COULOMB_ERF, DIHEDRALS, Kind, PAIRS, Pair, PairFamily, Parameters, Preparation, Value,
+    ANGLES, AXES, BONDS, COULOMB_ERF, DIHEDRALS, Kind, PAIRS, Pair, PairFamily, Parameters, Preparation,
+    Value,
 };
 use debye::random::Philox;
 use debye::truncation::Truncation;
@@ -50,6 +51,7 @@ fn bonded_energy(name: &str, values: &[f64], x: f64) -> f64 {
     in_register!(BONDS);
     in_register!(ANGLES);
     in_register!(DIHEDRALS);
+    in_register!(AXES);
     panic!("{name} is not registered");
 }
 
@@ -86,7 +88,10 @@ fn examples_are_what_the_code_computes() {
         }
     }
     for entry in entries() {
-        if matches!(entry.section, Section::Bond | Section::Angle | Section::Dihedral) {
+        if matches!(
+            entry.section,
+            Section::Bond | Section::Angle | Section::Dihedral | Section::Axis
+        ) {
             assert!(
                 !entry.doc.examples.is_empty(),
                 "{} needs an example in its DOC",
@@ -261,6 +266,10 @@ fn truncations_are_as_written() {
         (Truncation::Shift, 1.0 / r - 1.0 / rc),
         // FSHIFT of CHARMM.
         (Truncation::ForceShift, (1.0 - r / rc).powi(2) / r),
+        (
+            Truncation::QuadraticShift,
+            1.0 / r - 1.0 / rc + (square - rc * rc) / (2.0 * rc.powi(3)),
+        ),
         (Truncation::Switch { from: rs }, switch / r),
     ];
     for (truncation, wanted) in cases {

@@ -378,7 +378,7 @@ fn truncations_end_as_they_promise() {
                 zero(end.value, scale[0]);
                 assert_eq!(end.derivative, bare(case.to).derivative, "{}", case.name);
             }
-            Truncation::ForceShift => {
+            Truncation::ForceShift | Truncation::QuadraticShift => {
                 zero(end.value, scale[0]);
                 zero(end.derivative, scale[1]);
             }

@@ -13,7 +13,7 @@ use debye::potentials::{
     AnglePotential, BondPotential, BondedSample, DihedralPotential, HarmonicAngle, HarmonicBond, PAIRS,
     Parameters, PeriodicDihedral, Value,
 };
-use debye::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System};
+use debye::system::{Cell, ExclusionRule, Exclusions, Link, Particles, ScaledPair, Species, System, Units};
 use debye_gpu::ModuleSource;
 
 type Vector = Vec3<f64>;
@@ -30,11 +30,7 @@ struct Bag<'a> {
 impl<'a> Bag<'a> {
     fn new(random: &'a mut Random) -> Result<Self, Wrong> {
         // One species for every pair potential, and one that none acts on.
-        let species = (0..=PAIRS.iter().count()).map(|k| Species {
-            name: format!("S{k}"),
-            mass: 1.0,
-            charge: 0.4,
-        });
+        let species = (0..=PAIRS.iter().count()).map(|k| Species::point(format!("S{k}"), 1.0, 0.4));
         let system = System {
             units: debye::system::Units::LennardJones,
             cell: Cell::orthorhombic(LENGTHS).map_err(wrong)?,
@@ -222,8 +218,8 @@ fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>
         angles,
         impropers: dihedrals.clone(),
         dihedrals,
-        electrostatics: None,
         coulomb_constant: 1.7,
+        ..ForceField::new(Units::LennardJones)
     };
     Ok((bag, field))
 }
@@ -297,10 +293,11 @@ fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(
         positions: &p.positions,
         species: &p.species,
         charges: &p.charges,
+        turns: &[],
     };
     let mut bonded = BondedForces::new(system, field);
     let mut expected = vec![Vec3::zero(); p.len()];
-    let sums = bonded.add(&system.cell, field, &slots, &mut expected, true);
+    let sums = bonded.add(&system.cell, field, &slots, &mut expected, &mut [], true);
     place.expect("number of terms", &[energies.len()], &[sums.len()])?;
     for ((name, found), sum) in bonded.names().iter().zip(energies).zip(&sums) {
         within(place, name, found, sum.energy, 1e-12)?;

@@ -107,11 +107,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         units: Units::Md,
         cell,
         species: species
-            .map(|(name, mass, charge)| Species {
-                name: name.into(),
-                mass,
-                charge,
-            })
+            .map(|(name, mass, charge)| Species::point(name, mass, charge))
             .to_vec(),
         particles: p,
         topology: Topology::default(),

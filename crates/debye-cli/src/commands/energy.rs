@@ -105,13 +105,13 @@ impl Energy {
         let mut simulation = Simulation::read_with(&self.input, &options)?;
         simulation.run.precision = Precision::Double;
         self.engine.apply(&mut simulation);
-        let (seen, forces, device) = self.engine.threads.install(|| {
+        let (seen, [forces, torques], device) = self.engine.threads.install(|| {
             let mut engine = debye::run::engine(&simulation)?;
             let seen = engine.observe()?;
-            Ok((seen, engine.forces()?, engine.device_use()))
+            Ok((seen, [engine.forces()?, engine.torques()?], engine.device_use()))
         })?;
         if let Some(file) = &self.forces {
-            write_forces(file, &forces)?;
+            write_forces(file, &forces, &torques)?;
         }
         let charges = if self.check_electrostatics {
             let measured = self.engine.threads.install(|| Checked::measured(&simulation))?;
@@ -221,11 +221,20 @@ impl Answer {
     }
 }
 
-fn write_forces(path: &Path, forces: &[Vec3<f64>]) -> Result<(), Failure> {
-    let mut text = String::from("id,fx,fy,fz\n");
+/// Forces, and torques where anything turns.
+fn write_forces(path: &Path, forces: &[Vec3<f64>], torques: &[Vec3<f64>]) -> Result<(), Failure> {
+    let mut text = String::from(if torques.is_empty() {
+        "id,fx,fy,fz\n"
+    } else {
+        "id,fx,fy,fz,tx,ty,tz\n"
+    });
     for (i, f) in forces.iter().enumerate() {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{},{},{},{}", i + 1, f.x, f.y, f.z);
+        let _ = write!(text, "{},{},{},{}", i + 1, f.x, f.y, f.z);
+        if let Some(t) = torques.get(i) {
+            let _ = write!(text, ",{},{},{}", t.x, t.y, t.z);
+        }
+        text.push('\n');
     }
     console::save(path, text.as_bytes())
 }

@@ -272,6 +272,8 @@ impl Potential {
             Section::Bond => "bonds",
             Section::Angle => "angles",
             Section::Dihedral => "dihedrals",
+            Section::Oriented => "orientations",
+            Section::Axis => "axes",
             _ => return None,
         };
         Some(Self {

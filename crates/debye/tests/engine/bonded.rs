@@ -118,8 +118,8 @@ fn field(system: &System, cutoff: f64) -> ForceField {
             ),
         ],
         impropers: vec![term("harmonic-improper", 1, 0, &[("k", 3.0), ("xi0", 0.5)])],
-        electrostatics: None,
         coulomb_constant: 2.5,
+        ..ForceField::new(system.units)
     }
 }
 

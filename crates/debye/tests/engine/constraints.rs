@@ -25,11 +25,6 @@ const HYDROGEN: f64 = 1.008;
 fn lattice(side: u32) -> System {
     let spacing = 0.31;
     let length = f64::from(side) * spacing;
-    let species = |name: &str, mass, charge| Species {
-        name: name.into(),
-        mass,
-        charge,
-    };
     let mut particles = Particles::default();
     let height = (BOND * BOND - 0.25 * BASE * BASE).sqrt();
     for k in 0..side.pow(3) {
@@ -49,7 +44,10 @@ fn lattice(side: u32) -> System {
         labels: Default::default(),
         units: Units::Md,
         cell: Cell::orthorhombic([length; 3]).unwrap(),
-        species: vec![species("OW", OXYGEN, -0.834), species("HW", HYDROGEN, 0.417)],
+        species: vec![
+            Species::point("OW", OXYGEN, -0.834),
+            Species::point("HW", HYDROGEN, 0.417),
+        ],
         particles,
         topology: Topology::default(),
         exclusions: Exclusions::default(),

@@ -22,11 +22,7 @@ pub(super) fn system(cell: Cell, charges: &[f64], places: &[(usize, Vec3<f64>)])
     system.species = charges
         .iter()
         .enumerate()
-        .map(|(k, &charge)| Species {
-            name: format!("S{k}"),
-            mass: 1.0,
-            charge,
-        })
+        .map(|(k, &charge)| Species::point(format!("S{k}"), 1.0, charge))
         .collect();
     for &(species, r) in places {
         system.particles.push(r, species as u32, 1.0, charges[species], 0);

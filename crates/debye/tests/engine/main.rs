@@ -164,6 +164,7 @@ pub fn evaluated(system: &System, field: &ForceField, settings: &Settings) -> Ev
         potential: o.potential,
         virial: std::array::from_fn(|k| o.pressure_tensor[k] * volume - kinetic[k]),
         forces: engine.forces(),
+        torques: engine.torques(),
         terms: o.terms,
     }
 }

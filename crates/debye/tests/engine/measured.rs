@@ -19,11 +19,7 @@ const K: f64 = 138.935;
 /// Charges at random, no two too close.
 fn charges(cell: Cell, number: usize, seed: u64) -> System {
     let mut system = builders::random(cell).add(0, "A", 1.0, 0.0).build().unwrap();
-    system.species = vec![Species {
-        name: "S".into(),
-        mass: 1.0,
-        charge: 0.0,
-    }];
+    system.species = vec![Species::point("S", 1.0, 0.0)];
     let mut k = 0;
     while system.particles.len() < number {
         let r = cell.position(random(seed, k));

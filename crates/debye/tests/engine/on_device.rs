@@ -44,6 +44,7 @@ fn evaluated(device: &Device, system: &System, field: &ForceField, precision: Pr
     let o = engine.observe().unwrap();
     let volume = system.cell.volume();
     Evaluation {
+        torques: Vec::new(),
         potential: o.potential,
         virial: o.pressure_tensor.map(|p| p * volume),
         forces: Engine::forces(&engine).unwrap(),

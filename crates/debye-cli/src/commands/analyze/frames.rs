@@ -187,7 +187,7 @@ impl Frames {
             masses.push(mass);
             if index.is_none() {
                 let (name, charge) = (called.to_owned(), atom.charge.unwrap_or(0.0));
-                list.push(Species { name, mass, charge });
+                list.push(Species::point(name, mass, charge));
             }
         }
         let cell = match &source.cell[..] {
