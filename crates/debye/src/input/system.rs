@@ -80,6 +80,12 @@ impl<'a> Setting<'_, 'a> {
         } else if let Some(build) = build {
             refuse_file_keys(&section, "build")?;
             let mut built = builders::read(self, &section, build, keys)?;
+            // Builders know masses and charges; how particles turn is said here.
+            for species in &mut built.species {
+                if let Some(declared) = self.species.find(&species.name) {
+                    species.rotor = declared.rotor;
+                }
+            }
             built.orient_at_random(self.seed);
             built
         } else if let Some(from) = from {
