@@ -1,6 +1,7 @@
 //! Coulomb with a reaction field.
 
 use super::Preparation;
+use super::dipoles::{EPSILON_R, check_permittivity};
 use super::{Coefficients, Mixing, Pair, PairPotential, PairSample, Parameter, ParameterError, Parameters};
 use crate::expr::{Dual, Real};
 use crate::record::{Conventions, Doc, Example};
@@ -9,6 +10,39 @@ use crate::system::Dimension;
 crate::parameters! {
     /// Coulomb inside a dielectric continuum.
     pub struct CoulombReactionField { epsilon_rf, epsilon_r }
+}
+
+/// ε_rf and ε_r, of charges and of dipoles.
+pub(super) const PERMITTIVITIES: [Parameter; 2] = [
+    Parameter::quantity(
+        "epsilon_rf",
+        "ε_rf, relative permittivity of the continuum; 0 for ∞",
+        Dimension::NONE,
+        Mixing::Same,
+    )
+    .or(0.0),
+    EPSILON_R,
+];
+
+/// Refuses permittivities that are none.
+pub(super) fn check_permittivities(p: Parameters) -> Result<(), ParameterError> {
+    let [epsilon_rf, epsilon_r] = p.numbers();
+    let fits = epsilon_rf >= 0.0;
+    ParameterError::unless(fits, "epsilon_rf", epsilon_rf, "a number > 0, or 0 for infinity")?;
+    check_permittivity(epsilon_r)
+}
+
+/// 1/ε_r, k_rf and c_rf.
+pub(super) fn reaction_field(p: Parameters, cutoff: f64) -> [f64; 3] {
+    let [epsilon_rf, epsilon_r] = p.numbers();
+    let infinite = epsilon_rf == 0.0 || epsilon_rf.is_infinite();
+    let ratio = if infinite {
+        0.5
+    } else {
+        (epsilon_rf - epsilon_r) / (2.0 * epsilon_rf + epsilon_r)
+    };
+    let k_rf = ratio / cutoff.powi(3);
+    [1.0 / epsilon_r, k_rf, 1.0 / cutoff + k_rf * cutoff * cutoff]
 }
 
 impl PairPotential for CoulombReactionField {
@@ -48,56 +82,16 @@ impl PairPotential for CoulombReactionField {
         }],
     };
     const TUNED: bool = true;
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity(
-            "epsilon_rf",
-            "ε_rf, relative permittivity of the continuum; 0 for ∞",
-            Dimension::NONE,
-            Mixing::Same,
-        )
-        .or(0.0),
-        Parameter::quantity(
-            "epsilon_r",
-            "ε_r, relative permittivity within the cut-off",
-            Dimension::NONE,
-            Mixing::Same,
-        )
-        .or(1.0),
-    ];
+    const PARAMETERS: &'static [Parameter] = &PERMITTIVITIES;
     const USES_CHARGES: bool = true;
 
     fn check(p: Parameters) -> Result<(), ParameterError> {
-        let [epsilon_rf, epsilon_r] = p.numbers();
-        ParameterError::unless(
-            epsilon_rf >= 0.0,
-            "epsilon_rf",
-            epsilon_rf,
-            "a number > 0, or 0 for infinity",
-        )?;
-        ParameterError::unless(epsilon_r > 0.0, "epsilon_r", epsilon_r, "a number > 0")
+        check_permittivities(p)
     }
 
     fn coefficients(p: Parameters, preparation: &mut Preparation) -> Coefficients<f64> {
-        let [epsilon_rf, epsilon_r] = p.numbers();
-        let rc = preparation.cutoff;
-        let infinite = epsilon_rf == 0.0 || epsilon_rf.is_infinite();
-        let ratio = if infinite {
-            0.5
-        } else {
-            (epsilon_rf - epsilon_r) / (2.0 * epsilon_rf + epsilon_r)
-        };
-        let k_rf = ratio / rc.powi(3);
-        let c_rf = 1.0 / rc + k_rf * rc * rc;
-        [
-            1.0 / epsilon_r,
-            k_rf / epsilon_r,
-            c_rf / epsilon_r,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-        ]
+        let [scale, k_rf, c_rf] = reaction_field(p, preparation.cutoff);
+        [scale, k_rf * scale, c_rf * scale, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
     #[inline(always)]

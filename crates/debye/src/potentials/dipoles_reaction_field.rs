@@ -1,13 +1,13 @@
 //! Point charges and point dipoles in a reaction field.
 
-use super::dipoles::{EPSILON_R, check_permittivity, projections};
+use super::coulomb_reaction_field::{PERMITTIVITIES, check_permittivities, reaction_field};
+use super::dipoles::projections;
 use super::{
-    Axes, Mixing, OrientedCoefficients, OrientedPair, OrientedPotential, OrientedSample, Parameter,
-    ParameterError, Parameters, Preparation,
+    Axes, OrientedCoefficients, OrientedPair, OrientedPotential, OrientedSample, Parameter, ParameterError,
+    Parameters, Preparation,
 };
 use crate::expr::Real;
 use crate::record::{Conventions, Doc};
-use crate::system::Dimension;
 
 crate::parameters! {
     /// Charges and dipoles inside a dielectric continuum.
@@ -41,24 +41,12 @@ impl OrientedPotential for DipolesReactionField {
         ],
         examples: &[],
     };
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::quantity(
-            "epsilon_rf",
-            "ε_rf, relative permittivity of the continuum; 0 for ∞",
-            Dimension::NONE,
-            Mixing::Same,
-        )
-        .or(0.0),
-        EPSILON_R,
-    ];
+    const PARAMETERS: &'static [Parameter] = &PERMITTIVITIES;
     const AXES: Axes = Axes::Z;
     const ELECTROSTATIC: bool = true;
 
     fn check(p: Parameters) -> Result<(), ParameterError> {
-        let [epsilon_rf, epsilon_r] = p.numbers();
-        let fits = epsilon_rf >= 0.0;
-        ParameterError::unless(fits, "epsilon_rf", epsilon_rf, "a number > 0, or 0 for infinity")?;
-        check_permittivity(epsilon_r)
+        check_permittivities(p)
     }
 
     fn coefficients(
@@ -66,15 +54,8 @@ impl OrientedPotential for DipolesReactionField {
         _own: [Parameters; 2],
         preparation: &mut Preparation,
     ) -> OrientedCoefficients<f64> {
-        let [epsilon_rf, epsilon_r] = p.numbers();
-        let cutoff = preparation.cutoff;
-        let ratio = match epsilon_rf == 0.0 {
-            true => 0.5,
-            false => (epsilon_rf - epsilon_r) / (2.0 * epsilon_rf + epsilon_r),
-        };
-        let k = ratio / cutoff.powi(3);
         let mut c = [0.0; super::MAX_ORIENTED];
-        (c[0], c[1], c[2]) = (epsilon_r.recip(), k, cutoff.recip() + k * cutoff * cutoff);
+        c[..3].copy_from_slice(&reaction_field(p, preparation.cutoff));
         c
     }
 
