@@ -67,16 +67,18 @@ impl<R: Real> Quat<R> {
         u + t * self.w + self.v.cross(t)
     }
 
+    /// The axes x, y, z turned by it.
+    #[inline(always)]
+    pub fn axes(self) -> [Vec3<R>; 3] {
+        let (o, e) = (R::lit(0.0), R::lit(1.0));
+        [[e, o, o], [o, e, o], [o, o, e]].map(|axis| self.rotate(axis.into()))
+    }
+
     /// As a matrix that turns column vectors.
     #[inline(always)]
     pub fn to_matrix(self) -> Mat3<R> {
-        let (o, e) = (R::lit(0.0), R::lit(1.0));
-        Mat3::from_rows(
-            self.rotate(Vec3::new(e, o, o)),
-            self.rotate(Vec3::new(o, e, o)),
-            self.rotate(Vec3::new(o, o, e)),
-        )
-        .transpose()
+        let [x, y, z] = self.axes();
+        Mat3::from_rows(x, y, z).transpose()
     }
 }
 

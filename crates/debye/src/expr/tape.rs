@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Sym;
 use super::recorder;
+use super::{Real, Sym, Table};
 
 /// An operation of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -218,6 +218,39 @@ impl Tape {
             *counts.entry(name).or_insert(0) += 1;
         }
         counts
+    }
+
+    /// The same function where some inputs are known: lines that follow from these alone are folded. The other inputs keep
+    /// their order.
+    pub(crate) fn with_known(&self, known: &[Option<f64>]) -> Self {
+        let open: Vec<usize> = (0..self.inputs())
+            .filter(|&i| known.get(i).copied().flatten().is_none())
+            .collect();
+        let tables: Vec<Table> = (0..self.tables).map(|_| Table::default()).collect();
+        let tables_by_reference: Vec<&Table> = tables.iter().collect();
+        let mut tape = Self::record(open.len(), |given| {
+            recorder::declare_tables(&tables);
+            let mut given = given.iter();
+            let input = |i: usize| match known.get(i).copied().flatten() {
+                Some(x) => Sym::lit(x),
+                None => given.next().copied().unwrap_or_else(|| Sym::lit(0.0)),
+            };
+            let inputs: Vec<Sym> = (0..self.inputs()).map(input).collect();
+            self.evaluate(&inputs, &tables_by_reference)
+        });
+        tape.inputs = open.iter().map(|&i| self.inputs[i].clone()).collect();
+        for (to, from) in tape.outputs.iter_mut().zip(&self.outputs) {
+            to.0.clone_from(&from.0);
+        }
+        tape
+    }
+
+    /// What an output is, where it is always the same.
+    pub(crate) fn constant_output(&self, k: usize) -> Option<f64> {
+        match self.nodes[self.output(k)] {
+            Node::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
     }
 
     /// Keeps the lines that the outputs depend on.

@@ -21,6 +21,14 @@ pub fn turn_linear<R: Real>(q: Quat<R>, momentum: Vec3<R>, inertia: R, dt: R) ->
     turn.compose(q).normalized()
 }
 
+/// The same with its angular momentum, which rounding must not make spin about its axis.
+#[inline(always)]
+pub fn turn_top<R: Real>(q: Quat<R>, momentum: Vec3<R>, inertia: R, dt: R) -> (Quat<R>, Vec3<R>) {
+    let q = turn_linear(q, momentum, inertia, dt);
+    let z = q.axes()[2];
+    (q, momentum - z * momentum.dot(z))
+}
+
 /// A body with three moments of inertia after a time: rotations about its own axes x, y, z, y, x one after another.
 #[inline(always)]
 pub fn turn_body<R: Real>(q: Quat<R>, momentum: Vec3<R>, inertia: [R; 3], dt: R) -> Quat<R> {
@@ -42,6 +50,21 @@ pub fn turn_body<R: Real>(q: Quat<R>, momentum: Vec3<R>, inertia: [R; 3], dt: R)
         (j[a], j[b]) = (j[a] * cosine + j[b] * sine, j[b] * cosine - j[a] * sine);
     }
     q.normalized()
+}
+
+/// No particle turns further in one step of a descent, in radians.
+const MOST_TURN: f64 = 0.1;
+
+/// A step of a descent: turned at this rate for a time, but not too far.
+#[inline(always)]
+pub fn turn_downhill<R: Real>(q: Quat<R>, rate: Vec3<R>, dt: R) -> Quat<R> {
+    let (size, least) = (rate.norm(), R::lit(1e-30));
+    let half = R::lit(0.5) * (size * dt).min(R::lit(MOST_TURN));
+    let turn = Quat {
+        w: half.cos(),
+        v: rate * (half.sin() / size.max(least)),
+    };
+    turn.compose(q).normalized()
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ pub use coulomb_erf::{COULOMB_ERF, CoulombErf};
 use debye_io::{Register, Registered};
 
 use bonded::{AngleAdapter, AxisAdapter, BondAdapter, DihedralAdapter};
+pub(crate) use oriented::INVARIANT_NAMES;
 use oriented::OrientedAdapter;
 pub(crate) use pair::PairAdapter;
 

@@ -118,6 +118,12 @@ impl<R: Real> OrientedEnergy<R> {
         }
     }
 
+    /// The value and the derivatives by the invariants, in their order.
+    pub fn to_vec(&self) -> Vec<R> {
+        let derivatives = self.along.iter().chain(&self.cosines).flatten();
+        [self.value, self.r2].iter().chain(derivatives).copied().collect()
+    }
+
     /// Forces and torques from the separation and the axes.
     #[inline(always)]
     pub fn forces(&self, separation: Vec3<R>, axes: [[Vec3<R>; 3]; 2]) -> OrientedForces<R> {
@@ -215,8 +221,7 @@ pub trait OrientedPotential: Send + Sync + 'static {
     /// form may replace this one; the tests hold both together.
     #[inline(always)]
     fn force_shifted<R: Real>(pair: &OrientedPair<R>, c: &OrientedCoefficients<R>, cutoff: R) -> R {
-        let end = Self::energy(&pair.moved_to(cutoff), &c.map(Dual::constant));
-        Self::energy(pair, c) - end.value - (pair.r2.sqrt() - cutoff) * end.derivative
+        force_shifted_by_duals::<Self, R>(pair, c, cutoff)
     }
 
     /// The truncated energy and its derivatives by hand, where that is measurably faster than the derived ones; the tests
@@ -242,6 +247,17 @@ pub trait OrientedPotential: Send + Sync + 'static {
 
     /// Parameters for the tests; at least one.
     fn samples() -> Vec<OrientedSample>;
+}
+
+/// A force shift of any potential, from its derivative by the distance at the cut-off.
+#[inline(always)]
+fn force_shifted_by_duals<P: OrientedPotential + ?Sized, R: Real>(
+    pair: &OrientedPair<R>,
+    c: &OrientedCoefficients<R>,
+    cutoff: R,
+) -> R {
+    let end = P::energy(&pair.moved_to(cutoff), &c.map(Dual::constant));
+    P::energy(pair, c) - end.value - (pair.r2.sqrt() - cutoff) * end.derivative
 }
 
 /// The energy of a pair as a truncation leaves it; zero beyond the cut-off is the caller's business. Of `t`, the first is
@@ -280,7 +296,7 @@ pub fn oriented_truncation(truncation: Truncation, cutoff: f64) -> TruncationCoe
 /// Numbers besides the invariants that a tape reads: charges and dipoles of both.
 const PROPERTIES: [&str; 4] = ["q_i", "q_j", "mu_i", "mu_j"];
 /// Names of the invariants.
-const INVARIANT_NAMES: [&str; INVARIANTS] = [
+pub(crate) const INVARIANT_NAMES: [&str; INVARIANTS] = [
     "r2", "x_i", "y_i", "z_i", "x_j", "y_j", "z_j", "xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz",
 ];
 
@@ -346,6 +362,8 @@ pub trait OrientedFamily: PairModel {
     ) -> f64;
     /// The truncated energy and its derivatives by the invariants as a tape over [`oriented_inputs`].
     fn tape(&self, truncation: Truncation) -> Tape;
+    /// The same with derivatives by hand where the potential has them.
+    fn shortest_tape(&self, truncation: Truncation) -> Tape;
 }
 
 /// Makes an [`OrientedFamily`] of an [`OrientedPotential`].
@@ -436,30 +454,52 @@ impl<P: OrientedPotential> OrientedFamily for OrientedAdapter<P> {
         c: &OrientedCoefficients<f64>,
         cutoff: f64,
     ) -> f64 {
-        let end = P::energy(&pair.moved_to(cutoff), &c.map(Dual::constant));
-        P::energy(pair, c) - end.value - (pair.r2.sqrt() - cutoff) * end.derivative
+        force_shifted_by_duals::<P, f64>(pair, c, cutoff)
     }
     fn tape(&self, truncation: Truncation) -> Tape {
-        // The values are not looked at while recording.
-        let table = Table::default();
-        let names = oriented_inputs();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let energy = Tape::record(names.len(), |x: &[Sym]| {
-            let pair = OrientedPair {
-                r2: x[0],
-                along: [[x[1], x[2], x[3]], [x[4], x[5], x[6]]],
-                cosines: [[x[7], x[8], x[9]], [x[10], x[11], x[12]], [x[13], x[14], x[15]]],
-                charges: [x[16], x[17]],
-                dipoles: [x[18], x[19]],
-                table: &table,
-            };
-            let rest = INVARIANTS + PROPERTIES.len();
-            let c: OrientedCoefficients<Sym> = std::array::from_fn(|k| x[rest + k]);
-            let t: TruncationCoefficients<Sym> = std::array::from_fn(|k| x[rest + MAX_ORIENTED + k]);
-            vec![truncated::<P, Sym>(truncation, &pair, &c, &t)]
-        });
-        energy
-            .named(&names, &["energy"])
-            .value_and_gradient_by(0, INVARIANTS)
+        let energy = recorded(|pair, c, t| vec![truncated::<P, Sym>(truncation, pair, c, t)]);
+        energy.value_and_gradient_by(0, INVARIANTS)
     }
+    fn shortest_tape(&self, truncation: Truncation) -> Tape {
+        let mut by_hand = false;
+        let tape = recorded(
+            |pair, c, _| match P::energy_and_derivatives(truncation, pair, c) {
+                Some(energy) => {
+                    by_hand = true;
+                    energy.to_vec()
+                }
+                None => Vec::new(),
+            },
+        );
+        if by_hand { tape } else { self.tape(truncation) }
+    }
+}
+
+/// A tape over [`oriented_inputs`].
+fn recorded(
+    function: impl FnOnce(
+        &OrientedPair<Sym>,
+        &OrientedCoefficients<Sym>,
+        &TruncationCoefficients<Sym>,
+    ) -> Vec<Sym>,
+) -> Tape {
+    // The values are not looked at while recording.
+    let table = Table::default();
+    let names = oriented_inputs();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let tape = Tape::record(names.len(), |x: &[Sym]| {
+        let pair = OrientedPair {
+            r2: x[0],
+            along: [[x[1], x[2], x[3]], [x[4], x[5], x[6]]],
+            cosines: [[x[7], x[8], x[9]], [x[10], x[11], x[12]], [x[13], x[14], x[15]]],
+            charges: [x[16], x[17]],
+            dipoles: [x[18], x[19]],
+            table: &table,
+        };
+        let rest = INVARIANTS + PROPERTIES.len();
+        let c: OrientedCoefficients<Sym> = std::array::from_fn(|k| x[rest + k]);
+        let t: TruncationCoefficients<Sym> = std::array::from_fn(|k| x[rest + MAX_ORIENTED + k]);
+        function(&pair, &c, &t)
+    });
+    tape.named(&names, &["energy"])
 }

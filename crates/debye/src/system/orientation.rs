@@ -147,7 +147,7 @@ impl Orientations {
     /// The axes x, y, z of a particle; those of the laboratory where everything is a point.
     pub fn axes(&self, i: usize) -> [Vec3<f64>; 3] {
         let turn = self.rotations.get(i).copied().unwrap_or(Quat::identity());
-        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| turn.rotate(axis.into()))
+        turn.axes()
     }
 
     /// Kinetic energy of the rotation of a particle.
@@ -155,6 +155,18 @@ impl Orientations {
         match self.rotations.get(i) {
             Some(turn) => self.rotors[i].kinetic_energy(turn.conjugate().rotate(self.angular_momenta[i])),
             None => 0.0,
+        }
+    }
+
+    /// Takes over angular momenta of particles that may have lain otherwise: a linear top cannot spin about its axis.
+    pub(crate) fn give_momenta(&mut self, momenta: Vec<Vec3<f64>>) {
+        self.angular_momenta = momenta;
+        for i in 0..self.rotors.len() {
+            if self.rotors[i].class() == Class::Linear {
+                let z = self.axes(i)[2];
+                let momentum = &mut self.angular_momenta[i];
+                *momentum -= z * momentum.dot(z);
+            }
         }
     }
 

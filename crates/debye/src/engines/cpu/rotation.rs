@@ -5,12 +5,9 @@ use rayon::prelude::*;
 use super::motion::{Rounding, sum};
 use super::state::{BLOCK, permute};
 use crate::expr::{Quat, Vec3};
-use crate::integrate::rotation::{turn_body, turn_linear};
+use crate::integrate::rotation::{turn_body, turn_downhill, turn_top};
 use crate::random::{Philox, stream};
 use crate::system::{Class, Orientations, Rotor};
-
-/// No particle turns further in one step of a descent, in radians.
-const MOST_TURN: f64 = 0.1;
 
 /// Particles that turn, in the order of the state; all lists are empty where everything is a point.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +53,10 @@ impl Rotations {
         self.momenta
             .par_iter_mut()
             .zip(&self.torques)
+            .zip(&self.rotors)
             .with_min_len(BLOCK)
-            .for_each(|(l, &t)| *l = rounding.apply(*l + t * time));
+            .filter(|(_, rotor)| rotor.class() != Class::Point)
+            .for_each(|((l, &t), _)| *l = rounding.apply(*l + t * time));
     }
 
     /// Free rotation.
@@ -70,12 +69,7 @@ impl Rotations {
             .for_each(|((q, l), rotor)| {
                 match rotor.class() {
                     Class::Point => return,
-                    Class::Linear => {
-                        *q = turn_linear(*q, *l, rotor.inertia[0], time);
-                        // Rounding must not make it spin about its axis.
-                        let z = q.rotate(Vec3::new(0.0, 0.0, 1.0));
-                        *l -= z * l.dot(z);
-                    }
+                    Class::Linear => (*q, *l) = turn_top(*q, *l, rotor.inertia[0], time),
                     Class::Body => *q = turn_body(*q, *l, rotor.inertia, time),
                 }
                 if rounding == Rounding::Single {
@@ -156,13 +150,7 @@ impl Rotations {
             if self.rotors[i].class() != Class::Point {
                 let l = self.momenta[i] * keep + self.torques[i] * (mix + dt);
                 let rate = l * self.largest_moment(i).recip();
-                let size = rate.norm();
-                let angle = (size * dt).min(MOST_TURN);
-                if size > 0.0 {
-                    self.turns[i] = Quat::about(rate * size.recip(), angle)
-                        .compose(self.turns[i])
-                        .normalized();
-                }
+                self.turns[i] = turn_downhill(self.turns[i], rate, dt);
                 self.momenta[i] = l;
             }
         }
