@@ -436,7 +436,7 @@ fn motion_of(place: &mut Place<'_>, d: &Dynamics, space: Space, precision: Preci
     Ok(())
 }
 
-fn moves(
+pub(super) fn moves(
     place: &mut Place<'_>,
     system: &System,
     field: &ForceField,
@@ -471,6 +471,13 @@ fn moves(
         let found = Engine::particles(engine)?;
         place.expect("positions", &found.positions, &expected.positions)?;
         place.expect("velocities", &found.velocities, &expected.velocities)?;
+        let (found, expected) = (&found.orientations, &expected.orientations);
+        place.expect("orientations", &found.rotations, &expected.rotations)?;
+        place.expect(
+            "angular momenta",
+            &found.angular_momenta,
+            &expected.angular_momenta,
+        )?;
     }
     Ok(())
 }
@@ -488,7 +495,11 @@ fn compare(place: &mut Place<'_>, cuda: &mut dyn Engine, cpu: &mut dyn Engine) -
         within(place, "pressure", a, b, 1e-4)?;
     }
     let off = super::engine::difference(&cuda.forces()?, &cpu.forces()?);
-    within(place, "forces", off, 0.0, 1e-4)
+    within(place, "forces", off, 0.0, 1e-4)?;
+    let (found, expected) = (cuda.torques()?, cpu.torques()?);
+    place.expect("torques there", &[found.len()], &[expected.len()])?;
+    let off = super::engine::difference(&found, &expected);
+    within(place, "torques", off, 0.0, 1e-4)
 }
 
 /// The kernels of the systems above.

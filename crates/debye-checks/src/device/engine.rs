@@ -152,7 +152,12 @@ pub(super) fn alike(
     }
     let off = difference(&Engine::forces(&cuda)?, &cpu.forces());
     within(place, "forces", off, 0.0, force)?;
+    let (torques, expected) = (Engine::torques(&cuda)?, cpu.torques());
+    place.expect("torques there", &[torques.len()], &[expected.len()])?;
+    within(place, "torques", difference(&torques, &expected), 0.0, force)?;
     let (a, b) = (Engine::particles(&cuda)?, cpu.particles());
+    let momenta = difference(&a.orientations.angular_momenta, &b.orientations.angular_momenta);
+    within(place, "angular momenta", momenta, 0.0, 1e-6)?;
     let off = difference(&a.velocities, &b.velocities);
     within(place, "velocities", off, 0.0, 1e-6)?;
     let off = difference(&a.positions, &b.positions);

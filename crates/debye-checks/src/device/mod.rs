@@ -10,6 +10,7 @@ mod engine;
 mod mesh;
 mod mesh_forces;
 mod orders;
+mod rotation;
 mod small;
 mod solve;
 mod sums;
@@ -127,6 +128,10 @@ const CHECKS: &[(&str, Check)] = &[
     ),
     ("constraints: minimization", constraints::minimization),
     ("constraints: what cannot be held or done", constraints::refused),
+    ("rotation: energies, pressure, forces, torques", rotation::forces),
+    ("rotation: numbers of every particle's own", rotation::own_numbers),
+    ("rotation: motion, same bits resumed", rotation::motion),
+    ("rotation: minimization", rotation::minimization),
     ("engine: explosions explained", watch::explosions),
     ("small systems: any number of lanes", small::lanes),
     ("small systems: ways to move", small::motion),
@@ -226,6 +231,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend(bonded::modules());
     all.extend(constraints::modules());
     all.extend(electrostatics::modules());
+    all.extend(rotation::modules());
     all
 }
 

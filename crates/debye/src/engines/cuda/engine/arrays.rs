@@ -8,7 +8,6 @@ use crate::engines::Precision;
 use super::frame::Frame;
 use super::kernels::{Control, KernelConfig, World};
 use super::mesh::MeshForces;
-use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
 use super::terms::{Kind, Terms};
 
@@ -17,6 +16,7 @@ pub(super) struct Numbers {
     parameters: Buffer<u32>,
     tables: Buffer<u32>,
     kinds: Buffer<Kind>,
+    sorts: Buffer<u32>,
     excluded_near: Buffer<u64>,
     excluded_starts: Buffer<u32>,
     excluded_far: Buffer<u32>,
@@ -41,6 +41,7 @@ impl Numbers {
             parameters: device.upload(&words(&terms.parameters, double))?,
             tables: device.upload(&words(&terms.tables, double))?,
             kinds: device.upload(&terms.kinds)?,
+            sorts: device.upload(&terms.sorts)?,
             excluded_near: device.upload(&terms.excluded.near)?,
             excluded_starts: device.upload(&terms.excluded.starts)?,
             excluded_far: device.upload(&terms.excluded.far)?,
@@ -50,6 +51,15 @@ impl Numbers {
             ensemble: device.upload(&[rules.ensemble])?,
             fire: device.upload(&[Fire::default()])?,
         })
+    }
+}
+
+/// Words of a number of motion, and of one of pairs.
+pub(super) fn words_of(precision: Precision) -> (usize, usize) {
+    match precision {
+        Precision::Single => (1, 1),
+        Precision::Mixed => (2, 1),
+        Precision::Double => (2, 2),
     }
 }
 
@@ -98,6 +108,7 @@ pub(super) fn world(
         stages: at.address(&a.stages),
         lists: at.address(&a.lists),
         rows_of: at.address(&a.rows_of),
+        parts_of: at.address(&a.parts_of),
         keys: at.address(&a.keys),
         order: at.address(&a.order),
         starts: at.address(&a.starts),
@@ -106,6 +117,7 @@ pub(super) fn world(
         parameters: at.address(&numbers.parameters),
         tables: at.address(&numbers.tables),
         kinds: at.address(&numbers.kinds),
+        sorts: at.address(&numbers.sorts),
         excluded_near: at.address(&numbers.excluded_near),
         excluded_starts: at.address(&numbers.excluded_starts),
         excluded_far: at.address(&numbers.excluded_far),
@@ -116,6 +128,10 @@ pub(super) fn world(
         fire: at.address(&numbers.fire),
         slot_of: at.address(&a.slot_of),
         bonded: at.address(&a.bonded),
+        turns: at.address(&a.turns),
+        momenta: at.address(&a.momenta),
+        facings: at.address(&a.facings),
+        torques: at.address(&a.torques),
         mesh: mesh.map_or(ConstAddress::default(), |mesh| at.address_as(mesh.left())),
         mesh_sums: mesh.map_or(ConstAddress::default(), |mesh| at.address(mesh.sums())),
     };
@@ -139,6 +155,7 @@ pub(super) struct Arrays {
     pub(super) stages: Buffer<u32>,
     pub(super) lists: Buffer<u16>,
     pub(super) rows_of: Buffer<u16>,
+    pub(super) parts_of: Buffer<u16>,
     pub(super) keys: Buffer<u32>,
     pub(super) order: Buffer<u32>,
     pub(super) starts: Buffer<u32>,
@@ -148,24 +165,28 @@ pub(super) struct Arrays {
     /// Slots of particles (both halves) and forces of bonded terms; empty where they are not needed.
     pub(super) slot_of: Buffer<u32>,
     pub(super) bonded: Buffer<f64>,
+    /// Orientations, angular momenta and what others see of them (both halves), and torques; empty where nothing turns.
+    pub(super) turns: Buffer<u32>,
+    pub(super) momenta: Buffer<u32>,
+    pub(super) facings: Buffer<u32>,
+    pub(super) torques: Buffer<f64>,
 }
 
 impl Arrays {
     pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
-        let (layout, groups) = (case.layout, case.rules.groups());
+        let layout = case.layout;
         let (slots, blocks, bodies) = (layout.slots(), layout.blocks, layout.bodies());
         let single = case.terms.precision == Precision::Single;
         let triclinic = !case.region.cell.is_orthorhombic();
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
         let buckets = columns * layout.columns[2] as usize;
         let box_words = if triclinic { 12 } else { 8 };
-        // Forces, and with a barostat the virial.
-        let of_links = if case.rules.scale_every > 0 { 6 } else { 3 };
-        let sums = case.terms.count + VIRIAL_SUMS + GROUP_SUMS * groups;
+        let turning = if case.terms.axes > 0 { slots } else { 0 };
+        let (speed, real) = words_of(case.terms.precision);
         Ok(Self {
             pos: device.zeros(8 * slots)?,
             low: device.zeros(if single { 0 } else { 6 * slots })?,
-            velocities: device.zeros(if single { 6 } else { 12 } * slots)?,
+            velocities: device.zeros(2 * 3 * speed * slots)?,
             ids: device.zeros(2 * slots)?,
             images: device.zeros(6 * slots)?,
             reference: device.zeros(4 * slots)?,
@@ -177,14 +198,19 @@ impl Arrays {
             stages: device.allocate(blocks * layout.stage)?,
             lists: device.allocate(layout.list_entries())?,
             rows_of: device.zeros(bodies)?,
+            parts_of: device.zeros(if case.terms.parted() { 2 * bodies } else { 0 })?,
             keys: device.allocate(bodies)?,
             order: device.allocate(bodies)?,
             starts: device.zeros(buckets + 1)?,
             forces: device.zeros(3 * slots)?,
-            partial: device.zeros(blocks * sums)?,
+            partial: device.zeros(blocks * case.sums())?,
             sort: CountingSort::new(device, bodies, buckets)?,
             slot_of: device.zeros(if case.numbered() { 2 * slots } else { 0 })?,
-            bonded: device.zeros(if case.bonded { of_links * slots } else { 0 })?,
+            bonded: device.zeros(if case.bonded { case.of_links() * slots } else { 0 })?,
+            turns: device.zeros(2 * 4 * speed * turning)?,
+            momenta: device.zeros(2 * 3 * speed * turning)?,
+            facings: device.zeros(2 * 4 * real * turning)?,
+            torques: device.zeros(3 * turning)?,
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::engines::EngineError;
 use crate::expr::{CudaReal, Real, Sym, Table, Tape, Vec3};
 use crate::forces::geometry::{self, Coordinate};
 use crate::forces::{BondedTerm, ForceField, ListedPairs};
-use crate::potentials::{MAX_BONDED, MAX_COEFFICIENTS};
+use crate::potentials::{AxisFamily, MAX_BONDED, MAX_COEFFICIENTS};
 use crate::system::{Link, Particles, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
 use debye_gpu::{
@@ -64,6 +64,9 @@ impl LinkTables {
                 let dihedral = |d: &[Vec3<Sym>]| geometry::dihedral(-d[0], -d[1], d[2]);
                 maker.bonded(term, &term.family.tape(), links, dihedral)?;
             }
+        }
+        for term in &field.axes {
+            maker.axes(term, &t.axes)?;
         }
         let pairs = field.listed_pairs(system);
         let rigid = rigid_molecules(system);
@@ -137,6 +140,14 @@ impl Maker {
             [e[0], e[1]]
         });
         self.print(&tape, N, &Table::default());
+        Ok(())
+    }
+
+    /// Restraints of axes.
+    fn axes(&mut self, term: &BondedTerm<dyn AxisFamily>, links: &[Link<2>]) -> Result<(), EngineError> {
+        let row = |l: &Link<2>| Some((l.atoms, padded((*term.rows.get(l.kind as usize)?)?)));
+        self.add(term.name.clone(), links.iter().filter_map(row))?;
+        self.print_axis(&axis_tape(&term.family.tape()));
         Ok(())
     }
 
@@ -227,11 +238,39 @@ impl Maker {
             self.terms,
             "struct Link{term} {{
     static constexpr u32 TERM = {term}, PARTICLES = {particles};
+    static constexpr bool AXIS = false;
     static __device__ __forceinline__ void act(const Vector* d, u32 row, const f64* rows, const f64* tables,
                                                f64& energy, Vector* f, f64* virial)
     {{
         const f64* c = rows + row * {COLUMNS}u;
         (void)tables;
+        {function}({given});
+    }}
+}};
+"
+        );
+    }
+
+    /// The same for a restraint of an axis.
+    fn print_axis(&mut self, tape: &Tape) {
+        let term = self.made.names.len() - 1;
+        let vector = |name: &str| ["x", "y", "z"].map(|axis| format!("{name}.{axis}"));
+        let numbers = |name: &'static str, count: usize| (0..count).map(move |k| format!("{name}[{k}]"));
+        let given = vector("way").into_iter().chain(vector("axis"));
+        let given = given.chain(numbers("c", COLUMNS)).chain(["energy".into()]);
+        let given = given.chain(["f[0]", "f[1]", "torque"].into_iter().flat_map(vector));
+        let given: Vec<String> = given.chain(numbers("virial", 6)).collect();
+        let (function, given) = (format!("link_{term}"), given.join(", "));
+        self.terms += &tape.to_cuda(&function, CudaReal::Double);
+        let _ = write!(
+            self.terms,
+            "struct Link{term} {{
+    static constexpr u32 TERM = {term}, PARTICLES = 2;
+    static constexpr bool AXIS = true;
+    static __device__ __forceinline__ void act(const Vector& way, const Vector& axis, u32 row, const f64* rows,
+                                               f64& energy, Vector* f, Vector& torque, f64* virial)
+    {{
+        const f64* c = rows + row * {COLUMNS}u;
         {function}({given});
     }}
 }};
@@ -282,6 +321,24 @@ fn link_tape<const N: usize>(
         }
         let forces = forces.into_iter().flat_map(Vec3::to_array);
         std::iter::once(energy).chain(forces).chain(virial).collect()
+    })
+}
+
+/// A restraint of an axis as the kernels call it: from the separation and the axis of the first particle to the energy,
+/// forces on both, the torque on the first and the virial.
+fn axis_tape(tape: &Tape) -> Tape {
+    Tape::record(6 + COLUMNS, |s| {
+        let [d, z] = [0, 3].map(|k| Vec3::new(s[k], s[k + 1], s[k + 2]));
+        let c = geometry::axis(z, d);
+        let given = [&[c.value], &s[6..6 + MAX_BONDED]].concat();
+        let u = tape.evaluate(&given, &[]);
+        let force = c.by_separation * -u[1];
+        let mut virial = [Sym::lit(0.0); 6];
+        geometry::add_virial(&mut virial, d, force);
+        let vectors = [-force, force, c.torque * -u[1]]
+            .into_iter()
+            .flat_map(Vec3::to_array);
+        std::iter::once(u[0]).chain(vectors).chain(virial).collect()
     })
 }
 

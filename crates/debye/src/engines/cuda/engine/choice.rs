@@ -10,9 +10,13 @@ const SMALL: usize = 12_000;
 /// The most particles that lists with images can name.
 pub(super) const MOST: usize = 65_535;
 
-/// Buffers of the lists of a large system, in cut-offs. Anchors of molecules move slowly.
+/// Buffers of the lists of a large system, in cut-offs. Anchors of molecules move slowly; terms of orientations take long,
+/// also for pairs that are too far.
 const PARTICLES: f64 = 0.16;
 const MOLECULES: f64 = 0.08;
+const TURNING: f64 = 0.11;
+/// The least buffer, in cut-offs, that makes room in a short cell.
+const LEAST: f64 = 0.03;
 
 /// What to override; all by rule if nothing is set. For tests and measurements.
 #[doc(hidden)]
@@ -55,6 +59,7 @@ impl Choice {
         kind_of: &[u32],
         cutoff: f64,
         settings: &Settings,
+        moving: bool,
     ) -> (Bodies, f64) {
         let asked = self.buffer.or(settings.buffer);
         let particles = system.particles.len();
@@ -67,12 +72,20 @@ impl Choice {
                 return (bodies, buffer);
             }
         }
+        let turning = !system.particles.orientations.is_empty();
         let lanes = self
             .lanes
             .map_or_else(|| lanes(particles), |lanes| lanes as usize);
+        let wanted = if turning { TURNING } else { PARTICLES } * cutoff;
+        // A barostat may shrink the cell.
+        let by_rule = if moving {
+            wanted
+        } else {
+            fitting(&system.cell, cutoff, wanted, LEAST * cutoff)
+        };
         (
             Bodies::particles(particles, lanes.clamp(1, 8)),
-            asked.unwrap_or(PARTICLES * cutoff),
+            asked.unwrap_or(by_rule),
         )
     }
 }
@@ -89,9 +102,13 @@ fn lanes(particles: usize) -> usize {
 /// The buffer of a small system: lists are cheap to walk and dear to make. Where a somewhat shorter one keeps the cell as long
 /// as twice the radius, so that no images need be told apart, it is that.
 pub(super) fn buffer(cell: &Cell, cutoff: f64) -> f64 {
-    let wanted = 0.32 * cutoff;
+    fitting(cell, cutoff, 0.32 * cutoff, 0.12 * cutoff)
+}
+
+/// The wanted buffer, or where the cell is too short for it what fits, if that is not less than the least.
+fn fitting(cell: &Cell, cutoff: f64, wanted: f64, least: f64) -> f64 {
     let fitting = 0.5 * shortest(cell) * (1.0 - 1e-12) - cutoff;
-    if fitting >= 0.12 * cutoff {
+    if fitting >= least {
         wanted.min(fitting)
     } else {
         wanted

@@ -3,10 +3,12 @@
 use crate::engines::Precision;
 use debye_gpu::{Address, Addresses, ConstAddress, CudaError, Device, Kernel, ModuleSource};
 
+use super::arrays::words_of;
 use super::frame::{Frame, Region};
 use super::layout::{BLOCK, Layout};
+use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
-use super::shared::{BoundingBox, Real, Speed, Uint4};
+use super::shared::{BoundingBox, Facing, Real, Speed, Uint4};
 use super::terms::{Kind, Terms};
 
 /// Values of `Setup::due`.
@@ -45,7 +47,8 @@ debye_gpu::device_struct! {
         arm: f32,
         /// For which steps bonded terms and constraints are: [`DUE_ALWAYS`], [`DUE_WITHOUT_SUMS`], [`DUE_WITH_SUMS`].
         pub(super) due: u32,
-        unused: u32,
+        /// Square of the distance within which short terms of orientations may act while a list lasts.
+        short2: f32,
     }
 
     /// What a list was found to need where it did not fit.
@@ -152,8 +155,11 @@ debye_gpu::device_struct! {
         pub(super) stage_counts: Address<u32>,
         pub(super) stages: Address<u32>,
         pub(super) lists: Address<u16>,
-        /// How long each body's list is; where lists are those of warps, its own place in the stage.
+        /// How long each body's list is, or its last part; where lists are those of warps, its own place in the stage.
         pub(super) rows_of: Address<u16>,
+        /// Rows of the first part of each body's list where it has three, and of all but the last part; only there where
+        /// lists have parts.
+        pub(super) parts_of: Address<u16>,
         /// Of bodies.
         pub(super) keys: Address<u32>,
         /// Of bodies.
@@ -164,6 +170,8 @@ debye_gpu::device_struct! {
         pub(super) parameters: ConstAddress<Real>,
         pub(super) tables: ConstAddress<Real>,
         pub(super) kinds: ConstAddress<Kind>,
+        /// Which rows of `parameters` a kind has, where several share them.
+        pub(super) sorts: ConstAddress<u32>,
         /// By id: bit k, the pair with particle id + k − `EXCLUDED_BELOW` is excluded.
         pub(super) excluded_near: ConstAddress<u64>,
         /// Where the other excluded pairs of a particle begin.
@@ -177,8 +185,16 @@ debye_gpu::device_struct! {
         pub(super) fire: Address<Fire>,
         /// * The slot of each particle; only there with bonded terms or constraints.
         pub(super) slot_of: Address<u32>,
-        /// Forces of bonded terms, axis by axis, and with a barostat their virial; only there with them.
+        /// Forces of bonded terms, axis by axis, with a barostat their virial, and where particles turn their torques; only
+        /// there with them.
         pub(super) bonded: Address<f64>,
+        /// * Orientations as quaternions, component by component, and angular momenta in the laboratory's axes, axis by axis,
+        /// half a kick behind; these and what follows only where particles turn.
+        pub(super) turns: Address<Speed>,
+        pub(super) momenta: Address<Speed>,
+        /// * What others see of them, by `Control::parity`.
+        pub(super) facings: Address<Facing>,
+        pub(super) torques: Address<f64>,
         /// Only there with a mesh.
         pub(super) mesh: ConstAddress<MeshLeft>,
         /// Energy and virial of the mesh, without their strength, and of what surrounds all images.
@@ -204,6 +220,8 @@ pub(super) struct Values {
     pub(super) cutoff: f64,
     /// How far a particle of a body may be from its anchor.
     pub(super) arm: f64,
+    /// The longest cut-off of the short terms of orientations.
+    pub(super) short: f64,
 }
 
 /// A kernel that works on everything.
@@ -254,6 +272,19 @@ impl KernelConfig<'_> {
         self.bonded || self.constrained
     }
 
+    /// Numbers of a block that evaluates: energies by term, the virial, and sums of every group.
+    pub(super) fn sums(self) -> usize {
+        let of_group = GROUP_SUMS + usize::from(self.terms.axes > 0);
+        self.terms.count + VIRIAL_SUMS + of_group * self.rules.groups()
+    }
+
+    /// Numbers of a particle that bonded terms give: force, with a barostat the virial, where particles turn the torque.
+    pub(super) fn of_links(self) -> usize {
+        let virial = if self.rules.scale_every > 0 { 3 } else { 0 };
+        let torque = if self.terms.axes > 0 { 3 } else { 0 };
+        3 + virial + torque
+    }
+
     /// Whether there is nothing but rigid waters on a mesh.
     pub(super) fn alone(self) -> bool {
         self.meshed && self.constrained && self.terms.bodies.pure()
@@ -272,6 +303,10 @@ impl KernelConfig<'_> {
             .define("LANGEVIN", flag(self.terms.langevin))
             .define("CONSTRAINED", flag(self.constrained))
             .define("MESHED", flag(self.meshed))
+            .define("TURNING", flag(self.terms.axes > 0))
+            .define("AXES", self.terms.axes)
+            .define("SORTED", flag(self.terms.sorted()))
+            .define("VARIED", flag(self.terms.varied))
             .define("ALONE", flag(self.alone()))
     }
 
@@ -283,6 +318,7 @@ impl KernelConfig<'_> {
         self.module(name, text)
             .define("STAGE", layout.stage)
             .define("STAGED", terms.staged_bytes())
+            .define("STAGED_NUMBERS", terms.staged_numbers())
             .define("GROUPS", layout.groups)
             .define("ROWS", layout.rows)
             .define("NEAR", layout.near)
@@ -290,9 +326,12 @@ impl KernelConfig<'_> {
             .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
+            .define("PARTED", flag(terms.parted()))
+            .define("SHORT", flag(terms.short > 0.0))
+            .define("SOME_APOLAR", flag(terms.some_apolar))
             .define("BONDED", flag(self.bonded))
             .define("NUMBERED", flag(self.numbered()))
-            .define("RESIDENT", if double { 2 } else { 4 })
+            .define("RESIDENT", if double || terms.axes > 0 { 2 } else { 4 })
     }
 
     /// The module that makes lists.
@@ -333,7 +372,8 @@ impl KernelConfig<'_> {
 
     /// Shared memory of the kernels that use lists.
     pub(super) fn step_shared(self) -> u32 {
-        self.layout.step_shared(self.terms.staged_bytes())
+        let numbers = 4 * words_of(self.terms.precision).1 * self.terms.staged_numbers();
+        self.layout.step_shared(self.terms.staged_bytes()) + numbers as u32
     }
 }
 
@@ -387,6 +427,9 @@ impl Kernels {
 
 /// The numbers of a layout.
 pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
+    // A cell may be stretched by a twentieth before there is another list.
+    let stretched = if rules.scale_every > 0 { 0.06 } else { 0.0 };
+    let short = values.short + values.radius - values.cutoff + stretched * values.cutoff;
     let ([nx, ny, nz], [reach_x, reach_y]) = (layout.columns, layout.reach);
     Setup {
         frame: values.region.frame(values.radius, values.cutoff),
@@ -408,6 +451,6 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         thermostats: rules.thermostats.len() as u32,
         arm: values.arm as f32,
         due: DUE_ALWAYS,
-        unused: 0,
+        short2: (short * short) as f32,
     }
 }

@@ -115,8 +115,12 @@ impl Layout {
         // Lists of particles by themselves take longer to make for blocks that are no cubes.
         let columns = if grain.sites > 1 {
             filled(fractions, cubes, most, grain.bodies(), &stage_of)
-        } else {
+        } else if wraps(cubes) {
             cubes
+        } else {
+            let fits =
+                |columns: [u32; 2], high: f64| !wraps(columns) && high * lengths.z + reached <= lengths.z;
+            flat(fractions, cubes, grain.bodies(), fits)
         };
         let ([nx, ny], [wx, wy, _]) = (columns, edges(columns));
         let reach =
@@ -291,6 +295,44 @@ fn filled(
     best.min().map_or(cubes, |best| best.2)
 }
 
+/// Columns wide enough that no block is so high that it has a neighbor on two sides, where few particles fill much of a cell:
+/// among the tails of a bilayer, for one. `fits` tells whether that is so of columns with blocks of a height, as a fraction of
+/// the cell.
+fn flat(
+    fractions: &[[f64; 3]],
+    cubes: [u32; 2],
+    bodies: usize,
+    fits: impl Fn([u32; 2], f64) -> bool,
+) -> [u32; 2] {
+    if fractions.len() > LOOKED_AT {
+        return cubes;
+    }
+    // Particles move on.
+    let low = |columns: &[u32; 2]| {
+        let (height, blocks) = highest(fractions, *columns, bodies);
+        blocks <= MOST * 3 / 4 && fits(*columns, 1.1 * height)
+    };
+    let wider = |part: u32| cubes.map(|n| (n * part).div_ceil(8).max(1));
+    (4..=8).rev().map(wider).find(low).unwrap_or(cubes)
+}
+
+/// The highest block, as a fraction of the cell, and the most blocks of a column.
+fn highest(fractions: &[[f64; 3]], columns: [u32; 2], bodies: usize) -> (f64, usize) {
+    let mut heights = vec![Vec::new(); (columns[0] * columns[1]) as usize];
+    for s in fractions {
+        heights[column_of(s, columns)].push(s[2]);
+    }
+    let (mut most, mut blocks) = (0.0_f64, 0);
+    for column in &mut heights {
+        column.sort_by(f64::total_cmp);
+        blocks = blocks.max(column.len().div_ceil(bodies));
+        for block in column.chunks(bodies) {
+            most = most.max(block[block.len() - 1] - block[0]);
+        }
+    }
+    (most, blocks)
+}
+
 /// Blocks of a column above which it does not matter that the last is not full, and bodies above which nobody counts.
 const HIGH: f64 = 24.0;
 const LOOKED_AT: usize = 2_000_000;
@@ -299,10 +341,15 @@ const LOOKED_AT: usize = 2_000_000;
 fn counts_of(fractions: &[[f64; 3]], [nx, ny]: [u32; 2]) -> Vec<usize> {
     let mut counts = vec![0_usize; (nx * ny) as usize];
     for s in fractions {
-        let at = |x: f64, n: u32| ((x * f64::from(n)).max(0.0) as u32).min(n - 1);
-        counts[(at(s[1], ny) * nx + at(s[0], nx)) as usize] += 1;
+        counts[column_of(s, [nx, ny])] += 1;
     }
     counts
+}
+
+/// The column of a place.
+fn column_of(s: &[f64; 3], [nx, ny]: [u32; 2]) -> usize {
+    let at = |x: f64, n: u32| ((x * f64::from(n)).max(0.0) as u32).min(n - 1);
+    (at(s[1], ny) * nx + at(s[0], nx)) as usize
 }
 
 /// Blocks of all columns, with some room: particles move on, and lists that need more ask for it.

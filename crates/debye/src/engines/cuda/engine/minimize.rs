@@ -26,6 +26,7 @@ impl CudaEngine {
         let before = Engine::particles(self)?;
         let mut still = before.clone();
         still.velocities.fill(Vec3::zero());
+        still.orientations.angular_momenta.fill(Vec3::zero());
         let steps = match self.skeleton.get_mut().large() {
             Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, proceed)?,
             None => self.descend_on_host(still, fire, proceed)?,
@@ -37,6 +38,9 @@ impl CudaEngine {
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let mut after = skeleton.particles(&self.witness.system.particles, &change)?;
         after.velocities = before.velocities;
+        after
+            .orientations
+            .give_momenta(before.orientations.angular_momenta);
         let step = self.step;
         self.begin(&after)?;
         self.skeleton.get_mut().set_step(step)?;

@@ -24,6 +24,7 @@ mod minimize;
 mod needs;
 mod parts;
 mod resident;
+pub(super) mod rotation;
 mod rules;
 mod save;
 pub(super) mod shared;
@@ -169,7 +170,9 @@ impl CudaEngine {
         let by_rule = settings.lists.is_none() && !device.info().emulated;
         let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
         let large = engine.skeleton.get_mut().large();
-        let plain = large.filter(|large| large.layout.grain == Grain::PARTICLE);
+        let plain = large
+            .filter(|large| large.layout.grain == Grain::PARTICLE)
+            .filter(|large| !large.terms.own_lists());
         if let (true, Some(resident)) = (measure, plain) {
             resident.place(&particles)?;
             choose::choose(resident)?;
@@ -318,7 +321,8 @@ impl CudaEngine {
                 continue;
             }
             let [xx, yy, zz, ..] = sums.groups[g].0;
-            let kinetic = 0.5 * (xx + yy + zz);
+            let turning = sums.rotations.get(g).copied().unwrap_or(0.0);
+            let kinetic = 0.5 * (xx + yy + zz + turning);
             change[g].0 = if thermostat.chain.is_empty() {
                 thermostat.rescale(kinetic, dt, self.step, philox)
             } else {
@@ -356,7 +360,7 @@ fn kinetic_tensor(sums: &Sums, change: &[Change]) -> [f64; 6] {
 
 /// The virial of what keeps molecules together as they turn, after a change of velocities.
 fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
-    let groups = || change.iter().zip(&sums.turning);
+    let groups = || change.iter().zip(&sums.constraint_virial);
     std::array::from_fn(|k| groups().map(|(c, turning)| c.0 * c.0 * turning[k]).sum())
 }
 
@@ -382,6 +386,7 @@ pub fn small_module(
 fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
     let sums = ChargeSums::of(&system.particles.charges);
     let pairs = field.pairs.iter().map(|t| t.name.clone());
+    let pairs = pairs.chain(field.oriented.iter().map(|t| t.name.clone()));
     let rest = field.electrostatics.iter().flat_map(|plan| plan.names(sums));
     pairs
         .chain(links.into_iter().flat_map(|links| links.names.clone()))
@@ -466,6 +471,10 @@ impl Engine for CudaEngine {
         let kinetic = kinetic_tensor(&sums, &change);
         let energies = sums.energies.iter().copied();
         let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
+        let (system, field) = (&self.witness.system, &self.witness.field);
+        for (sum, term) in terms[field.pairs.len()..].iter_mut().zip(&field.oriented) {
+            sum.1 += term.self_energy(system, field.coulomb_constant);
+        }
         let volume = self.cell.volume();
         if self.tail.present {
             terms.push(("tail".into(), self.tail.energy(volume)));
@@ -478,7 +487,8 @@ impl Engine for CudaEngine {
                 .iter_mut()
                 .for_each(|p| *p += self.tail.pressure(volume));
         }
-        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2]);
+        let rotations = change.iter().zip(&sums.rotations).map(|(c, x)| c.0 * c.0 * x);
+        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2] + rotations.sum::<f64>());
         let kept = !self.langevin && self.dynamics.barostat.is_none();
         Ok(Observation {
             step: self.step,
@@ -510,7 +520,7 @@ impl Engine for CudaEngine {
     }
 
     fn torques(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        Ok(Vec::new())
+        self.skeleton.borrow_mut().torques()
     }
 
     fn step_number(&self) -> u64 {

@@ -1,8 +1,8 @@
 //! How much device memory a layout takes, before any of it is taken.
 
+use super::arrays::words_of;
 use super::frame::Frame;
 use super::kernels::{Control, KernelConfig};
-use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, ScalingThermostat, VelocityScaling};
 use super::terms::Kind;
 use crate::engines::{EngineError, Needs, Precision, Shortage};
@@ -42,20 +42,23 @@ fn needs(
     } else {
         12 + 24
     };
+    let (speed, real) = words_of(terms.precision);
+    // Two halves of orientations, angular momenta and what others see of them; torques.
+    let turning = if terms.axes > 0 {
+        2 * 4 * (7 * speed + 4 * real) + 24
+    } else {
+        0
+    };
     let each = if case.region.cell.is_orthorhombic() {
         32
     } else {
         48
     };
-    let number = if terms.precision == Precision::Double {
-        8
-    } else {
-        4
-    };
     let numbers = if case.numbered() { 4 } else { 0 };
     let excluded = &terms.excluded;
-    let parameters = number * (terms.parameters.len() + terms.tables.len())
+    let parameters = 4 * real * (terms.parameters.len() + terms.tables.len())
         + size_of::<Kind>() * terms.kinds.len()
+        + 4 * terms.sorts.len()
         + 8 * excluded.near.len()
         + 4 * (excluded.starts.len() + excluded.far.len())
         + size_of::<Control>()
@@ -68,9 +71,12 @@ fn needs(
         // Two halves of positions, what moves, ids, slots by number and images; the list's positions; forces.
         (
             "particles",
-            slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24),
+            slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24 + turning),
         ),
-        ("lists", 2 * layout.list_entries() + 2 * bodies),
+        (
+            "lists",
+            2 * layout.list_entries() + if terms.parted() { 6 } else { 2 } * bodies,
+        ),
         ("stages", 4 * blocks * layout.stage),
         (
             "sort",
@@ -81,15 +87,14 @@ fn needs(
             "boxes",
             blocks * (4 + 4 + layout.boxes() * each) + 4 * (columns + 1),
         ),
-        (
-            "sums",
-            8 * blocks * (terms.count + VIRIAL_SUMS + GROUP_SUMS * rules.groups()),
-        ),
+        ("sums", 8 * blocks * case.sums()),
         ("parameters", parameters),
     ];
     if let Some((tables, width)) = links {
-        let forces = if rules.scale_every > 0 { 6 } else { 3 };
-        all.push(("bonded", tables + 8 * blocks * width + slots * 8 * forces));
+        all.push((
+            "bonded",
+            tables + 8 * blocks * width + slots * 8 * case.of_links(),
+        ));
     }
     if let Some(bytes) = constrained {
         all.push(("constraints", bytes));

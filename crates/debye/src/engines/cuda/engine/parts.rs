@@ -12,7 +12,7 @@ use super::needs::{self, Tables};
 use super::resident::Resident;
 use super::rules::Rules;
 use super::small::{self, SmallValues};
-use super::terms::Terms;
+use super::terms::{Distinct, MOST_SORTS, Terms};
 use super::unsupported;
 use crate::engines::{EngineError, ListKind, Needs, Settings};
 use crate::forces::ForceField;
@@ -45,8 +45,17 @@ impl Parts {
         let rules = request.rules()?;
         let constrained = HostConstraints::new(system)?;
         let mut buffer = 0.0;
-        let bodies = |kind_of: &[u32]| {
-            let bodies = choice.bodies(system, constrained.as_ref(), kind_of, field.cutoff(), settings);
+        let bodies = |kind_of: &[u32], own_rows: bool| {
+            // Molecules are known by the kinds of their sites, of which there must be few.
+            let molecules = constrained.as_ref().filter(|_| own_rows);
+            let bodies = choice.bodies(
+                system,
+                molecules,
+                kind_of,
+                field.cutoff(),
+                settings,
+                dynamics.barostat.is_some(),
+            );
             buffer = bodies.1;
             bodies.0
         };
@@ -61,6 +70,7 @@ impl Parts {
         if let Some(constrained) = &constrained {
             constrained.check_groups(&terms)?;
         }
+        let short = terms.short;
         let (arm, grain) = (terms.bodies.arm(), terms.bodies.grain());
         let cutoff = field.cutoff() + 2.0 * arm;
         let radius = cutoff + buffer;
@@ -70,7 +80,7 @@ impl Parts {
         let anchors: Vec<_> = terms.bodies.anchors().map(|i| fractions[i]).collect();
         let layout = Layout {
             tiles: settings.lists == Some(ListKind::Clusters)
-                && !terms.excluded.any
+                && !terms.own_lists()
                 && grain == Grain::PARTICLE,
             ..Layout::new(&anchors, &region, radius, grain, arm)?
         };
@@ -101,6 +111,7 @@ impl Parts {
                 radius,
                 cutoff,
                 arm,
+                short,
             },
         })
     }
@@ -108,7 +119,7 @@ impl Parts {
     /// Fits the layout to the shared memory of a device.
     pub(super) fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
         let shared = device.info().shared_per_block;
-        let excludes = self.terms.excluded.any;
+        let excludes = self.terms.own_lists();
         self.layout = self.layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
         Ok(())
     }
@@ -170,13 +181,14 @@ impl<'a> Request<'a> {
 
     /// Whether the kernel of small systems does it, by a rule that looks at no clock.
     pub(super) fn is_small(self) -> Result<bool, EngineError> {
-        let able = small::supports(self.system) && self.field.electrostatics.is_none();
+        let able = small::supports(self.system, self.field);
         if self.choice.small == Some(true) && !able {
             return Err(unsupported("this as a small system".into()));
         }
         let buffer = self.choice.buffer.or(self.settings.buffer);
         let (n, cutoff) = (self.system.particles.len(), self.field.cutoff());
-        Ok(able && self.choice.is_small(n, &self.system.cell, cutoff, buffer))
+        let small = able && self.choice.is_small(n, &self.system.cell, cutoff, buffer);
+        Ok(small && Distinct::all(self.system).1.len() <= MOST_SORTS)
     }
 
     pub(super) fn large(self, device: &Device) -> Result<Resident, EngineError> {
@@ -201,7 +213,7 @@ impl<'a> Request<'a> {
             self.dynamics,
             &rules.group_of,
             self.settings.precision,
-            |_| Bodies::particles(self.system.particles.len(), 1),
+            |_, _| Bodies::particles(self.system.particles.len(), 1),
         )
     }
 
@@ -260,7 +272,8 @@ pub(super) fn refuse_short(region: &Region, radius: f64) -> Result<(), EngineErr
     let shortest = heights.x.min(heights.y).min(heights.z);
     if 2.0 * radius > shortest {
         return Err(unsupported(format!(
-            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4})"
+            "cells shorter ({shortest:.4}) than twice the radius of the lists ({radius:.4}) here (`copies` in [system], a \
+             shorter cut-off or `buffer` in [neighbors] make room)"
         )));
     }
     Ok(())
@@ -286,11 +299,15 @@ pub(super) fn refuse(
     dynamics
         .check(system.particles.len())
         .map_err(EngineError::Unsupported)?;
+    let turns = !system.particles.orientations.is_empty() || !field.oriented.is_empty();
     no(
-        !system.particles.orientations.is_empty() || !field.oriented.is_empty(),
-        "particles that turn",
+        turns && !system.constraints.is_empty(),
+        "particles that turn beside constraints",
     )?;
-    no(field.pairs.is_empty(), "systems without pair terms")?;
+    no(
+        field.pairs.is_empty() && field.oriented.is_empty(),
+        "systems without pair terms",
+    )?;
     let scaled = dynamics.thermostats.iter().any(|t| t.kind.scales_velocities());
     no(
         !system.constraints.is_empty() && scaled && dynamics.scheme == Scheme::Leapfrog,

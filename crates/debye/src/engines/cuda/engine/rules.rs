@@ -85,6 +85,8 @@ debye_gpu::device_struct! {
         /// v becomes v × keep + F × mix.
         pub(super) keep: f64,
         pub(super) mix: f64,
+        /// The same of angular momenta and torques.
+        pub(super) turning_mix: f64,
         /// Steps since the last one uphill.
         pub(super) downhill: u64,
         /// The largest component of a force, as bits.

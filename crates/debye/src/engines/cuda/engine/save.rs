@@ -1,5 +1,6 @@
 //! The state on a device as bytes, and back.
 
+use super::arrays::words_of;
 use super::frame::{Frame, Region};
 use super::kernels::{Control, Values};
 use super::layout::{Grain, Layout};
@@ -45,6 +46,9 @@ impl Resident {
         w.f64s(&state.velocities);
         w.u32s(bytemuck::cast_slice(&state.images));
         w.u32s(&state.ids);
+        w.f64s(&state.turns);
+        w.f64s(&state.momenta);
+        w.u32s(&state.facings);
         source.iter().for_each(|values| w.u32s(values));
         Ok(w.finish())
     }
@@ -55,11 +59,15 @@ impl Resident {
         let resident = self;
         let (state, source, layout) = (&read.state, &read.source, read.layout);
         let slots = layout.slots();
+        let turning = if resident.terms.axes > 0 { slots } else { 0 };
         let fits = state.pos.len() == 4 * slots
             && state.low.len() == 3 * slots
             && state.velocities.len() == 3 * slots
             && state.images.len() == 3 * slots
             && state.ids.len() == slots
+            && state.turns.len() == 4 * turning
+            && state.momenta.len() == 3 * turning
+            && state.facings.len() == 4 * words_of(resident.terms.precision).1 * turning
             && source[0].len() == 4 * slots
             && source[1].len() == layout.blocks
             && source[2].len() == (layout.columns[0] * layout.columns[1]) as usize + 1
@@ -160,6 +168,9 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         velocities: r.f64s()?,
         images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
         ids: r.u32s()?,
+        turns: r.f64s()?,
+        momenta: r.f64s()?,
+        facings: r.u32s()?,
     };
     Ok(Saved {
         step,

@@ -10,6 +10,7 @@ use super::frame::Frame;
 use super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshLeft, Needed, Setup, World};
 use super::layout::BLOCK;
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
+use super::rotation::LINEAR;
 use super::rules::{
     Ensemble, Fire, MOST_GROUPS, MOST_LINKS, NOSE_HOOVER, SCALES, SUMMED, SUMS, ScalingThermostat,
     VelocityScaling,
@@ -30,6 +31,8 @@ debye_gpu::device_types! {
     pub(super) Uint4 = "uint4" in u32;
     /// The box of a block: its size follows from the shape of the cell.
     pub(super) BoundingBox = "struct Box" in u32;
+    /// What others see of a particle that turns: its size follows from the precision.
+    pub(super) Facing = "struct Facing" in u32;
 }
 
 /// The text of `shared.cuh`.
@@ -38,7 +41,7 @@ pub(in crate::engines::cuda) fn header() -> String {
         .constants(&constants![BLOCK, EMPTY_SLOT, MOST_LINKS, MOST_GROUPS])
         .constants(&constants![SUMS, SCALES, SUMMED])
         .constants(&constants![DUE_ALWAYS, DUE_WITHOUT_SUMS, DUE_WITH_SUMS])
-        .constants(&constants![NOSE_HOOVER])
+        .constants(&constants![NOSE_HOOVER, LINEAR])
         .constants(&constants![
             ROW_BITS,
             PLACE_BITS,
@@ -64,6 +67,7 @@ pub(in crate::engines::cuda) fn header() -> String {
         ])
         .constants(&constants![
             STREAM_LANGEVIN = stream::LANGEVIN,
+            STREAM_LANGEVIN_ROTATIONS = stream::LANGEVIN_ROTATIONS,
             STREAM_BUSSI = stream::BUSSI,
             STREAM_BAROSTAT = stream::BAROSTAT,
             STREAM_THERMOSTATS = stream::THERMOSTATS,

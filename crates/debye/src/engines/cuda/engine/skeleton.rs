@@ -23,6 +23,10 @@ pub(super) trait Skeleton: Send {
     fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
     /// Forces in the order of the input.
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError>;
+    /// Torques in the order of the input; empty where nothing turns.
+    fn torques(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Ok(Vec::new())
+    }
     /// The number of the step, where particles were placed anew.
     fn set_step(&mut self, step: u64) -> Result<(), EngineError>;
     /// Thermostats that scale velocities, as they are now.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::engines::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
+use crate::forces::ForceField;
 use crate::system::{Cell, Particles, System};
 use debye_gpu::{Bundle, CudaError, Device, Shape, Stream};
 use debye_io::codec::{CodecError, Reader, Writer};
@@ -97,8 +98,12 @@ fn first_capacity(particles: usize, values: &SmallValues) -> u32 {
 }
 
 /// Whether the kernel of small systems can do this.
-pub(super) fn supports(system: &System) -> bool {
-    system.cell.periodic() == [true; 3] && system.constraints.is_empty()
+pub(super) fn supports(system: &System, field: &ForceField) -> bool {
+    system.cell.periodic() == [true; 3]
+        && system.constraints.is_empty()
+        && system.particles.orientations.is_empty()
+        && field.oriented.is_empty()
+        && field.electrostatics.is_none()
 }
 
 /// The device memory it will take.
@@ -295,6 +300,7 @@ impl Small {
             velocities: numbers(&velocities, self.terms.precision != Precision::Single),
             images: s.download(&a.images)?,
             ids: (0..n as u32).collect(),
+            ..State::default()
         })
     }
 
@@ -391,7 +397,7 @@ impl Skeleton for Small {
             low: vec![0; 3 * n],
             velocities: vec![0.0; 3 * n],
             images: vec![0; 3 * n],
-            ids: Vec::new(),
+            ..State::default()
         };
         for i in 0..n {
             let (inside, shift) = region.cell.wrap(particles.positions[i]);
@@ -464,7 +470,8 @@ impl Skeleton for Small {
             energies: sums[..terms].to_vec(),
             virial: six(terms),
             groups: (0..self.variant.groups).map(group).collect(),
-            turning: Vec::new(),
+            rotations: Vec::new(),
+            constraint_virial: Vec::new(),
         })
     }
 
@@ -643,7 +650,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
             low: r.u32s()?,
             velocities: r.f64s()?,
             images: r.u32s()?.into_iter().map(|x| x as i32).collect(),
-            ids: Vec::new(),
+            ..State::default()
         },
         reference: r.u32s()?,
     })

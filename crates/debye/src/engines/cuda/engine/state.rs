@@ -3,6 +3,7 @@
 use super::kernels::Control;
 use super::layout::BLOCK;
 use crate::engines::cuda::mesh::EMPTY_SLOT;
+use crate::expr::{Quat, Vec3};
 
 /// What moves with the particles, slot by slot.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,10 @@ pub(super) struct State {
     pub(super) velocities: Vec<f64>,
     pub(super) images: Vec<i32>,
     pub(super) ids: Vec<u32>,
+    /// Orientations and angular momenta, and words of what others see of them; empty where nothing turns.
+    pub(super) turns: Vec<f64>,
+    pub(super) momenta: Vec<f64>,
+    pub(super) facings: Vec<u32>,
 }
 
 impl State {
@@ -22,6 +27,15 @@ impl State {
             .iter()
             .enumerate()
             .filter(|(slot, _)| self.pos[4 * slot + 3] != EMPTY_SLOT)
+    }
+
+    /// How the particle of a slot lies.
+    pub(super) fn rotation(&self, slot: usize, slots: usize) -> Quat<f64> {
+        let at = |k: usize| self.turns[k * slots + slot];
+        Quat {
+            w: at(0),
+            v: Vec3::new(at(1), at(2), at(3)),
+        }
     }
 
     /// Where the particle of a slot is, as fractions of the region.
@@ -69,6 +83,12 @@ impl State {
             velocities: each(&self.velocities, 3, old, new, 0.0),
             images: each(&self.images, 3, old, new, 0),
             ids: each(&self.ids, 1, old, new, EMPTY_SLOT),
+            turns: each(&self.turns, self.turns.len() / old, old, new, 0.0),
+            momenta: each(&self.momenta, self.momenta.len() / old, old, new, 0.0),
+            facings: {
+                let words = self.facings.len() / old;
+                each(&self.facings, 1, words * old, words * new, 0)
+            },
         }
     }
 }

@@ -1,24 +1,30 @@
 //! [`Terms`]: the pair terms of a simulation as CUDA text and numbers, and the kinds of particles they tell apart.
 
+mod oriented;
+
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::arrays::words_of;
 use super::bodies::Bodies;
 use super::exclusions::Excluded;
-use super::unsupported;
+use super::rotation;
 use crate::engines::{EngineError, Precision};
-use crate::expr::{CudaReal, Given};
+use crate::expr::{CudaReal, Given, Table};
 use crate::forces::{ForceField, PairRow, PairTerm};
 use crate::integrate::Dynamics;
-use crate::potentials::MAX_COEFFICIENTS;
-use crate::system::System;
+use crate::potentials::{Axes, MAX_COEFFICIENTS};
+use crate::system::{Rotor, System};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
 
 /// Numbers per term and pair of kinds: cut-off², factor, coefficients, truncation.
 const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
 
-/// The most kinds of particles.
-const MOST_KINDS: usize = 128;
+/// The most numbers of all terms that are kept in shared memory.
+const STAGED_NUMBERS: usize = 512;
+
+/// The most sorts of particles that have rows of numbers of their own: the rows of all pairs must stay near the processors.
+pub(super) const MOST_SORTS: usize = 128;
 
 debye_gpu::device_struct! {
     /// Numbers of a kind of particle.
@@ -33,17 +39,30 @@ debye_gpu::device_struct! {
         pub(super) group: u32,
         /// 1: at fixed distances from others.
         pub(super) constrained: u32,
+        /// Moments of inertia, and what Langevin dynamics adds to an angular momentum about each axis for a normal number.
+        pub(super) inertia: [f64; 3],
+        turning_noise: [f64; 3],
+        charge: f64,
+        dipole: f64,
+        /// Whether it turns, and how: 0, [`LINEAR`](super::rotation::LINEAR) or [`BODY`](super::rotation::BODY).
+        pub(super) turns: u32,
+        /// 1: long terms of orientations act on it.
+        polar: u32,
     }
 }
 
 /// What the kernels need to know of particles and forces.
 #[derive(Debug)]
 pub(super) struct Terms {
-    /// The kind of each particle: species, charge and mass, and whether constraints hold it.
+    /// The kind of each particle: species, charge, mass, inertia and dipole, and whether constraints hold it.
     pub(super) kind_of: Vec<u32>,
     /// Numbers of each kind.
     pub(super) kinds: Vec<Kind>,
-    /// For every pair of kinds the numbers of the pair terms that are not the same for all pairs; those are in the text.
+    /// Which rows of numbers each kind has; empty where each has its own.
+    pub(super) sorts: Vec<u32>,
+    /// Whether charges and dipoles are too many for such rows.
+    pub(super) varied: bool,
+    /// For every pair of sorts the numbers of the pair terms that are not the same for all pairs; those are in the text.
     pub(super) parameters: Vec<f64>,
     /// Tables of all terms, one after another.
     pub(super) tables: Vec<f64>,
@@ -53,8 +72,14 @@ pub(super) struct Terms {
     pub(super) excluded: Excluded,
     /// What lists know of.
     pub(super) bodies: Bodies,
-    /// How many pair terms there are.
+    /// How many pair terms there are, those of orientations among them.
     pub(super) count: usize,
+    /// How many axes of a particle its neighbors look at: none where none turns, z alone, or all three.
+    pub(super) axes: usize,
+    /// The longest cut-off of terms of orientations that end well before the others; zero where there are none.
+    pub(super) short: f64,
+    /// Whether there are particles that no other term of orientations acts on.
+    pub(super) some_apolar: bool,
     /// Whether there is a Langevin thermostat.
     pub(super) langevin: bool,
     pub(super) precision: Precision,
@@ -64,12 +89,42 @@ impl Terms {
     /// Bytes that the kernels of pairs keep in shared memory of each body around a block.
     pub(super) fn staged_bytes(&self) -> usize {
         let sites = self.bodies.grain().sites;
-        match self.precision {
-            Precision::Double => 32 * sites,
-            _ if sites == 1 => 16,
-            // Coordinates, and a kind for all where there are others than molecules.
-            _ => 12 * sites + if self.bodies.pure() { 0 } else { 4 },
+        let real = 4 * words_of(self.precision).1;
+        let facing = if self.axes > 0 { 4 * real } else { 0 };
+        let traits = if self.varied { 2 * real } else { 0 };
+        facing
+            + traits
+            + match self.precision {
+                Precision::Double => 32 * sites,
+                _ if sites == 1 => 16,
+                // Coordinates, and a kind for all where there are others than molecules.
+                _ => 12 * sites + if self.bodies.pure() { 0 } else { 4 },
+            }
+    }
+
+    /// How many numbers of the terms the kernels of pairs keep in shared memory: all, where they are few.
+    pub(super) fn staged_numbers(&self) -> usize {
+        let few = self.parameters.len() <= STAGED_NUMBERS && self.parameters.len() > 1;
+        if few && self.bodies.grain().sites == 1 {
+            self.parameters.len()
+        } else {
+            0
         }
+    }
+
+    /// Whether lists have parts, in which not all terms act.
+    pub(super) fn parted(&self) -> bool {
+        self.short > 0.0 || self.some_apolar
+    }
+
+    /// Whether every body must have a list of its own.
+    pub(super) fn own_lists(&self) -> bool {
+        self.excluded.any || self.parted()
+    }
+
+    /// Whether several kinds share rows of numbers.
+    pub(super) fn sorted(&self) -> bool {
+        !self.sorts.is_empty()
     }
 
     pub(super) fn new(
@@ -78,130 +133,83 @@ impl Terms {
         dynamics: &Dynamics,
         group_of: &[u32],
         precision: Precision,
-        bodies: impl FnOnce(&[u32]) -> Bodies,
+        bodies: impl FnOnce(&[u32], bool) -> Bodies,
     ) -> Result<Self, EngineError> {
-        let p = &system.particles;
-        let mut constrained = vec![false; p.len()];
-        for (atoms, _) in system.constraints.pairs() {
-            atoms.into_iter().for_each(|i| constrained[i as usize] = true);
-        }
-        let mut known: HashMap<(u32, u64, u64, bool), u32> = HashMap::new();
-        let mut distinct: Vec<(u32, f64, f64)> = Vec::new();
-        let mut constrained_kinds = Vec::new();
-        // Most particles are like the one before them.
-        let mut last = None;
-        let kind_of: Vec<u32> = (0..p.len())
-            .map(|i| {
-                let (charge, mass) = (p.charges[i], p.masses[i]);
-                let key = (p.species[i], charge.to_bits(), mass.to_bits(), constrained[i]);
-                if let Some((_, kind)) = last.filter(|(before, _)| *before == key) {
-                    return kind;
-                }
-                let kind = *known.entry(key).or_insert_with(|| {
-                    distinct.push((p.species[i], charge, mass));
-                    constrained_kinds.push(constrained[i]);
-                    distinct.len() as u32 - 1
-                });
-                last = Some((key, kind));
-                kind
-            })
-            .collect();
-        if distinct.len() > MOST_KINDS {
-            return Err(unsupported(format!(
-                "{} different combinations of species, charge and mass (at most {MOST_KINDS})",
-                distinct.len()
-            )));
-        }
+        let (kind_of, distinct) = Distinct::all(system);
+        let axes = axes_read(system, field);
         let langevin = dynamics.has_langevin();
+        let (short, long) = oriented::by_length(field);
         let kinds: Vec<Kind> = distinct
             .iter()
-            .zip(&constrained_kinds)
-            .map(|(&(species, _, mass), &constrained)| {
-                let thermostat = dynamics
-                    .thermostats
-                    .iter()
-                    .filter(|t| !t.kind.scales_velocities())
-                    .find(|t| t.species.is_empty() || t.species.contains(&species));
-                let (keep, noise) = thermostat.map_or((1.0, 0.0), |t| {
-                    let keep = (-dynamics.timestep / t.time).exp();
-                    let kt = system.units.boltzmann() * t.temperature;
-                    (keep, ((1.0 - keep * keep) * kt / mass).sqrt())
-                });
-                Kind {
-                    inverse_mass: 1.0 / mass,
-                    keep,
-                    noise,
-                    mass,
-                    group: group_of[species as usize],
-                    constrained: u32::from(constrained),
-                }
+            .map(|one| {
+                let polar = long.iter().any(|term| oriented::acts_on(term, one));
+                one.numbers(system, dynamics, group_of[one.species as usize], polar)
             })
             .collect();
-        let bodies = bodies(&kind_of);
+        let (sorts, of_rows, varied) = sorted(&distinct, axes);
+        let bodies = bodies(&kind_of, sorts.is_empty());
         let excluded = Excluded::new(&system.exclusions, &bodies.in_molecules());
+        let some_apolar = axes > 0 && !long.is_empty() && kinds.iter().any(|kind| kind.polar == 0);
         let mut terms = Self {
             kind_of,
             kinds,
+            sorts,
+            varied,
             parameters: Vec::new(),
             tables: Vec::new(),
             text: String::new(),
             excluded,
             bodies,
-            count: field.pairs.len(),
+            count: field.pairs.len() + field.oriented.len(),
+            axes,
+            short: oriented::longest(&short),
+            some_apolar,
             langevin,
             precision,
         };
-        terms.write(field, &distinct);
+        terms.write(field, &distinct, of_rows.as_deref().unwrap_or(&distinct));
         Ok(terms)
     }
 
-    fn write(&mut self, field: &ForceField, kinds: &[(u32, f64, f64)]) {
+    /// Prints the terms; `all` are the kinds of particles, `kinds` those that have rows of numbers.
+    fn write(&mut self, field: &ForceField, all: &[Distinct], kinds: &[Distinct]) {
         let real = if self.precision == Precision::Double {
             CudaReal::Double
         } else {
             CudaReal::Float
         };
-        let rows: Vec<Vec<[f64; COLUMNS]>> =
-            field.pairs.iter().map(|term| rows(term, field, kinds)).collect();
+        let of_pairs = field.pairs.iter().map(|term| rows(term, field, kinds));
+        let of_oriented = field.oriented.iter().map(|term| oriented::rows(term, kinds));
+        let mut columns = Columns {
+            rows: of_pairs.chain(of_oriented).collect(),
+            varying: Vec::new(),
+            real,
+        };
         let (mut functions, mut body) = (String::new(), String::new());
-        // Term and column of the numbers that differ from pair to pair.
-        let mut varying: Vec<(usize, usize)> = Vec::new();
         for (number, term) in field.pairs.iter().enumerate() {
             let tape = term.family.tape(term.truncation.kind());
-            let rows = &rows[number];
-            let same = |k: usize| {
-                let x = rows[0][k];
-                let alike = rows.iter().all(|row| row[k].to_bits() == x.to_bits());
-                alike.then_some(x)
-            };
             // Of the inputs the first is the distance.
-            let always: Vec<Option<f64>> = std::iter::once(None).chain((2..COLUMNS).map(same)).collect();
+            let always: Vec<Option<f64>> = std::iter::once(None)
+                .chain((2..COLUMNS).map(|k| columns.same(number, k)))
+                .collect();
             let given = Given {
-                below: rows.iter().fold(0.0, |most, row| most.max(row[0])),
+                below: columns.longest2(number),
                 always: &always,
             };
             functions += &tape.to_cuda_for_pairs(&format!("term_{number}"), real, given);
-            let mut value = |k: usize| {
-                if let Some(x) = same(k) {
-                    return literal(x, real);
-                }
-                let place = varying.iter().position(|&at| at == (number, k));
-                let place = place.unwrap_or_else(|| {
-                    varying.push((number, k));
-                    varying.len() - 1
-                });
-                format!("row.n[{place}]")
-            };
             let mut arguments: Vec<String> = vec!["r2".into()];
-            arguments.extend((2..COLUMNS).map(&mut value));
+            arguments.extend((2..COLUMNS).map(|k| columns.name(number, k)));
             if tape.tables() > 0 {
-                arguments.push(format!("tables + {}", self.tables.len()));
-                arguments.push(format!("{}", term.table.f64s().len()));
-                self.tables.extend_from_slice(term.table.f64s());
+                arguments.push(self.table(&term.table));
             }
             arguments.extend(["energy".into(), "of_term".into()]);
             let arguments = arguments.join(", ");
-            let (cutoff2, factor) = (value(0), value(1));
+            let cutoff2 = columns.name(number, 0);
+            let factor = if self.varied && term.family.uses_charges() {
+                format!("row.charges * {}", literal(field.coulomb_constant, real))
+            } else {
+                columns.name(number, 1)
+            };
             let _ = writeln!(
                 body,
                 "    energies[{number}] = real(0);
@@ -215,31 +223,58 @@ impl Terms {
     }}"
             );
         }
-        let pairs = kinds.len() * kinds.len();
-        let numbers = (0..pairs).flat_map(|pair| varying.iter().map(move |&(term, k)| (pair, term, k)));
-        self.parameters
-            .extend(numbers.map(|(pair, term, k)| rows[term][pair][k]));
+        let oriented = if self.axes > 0 {
+            oriented::text(self, field, all, &mut columns)
+        } else {
+            String::new()
+        };
+        let Columns { rows, varying, .. } = columns;
+        // Rows are read four numbers at a time, or two.
+        let width = match varying.len() {
+            few @ 0..3 => few,
+            more => more.next_multiple_of(4),
+        };
+        for pair in 0..kinds.len() * kinds.len() {
+            let row = varying.iter().map(|&(term, k)| rows[term][pair][k]);
+            self.parameters
+                .extend(row.chain(std::iter::repeat(0.0)).take(width));
+        }
         let active = |a: u32, b: u32| {
             let pair = a as usize * kinds.len() + b as usize;
-            let acts = |row: &[f64; COLUMNS]| row[0] > 0.0 && row[1] != 0.0;
+            let acts = |row: &[f64]| row[0] > 0.0 && row[1] != 0.0;
             (0..rows.len()).fold(0, |bits, term| bits | u32::from(acts(&rows[term][pair])) << term)
         };
         let molecules = self.bodies.text(kinds.len(), &active);
-        let (count, kinds, width) = (self.count, kinds.len(), varying.len());
+        let (count, kinds) = (self.count, kinds.len());
         let room = width.max(1);
+        let pairs_count = field.pairs.len();
+        let charges = if self.varied { "    real charges;\n" } else { "" };
         let reads = if width == 0 {
             "    (void)row, (void)own, (void)other, (void)parameters;\n".to_owned()
         } else {
-            let reads = (0..width).map(|k| format!("    row.n[{k}] = from[{k}];\n"));
-            let first = format!("    const real* from = parameters + (own * {kinds}u + other) * {width}u;\n");
-            std::iter::once(first).chain(reads).collect()
+            let at_once = if width % 4 == 0 { 4 } else { width };
+            let mut reads = format!(
+                "    const Numbers<{at_once}>* from = reinterpret_cast<const Numbers<{at_once}>*>(parameters) + \
+                 (own * {kinds}u + other) * {}u;\n",
+                width / at_once
+            );
+            for k in 0..width / at_once {
+                let _ = writeln!(reads, "    const Numbers<{at_once}> part_{k} = from[{k}];");
+                for j in 0..at_once {
+                    let _ = writeln!(reads, "    row.n[{}] = part_{k}.n[{j}];", k * at_once + j);
+                }
+            }
+            reads
         };
         self.text = format!(
-            "#pragma once\n#include \"precision.cuh\"\nconstexpr u32 TERMS = {count};\n{functions}{molecules}
-// Numbers of the terms between two kinds, as far as they are not the same for all.
+            "#pragma once\n#include \"precision.cuh\"\nconstexpr u32 TERMS = {count}, PAIR_TERMS = {pairs_count};\n{functions}{molecules}
+// Numbers of the terms between two sorts, as far as they are not the same for all.
+template <u32 N> struct alignas(N * sizeof(real)) Numbers {{
+    real n[N];
+}};
 struct Rows {{
     real n[{room}];
-}};
+{charges}}};
 __device__ __forceinline__ void read_rows(Rows& row, u32 own, u32 other, const real* parameters)
 {{
 {reads}}}
@@ -258,7 +293,7 @@ __device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const re
     read_rows(row, own, other, parameters);
     debye_pair(r2, row, tables, ~0u, energies, derivative);
 }}
-"
+{oriented}"
         );
         // Kernels take no empty arrays.
         if self.parameters.is_empty() {
@@ -267,6 +302,177 @@ __device__ __forceinline__ void debye_pair(real r2, u32 own, u32 other, const re
         if self.tables.is_empty() {
             self.tables.push(0.0);
         }
+    }
+
+    /// Takes the table of a term, and names it and its length.
+    fn table(&mut self, table: &Table) -> String {
+        let values = table.f64s();
+        let name = format!("tables + {}, {}", self.tables.len(), values.len());
+        self.tables.extend_from_slice(values);
+        name
+    }
+}
+
+/// How many axes the terms of a simulation read; none where nothing turns.
+fn axes_read(system: &System, field: &ForceField) -> usize {
+    if system.particles.orientations.is_empty() && field.oriented.is_empty() {
+        0
+    } else if field.oriented.iter().any(|t| t.family.axes() == Axes::All) {
+        3
+    } else {
+        1
+    }
+}
+
+/// Which rows of numbers every kind has, and a kind for each of those; and whether charges and dipoles had to be left out.
+/// Nothing where every kind has rows of its own. Where neighbors look at one axis, they see the dipole beside it.
+fn sorted(all: &[Distinct], axes: usize) -> (Vec<u32>, Option<Vec<Distinct>>, bool) {
+    if all.len() <= MOST_SORTS {
+        return (Vec::new(), None, false);
+    }
+    let by = |key: &dyn Fn(&Distinct) -> [u64; 3]| {
+        let mut known: HashMap<[u64; 3], u32> = HashMap::new();
+        let mut first = Vec::new();
+        let of: Vec<u32> = all
+            .iter()
+            .map(|kind| {
+                *known.entry(key(kind)).or_insert_with(|| {
+                    first.push(*kind);
+                    first.len() as u32 - 1
+                })
+            })
+            .collect();
+        (of, first)
+    };
+    let dipole = |kind: &Distinct| if axes == 3 { kind.rotor.dipole.to_bits() } else { 0 };
+    let (of, first) = by(&|kind| [u64::from(kind.species), kind.charge.to_bits(), dipole(kind)]);
+    if first.len() <= MOST_SORTS {
+        return (of, Some(first), false);
+    }
+    let (of, first) = by(&|kind| [u64::from(kind.species), 0, 0]);
+    (of, Some(first), true)
+}
+
+/// A kind of particle.
+#[derive(Clone, Copy)]
+pub(super) struct Distinct {
+    species: u32,
+    charge: f64,
+    mass: f64,
+    rotor: Rotor,
+    constrained: bool,
+}
+
+impl Distinct {
+    /// The kind of every particle, and all kinds.
+    pub(super) fn all(system: &System) -> (Vec<u32>, Vec<Self>) {
+        let p = &system.particles;
+        let mut constrained = vec![false; p.len()];
+        for (atoms, _) in system.constraints.pairs() {
+            atoms.into_iter().for_each(|i| constrained[i as usize] = true);
+        }
+        let mut known: HashMap<([u64; 7], bool), u32> = HashMap::new();
+        let mut distinct: Vec<Self> = Vec::new();
+        // Most particles are like the one before them.
+        let mut last = None;
+        let kind_of = (0..p.len())
+            .map(|i| {
+                let one = Self {
+                    species: p.species[i],
+                    charge: p.charges[i],
+                    mass: p.masses[i],
+                    rotor: p.orientations.rotor(i),
+                    constrained: constrained[i],
+                };
+                let key = one.key();
+                if let Some((_, kind)) = last.filter(|(before, _)| *before == key) {
+                    return kind;
+                }
+                let kind = *known.entry(key).or_insert_with(|| {
+                    distinct.push(one);
+                    distinct.len() as u32 - 1
+                });
+                last = Some((key, kind));
+                kind
+            })
+            .collect();
+        (kind_of, distinct)
+    }
+
+    /// What tells it from others.
+    fn key(&self) -> ([u64; 7], bool) {
+        let Rotor {
+            inertia: [x, y, z],
+            dipole,
+        } = self.rotor;
+        let [a, b, c, d, e, f] = [self.charge, self.mass, x, y, z, dipole].map(f64::to_bits);
+        ([u64::from(self.species), a, b, c, d, e, f], self.constrained)
+    }
+
+    /// What the kernels know of it.
+    fn numbers(&self, system: &System, dynamics: &Dynamics, group: u32, polar: bool) -> Kind {
+        let thermostat = dynamics
+            .thermostats
+            .iter()
+            .filter(|t| !t.kind.scales_velocities())
+            .find(|t| t.species.is_empty() || t.species.contains(&self.species));
+        let (keep, spread) = thermostat.map_or((1.0, 0.0), |t| {
+            let keep = (-dynamics.timestep / t.time).exp();
+            let kt = system.units.boltzmann() * t.temperature;
+            (keep, (1.0 - keep * keep) * kt)
+        });
+        Kind {
+            inverse_mass: 1.0 / self.mass,
+            keep,
+            noise: (spread / self.mass).sqrt(),
+            mass: self.mass,
+            group,
+            constrained: u32::from(self.constrained),
+            inertia: self.rotor.inertia,
+            turning_noise: self.rotor.inertia.map(|i| (spread * i).sqrt()),
+            charge: self.charge,
+            dipole: self.rotor.dipole,
+            turns: rotation::number_of(self.rotor.class()),
+            polar: u32::from(polar),
+        }
+    }
+}
+
+/// Numbers of terms as the printed text names them: a literal where all pairs of kinds have the same one, else a place in a
+/// row.
+pub(super) struct Columns {
+    /// By term and pair of kinds.
+    rows: Vec<Vec<Vec<f64>>>,
+    /// Term and column of the numbers that differ from pair to pair.
+    varying: Vec<(usize, usize)>,
+    real: CudaReal,
+}
+
+impl Columns {
+    /// The number of all pairs, where it is one.
+    fn same(&self, term: usize, k: usize) -> Option<f64> {
+        let rows = &self.rows[term];
+        let x = rows[0][k];
+        let alike = rows.iter().all(|row| row[k].to_bits() == x.to_bits());
+        alike.then_some(x)
+    }
+
+    /// The square of the longest cut-off.
+    fn longest2(&self, term: usize) -> f64 {
+        self.rows[term].iter().fold(0.0, |most, row| most.max(row[0]))
+    }
+
+    /// What a number is called.
+    fn name(&mut self, term: usize, k: usize) -> String {
+        if let Some(x) = self.same(term, k) {
+            return literal(x, self.real);
+        }
+        let place = self.varying.iter().position(|&at| at == (term, k));
+        let place = place.unwrap_or_else(|| {
+            self.varying.push((term, k));
+            self.varying.len() - 1
+        });
+        format!("row.n[{place}]")
     }
 }
 
@@ -278,25 +484,22 @@ fn literal(x: f64, real: CudaReal) -> String {
     }
 }
 
-fn rows(term: &PairTerm, field: &ForceField, kinds: &[(u32, f64, f64)]) -> Vec<[f64; COLUMNS]> {
+fn rows(term: &PairTerm, field: &ForceField, kinds: &[Distinct]) -> Vec<Vec<f64>> {
     let species = (term.rows.len() as f64).sqrt().round() as u32;
-    let row = |a: &(u32, f64, f64), b: &(u32, f64, f64)| {
+    let row = |a: &Distinct, b: &Distinct| {
         let PairRow {
             cutoff,
             truncation,
             coefficients,
             ..
-        } = &term.rows[(a.0 * species + b.0) as usize];
+        } = &term.rows[(a.species * species + b.species) as usize];
         let factor = if term.family.uses_charges() {
-            field.coulomb_constant * a.1 * b.1
+            field.coulomb_constant * a.charge * b.charge
         } else {
             1.0
         };
-        let mut numbers = [cutoff * cutoff, factor]
-            .into_iter()
-            .chain(coefficients.iter().copied())
-            .chain(truncation.iter().copied());
-        std::array::from_fn(|_| numbers.next().unwrap_or(0.0))
+        let numbers = [cutoff * cutoff, factor];
+        [&numbers[..], coefficients, truncation].concat()
     };
     kinds
         .iter()

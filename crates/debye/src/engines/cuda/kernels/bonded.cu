@@ -5,7 +5,11 @@
 // are sorted by term, and all threads go through the terms together. A link is 16 bytes, a partner of it 28.
 #include "block_sum.cuh"
 #include "bonded.cuh"
+#if TURNING
+#include "rotation.cuh"
+#else
 #include "motion.cuh"
+#endif
 
 // Where the particles are: the positions of now.
 struct Positions {
@@ -13,6 +17,17 @@ struct Positions {
     const u32* low;
     const u32* slot_of;
     u32 slots;
+#if TURNING
+    const speed* turns;
+    // The axis z of the particle in a slot.
+    __device__ __forceinline__ Vector axis_at(u32 slot) const
+    {
+        Vector z;
+        z_axis_of(turns[slot], turns[u64(slots) + slot], turns[2 * u64(slots) + slot], turns[3 * u64(slots) + slot], z.x, z.y, z.z);
+        return z;
+    }
+    __device__ __forceinline__ Vector axis_of(u32 id) const { return axis_at(slot_of[id]); }
+#endif
     __device__ __forceinline__ Exact at(u32 slot) const { return exact_at(pos, low, slot, slots); }
     __device__ __forceinline__ Exact of(u32 id) const { return at(slot_of[id]); }
 };
@@ -23,6 +38,9 @@ template <bool ENERGY> struct Walk {
     const Positions& p;
     const f64 (&cell)[6];
     const Exact me;
+#if TURNING
+    const Vector my_axis;
+#endif
     u32 at;
     const u32 end;
     f64* sums;  // of this block
@@ -36,7 +54,13 @@ template <bool ENERGY> struct Walk {
         while (at < end && next.w >> (ROW_BITS + PLACE_BITS) == Term::TERM) {
             const uint4 now = next;
             if (++at < end) next = l.links[at];
-            link<ENERGY>(s, term, now, me, p, l, cell);
+#if TURNING
+            if constexpr (Term::AXIS) {
+                axis_link<ENERGY>(s, term, now, me, my_axis, p, l, cell);
+                continue;
+            }
+#endif
+            if constexpr (!Term::AXIS) link<ENERGY>(s, term, now, me, p, l, cell);
         }
         if (ENERGY) {
             const f64 sum = block_sum(s.energy, warps);
@@ -51,12 +75,20 @@ __device__ __forceinline__ void all_links(const World& w, const Links& l, const 
 {
     const u32 slots = f.slots, slot = blockIdx.x * BLOCK + threadIdx.x;
     const Positions p = {half_of(w.pos, parity, slots), half_of(w.low, low_half(parity, side), 3 * slots), half_of(w.slot_of, side, slots),
-                         slots};
+                         slots,
+#if TURNING
+                         half_of(w.turns, side, 4 * slots)
+#endif
+    };
     const bool there = p.pos[slot].w != EMPTY_SLOT;
     const u32 id = there ? half_of(w.ids, side, slots)[slot] : 0;
     const u32 begin = there ? l.starts[id] : 0, end = there ? l.starts[id + 1] : 0;
     f64* sums = l.partial + u64(blockIdx.x) * (LINK_TERMS + 6);
-    Walk<ENERGY> walk = {l, p, f.frame.cell, p.at(slot), begin, end, sums, warps, {}, {}};
+    Walk<ENERGY> walk = {l, p, f.frame.cell, p.at(slot),
+#if TURNING
+                         p.axis_at(slot),
+#endif
+                         begin, end, sums, warps, {}, {}};
     if (begin < end) walk.next = l.links[begin];
     each_link_term(walk);
     const Share& s = walk.s;
@@ -66,6 +98,11 @@ __device__ __forceinline__ void all_links(const World& w, const Links& l, const 
         w.bonded[2 * u64(slots) + slot] = s.force.z;
 #if MOVING
         for (u32 k = 0; k < 3; ++k) w.bonded[u64(3 + k) * slots + slot] = s.virial[k];
+#endif
+#if TURNING
+        w.bonded[u64(BONDED_TORQUES) * slots + slot] = s.torque.x;
+        w.bonded[u64(BONDED_TORQUES + 1) * slots + slot] = s.torque.y;
+        w.bonded[u64(BONDED_TORQUES + 2) * slots + slot] = s.torque.z;
 #endif
     }
     if (ENERGY) {

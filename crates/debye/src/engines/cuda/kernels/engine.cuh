@@ -10,7 +10,9 @@
 // from it, which the radius of the lists allows for. As many threads as a body has slots share its list.
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
-// because a barostat changes it), CONSTRAINED (1: some particles are at fixed distances), MESHED (1: there is a mesh).
+// because a barostat changes it), CONSTRAINED (1: some particles are at fixed distances), MESHED (1: there is a mesh),
+// TURNING (1: some particles turn), SORTED (1: kinds share their rows of numbers: those of World::sorts), VARIED (1: charges
+// and dipoles are not in those rows).
 #pragma once
 #include "frame.cuh"
 
@@ -48,6 +50,16 @@ struct Place {
 struct alignas(4 * sizeof(real)) Spot {
     real x, y, z;
     u32 kind;
+};
+
+// What others see of a particle that turns: its axis z and its dipole, or its orientation (x, y, z of its vector, w).
+struct alignas(4 * sizeof(real)) Facing {
+    real x, y, z, w;
+};
+
+// What rows of numbers cannot say of a particle, where there are too many sorts of them.
+struct Traits {
+    real charge, dipole;
 };
 
 // What the mean force of the mesh on a kind of particle is of the sums of its forces.

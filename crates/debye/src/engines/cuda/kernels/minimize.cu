@@ -3,11 +3,22 @@
 // Defines: as step.cu.
 #include "pair_forces.cuh"
 
+// Power and squares of velocities and forces; where particles turn, squares of angular momenta and torques too.
+constexpr u32 DESCENT_SUMS = TURNING ? 5 : 3;
+
+#if TURNING
+// Descents turn all particles about all axes with the largest of their moments.
+__device__ __forceinline__ f64 largest_moment(const Kind& kind)
+{
+    return fmax(kind.inertia[0], fmax(kind.inertia[1], kind.inertia[2]));
+}
+#endif
+
 // Forces, their power, and what that does to the descent.
 KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
-    SHARED(f64, warps, 3 * BLOCK_WARPS);
+    SHARED(f64, warps, DESCENT_SUMS * BLOCK_WARPS);
     SHARED(u32, last, 1);
     const Steering now = steering(w);
     if (now.idle || blockIdx.x >= now.blocks) return;
@@ -15,7 +26,7 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     PairForces p;
     all_forces<false>(p, shared, w, f, now.parity, now.side);
-    f64 products[3] = {0.0, 0.0, 0.0}, largest = 0.0;
+    f64 products[DESCENT_SUMS] = {}, largest = 0.0;
     if (p.own.w != EMPTY_SLOT) {
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
         for (u32 axis = 0; axis < 3; ++axis) {
@@ -26,16 +37,31 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
             products[2] += force * force;
             largest = fmax(largest, fabs(force));
         }
-        if (!(products[2] < 1e300)) atomicMax(&w.control->failed_now, 1 + half_of(w.ids, now.side, slots)[slot]);
+#if TURNING
+        const Kind& kind = w.kinds[p.own.w];
+        if (kind.turns != 0) {
+            const Rotation r = read_rotation(w, f, now.side, slot);
+            const f64 moment = largest_moment(kind);
+            for (u32 axis = 0; axis < 3; ++axis) {
+                w.torques[u64(axis) * slots + slot] = p.torque[axis];
+                products[0] += p.torque[axis] * r.l[axis] / moment;
+                products[3] += r.l[axis] * r.l[axis];
+                products[4] += p.torque[axis] * p.torque[axis];
+            }
+            // Torques as the forces they are at the radius of gyration.
+            largest = fmax(largest, sqrt(products[4] * kind.mass / moment));
+        }
+#endif
+        if (!(products[2] < 1e300) || !(products[DESCENT_SUMS - 1] < 1e300)) atomicMax(&w.control->failed_now, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
-    publish_sums(w.partial + u64(blockIdx.x) * 3, products, warps);
+    publish_sums(w.partial + u64(blockIdx.x) * DESCENT_SUMS, products, warps);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);
     __syncthreads();
     if (!last[0]) return;
-    add_blocks<3>(warps, w.partial, now.blocks);
+    add_blocks<DESCENT_SUMS>(warps, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
     const f64 sums[3] = {warps[0], warps[1], warps[2]};
     Fire& fire = *w.fire;
@@ -45,6 +71,9 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
     }
     if (sums[0] > 0.0) {
         fire.mix = sums[2] > 0.0 ? fire.alpha * sqrt(sums[1] / sums[2]) : 0.0;
+#if TURNING
+        fire.turning_mix = warps[4] > 0.0 ? fire.alpha * sqrt(warps[3] / warps[4]) : 0.0;
+#endif
         fire.keep = 1.0 - fire.alpha;
         fire.downhill += 1;
         if (fire.downhill > 5) {
@@ -57,6 +86,7 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
         fire.dt *= 0.5;
         fire.keep = 0.0;
         fire.mix = 0.0;
+        fire.turning_mix = 0.0;
     }
 }
 
@@ -69,6 +99,19 @@ KERNEL(debye_descent_move, BLOCK, World w, Setup f)
     const uint4 own = half_of(w.pos, now.parity, slots)[slot];
     if (own.w != EMPTY_SLOT) {
         const Fire& fire = *w.fire;
+#if TURNING
+        const Kind& kind = w.kinds[own.w];
+        if (kind.turns != 0) {
+            Rotation r = read_rotation(w, f, now.side, slot);
+            f64(&q)[4] = r.q, (&l)[3] = r.l;
+            for (u32 k = 0; k < 3; ++k) l[k] = l[k] * fire.keep + w.torques[u64(k) * slots + slot] * (fire.turning_mix + fire.dt);
+            const f64 moment = largest_moment(kind);
+            turn_downhill(q[0], q[1], q[2], q[3], l[0] / moment, l[1] / moment, l[2] / moment, fire.dt, q[0], q[1], q[2], q[3]);
+            write_rotation(w, f, now, slot, kind, r);
+        } else {
+            keep_facing(w, f, now, slot);
+        }
+#endif
         const speed* velocities = half_of(w.velocities, now.side, 3 * slots);
         speed v[3], way[3];
         f64 far2 = 0.0;

@@ -14,6 +14,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("motion.cuh", include_str!("motion.cuh")),
     ("sums.cuh", include_str!("sums.cuh")),
     ("visit.cuh", include_str!("visit.cuh")),
+    ("oriented.cuh", include_str!("oriented.cuh")),
+    ("rotation.cuh", include_str!("rotation.cuh")),
     ("molecules.cuh", include_str!("molecules.cuh")),
     ("pair_forces.cuh", include_str!("pair_forces.cuh")),
     ("exact.cuh", include_str!("exact.cuh")),
@@ -31,4 +33,5 @@ pub(crate) fn source(name: &str, text: &str) -> ModuleSource {
         .headers(HEADERS)
         .include("shared.cuh", &shared::header())
         .include("coupling.cuh", super::engine::coupling::text())
+        .include("rotation_formulas.cuh", super::engine::rotation::text())
 }

@@ -2,6 +2,9 @@
 #pragma once
 #include "sums.cuh"
 #include "visit.cuh"
+#if TURNING
+#include "rotation.cuh"
+#endif
 #if SITES > 1
 #include "molecules.cuh"
 #endif
@@ -11,6 +14,9 @@ struct PairForces {
     uint4 own;
     Sums sums;
     f64 force[3];
+#if TURNING
+    f64 torque[3];
+#endif
 };
 
 // Forces of pairs.
@@ -25,7 +31,10 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
     p.own = now_at[slot];
     const u32 rows = w.rows_of[body];
     const Stage stage = {shared};
-    read_stage(stage, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+    read_stage(stage, w, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+#if TURNING
+    read_facings(stage, half_of(w.facings, parity, f.slots), w.stages + u64(b) * STAGE, count);
+#endif
     __syncthreads();
 #if SITES > 1
     Spot from[SITES];
@@ -35,19 +44,30 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
     visit_molecule<ENERGY>(molecule, stage, count, list_of(w, b), rows, from, w, f);
     distribute<ENERGY>(p.sums, molecule);
 #else
-    const Spot me = spot_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, f);
+    const Visitor visitor = visitor_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, parity, w, f);
     p.sums = {};
-    visit<ENERGY>(p.sums, shared, count, list_of(w, b), rows, me, w, f);
+    visit<ENERGY>(p.sums, stage, count, list_of(w, b), rows, visitor, w, f);
 #if LANES > 1
     join(p.sums.fx);
     join(p.sums.fy);
     join(p.sums.fz);
     if (ENERGY) join_sums(p.sums, p.sums);
+#if TURNING
+    Turning& t = p.sums.turning;
+    for (u32 k = 0; k < 3; ++k) join(t.rest[k]);
+    for (u32 a = 0; a < AXES; ++a) {
+        join(t.along[a]);
+        for (u32 k = 0; k < 3; ++k) join(t.toward[a][k]);
+    }
+#endif
 #endif
 #endif
     p.force[0] = -2.0 * f64(p.sums.fx);
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);
+#if TURNING
+    turning_forces(p.force, p.torque, p.sums.turning, visitor.directed);
+#endif
 }
 
 // All forces.
@@ -55,5 +75,9 @@ template <bool ENERGY>
 __device__ __forceinline__ void all_forces(PairForces& p, Spot* shared, const World& w, const Setup& f, u32 parity, u32 side)
 {
     pair_forces<ENERGY>(p, shared, w, f, parity, side);
-    add_rest(p.force, p.own.w, blockIdx.x * BLOCK + threadIdx.x, w, f);
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
+    add_rest(p.force, p.own.w, slot, w, f);
+#if TURNING
+    if (p.own.w != EMPTY_SLOT) add_bonded_torque(p.torque, w, f, slot);
+#endif
 }

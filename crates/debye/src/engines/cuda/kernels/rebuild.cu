@@ -4,7 +4,8 @@
 //
 // Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
 // of a body; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
-// whether there are bonded terms (0 or 1); TILES, see visit.cuh.
+// whether there are bonded terms (0 or 1); TILES, see visit.cuh; PARTED, whether lists have parts: SHORT (1: there are terms
+// of orientations that end before the others), SOME_APOLAR (1: there are particles that no long one acts on).
 #include "engine.cuh"
 
 // Of a stage.
@@ -123,7 +124,16 @@ KERNEL(debye_place, BLOCK, World w, Setup f)
 #endif
         half_of(w.velocities, next, 3 * f.slots)[target] = half_of(w.velocities, now, 3 * f.slots)[source];
         half_of(w.images, next, 3 * f.slots)[target] = half_of(w.images, now, 3 * f.slots)[source];
+#if TURNING
+        half_of(w.momenta, next, 3 * f.slots)[target] = half_of(w.momenta, now, 3 * f.slots)[source];
+#endif
     }
+#if TURNING
+    for (u32 k = 0; k < 4; ++k) {
+        half_of(w.turns, next, 4 * f.slots)[u64(k) * f.slots + to] = half_of(w.turns, now, 4 * f.slots)[u64(k) * f.slots + from];
+    }
+    half_of(w.facings, c->parity ^ 1, f.slots)[to] = half_of(w.facings, c->parity, f.slots)[from];
+#endif
 }
 
 // The boxes of blocks and of 32 bodies of them. Positions are those a list is made from.
@@ -540,6 +550,62 @@ __device__ __forceinline__ u32 write_list(ushort4* list, Neighbors& n, u32 paddi
     return remaining;
 }
 
+#if PARTED
+// A list in parts: `front` rows from the beginning, of which `first` are the first part where there are three, and `back` rows
+// at the end of its room.
+struct Parts {
+    u32 first, front, back, kept;
+};
+
+// The same in parts, each filled up to whole rows: those that are near enough for every term of orientations, those for which
+// all but the short ones act, and the rest.
+__device__ __forceinline__ Parts write_parts(ushort4* list, Neighbors& n, u32 groups, u32 padding, const LeftOut& left_out,
+                                             const u32* far, const float4* places, const Place& me, bool polar, const Setup& f)
+{
+    u64 front = 0, back = 0;
+    u32 before = 0, behind = 0;
+    Parts parts = {};
+    auto add = [&](u32 at) {
+        front = front >> 16 | u64(at) << 48;
+        if (++before % 4 == 0) list[u64(before / 4 - 1) * BODIES] = four(front);
+    };
+    auto add_back = [&](u32 at) {
+        back = back >> 16 | u64(at) << 48;
+        if (++behind % 4 == 0) list[u64(ROWS - behind / 4) * BODIES] = four(back);
+    };
+    const bool leaves_out = EXCLUSIONS && (left_out.near != 0 || left_out.begin != left_out.end);
+    const u32 any = n.any;
+    // With three parts, the near ones first.
+    for (u32 pass = SHORT && SOME_APOLAR ? 0 : 1; pass < 2; ++pass) {
+        n.rewind(groups);
+        if (Neighbors::SUPERS == 1) n.any = any;
+        for (u32 k = 0; k < n.total; ++k) {
+            const u32 at = n.next();
+            const float4 p = places[at];
+            const u32 word = __float_as_uint(p.w);
+            if (leaves_out && left_out.has(word & 0x7fffffffu, far)) continue;
+            bool near = false;
+            if (SHORT) {
+                Place d = {p.x - me.x, p.y - me.y, p.z - me.z};
+                nearest(d.x, d.y, d.z, f);
+                near = d.x * d.x + d.y * d.y + d.z * d.z < f.short2;
+            }
+            if (SHORT && SOME_APOLAR && near != (pass == 0)) continue;
+            ++parts.kept;
+            const bool acts = near || (SOME_APOLAR && polar && word >> 31 != 0);
+            if (acts) add(at);
+            else add_back(at);
+        }
+        while (before % 4 != 0) add(padding);
+        if (pass == 0) parts.first = before / 4;
+    }
+    while (behind % 4 != 0) add_back(padding);
+    parts.front = before / 4;
+    parts.back = behind / 4;
+    return parts;
+}
+#endif
+
 // Candidates of a warp: how many, and which is the lane's own particle.
 struct Picked {
     u32 count, own;
@@ -604,6 +670,9 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
             if (k + j * BODIES >= staged) continue;
             p[j] = w.reference[from[j] * LANES];
             if (EXCLUSIONS) number[j] = ids[from[j] * LANES];
+#if SOME_APOLAR
+            number[j] |= w.kinds[p[j].w].polar << 31;
+#endif
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; ++j) {
@@ -624,6 +693,9 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     const Box warp_box = w.warp_boxes[b * BODY_WARPS + warp];
     if (warp_box.half[0] < 0.0f) {
         w.rows_of[body] = 0;
+#if PARTED
+        w.parts_of[2 * body] = w.parts_of[2 * body + 1] = 0;
+#endif
         if (TILES && lane == 0) tile_of(w, b, warp)[0] = make_uint4(0, 0, 0, 0);
         return;
     }
@@ -651,27 +723,44 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     u32* present = words + GROUPS * BODIES + warp * Neighbors::SUPERS * WARP + lane;
     Neighbors neighbors = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
     test_all(neighbors, groups, places, particles + warp * WARP, lane, f);
-    if (neighbors.total > 4 * ROWS) {
-        too_much(w.control, &Needed::rows, (neighbors.total + 3) / 4);
+    // Every part of a list may end with a row that is not full.
+    const u32 needed = (neighbors.total + 3) / 4 + (PARTED ? 2 : 0);
+    if (needed > ROWS) {
+        too_much(w.control, &Needed::rows, needed);
         neighbors.total = 0;
     }
     neighbors.rewind(groups);
     ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BODIES + threadIdx.x;
     u32 kept = neighbors.total;
-#if EXCLUSIONS
+#if EXCLUSIONS || PARTED
     LeftOut left_out = {};
+#endif
+#if EXCLUSIONS
     if (there) {
         const u32 id = ids[body * LANES];
         left_out = {w.excluded_near[id], id, w.excluded_starts[id], w.excluded_starts[id + 1]};
     }
+#endif
+#if PARTED
+    const bool polar = there && w.kinds[own.w].polar != 0;
+    const Place me = seen_from(own_box.middle, own, f);
+    const Parts parts = write_parts(list, neighbors, groups, staged, left_out, w.excluded_far, places, me, polar, f);
+    kept = parts.kept;
+    const u32 rows = parts.back;
+    w.parts_of[2 * body] = u16(parts.first);
+    w.parts_of[2 * body + 1] = u16(parts.front);
+#elif EXCLUSIONS
     kept = write_list(list, neighbors, staged, left_out, w.excluded_far, places);
 #else
     write_list(list, neighbors, staged);
 #endif
+#if !PARTED
+    const u32 rows = (kept + 3) / 4;
+#endif
     __syncwarp();
     const u32 of_warp = warp_sum(kept);
     if (lane == 0) atomicAdd(pairs, u64(of_warp));
-    w.rows_of[body] = u16((kept + 3) / 4);
+    w.rows_of[body] = u16(rows);
 #endif
 }
 

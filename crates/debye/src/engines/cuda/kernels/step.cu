@@ -31,8 +31,24 @@ __device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u
 }
 
 // What forces do to a particle in a step that needs no sums.
-__device__ __forceinline__ void kick_and_move(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own, const f64 (&force)[3])
+__device__ __forceinline__ void kick_and_move(const World& w, Setup& f, const Steering& now, u32 slot, uint4 own,
+#if TURNING
+                                              const f64 (&torque)[3],
+#endif
+                                              const f64 (&force)[3])
 {
+#if TURNING
+    if (own.w != EMPTY_SLOT) {
+        const Kind& kind = w.kinds[own.w];
+        if (kind.turns != 0) {
+            Rotation r = read_rotation(w, f, now.side, slot);
+            kick_rotation(r, torque, f.dt);
+            turn(r, w, f, now, slot, kind);
+        } else {
+            keep_facing(w, f, now, slot);
+        }
+    }
+#endif
     if (CONSTRAINED && own.w != EMPTY_SLOT && is_constrained(w.kinds[own.w])) {
         load_frame(w, f);
         speed v[3];
@@ -77,6 +93,9 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
     if (p.own.w == EMPTY_SLOT) return;
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
     for (u32 axis = 0; axis < 3; ++axis) w.forces[u64(axis) * f.slots + slot] = p.force[axis];
+#if TURNING
+    for (u32 axis = 0; axis < 3; ++axis) w.torques[u64(axis) * f.slots + slot] = p.torque[axis];
+#endif
 #if DRAWN_BEFORE
     LATER();
     draw(w, f, now, slot);
@@ -95,7 +114,16 @@ KERNEL_RESIDENT(debye_step, BLOCK, 4, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) force[axis] = w.forces[u64(axis) * f.slots + slot];
     }
     add_rest(force, own.w, slot, w, f);
+#if TURNING
+    f64 torque[3] = {0.0, 0.0, 0.0};
+    if (own.w != EMPTY_SLOT) {
+        for (u32 axis = 0; axis < 3; ++axis) torque[axis] = w.torques[u64(axis) * f.slots + slot];
+        add_bonded_torque(torque, w, f, slot);
+    }
+    kick_and_move(w, f, now, slot, own, torque, force);
+#else
     kick_and_move(w, f, now, slot, own, force);
+#endif
 }
 #else
 KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
@@ -106,7 +134,11 @@ KERNEL_RESIDENT(debye_step, BLOCK, RESIDENT, World w, Setup f)
     load_frame(w, f);
     PairForces p;
     all_forces<false>(p, shared, w, f, now.parity, now.side);
+#if TURNING
+    kick_and_move(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.torque, p.force);
+#else
     kick_and_move(w, f, now, blockIdx.x * BLOCK + threadIdx.x, p.own, p.force);
+#endif
 }
 #endif
 
@@ -128,10 +160,17 @@ template <bool VIRIAL> __device__ __forceinline__ void forces_and_sum(const Worl
         read_velocity(v, w, f, now.side, slot);
         kick(v, p.force, w.ensemble->leapfrog ? f.dt : 0.5 * f.dt, kind);
         const f64 u[3] = {v[0], v[1], v[2]};
+        f64 turning = 0.0;
+#if TURNING
+        Rotation r = read_rotation(w, f, now.side, slot);
+        kick_rotation(r, p.torque, w.ensemble->leapfrog ? f.dt : 0.5 * f.dt);
+        turning = twice_rotation(r, kind);
+        for (u32 k = 0; k < 3; ++k) w.torques[u64(k) * slots + slot] = p.torque[k];
+#endif
 #pragma unroll
         for (u32 g = 0; g < GROUPS_OF; ++g) {
             const f64 m = kind.group == g && !is_constrained(kind) ? kind.mass : 0.0;
-            x[4 * g] = m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+            x[4 * g] = m * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) + (kind.group == g ? turning : 0.0);
             for (u32 k = 0; k < 3; ++k) x[4 * g + 1 + k] = m * u[k];
         }
 #pragma unroll
@@ -208,6 +247,18 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         kick(v, force, first, kind);
         for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
         kick(v, force, f.dt - first, kind);
+#if TURNING
+        if (kind.turns != 0) {
+            const f64 torque[3] = {w.torques[slot], w.torques[u64(slots) + slot], w.torques[2 * u64(slots) + slot]};
+            Rotation r = read_rotation(w, f, now.side, slot);
+            kick_rotation(r, torque, first);
+            for (u32 k = 0; k < 3; ++k) r.l[k] *= group.factor;
+            kick_rotation(r, torque, f.dt - first);
+            turn(r, w, f, now, slot, kind);
+        } else {
+            keep_facing(w, f, now, slot);
+        }
+#endif
         reload_frame(w, f);
         if (constrained) write_velocity(w, f, now.side, slot, v);
         else displacement2 = move(w, f, now, slot, own, kind, noise, v);
@@ -244,11 +295,11 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
 }
 #endif
 
-// Forces, and for every block: energies by term, virial, and for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v. Moves
-// nothing.
+// Forces, and for every block: energies by term, virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and where
+// particles turn for every group Σ L·ω. Moves nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
 {
-    constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF;
+    constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + (GROUP_SUMS + TURNING) * GROUPS_OF;
     DYNAMIC_SHARED(Spot, shared);
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
@@ -259,6 +310,9 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     all_forces<true>(p, shared, w, f, c->parity, c->side);
     const bool there = p.own.w != EMPTY_SLOT;
     f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
+#if TURNING
+    f64 turning = 0.0;
+#endif
     u32 group = 0;
     if (there) {
         const Kind kind = w.kinds[p.own.w];
@@ -271,6 +325,12 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
             v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * p.force[axis];
             w.forces[axis * slots + slot] = p.force[axis];
         }
+#if TURNING
+        Rotation r = read_rotation(w, f, c->side, slot);
+        kick_rotation(r, p.torque, 0.5 * f.dt);
+        turning = twice_rotation(r, kind);
+        for (u32 axis = 0; axis < 3; ++axis) w.torques[u64(axis) * slots + slot] = p.torque[axis];
+#endif
     }
     f64* to = w.partial + u64(b) * WIDTH;
     auto write = [&](u32 k, f64 x) {
@@ -289,5 +349,8 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
         write(first + 4, m * v[0] * v[2]);
         write(first + 5, m * v[1] * v[2]);
         for (u32 k = 0; k < 3; ++k) write(first + 6 + k, m * v[k]);
+#if TURNING
+        write(TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + g, group == g ? turning : 0.0);
+#endif
     }
 }

@@ -193,7 +193,7 @@ impl Resident {
         } else {
             self.layout.grown(self.last.needed)?
         };
-        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.excluded.any);
+        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.own_lists());
         let layout = layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
@@ -335,6 +335,10 @@ impl Skeleton for Resident {
         Self::forces(self)
     }
 
+    fn torques(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        Self::torques(self)
+    }
+
     fn set_step(&mut self, step: u64) -> Result<(), EngineError> {
         Ok(Self::set_step(self, step)?)
     }
@@ -407,6 +411,9 @@ impl Skeleton for Resident {
             out.positions[i] = region.position(s);
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| state.velocities[k * slots + slot]));
             out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+            if let Some(turn) = out.orientations.rotations.get_mut(i) {
+                *turn = state.rotation(slot, slots);
+            }
         }
         Ok((step, out))
     }

@@ -20,8 +20,10 @@ pub(in super::super) struct Sums {
     pub(in super::super) virial: [f64; 6],
     /// Σ m v⊗v and Σ m v of every group.
     pub(in super::super) groups: Vec<([f64; 6], [f64; 3])>,
+    /// Σ L·ω of every group: twice the kinetic energy of rotation; empty where nothing turns.
+    pub(in super::super) rotations: Vec<f64>,
     /// Virial of what keeps molecules together as they turn, of every group; goes with the square of its velocities.
-    pub(in super::super) turning: Vec<[f64; 6]>,
+    pub(in super::super) constraint_virial: Vec<[f64; 6]>,
 }
 
 impl Resident {
@@ -34,7 +36,7 @@ impl Resident {
         let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
         self.launch(&self.stream, &self.kernels.evaluate, shape, bytes)?;
         let (terms, groups) = (self.terms.count, self.rules.groups());
-        let width = terms + VIRIAL_SUMS + GROUP_SUMS * groups;
+        let width = self.case().sums();
         let used = self.last.blocks as usize * width;
         let parts = self.stream.download_part(self.arrays.partial.part(0..used))?;
         let mut all = vec![0.0; width];
@@ -50,7 +52,8 @@ impl Resident {
             energies: all[..terms].to_vec(),
             virial: std::array::from_fn(|k| all[terms + k]),
             groups: (0..groups).map(of_group).collect(),
-            turning: vec![[0.0; 6]; groups],
+            rotations: all[terms + VIRIAL_SUMS + GROUP_SUMS * groups..].to_vec(),
+            constraint_virial: vec![[0.0; 6]; groups],
         };
         if let Some((energies, virial)) = links {
             sums.energies.extend(energies);
@@ -106,7 +109,7 @@ impl Resident {
             add(tensor, &more.0);
             add(momentum, &more.1);
         }
-        sums.turning = turning;
+        sums.constraint_virial = turning;
         self.read_control()?;
         // Forces that are no numbers are somebody else's fault.
         let sound = sums.energies.iter().chain(&pairs).all(|x| x.is_finite());

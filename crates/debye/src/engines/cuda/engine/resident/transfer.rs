@@ -4,8 +4,10 @@ use super::super::arrays;
 use super::super::frame::Frame;
 use super::super::kernels::Control;
 use super::super::layout::BLOCK;
+use super::super::rotation;
 use super::super::rules::{Fire, ScalingThermostat};
 use super::super::state::{State, fraction};
+use super::super::terms::Kind;
 use super::{Change, Resident};
 use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::engines::{EngineError, Precision};
@@ -43,13 +45,16 @@ impl Resident {
             pos[4 * slot + 3] = self.terms.kind_of[i];
             ids[slot] = i as u32;
         }
-        self.upload(&State {
+        let mut state = State {
             pos,
             low,
             velocities,
             images,
             ids,
-        })?;
+            ..State::default()
+        };
+        self.lay(&mut state, particles);
+        self.upload(&state)?;
         let first = self.rules.ensemble.first;
         self.last = Control {
             step: first,
@@ -61,6 +66,34 @@ impl Resident {
             ..Control::default()
         };
         Ok(self.write_control()?)
+    }
+
+    /// Gives slots the orientations of their particles, where any turn.
+    fn lay(&self, state: &mut State, particles: &Particles) {
+        let (slots, axes, precision) = (self.layout.slots(), self.terms.axes, self.terms.precision);
+        if axes == 0 {
+            return;
+        }
+        let words = 4 * arrays::words_of(precision).1;
+        state.turns = vec![0.0; 4 * slots];
+        state.momenta = vec![0.0; 3 * slots];
+        state.facings = vec![0; words * slots];
+        // Slots without a particle lie in some way too: what is computed of them is a number, and nobody looks at it.
+        state.turns[..slots].fill(1.0);
+        let o = &particles.orientations;
+        for slot in 0..slots {
+            let i = state.ids[slot] as usize;
+            if let (Some(turn), Some(l)) = (o.rotations.get(i), o.angular_momenta.get(i)) {
+                for (k, x) in [turn.w, turn.v.x, turn.v.y, turn.v.z].into_iter().enumerate() {
+                    state.turns[k * slots + slot] = x;
+                }
+                for k in 0..3 {
+                    state.momenta[k * slots + slot] = l[k];
+                }
+            }
+            let facing = rotation::facing(o, i, axes, precision);
+            state.facings[words * slot..words * (slot + 1)].copy_from_slice(&facing);
+        }
     }
 
     /// Puts a state into the first half of everything.
@@ -76,6 +109,11 @@ impl Resident {
         s.upload(&velocities, a.velocities.part_mut(0..velocities.len()))?;
         s.upload(&state.images, a.images.part_mut(0..3 * slots))?;
         s.upload(&state.ids, a.ids.part_mut(0..slots))?;
+        for (numbers, to) in [(&state.turns, &mut a.turns), (&state.momenta, &mut a.momenta)] {
+            let numbers = arrays::words(numbers, !single);
+            s.upload(&numbers, to.part_mut(0..numbers.len()))?;
+        }
+        s.upload(&state.facings, a.facings.part_mut(0..state.facings.len()))?;
         if numbered {
             s.upload(&state.slot_of(), a.slot_of.part_mut(0..slots))?;
         }
@@ -107,6 +145,15 @@ impl Resident {
             velocities: arrays::numbers(&s.download_part(a.velocities.part(half(h, words)))?, !single),
             images: s.download_part(a.images.part(half(h, 3 * slots)))?,
             ids: s.download_part(a.ids.part(half(h, slots)))?,
+            turns: {
+                let part = a.turns.part(half(h, a.turns.len() / 2));
+                arrays::numbers(&s.download_part(part)?, !single)
+            },
+            momenta: {
+                let part = a.momenta.part(half(h, a.momenta.len() / 2));
+                arrays::numbers(&s.download_part(part)?, !single)
+            },
+            facings: s.download_part(a.facings.part(half(p, a.facings.len() / 2)))?,
         })
     }
 
@@ -156,21 +203,35 @@ impl Resident {
         let mut state = self.download()?;
         let slots = self.layout.slots();
         let forces = self.stream.download(&self.arrays.forces)?;
+        let torques = self.stream.download(&self.arrays.torques)?;
         for slot in 0..slots {
             let kind = state.pos[4 * slot + 3];
             if kind == EMPTY_SLOT || slot >= self.last.blocks as usize * BLOCK {
                 continue;
             }
-            let inverse_mass = self.terms.kinds[kind as usize].inverse_mass;
+            let Kind {
+                inverse_mass, turns, ..
+            } = self.terms.kinds[kind as usize];
+            let turns = turns != 0;
             for k in 0..3 {
                 let at = k * slots + slot;
                 state.velocities[at] -= 0.5 * self.values.dt * inverse_mass * forces[at];
+                if let Some(momentum) = state.momenta.get_mut(at).filter(|_| turns) {
+                    *momentum -= 0.5 * self.values.dt * torques[at];
+                }
             }
         }
-        let words = arrays::words(&state.velocities, !self.is(Precision::Single));
-        let half = self.last.side as usize * words.len();
-        let to = self.arrays.velocities.part_mut(half..half + words.len());
-        self.stream.upload(&words, to)?;
+        let (double, side) = (!self.is(Precision::Single), self.last.side as usize);
+        let a = &mut self.arrays;
+        for (numbers, to) in [
+            (&state.velocities, &mut a.velocities),
+            (&state.momenta, &mut a.momenta),
+        ] {
+            let words = arrays::words(numbers, double);
+            let half = side * words.len();
+            self.stream
+                .upload(&words, to.part_mut(half..half + words.len()))?;
+        }
         Ok(self.stream.synchronize()?)
     }
 
@@ -183,6 +244,7 @@ impl Resident {
     ) -> Result<Particles, EngineError> {
         let (state, frame) = (self.download()?, self.frame()?);
         let forces = self.stream.download(&self.arrays.forces)?;
+        let torques = self.stream.download(&self.arrays.torques)?;
         let slots = self.layout.slots();
         let region = self.region(&frame);
         let mut out = like.clone();
@@ -198,6 +260,13 @@ impl Resident {
                 (kept + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
             out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
+                *turn = state.rotation(slot, slots);
+                out.orientations.angular_momenta[i] = Vec3::from(std::array::from_fn(|k| {
+                    let at = k * slots + slot;
+                    (state.momenta[at] + 0.5 * self.values.dt * torques[at]) * factor
+                }));
+            }
         }
         if let Some(constrained) = &self.constrained {
             for (id, v) in constrained.velocities(&self.stream)? {
@@ -215,6 +284,17 @@ impl Resident {
         self.evaluate()?;
         let forces = self.stream.download(&self.arrays.forces)?;
         self.by_particle(&forces)
+    }
+
+    /// Torques in the order of the input; empty where nothing turns.
+    pub(in super::super) fn torques(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
+        if self.terms.kinds.iter().all(|kind| kind.turns == 0) {
+            return Ok(Vec::new());
+        }
+        self.refresh_list()?;
+        self.evaluate()?;
+        let torques = self.stream.download(&self.arrays.torques)?;
+        self.by_particle(&torques)
     }
 
     /// Forces of the bonded terms alone, as they were last evaluated, in the order of the input.
