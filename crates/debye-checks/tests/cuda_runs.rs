@@ -48,6 +48,16 @@ fn slab(folder: &Path) -> Simulation {
     simulation
 }
 
+/// The same of dipoles, which turn.
+fn dipoles(folder: &Path) -> Simulation {
+    let turning = "[species.A]\ndipole = 0.7\ninertia = 0.1\n[[forces]]\nkind = \"dipoles\"\ncutoff = 2.2\n\
+                   truncation = \"force-shift\"";
+    let text = INPUT.replace("[species.A]", turning);
+    let mut simulation = Simulation::parse(&text, ".", "dipoles").unwrap();
+    simulation.output.folder = Some(folder.join("out"));
+    simulation
+}
+
 fn emulated(emulation: Emulation) -> Device {
     Device::emulated(emulation).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -266,6 +276,16 @@ fn a_profile_changes_nothing_and_says_where_the_time_goes() {
 /// A run goes on on another device and in another precision, and says so; its files are those of one run.
 #[test]
 fn a_run_goes_on_elsewhere() {
+    goes_on_elsewhere(simulation);
+}
+
+/// The same where particles turn.
+#[test]
+fn a_run_of_dipoles_goes_on_elsewhere() {
+    goes_on_elsewhere(dipoles);
+}
+
+fn goes_on_elsewhere(simulation: impl Fn(&Path) -> Simulation) {
     let folder = tempfile::tempdir().unwrap();
     let device = emulated(Emulation::default());
     let table = |simulation: &Simulation| -> Vec<Vec<f64>> {

@@ -14,7 +14,7 @@ use crate::expr::Vec3;
 use crate::integrate::MotionState;
 use crate::neighbors::Grid;
 use crate::simulation::Simulation;
-use crate::system::{Cell, System};
+use crate::system::{Cell, Orientations, System};
 
 /// The engine a simulation asks for, at step 0.
 pub fn engine(simulation: &Simulation) -> Result<Box<dyn Engine>, RunError> {
@@ -73,11 +73,16 @@ pub(super) fn resumed(
         }
     }
     let s = simulation;
-    let native = saved.native_system(file)?;
+    let mut native = saved.native_system(file)?;
     let mut system = s.system.clone();
     let cell = Cell::triclinic(native.cell).map_err(|e| EngineError::Restore(e.to_string()))?;
     system.cell = cell.with_periodicity(system.cell.periodic());
     let p = &mut system.particles;
+    if !p.orientations.is_empty() {
+        let found = Orientations::from_native(&mut native);
+        p.orientations.rotations = found.rotations;
+        p.orientations.angular_momenta = found.angular_momenta;
+    }
     p.positions = native.positions.into_iter().map(Vec3::from).collect();
     p.velocities = native.velocities.into_iter().map(Vec3::from).collect();
     p.images = native.images;
