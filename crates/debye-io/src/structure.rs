@@ -31,6 +31,8 @@ pub struct Atom {
     pub mass: Option<f64>,
     /// Point dipole (LAMMPS hybrid sphere dipole).
     pub dipole: Option<[f64; 3]>,
+    /// Orientation: a quaternion x, y, z, w (extended XYZ).
+    pub orientation: Option<[f64; 4]>,
     /// Mass density of the sphere (LAMMPS hybrid sphere dipole).
     pub density: Option<f64>,
 }

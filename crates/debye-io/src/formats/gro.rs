@@ -121,7 +121,7 @@ impl<R: BufRead> GroReader<R> {
             cell,
             positions,
             velocities,
-            forces: None,
+            ..Frame::default()
         }))
     }
 

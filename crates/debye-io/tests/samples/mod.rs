@@ -277,6 +277,7 @@ pub(crate) fn system(atoms: usize, unit: LengthUnit) -> (Vec<Atom>, Frame) {
         positions: rows(1.0),
         velocities: Some(rows(0.1)),
         forces: Some(rows(-0.5)),
+        ..Frame::default()
     };
     ((0..atoms).map(atom).collect(), frame)
 }

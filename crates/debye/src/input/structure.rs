@@ -292,10 +292,38 @@ impl Work<'_, '_, '_> {
         };
         let dipole = Vec3::from(atom.dipole.unwrap_or_default()) * length;
         let size = dipole.norm();
-        let rotor = match declared.yields && size > 0.0 {
+        // But for its last digits, a dipole that was written is the one that was declared.
+        let same = (size - declared.rotor.dipole).abs() <= 1e-9 * declared.rotor.dipole;
+        let rotor = match declared.yields && size > 0.0 && !same {
             true => declared.rotor.with_dipole(size),
             false => declared.rotor,
         };
+        if let Some([x, y, z, w]) = atom.orientation {
+            let turn = Quat {
+                w,
+                v: Vec3::new(x, y, z),
+            };
+            let norm = (w * w + turn.v.norm2()).sqrt();
+            if !((norm - 1.0).abs() < 1e-3) {
+                return Err(self
+                    .file
+                    .error(format!(
+                        "has in its column `orientation` no unit quaternion of atom {}: x {x}, y {y}, z {z}, w {w}",
+                        i + 1
+                    ))
+                    .expected("x² + y² + z² + w² = 1"));
+            }
+            if turn.normalized().axes()[2].dot(dipole) < 0.999 * size {
+                return Err(self
+                    .file
+                    .error(format!(
+                        "has a `dipole` of atom {} that does not point along the axis z of its `orientation`",
+                        i + 1
+                    ))
+                    .expected("one of the two columns, or dipoles along the axes z"));
+            }
+            return Ok(Some((rotor, turn.normalized())));
+        }
         match rotor.class() {
             Class::Linear if size > 0.0 => Ok(Some((rotor, Quat::from_z_to(dipole * size.recip())))),
             _ if self.random_orientations()? => Ok(Some((rotor, Quat::identity()))),

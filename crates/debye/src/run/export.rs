@@ -6,7 +6,7 @@ use std::path::Path;
 use debye_io::{Atom, Bonded, Format, Frame, LengthUnit, PDB_SERIALS, Structure, write_structure};
 
 use super::RunError;
-use crate::expr::Vec3;
+use crate::expr::{Quat, Vec3};
 use crate::system::{Cell, Link, Particles, System, Topology, Units, whole_positions};
 
 /// Where particles near the faces of a periodic cell are written.
@@ -87,6 +87,16 @@ impl Export {
         };
         let place = |&i: &u32| (positions[i as usize] * length).to_array();
         let velocity = |&i: &u32| (particles.velocities[i as usize] * speed).to_array();
+        let o = &particles.orientations;
+        let turns = self.format == Format::XYZ && !o.is_empty();
+        let orientation = |&i: &u32| {
+            let Quat { w, v } = o.rotations[i as usize];
+            [v.x, v.y, v.z, w]
+        };
+        let dipole = |&i: &u32| {
+            let i = i as usize;
+            (o.axes(i)[2] * (o.rotor(i).dipole * length)).to_array()
+        };
         Frame {
             title: title.to_owned(),
             step: Some(step),
@@ -100,6 +110,8 @@ impl Export {
                 .holds_velocities()
                 .then(|| self.chosen.iter().map(velocity).collect()),
             forces: None,
+            orientations: turns.then(|| self.chosen.iter().map(orientation).collect()),
+            dipoles: turns.then(|| self.chosen.iter().map(dipole).collect()),
         }
     }
 }

@@ -176,7 +176,7 @@ impl NativeStructure {
                 periodic: Some(self.periodic),
                 positions: self.positions.clone(),
                 velocities: Some(self.velocities.clone()),
-                forces: None,
+                ..Frame::default()
             },
             images: Some(self.images.clone()),
             bonds: self.bonds.to_bonded(),

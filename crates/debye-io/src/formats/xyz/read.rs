@@ -115,6 +115,8 @@ impl<R: BufRead> XyzReader<R> {
         let has = |wanted| columns.iter().any(|(meaning, _)| *meaning == wanted);
         frame.velocities = has(Meaning::Velocity).then(Vec::new);
         frame.forces = has(Meaning::Force).then(Vec::new);
+        frame.orientations = has(Meaning::Orientation).then(Vec::new);
+        frame.dipoles = has(Meaning::Dipole).then(Vec::new);
         Ok((frame, columns))
     }
 
@@ -138,6 +140,7 @@ impl<R: BufRead> XyzReader<R> {
         let words: Vec<&str> = self.lines.text().split_whitespace().collect();
         let mut named: Vec<(Meaning, &str)> = Vec::new();
         let (mut charge, mut mass, mut radius) = (None, None, None);
+        let (mut orientation, mut dipole) = (None, None);
         for &(meaning, at) in columns {
             let word = || {
                 let row = || {
@@ -160,6 +163,24 @@ impl<R: BufRead> XyzReader<R> {
                     let force = self.lines.vector(&words, at, "a force")?;
                     frame.forces.get_or_insert_default().push(force);
                 }
+                Meaning::Orientation => {
+                    let four = words.get(at..at + 4).unwrap_or_default();
+                    let numbers: Result<Vec<f64>, IoError> = four
+                        .iter()
+                        .map(|word| self.lines.float(word, "an orientation"))
+                        .collect();
+                    let found: [f64; 4] = numbers?.try_into().map_err(|_| {
+                        self.lines
+                            .unexpected(self.lines.text(), "an orientation of four numbers".to_owned())
+                    })?;
+                    orientation = Some(found);
+                    frame.orientations.get_or_insert_default().push(found);
+                }
+                Meaning::Dipole => {
+                    let found = self.lines.vector(&words, at, "a dipole")?;
+                    dipole = Some(found);
+                    frame.dipoles.get_or_insert_default().push(found);
+                }
                 Meaning::Charge => charge = Some(self.lines.float(word()?, "a charge")?),
                 Meaning::Mass => mass = Some(self.lines.float(word()?, "a mass")?),
                 Meaning::Radius => radius = Some(self.lines.float(word()?, "a radius")?),
@@ -171,6 +192,8 @@ impl<R: BufRead> XyzReader<R> {
                 charge,
                 mass,
                 radius,
+                orientation,
+                dipole,
                 ..Atom::default()
             };
             for (meaning, word) in named {

@@ -44,6 +44,8 @@ impl<W: Write + Send> XyzWriter<W> {
             (names, ":name:S:1"),
             (frame.velocities.is_some(), ":vel:R:3"),
             (frame.forces.is_some(), ":forces:R:3"),
+            (frame.orientations.is_some(), ":orientation:R:4"),
+            (frame.dipoles.is_some(), ":dipole:R:3"),
             (charges, ":charge:R:1"),
             (molecules, ":molecule:I:1"),
         ] {
@@ -99,6 +101,9 @@ impl<W: Write + Send> WriteFrames for XyzWriter<W> {
             }
             let vectors = [frame.velocities.as_ref(), frame.forces.as_ref()];
             let vectors = vectors.into_iter().flatten().flat_map(|rows| rows[index]);
+            let orientation = frame.orientations.iter().flat_map(|rows| rows[index]);
+            let dipole = frame.dipoles.iter().flat_map(|rows| rows[index]);
+            let vectors = vectors.chain(orientation).chain(dipole);
             for value in vectors.chain(charges.as_ref().map(|charges| charges[index])) {
                 let _ = write!(self.text, " {value:?}");
             }
