@@ -11,7 +11,13 @@ use super::reader::{Item, Node};
 type Result<T> = std::result::Result<T, InputError>;
 
 /// Published sets by their names.
-pub const SETS: &[(&str, &str)] = &[("elba", include_str!("sets/elba.toml"))];
+pub const SETS: &[(&str, &str)] = &[
+    ("elba", include_str!("sets/elba.toml")),
+    ("ssd", include_str!("sets/ssd.toml")),
+    ("ssd1", include_str!("sets/ssd1.toml")),
+    ("ssd-e", include_str!("sets/ssd-e.toml")),
+    ("ssd-rf", include_str!("sets/ssd-rf.toml")),
+];
 
 const KEYS: &[&str] = &["include"];
 /// What a set may hold.

@@ -15,6 +15,7 @@ pub(super) fn check(root: &Section, system: &System, field: &ForceField) -> Resu
         terms(list, system, field, &mut warnings)?;
         warnings.extend(charges(list, system, field));
         warnings.extend(dipoles(list, system, field));
+        warnings.extend(idle_dipoles(list, system, field));
         warnings.extend(loose_molecules(list, system, field));
     }
     warnings.extend(exclusions(root, system, field));
@@ -157,6 +158,20 @@ fn dipoles(list: &Item, system: &System, field: &ForceField) -> Option<String> {
              \"dipoles-reaction-field\", or set dipole = 0"
         )))
     })
+}
+
+/// Terms of charges and dipoles where there are neither.
+fn idle_dipoles(list: &Item, system: &System, field: &ForceField) -> Option<String> {
+    let p = &system.particles;
+    let acts = p.charges.iter().any(|q| *q != 0.0) || p.orientations.rotors.iter().any(|r| r.dipole != 0.0);
+    let idle = field
+        .oriented
+        .iter()
+        .find(|t| t.family.is_electrostatic() && !acts)?;
+    Some(at(&list.key_error(format!(
+        "kind = \"{}\" acts on nothing: no particle has a charge or a dipole; set `dipole` and `inertia` in [species.…]",
+        idle.family.name()
+    ))))
 }
 
 /// Molecules of several charged particles with neither bonds nor constraints: nothing keeps them together, and unlike
