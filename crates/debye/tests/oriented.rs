@@ -7,8 +7,9 @@ use std::io::Read;
 use std::path::Path;
 
 use debye::engines::cpu::CpuEngine;
+use debye::engines::cuda::CudaEngine;
 use debye::engines::reference::{self, Evaluation};
-use debye::engines::{Precision, Settings};
+use debye::engines::{Engine, Precision, Settings};
 use debye::expr::{Dual, Quat, Table, Vec3};
 use debye::forces::{ForceField, OrientedTerm, PairTerm};
 use debye::integrate::{Dynamics, Scheme, Thermostat, ThermostatKind};
@@ -18,8 +19,9 @@ use debye::potentials::{
 };
 use debye::random::Philox;
 use debye::simulation::Simulation;
-use debye::system::{Cell, Rotor, Species, System, Units};
+use debye::system::{Cell, Rotor, Species, System, Units, builders};
 use debye::truncation::Truncation;
+use debye_gpu::{Device, Emulation};
 
 const KCAL: f64 = 4.184;
 
@@ -242,20 +244,91 @@ fn at_rest() -> Dynamics {
     }
 }
 
-/// What the CPU finds, in the form of the reference.
-fn on_cpu(system: &System, field: &ForceField, precision: Precision) -> Evaluation {
-    let settings = Settings {
-        precision,
-        ..Settings::default()
-    };
-    let mut engine = CpuEngine::new(system, field, &at_rest(), &settings).unwrap();
-    let seen = engine.observe().unwrap();
-    Evaluation {
-        potential: seen.potential,
-        terms: seen.terms,
-        virial: seen.pressure_tensor.map(|p| p * system.cell.volume()),
-        forces: engine.forces(),
-        torques: engine.torques(),
+/// Where a body of a test runs: on the CPU, and on a CUDA device or the emulation of one.
+#[derive(Clone)]
+enum Backend {
+    Cpu,
+    Cuda(Device),
+}
+
+impl Backend {
+    /// The CPU, and the card of the number in `DEBYE_TEST_DEVICE`, or the emulation.
+    fn all() -> Vec<Self> {
+        let device = match std::env::var("DEBYE_TEST_DEVICE") {
+            Ok(number) if number != "emulated" => Device::open(number.parse().unwrap()),
+            _ => Device::emulated(Emulation::default()),
+        };
+        vec![Self::Cpu, Self::Cuda(device.unwrap())]
+    }
+
+    /// The same for what takes an emulation long: without it.
+    fn fast() -> Vec<Self> {
+        let mut all = Self::all();
+        all.retain(|backend| !matches!(backend, Self::Cuda(device) if device.info().emulated));
+        all
+    }
+
+    fn engine(
+        &self,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Box<dyn Engine> {
+        match self {
+            Self::Cpu => Box::new(CpuEngine::new(system, field, dynamics, settings).unwrap()),
+            Self::Cuda(device) => {
+                Box::new(CudaEngine::new(device, system, field, dynamics, settings).unwrap())
+            }
+        }
+    }
+
+    fn resumed(
+        &self,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+        saved: &[u8],
+    ) -> Box<dyn Engine> {
+        match self {
+            Self::Cpu => Box::new(CpuEngine::resumed(system, field, dynamics, settings, saved).unwrap()),
+            Self::Cuda(device) => {
+                Box::new(CudaEngine::resumed(device, system, field, dynamics, settings, saved).unwrap())
+            }
+        }
+    }
+
+    /// What it finds, in the form of the reference.
+    fn evaluate(&self, system: &System, field: &ForceField, precision: Precision) -> Evaluation {
+        let settings = Settings {
+            precision,
+            ..Settings::default()
+        };
+        let mut engine = self.engine(system, field, &at_rest(), &settings);
+        let seen = engine.observe().unwrap();
+        Evaluation {
+            potential: seen.potential,
+            terms: seen.terms,
+            virial: seen.pressure_tensor.map(|p| p * system.cell.volume()),
+            forces: engine.forces().unwrap(),
+            torques: engine.torques().unwrap(),
+        }
+    }
+}
+
+/// Velocity Verlet with one thermostat for all.
+fn with_thermostat(kind: ThermostatKind, temperature: f64, time: f64, timestep: f64) -> Dynamics {
+    Dynamics {
+        timestep,
+        thermostats: vec![Thermostat {
+            kind,
+            species: Vec::new(),
+            temperature,
+            time,
+        }],
+        remove_momentum_every: if kind.scales_velocities() { 100 } else { 0 },
+        ..at_rest()
     }
 }
 
@@ -325,7 +398,7 @@ fn sticky_pairs_are_those_of_openmd() {
             let vector = |at: usize| Vec3::new(row[at], row[at + 1], row[at + 2]);
             for found in [
                 reference::evaluate(&system, &field),
-                on_cpu(&system, &field, Precision::Double),
+                Backend::Cpu.evaluate(&system, &field, Precision::Double),
             ] {
                 assert!(
                     (found.potential - row[11]).abs() < 2e-9,
@@ -456,12 +529,23 @@ fn gay_berne_agrees_with_lammps() {
     term = term.pair_values("S", "R", epsilon(3.0), None).unwrap();
     let mut field = ForceField::new(Units::LennardJones);
     field.oriented.push(term.finish().unwrap());
-    let exact = reference::evaluate(&system, &field);
-    for (found, tolerance) in [
-        (exact.clone(), 1.0),
-        (on_cpu(&system, &field, Precision::Double), 1.0),
-        (on_cpu(&system, &field, Precision::Mixed), 1e4),
-    ] {
+    let mut found = vec![(reference::evaluate(&system, &field), 1.0)];
+    for backend in Backend::all() {
+        for (precision, tolerance) in [
+            (Precision::Double, 1.0),
+            (Precision::Mixed, 1e4),
+            (Precision::Single, 1e4),
+        ] {
+            // On a device no cell may be shorter than two cut-offs: there it is two of them.
+            let copies = if matches!(backend, Backend::Cpu) { 1 } else { 2 };
+            let several = builders::replicate(&system, [1, 1, copies]).unwrap();
+            let mut one = backend.evaluate(&several, &field, precision);
+            one.potential /= copies as f64;
+            one.virial = one.virial.map(|w| w / copies as f64);
+            found.push((one, tolerance));
+        }
+    }
+    for (found, tolerance) in found {
         assert!(
             (found.potential + 19.3967066653).abs() < 2e-9 * tolerance,
             "{}",
@@ -514,12 +598,15 @@ fn elba_agrees_with_lammps() {
         assert!(simulation.warnings.is_empty(), "{:?}", simulation.warnings);
         let (system, field) = (&simulation.system, &simulation.forces);
         let table = rows(&format!("elba/{forces}"));
-        let mut found = vec![
-            (on_cpu(system, field, Precision::Double), 1.0),
-            (on_cpu(system, field, Precision::Mixed), 200.0),
-        ];
-        if system.particles.len() < 100 {
+        let mut found = Vec::new();
+        let few = system.particles.len() < 100;
+        if few {
             found.push((reference::evaluate(system, field), 1.0));
+        }
+        for backend in if few { Backend::all() } else { Backend::fast() } {
+            for (precision, tolerance) in [(Precision::Double, 1.0), (Precision::Mixed, 200.0)] {
+                found.push((backend.evaluate(system, field, precision), tolerance));
+            }
         }
         for (found, tolerance) in found {
             let energy = |name: &str| found.terms.iter().find(|t| t.0 == name).unwrap().1 / KCAL;
@@ -559,9 +646,9 @@ fn elba_agrees_with_lammps() {
     }
 }
 
-/// A mixture of points, dipoles and bodies on the CPU, in each precision, against the reference.
+/// Points, charges and dipoles of a lipid on each backend, in each precision, against the reference.
 #[test]
-fn the_cpu_agrees_with_the_reference() {
+fn backends_agree_with_the_reference() {
     let simulation = elba("single_lipid_dopc.data");
     let exact = reference::evaluate(&simulation.system, &simulation.forces);
     for (precision, tolerance) in [
@@ -569,11 +656,13 @@ fn the_cpu_agrees_with_the_reference() {
         (Precision::Mixed, 3e-6),
         (Precision::Single, 3e-6),
     ] {
-        agree(
-            &on_cpu(&simulation.system, &simulation.forces, precision),
-            &exact,
-            tolerance,
-        );
+        for backend in Backend::all() {
+            agree(
+                &backend.evaluate(&simulation.system, &simulation.forces, precision),
+                &exact,
+                tolerance,
+            );
+        }
     }
 }
 
@@ -682,11 +771,15 @@ fn snapshots_of_ssd_have_their_energies() {
         ("ssde", [278.627828, -2167.479167, -549.106352]),
     ] {
         let (system, field) = ssd(model);
-        for (found, tolerance) in [
-            (reference::evaluate(&system, &field), 1e-6),
-            (on_cpu(&system, &field, Precision::Double), 1e-6),
-            (on_cpu(&system, &field, Precision::Mixed), 2e-3),
-        ] {
+        let exact = reference::evaluate(&system, &field);
+        let mut all = vec![(exact.clone(), 1e-6)];
+        for backend in Backend::all() {
+            let double = backend.evaluate(&system, &field, Precision::Double);
+            agree(&double, &exact, 1e-10);
+            all.push((double, 1e-6));
+            all.push((backend.evaluate(&system, &field, Precision::Mixed), 2e-3));
+        }
+        for (found, tolerance) in all {
             for ((name, energy), wanted) in found.terms.iter().zip(wanted) {
                 assert!(
                     (energy - wanted).abs() < tolerance,
@@ -694,16 +787,66 @@ fn snapshots_of_ssd_have_their_energies() {
                 );
             }
         }
-        agree(
-            &on_cpu(&system, &field, Precision::Double),
-            &reference::evaluate(&system, &field),
-            1e-10,
+    }
+}
+
+/// Two molecules of every published set at their minimum, in Å and kcal/mol: distance, Lennard-Jones, dipoles, sticky. The
+/// reaction field of SSD/RF is not in the numbers, and changes them by little.
+#[test]
+fn dimers_of_ssd_have_their_minimum() {
+    for (set, [r, lj, dipoles, sticky], within) in [
+        ("ssd", [2.7545, 0.9505, -5.8728, -2.7144], 1e-3),
+        ("ssd1", [2.7199, 0.9708, -6.1439, -2.6232], 1e-3),
+        ("ssd-e", [2.6752, 1.4673, -6.9739, -2.4162], 1e-3),
+        ("ssd-rf", [2.6505, 1.5716, -7.6040, -2.3851], 0.1),
+    ] {
+        let text = format!(
+            "units = \"md\"\n[system]\nbuild = {{ kind = \"lattice\", lattice = \"sc\", cells = [2, 1, 1], spacing = 3.0 }}\n\
+             periodic = [false, false, false]\n[forcefield]\ninclude = \"{set}\"\n"
         );
+        let options = debye::input::InputOptions {
+            moves: false,
+            ..Default::default()
+        };
+        let simulation = Simulation::parse_with(&text, ".", "dimer.toml", &options).unwrap();
+        let fire = debye::engines::cpu::Fire {
+            force_tolerance: 1e-4,
+            max_steps: 20_000,
+            max_displacement: 0.01,
+        };
+        // From some directions it goes to other minima.
+        let found = (0..12).map(|seed| {
+            let mut system = simulation.system.clone();
+            system.particles.positions[0] = Vec3::new(1.0, 1.0, 1.0);
+            system.particles.positions[1] = Vec3::new(1.28, 1.0, 1.0);
+            system.particles.turn_at_random(seed);
+            let settings = Settings {
+                precision: Precision::Double,
+                ..Settings::default()
+            };
+            let mut engine = CpuEngine::new(&system, &simulation.forces, &at_rest(), &settings).unwrap();
+            engine.minimize(fire).unwrap();
+            let p = engine.particles();
+            let d = (p.positions[1] - p.positions[0]).norm();
+            (engine.observe().unwrap(), d)
+        });
+        let (best, d) = found
+            .min_by(|a, b| a.0.potential.total_cmp(&b.0.potential))
+            .unwrap();
+        assert!((10.0 * d - r).abs() < within, "{set}: {d}");
+        for ((name, energy), wanted) in best.terms.iter().zip([lj, dipoles, sticky]) {
+            let found = energy / KCAL;
+            // The electric constant of the table has five digits.
+            assert!(
+                (found - wanted).abs() < 2.0 * within,
+                "{set} {name}: {found} {wanted}"
+            );
+        }
     }
 }
 
 /// The spread of the total energy over half a picosecond (in units of √(u Å²/(kcal/mol)) = 48.9 fs).
-fn spread(timestep: f64, scheme: Scheme) -> f64 {
+fn spread(backend: &Backend, timestep: f64, scheme: Scheme) -> f64 {
     let (mut system, mut field) = ssd("ssde");
     debye::system::velocities::thermalize(&mut system, 0.6, 3).unwrap();
     // Smooth ends: the sticky part is one as it is.
@@ -728,7 +871,7 @@ fn spread(timestep: f64, scheme: Scheme) -> f64 {
         precision: Precision::Double,
         ..Settings::default()
     };
-    let mut engine = CpuEngine::new(&system, &field, &dynamics, &settings).unwrap();
+    let mut engine = backend.engine(&system, &field, &dynamics, &settings);
     let steps = (10.0 / timestep).round() as u64;
     let every = steps / 40;
     let mut energies = Vec::new();
@@ -743,13 +886,12 @@ fn spread(timestep: f64, scheme: Scheme) -> f64 {
 /// A symplectic scheme keeps the energy to second order in the time step, C8.
 #[test]
 fn rigid_bodies_keep_their_energy_to_second_order() {
-    let (coarse, fine) = (
-        spread(0.04, Scheme::VelocityVerlet),
-        spread(0.02, Scheme::VelocityVerlet),
-    );
-    assert!((3.0..5.5).contains(&(coarse / fine)), "{coarse} {fine}");
-    assert!(fine < 0.1, "{fine}");
-    assert!(spread(0.02, Scheme::Leapfrog) < 0.4);
+    for backend in Backend::fast() {
+        let [coarse, fine] = [0.04, 0.02].map(|timestep| spread(&backend, timestep, Scheme::VelocityVerlet));
+        assert!((3.0..5.5).contains(&(coarse / fine)), "{coarse} {fine}");
+        assert!(fine < 0.1, "{fine}");
+        assert!(spread(&backend, 0.02, Scheme::Leapfrog) < 0.4);
+    }
 }
 
 /// What comes after a step does not depend on whether the state was saved there, and orientations stay unit quaternions.
@@ -757,25 +899,21 @@ fn rigid_bodies_keep_their_energy_to_second_order() {
 fn turning_particles_resume_bit_for_bit() {
     let (mut system, field) = ssd("ssd");
     debye::system::velocities::thermalize(&mut system, 0.6, 3).unwrap();
-    for thermostat in ThermostatKind::ALL {
-        let dynamics = Dynamics {
-            timestep: 0.02,
-            thermostats: vec![Thermostat {
-                kind: *thermostat,
-                species: Vec::new(),
-                temperature: 0.6,
-                time: 10.0,
-            }],
-            ..at_rest()
-        };
-        let settings = Settings::default();
-        let mut whole = CpuEngine::new(&system, &field, &dynamics, &settings).unwrap();
+    let settings = Settings::default();
+    let cases = (Backend::all().into_iter()).flat_map(|backend| {
+        ThermostatKind::ALL
+            .iter()
+            .map(move |kind| (backend.clone(), *kind))
+    });
+    for (backend, thermostat) in cases {
+        let dynamics = with_thermostat(thermostat, 0.6, 10.0, 0.02);
+        let mut whole = backend.engine(&system, &field, &dynamics, &settings);
         whole.advance(15, false).unwrap();
-        let saved = whole.save();
+        let saved = whole.save().unwrap();
         whole.advance(15, false).unwrap();
-        let mut resumed = CpuEngine::resumed(&system, &field, &dynamics, &settings, &saved).unwrap();
+        let mut resumed = backend.resumed(&system, &field, &dynamics, &settings, &saved);
         resumed.advance(15, false).unwrap();
-        let (a, b) = (whole.particles(), resumed.particles());
+        let (a, b) = (whole.particles().unwrap(), resumed.particles().unwrap());
         assert_eq!(a, b, "{thermostat:?}");
         for q in &a.orientations.rotations {
             assert!((q.w * q.w + q.v.norm2() - 1.0).abs() < 1e-12);
@@ -788,24 +926,19 @@ fn turning_particles_resume_bit_for_bit() {
 fn thermostats_heat_rotations_too() {
     let (mut system, field) = ssd("ssde");
     debye::system::velocities::thermalize(&mut system, 0.3, 3).unwrap();
-    for kind in ThermostatKind::ALL {
-        let dynamics = Dynamics {
-            timestep: 0.04,
-            thermostats: vec![Thermostat {
-                kind: *kind,
-                species: Vec::new(),
-                temperature: 0.6,
-                time: 2.0,
-            }],
-            remove_momentum_every: if kind.scales_velocities() { 100 } else { 0 },
-            ..at_rest()
-        };
-        let mut engine = CpuEngine::new(&system, &field, &dynamics, &Settings::default()).unwrap();
+    let cases = (Backend::fast().into_iter()).flat_map(|backend| {
+        ThermostatKind::ALL
+            .iter()
+            .map(move |kind| (backend.clone(), *kind))
+    });
+    for (backend, kind) in cases {
+        let dynamics = with_thermostat(kind, 0.6, 2.0, 0.04);
+        let mut engine = backend.engine(&system, &field, &dynamics, &Settings::default());
         engine.advance(800, false).unwrap();
         let (mut of_rotation, mut of_all) = (0.0, 0.0);
         for _ in 0..60 {
             engine.advance(10, true).unwrap();
-            let o = engine.particles().orientations;
+            let o = engine.particles().unwrap().orientations;
             let turning: f64 = (0..256).map(|i| o.kinetic_energy(i)).sum();
             of_rotation += 2.0 * turning / (3.0 * 256.0) / 60.0;
             of_all += engine.observe().unwrap().temperature / 60.0;
@@ -851,21 +984,71 @@ fn minimization_turns_dipoles() {
     field
         .oriented
         .push(dipoles.truncation(Truncation::ForceShift).finish().unwrap());
-    let mut engine = CpuEngine::new(&system, &field, &at_rest(), &Settings::default()).unwrap();
     let fire = debye::engines::cpu::Fire {
         force_tolerance: 1e-4,
         max_steps: 20_000,
         max_displacement: 0.05,
     };
-    let done = engine.minimize(fire).unwrap();
-    assert!(done.converged, "{done:?}");
-    let p = engine.particles();
-    let d = p.positions[1] - p.positions[0];
-    for i in 0..2 {
-        let z = p.orientations.axes(i)[2];
-        assert!((z.dot(d).abs() / d.norm() - 1.0).abs() < 1e-6, "{z:?} {d:?}");
+    for backend in Backend::all() {
+        let mut engine = backend.engine(&system, &field, &at_rest(), &Settings::default());
+        let done = engine.minimize(fire, &mut |_| true).unwrap();
+        assert!(done.converged, "{done:?}");
+        let p = engine.particles().unwrap();
+        let d = p.positions[1] - p.positions[0];
+        for i in 0..2 {
+            let z = p.orientations.axes(i)[2];
+            assert!((z.dot(d).abs() / d.norm() - 1.0).abs() < 1e-5, "{z:?} {d:?}");
+        }
+        assert!((p.orientations.axes(0)[2].dot(p.orientations.axes(1)[2]) - 1.0).abs() < 1e-5);
     }
-    assert!((p.orientations.axes(0)[2].dot(p.orientations.axes(1)[2]) - 1.0).abs() < 1e-6);
+}
+
+/// Extended XYZ keeps orientations and dipoles; what no orientation is, is refused.
+#[test]
+fn extended_xyz_keeps_orientations() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("water.xyz");
+    let write = |system: &System| {
+        let moment = debye::run::export::Moment {
+            title: "water",
+            step: 0,
+            time: 0.0,
+            particles: &system.particles,
+            cell: &system.cell,
+        };
+        debye::run::export::write_system(&file, system, moment).unwrap();
+    };
+    let (mut system, _) = ssd("ssd");
+    system.units = Units::Md;
+    write(&system);
+    let input = "units = \"md\"\n[system]\nfile = \"water.xyz\"\n[forcefield]\ninclude = \"ssd\"\n";
+    let options = debye::input::InputOptions {
+        moves: false,
+        ..Default::default()
+    };
+    let parse = || Simulation::parse_with(input, folder.path(), "water.toml", &options);
+    let mut read = parse().unwrap().system;
+    for i in 0..read.particles.len() {
+        let (a, b) = (&read.particles.orientations, &system.particles.orientations);
+        assert!((a.rotations[i].v - b.rotations[i].v).norm() < 1e-14);
+        assert!((a.rotors[i].dipole - 2.35).abs() < 1e-12);
+        assert!((read.particles.positions[i] - system.particles.positions[i]).norm() < 1e-12);
+    }
+    // A dipole of the set is the same again, to the last bit.
+    let declared = read.species[0].rotor;
+    read.particles.orientations.rotors.fill(declared);
+    write(&read);
+    let again = parse().unwrap().system.particles.orientations.rotors;
+    assert!(again.iter().all(|rotor| *rotor == declared));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("orientation:R:4:dipole:R:3"), "{text}");
+    let first = text.lines().nth(2).unwrap();
+    let words: Vec<&str> = first.split(' ').collect();
+    let mut wrong = words.clone();
+    wrong[4..8].fill("0.0");
+    std::fs::write(&file, text.replacen(first, &wrong.join(" "), 1)).unwrap();
+    let error = parse().err().unwrap().to_string();
+    assert!(error.contains("no unit quaternion"), "{error}");
 }
 
 /// Bad input, each with a message that says what to do.
