@@ -303,7 +303,7 @@ fn bench_takes_a_box_for_water_only() {
     lab.refuses(
         &["bench", "--cases", "lj1k", "--structure", "salt.xyz"],
         2,
-        &["is for the water cases", "salt.xyz"],
+        &["is for cases of rigid water and bilayers", "salt.xyz"],
     );
     lab.refuses(
         &["bench", "--cases", "water21k", "--structure", "none.xyz"],

@@ -38,6 +38,10 @@ pub(super) enum Kind {
     Salt(&'static Salt),
     /// Rigid water with PME.
     Water(&'static Water),
+    /// Sticky water on a lattice.
+    Sticky(&'static Sticky),
+    /// Copies of a bilayer of lipids, which `--structure` names.
+    Bilayer([usize; 3]),
 }
 
 /// Rock salt: cells along each side, the mesh, and the energy of the crystal in kJ/mol.
@@ -51,6 +55,13 @@ pub(super) struct Salt {
 pub(super) struct Water {
     copies: [usize; 3],
     mesh: [usize; 3],
+    energy: f64,
+}
+
+/// Sticky water: its lattice, cells along each side, and the energy in kJ/mol.
+pub(super) struct Sticky {
+    lattice: &'static str,
+    cells: usize,
     energy: f64,
 }
 
@@ -86,6 +97,17 @@ const WATER1M: Water = Water {
     copies: [6, 8, 8],
     mesh: [120, 160, 160],
     energy: -1_957_897.116_667,
+};
+
+const SSD4K: Sticky = Sticky {
+    lattice: "sc",
+    cells: 16,
+    energy: -11_674.239_513_52,
+};
+const SSD219K: Sticky = Sticky {
+    lattice: "fcc",
+    cells: 38,
+    energy: -1_064_193.679_914_41,
 };
 
 /// What a melt is made from.
@@ -166,6 +188,18 @@ pub(super) const CASES: &[Case] = &[
     ),
     Case::new("water97k", "the same, 96 660 atoms", Kind::Water(&WATER97K)),
     Case::new("water1m", "the same, 1 031 040 atoms", Kind::Water(&WATER1M)),
+    Case::new(
+        "ssd4k",
+        "SSD/E water, 4 096 molecules, cut 0.9 nm, 2 fs, Langevin 300 K",
+        Kind::Sticky(&SSD4K),
+    ),
+    Case::new("ssd219k", "the same, 219 488 molecules", Kind::Sticky(&SSD219K)),
+    Case::new(
+        "elba-dopc",
+        "the bilayer of --structure (LAMMPS data), ELBA, 10 fs, Langevin 303 K",
+        Kind::Bilayer([1, 1, 1]),
+    ),
+    Case::new("elba-lipid", "6 × 6 copies of it", Kind::Bilayer([6, 6, 1])),
 ];
 
 /// Begins the name of a melt of any size.
@@ -228,6 +262,32 @@ impl Water {
     }
 }
 
+impl Sticky {
+    fn input(&self) -> String {
+        let Self { lattice, cells, .. } = self;
+        format!(
+            "units = \"md\"\n\
+             [system]\nbuild = {{ kind = \"lattice\", lattice = \"{lattice}\", cells = {cells}, density = \"0.999 g/cm^3\", \
+             species = \"W\" }}\n\
+             [forcefield]\ninclude = \"ssd-e\"\n\
+             [integrator]\nkind = \"langevin\"\ntimestep = 0.002\ntemperature = 300\ntime = 1.0\n\
+             [run]\nsteps = 1\ntemperature = 300\n"
+        )
+    }
+}
+
+/// A bilayer in LAMMPS data of the ELBA toolkit.
+fn bilayer(file: &Path, copies: [usize; 3]) -> String {
+    format!(
+        "units = \"md\"\n\
+         [system]\nfile = '{}'\nformat = \"lammps\"\nlength_unit = \"Å\"\ncopies = {copies:?}\n\
+         [forcefield]\ninclude = \"elba\"\n\
+         [integrator]\nkind = \"langevin\"\ntimestep = 0.01\ntemperature = 303\ntime = 1.0\n\
+         [run]\nsteps = 1\ntemperature = 303\n",
+        file.display()
+    )
+}
+
 /// Atoms that a melt of any size may have.
 const SIZES: std::ops::RangeInclusive<u64> = 500..=900_000_000;
 
@@ -259,8 +319,9 @@ impl Selection {
         )))
     }
 
-    pub(super) fn is_water(&self) -> bool {
-        matches!(self.kind, Kind::Water(_))
+    /// Whether it is made of copies of a structure, or can be.
+    pub(super) fn takes_structure(&self) -> bool {
+        matches!(self.kind, Kind::Water(_) | Kind::Bilayer(_))
     }
 
     /// The input file of the case.
@@ -286,10 +347,18 @@ impl Selection {
             ),
             Kind::Salt(salt) => salt.input(),
             Kind::Water(water) => water.input(structure),
+            Kind::Sticky(water) => water.input(),
+            Kind::Bilayer(copies) => bilayer(structure.unwrap_or(Path::new("")), copies),
         }
     }
 
     pub(super) fn simulation(&self, structure: Option<&Path>) -> Result<Simulation, Failure> {
+        if matches!(self.kind, Kind::Bilayer(_)) && structure.is_none() {
+            return Err(Failure::refused(format!(
+                "the case {} takes its bilayer from --structure FILE, LAMMPS data with the types of the ELBA toolkit",
+                self.name
+            )));
+        }
         Ok(Simulation::parse(&self.input(structure), ".", &self.name)?)
     }
 
@@ -303,6 +372,9 @@ impl Selection {
             }
             Kind::Salt(salt) => salt.energy,
             Kind::Water(water) => water.energy,
+            Kind::Sticky(water) => water.energy,
+            // Nothing is known of a structure.
+            Kind::Bilayer(_) => return Ok(0.0),
         };
         let seen = engine.observe()?;
         let found = seen.potential;

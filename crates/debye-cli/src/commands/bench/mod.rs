@@ -48,7 +48,8 @@ pub struct Bench {
     /// Time every kernel of so many further steps on a CUDA device
     #[arg(long, value_name = "STEPS", num_args = 0..=1, require_equals = true, default_missing_value = "200", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     profile: Option<u64>,
-    /// Make the water cases of copies of this box of 895 molecules, O H H, instead of building them
+    /// Make the cases of rigid water of copies of this box of 895 molecules, O H H, instead of building them, or those of
+    /// bilayers of this LAMMPS data
     #[arg(long, value_name = "FILE")]
     structure: Option<PathBuf>,
     /// Print JSON
@@ -220,10 +221,10 @@ impl Bench {
             chosen.push(Selection::named(name)?);
         }
         if let Some(file) = &self.structure
-            && !chosen.iter().any(Selection::is_water)
+            && !chosen.iter().any(Selection::takes_structure)
         {
             return Err(Failure::refused(format!(
-                "--structure {} is for the water cases, and there is none among those to run",
+                "--structure {} is for cases of rigid water and bilayers, and there is none among those to run",
                 file.display()
             )));
         }
@@ -284,7 +285,7 @@ impl Bench {
         precision: Precision,
         told: Option<&Told>,
     ) -> Result<Measured, Failure> {
-        let structure = self.structure.as_deref().filter(|_| case.is_water());
+        let structure = self.structure.as_deref().filter(|_| case.takes_structure());
         let mut simulation = case.simulation(structure)?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
@@ -310,7 +311,7 @@ impl Bench {
                 engine.advance(SETTLE, false)?;
                 Instant::now()
             }
-            Kind::Water(_) => {
+            Kind::Water(_) | Kind::Sticky(_) | Kind::Bilayer(_) => {
                 if structure.is_none() {
                     engine.minimize(downhill(), &mut |_| true)?;
                 }
