@@ -304,7 +304,7 @@ impl Work<'_, '_, '_> {
                 v: Vec3::new(x, y, z),
             };
             let norm = (w * w + turn.v.norm2()).sqrt();
-            if !((norm - 1.0).abs() < 1e-3) {
+            if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
                 return Err(self
                     .file
                     .error(format!(

@@ -234,11 +234,13 @@ impl Terms {
             few @ 0..3 => few,
             more => more.next_multiple_of(4),
         };
-        for pair in 0..kinds.len() * kinds.len() {
-            let row = varying.iter().map(|&(term, k)| rows[term][pair][k]);
-            self.parameters
-                .extend(row.chain(std::iter::repeat(0.0)).take(width));
-        }
+        let row = |pair: usize| {
+            let rows = &rows;
+            let numbers = varying.iter().map(move |&(term, k)| rows[term][pair][k]);
+            numbers.chain(std::iter::repeat(0.0)).take(width)
+        };
+        self.parameters
+            .extend((0..kinds.len() * kinds.len()).flat_map(row));
         let active = |a: u32, b: u32| {
             let pair = a as usize * kinds.len() + b as usize;
             let acts = |row: &[f64]| row[0] > 0.0 && row[1] != 0.0;
