@@ -13,6 +13,7 @@ use debye::potentials::{
     Value,
 };
 use debye::random::Philox;
+use debye::system::Cell;
 use debye::truncation::Truncation;
 
 fn numbers(values: &[f64]) -> Vec<Value> {
@@ -328,12 +329,29 @@ fn barostats_are_as_written() {
         every: 10,
         limited: Tally::default(),
     };
-    let (dt, volume) = (0.02, 30.0);
-    let factor = |b: &Barostat, step| b.factors([3.0; 3], volume, 1.0, dt, step, Philox::new(1)).x;
+    let (dt, cell) = (0.02, Cell::orthorhombic([3.0, 2.0, 5.0]).unwrap());
+    let volume = cell.volume();
+    let factor = |b: &Barostat, step| b.factors([3.0; 3], &cell, 1.0, dt, step, Philox::new(1)).x;
     let rate = 0.05 * dt / (3.0 * 0.5);
     // A pressure above the target makes the cell grow.
     close(factor(&barostat(BarostatKind::Berendsen, 0.0), 0), 1.0 + rate);
     close(factor(&barostat(BarostatKind::CellRescale, 0.0), 0).ln(), rate);
+    // Along x and y the target is P₀ − γ/L_z.
+    let stretched = Barostat {
+        coupling: Coupling::SurfaceTension { tension: 2.5 },
+        ..barostat(BarostatKind::Berendsen, 0.0)
+    };
+    let along = |pressure| {
+        stretched
+            .factors(pressure, &cell, 1.0, dt, 0, Philox::new(1))
+            .to_array()
+    };
+    let lateral = 2.0 - 2.5 / 5.0;
+    let found = along([3.0, 4.0, 6.0]);
+    close(found[0], 1.0 + rate * (3.5 - lateral));
+    close(found[1], found[0]);
+    close(found[2], 1.0 + rate * (6.0 - 2.0));
+    close(along([lateral, lateral, 2.0])[0], 1.0);
     // The spread of ln μ is √(2 k_B T β Δt/(3 n V τ)), n = 3.
     // Far from the limit of a tenth of a length.
     let noisy = barostat(BarostatKind::CellRescale, 30.0);

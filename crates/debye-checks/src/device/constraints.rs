@@ -263,6 +263,14 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
             "Bussi, cell rescaling",
             with_barostat(rescale, Coupling::Isotropic, with_thermostat(Bussi)),
         ),
+        (
+            "Bussi, surface tension",
+            with_barostat(
+                rescale,
+                Coupling::SurfaceTension { tension: 40.0 },
+                with_thermostat(Bussi),
+            ),
+        ),
     ]
 }
 

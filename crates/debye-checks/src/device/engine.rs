@@ -276,6 +276,11 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         motion_of(place, dynamics, mixed, Space::Box, Precision::Mixed, steps)
             .map_err(|e| wrong(format!("{name}: {e}")))?;
     }
+    let mut left = integrators().into_iter().skip(few);
+    if let Some((name, dynamics)) = left.find(|(name, _)| *name == "Bussi, surface tension") {
+        motion_of(place, &dynamics, false, Space::Box, Precision::Mixed, steps)
+            .map_err(|e| wrong(format!("{name}: {e}")))?;
+    }
     if smallest {
         return Ok(());
     }

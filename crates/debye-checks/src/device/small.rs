@@ -113,7 +113,7 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         threads: Some(64),
         ..usual(place)
     };
-    let wanted = |number: usize| !smallest || [3, 4, 6].contains(&number);
+    let wanted = |number: usize| !smallest || [3, 4, 6, 12].contains(&number);
     for (number, (name, dynamics)) in integrators().into_iter().enumerate().filter(|x| wanted(x.0)) {
         let (cells, space) = [([2, 2, 3], Space::Box), ([2, 3, 2], Space::Triclinic)][number % 2];
         let (system, field) = melt_of(cells, number % 3 == 0, space, 40)?;

@@ -34,6 +34,9 @@ fn with_thermostat(kind: ThermostatKind) -> Dynamics {
     }
 }
 
+/// As large as the pressures below, in a cell of some σ.
+const SURFACE: Coupling = Coupling::SurfaceTension { tension: 8.0 };
+
 fn with_barostat(kind: BarostatKind, coupling: Coupling, dynamics: Dynamics) -> Dynamics {
     Dynamics {
         barostat: Some(Barostat {
@@ -88,6 +91,14 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         (
             "leapfrog, cell rescaling",
             with_barostat(rescale, Coupling::Anisotropic, leapfrog(plain())),
+        ),
+        (
+            "Bussi, surface tension",
+            with_barostat(rescale, SURFACE, with_thermostat(Bussi)),
+        ),
+        (
+            "Berendsen twice, surface tension",
+            with_barostat(weak, SURFACE, with_thermostat(Berendsen)),
         ),
     ]
 }

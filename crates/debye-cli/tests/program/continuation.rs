@@ -32,6 +32,7 @@ fn integrators() -> Vec<(&'static str, String)> {
         "[\"1 bar\", \"5 bar\"]",
         "[\"1 bar\", \"2 bar\", \"3 bar\"]",
     );
+    let tension = "\"1 bar\"\ntension = \"20 mN/m\"";
     vec![
         ("nve", "kind = \"nve\"\n".into()),
         ("leapfrog", "kind = \"leapfrog\"\n".into()),
@@ -62,6 +63,14 @@ fn integrators() -> Vec<(&'static str, String)> {
         (
             "berendsen anisotropic",
             barostat(BERENDSEN, "berendsen", "anisotropic", three),
+        ),
+        (
+            "rescale surface tension",
+            barostat(BUSSI, "cell-rescale", "surface-tension", tension),
+        ),
+        (
+            "berendsen surface tension",
+            barostat(BERENDSEN, "berendsen", "surface-tension", tension),
         ),
     ]
 }
@@ -132,7 +141,7 @@ fn integrators_continue_exactly() {
 
 #[test]
 fn barostats_continue_exactly() {
-    continues_exactly(6..12);
+    continues_exactly(6..14);
 }
 
 #[test]

@@ -470,6 +470,9 @@ impl<'a> Doubts<'_, 'a> {
                 self.without_unit(&item, Dimension::PRESSURE, "bar");
             }
         }
+        if let Some(item) = get(&section, "tension").filter(|_| self.md()) {
+            self.without_unit(&item, Dimension::ENERGY_PER_AREA, "mN/m");
+        }
         if let Some(item) = get(&section, "compressibility").filter(|_| self.md()) {
             for item in item.one_or_many() {
                 if self.without_unit(&item, Dimension::PER_PRESSURE, "1/bar") {
@@ -511,7 +514,10 @@ impl<'a> Doubts<'_, 'a> {
     /// Doubts a plain number where people think in another unit than that of the file; says whether it did.
     fn without_unit(&mut self, item: &Item, dimension: Dimension, unit: &str) -> bool {
         let plain = item.is_number() || item.text().is_ok_and(|text| text.trim().parse::<f64>().is_ok());
-        let (factor, _) = self.units.readable(dimension);
+        let (factor, _) = match dimension {
+            Dimension::ENERGY_PER_AREA => self.units.readable_tension(),
+            _ => self.units.readable(dimension),
+        };
         let Some(value) = self.value(item, dimension).filter(|v| *v != 0.0 && plain) else {
             return false;
         };

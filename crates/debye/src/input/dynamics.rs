@@ -19,6 +19,7 @@ pub(super) const BAROSTAT_KEYS: &[&str] = &[
     "kind",
     "coupling",
     "pressure",
+    "tension",
     "time",
     "compressibility",
     "temperature",
@@ -295,21 +296,22 @@ impl Surroundings<'_, '_> {
                 .expected("periodic = [true, true, true]")
                 .help("leave [barostat] out: the pressure of an open system is not defined by its cell"));
         }
-        let couplings = [
-            ("isotropic", Coupling::Isotropic),
-            ("semi-isotropic", Coupling::SemiIsotropic),
-            ("anisotropic", Coupling::Anisotropic),
-        ];
+        let couplings = Coupling::ALL.map(|coupling| (coupling.name(), coupling));
         let coupling = section
             .map("coupling", |i| i.choice("coupling", &couplings))?
             .unwrap_or(Coupling::Isotropic);
+        let coupling = self.tension(&section, coupling)?;
         let example = if md {
             "pressure = \"1 bar\""
         } else {
             "pressure = 0.1"
         };
         let per_axis = |item: &Item, dimension| per_axis(item, coupling, |i| i.quantity(units, dimension));
-        let pressure = per_axis(section.require("pressure", example)?, Dimension::PRESSURE)?;
+        let pressure = section.require("pressure", example)?;
+        if matches!(coupling, Coupling::SurfaceTension { .. }) && pressure.is_list() {
+            return Err(pressure.wrong("one value, the pressure along z: `tension` gives that along x and y"));
+        }
+        let pressure = per_axis(pressure, Dimension::PRESSURE)?;
         let time = section
             .require("time", if md { "time = \"2 ps\"" } else { "time = 2.0" })?
             .positive(units, Dimension::TIME)?;
@@ -351,6 +353,24 @@ impl Surroundings<'_, '_> {
             every: every.unwrap_or(EVERY),
         })
     }
+
+    /// The coupling with the tension that it keeps.
+    fn tension(&self, section: &Section, coupling: Coupling) -> Result<Coupling> {
+        let example = match self.units {
+            Units::Md => "tension = \"0 mN/m\"",
+            Units::LennardJones => "tension = 0.0",
+        };
+        match (coupling, section.get("tension")) {
+            (Coupling::SurfaceTension { .. }, Some(item)) => Ok(Coupling::SurfaceTension {
+                tension: item.quantity(self.units, Dimension::ENERGY_PER_AREA)?,
+            }),
+            (Coupling::SurfaceTension { .. }, None) => Err(section.missing("tension", example)),
+            (_, Some(item)) => Err(item
+                .key_error("`tension` belongs to coupling = \"surface-tension\"")
+                .expected("no such key")),
+            (coupling, None) => Ok(coupling),
+        }
+    }
 }
 
 /// The size of the mean pressure that a barostat is to keep; `None` without one, or where it will be refused.
@@ -381,11 +401,13 @@ fn per_axis<'a>(
     }
     let values = item.list()?.iter().map(&read).collect::<Result<Vec<f64>>>()?;
     match (coupling, values.as_slice()) {
-        (Coupling::SemiIsotropic, &[xy, z]) => Ok([xy, xy, z]),
-        (Coupling::SemiIsotropic, &[x, y, z]) if x == y => Ok([x, y, z]),
+        (layered, &[xy, z]) if layered.is_layered() => Ok([xy, xy, z]),
+        (layered, &[x, y, z]) if layered.is_layered() && x == y => Ok([x, y, z]),
         (Coupling::Anisotropic, &[x, y, z]) => Ok([x, y, z]),
         (Coupling::Isotropic, _) => Err(item.wrong("one value, since the coupling is isotropic")),
-        (Coupling::SemiIsotropic, _) => Err(item.wrong("one value, or two: [xy, z]")),
+        (Coupling::SemiIsotropic | Coupling::SurfaceTension { .. }, _) => {
+            Err(item.wrong("one value, or two: [xy, z]"))
+        }
         (Coupling::Anisotropic, _) => Err(item.wrong("one value, or three: [x, y, z]")),
     }
 }

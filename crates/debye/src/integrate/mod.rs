@@ -243,7 +243,7 @@ pub struct Barostat {
     pub kind: BarostatKind,
     /// Which lengths change together.
     pub coupling: Coupling,
-    /// Target pressure along x, y, z.
+    /// Target pressure along x, y, z; where a tension is kept, that along z counts.
     pub pressure: [f64; 3],
     /// Relaxation time.
     pub time: f64,
@@ -348,7 +348,7 @@ impl BarostatKind {
 }
 
 /// Which lengths of the cell change together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coupling {
     /// x, y and z by one factor.
     Isotropic,
@@ -356,6 +356,55 @@ pub enum Coupling {
     SemiIsotropic,
     /// Each by its own.
     Anisotropic,
+    /// x and y by one factor, z by another. The target along x and y follows from the tension γ of the layer:
+    /// P_n − γ/L_z, with the pressure P_n along z and the height L_z of the cell as it is.
+    SurfaceTension {
+        /// γ = L_z (P_zz − (P_xx + P_yy)/2): the sum over all interfaces across z.
+        tension: f64,
+    },
+}
+
+impl Coupling {
+    /// All of them, without tension.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Isotropic,
+        Self::SemiIsotropic,
+        Self::Anisotropic,
+        Self::SurfaceTension { tension: 0.0 },
+    ];
+
+    /// Its place in [`Coupling::ALL`], by which kernels know it.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Isotropic => 0,
+            Self::SemiIsotropic => 1,
+            Self::Anisotropic => 2,
+            Self::SurfaceTension { .. } => 3,
+        }
+    }
+
+    /// Its name in input files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Isotropic => "isotropic",
+            Self::SemiIsotropic => "semi-isotropic",
+            Self::Anisotropic => "anisotropic",
+            Self::SurfaceTension { .. } => "surface-tension",
+        }
+    }
+
+    /// The tension of the layer that is kept; zero unless that is what is kept.
+    pub(crate) fn tension(self) -> f64 {
+        match self {
+            Self::SurfaceTension { tension } => tension,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether x and y change together, and z by itself: the cell holds a layer across z.
+    pub(crate) fn is_layered(self) -> bool {
+        matches!(self, Self::SemiIsotropic | Self::SurfaceTension { .. })
+    }
 }
 
 /// `velocity-verlet`.

@@ -4,7 +4,7 @@ use super::{Barostat, BarostatKind, Coupling};
 use crate::expr::{Real, Vec3};
 use crate::random::{Philox, stream};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
-use crate::system::Dimension;
+use crate::system::{Cell, Dimension};
 
 /// Compressibility unless said: that of water, 1/bar.
 pub const COMPRESSIBILITY: f64 = 4.5e-5;
@@ -16,7 +16,7 @@ impl Barostat {
     pub fn factors(
         &self,
         pressure: [f64; 3],
-        volume: f64,
+        cell: &Cell,
         kb: f64,
         dt: f64,
         step: u64,
@@ -26,10 +26,12 @@ impl Barostat {
             self.coupling,
             &Compression {
                 target: self.pressure,
+                tension: self.coupling.tension(),
+                height: cell.to_arrays()[2][2],
                 pressure,
                 compressibility: self.compressibility,
                 noise: philox.normals(step, 0, stream::BAROSTAT),
-                volume,
+                volume: cell.volume(),
                 boltzmann: kb,
                 temperature: self.temperature,
                 time: self.time,
@@ -48,6 +50,9 @@ impl Barostat {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compression<R> {
     pub(crate) target: [R; 3],
+    /// Of the layer, and the length of the cell along z.
+    pub(crate) tension: R,
+    pub(crate) height: R,
     pub(crate) pressure: [R; 3],
     pub(crate) compressibility: [R; 3],
     /// Standard normals.
@@ -63,19 +68,28 @@ impl BarostatKind {
     /// The factors for x, y and z, not [`limited`] yet. Printed for CUDA.
     ///
     /// The formulas are those of `BERENDSEN` and `CELL_RESCALE` below: for n = 3 lengths that move together Eq. 7 of
-    /// Bernetti & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height.
+    /// Bernetti & Bussi (2020) for ln V, for n = 2 and 1 their Eqs. 9 for the area and the height,
+    /// with their surface tension where one is kept.
     pub(crate) fn factors<R: Real>(self, coupling: Coupling, c: &Compression<R>) -> [R; 3] {
         let groups: &[&[usize]] = match coupling {
             Coupling::Isotropic => &[&[0, 1, 2]],
-            Coupling::SemiIsotropic => &[&[0, 1], &[2]],
+            Coupling::SemiIsotropic | Coupling::SurfaceTension { .. } => &[&[0, 1], &[2]],
             Coupling::Anisotropic => &[&[0], &[1], &[2]],
+        };
+        let target = match coupling {
+            Coupling::SurfaceTension { .. } => {
+                let [_, _, normal] = c.target;
+                let lateral = normal - c.tension / c.height;
+                [lateral, lateral, normal]
+            }
+            _ => c.target,
         };
         let mut factors = [R::lit(1.0); 3];
         for (number, axes) in groups.iter().enumerate() {
             let count = axes.len() as f64;
             let n = R::lit(count);
             let mean = |values: &[R; 3]| axes.iter().fold(R::lit(0.0), |sum, &k| sum + values[k]) / n;
-            let excess = mean(&c.target) - mean(&c.pressure);
+            let excess = mean(&target) - mean(&c.pressure);
             let rate = mean(&c.compressibility) * c.dt / (R::lit(3.0) * c.time);
             let factor = match self {
                 Self::Berendsen => R::lit(1.0) - rate * excess,
@@ -132,9 +146,19 @@ const KEY_EVERY: Key = Key::new(
 const KEY_COUPLING: Key = Key::name(
     "coupling",
     "which lengths of the cell change together",
-    "isotropic, semi-isotropic, anisotropic",
+    "isotropic, semi-isotropic, anisotropic, surface-tension",
     "isotropic",
 );
+const KEY_TENSION: Key = Key::new(
+    "tension",
+    "γ of the layer, with `coupling = \"surface-tension\"`",
+    Dimension::ENERGY_PER_AREA,
+    Absent::Otherwise("none; needed with that coupling"),
+);
+/// What every barostat says of it.
+const SURFACE_TENSION: &str = "With `surface-tension`, x and y change together, and their target is P₀ − γ/L_z with \
+     the current L_z. γ = L_z (P_zz − (P_xx + P_yy)/2) is that of the whole layer: twice that of an interface where a \
+     slab has two, and the first number of ref-p of GROMACS (bar nm; 1 mN/m = 10 bar nm).";
 
 /// `berendsen`.
 pub(super) const BERENDSEN: Record = Record {
@@ -146,6 +170,7 @@ pub(super) const BERENDSEN: Record = Record {
         KEY_COMPRESSIBILITY,
         KEY_EVERY,
         KEY_COUPLING,
+        KEY_TENSION,
     ],
     doc: Doc {
         title: "Weak coupling (Berendsen)",
@@ -155,6 +180,7 @@ pub(super) const BERENDSEN: Record = Record {
             "Fluctuations of the volume are too small: for equilibration. Velocities are not scaled. μ is \
              kept within 0.9 … 1.1.",
             "Constrained groups move as a whole, and P is that of their centers.",
+            SURFACE_TENSION,
         ],
         conventions: Conventions {
             gromacs: [
@@ -186,6 +212,7 @@ pub(super) const CELL_RESCALE: Record = Record {
         KEY_COMPRESSIBILITY,
         KEY_EVERY,
         KEY_COUPLING,
+        KEY_TENSION,
         Key::new(
             "temperature",
             "T of the noise",
@@ -202,6 +229,7 @@ pub(super) const CELL_RESCALE: Record = Record {
              μ is kept within 0.9 … 1.1.",
             "Isothermal–isobaric with a canonical thermostat beside it.",
             "Constrained groups move as a whole, and P is that of their centers.",
+            SURFACE_TENSION,
         ],
         conventions: Conventions {
             gromacs: ["pcoupl = C-rescale: tau-p, compressibility", "time = tau-p"],

@@ -6,10 +6,10 @@ use debye_io::{Format, LengthUnit, Structure, write_structure};
 
 use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
-use super::table::read_table;
+use super::table::{TableLayout, read_table};
 use super::{Averages, Outcome, Run, RunError, Summary, describe};
 use crate::analysis::{BlockAverage, Column, Snapshot, drift};
-use crate::engines::{Culprit, Engine};
+use crate::engines::{Culprit, Engine, Observation};
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::simulation::Simulation;
 use crate::system::{Cell, Dimension, Particles, Units};
@@ -160,10 +160,14 @@ impl Run<'_> {
         rows
     }
 
+    fn layout(&self, example: &Observation) -> TableLayout {
+        TableLayout::new(&self.simulation.system, &self.simulation.dynamics, example)
+    }
+
     /// Averages of what people look at first.
     fn averages(&mut self, table: &[Vec<f64>], skipped: usize) -> Result<Option<Averages>, RunError> {
         let observation = self.engine.observe()?;
-        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let layout = self.layout(&observation);
         let rows = table.first().map_or(0, Vec::len) - skipped;
         let times = layout.place("time").and_then(|k| table.get(k));
         let from = times.and_then(|times| times.get(skipped)).copied();
@@ -179,7 +183,7 @@ impl Run<'_> {
         Ok(Some(Averages {
             from,
             rows,
-            columns: ["temperature", "pressure", "density"]
+            columns: ["temperature", "pressure", "density", "surface tension"]
                 .iter()
                 .filter_map(average)
                 .collect(),
@@ -189,7 +193,7 @@ impl Run<'_> {
     /// The drift of the conserved energy, from the table without its first rows.
     fn drift(&mut self, table: &[Vec<f64>], skipped: usize) -> Result<Option<DriftFacts>, RunError> {
         let observation = self.engine.observe()?;
-        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let layout = self.layout(&observation);
         let column = |name: &str| {
             let place = layout.place(name)?;
             table.get(place).and_then(|column| column.get(skipped..))
@@ -229,7 +233,7 @@ impl Run<'_> {
         analyses: Vec<crate::analysis::Analyzed>,
     ) -> Result<Report, RunError> {
         let observation = self.engine.observe()?;
-        let layout = super::table::TableLayout::new(&self.simulation.system, &observation);
+        let layout = self.layout(&observation);
         let column = |k: usize| {
             let c = &layout.columns()[k];
             Column::new(&c.name, &c.unit, table.get(k).cloned().unwrap_or_default(), None)

@@ -160,6 +160,11 @@ fn barostat(b: &Barostat, s: &Simulation) -> String {
     let (factor, unit) = units.readable(Dimension::PRESSURE);
     let [x, y, z] = b.pressure.map(|p| number(p * factor));
     let target = match b.coupling {
+        Coupling::SurfaceTension { tension } => {
+            let (factor, of_tension) = units.readable_tension();
+            let tension = number(tension * factor);
+            format!("surface tension {tension} {of_tension}, {z} {unit} along z")
+        }
         _ if x == y && y == z => format!("{x} {unit}"),
         Coupling::Isotropic => format!("{x} {unit}"),
         Coupling::SemiIsotropic => format!("{x} {unit} along x and y, {z} {unit} along z"),
@@ -169,11 +174,7 @@ fn barostat(b: &Barostat, s: &Simulation) -> String {
         BarostatKind::Berendsen => "weak coupling (Berendsen: fluctuations too small)",
         BarostatKind::CellRescale => "stochastic cell rescaling",
     };
-    let coupling = match b.coupling {
-        Coupling::Isotropic => "isotropic",
-        Coupling::SemiIsotropic => "semi-isotropic",
-        Coupling::Anisotropic => "anisotropic",
-    };
+    let coupling = b.coupling.name();
     let (factor, unit) = units.readable(Dimension::PER_PRESSURE);
     let soft = b.compressibility.map(|c| number(c * factor));
     let soft = match soft[0] == soft[1] && soft[1] == soft[2] {

@@ -340,7 +340,7 @@ impl Start {
         if let Some(m) = &simulation.minimize {
             notes.push(minimization::minimize(engine.as_mut(), m, options)?);
         }
-        let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+        let layout = TableLayout::new(&simulation.system, &simulation.dynamics, &engine.observe()?);
         if writes {
             folder::prepare(folder, options.existing, true, simulation)?;
         }
@@ -379,7 +379,7 @@ impl Start {
             ));
         }
         let (mut engine, exact) = engine::resumed(simulation, &saved, &file, device)?;
-        let layout = TableLayout::new(&simulation.system, &engine.observe()?);
+        let layout = TableLayout::new(&simulation.system, &simulation.dynamics, &engine.observe()?);
         let known = Known::find(simulation, folder, &layout, &saved)?;
         folder::try_outputs(folder, Existing::Resume, simulation)?;
         folder::prepare(folder, Existing::Resume, false, simulation)?;

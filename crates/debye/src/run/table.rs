@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::RunError;
 use crate::checkpoint::Written;
 use crate::engines::Observation;
+use crate::integrate::Dynamics;
 use crate::system::{Dimension, System, Units};
 
 /// What a column of the table holds.
@@ -23,6 +24,8 @@ pub struct TableColumn {
 pub struct TableLayout {
     units: Units,
     mass: f64,
+    /// Whether there is a column of the surface tension.
+    layered: bool,
     columns: Vec<TableColumn>,
 }
 
@@ -42,9 +45,14 @@ const VOLUME: Dimension = Dimension {
 };
 
 impl TableLayout {
-    /// The columns for a system, with the terms of an observation, and `conserved` where it keeps account of the thermostat. Pressure, volume and density are those of cells
-    /// that have a volume.
-    pub fn new(system: &System, example: &Observation) -> Self {
+    /// The columns for a system, with the terms of an observation, and `conserved` where it keeps account of the
+    /// thermostat. Pressure, volume and density are those of cells that have a volume, the surface tension that of
+    /// layers: where a barostat changes x and y together and z by itself.
+    pub fn new(system: &System, dynamics: &Dynamics, example: &Observation) -> Self {
+        let layered = dynamics
+            .barostat
+            .as_ref()
+            .is_some_and(|b| b.coupling.is_layered());
         let u = system.units;
         let readable = |d: Dimension| u.readable(d).1;
         let mut columns = vec![
@@ -67,6 +75,9 @@ impl TableLayout {
             for axis in ["xx", "yy", "zz"] {
                 columns.push((format!("pressure {axis}"), readable(Dimension::PRESSURE)));
             }
+            if layered {
+                columns.push(("surface tension".into(), u.readable_tension().1));
+            }
         }
         for (name, _) in &example.terms {
             columns.push((format!("term {name}"), readable(Dimension::ENERGY)));
@@ -78,6 +89,7 @@ impl TableLayout {
         Self {
             units: u,
             mass: system.particles.masses.iter().sum(),
+            layered,
             columns,
         }
     }
@@ -105,7 +117,12 @@ impl TableLayout {
                 volume,
                 self.mass / volume * self.units.readable(DENSITY).0,
             ]);
-            row.extend(o.pressure_tensor[..3].iter().map(|p| p * unit));
+            let [x, y, z, ..] = o.pressure_tensor;
+            row.extend([x, y, z].map(|p| p * unit));
+            if self.layered {
+                let tension = o.cell.to_arrays()[2][2] * (z - 0.5 * (x + y));
+                row.push(tension * self.units.readable_tension().0);
+            }
         }
         row.extend(o.terms.iter().map(|(_, energy)| energy));
         row

@@ -266,6 +266,23 @@ impl Units {
         }
     }
 
+    /// mN/m per unit of surface tension of the run (kJ/mol/nm²): 1.66053906717…; one in lj units.
+    pub fn millinewtons_per_meter(self) -> f64 {
+        match self {
+            Self::LennardJones => 1.0,
+            Self::Md => 1e24 / AVOGADRO,
+        }
+    }
+
+    /// What people read a surface tension in, and by what to multiply the run's number. Other energies per area, such
+    /// as force constants, are read in the run's own unit.
+    pub fn readable_tension(self) -> (f64, String) {
+        match self {
+            Self::LennardJones => (1.0, self.label(Dimension::ENERGY_PER_AREA)),
+            Self::Md => (self.millinewtons_per_meter(), "mN/m".into()),
+        }
+    }
+
     /// g/cm³ per unit of mass density of the run (u/nm³): 1.66053906717e-3; one in lj units.
     pub fn grams_per_cubic_centimeter(self) -> f64 {
         match self {
@@ -394,6 +411,10 @@ mod tests {
             ("0.1 MPa", D::PRESSURE, 1.0 / 16.605_390_671_738_4),
             ("1 GPa", D::PRESSURE, 1e4 / 16.605_390_671_738_4),
             ("1 kJ/mol/nm^3", D::PRESSURE, 1.0),
+            ("1.66053906717384 mN/m", D::ENERGY_PER_AREA, 1.0),
+            ("16.6053906717384 bar*nm", D::ENERGY_PER_AREA, 1.0),
+            ("1e-3 N/m", D::ENERGY_PER_AREA, 1.0 / 1.660_539_067_173_84),
+            ("1.66053906717384 pN", D::FORCE, 1.0),
             ("4.5e-5 1/bar", D::PER_PRESSURE, 4.5e-5 * 16.605_390_671_738_4),
             ("2 mol/kg", D::PER_MASS, 2e-3),
             ("4.5e-5 bar^-1", D::PER_PRESSURE, 4.5e-5 * 16.605_390_671_738_4),

@@ -86,8 +86,70 @@ fn shapes(rows: &[Observation], coupling: Coupling) {
     let (xy, xz) = ((h.x / h.y - 1.0).abs(), (h.x / h.z - 1.0).abs());
     match coupling {
         Coupling::Isotropic => assert!(xy < 1e-12 && xz < 1e-12, "{h:?}"),
-        Coupling::SemiIsotropic => assert!(xy < 1e-12 && xz > 1e-4, "{h:?}"),
+        Coupling::SemiIsotropic | Coupling::SurfaceTension { .. } => {
+            assert!(xy < 1e-12 && xz > 1e-4, "{h:?}")
+        }
         Coupling::Anisotropic => assert!(xy > 1e-4 && xz > 1e-4, "{h:?}"),
+    }
+}
+
+/// Without tension the targets are those of semi-isotropic coupling with equal pressures, to the last bit.
+#[test]
+fn no_tension_is_semi_isotropic() {
+    let (system, field) = fluid();
+    for kind in [BarostatKind::Berendsen, BarostatKind::CellRescale] {
+        let seen = |coupling| {
+            let dynamics = dynamics(kind, coupling, [TARGET; 3]);
+            let settings = with_precision(Precision::Mixed);
+            let mut engine = CpuEngine::new(&system, &field, &dynamics, &settings).unwrap();
+            engine.advance(200, true).unwrap();
+            (engine.particles().positions, engine.cell(), engine.save())
+        };
+        let (a, b) = (
+            seen(Coupling::SemiIsotropic),
+            seen(Coupling::SurfaceTension { tension: 0.0 }),
+        );
+        assert!(a == b, "{kind:?}: {:?} {:?}", a.1, b.1);
+        let pulled = seen(Coupling::SurfaceTension { tension: 3.0 });
+        assert!(pulled.1 != a.1, "{kind:?}: a tension changes nothing");
+    }
+}
+
+/// A crystal under tension: γ is L_z (P_zz − (P_xx + P_yy)/2), and the pressure along z is the one asked for.
+#[test]
+fn the_tension_of_a_crystal_reaches_its_target() {
+    let system = debye::system::builders::lattice(debye::system::builders::Lattice::Fcc, [5; 3])
+        .density(1.0)
+        .thermalize(0.3, 1)
+        .unwrap();
+    let field = lj(&system, 2.5, Truncation::ForceShift, false);
+    let (normal, tension) = (3.0, 12.0);
+    for kind in [BarostatKind::Berendsen, BarostatKind::CellRescale] {
+        let mut d = dynamics(kind, Coupling::SurfaceTension { tension }, [normal; 3]);
+        d.thermostats[0].temperature = 0.3;
+        let barostat = d.barostat.as_mut().unwrap();
+        (barostat.temperature, barostat.compressibility) = (0.3, [0.02; 3]);
+        let rows = sample(&system, &field, &d, 9_000);
+        let mean =
+            |of: &dyn Fn(&Observation) -> f64| BlockAverage::of(&rows.iter().map(of).collect::<Vec<_>>());
+        let p = mean(&|o| o.pressure_tensor[2]);
+        assert!(
+            (p.mean - normal).abs() < 4.0 * p.standard_error + 0.08,
+            "{kind:?}: {p:?}"
+        );
+        let g = mean(&|o| {
+            let [x, y, z, ..] = o.pressure_tensor;
+            o.cell.heights().z * (z - 0.5 * (x + y))
+        });
+        assert!(
+            (g.mean - tension).abs() < 4.0 * g.standard_error + 0.6,
+            "{kind:?}: {g:?}"
+        );
+        let h = rows[rows.len() - 1].cell.heights();
+        assert!(
+            h.z < 0.99 * h.x && (h.x / h.y - 1.0).abs() < 1e-12,
+            "{kind:?}: {h:?}"
+        );
     }
 }
 

@@ -116,6 +116,7 @@ fn all_dynamics() -> Vec<(String, Dynamics)> {
             Coupling::Isotropic,
             Coupling::SemiIsotropic,
             Coupling::Anisotropic,
+            Coupling::SurfaceTension { tension: 5.0 },
         ] {
             for thermostats in [
                 vec![thermostat(ThermostatKind::Bussi, &[])],

@@ -147,4 +147,15 @@ fn other_targets() {
          relaxation time 2 ps, compressibility 4.5e-5 1/bar",
     );
     says(&s, "neighbors", "buffer 0.1 nm");
+    let text = with(
+        &text,
+        "coupling = \"semi-isotropic\"\npressure = [\"1 bar\", \"5 bar\"]\n",
+        "coupling = \"surface-tension\"\npressure = \"1 bar\"\ntension = \"25 mN/m\"\n",
+    );
+    says(
+        &accept(&text),
+        "barostat",
+        "surface tension 25 mN/m, 1 bar along z by weak coupling (Berendsen: fluctuations too small), surface-tension, \
+         relaxation time 2 ps, compressibility 4.5e-5 1/bar",
+    );
 }

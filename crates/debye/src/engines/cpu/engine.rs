@@ -376,8 +376,8 @@ impl CpuEngine {
         (0..6).for_each(|k| kinetic[k] -= within[k] + inner[k]);
         let [x, y, z, ..] = self.pressure_tensor(&kinetic);
         let dt = self.dynamics.timestep * barostat.every as f64;
-        let (kb, volume) = (self.units.boltzmann(), self.state.cell.volume());
-        let factors = barostat.factors([x, y, z], volume, kb, dt, self.state.step, self.philox);
+        let (kb, cell) = (self.units.boltzmann(), &self.state.cell);
+        let factors = barostat.factors([x, y, z], cell, kb, dt, self.state.step, self.philox);
         if !factors.to_array().iter().all(|f| f.is_finite()) {
             let why = format!("pressure {x:.3e}, {y:.3e}, {z:.3e} cannot be followed");
             return Err(EngineError::Cell {

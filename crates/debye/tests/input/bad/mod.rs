@@ -209,6 +209,29 @@ fn bonds_beyond_their_limit() {
 }
 
 #[test]
+fn tensions() {
+    let section = |rest: &str| format!("[barostat]\nkind = \"berendsen\"\ntime = \"2 ps\"\n{rest}\n[run]");
+    let layer = |rest: &str| section(&format!("coupling = \"surface-tension\"\n{rest}"));
+    let cases = [
+        (
+            section("pressure = \"1 bar\"\n«tension» = \"5 mN/m\""),
+            ["`tension` belongs to coupling", "surface-tension"],
+        ),
+        (
+            layer("pressure = «[\"1 bar\", \"2 bar\"]»\ntension = \"5 mN/m\""),
+            ["one value, the pressure along z", "tension"],
+        ),
+        (
+            layer("pressure = \"1 bar\"").replacen("[barostat]", "«[barostat]»", 1),
+            ["missing key `tension`", "0 mN/m"],
+        ),
+    ];
+    for (text, words) in cases {
+        check(ARGON, "[run]", &text, &words);
+    }
+}
+
+#[test]
 fn open_cells() {
     let open = with(ARGON, "build =", "periodic = [true, true, false]\nbuild =");
     let barostat = "«[barostat]»\nkind = \"berendsen\"\n[run]";
@@ -216,6 +239,12 @@ fn open_cells() {
         &open,
         "[run]",
         barostat,
+        &["periodic in all directions", "open along z"],
+    );
+    check(
+        &open,
+        "[run]",
+        "«[barostat]»\nkind = \"berendsen\"\ncoupling = \"surface-tension\"\n[run]",
         &["periodic in all directions", "open along z"],
     );
     check(

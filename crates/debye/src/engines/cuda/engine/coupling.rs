@@ -74,25 +74,23 @@ __device__ inline void thermostat(const ScalingThermostat& b, f64 kinetic, f64 d
     )
 }
 
+const COUPLINGS: u32 = Coupling::ALL.len() as u32;
+
 /// Every barostat with every coupling, and the function that chooses one of them.
 fn barostats() -> String {
     let along = |name: &str| format!("{name}[0], {name}[1], {name}[2]");
     let given = [
         &["r.pressure", "kinetic", "virial", "r.compressibility", "noise"].map(along)[..],
-        &["volume, r.tail, r.boltzmann, r.temperature, r.time, dt".to_owned()],
+        &["volume, r.tail, r.boltzmann, r.temperature, r.time, dt, r.tension, height".to_owned()],
         &["wanted", "factors", "velocity"].map(along),
     ];
     let given = given.concat().join(", ");
     let (mut functions, mut cases) = (String::new(), String::new());
     for kind in BarostatKind::ALL {
-        for coupling in [
-            Coupling::Isotropic,
-            Coupling::SemiIsotropic,
-            Coupling::Anisotropic,
-        ] {
-            let number = kind as u32 * 3 + coupling as u32;
+        for coupling in Coupling::ALL {
+            let number = kind as u32 * COUPLINGS + coupling.number();
             let name = format!("barostat_{number}");
-            functions += &function(&name, 21, |s| {
+            functions += &function(&name, 23, |s| {
                 let three = |from: usize| [s[from], s[from + 1], s[from + 2]];
                 let (kinetic, virial) = (three(3), three(6));
                 let wanted = kind.factors(
@@ -107,6 +105,8 @@ fn barostats() -> String {
                         temperature: s[18],
                         time: s[19],
                         dt: s[20],
+                        tension: s[21],
+                        height: s[22],
                     },
                 );
                 let factors = wanted.map(limited);
@@ -119,10 +119,10 @@ fn barostats() -> String {
         "{functions}
 // Factors for the lengths of the cell, as they are wanted and as they may be, and for velocities. Called, not put in
 // place: all these branches must take no registers from a step.
-CALLED void barostat(const Ensemble& r, const f64* kinetic, const f64* virial, const f64* noise, f64 volume, f64 dt,
-                     f64* wanted, f64* factors, f64* velocity)
+CALLED void barostat(const Ensemble& r, const f64* kinetic, const f64* virial, const f64* noise, f64 volume, f64 height,
+                     f64 dt, f64* wanted, f64* factors, f64* velocity)
 {{
-    switch (r.rescales * 3 + r.coupling) {{
+    switch (r.rescales * {COUPLINGS} + r.coupling) {{
 {cases}    }}
 }}
 "

@@ -60,11 +60,13 @@ debye_gpu::device_struct! {
         compressibility: [f64; 3],
         time: f64,
         temperature: f64,
+        /// Of the layer across z.
+        tension: f64,
         /// The step that the engine began at: nothing of the step before it is left to do.
         pub(super) first: u64,
         /// Stochastic cell rescaling rather than weak coupling.
         rescales: u32,
-        /// A [`Coupling`](crate::integrate::Coupling).
+        /// The number of a [`Coupling`](crate::integrate::Coupling).
         coupling: u32,
         /// How many thermostats scale velocities.
         thermostats: u32,
@@ -201,7 +203,8 @@ impl Rules {
             n.time = barostat.time;
             n.temperature = barostat.temperature;
             n.rescales = barostat.kind as u32;
-            n.coupling = barostat.coupling as u32;
+            n.coupling = barostat.coupling.number();
+            n.tension = barostat.coupling.tension();
         }
         Ok(rules)
     }

@@ -111,10 +111,10 @@ struct Stretch {
 __device__ inline Stretch change_cell(Frame& frame, const Ensemble& r, f64 dt, u64 seed, u64 step, const f64* virial,
                                       const f64* kinetic, f32 farthest2, f64 radius, f64 cutoff)
 {
-    const f64 volume = frame.cell[0] * frame.cell[1] * frame.cell[2];
+    const f64 height = frame.cell[2], volume = frame.cell[0] * frame.cell[1] * height;
     f64 noise[3], wanted[3], factors[3], velocity[3], limit2;
     debye_normals(seed, step, 0, STREAM_BAROSTAT, noise);
-    barostat(r, kinetic, virial, noise, volume, dt, wanted, factors, velocity);
+    barostat(r, kinetic, virial, noise, volume, height, dt, wanted, factors, velocity);
     bool limited = false, sound = true;
     for (u32 k = 0; k < 3; ++k) {
         sound = sound && wanted[k] == wanted[k];
