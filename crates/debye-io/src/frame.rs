@@ -49,4 +49,6 @@ pub struct Frame {
     pub orientations: Option<Vec<[f64; 4]>>,
     /// One dipole per atom, in elementary charges times the unit of length (extended XYZ).
     pub dipoles: Option<Vec<[f64; 3]>>,
+    /// One angular velocity per atom, in the time of the velocities (LAMMPS data of spheres).
+    pub angular_velocities: Option<Vec<[f64; 3]>>,
 }

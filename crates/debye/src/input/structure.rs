@@ -71,6 +71,17 @@ pub(super) fn read<'a>(
             *to = Vec3::from(*from) * scale;
         }
     }
+    if let Some(angular) = &structure.frame.angular_velocities
+        && !particles.orientations.is_empty()
+    {
+        let momentum = |(rotor, omega): (&Rotor, &[f64; 3])| match rotor.class() {
+            Class::Linear => Vec3::from(*omega) * (rotor.inertia[0] / time),
+            // A point does not turn, and LAMMPS knows no other axes of a body.
+            Class::Point | Class::Body => Vec3::zero(),
+        };
+        let momenta = particles.orientations.rotors.iter().zip(angular).map(momentum);
+        particles.orientations.give_momenta(momenta.collect());
+    }
     if let Some(images) = &structure.images {
         particles.images.clone_from(images);
         particles.images.resize(particles.len(), [0; 3]);
@@ -246,7 +257,11 @@ impl Work<'_, '_, '_> {
         let mut kinds = Vec::with_capacity(structure.atoms.len());
         let mut example = vec![None; declared.len()];
         for (i, atom) in structure.atoms.iter().enumerate() {
+            // The label of a numbered type says more than its number, which is that of this file.
+            let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+            let labeled = atom.type_name.as_deref().is_some_and(number) && !number(&atom.name);
             let candidates = [
+                labeled.then_some(atom.name.as_str()),
                 atom.type_name.as_deref(),
                 Some(atom.name.as_str()),
                 Some(atom.unnumbered()),

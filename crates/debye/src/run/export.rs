@@ -7,7 +7,9 @@ use debye_io::{Atom, Bonded, Format, Frame, LengthUnit, PDB_SERIALS, Structure, 
 
 use super::RunError;
 use crate::expr::{Quat, Vec3};
-use crate::system::{Cell, Link, Particles, System, Topology, Units, whole_positions};
+use crate::system::{
+    Cell, Class, Link, Orientations, Particles, Rotor, System, Topology, Units, whole_positions,
+};
 
 /// Where particles near the faces of a periodic cell are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,7 @@ impl Export {
             forces: None,
             orientations: turns.then(|| self.chosen.iter().map(orientation).collect()),
             dipoles: turns.then(|| self.chosen.iter().map(dipole).collect()),
+            angular_velocities: None,
         }
     }
 }
@@ -131,8 +134,9 @@ pub struct Moment<'a> {
     pub cell: &'a Cell,
 }
 
-/// Writes a structure file with all its format holds: molecules whole, bonds in PDB, the whole topology in LAMMPS data,
-/// everything bit for bit in a native file. Says what a reader of the file will miss and might not expect to.
+/// Writes a structure file with all its format holds: molecules whole, bonds in PDB, the whole topology and the dipoles
+/// of linear tops in LAMMPS data, everything bit for bit in a native file. Says what a reader of the file will miss and
+/// might not expect to.
 pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<String>, RunError> {
     let Moment {
         title,
@@ -152,9 +156,20 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
     } else {
         Placement::Whole
     };
-    let export = Export::new(system, format, &[], placement);
+    let mut export = Export::new(system, format, &[], placement);
     let mut frame = export.frame(particles, cell, step, time, title);
-    if frame.velocities.iter().flatten().flatten().all(|v| *v == 0.0) {
+    let mut without_orientation = 0;
+    if format == Format::LAMMPS {
+        let factors = export.factors();
+        without_orientation = lammps_tops(&mut export.atoms, &mut frame, &particles.orientations, factors);
+    }
+    let turning = frame
+        .angular_velocities
+        .iter()
+        .flatten()
+        .flatten()
+        .any(|w| *w != 0.0);
+    if !turning && frame.velocities.iter().flatten().flatten().all(|v| *v == 0.0) {
         frame.velocities = None;
     }
     if format == Format::LAMMPS {
@@ -170,12 +185,22 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
         frame,
         images: (format == Format::LAMMPS).then(|| particles.images.clone()),
         bonds: bonded(&t.bond_kinds, &t.bonds),
-        angles: bonded(&t.angle_kinds, &t.angles),
+        angles: match format == Format::LAMMPS {
+            true => [bonded(&t.angle_kinds, &t.angles), restraints(t, particles.len())].concat(),
+            false => bonded(&t.angle_kinds, &t.angles),
+        },
         dihedrals: bonded(&t.dihedral_kinds, &t.dihedrals),
         impropers: bonded(&t.improper_kinds, &t.impropers),
         ..Structure::default()
     };
     write_structure(path, &structure)?;
+    if without_orientation > 0 {
+        return Ok(Some(format!(
+            "{} has no orientations of {without_orientation} particles: LAMMPS data have a place for dipoles of linear \
+             tops only. Write .debye or .xyz to keep them",
+            path.display()
+        )));
+    }
     let lost = format == Format::PDB && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
     Ok(lost.then(|| {
         format!(
@@ -183,6 +208,70 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
             path.display()
         )
     }))
+}
+
+/// Gives atoms of LAMMPS data what particles that turn have there: dipoles, diameters d = √(10 I/m) by which spheres
+/// have their moments of inertia I, and angular velocities. Says how many particles lose their orientations: bodies, and
+/// axes without a dipole.
+fn lammps_tops(
+    atoms: &mut [Atom],
+    frame: &mut Frame,
+    orientations: &Orientations,
+    (length, speed): (f64, f64),
+) -> usize {
+    let is_top = |rotor: &Rotor| rotor.class() == Class::Linear && rotor.dipole != 0.0;
+    let turns = |rotor: &&Rotor| rotor.class() != Class::Point;
+    let rotors = &orientations.rotors;
+    let lost = rotors.iter().filter(turns).filter(|rotor| !is_top(rotor)).count();
+    if !rotors.iter().any(is_top) {
+        return lost;
+    }
+    let mut angular = vec![[0.0; 3]; atoms.len()];
+    for (i, atom) in atoms.iter_mut().enumerate() {
+        let rotor = orientations.rotor(i);
+        atom.dipole = Some([0.0; 3]);
+        if !is_top(&rotor) {
+            continue;
+        }
+        let inertia = rotor.inertia[0];
+        atom.dipole = Some((orientations.axes(i)[2] * (rotor.dipole * length)).to_array());
+        atom.radius = atom
+            .mass
+            .map(|mass| 0.5 * length * (10.0 * inertia / mass).sqrt());
+        angular[i] = (orientations.angular_momenta[i] * (speed / length / inertia)).to_array();
+    }
+    frame.angular_velocities = Some(angular);
+    lost
+}
+
+/// Restraints of axes as LAMMPS has them: angles whose third atom means nothing. It must be another one, and near.
+fn restraints(t: &Topology, particles: usize) -> Vec<Bonded<3>> {
+    if t.axes.is_empty() {
+        return Vec::new();
+    }
+    let mut partners: HashMap<u32, Vec<u32>> = HashMap::new();
+    for link in &t.bonds {
+        let [a, b] = link.atoms;
+        partners.entry(a).or_default().push(b);
+        partners.entry(b).or_default().push(a);
+    }
+    let restraint = |link: &Link<2>| {
+        let [a, b] = link.atoms;
+        let near = [b, a]
+            .into_iter()
+            .filter_map(|i| partners.get(&i))
+            .flatten()
+            .copied();
+        let third = near
+            .chain(0..particles as u32)
+            .find(|k| ![a, b].contains(k))
+            .unwrap_or(b);
+        Bonded {
+            kind: t.axis_kinds[link.kind as usize].clone(),
+            atoms: [a, b, third].map(|i| i as usize),
+        }
+    };
+    t.axes.iter().map(restraint).collect()
 }
 
 fn bonded<const N: usize>(kinds: &[String], links: &[Link<N>]) -> Vec<Bonded<N>> {

@@ -3,7 +3,8 @@
 //! A title line, a header of counts and box bounds, then sections. `Masses`, `Atoms`, `Velocities`,
 //! `Bonds`, `Angles`, `Dihedrals` and `Impropers` are read; coefficients are kept as they are written
 //! ([`Structure::coefficients`](crate::Structure)), other sections are skipped with a warning. Atoms come out in the
-//! order of their identifiers, with the positions of the file. Units are whatever the input script says, so
+//! order of their identifiers, with the positions of the file. The style `hybrid` of the ELBA model has dipoles, spheres
+//! and angular velocities. Units are whatever the input script says, so
 //! [`LengthUnit::Unspecified`](crate::LengthUnit).
 
 mod header;

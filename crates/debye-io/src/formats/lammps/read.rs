@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::header::{Header, without_comment};
-use super::style::{AtomStyle, Columns, is_other_style};
+use super::style::{AtomStyle, Columns, is_other_style, sphere_volume};
 use crate::element;
 use crate::error::IoError;
 use crate::frame::{Frame, LengthUnit};
@@ -62,7 +62,8 @@ struct Reader<R> {
     /// Labels of types, by what they are of and their number.
     labels: HashMap<(Labeled, String), String>,
     masses: HashMap<String, (f64, &'static str)>,
-    velocities: Vec<(i64, [f64; 3])>,
+    /// With angular velocities, where the style has them.
+    velocities: Vec<(i64, [f64; 3], Option<[f64; 3]>)>,
     bonds: Vec<Term<2>>,
     angles: Vec<Term<3>>,
     dihedrals: Vec<Term<4>>,
@@ -201,7 +202,11 @@ impl<R: BufRead> Reader<R> {
                 let words = self.words();
                 let id = self.lines.integer(words[0], "the identifier of an atom")?;
                 let velocity = self.lines.vector(&words, 1, "id vx vy vz")?;
-                self.velocities.push((id, velocity));
+                let turns = self.style == Some(AtomStyle::HybridSphereDipole) && words.len() > 4;
+                let angular = turns
+                    .then(|| self.lines.vector(&words, 4, "id vx vy vz wx wy wz"))
+                    .transpose()?;
+                self.velocities.push((id, velocity, angular));
             }
             Section::Bonds => self.bonds.push(self.term("id type i j")?),
             Section::Angles => self.angles.push(self.term("id type i j k")?),
@@ -336,6 +341,14 @@ impl<R: BufRead> Reader<R> {
             density: number(columns.diameter.map(|at| at + 1), "a density")?,
             ..Atom::default()
         };
+        // What spheres weigh, unless there are Masses; a sphere without a diameter has its mass for a density.
+        let atom = match (atom.radius, atom.density) {
+            (Some(radius), Some(density)) if radius > 0.0 => Atom {
+                mass: Some(sphere_volume(2.0 * radius) * density),
+                ..atom
+            },
+            (_, density) => Atom { mass: density, ..atom },
+        };
         Ok(Row {
             id: self.lines.integer(words[0], "the identifier of an atom")?,
             atom,
@@ -431,20 +444,22 @@ impl<R: BufRead> Reader<R> {
             found: id.to_string(),
             expected: "the identifier of an atom in Atoms".to_owned(),
         };
-        let velocities = if self.velocities.is_empty() {
-            None
+        let (velocities, angular_velocities) = if self.velocities.is_empty() {
+            (None, None)
         } else {
             let mut sorted = vec![None; self.rows.len()];
-            for (id, velocity) in &self.velocities {
+            for (id, velocity, angular) in &self.velocities {
                 let at = index.get(id).ok_or_else(|| unknown(self.lines.number(), *id))?;
-                sorted[*at] = Some(*velocity);
+                sorted[*at] = Some((*velocity, *angular));
             }
             // As many rows as atoms: a gap means that another atom came twice.
-            let all: Option<Vec<[f64; 3]>> = sorted.into_iter().collect();
-            Some(all.ok_or_else(|| {
-                self.lines
-                    .unexpected("an atom twice", "one row of Velocities per atom")
-            })?)
+            let Some(all) = sorted.into_iter().collect::<Option<Vec<_>>>() else {
+                return Err(self
+                    .lines
+                    .unexpected("an atom twice", "one row of Velocities per atom"));
+            };
+            let (velocities, angular): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+            (Some(velocities), angular.into_iter().collect())
         };
         let labels = &self.labels;
         let named = |what| move |kind: String| labels.get(&(what, kind.clone())).cloned().unwrap_or(kind);
@@ -475,6 +490,7 @@ impl<R: BufRead> Reader<R> {
             cell,
             positions,
             velocities,
+            angular_velocities,
             ..Frame::default()
         };
         Ok(Structure {

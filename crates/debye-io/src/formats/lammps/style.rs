@@ -153,6 +153,11 @@ impl AtomStyle {
     }
 }
 
+/// Volume of a sphere of this diameter.
+pub(super) fn sphere_volume(diameter: f64) -> f64 {
+    std::f64::consts::PI / 6.0 * diameter.powi(3)
+}
+
 /// Styles of LAMMPS whose columns are not known here.
 #[rustfmt::skip]
 const OTHERS: [&str; 24] = [

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use super::style::AtomStyle;
+use super::style::{AtomStyle, sphere_volume};
 use crate::error::{IoError, Place};
 use crate::frame::LengthUnit;
 use crate::structure::{Atom, Bonded, Structure};
@@ -15,7 +15,9 @@ use crate::output::{Output, one_line};
 ///
 /// Atom types are the type names (else the names) in the order of their first atoms, one for each mass. Types and kinds
 /// that are no numbers are written as type labels. The style is `full` where there are bonds or molecules of several
-/// atoms, else `charge` where every atom has a charge and any is not zero, else `atomic`.
+/// atoms, else `charge` where every atom has a charge and any is not zero, else `atomic`. Where atoms have dipoles, it is
+/// `hybrid` of `angle` (or `molecular`), `dipole` and `sphere`: diameters are twice the radii, and masses follow from
+/// them and the densities, as LAMMPS takes no Masses then. An atom without a radius is a sphere of density one.
 ///
 /// # Errors
 /// What every format refuses, and a box that is not along x and in the xy plane.
@@ -75,7 +77,9 @@ impl<'a> Data<'a> {
         let bonded = bonded || !numbers.into_iter().all(|number| molecules.insert(number));
         let charges = || s.atoms.iter().map(|atom| atom.charge);
         let charged = charges().all(|q| q.is_some()) && charges().flatten().any(|q| q != 0.0);
+        let dipoles = s.atoms.iter().any(|atom| atom.dipole.is_some());
         let style = match (bonded, charged) {
+            _ if dipoles => AtomStyle::HybridSphereDipole,
             (true, _) => AtomStyle::Full,
             (false, true) => AtomStyle::Charge,
             (false, false) => AtomStyle::Atomic,
@@ -124,15 +128,24 @@ impl<'a> Data<'a> {
         ] {
             put_labels(&mut text, what, &kinds.names);
         }
-        text.push_str("\nMasses\n\n");
-        for (number, (name, mass)) in self.types.all.iter().enumerate() {
-            let _ = writeln!(text, "{} {mass:?}  # {}", number + 1, one_line(name));
+        if self.style != AtomStyle::HybridSphereDipole {
+            text.push_str("\nMasses\n\n");
+            for (number, (name, mass)) in self.types.all.iter().enumerate() {
+                let _ = writeln!(text, "{} {mass:?}  # {}", number + 1, one_line(name));
+            }
         }
         self.put_atoms(&mut text);
         if let Some(velocities) = &s.frame.velocities {
             text.push_str("\nVelocities\n\n");
+            let angular = s.frame.angular_velocities.as_ref();
             for (number, [x, y, z]) in velocities.iter().enumerate() {
-                let _ = writeln!(text, "{} {x:?} {y:?} {z:?}", number + 1);
+                let _ = write!(text, "{} {x:?} {y:?} {z:?}", number + 1);
+                // LAMMPS expects these of every sphere.
+                if self.style == AtomStyle::HybridSphereDipole {
+                    let [x, y, z] = angular.map_or([0.0; 3], |all| all[number]);
+                    let _ = write!(text, " {x:?} {y:?} {z:?}");
+                }
+                text.push('\n');
             }
         }
         put_links(&mut text, "Bonds", &s.bonds, &bonds);
@@ -168,20 +181,39 @@ impl<'a> Data<'a> {
         let _ = writeln!(text, "\nAtoms # {}\n", self.style.name());
         for (i, (atom, [x, y, z])) in s.atoms.iter().zip(&s.frame.positions).enumerate() {
             let _ = write!(text, "{}", i + 1);
+            let (molecule, charge) = (atom.molecule.unwrap_or(0), atom.charge.unwrap_or(0.0));
             if self.style == AtomStyle::Full {
-                let _ = write!(text, " {}", atom.molecule.unwrap_or(0));
+                let _ = write!(text, " {molecule}");
             }
             let _ = write!(text, " {}", self.types.of[i] + 1);
-            if self.style != AtomStyle::Atomic {
-                let _ = write!(text, " {:?}", atom.charge.unwrap_or(0.0));
+            if matches!(self.style, AtomStyle::Full | AtomStyle::Charge) {
+                let _ = write!(text, " {charge:?}");
             }
             let _ = write!(text, " {x:?} {y:?} {z:?}");
+            if self.style == AtomStyle::HybridSphereDipole {
+                let [x, y, z] = atom.dipole.unwrap_or_default();
+                let (diameter, density) = sphere(atom);
+                let _ = write!(
+                    text,
+                    " {molecule} {charge:?} {x:?} {y:?} {z:?} {diameter:?} {density:?}"
+                );
+            }
             if let Some([a, b, c]) = s.images.as_ref().map(|images| images[i]) {
                 let _ = write!(text, " {a} {b} {c}");
             }
             text.push('\n');
         }
     }
+}
+
+/// Diameter and density of an atom: by its radius, else those of a sphere of density one.
+fn sphere(atom: &Atom) -> (f64, f64) {
+    let mass = atom.mass.unwrap_or(1.0);
+    let diameter = match atom.radius {
+        Some(radius) if radius > 0.0 => 2.0 * radius,
+        _ => (mass / sphere_volume(1.0)).cbrt(),
+    };
+    (diameter, mass / sphere_volume(diameter))
 }
 
 /// Kinds of bonds, angles … and their numbers. Kinds that are numbers already keep theirs.
