@@ -37,6 +37,8 @@ pub struct FileFormat {
     pub length_unit: LengthUnit,
     /// Whether its frames can hold velocities.
     pub velocities: bool,
+    /// Whether its frames can hold orientations.
+    pub orientations: bool,
     /// Whether its frames carry the names of the atoms; those that are read as structures do.
     pub names: bool,
     /// Whether its files hold a charge for each atom.
@@ -62,6 +64,7 @@ impl FileFormat {
         extensions: &[],
         length_unit: LengthUnit::Unspecified,
         velocities: false,
+        orientations: false,
         names: false,
         charges: false,
         bonds: false,
@@ -117,6 +120,11 @@ impl Format {
     /// Whether frames of this format can hold velocities.
     pub fn holds_velocities(self) -> bool {
         self.0.velocities
+    }
+
+    /// Whether frames of this format can hold orientations.
+    pub fn holds_orientations(self) -> bool {
+        self.0.orientations
     }
 
     /// Whether a file of this format can hold more than one frame.

@@ -14,6 +14,9 @@
 //! | TRR | yes | | | many | nm |
 //! | mmCIF | yes | | | many (models) | Å |
 //!
+//! Orientations are kept by extended XYZ and native files. [`OrientationWriter`] writes them beside trajectories of other
+//! formats, and [`Trajectory`] reads them there.
+//!
 //! Files compressed by gzip, bzip2, xz or zstd are unpacked as they are read.
 //!
 //! Numbers stay those of the file: a [`Frame`] says its [`LengthUnit`], and writers refuse a frame
@@ -58,6 +61,7 @@ mod formats;
 mod frame;
 mod labels;
 mod lines;
+mod orientations;
 mod output;
 mod read_frames;
 mod register;
@@ -75,6 +79,7 @@ pub use format::{
 pub use formats::*;
 pub use frame::{Frame, LengthUnit};
 pub use labels::AtomLabels;
+pub use orientations::{OrientationWriter, orientations_path};
 pub use output::{Output, Resumption, WriteFrames};
 pub use read_frames::ReadFrames;
 pub use register::{Entries, NameTaken, Register, Registered};

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::error::IoError;
 use crate::format::Format;
 use crate::frame::Frame;
+use crate::orientations::OrientationReader;
 use crate::read_frames::{ReadFrames, Single};
 use crate::source::open;
 use crate::structure::Structure;
@@ -20,9 +21,12 @@ pub struct ReadOptions {
     pub lenient: bool,
 }
 
-/// A trajectory file of any readable format, read as a stream; compressed files are unpacked.
+/// A trajectory file of any readable format, read as a stream; compressed files are unpacked. Orientations that lie
+/// beside it ([`orientations_path`](crate::orientations_path)) are those of its frames.
 pub struct Trajectory {
     frames: Box<dyn ReadFrames + Send>,
+    /// The file beside it, as long as it fits.
+    orientations: Option<OrientationReader>,
     format: Format,
     lenient: bool,
     count: usize,
@@ -71,18 +75,44 @@ impl Trajectory {
                 Box::new(Single(Some(structure.frame), structure.warnings))
             }
         };
+        let mut warnings = Vec::new();
+        let orientations = match OrientationReader::beside(path).filter(|_| !format.holds_orientations()) {
+            Some(Ok(reader)) => Some(reader),
+            Some(Err(error)) => {
+                warnings.push(format!("{error}; frames have no orientations"));
+                None
+            }
+            None => None,
+        };
         Ok(Trajectory {
             frames,
+            orientations,
             format,
             lenient: options.lenient,
             count: 0,
-            warnings: Vec::new(),
+            warnings,
         })
     }
 
     /// The format of the file.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Gives a frame the orientations beside it. Where they end or do not fit, frames have none from there on.
+    fn orient(&mut self, frame: &mut Frame) {
+        let Some(reader) = &mut self.orientations else {
+            return;
+        };
+        match reader.next(frame) {
+            Ok(found) => frame.orientations = Some(found),
+            Err(error) => {
+                let from = self.count;
+                self.warnings
+                    .push(format!("{error}; no orientations from frame {from} on"));
+                self.orientations = None;
+            }
+        }
     }
 
     /// Whether the error is that of a file which ends too early.
@@ -108,8 +138,11 @@ impl ReadFrames for Trajectory {
                 self.warnings.push(format!("{error}; {whole}"));
                 Ok(None)
             }
-            next => {
-                self.count += usize::from(matches!(next, Ok(Some(_))));
+            mut next => {
+                if let Ok(Some(frame)) = &mut next {
+                    self.count += 1;
+                    self.orient(frame);
+                }
                 next
             }
         }

@@ -144,6 +144,84 @@ fn barostats_continue_exactly() {
     continues_exactly(6..14);
 }
 
+/// A lipid with dipoles, whose trajectories have orientations beside them.
+fn lipid() -> String {
+    let data = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../debye/tests/data/elba/single_lipid_dopc.data"
+    );
+    format!(
+        "units = \"md\"\n[system]\nfile = \"{data}\"\nformat = \"lammps\"\nlength_unit = \"Å\"\n\
+         [forcefield]\ninclude = \"elba\"\n\
+         [integrator]\nkind = \"langevin\"\ntimestep = \"5 fs\"\ntemperature = \"303 K\"\ntime = \"1 ps\"\n\
+         [run]\nsteps = 60\ntemperature = \"303 K\"\n\
+         [output]\ntrajectory = [{{ every = 5, file = \"lipid.xtc\" }}, {{ every = 7, file = \"lipid.dcd\" }}, \
+         {{ every = 10, file = \"plain.xtc\", orientations = false }}, {{ every = 5, file = \"lipid.xyz\" }}, \
+         {{ every = 5, file = \"some.gro\", species = [\"G\", \"T\"] }}]\n\
+         final = \"final.data\"\nreport = false\n"
+    )
+}
+
+#[test]
+fn orientations_beside_trajectories_continue_exactly() {
+    let lab = Lab::new();
+    lab.write("lipid.toml", lipid());
+    lab.succeeds(&["run", "lipid.toml", "--out", "whole"]);
+    lab.succeeds(&["run", "lipid.toml", "--out", "parts", "--steps", "33"]);
+    lab.succeeds(&["run", "lipid.toml", "--out", "parts", "--resume"]);
+    // As a run leaves them that was killed after its checkpoint: frames too many, the last cut short.
+    lab.succeeds(&["run", "lipid.toml", "--out", "killed", "--steps", "33"]);
+    for name in ["lipid.xtc", "lipid.dcd", "some.gro"] {
+        let name = format!("killed/{name}.orientations");
+        let more = [lab.read(&name), vec![7; 500]].concat();
+        lab.write(&name, more);
+    }
+    lab.succeeds(&["run", "lipid.toml", "--out", "killed", "--resume"]);
+    for name in [
+        "lipid.xtc",
+        "lipid.xtc.orientations",
+        "lipid.dcd",
+        "lipid.dcd.orientations",
+        "some.gro.orientations",
+        "final.data",
+    ] {
+        for other in ["parts", "killed"] {
+            let (a, b) = (
+                lab.read(&format!("whole/{name}")),
+                lab.read(&format!("{other}/{name}")),
+            );
+            assert!(a == b, "{name} of {other}: {} and {} bytes", a.len(), b.len());
+        }
+    }
+    assert!(!lab.path("whole/plain.xtc.orientations").exists());
+    assert!(!lab.path("whole/lipid.xyz.orientations").exists());
+    let frames = |name: &str| -> Vec<debye_io::Frame> {
+        let all = debye_io::Trajectory::open(lab.path(name)).unwrap();
+        all.map(Result::unwrap).collect()
+    };
+    let exact = frames("whole/lipid.xyz");
+    for (name, count) in [("whole/lipid.xtc", 13), ("whole/lipid.dcd", 9)] {
+        let found = frames(name);
+        assert_eq!(found.len(), count);
+        let some = |frame: &debye_io::Frame| frame.orientations.is_some();
+        assert!(found.iter().all(some), "{name}");
+    }
+    for (exact, found) in exact.iter().zip(&frames("whole/lipid.xtc")) {
+        let pairs = exact.orientations.iter().flatten().flatten();
+        let mut pairs = pairs.zip(found.orientations.iter().flatten().flatten());
+        assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-7));
+    }
+    assert!(
+        frames("whole/plain.xtc")
+            .iter()
+            .all(|frame| frame.orientations.is_none())
+    );
+    // What was lost is missed before anything is changed.
+    std::fs::remove_file(lab.path("parts/lipid.xtc.orientations")).unwrap();
+    let arguments = ["run", "lipid.toml", "--out", "parts", "--resume", "--steps", "90"];
+    lab.refuses(&arguments, 2, &["lipid.xtc.orientations"]);
+}
+
 #[test]
 fn precisions_continue_exactly() {
     let (_, integrator) = &integrators()[4];

@@ -30,7 +30,7 @@ pub(super) const RUN_KEYS: &[&str] = &[
 pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance", "lists"];
 pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "checkpoint", "final", "report"];
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
-pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species"];
+pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species", "orientations"];
 pub(super) const CHECKPOINT_KEYS: &[&str] = &["every", "file", "keep"];
 pub(super) const ANALYZE_KEYS: &[&str] = &["kind", "every", "from", "file"];
 
@@ -206,6 +206,7 @@ impl Outputs<'_, '_> {
                     file: self.structure_file(&section, &format!("{}.xtc", self.stem.clone()))?,
                     unwrap: section.map("unwrap", Item::flag)?.unwrap_or(false),
                     species: self.species(&section)?,
+                    orientations: section.map("orientations", Item::flag)?.unwrap_or(true),
                 });
             }
         }

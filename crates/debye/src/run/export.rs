@@ -30,6 +30,8 @@ pub struct Export {
     chosen: Vec<u32>,
     units: Units,
     placement: Placement,
+    /// Whether frames have orientations: where the format holds them, or a file beside it.
+    orientations: bool,
     /// What is needed to make molecules whole.
     topology: Topology,
 }
@@ -49,12 +51,29 @@ impl Export {
             chosen,
             units: system.units,
             placement,
+            orientations: format.holds_orientations(),
             topology: if placement == Placement::Whole {
                 system.topology.clone()
             } else {
                 Topology::default()
             },
         }
+    }
+
+    /// How many particles are written.
+    pub fn len(&self) -> usize {
+        self.chosen.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_empty()
+    }
+
+    /// With orientations in every frame, whatever the format holds.
+    pub fn with_orientations(mut self) -> Self {
+        self.orientations = true;
+        self
     }
 
     /// Names of the particles; none where the format has no place for them.
@@ -90,7 +109,7 @@ impl Export {
         let place = |&i: &u32| (positions[i as usize] * length).to_array();
         let velocity = |&i: &u32| (particles.velocities[i as usize] * speed).to_array();
         let o = &particles.orientations;
-        let turns = self.format == Format::XYZ && !o.is_empty();
+        let turns = self.orientations && !o.is_empty();
         let orientation = |&i: &u32| {
             let Quat { w, v } = o.rotations[i as usize];
             [v.x, v.y, v.z, w]
@@ -113,7 +132,8 @@ impl Export {
                 .then(|| self.chosen.iter().map(velocity).collect()),
             forces: None,
             orientations: turns.then(|| self.chosen.iter().map(orientation).collect()),
-            dipoles: turns.then(|| self.chosen.iter().map(dipole).collect()),
+            dipoles: (turns && self.format.holds_orientations())
+                .then(|| self.chosen.iter().map(dipole).collect()),
             angular_velocities: None,
         }
     }

@@ -156,6 +156,11 @@ impl Written {
             .chain(&o.last)
             .chain(simulation.analyses.iter().map(|a| &a.file))
             .cloned()
+            .chain(
+                o.trajectories
+                    .iter()
+                    .filter_map(|t| Some(t.companion(&simulation.system)?.0)),
+            )
             .chain([checkpoint_plan(simulation).file]);
         self.0
             .extend(files.map(|file| file.to_string_lossy().into_owned()));

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-use debye_io::{Format, WriteFrames, create_writer, open_append};
+use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_append};
 
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
@@ -13,12 +13,17 @@ use crate::analysis::{Analysis, Labels, Snapshot, Subject};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
 use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
+use crate::system::System;
 
 struct TrajectoryFile {
     path: PathBuf,
     plan: TrajectoryPlan,
     export: Export,
     writer: Box<dyn WriteFrames>,
+    /// Where orientations go that the format does not hold.
+    orientations: Option<(PathBuf, OrientationWriter)>,
+    /// What goes into it, for a checkpoint.
+    content: u32,
     fresh: bool,
 }
 
@@ -58,8 +63,13 @@ fn content(text: &str) -> u32 {
     crc32fast::hash(text.as_bytes())
 }
 
-fn trajectory_content(plan: &TrajectoryPlan) -> u32 {
-    content(&format!("{} {:?}", plan.unwrap, plan.species))
+fn trajectory_content(plan: &TrajectoryPlan, system: &System) -> u32 {
+    // Only where there are any: checkpoints from before there were orientations beside trajectories still fit.
+    let beside = match plan.companion(system) {
+        Some(_) => " with orientations beside it",
+        None => "",
+    };
+    content(&format!("{} {:?}{beside}", plan.unwrap, plan.species))
 }
 
 fn analysis_content(plan: &AnalysisPlan) -> u32 {
@@ -96,13 +106,18 @@ impl<'a> Known<'a> {
             all.table = find(TABLE, &plan.file, content(&layout.header()), "its columns")?;
         }
         for plan in &simulation.output.trajectories {
-            let content = trajectory_content(plan);
-            all.trajectories.push(find(
+            let content = trajectory_content(plan, &simulation.system);
+            let record = find(
                 TRAJECTORY,
                 &plan.file,
                 content,
-                "the `species` written, or whether they are wrapped,",
-            )?);
+                "whether `orientations` are beside it, the `species` written, or whether they are wrapped,",
+            )?;
+            if let Some((file, turning)) = plan.companion(&simulation.system) {
+                let frames = record.map(|r| r.written.frames);
+                companion(&folder.join(file), turning.len(), frames, checkpoint.step)?;
+            }
+            all.trajectories.push(record);
         }
         for plan in &simulation.analyses {
             let content = analysis_content(plan);
@@ -165,6 +180,32 @@ fn known<'a>(
     }
 }
 
+/// Refuses orientations beside a trajectory that cannot be continued after so many frames; `None` where it begins now.
+fn companion(path: &Path, turning: usize, frames: Option<u64>, step: u64) -> Result<(), RunError> {
+    let file = path.to_path_buf();
+    match (frames, std::fs::metadata(path)) {
+        (None, Ok(_)) => Err(RunError::Taken { file }),
+        (None, Err(_)) => Ok(()),
+        (Some(frames), Ok(found)) => {
+            let expected = OrientationWriter::length(turning, frames);
+            match found.len() < expected {
+                true => Err(RunError::Shorter {
+                    file,
+                    length: found.len(),
+                    expected,
+                }),
+                false => Ok(()),
+            }
+        }
+        (Some(frames), Err(e)) if e.kind() == std::io::ErrorKind::NotFound => Err(RunError::Lost {
+            file,
+            written: format!("orientations of {frames} frames"),
+            step,
+        }),
+        (_, Err(e)) => Err(RunError::read(path, e)),
+    }
+}
+
 impl Outputs {
     /// New files in the output folder; those a checkpoint knows are cut back to where it saw them.
     pub fn open(
@@ -200,12 +241,24 @@ impl Outputs {
             } else {
                 Placement::Wrapped
             };
-            let export = Export::new(&simulation.system, format, &plan.species, placement);
+            let mut export = Export::new(&simulation.system, format, &plan.species, placement);
+            let mut orientations = None;
+            if let Some((file, turning)) = plan.companion(&simulation.system) {
+                let (file, atoms) = (folder.join(file), export.len());
+                let writer = match record.map(|r| r.written.frames) {
+                    Some(frames) => OrientationWriter::resume(&file, atoms, turning, frames)?,
+                    None => OrientationWriter::create(&file, atoms, turning)?,
+                };
+                export = export.with_orientations();
+                orientations = Some((file, writer));
+            }
             trajectories.push(TrajectoryFile {
                 path,
                 plan: plan.clone(),
                 export,
                 writer,
+                orientations,
+                content: trajectory_content(plan, &simulation.system),
                 fresh: record.is_none(),
             });
         }
@@ -285,13 +338,20 @@ impl Outputs {
             .filter(|t| due(t.plan.every, t.fresh))
         {
             let frame = t.export.frame(&particles, &cell, step, time, &self.title);
+            // A full disk leaves whole frames, as far as it lets us.
+            let cut = |path: &Path, whole: u64| {
+                let file = OpenOptions::new().write(true).open(path);
+                let _ = file.and_then(|file| file.set_len(whole));
+            };
+            let before = t.writer.bytes_written();
             if let Err(e) = t.writer.write_frame(t.export.atoms(), &frame) {
-                // A full disk leaves whole frames, as far as it lets us.
-                let whole = t.writer.bytes_written();
-                let _ = OpenOptions::new()
-                    .write(true)
-                    .open(&t.path)
-                    .and_then(|file| file.set_len(whole));
+                cut(&t.path, before);
+                return Err(e.into());
+            }
+            if let Some((path, orientations)) = &mut t.orientations
+                && let Err(e) = orientations.write_frame(&frame)
+            {
+                cut(path, orientations.bytes_written());
                 return Err(e.into());
             }
         }
@@ -331,17 +391,14 @@ impl Outputs {
         }
         for t in &mut self.trajectories {
             t.writer.flush()?;
+            if let Some((_, orientations)) = &mut t.orientations {
+                orientations.flush()?;
+            }
             let written = Written {
                 bytes: t.writer.bytes_written(),
                 frames: t.writer.frames_written(),
             };
-            put(
-                TRAJECTORY,
-                &t.plan.file,
-                trajectory_content(&t.plan),
-                written,
-                Vec::new(),
-            );
+            put(TRAJECTORY, &t.plan.file, t.content, written, Vec::new());
         }
         for m in &self.measurements {
             let (content, state) = (analysis_content(&m.plan), m.analysis.save());

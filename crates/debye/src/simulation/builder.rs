@@ -74,6 +74,7 @@ pub struct Trajectory {
     file: PathBuf,
     unwrap: bool,
     species: Vec<String>,
+    orientations: bool,
 }
 
 impl Trajectory {
@@ -83,6 +84,7 @@ impl Trajectory {
             file: file.into(),
             unwrap: false,
             species: Vec::new(),
+            orientations: true,
         }
     }
 
@@ -95,6 +97,12 @@ impl Trajectory {
     /// Only particles of this species, and of others named so.
     pub fn species(mut self, name: impl Into<String>) -> Self {
         self.species.push(name.into());
+        self
+    }
+
+    /// Nothing is written beside it where particles turn and its format has no place for orientations.
+    pub fn without_orientations(mut self) -> Self {
+        self.orientations = false;
         self
     }
 }
@@ -481,6 +489,7 @@ impl SimulationBuilder {
                     file: t.file,
                     unwrap: t.unwrap,
                     species: species(&t.species, &system)?,
+                    orientations: t.orientations,
                 }),
                 Output::Checkpoints(c) => {
                     let (file, keep) = (c.file, c.keep);

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use debye_io::Format;
+
 use crate::analysis::AnalysisRequest;
 use crate::engines::cpu::Fire;
 use crate::engines::{ListKind, Precision};
-use crate::system::Units;
+use crate::system::{Class, System, Units};
 
 /// Where the run computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +133,29 @@ pub struct TrajectoryPlan {
     pub unwrap: bool,
     /// Species written; empty means all.
     pub species: Vec<u32>,
+    /// Whether orientations are written beside it, where particles turn and its format has no place for them.
+    pub orientations: bool,
+}
+
+impl TrajectoryPlan {
+    /// The file of orientations beside it, and the places in its frames of the particles that turn; `None` where there
+    /// is nothing to write, or its format has a place for it.
+    pub fn companion(&self, system: &System) -> Option<(PathBuf, Vec<u32>)> {
+        let format = Format::from_path(&self.file).ok()?;
+        if !self.orientations || format.holds_orientations() || system.particles.orientations.is_empty() {
+            return None;
+        }
+        let p = &system.particles;
+        let written =
+            (0..p.len()).filter(|&i| self.species.is_empty() || self.species.contains(&p.species[i]));
+        let turns = |&(_, i): &(usize, usize)| p.orientations.rotor(i).class() != Class::Point;
+        let turning: Vec<u32> = written
+            .enumerate()
+            .filter(turns)
+            .map(|(place, _)| place as u32)
+            .collect();
+        (!turning.is_empty()).then(|| (debye_io::orientations_path(&self.file), turning))
+    }
 }
 
 /// Checkpoints.

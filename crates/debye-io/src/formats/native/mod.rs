@@ -23,6 +23,7 @@ impl Format {
         name: "debye",
         extensions: &["debye"],
         velocities: true,
+        orientations: true,
         charges: true,
         bonds: true,
         read_structure: Some(|source, label| Ok(Some(NativeStructure::read_from(source, label)?.to_structure()))),

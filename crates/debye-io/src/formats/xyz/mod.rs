@@ -22,6 +22,7 @@ impl Format {
         extensions: &["xyz", "extxyz"],
         length_unit: LengthUnit::Angstrom,
         velocities: true,
+        orientations: true,
         charges: true,
         read_structure: Some(|source, label| XyzReader::new(source, label).next_structure()),
         read_frames: Some(|source, label, _| Ok(Box::new(XyzReader::new(source, label)))),
