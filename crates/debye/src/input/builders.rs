@@ -1,7 +1,8 @@
 //! `build = { … }`: the builders of [`crate::system::build`] behind keys.
 
 use super::error::InputError;
-use super::liquids::{NACL_KEYS, SOLUTION_KEYS, WATER_KEYS};
+use super::liquids::{LIQUID_KEYS, NACL_KEYS, SOLUTION_KEYS, WATER_KEYS};
+use super::membranes::{BILAYER_KEYS, DISPERSION_KEYS};
 use super::reader::{Item, Section};
 use super::system::{CellKeys, Setting, cell};
 use crate::system::builders::{self, BuildError, Edge, Lattice};
@@ -56,6 +57,9 @@ enum Kind {
     Nacl,
     Water,
     Solution,
+    Liquid,
+    Bilayer,
+    Dispersion,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -66,10 +70,14 @@ const KINDS: &[(&str, Kind)] = &[
     ("nacl", Kind::Nacl),
     ("water", Kind::Water),
     ("solution", Kind::Solution),
+    ("liquid", Kind::Liquid),
+    ("bilayer", Kind::Bilayer),
+    ("dispersion", Kind::Dispersion),
 ];
 
 pub(super) fn read<'a>(
     setting: &Setting<'_, 'a>,
+    root: &Section<'a>,
     parent: &Section<'a>,
     item: &Item<'a>,
     keys: CellKeys,
@@ -89,10 +97,14 @@ pub(super) fn read<'a>(
         Kind::Nacl => ("a build of kind \"nacl\"", NACL_KEYS),
         Kind::Water => ("a build of kind \"water\"", WATER_KEYS),
         Kind::Solution => ("a build of kind \"solution\"", SOLUTION_KEYS),
+        Kind::Liquid => ("a build of kind \"liquid\"", LIQUID_KEYS),
+        Kind::Bilayer => ("a build of kind \"bilayer\"", BILAYER_KEYS),
+        Kind::Dispersion => ("a build of kind \"dispersion\"", DISPERSION_KEYS),
     };
     let section = item.section(heading, allowed)?;
     let work = Work {
         setting,
+        root,
         section: &section,
     };
     let built = match kind {
@@ -103,6 +115,9 @@ pub(super) fn read<'a>(
         Kind::Nacl => work.nacl()?,
         Kind::Water => work.water(parent, keys)?,
         Kind::Solution => work.solution(parent, keys)?,
+        Kind::Liquid => work.single_sites(parent, keys)?,
+        Kind::Bilayer => work.bilayer(parent, keys)?,
+        Kind::Dispersion => work.dispersion(parent, keys)?,
     };
     built.map_err(|error| section.error(format!("cannot build this system: {error}")))
 }
@@ -116,6 +131,9 @@ fn all_keys() -> Vec<&'static str> {
         NACL_KEYS,
         WATER_KEYS,
         SOLUTION_KEYS,
+        LIQUID_KEYS,
+        BILAYER_KEYS,
+        DISPERSION_KEYS,
     ]
     .concat()
 }
@@ -125,6 +143,8 @@ pub(super) type Built = std::result::Result<System, BuildError>;
 /// A builder in the making.
 pub(super) struct Work<'w, 's, 'a> {
     pub(super) setting: &'w Setting<'s, 'a>,
+    /// The whole file.
+    pub(super) root: &'w Section<'a>,
     pub(super) section: &'w Section<'a>,
 }
 
@@ -172,6 +192,12 @@ impl<'a> Work<'_, '_, 'a> {
 
     /// Particles per volume; a mass density is divided by the mean mass.
     fn density(&self, item: &Item, species: &[Species]) -> Result<f64> {
+        let mean = species.iter().map(|s| s.mass).sum::<f64>() / species.len() as f64;
+        self.number_density(item, mean)
+    }
+
+    /// Particles per volume; a mass density is divided by this mass.
+    pub(super) fn number_density(&self, item: &Item, mean: f64) -> Result<f64> {
         let units = self.units();
         if let Ok(text) = item.text()
             && let Err(QuantityError::Dimension {
@@ -179,7 +205,6 @@ impl<'a> Work<'_, '_, 'a> {
                 ..
             }) = units.quantity(text, Dimension::NUMBER_DENSITY)
         {
-            let mean = species.iter().map(|s| s.mass).sum::<f64>() / species.len() as f64;
             return Ok(item.positive(units, Dimension::MASS_DENSITY)? / mean);
         }
         item.positive(units, Dimension::NUMBER_DENSITY)
@@ -291,13 +316,17 @@ impl<'a> Work<'_, '_, 'a> {
         Ok(full.build())
     }
 
+    /// The cell of `[system]`, where it has one.
+    pub(super) fn own_cell(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Option<Cell>> {
+        let item = parent.get("cell").unwrap_or(&parent.item);
+        keys.vectors.map(|vectors| cell(item, vectors, &keys)).transpose()
+    }
+
     fn random(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
         let section = self.section;
-        let vectors = keys
-            .vectors
+        let cell = self
+            .own_cell(parent, keys)?
             .ok_or_else(|| parent.missing("cell", "cell = [\"4 nm\", \"4 nm\", \"4 nm\"]"))?;
-        let item = parent.get("cell").unwrap_or(&parent.item);
-        let cell: Cell = cell(item, vectors, &keys)?;
         let mut builder = builders::random(cell).units(self.units()).seed(self.seed()?);
         let counts = section.require("counts", "counts = { Ar = 100 }")?;
         let mut total = 0usize;

@@ -1,7 +1,8 @@
-//! `[forcefield] include = "elba"`: species and forces of a published set, or of a file, beside those of the input.
+//! `[forcefield] include = "elba"`: species, molecules and forces of a published set, or of a file, beside those of the
+//! input.
 //!
-//! A set is itself the text of an input file. What the input says wins: keys of `[species.X]` one by one, whole sections
-//! otherwise; `[[forces]]` of both act.
+//! A set is itself the text of an input file. What the input says wins: keys of `[species.X]` one by one, molecules and
+//! other sections as a whole; `[[forces]]` of both act.
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ pub const SETS: &[(&str, &str)] = &[
 
 const KEYS: &[&str] = &["include"];
 /// What a set may hold.
-const SET_KEYS: &[&str] = &["units", "species", "forces", "exclusions"];
+const SET_KEYS: &[&str] = &["units", "species", "molecules", "forces", "exclusions"];
 
 /// Adds what the file includes to it.
 pub(super) fn apply(source: &mut Source, node: &mut Node, folder: &Path) -> Result<()> {

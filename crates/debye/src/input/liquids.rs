@@ -5,10 +5,10 @@ use super::error::InputError;
 use super::reader::{Item, Section};
 use super::species::Declared;
 use super::structure;
-use super::system::{CellKeys, cell};
+use super::system::CellKeys;
 use crate::system::builders::{self, Lattice, NACL_SPACING, SolutionBuilder};
 use crate::system::models::{self, Site, WaterModel};
-use crate::system::{Cell, Dimension, Species, Units};
+use crate::system::{Dimension, Species, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -38,6 +38,8 @@ pub(super) const SOLUTION_KEYS: &[&str] = &[
     "clearance",
     "neutralize",
 ];
+
+pub(super) const LIQUID_KEYS: &[&str] = &["kind", "counts", "density", "disorder", "stretch", "axes", "seed"];
 
 /// Keys that say something about a solute.
 const SOLUTE_KEYS: &[&str] = &[
@@ -140,6 +142,54 @@ impl<'a> Work<'_, '_, 'a> {
         self.finish(builder)
     }
 
+    /// Particles near the sites of a lattice.
+    pub(super) fn single_sites(&self, parent: &Section<'a>, keys: CellKeys) -> Result<Built> {
+        let section = self.section;
+        let counts = section.require("counts", "counts = { W = 1000 }")?;
+        let mut builder = builders::liquid().units(self.units()).seed(self.seed()?);
+        let (mut total, mut mass) = (0usize, 0.0);
+        for (name, item) in counts.entries()? {
+            let species = self.setting.species.named(name, &item)?.complete(self.units())?;
+            let count = item.count(1..=4_000_000_000, COUNT)?;
+            total = total.saturating_add(count);
+            self.setting.refuse_too_many(&item, total)?;
+            mass += count as f64 * species.mass;
+            builder = builder.add(count, species);
+        }
+        if total == 0 {
+            return Err(counts.wrong("at least one species with its number of particles"));
+        }
+        match (self.own_cell(parent, keys)?, section.get("density")) {
+            (Some(_), Some(item)) => {
+                return Err(item
+                    .key_error("`density` makes a cell, but [system] has `cell`")
+                    .expected("one of `density` and `cell`"));
+            }
+            (Some(cell), None) => builder = builder.cell(cell),
+            (None, Some(item)) => builder = builder.density(self.number_density(item, mass / total as f64)?),
+            (None, None) => {
+                let example = match self.units() {
+                    Units::Md => {
+                        "density = \"0.997 g/cm^3\", or cell = [\"4 nm\", \"4 nm\", \"4 nm\"] to [system]"
+                    }
+                    Units::LennardJones => "density = 0.8, or cell = [10.0, 10.0, 10.0] to [system]",
+                };
+                return Err(section.missing("density", example));
+            }
+        }
+        let number = |key: &str| section.map(key, |i| i.not_negative(self.units(), Dimension::NONE));
+        if let Some(disorder) = number("disorder")? {
+            builder = builder.disorder(disorder);
+        }
+        if let Some(stretch) = number("stretch")? {
+            builder = builder.stretch(stretch);
+        }
+        let aligned = section.map("axes", |i| {
+            i.choice("axes", &[("random", false), ("aligned", true)])
+        })?;
+        Ok(builder.aligned(aligned.unwrap_or(false)).build())
+    }
+
     /// Builds it, unless there is no room.
     fn finish(&self, builder: SolutionBuilder) -> Result<Built> {
         if let Ok(most) = builder.most_particles() {
@@ -166,11 +216,7 @@ impl<'a> Work<'_, '_, 'a> {
         let mut builder = builders::water(model).sites(oxygen, hydrogen).seed(self.seed()?);
         let density = section.map("density", |i| i.positive(self.units(), Dimension::MASS_DENSITY))?;
         let molecules = section.map("molecules", |i| i.count(1..=1_000_000_000, COUNT))?;
-        let own_cell = keys.vectors.map(|vectors| {
-            let item = parent.get("cell").unwrap_or(&parent.item);
-            cell(item, vectors, &keys)
-        });
-        let own_cell: Option<Cell> = own_cell.transpose()?;
+        let own_cell = self.own_cell(parent, keys)?;
         if let (Some(item), Some(_), Some(_)) = (section.get("density"), molecules, own_cell) {
             return Err(item
                 .key_error("`density` follows from `molecules` and `cell`, which are both given")

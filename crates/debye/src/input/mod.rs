@@ -41,6 +41,8 @@ mod error;
 mod forces;
 mod include;
 mod liquids;
+mod membranes;
+mod molecules;
 mod output;
 mod previous;
 mod reader;
@@ -59,6 +61,7 @@ pub use error::{InputDetails, InputError};
 pub use include::SETS;
 
 use error::Source;
+use molecules::MoleculeList;
 use reader::{Item, Node, Section};
 use species::SpeciesList;
 
@@ -66,7 +69,7 @@ use crate::engines::memory;
 use crate::forces::ForceField;
 use crate::simulation::Simulation;
 use crate::system::velocities;
-use crate::system::{Species, System, Units};
+use crate::system::{Molecule, Species, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -75,6 +78,7 @@ const ROOT_KEYS: &[&str] = &[
     "title",
     "system",
     "species",
+    "molecules",
     "forcefield",
     "forces",
     "topology",
@@ -89,6 +93,9 @@ const ROOT_KEYS: &[&str] = &[
     "output",
     "analyze",
 ];
+
+const UNITS: [(&str, Units); 2] = [("md", Units::Md), ("lj", Units::LennardJones)];
+const UNITS_EXAMPLE: &str = "units = \"md\" or units = \"lj\" at the top";
 
 /// The largest input file that is read, in bytes.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -198,6 +205,57 @@ pub fn read_structure(path: impl AsRef<Path>, units: Units, species: &[Species])
     Simulation::parse_with(&text.to_string(), "", &name, &options).map(|simulation| simulation.system)
 }
 
+/// What a set of a force field is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Components {
+    /// Its species.
+    pub species: Vec<Species>,
+    /// Its molecules.
+    pub molecules: Vec<Molecule>,
+}
+
+impl Components {
+    /// The species of this name.
+    pub fn species(&self, name: &str) -> Option<&Species> {
+        self.species.iter().find(|s| s.name == name)
+    }
+
+    /// The molecule of this name.
+    pub fn molecule(&self, name: &str) -> Option<&Molecule> {
+        self.molecules.iter().find(|m| m.name == name)
+    }
+}
+
+/// Species and molecules of a published set, or of a file such as `[forcefield]` includes.
+///
+/// ```
+/// let elba = debye::input::components("elba")?;
+/// assert_eq!(elba.molecule("DOPC").unwrap().beads.len(), 15);
+/// # Ok::<(), debye::input::InputError>(())
+/// ```
+///
+/// # Errors
+/// Sets that are not known, and files that cannot be read.
+pub fn components(set: &str) -> Result<Components> {
+    let mut text = toml_edit::DocumentMut::new();
+    text["forcefield"]["include"] = toml_edit::value(set);
+    let mut source = Source::new(set, text.to_string());
+    let mut node = Node::parse(&source)?;
+    include::apply(&mut source, &mut node, Path::new(""))?;
+    let root = Item::root(&source, &node).section("the file", ROOT_KEYS)?;
+    let units = root
+        .require("units", UNITS_EXAMPLE)?
+        .choice("unit system", &UNITS)?;
+    let declared = SpeciesList::read(root.get("species"), units)?;
+    let molecules = MoleculeList::read(root.get("molecules"), &declared, units)?;
+    Ok(Components {
+        species: (declared.all.iter())
+            .map(|s| s.complete(units))
+            .collect::<Result<_>>()?,
+        molecules: molecules.into_molecules(),
+    })
+}
+
 /// The bytes as a text, or where they are none. No text holds the zero bytes that UTF-16 is full of.
 fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     let zero = bytes.iter().position(|b| *b == 0);
@@ -217,9 +275,9 @@ fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
 }
 
 fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -> Result<Simulation> {
-    let all_units = [("md", Units::Md), ("lj", Units::LennardJones)];
-    let units = root.require("units", "units = \"md\" or units = \"lj\" at the top")?;
-    let units = units.choice("unit system", &all_units)?;
+    let units = root
+        .require("units", UNITS_EXAMPLE)?
+        .choice("unit system", &UNITS)?;
     let stem = Path::new(name)
         .file_stem()
         .map(|s| s.to_string_lossy().into_owned());
@@ -243,9 +301,11 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         root.map(key, |item| item.section(heading, keys))?;
     }
     let declared = SpeciesList::read(root.get("species"), units)?;
+    let molecules = MoleculeList::read(root.get("molecules"), &declared, units)?;
     let setting = system::Setting {
         units,
         species: &declared,
+        molecules: &molecules,
         folder,
         seed: run.seed,
         options,

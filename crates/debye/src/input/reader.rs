@@ -71,8 +71,8 @@ impl Node {
         }
     }
 
-    /// Takes over the tables of another file: lists of tables follow one another, keys of tables of tables are taken
-    /// where they are missing, and everything else where there is nothing.
+    /// Takes over the tables of another file: lists of tables follow one another, keys of species and whole molecules are
+    /// taken where they are missing, and everything else where there is nothing.
     pub(super) fn include(&mut self, other: Self) {
         let (Data::Table(own), Data::Table(others)) = (&mut self.data, other.data) else {
             return;
@@ -84,6 +84,11 @@ impl Node {
             };
             match (&mut mine.node.data, entry.node.data) {
                 (Data::List(mine), Data::List(others)) => mine.extend(others),
+                (Data::Table(mine), Data::Table(others)) if entry.name == "molecules" => {
+                    let missing = |other: &Entry| mine.iter().all(|e| e.name != other.name);
+                    let (new, _): (Vec<Entry>, Vec<Entry>) = others.into_iter().partition(missing);
+                    mine.extend(new);
+                }
                 (Data::Table(mine), Data::Table(others)) if entry.name == "species" => {
                     for species in others {
                         match mine.iter_mut().find(|e| e.name == species.name) {

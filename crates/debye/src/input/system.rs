@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::coefficients::FileNotes;
 use super::error::InputError;
+use super::molecules::MoleculeList;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use super::{InputOptions, builders, constraints, previous, structure, topology};
@@ -34,6 +35,7 @@ const FARTHEST: f64 = 1e8;
 pub(super) struct Setting<'s, 'a> {
     pub(super) units: Units,
     pub(super) species: &'s SpeciesList<'a>,
+    pub(super) molecules: &'s MoleculeList<'a>,
     /// Folder of the input file.
     pub(super) folder: &'s Path,
     pub(super) seed: u64,
@@ -79,14 +81,16 @@ impl<'a> Setting<'_, 'a> {
             structure::read(self, &section, file, keys)?
         } else if let Some(build) = build {
             refuse_file_keys(&section, "build")?;
-            let mut built = builders::read(self, &section, build, keys)?;
-            // Builders know masses and charges; how particles turn is said here.
-            for species in &mut built.species {
-                if let Some(declared) = self.species.find(&species.name) {
-                    species.rotor = declared.rotor;
+            let mut built = builders::read(self, root, &section, build, keys)?;
+            // Builders that lay no particle any way know masses and charges; how particles turn is said here.
+            if built.particles.orientations.is_empty() {
+                for species in &mut built.species {
+                    if let Some(declared) = self.species.find(&species.name) {
+                        species.rotor = declared.rotor;
+                    }
                 }
+                built.orient_at_random(self.seed);
             }
-            built.orient_at_random(self.seed);
             built
         } else if let Some(from) = from {
             refuse_file_keys(&section, "from")?;

@@ -1,8 +1,8 @@
 //! The guide names every key.
 
 use super::{
-    bonded, builders, constraints, dynamics, electrostatics, forces, liquids, output, species, system,
-    topology,
+    bonded, builders, constraints, dynamics, electrostatics, forces, liquids, membranes, molecules, output,
+    species, system, topology,
 };
 
 #[test]
@@ -19,6 +19,10 @@ fn every_key_is_documented() {
         liquids::NACL_KEYS,
         liquids::WATER_KEYS,
         liquids::SOLUTION_KEYS,
+        liquids::LIQUID_KEYS,
+        membranes::BILAYER_KEYS,
+        membranes::DISPERSION_KEYS,
+        molecules::KEYS,
         forces::PAIR_KEYS,
         electrostatics::EWALD_KEYS,
         electrostatics::MESH_KEYS,

@@ -2,6 +2,7 @@
 
 use super::error::InputError;
 use super::reader::{Item, Section};
+use super::structure::species_kind;
 use crate::potentials::AXES;
 use crate::system::{Dimension, ExclusionRule, Exclusions, Link, System, Topology};
 
@@ -20,21 +21,16 @@ pub(super) fn read(root: &Section, system: &mut System) -> Result<()> {
             system.topology = Topology::default();
         }
         let t = &mut system.topology;
-        add(section.get("bonds"), n, &mut t.bond_kinds, &mut t.bonds)?;
-        add(section.get("angles"), n, &mut t.angle_kinds, &mut t.angles)?;
-        add(
-            section.get("dihedrals"),
-            n,
-            &mut t.dihedral_kinds,
-            &mut t.dihedrals,
-        )?;
-        add(
-            section.get("impropers"),
-            n,
-            &mut t.improper_kinds,
-            &mut t.impropers,
-        )?;
-        add(section.get("axes"), n, &mut t.axis_kinds, &mut t.axes)?;
+        let numbering = Numbering {
+            what: "particle",
+            count: n,
+            names: None,
+        };
+        numbering.add(section.get("bonds"), &mut t.bond_kinds, &mut t.bonds)?;
+        numbering.add(section.get("angles"), &mut t.angle_kinds, &mut t.angles)?;
+        numbering.add(section.get("dihedrals"), &mut t.dihedral_kinds, &mut t.dihedrals)?;
+        numbering.add(section.get("impropers"), &mut t.improper_kinds, &mut t.impropers)?;
+        numbering.add(section.get("axes"), &mut t.axis_kinds, &mut t.axes)?;
         if section.get("bonds").is_some() {
             system.join_molecules();
         }
@@ -131,70 +127,110 @@ fn exclusion_rule(item: &Item, particles: usize, bonded: bool) -> Result<Exclusi
     Ok(rule)
 }
 
-fn particle(item: &Item, particles: usize) -> Result<u32> {
-    let expected = format!("a particle number from 1 to {particles}");
-    let number = item.whole(1..=particles as u64, &expected)?;
-    Ok((number - 1) as u32)
-}
-
+/// Different particles, counted from 1.
 pub(super) fn distinct<const N: usize>(
     items: [&Item; N],
     particles: usize,
     whole: &Item,
 ) -> Result<[u32; N]> {
-    let mut atoms = [0; N];
-    for k in 0..N {
-        atoms[k] = particle(items[k], particles)?;
-        if atoms[..k].contains(&atoms[k]) {
-            return Err(whole
-                .error(format!("names particle {} twice", atoms[k] + 1))
-                .expected(format!("{N} different particles")));
-        }
-    }
-    Ok(atoms)
+    let numbering = Numbering {
+        what: "particle",
+        count: particles,
+        names: None,
+    };
+    numbering.distinct(items, whole)
 }
 
-fn add<const N: usize>(
-    list: Option<&Item>,
-    particles: usize,
-    kinds: &mut Vec<String>,
-    links: &mut Vec<Link<N>>,
-) -> Result<()> {
-    let Some(list) = list else { return Ok(()) };
-    let forward = |atoms: [u32; N]| {
-        let mut back = atoms;
-        back.reverse();
-        atoms.min(back)
-    };
-    let mut known: std::collections::HashSet<(u32, [u32; N])> = (links.iter())
-        .map(|link| (link.kind, forward(link.atoms)))
-        .collect();
-    for item in list.list()? {
-        let expected = format!("{N} particle numbers and the name of a kind");
-        let members = item.list().map_err(|_| item.wrong(expected.as_str()))?;
-        let (Some((kind, places)), true) = (members.split_last(), members.len() == N + 1) else {
-            return Err(item.wrong(expected));
-        };
-        let name = kind.text()?;
-        let places: [&Item; N] = std::array::from_fn(|k| &places[k]);
-        let atoms = distinct(places, particles, &item)?;
-        let kind = kinds.iter().position(|k| k == name).unwrap_or_else(|| {
-            kinds.push(name.to_owned());
-            kinds.len() - 1
-        });
-        if !known.insert((kind as u32, forward(atoms))) {
-            let numbers = atoms.map(|i| (i + 1).to_string()).join("–");
-            return Err(item
-                .error(format!(
-                    "is there already: {numbers} of kind `{name}` would count twice"
-                ))
-                .expected("each bond, angle or dihedral of a kind once")
-                .help("leave it out, or say keep = false to drop what the file or the run before has"));
-        }
-        links.push(Link {
-            kind: kind as u32,
-            atoms,
-        });
+/// What links join: particles of a system, or beads of a molecule, counted from 1.
+pub(super) struct Numbering<'n> {
+    /// `particle` or `bead`.
+    pub(super) what: &'static str,
+    pub(super) count: usize,
+    /// Species, by which links without a kind are named; without them each needs one.
+    pub(super) names: Option<&'n dyn Fn(u32) -> &'n str>,
+}
+
+impl Numbering<'_> {
+    fn number(&self, item: &Item) -> Result<u32> {
+        let expected = format!("a {} number from 1 to {}", self.what, self.count);
+        let number = item.whole(1..=self.count as u64, &expected)?;
+        Ok((number - 1) as u32)
     }
-    Ok(())
+
+    fn distinct<const N: usize>(&self, items: [&Item; N], whole: &Item) -> Result<[u32; N]> {
+        let mut atoms = [0; N];
+        for k in 0..N {
+            atoms[k] = self.number(items[k])?;
+            if atoms[..k].contains(&atoms[k]) {
+                return Err(whole
+                    .error(format!("names {} {} twice", self.what, atoms[k] + 1))
+                    .expected(format!("{N} different {}s", self.what)));
+            }
+        }
+        Ok(atoms)
+    }
+
+    /// Reads links `[1, 2, "kind"]` and adds them.
+    pub(super) fn add<const N: usize>(
+        &self,
+        list: Option<&Item>,
+        kinds: &mut Vec<String>,
+        links: &mut Vec<Link<N>>,
+    ) -> Result<()> {
+        let Some(list) = list else { return Ok(()) };
+        let forward = |atoms: [u32; N]| {
+            let mut back = atoms;
+            back.reverse();
+            atoms.min(back)
+        };
+        let mut known: std::collections::HashSet<(u32, [u32; N])> = (links.iter())
+            .map(|link| (link.kind, forward(link.atoms)))
+            .collect();
+        for item in list.list()? {
+            let expected = match self.names {
+                None => format!("{N} {} numbers and the name of a kind", self.what),
+                Some(_) => format!(
+                    "{N} {} numbers, and the name of a kind where it is not that of the species",
+                    self.what
+                ),
+            };
+            let members = item.list().map_err(|_| item.wrong(expected.as_str()))?;
+            if members.len() != N + 1 && !(members.len() == N && self.names.is_some()) {
+                return Err(item.wrong(expected));
+            }
+            let places: [&Item; N] = std::array::from_fn(|k| &members[k]);
+            let atoms = self.distinct(places, &item)?;
+            let given = members.get(N).map(Item::text).transpose()?;
+            let own = self.names.map(|names| species_kind(&atoms.map(names)));
+            let name = match (given, own) {
+                // P-G and G-P are one kind, whoever writes it.
+                (Some(kind), Some(own)) if species_kind(&kind.split('-').collect::<Vec<_>>()) == own => own,
+                (Some(kind), _) => kind.to_owned(),
+                (None, Some(own)) => own,
+                (None, None) => return Err(item.wrong(expected)),
+            };
+            let kind = kinds.iter().position(|k| *k == name).unwrap_or_else(|| {
+                kinds.push(name.clone());
+                kinds.len() - 1
+            });
+            if !known.insert((kind as u32, forward(atoms))) {
+                let numbers = atoms.map(|i| (i + 1).to_string()).join("–");
+                let help = match self.names {
+                    None => "leave it out, or say keep = false to drop what the file or the run before has",
+                    Some(_) => "leave it out",
+                };
+                return Err(item
+                    .error(format!(
+                        "is there already: {numbers} of kind `{name}` would count twice"
+                    ))
+                    .expected("each bond, angle or dihedral of a kind once")
+                    .help(help));
+            }
+            links.push(Link {
+                kind: kind as u32,
+                atoms,
+            });
+        }
+        Ok(())
+    }
 }

@@ -62,6 +62,10 @@ pub mod stream {
     pub const ROTATIONS: u32 = 8;
     /// Langevin noise of rotations.
     pub const LANGEVIN_ROTATIONS: u32 = 9;
+    /// Places and rotations of lipids in builders.
+    pub const LIPIDS: u32 = 10;
+    /// Which species takes which place in builders.
+    pub const MIXING: u32 = 11;
     /// Added once per thermostat to the stream of a thermostat, so that several share nothing.
     pub const THERMOSTATS: u32 = 1 << 8;
     /// The first one free for users of the library.

@@ -23,6 +23,7 @@ pub struct Setting {
     pub(super) scale: Option<Scale>,
     pub(super) minimum_distance: f64,
     pub(super) seed: u64,
+    pub(super) exclude: u32,
 }
 
 /// How large a system is.
@@ -51,6 +52,8 @@ pub trait Dense: Shape {}
 pub trait OnLattice: Dense {}
 /// Shapes whose particles find places at random.
 pub trait Placed: Shape {}
+/// Shapes with bonds.
+pub trait Bonded: Shape {}
 
 impl<S: Shape> Builder<S> {
     pub(super) fn new(shape: S) -> Self {
@@ -62,6 +65,7 @@ impl<S: Shape> Builder<S> {
                 scale: None,
                 minimum_distance: 0.0,
                 seed: 0,
+                exclude: 0,
             },
             shape,
         }
@@ -121,7 +125,8 @@ impl<S: OnLattice> Builder<S> {
 }
 
 impl<S: Placed> Builder<S> {
-    /// No two particles closer than this, apart from bonded ones; 0.9 for chains and zero for others unless said.
+    /// No two particles closer than this, apart from those of one molecule; 0.9 for chains, 0.3 nm around lipids and zero
+    /// for others unless said.
     pub fn minimum_distance(mut self, distance: f64) -> Self {
         self.setting.minimum_distance = distance;
         self
@@ -130,6 +135,14 @@ impl<S: Placed> Builder<S> {
     /// Seed of the places; 0 unless said.
     pub fn seed(mut self, seed: u64) -> Self {
         self.setting.seed = seed;
+        self
+    }
+}
+
+impl<S: Bonded> Builder<S> {
+    /// Excludes pairs up to this many bonds apart from the pair terms; none unless said.
+    pub fn exclude(mut self, bonds: u32) -> Self {
+        self.setting.exclude = bonds;
         self
     }
 }

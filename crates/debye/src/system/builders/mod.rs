@@ -13,9 +13,13 @@
 //! Every builder ends in `build()`, which leaves the particles at rest, or in
 //! `thermalize(temperature, seed)`, which gives them velocities. The same calls give the same bits.
 
+mod assembly;
+mod bilayer;
 mod builder;
+mod dispersion;
 mod grid;
 mod lattice;
+mod liquid;
 mod places;
 mod polymers;
 mod random;
@@ -24,8 +28,11 @@ mod salt;
 mod solution;
 mod sphere;
 
+pub use bilayer::{BilayerBuilder, ELBA_AREA, bilayer};
 pub use builder::Builder;
+pub use dispersion::{DispersionBuilder, dispersion};
 pub use lattice::{Lattice, LatticeBuilder, lattice, lj_melt};
+pub use liquid::{LiquidBuilder, liquid};
 pub use polymers::{PolymerBuilder, polymers};
 pub use random::{RandomBuilder, random};
 pub use replicate::replicate;
@@ -175,6 +182,84 @@ pub enum BuildError {
         extent: f64,
         /// Height of the cell.
         height: f64,
+    },
+    /// No lipids.
+    #[error("there are no lipids: name some with their numbers")]
+    NoLipids,
+    /// Lipids that cannot be shared out.
+    #[error(
+        "{lipids} lipids do not make two equal leaflets: take an even number, or give each leaflet its own"
+    )]
+    OddLipids {
+        /// How many there are.
+        lipids: usize,
+    },
+    /// Neither a cell nor what it follows from.
+    #[error("{what}: its size is not known in reduced units; give a cell")]
+    MissingCell {
+        /// The builder.
+        what: &'static str,
+    },
+    /// A leaflet of upright lipids is larger than the cell.
+    #[error(
+        "{lipids} lipids of a leaflet, upright, need an area of {needed:.4} nm², and the cell has {available:.4} nm²: widen it, \
+         or take fewer lipids"
+    )]
+    LeafletTooLarge {
+        /// How many lipids.
+        lipids: usize,
+        /// Area that they need.
+        needed: f64,
+        /// Area of the cell.
+        available: f64,
+    },
+    /// A cell too low for what is in it.
+    #[error(
+        "lipids and water need {needed:.3} along z, and the cell has {available:.3}: make it higher or wider, or take \
+         less water"
+    )]
+    CellTooLow {
+        /// Height needed.
+        needed: f64,
+        /// Height of the cell.
+        available: f64,
+    },
+    /// A cell too small for what is in it.
+    #[error(
+        "lipids and water need a volume of {needed:.3} nm³, and the cell has {available:.3} nm³: enlarge it"
+    )]
+    CellTooSmall {
+        /// Volume needed.
+        needed: f64,
+        /// Volume of the cell.
+        available: f64,
+    },
+    /// A molecule longer than its cell.
+    #[error(
+        "`{molecule}` is {length:.3} long, and the cell {height:.3} wide: enlarge it, or ask for more of everything"
+    )]
+    MoleculeTooLong {
+        /// The molecule.
+        molecule: String,
+        /// How long it is.
+        length: f64,
+        /// Smallest height of the cell.
+        height: f64,
+    },
+    /// Molecules that found no place.
+    #[error(
+        "placed {placed} of {wanted} {what} at least {distance:.3} from everything else, then found no room: enlarge the \
+         cell, or lower the distance"
+    )]
+    NoRoom {
+        /// What was placed.
+        what: &'static str,
+        /// How many found a place.
+        placed: usize,
+        /// How many were asked for.
+        wanted: usize,
+        /// The smallest distance that was tried.
+        distance: f64,
     },
     /// The cell was refused.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::builder::{Builder, Dense, Named, Placed, Scale, Setting, Shape};
+use super::builder::{Bonded, Builder, Dense, Named, Placed, Scale, Setting, Shape};
 use super::grid::Grid;
 use super::{BuildError, count, positive, push, reserve};
 use crate::expr::Vec3;
@@ -27,7 +27,6 @@ pub struct Chains {
     beads: usize,
     bond_length: f64,
     bond_kind: String,
-    exclude: u32,
 }
 
 /// Chains of beads in a cubic cell, made for the melt of Kremer & Grest (J. Chem. Phys. 92, 5057 (1990)):
@@ -45,7 +44,6 @@ pub fn polymers(chains: usize, beads: usize) -> PolymerBuilder {
         beads,
         bond_length: 0.97,
         bond_kind: "bond".to_owned(),
-        exclude: 0,
     });
     builder.setting.minimum_distance = 0.9;
     builder
@@ -63,17 +61,12 @@ impl Builder<Chains> {
         self.shape.bond_kind = name.to_owned();
         self
     }
-
-    /// Excludes pairs up to this many bonds apart from the pair terms; none unless said.
-    pub fn exclude(mut self, bonds: u32) -> Self {
-        self.shape.exclude = bonds;
-        self
-    }
 }
 
 impl Named for Chains {}
 impl Dense for Chains {}
 impl Placed for Chains {}
+impl Bonded for Chains {}
 
 impl Shape for Chains {
     const ONE_SPECIES: bool = true;
@@ -99,7 +92,7 @@ impl Shape for Chains {
         system.topology.bond_kinds = vec![self.bond_kind.clone()];
         system.topology.bonds = self.along(1).map(|atoms| Link { kind: 0, atoms }).collect();
         system.exclusions =
-            Exclusions::from_bonds(&system.topology, total, &ExclusionRule::through(self.exclude))?;
+            Exclusions::from_bonds(&system.topology, total, &ExclusionRule::through(setting.exclude))?;
         Ok(system)
     }
 }
