@@ -143,6 +143,7 @@ impl Nacl {
             build,
             more: String::new(),
             species: ions.map(|ion| modeled(ion.element(), set.name, ion)).into(),
+            include: Vec::new(),
             forces: [LENNARD_JONES, CHARGES].concat(),
             motion: motion(&self.rest, false),
         })
@@ -194,6 +195,7 @@ impl Liquid {
                 modeled("OW", model.name, &model.oxygen),
                 modeled("HW", model.name, &model.hydrogen),
             ],
+            include: Vec::new(),
             forces: [LENNARD_JONES, CHARGES, &rigid(model)].concat(),
             motion: motion(&self.rest, true),
         })
@@ -268,16 +270,16 @@ impl Solution {
 }
 
 impl Rest {
-    fn md_only(&self) -> Result<(), Failure> {
+    pub(super) fn md_only(&self) -> Result<(), Failure> {
         match self.units {
             None | Some(Units::Md) => Ok(()),
             Some(_) => Err(Failure::refused(
-                "water and ions have md units only: their models have no reduced ones",
+                "water, ions and lipids have md units only: their models have no reduced ones",
             )),
         }
     }
 
-    fn no_species(&self) -> Result<(), Failure> {
+    pub(super) fn no_species(&self) -> Result<(), Failure> {
         if self.species.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,8 @@
 //! `debye build`: structure files of standard systems, made by the builders that input files have.
 
 mod liquids;
+mod membranes;
+mod oriented;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,12 +11,14 @@ use clap::{Args, Subcommand};
 use debye::run::export::{Moment, write_system};
 use debye::simulation::Simulation;
 use debye::system::{System, Units};
-use debye_io::{FileFormat, Format};
+use debye_io::Format;
 
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::units;
 use liquids::{Liquid, Nacl, Solution};
+use membranes::{Bilayer, Dispersion};
+use oriented::{LiquidCrystal, SsdWater};
 
 /// Build a system and write it to a structure file
 #[derive(Args)]
@@ -29,9 +33,12 @@ Examples:
   debye build water --model tip3p --molecules 895 -o water.xyz
   debye build solution --model spce --salt NaCl --molality 1 --molecules 1000 -o brine.xyz
   debye build solution --solute lysozyme.pqr --neutralize --species \"C=12.011 u,N=14.007 u,…\" -o solvated.pqr
+  debye build bilayer --lipid DOPC=0.7,DOPE=0.3 --lipids 128 --waters 4232 -o bilayer.debye
+  debye build ssd-water --model ssd-e --molecules 4096 > water.toml
 
 The extension of the file is its format: gro, pdb, xyz, pqr, lammps, debye, dcd, xtc. What is printed
-is the beginning of an input file that goes on from there. Quantities may carry units.")]
+is the beginning of an input file that goes on from there; without -o it builds the system itself.
+Quantities may carry units.")]
 pub struct Build {
     #[command(subcommand)]
     kind: Kind,
@@ -114,6 +121,25 @@ enum Kind {
     Water(Liquid),
     /// Salt in water, or water around a solute
     Solution(Solution),
+    /// Lipids in two leaflets, with water above and below
+    Bilayer(Bilayer),
+    /// Lipids scattered in water, for self-assembly
+    Dispersion(Dispersion),
+    /// Soft sticky dipole water
+    SsdWater(SsdWater),
+    /// Gay–Berne ellipsoids, aligned or at random
+    LiquidCrystal(LiquidCrystal),
+    /// Single particles near a lattice, mixed at random
+    Liquid {
+        /// How many of each species: Ar=200,Ne=50
+        #[arg(long, value_delimiter = ',', required = true)]
+        counts: Vec<String>,
+        /// Number density, or a mass density such as "1.4 g/cm^3"
+        #[arg(long)]
+        density: String,
+        #[command(flatten)]
+        rest: Rest,
+    },
 }
 
 #[derive(Args)]
@@ -143,9 +169,9 @@ struct Rest {
     /// Seed of random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The file to write
+    /// The file to write [default: none, and the input printed builds the system]
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Replace a file that is there
     #[arg(long)]
     overwrite: bool,
@@ -159,6 +185,8 @@ struct Recipe {
     /// Further keys of `[system]`.
     more: String,
     species: Vec<Declared>,
+    /// Force fields to include, whose species are not declared again.
+    include: Vec<String>,
     /// Sections that follow in the printed input file.
     forces: String,
     /// Those after them, where the file is complete.
@@ -187,9 +215,13 @@ impl Build {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let (recipe, rest) = self.kind.recipe()?;
-        let format = Format::from_path(&rest.output)?;
-        if rest.output.exists() && !rest.overwrite {
-            let file = rest.output.display();
+        let format = rest.output.as_ref().map(Format::from_path).transpose()?;
+        if let Some(file) = rest
+            .output
+            .as_ref()
+            .filter(|file| file.exists() && !rest.overwrite)
+        {
+            let file = file.display();
             return Err(Failure::refused(format!(
                 "{file} exists already. Replace it with --overwrite, or name another file"
             )));
@@ -203,8 +235,11 @@ impl Build {
         let temperature = temperature.unwrap_or_default();
         input += &format!("[run]\nsteps = 1\nseed = {}\n{temperature}", rest.seed);
         let simulation = Simulation::parse(&input, ".", "build")?;
-        write(&rest.output, &simulation)?;
-        console::print(&recipe.snippet(&rest.output, format, &simulation))?;
+        if let Some(file) = &rest.output {
+            write(file, &simulation)?;
+        }
+        let file = rest.output.as_deref().zip(format);
+        console::print(&recipe.snippet(file, &simulation))?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -231,6 +266,7 @@ impl Kind {
             build: format!("kind = \"sphere\", lattice = \"sc\", spacing = \"5.256 Å\", {build}"),
             more: String::new(),
             species: vec![Declared::new("Ar", Some("39.948 u"))],
+            include: Vec::new(),
             forces: String::new(),
             motion: String::new(),
         };
@@ -276,10 +312,9 @@ impl Kind {
                 apart,
                 rest,
             } => {
-                let counts = counts.iter().map(|c| c.replacen('=', " = ", 1));
-                let counts = counts.collect::<Vec<_>>().join(", ");
                 let build = format!(
-                    "kind = \"random\", counts = {{ {counts} }}, minimum_distance = {}",
+                    "kind = \"random\", counts = {{ {} }}, minimum_distance = {}",
+                    counts_of(counts),
                     value(apart)
                 );
                 let mut recipe = rest.recipe(build, Units::Md)?;
@@ -309,6 +344,23 @@ impl Kind {
             Self::Nacl(nacl) => (nacl.recipe()?, &nacl.rest),
             Self::Water(water) => (water.recipe()?, &water.rest),
             Self::Solution(solution) => (solution.recipe()?, &solution.liquid.rest),
+            Self::Bilayer(bilayer) => (bilayer.recipe()?, &bilayer.lipids.rest),
+            Self::Dispersion(dispersion) => (dispersion.recipe()?, &dispersion.lipids.rest),
+            Self::SsdWater(water) => (water.recipe()?, &water.rest),
+            Self::LiquidCrystal(crystal) => (crystal.recipe()?, &crystal.rest),
+            Self::Liquid {
+                counts,
+                density,
+                rest,
+            } => {
+                let build = format!(
+                    "kind = \"liquid\", counts = {{ {} }}, density = {}, seed = {}",
+                    counts_of(counts),
+                    value(density),
+                    rest.seed
+                );
+                (rest.recipe(build, Units::Md)?, rest)
+            }
         })
     }
 }
@@ -341,6 +393,7 @@ impl Rest {
             build,
             more: String::new(),
             species,
+            include: Vec::new(),
             forces: String::new(),
             motion: String::new(),
         })
@@ -369,6 +422,14 @@ impl Rest {
 impl Recipe {
     fn text(&self, system: &str) -> String {
         let mut text = format!("units = {}\n[system]\n{system}", quoted(self.units.name()));
+        match &self.include[..] {
+            [] => {}
+            [one] => text += &format!("[forcefield]\ninclude = {}\n", quoted(one)),
+            many => {
+                let names: Vec<String> = many.iter().map(|name| quoted(name)).collect();
+                text += &format!("[forcefield]\ninclude = [{}]\n", names.join(", "));
+            }
+        }
         for Declared { name, lines } in &self.species {
             let bare = name
                 .chars()
@@ -386,24 +447,30 @@ impl Recipe {
         text
     }
 
-    fn snippet(&self, path: &Path, format: Format, simulation: &Simulation) -> String {
+    fn snippet(&self, file: Option<(&Path, Format)>, simulation: &Simulation) -> String {
         let system = &simulation.system;
         let count = console::grouped(system.particles.len() as u64);
-        let name = path.display();
         let begins = if self.motion.is_empty() {
             "An input file may begin like this"
         } else {
             "An input file"
         };
-        let mut text = format!("# {count} particles in {name}. {begins}:\n");
+        let within = file
+            .map(|(path, _)| format!(" in {}", path.display()))
+            .unwrap_or_default();
+        let mut text = format!("# {count} particles{within}. {begins}:\n");
         if system.species.len() > 1 {
             text += &composition(system);
         }
-        if let Some(lost) = self.lost(system, format) {
+        let lost = file.and_then(|(_, format)| self.lost(system, format));
+        if let Some(lost) = &lost {
             text += &format!("# ({lost}, so the system is built again)\n");
-            text += &self.text(&format!("build = {{ {} }}\n{}", self.build, self.more));
-        } else {
-            text += &self.text(&format!("file = {}\n", quoted(&name.to_string())));
+        }
+        match file.filter(|_| lost.is_none()) {
+            Some((path, _)) => {
+                text += &self.text(&format!("file = {}\n", quoted(&path.display().to_string())))
+            }
+            None => text += &self.text(&format!("build = {{ {} }}\n{}", self.build, self.more)),
         }
         text += &self.forces;
         if self.motion.is_empty() {
@@ -416,16 +483,26 @@ impl Recipe {
 impl Recipe {
     /// What a file of this format does not say, and the species do not either.
     fn lost(&self, system: &System, format: Format) -> Option<String> {
-        let holds = format.description();
-        let (what, held): (_, fn(&FileFormat) -> bool) = if !system.topology.bonds.is_empty() && !holds.bonds
-        {
-            ("bonds", |f| f.bonds)
-        } else if self.has_own_charges(system) && !holds.charges {
-            ("charges", |f| f.charges)
-        } else {
+        let t = &system.topology;
+        let part = |what, needed, held| Part { what, needed, held };
+        let parts = [
+            part("bonds", !t.bonds.is_empty(), |f| f.description().bonds),
+            part("angles", !t.angles.is_empty(), |f| {
+                f == Format::LAMMPS || f == Format::NATIVE
+            }),
+            part("restraints of axes", !t.axes.is_empty(), |f| f == Format::NATIVE),
+            part("orientations", !system.particles.orientations.is_empty(), |f| {
+                f == Format::XYZ || f == Format::NATIVE
+            }),
+            part("charges", self.has_own_charges(system), |f| {
+                f.description().charges
+            }),
+        ];
+        let lost = parts.into_iter().find(|p| p.needed && !(p.held)(format));
+        let Some(Part { what, held, .. }) = lost else {
             return (!format.has_atoms()).then(|| "this format names no atoms".to_owned());
         };
-        let others = Format::all().filter(|f| f.is_writable() && held(f.description()));
+        let others = Format::all().filter(|f| f.is_writable() && held(*f));
         let others: Vec<&str> = others.map(Format::name).collect();
         let others = others.join(", ");
         Some(format!("this format holds no {what}, but these do: {others}"))
@@ -433,6 +510,9 @@ impl Recipe {
 
     /// Whether particles have charges that their species do not say.
     fn has_own_charges(&self, system: &System) -> bool {
+        if !self.include.is_empty() {
+            return false;
+        }
         let modeled = |name: &str| {
             let of_model = |line: &String| line.starts_with("model");
             let mut species = self.species.iter();
@@ -452,6 +532,14 @@ impl Recipe {
     }
 }
 
+/// A part of a system that not all formats hold.
+struct Part {
+    what: &'static str,
+    /// Whether the system has it.
+    needed: bool,
+    held: fn(Format) -> bool,
+}
+
 /// How many of each species, and how dense.
 fn composition(system: &System) -> String {
     let count = |kind: usize| {
@@ -464,6 +552,12 @@ fn composition(system: &System) -> String {
     let mass: f64 = system.particles.masses.iter().sum();
     let density = mass / system.cell.volume() * system.units.grams_per_cubic_centimeter();
     format!("# {}; {density:.4} g/cm³\n", counts.join(", "))
+}
+
+/// `Ar = 200, Ne = 50` from Ar=200 and Ne=50.
+fn counts_of(counts: &[String]) -> String {
+    let one = |count: &String| count.replacen('=', " = ", 1);
+    counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// `cell = […]` from one edge or three.
