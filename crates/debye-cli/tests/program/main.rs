@@ -14,6 +14,7 @@ mod energy;
 mod lab;
 mod liquids;
 mod manual;
+mod membranes;
 mod reading;
 mod signals;
 mod stages;

@@ -11,6 +11,7 @@ mod files;
 mod fuzz;
 mod good;
 mod liquids;
+mod membranes;
 mod potentials;
 mod setup;
 mod unused;

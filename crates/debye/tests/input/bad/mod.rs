@@ -34,7 +34,7 @@ fn refused(base: &str, old: &str, new: &str) -> debye::input::InputError {
 }
 
 /// Each case: base, part replaced, replacement with the place marked, and parts of the message.
-fn check(base: &str, old: &str, new: &str, parts: &[&str]) {
+pub fn check(base: &str, old: &str, new: &str, parts: &[&str]) {
     let shown = refused(base, old, new).to_string();
     for part in parts {
         assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
