@@ -91,6 +91,7 @@ fn validate(file: &str, skip: f64, precision: Option<Precision>, print: bool) {
                 unwrapped: &unwrapped,
                 velocities: None,
                 species: &p.species,
+                axes: None,
             };
             rdf.add(&frame).unwrap();
             msd.add(&frame).unwrap();

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use debye::analysis::{
-    Analysis, Analyzed, Axis, BlockAverage, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions,
-    Snapshot, Vacf, Window, drift,
+    Analysis, Analyzed, Axis, BlockAverage, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Slabs,
+    Snapshot, Subject, Vacf, Window, drift,
 };
 use debye::expr::Vec3;
 use debye::system::{Cell, Species, Units};
@@ -49,6 +49,29 @@ fn frame<'a>(time: f64, cell: &'a Cell, positions: &'a [Vec3<f64>], species: &'a
         unwrapped: positions,
         velocities: None,
         species,
+        axes: None,
+    }
+}
+
+fn slabs(axis: Axis, count: usize) -> Slabs {
+    let center = Vec::new();
+    Slabs { axis, count, center }
+}
+
+fn subject(masses: Vec<f64>, charges: Vec<f64>, labels: &Labels) -> Subject {
+    let n = masses.len() as u32;
+    Subject {
+        units: Units::LennardJones,
+        labels: labels.clone(),
+        electrons: vec![0.0; labels.species.len()].into(),
+        species: vec![0; masses.len()].into(),
+        masses: masses.into(),
+        charges: charges.into(),
+        molecules: (0..n).collect(),
+        bonds: [].into(),
+        cell: Cell::orthorhombic([1.0; 3]).unwrap(),
+        reach: 1.0,
+        temperature: None,
     }
 }
 
@@ -344,7 +367,7 @@ fn harmonic_motion_correlates_as_a_cosine() {
 fn a_slab_has_the_density_it_was_given() {
     let (mass, charge) = (vec![2.0; 1000], vec![-0.5; 1000]);
     let names = labels(&["A", "B"]);
-    let mut density = Density::new(Axis::Z, 10, mass.into(), charge.into(), &names).unwrap();
+    let mut density = Density::new(slabs(Axis::Z, 10), &subject(mass, charge, &names)).unwrap();
     let species: Vec<u32> = (0..1000).map(|i| u32::from(i >= 400)).collect();
     // A breathing cell: fractions stay.
     for k in 0..12 {
@@ -475,6 +498,7 @@ fn only_some_species() {
             unwrapped: &positions,
             velocities: None,
             species: &[0, 1, 2],
+            axes: None,
         })
         .unwrap();
     }

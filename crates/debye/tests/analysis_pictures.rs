@@ -147,6 +147,7 @@ fn render(scenery: &Scenery<'_>, cells: usize, sphere: bool) -> Picture {
         unwrapped: &positions,
         velocities: Some(&velocities),
         species: &species,
+        axes: None,
     };
     scenery.render(&frame).unwrap()
 }

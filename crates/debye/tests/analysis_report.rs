@@ -40,6 +40,7 @@ fn liquid(cells: usize, jitter: f64) -> (Shot, debye::analysis::Analyzed) {
         unwrapped: &positions,
         velocities: None,
         species: &species,
+        axes: None,
     };
     let argon = Species::point("Ar", 39.948, 0.0);
     let options = RdfOptions {

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use debye::analysis::{
-    Analysis, AnalysisError, Axis, Density, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions, Snapshot, Vacf,
-    Window,
+    ANALYSES, Analysis, AnalysisError, AnalysisRequest, Labels, Lags, Msd, MsdOptions, Rdf, RdfOptions,
+    SettingKind, SettingValue, Snapshot, Subject, Vacf, Window,
 };
 use debye::expr::Vec3;
 use debye::system::{Cell, Species, Units};
@@ -37,12 +37,36 @@ fn all() -> Vec<Box<dyn Analysis>> {
         fit: None,
     };
     let labels = labels();
-    vec![
+    let mut all: Vec<Box<dyn Analysis>> = vec![
         Box::new(Rdf::new(rdf, &labels).unwrap()),
         Box::new(Msd::new(msd, &labels).unwrap()),
         Box::new(Vacf::new(window, &labels).unwrap()),
-        Box::new(Density::new(Axis::X, 5, masses.clone(), masses, &labels).unwrap()),
-    ]
+    ];
+    let subject = Subject {
+        units: Units::Md,
+        labels,
+        electrons: [3.0, 1.0].into(),
+        species: (0..N as u32).map(|i| i % 2).collect(),
+        masses: masses.clone(),
+        charges: masses,
+        molecules: (0..N as u32).map(|i| i / 4).collect(),
+        bonds: (0..N as u32).filter(|i| i % 4 != 3).map(|i| [i, i + 1]).collect(),
+        cell: Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap(),
+        reach: 1.0,
+        temperature: Some(300.0),
+    };
+    let made = ["rdf", "msd", "vacf"];
+    for kind in ANALYSES.iter().filter(|kind| !made.contains(&kind.name)) {
+        let request = AnalysisRequest::new(kind, |setting| {
+            Ok::<_, ()>(match (setting.name, setting.kind) {
+                (_, SettingKind::Count(_)) => Some(SettingValue::Count(7)),
+                ("heads", _) => Some(SettingValue::Species(vec![0])),
+                _ => None,
+            })
+        });
+        all.push(request.unwrap().build(&subject).unwrap());
+    }
+    all
 }
 
 fn feed(analysis: &mut dyn Analysis, frames: std::ops::Range<u64>) {
@@ -73,6 +97,7 @@ fn frame<'a>(
         unwrapped: values,
         velocities: Some(values),
         species,
+        axes: Some(values),
     }
 }
 

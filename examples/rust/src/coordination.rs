@@ -4,6 +4,7 @@ use debye::analysis::{
     Analysis, AnalysisError, AnalysisKind, Analyzed, Column, Plot, Scalar, Setting, SettingKind, Snapshot,
 };
 use debye::io::codec::{Reader, Writer};
+use debye::system::Dimension;
 
 /// Counts neighbors, frame by frame.
 #[derive(Clone, Debug)]
@@ -22,12 +23,12 @@ pub static COORDINATION: AnalysisKind = AnalysisKind {
         name: "radius",
         key: Some("radius"),
         flag: Some("How far neighbors are counted"),
-        kind: SettingKind::Length,
+        kind: SettingKind::Quantity(Dimension::LENGTH),
     }],
     fewest_frames: 1,
     build: |request, subject| {
         Ok(Box::new(Coordination {
-            radius: request.length("radius")?.unwrap_or(subject.reach),
+            radius: request.quantity("radius")?.unwrap_or(subject.reach),
             unit: subject.labels.time.clone(),
             times: Vec::new(),
             means: Vec::new(),

@@ -1,98 +1,68 @@
-//! [`Density`]: number, mass and charge density across the cell.
+//! [`Density`]: number, mass, charge and electron density across the cell.
 
 use std::sync::Arc;
 
 use super::blocks::Blocks;
-use super::kind::{AnalysisKind, Setting, SettingKind};
+use super::kind::{AnalysisKind, Setting, Subject};
+use super::slabs::{Axis, Slabs};
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check, group_names};
-
-/// The cell vector a profile runs along; its slabs are parallel to the other two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// Across the slabs of a.
-    X,
-    /// Across the slabs of b.
-    Y,
-    /// Across the slabs of c.
-    Z,
-}
-
-impl Axis {
-    fn name(self) -> &'static str {
-        ["x", "y", "z"][self as usize]
-    }
-}
 
 /// Density profiles by species.
 ///
 /// Slabs are fractions of the cell, so a cell may change; distances are those of the mean height.
-/// Memory: 32 · slabs · (species + 1) · 24 bytes.
+/// Memory: 32 · slabs · (species + 1) · 32 bytes.
 #[derive(Clone, Debug)]
 pub struct Density {
     name: String,
     labels: Labels,
-    axis: Axis,
-    slabs: usize,
+    slabs: Slabs,
     masses: Arc<[f64]>,
     charges: Arc<[f64]>,
+    electrons: Arc<[f64]>,
     frames: u64,
-    /// For each group: number, mass and charge density of each slab; then frames, height and how many
+    /// For each group: number, mass, charge and electron density of each slab; then frames, height and how many
     /// particles were outside.
     blocks: Blocks,
 }
 
 /// Density of what.
-const KINDS: [&str; 3] = ["number", "mass", "charge"];
+const KINDS: [&str; 4] = ["number", "mass", "charge", "electron"];
 
 impl Density {
-    /// An empty accumulator; masses and charges are those of the particles, in their order.
-    pub fn new(
-        axis: Axis,
-        slabs: usize,
-        masses: Arc<[f64]>,
-        charges: Arc<[f64]>,
-        labels: &Labels,
-    ) -> Result<Self, AnalysisError> {
-        let wrong = |setting, value: usize, expected: String| AnalysisError::Setting {
-            analysis: "density",
-            setting,
-            value: value.to_string(),
-            expected,
-        };
-        if !(1..=1_000_000).contains(&slabs) {
-            return Err(wrong("bins", slabs, "1 to 1000000".into()));
-        }
-        if charges.len() != masses.len() {
-            return Err(wrong(
-                "number of charges",
-                charges.len(),
-                masses.len().to_string(),
-            ));
-        }
+    /// An empty accumulator.
+    ///
+    /// # Errors
+    /// Slabs that make no sense.
+    pub fn new(slabs: Slabs, subject: &Subject) -> Result<Self, AnalysisError> {
+        slabs.check("density", &subject.labels)?;
+        let groups = group_names(&subject.labels).len();
         Ok(Self {
-            name: format!("density-{}", axis.name()),
-            axis,
+            name: format!("density-{}", slabs.axis.name()),
+            blocks: Blocks::new(groups * slabs.count * KINDS.len() + 3),
             slabs,
-            masses,
-            charges,
+            masses: Arc::clone(&subject.masses),
+            charges: Arc::clone(&subject.charges),
+            electrons: Arc::clone(&subject.electrons),
             frames: 0,
-            blocks: Blocks::new(group_names(labels).len() * slabs * 3 + 3),
-            labels: labels.clone(),
+            labels: subject.labels.clone(),
         })
     }
 
     fn head(&self) -> Writer {
         let mut writer = Writer::new(b"DENS");
         writer
-            .text(self.axis.name())
-            .u64(self.slabs as u64)
+            .text(self.slabs.axis.name())
+            .u64(self.slabs.count as u64)
             .u64(self.labels.species.len() as u64);
+        self.slabs.center.iter().for_each(|&species| {
+            writer.u64(u64::from(species));
+        });
         writer
     }
 
     fn columns(&self) -> usize {
-        group_names(&self.labels).len() * self.slabs * 3 + 3
+        group_names(&self.labels).len() * self.slabs.count * KINDS.len() + 3
     }
 }
 
@@ -111,30 +81,28 @@ impl Analysis for Density {
                 expected: self.masses.len(),
             });
         }
-        let (axis, slabs) = (self.axis as usize, self.slabs);
+        let count = self.slabs.count;
         let (columns, known) = (self.columns(), self.labels.species.len());
-        let periodic = frame.cell.periodic()[axis];
-        let weight = slabs as f64 / frame.cell.volume();
+        let weight = count as f64 / frame.cell.volume();
+        let origin = self.slabs.origin(frame);
         let sums = self.blocks.at(self.frames);
         sums[columns - 3] += 1.0;
-        sums[columns - 2] += frame.cell.heights()[axis];
-        for (i, (&r, &species)) in frame.positions.iter().zip(frame.species).enumerate() {
-            let s = frame.cell.fractional(r)[axis];
-            let s = if periodic { s - s.floor() } else { s };
-            if !(0.0..=1.0).contains(&s) {
+        sums[columns - 2] += frame.cell.heights()[self.slabs.axis as usize];
+        for (i, &species) in frame.species.iter().enumerate() {
+            let Some(slab) = self.slabs.slab(frame, origin, i) else {
                 sums[columns - 1] += 1.0;
                 continue;
-            }
-            let slab = ((s * slabs as f64) as usize).min(slabs - 1);
-            let mut put = |group: usize| {
-                let at = (group * slabs + slab) * 3;
-                sums[at] += weight;
-                sums[at + 1] += weight * self.masses[i];
-                sums[at + 2] += weight * self.charges[i];
             };
-            put(species as usize);
-            if known != 1 {
-                put(known);
+            let electrons = self.electrons[species as usize];
+            let amounts = [1.0, self.masses[i], self.charges[i], electrons];
+            let groups = std::iter::once(species as usize).chain((known != 1).then_some(known));
+            for group in groups {
+                let at = (group * count + slab) * KINDS.len();
+                let place = &mut sums[at..at + KINDS.len()];
+                place
+                    .iter_mut()
+                    .zip(amounts)
+                    .for_each(|(sum, amount)| *sum += weight * amount);
             }
         }
         self.frames += 1;
@@ -142,7 +110,8 @@ impl Analysis for Density {
     }
 
     fn finish(&self) -> Analyzed {
-        let (slabs, total) = (self.slabs, self.blocks.total());
+        let (slabs, total) = (self.slabs.count, self.blocks.total());
+        let axis = self.slabs.axis.name();
         let end = total.len();
         let frames = total[end - 3];
         let height = total[end - 2] / frames;
@@ -153,17 +122,19 @@ impl Analysis for Density {
             format!("{length}⁻³"),
             format!("{mass}/{length}³"),
             format!("{charge}/{length}³"),
+            format!("{length}⁻³"),
         ];
-        let middles = (0..slabs)
-            .map(|k| (k as f64 + 0.5) / slabs as f64 * height)
-            .collect();
-        let mut columns = vec![Column::new(self.axis.name(), length, middles, None)];
+        let mut columns = vec![self.slabs.middles(height, &self.labels)];
         let mut plots = Vec::new();
         for (kind, unit) in units.iter().enumerate() {
+            if KINDS[kind] == "electron" && self.electrons.iter().all(|&n| n == 0.0) {
+                continue;
+            }
             let first = columns.len();
             for (group, name) in group_names(&self.labels).iter().enumerate() {
-                let mean =
-                    |sums: &[f64], slab: usize| sums[(group * slabs + slab) * 3 + kind] / sums[end - 3];
+                let mean = |sums: &[f64], slab: usize| {
+                    sums[(group * slabs + slab) * KINDS.len() + kind] / sums[end - 3]
+                };
                 let values = (0..slabs).map(|slab| mean(&total, slab)).collect();
                 let errors = (0..slabs)
                     .map(|slab| self.blocks.error_of(self.frames, |sums| mean(sums, slab)))
@@ -183,11 +154,11 @@ impl Analysis for Density {
                     "{}{} density along {}",
                     KINDS[kind][..1].to_uppercase(),
                     &KINDS[kind][1..],
-                    self.axis.name()
+                    axis
                 );
                 plots.push(Plot::new(
                     &title,
-                    &format!("{} ({length})", self.axis.name()),
+                    &format!("{} ({length})", axis),
                     &format!("{} density ({unit})", KINDS[kind]),
                     (first..columns.len()).collect(),
                 ));
@@ -195,10 +166,11 @@ impl Analysis for Density {
         }
         Analyzed {
             name: self.name.clone(),
-            title: format!("Density along {}", self.axis.name()),
+            title: format!("Density along {}", axis),
             notes: vec![format!(
-                "Frames: {}; slabs are fractions of the cell, drawn at its mean height.",
-                self.frames
+                "Frames: {}; {}",
+                self.frames,
+                self.slabs.note(&self.labels)
             )],
             columns,
             scalars: vec![
@@ -235,22 +207,8 @@ impl Analysis for Density {
 pub(super) static KIND: AnalysisKind = AnalysisKind {
     name: "density",
     about: "Density profile along an axis",
-    settings: &[
-        Setting::BINS,
-        Setting {
-            name: "axis",
-            key: Some("axis"),
-            flag: Some("Axis"),
-            kind: SettingKind::Choice(&["x", "y", "z"], 2),
-        },
-        Setting::SPECIES,
-    ],
+    settings: &[Setting::BINS, Axis::SETTING, Slabs::CENTER, Setting::SPECIES],
     fewest_frames: 1,
-    build: |request, subject| {
-        let axis = [Axis::X, Axis::Y, Axis::Z][request.choice("axis")?.min(2)];
-        let (masses, charges) = (Arc::clone(&subject.masses), Arc::clone(&subject.charges));
-        let density = Density::new(axis, request.count("bins")?, masses, charges, &subject.labels)?;
-        Ok(Box::new(density))
-    },
+    build: |request, subject| Ok(Box::new(Density::new(Slabs::of(request)?, subject)?)),
     check: |_, _| Ok(()),
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use debye_io::Registered;
 
 use super::{Analysis, AnalysisError, Analyzed, Labels};
-use crate::system::Cell;
+use crate::system::{Cell, Dimension, System, Units};
 
 /// Makes an empty accumulator.
 pub type BuildAnalysis = fn(&AnalysisRequest, &Subject) -> Result<Box<dyn Analysis>, AnalysisError>;
@@ -68,8 +68,8 @@ impl Setting {
 pub enum SettingKind {
     /// A whole number of at least 1; this one unless said.
     Count(usize),
-    /// A positive length, left to the analysis unless said.
-    Length,
+    /// A positive quantity of this dimension, left to the analysis unless said.
+    Quantity(Dimension),
     /// One of these names; the one in this place unless said.
     Choice(&'static [&'static str], usize),
     /// Two species; all particles unless said.
@@ -83,8 +83,8 @@ pub enum SettingKind {
 pub enum SettingValue {
     /// A whole number.
     Count(usize),
-    /// A length, where it is given.
-    Length(Option<f64>),
+    /// A quantity, where it is given.
+    Quantity(Option<f64>),
     /// The place of a name.
     Choice(usize),
     /// Two species, where they are given.
@@ -96,16 +96,48 @@ pub enum SettingValue {
 /// What an analysis is made for.
 #[derive(Clone, Debug)]
 pub struct Subject {
+    /// The system of units.
+    pub units: Units,
     /// Units and species in words.
     pub labels: Labels,
+    /// Electrons of a particle of each species; zero where not known.
+    pub electrons: Arc<[f64]>,
+    /// Species of the particles.
+    pub species: Arc<[u32]>,
     /// Masses of the particles.
     pub masses: Arc<[f64]>,
     /// Charges of the particles.
     pub charges: Arc<[f64]>,
+    /// Molecules of the particles.
+    pub molecules: Arc<[u32]>,
+    /// Bonded particles.
+    pub bonds: Arc<[[u32; 2]]>,
     /// The cell at the beginning.
     pub cell: Cell,
     /// How far pairs are looked for unless said.
     pub reach: f64,
+    /// The temperature that a thermostat keeps, where it is known.
+    pub temperature: Option<f64>,
+}
+
+impl Subject {
+    /// A system without a thermostat.
+    pub fn new(system: &System, reach: f64) -> Self {
+        let particles = &system.particles;
+        Self {
+            units: system.units,
+            labels: Labels::new(system.units, &system.species),
+            electrons: system.species.iter().map(|s| s.electrons).collect(),
+            species: particles.species.clone().into(),
+            masses: particles.masses.clone().into(),
+            charges: particles.charges.clone().into(),
+            molecules: particles.molecules.clone().into(),
+            bonds: system.topology.bonds.iter().map(|bond| bond.atoms).collect(),
+            cell: system.cell,
+            reach,
+            temperature: None,
+        }
+    }
 }
 
 /// A kind of analysis and its settings.
@@ -128,7 +160,7 @@ impl AnalysisRequest {
         let value = |setting: &'static Setting| {
             Ok(given(setting)?.unwrap_or(match setting.kind {
                 SettingKind::Count(usual) => SettingValue::Count(usual),
-                SettingKind::Length => SettingValue::Length(None),
+                SettingKind::Quantity(_) => SettingValue::Quantity(None),
                 SettingKind::Choice(_, usual) => SettingValue::Choice(usual),
                 SettingKind::Pair => SettingValue::Pair(None),
                 SettingKind::Species => SettingValue::Species(Vec::new()),
@@ -162,11 +194,10 @@ impl AnalysisRequest {
 
     /// A result without the species that were not asked for, given the names of all.
     pub fn narrow(&self, result: Analyzed, names: &[&str]) -> Analyzed {
-        let species = self.values.iter().find_map(|value| match value {
-            SettingValue::Species(some) if !some.is_empty() => Some(some),
-            _ => None,
-        });
-        let Some(species) = species else { return result };
+        let species = match self.value(Setting::SPECIES.name) {
+            Some(SettingValue::Species(some)) if !some.is_empty() => some,
+            _ => return result,
+        };
         let kept: Vec<&str> = species
             .iter()
             .filter_map(|&s| names.get(s as usize).copied())
@@ -185,14 +216,25 @@ impl AnalysisRequest {
         }
     }
 
-    /// The value of a length, where it is given.
+    /// The value of a quantity, where it is given.
     ///
     /// # Errors
     /// A setting that is not of this sort.
-    pub fn length(&self, name: &'static str) -> Result<Option<f64>, AnalysisError> {
+    pub fn quantity(&self, name: &'static str) -> Result<Option<f64>, AnalysisError> {
         match self.value(name) {
-            Some(SettingValue::Length(length)) => Ok(*length),
-            other => Err(self.other_sort(name, other, "a length")),
+            Some(SettingValue::Quantity(quantity)) => Ok(*quantity),
+            other => Err(self.other_sort(name, other, "a quantity")),
+        }
+    }
+
+    /// Some species; empty where none are named.
+    ///
+    /// # Errors
+    /// A setting that is not of this sort.
+    pub fn species(&self, name: &'static str) -> Result<&[u32], AnalysisError> {
+        match self.value(name) {
+            Some(SettingValue::Species(species)) => Ok(species),
+            other => Err(self.other_sort(name, other, "some species")),
         }
     }
 
@@ -238,6 +280,11 @@ impl AnalysisRequest {
 impl fmt::Debug for AnalysisRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.kind.settings.iter().zip(&self.values);
+        // Species that a setting of a later version may name say nothing while it names none.
+        let silent = |s: &Setting, v: &SettingValue| {
+            s.name != Setting::SPECIES.name && *v == SettingValue::Species(Vec::new())
+        };
+        let all = all.filter(|(s, v)| !silent(s, v));
         let mut keyed: Vec<_> = all.filter_map(|(s, v)| Some((s.key?, s.name, v))).collect();
         keyed.sort_by_key(|(key, ..)| *key);
         let mut letters = self.kind.name.chars();
@@ -246,7 +293,7 @@ impl fmt::Debug for AnalysisRequest {
         for (_, name, value) in keyed {
             let value: &dyn fmt::Debug = match value {
                 SettingValue::Count(number) | SettingValue::Choice(number) => number,
-                SettingValue::Length(length) => length,
+                SettingValue::Quantity(quantity) => quantity,
                 SettingValue::Pair(pair) => pair,
                 SettingValue::Species(species) => species,
             };
@@ -280,7 +327,7 @@ mod tests {
         let given = [
             "Rdf { bins: 7, r_max: Some(1.5), pair: Some([0, 1]) }",
             "Msd { species: [1] }",
-            "Density { axis: 0, bins: 7, species: [1] }",
+            "Density { axis: 0, bins: 7, center: [1], species: [1] }",
             "Vacf { lags: 7, species: [1] }",
         ];
         for (kind, (usual, given)) in ANALYSES.iter().zip(usual.iter().zip(given)) {
@@ -288,7 +335,7 @@ mod tests {
             assert_eq!(format!("{request:?}"), *usual);
             let value = |setting: &'static Setting| match setting.kind {
                 SettingKind::Count(_) => SettingValue::Count(7),
-                SettingKind::Length => SettingValue::Length(Some(1.5)),
+                SettingKind::Quantity(_) => SettingValue::Quantity(Some(1.5)),
                 SettingKind::Choice(..) => SettingValue::Choice(0),
                 SettingKind::Pair => SettingValue::Pair(Some([0, 1])),
                 SettingKind::Species => SettingValue::Species(vec![1]),
@@ -300,16 +347,24 @@ mod tests {
 
     #[test]
     fn every_kind_is_made_from_what_is_usual() {
-        let argon = Species::point("Ar", 40.0, 0.0);
+        let beads = [Species::point("P", 40.0, 0.0), Species::point("T", 40.0, 0.0)];
         let subject = Subject {
-            labels: Labels::new(Units::Md, &[argon]),
-            masses: [40.0; 5].into(),
-            charges: [0.0; 5].into(),
+            units: Units::Md,
+            labels: Labels::new(Units::Md, &beads),
+            electrons: [0.0; 2].into(),
+            species: [0, 1].into(),
+            masses: [40.0; 2].into(),
+            charges: [0.0; 2].into(),
+            molecules: [0; 2].into(),
+            bonds: [[0, 1]].into(),
             cell: Cell::orthorhombic([2.0; 3]).unwrap(),
             reach: 1.0,
+            temperature: None,
         };
+        // Only what heads lipids have cannot be guessed.
+        let heads = |setting: &Setting| (setting.name == "heads").then(|| SettingValue::Species(vec![0]));
         for kind in &ANALYSES {
-            let request = AnalysisRequest::new(kind, |_| Ok::<_, ()>(None)).unwrap();
+            let request = AnalysisRequest::new(kind, |s| Ok::<_, ()>(heads(s))).unwrap();
             request.check(&subject).unwrap();
             assert!(request.build(&subject).unwrap().name().starts_with(kind.name));
         }

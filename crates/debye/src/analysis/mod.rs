@@ -18,8 +18,10 @@ mod correlate;
 mod drift;
 mod fit;
 mod kind;
+mod lipids;
 mod pairs;
 mod rounded;
+mod slabs;
 mod state;
 
 pub use analyzed::{Analyzed, Column, Plot, Scalar};
@@ -29,6 +31,7 @@ pub use drift::{Drift, drift};
 pub use fit::{Line, fit_line};
 pub use kind::{AnalysisKind, AnalysisRequest, BuildAnalysis, Setting, SettingKind, SettingValue, Subject};
 pub use rounded::Rounded;
+pub use slabs::{Axis, Slabs};
 
 use debye_io::Register;
 
@@ -103,6 +106,17 @@ pub enum AnalysisError {
     /// The analysis needs velocities and the frame has none.
     #[error("step {step}: the frame has no velocities, and {analysis} needs them")]
     NoVelocities {
+        /// At which step.
+        step: u64,
+        /// Which analysis.
+        analysis: &'static str,
+    },
+    /// The analysis needs orientations and the frame has none.
+    #[error(
+        "step {step}: the frame has no orientations, and {analysis} needs them: of particles that turn, in a file that keeps \
+         them, such as extended XYZ"
+    )]
+    NoOrientations {
         /// At which step.
         step: u64,
         /// Which analysis.
@@ -193,6 +207,20 @@ fn check(
     }
 }
 
+/// The axes of a frame's particles.
+fn axes<'a>(
+    frame: &Snapshot<'a>,
+    labels: &Labels,
+    analysis: &'static str,
+) -> Result<&'a [Vec3<f64>], AnalysisError> {
+    let step = frame.step;
+    let axes = frame
+        .axes
+        .ok_or(AnalysisError::NoOrientations { step, analysis })?;
+    check(frame, labels, axes, "orientation")?;
+    Ok(axes)
+}
+
 /// One group for each species, and one for all where there are several.
 fn group_names(labels: &Labels) -> Vec<String> {
     let mut names = labels.species.clone();
@@ -217,6 +245,12 @@ macro_rules! register {
 register! {
     rdf { Rdf, RdfOptions },
     msd { Msd, MsdOptions },
-    density { Axis, Density },
+    density { Density },
     vacf { Vacf },
+    bilayer { Bilayer },
+    order { BondOrder },
+    lateral_diffusion { LateralDiffusion },
+    orientation { OrientationProfile },
+    reorientation { Reorientation },
+    nematic { NematicOrder },
 }

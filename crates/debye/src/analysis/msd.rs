@@ -70,16 +70,42 @@ impl Msd {
         self.correlator.head(&mut writer);
         writer
     }
+}
 
-    /// Numbers of the first and the last lag in the fit window.
-    fn fit_range(&self, times: &[f64]) -> Option<[usize; 2]> {
-        let longest = *times.last()?;
-        let [from, to] = self.fit.unwrap_or([0.2 * longest, 0.8 * longest]);
-        let slack = 1e-9 * longest;
-        let first = times.iter().position(|&t| t >= from - slack)?;
-        let last = times.iter().rposition(|&t| t <= to + slack)?;
-        (last > first).then_some([first, last])
-    }
+/// Numbers of the first and the last lag that the line is fitted to: those between two times, or 20 to 80 % of the longest.
+pub(super) fn fit_range(times: &[f64], fit: Option<[f64; 2]>) -> Option<[usize; 2]> {
+    let longest = *times.last()?;
+    let [from, to] = fit.unwrap_or([0.2 * longest, 0.8 * longest]);
+    let slack = 1e-9 * longest;
+    let first = times.iter().position(|&t| t >= from - slack)?;
+    let last = times.iter().rposition(|&t| t <= to + slack)?;
+    (last > first).then_some([first, last])
+}
+
+/// The diffusion coefficient of a group of squared displacements in so many dimensions.
+pub(super) fn diffusion(
+    correlator: &Correlator,
+    group: usize,
+    name: &str,
+    [first, last]: [usize; 2],
+    dimensions: u32,
+) -> Scalar {
+    let Labels { length, time, .. } = correlator.labels();
+    let times = correlator.lag_times();
+    // Times of frames are often written in single precision.
+    let rounded = |t: f64| format!("{t:.5e}").parse().unwrap_or(t);
+    let slope = |curve: &[f64]| {
+        let points = (first..=last).map(|k| (times[k], curve[k]));
+        fit_line(points).map_or(f64::NAN, |line| line.slope / f64::from(2 * dimensions))
+    };
+    let (from, to) = (rounded(times[first]), rounded(times[last]));
+    Scalar::new(
+        &format!("D, {name}"),
+        &format!("{length}²/{time}"),
+        slope(&correlator.curve(group).0),
+        correlator.error_of(group, last, slope),
+        &format!("from a line through {from} to {to} {time}"),
+    )
 }
 
 impl Analysis for Msd {
@@ -114,30 +140,12 @@ impl Analysis for Msd {
         let labels = self.correlator.labels();
         let times = self.correlator.lag_times();
         let (time, area) = (&labels.time, format!("{}²", labels.length));
-        let range = self.fit_range(&times);
+        let range = fit_range(&times, self.fit);
         let mut columns = vec![Column::new("lag", time, times.clone(), None)];
         let mut scalars = Vec::new();
-        // Times of frames are often written in single precision.
-        let rounded = |t: f64| format!("{t:.5e}").parse().unwrap_or(t);
         for (group, name) in group_names(labels).iter().enumerate() {
             let (values, errors) = self.correlator.curve(group);
-            if let Some([first, last]) = range {
-                let slope = |curve: &[f64]| {
-                    let points = (first..=last).map(|k| (times[k], curve[k]));
-                    fit_line(points).map_or(f64::NAN, |line| line.slope / 6.0)
-                };
-                scalars.push(Scalar::new(
-                    &format!("D, {name}"),
-                    &format!("{area}/{time}"),
-                    slope(&values),
-                    self.correlator.error_of(group, last, slope),
-                    &format!(
-                        "from a line through {} to {} {time}",
-                        rounded(times[first]),
-                        rounded(times[last])
-                    ),
-                ));
-            }
+            scalars.extend(range.map(|range| diffusion(&self.correlator, group, name, range, 3)));
             columns.push(Column::new(name, &area, values, Some(errors)));
         }
         let groups = (1..columns.len()).collect();

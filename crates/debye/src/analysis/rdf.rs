@@ -12,6 +12,7 @@ use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
 use super::pairs::{Grid, Match, check_reach};
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check};
+use crate::system::Dimension;
 
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -227,7 +228,7 @@ impl Rdf {
 
 /// How far pairs are counted.
 fn r_max(request: &AnalysisRequest, subject: &Subject) -> Result<f64, AnalysisError> {
-    Ok(request.length("r_max")?.unwrap_or(subject.reach))
+    Ok(request.quantity("r_max")?.unwrap_or(subject.reach))
 }
 
 pub(super) static KIND: AnalysisKind = AnalysisKind {
@@ -242,7 +243,7 @@ pub(super) static KIND: AnalysisKind = AnalysisKind {
                 "Largest distance [default: half the shortest height of the cell, and at most the radius of a \
                  ball of 5000 particles]",
             ),
-            kind: SettingKind::Length,
+            kind: SettingKind::Quantity(Dimension::LENGTH),
         },
         Setting {
             name: "pair",

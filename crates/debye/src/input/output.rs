@@ -337,8 +337,8 @@ impl Outputs<'_, '_> {
             SettingKind::Count(_) => {
                 SettingValue::Count(item.count(1..=10_000_000, "a whole number from 1 to 10000000")?)
             }
-            SettingKind::Length => {
-                SettingValue::Length(Some(item.positive(self.around.units, Dimension::LENGTH)?))
+            SettingKind::Quantity(dimension) => {
+                SettingValue::Quantity(Some(item.positive(self.around.units, dimension)?))
             }
             SettingKind::Choice(names, _) => {
                 let places = names.iter().copied().zip(0..).collect::<Vec<_>>();

@@ -7,7 +7,15 @@ use crate::system::{Dimension, Rotor, Species, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
-pub(super) const KEYS: &[&str] = &["model", "mass", "charge", "dipole", "inertia", "names"];
+pub(super) const KEYS: &[&str] = &[
+    "model",
+    "mass",
+    "charge",
+    "dipole",
+    "inertia",
+    "electrons",
+    "names",
+];
 
 /// A species as the file declares it.
 #[derive(Clone, Debug)]
@@ -21,6 +29,8 @@ pub(super) struct Declared<'a> {
     pub(super) charge: Option<f64>,
     /// How it turns; a point where the file says nothing.
     pub(super) rotor: Rotor,
+    /// Electrons it stands for; zero where the file says nothing.
+    pub(super) electrons: f64,
     /// Whether charge and dipole are those of an included set: a structure file that has its own keeps them.
     pub(super) yields: bool,
     /// Whether the whole species comes from an included set.
@@ -67,6 +77,7 @@ impl<'a> SpeciesList<'a> {
             let charge = section.map("charge", |i| i.quantity(units, Dimension::CHARGE))?;
             let charge = charge.or(site.map(|s| s.charge));
             let rotor = rotor(&section, units)?;
+            let electrons = section.map("electrons", |i| i.not_negative(units, Dimension::NONE))?;
             let given: Vec<&Item> = ["charge", "dipole"]
                 .iter()
                 .filter_map(|key| section.get(key))
@@ -88,6 +99,7 @@ impl<'a> SpeciesList<'a> {
                 mass,
                 charge,
                 rotor,
+                electrons: electrons.unwrap_or(0.0),
                 yields,
                 included: item.is_included(),
                 names,

@@ -119,6 +119,9 @@ impl<'a> Setting<'_, 'a> {
                 .found("none")
                 .expected("at least one"));
         }
+        for species in &mut system.species {
+            species.electrons = self.species.find(&species.name).map_or(0.0, |d| d.electrons);
+        }
         topology::read(root, &mut system)?;
         constraints::read(self, root, &mut system)?;
         if let Some(item) = section.get("copies") {

@@ -425,6 +425,7 @@ impl Picture {
     pub(super) fn draw(self) -> Result<(), RunError> {
         let p = &self.particles;
         let moving = p.velocities.iter().any(|v| v.norm2() > 0.0);
+        let axes = p.orientations.facings();
         let snapshot = Snapshot {
             step: self.step,
             time: 0.0,
@@ -433,6 +434,7 @@ impl Picture {
             unwrapped: &p.positions,
             velocities: Some(&p.velocities),
             species: &p.species,
+            axes: (!axes.is_empty()).then_some(&axes),
         };
         let paint = if self.names.len() == 1 && moving {
             Paint::Speed

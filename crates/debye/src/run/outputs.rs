@@ -9,7 +9,7 @@ use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_appen
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
-use crate::analysis::{Analysis, Labels, Snapshot, Subject};
+use crate::analysis::{Analysis, Snapshot, Subject};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
 use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
@@ -357,6 +357,7 @@ impl Outputs {
         }
         if looks {
             let unwrapped = unwrapped(&particles, &cell);
+            let axes = particles.orientations.facings();
             let snapshot = Snapshot {
                 step,
                 time,
@@ -365,6 +366,7 @@ impl Outputs {
                 unwrapped: &unwrapped,
                 velocities: Some(&particles.velocities),
                 species: &particles.species,
+                axes: (!axes.is_empty()).then_some(&axes),
             };
             for m in self.measurements.iter_mut().filter(|m| looks_now(m)) {
                 m.analysis.add(&snapshot)?;
@@ -444,15 +446,15 @@ fn subject(simulation: &Simulation) -> Subject {
     let (system, cutoff) = (&simulation.system, simulation.forces.cutoff());
     let h = system.cell.heights();
     let half = 0.5 * h.x.min(h.y).min(h.z);
+    let reach = if cutoff > 0.0 {
+        half.min(CUTOFFS_SEEN * cutoff)
+    } else {
+        half
+    };
+    let mut temperatures = simulation.dynamics.thermostats.iter().map(|t| t.temperature);
+    let first = temperatures.next();
     Subject {
-        labels: Labels::new(system.units, &system.species),
-        masses: system.particles.masses.clone().into(),
-        charges: system.particles.charges.clone().into(),
-        cell: system.cell,
-        reach: if cutoff > 0.0 {
-            half.min(CUTOFFS_SEEN * cutoff)
-        } else {
-            half
-        },
+        temperature: first.filter(|&first| temperatures.all(|other| other == first)),
+        ..Subject::new(system, reach)
     }
 }

@@ -101,6 +101,13 @@ impl Cell {
         )
     }
 
+    /// Unit vector across the faces of a (0), b (1) or c (2).
+    pub fn normal(&self, axis: usize) -> Vec3<f64> {
+        let columns = self.inverse.transpose();
+        let across = [columns.x, columns.y, columns.z][axis];
+        across * across.norm().recip()
+    }
+
     /// Fractional coordinates.
     #[inline(always)]
     pub fn fractional(&self, r: Vec3<f64>) -> Vec3<f64> {

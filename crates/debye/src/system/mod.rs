@@ -38,6 +38,8 @@ pub struct Species {
     pub charge: f64,
     /// How it turns, and its dipole; [`Rotor::POINT`] for a point.
     pub rotor: Rotor,
+    /// How many electrons it stands for, in electron density profiles; zero where not known.
+    pub electrons: f64,
 }
 
 impl Species {
@@ -48,6 +50,7 @@ impl Species {
             mass,
             charge,
             rotor: Rotor::POINT,
+            electrons: 0.0,
         }
     }
 

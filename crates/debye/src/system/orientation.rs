@@ -150,6 +150,15 @@ impl Orientations {
         turn.axes()
     }
 
+    /// Axis z of every particle, zero for points; none where everything is a point.
+    pub fn facings(&self) -> Vec<Vec3<f64>> {
+        let facing = |i: usize| match self.rotors[i].class() {
+            Class::Point => Vec3::zero(),
+            Class::Linear | Class::Body => self.axes(i)[2],
+        };
+        (0..self.rotors.len()).map(facing).collect()
+    }
+
     /// Kinetic energy of the rotation of a particle.
     pub fn kinetic_energy(&self, i: usize) -> f64 {
         match self.rotations.get(i) {

@@ -66,4 +66,6 @@ pub struct Snapshot<'a> {
     pub velocities: Option<&'a [Vec3<f64>]>,
     /// Index of each particle's species.
     pub species: &'a [u32],
+    /// Axes z of particles that turn, which dipoles point along, zero for points; where the source has them.
+    pub axes: Option<&'a [Vec3<f64>]>,
 }

@@ -334,6 +334,15 @@ impl Units {
         }
     }
 
+    /// The unit people read tensions of surfaces in, and by what to multiply the run's number.
+    pub fn tension(self) -> (f64, String) {
+        match self {
+            // 1 bar nm = 0.1 mN/m.
+            Self::Md => (0.1 * self.bar(), "mN/m".into()),
+            Self::LennardJones => (1.0, self.label(Dimension::ENERGY_PER_AREA)),
+        }
+    }
+
     /// A quantity such as `12 Å`, `4.5e-5 1/bar` or `1000 kJ/mol/nm^2` in the units of the run.
     ///
     /// A plain number is taken to be in the units of the run already. Units of the laboratory

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .timestep(0.002)
         .every(
             10,
-            Measure::new(&COORDINATION, "coordination.csv").set("radius", SettingValue::Length(Some(0.5))),
+            Measure::new(&COORDINATION, "coordination.csv").set("radius", SettingValue::Quantity(Some(0.5))),
         )
         .every(100, Trajectory::new("argon.rows"))
         .existing(Existing::Overwrite)

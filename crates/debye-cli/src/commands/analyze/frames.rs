@@ -1,13 +1,13 @@
 //! [`Frames`]: a trajectory file as the analyses want it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use debye::analysis::{Labels, Snapshot};
-use debye::expr::Vec3;
-use debye::system::{Cell, Dimension, Species, Units};
+use debye::analysis::{Labels, Snapshot, Subject};
+use debye::expr::{Quat, Vec3};
+use debye::simulation::Simulation;
+use debye::system::{Cell, Class, Dimension, Species, Units};
 use debye_io::{
     Atom, Format, Frame, LengthUnit, ReadFrames, ReadOptions, Structure, Trajectory, read_structure_as,
 };
@@ -66,9 +66,12 @@ pub struct Source {
     trajectory: PathBuf,
     #[command(flatten)]
     reading: Reading,
-    /// Structure file with names of the atoms, for xtc, trr and dcd
+    /// Structure file with names of the atoms and their bonds, for xtc, trr and dcd
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
+    /// Input file of the run: says units, species, masses, charges, molecules and bonds
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topology", "masses", "units"])]
+    input: Option<PathBuf>,
     /// Format of the structure file, where its extension does not say it
     #[arg(long, value_name = "NAME", value_parser = format())]
     topology_format: Option<Format>,
@@ -101,17 +104,106 @@ pub struct Source {
     unwrapped: bool,
 }
 
+impl Source {
+    /// Names and bonds of the particles: of the structure file, else of the trajectory where it has them.
+    fn structure(&self, trajectory: &Trajectory, first: &Frame) -> Result<Structure, Failure> {
+        if let Some(file) = &self.topology {
+            let format = match self.topology_format {
+                Some(format) => format,
+                None => Format::of_input(file)?,
+            };
+            return Ok(read_structure_as(file, format)?);
+        }
+        if trajectory.format().has_atoms() {
+            return Ok(read_structure_as(&self.trajectory, trajectory.format())?);
+        }
+        let unnamed = Atom {
+            name: "A".into(),
+            ..Atom::default()
+        };
+        Ok(Structure {
+            atoms: vec![unnamed; first.positions.len()],
+            ..Structure::default()
+        })
+    }
+
+    /// What a structure says to analyses.
+    fn subject(
+        &self,
+        structure: &Structure,
+        quantity: impl Fn(&str, &str, Dimension) -> Result<f64, Failure>,
+    ) -> Result<Subject, Failure> {
+        let given = self.masses.iter().map(|text| match text.split_once('=') {
+            Some((name, mass)) => Ok((name.trim(), quantity("masses", mass, Dimension::MASS)?)),
+            None => Err(Failure::refused(format!(
+                "--masses {text}: expected NAME=MASS, such as Ar=39.948"
+            ))),
+        });
+        let given = given.collect::<Result<Vec<_>, _>>()?;
+        let (mut list, mut species, mut masses): (Vec<Species>, Vec<u32>, Vec<f64>) = Default::default();
+        for atom in &structure.atoms {
+            let called = atom.sort_name();
+            let index = list.iter().position(|s| s.name == *called);
+            species.push(index.unwrap_or(list.len()) as u32);
+            let told = given
+                .iter()
+                .find(|(name, _)| *name == called)
+                .map(|(_, mass)| *mass);
+            let mass = told.or(atom.mass).unwrap_or(1.0);
+            masses.push(mass);
+            if index.is_none() {
+                let (name, charge) = (called.to_owned(), atom.charge.unwrap_or(0.0));
+                list.push(Species::point(name, mass, charge));
+            }
+        }
+        let atoms = &structure.atoms;
+        // Atoms without a molecule are one each.
+        let beyond = atoms
+            .iter()
+            .filter_map(|atom| atom.molecule)
+            .max()
+            .map_or(0, |last| last + 1);
+        let molecule = |(i, atom): (usize, &Atom)| atom.molecule.unwrap_or(beyond + i as i64) as u32;
+        Ok(Subject {
+            units: self.units,
+            labels: Labels::new(self.units, &list),
+            electrons: vec![0.0; list.len()].into(),
+            species: species.into(),
+            masses: masses.into(),
+            charges: atoms.iter().map(|a| a.charge.unwrap_or(0.0)).collect(),
+            molecules: atoms.iter().enumerate().map(molecule).collect(),
+            bonds: structure
+                .bonds
+                .iter()
+                .map(|b| b.atoms.map(|i| i as u32))
+                .collect(),
+            cell: Cell::orthorhombic([1.0; 3]).map_err(Failure::refused)?,
+            reach: 0.0,
+            temperature: None,
+        })
+    }
+}
+
+/// Particles that each particle sees in a radial distribution unless said: time grows with their number.
+const MOST_SEEN: f64 = 5000.0;
+
+/// How far pairs are looked for unless said.
+fn reach(cell: &Cell, particles: usize) -> f64 {
+    let h = cell.heights();
+    let volume = cell.volume() * MOST_SEEN / particles.max(1) as f64;
+    let ball = (0.75 * volume / std::f64::consts::PI).cbrt();
+    ball.min(0.5 * h.x.min(h.y).min(h.z))
+}
+
 /// The frames of a trajectory, with species, masses and unwrapped positions.
 pub struct Frames {
     name: String,
     trajectory: Trajectory,
     /// The first frame, read ahead.
     first: Option<Frame>,
-    units: Units,
-    labels: Labels,
-    species: Vec<u32>,
-    masses: Arc<[f64]>,
-    charges: Arc<[f64]>,
+    subject: Subject,
+    /// Which particles turn; `None` where the trajectory alone has to say it.
+    turns: Option<Vec<bool>>,
     cell: Option<Cell>,
     interval: Option<f64>,
     from: Option<f64>,
@@ -133,62 +225,32 @@ impl Frames {
         let first = trajectory.next_frame()?;
         told.tell(trajectory.warnings());
         let first = first.ok_or_else(|| Failure::refused(format!("{name} holds no frame")))?;
-        let count = first.positions.len();
-        let mut atoms_of = |structure: Structure| {
-            told.tell(structure.warnings);
-            structure.atoms
-        };
-        let atoms = match &source.topology {
-            Some(file) => {
-                let format = match source.topology_format {
-                    Some(format) => format,
-                    None => Format::of_input(file)?,
-                };
-                atoms_of(read_structure_as(file, format)?)
-            }
-            None if trajectory.format().has_atoms() => {
-                atoms_of(read_structure_as(&source.trajectory, trajectory.format())?)
-            }
-            None => vec![
-                Atom {
-                    name: "A".into(),
-                    ..Atom::default()
-                };
-                count
-            ],
-        };
-        if atoms.len() != count {
-            return Err(Failure::refused(format!(
-                "{name} has {count} particles in its first frame, but the structure file {}",
-                atoms.len()
-            )));
-        }
         let quantity = |flag: &str, text: &str, dimension: Dimension| {
             let read = source.units.quantity(text, dimension);
             read.map_err(|e| Failure::refused(format!("--{flag} {text}: {e}")))
         };
-        let given = source.masses.iter().map(|text| match text.split_once('=') {
-            Some((name, mass)) => Ok((name.trim(), quantity("masses", mass, Dimension::MASS)?)),
-            None => Err(Failure::refused(format!(
-                "--masses {text}: expected NAME=MASS, such as Ar=39.948"
-            ))),
-        });
-        let given = given.collect::<Result<Vec<_>, _>>()?;
-        let (mut list, mut species, mut masses): (Vec<Species>, Vec<u32>, Vec<f64>) = Default::default();
-        for atom in &atoms {
-            let called = atom.sort_name();
-            let index = list.iter().position(|s| s.name == *called);
-            species.push(index.unwrap_or(list.len()) as u32);
-            let told = given
-                .iter()
-                .find(|(name, _)| *name == called)
-                .map(|(_, mass)| *mass);
-            let mass = told.or(atom.mass).unwrap_or(1.0);
-            masses.push(mass);
-            if index.is_none() {
-                let (name, charge) = (called.to_owned(), atom.charge.unwrap_or(0.0));
-                list.push(Species::point(name, mass, charge));
+        let (subject, turns) = match &source.input {
+            Some(file) => {
+                let simulation = Simulation::read(file)?;
+                let rotors = &simulation.system.particles.orientations.rotors;
+                let turns = rotors.iter().map(|rotor| rotor.class() != Class::Point).collect();
+                (Subject::new(&simulation.system, 0.0), Some(turns))
             }
+            None => {
+                let structure = source.structure(&trajectory, &first)?;
+                told.tell(structure.warnings.clone());
+                (source.subject(&structure, quantity)?, None)
+            }
+        };
+        let (count, expected) = (first.positions.len(), subject.species.len());
+        if count != expected {
+            let other = match source.input {
+                Some(_) => "input",
+                None => "structure",
+            };
+            return Err(Failure::refused(format!(
+                "{name} has {count} particles in its first frame, but the {other} file {expected}"
+            )));
         }
         let cell = match &source.cell[..] {
             [] => None,
@@ -207,21 +269,18 @@ impl Frames {
         let interval = source.interval.as_deref();
         let unit = source.length_unit.as_deref();
         let unspecified = unit.map(|unit| quantity("length-unit", &format!("1 {unit}"), Dimension::LENGTH));
-        let says = first.length_unit != LengthUnit::Unspecified || source.units == Units::LennardJones;
+        let says = first.length_unit != LengthUnit::Unspecified || subject.units == Units::LennardJones;
         if unit.is_none() && !says {
             told.tell(vec![format!(
                 "{name} does not say its unit of length, which is taken to be nm; --length-unit gives another"
             )]);
         }
-        Ok(Self {
+        let mut frames = Self {
             name,
             trajectory,
-            first: Some(first),
-            units: source.units,
-            labels: Labels::new(source.units, &list),
-            species,
-            masses: masses.into(),
-            charges: atoms.iter().map(|a| a.charge.unwrap_or(0.0)).collect(),
+            first: None,
+            subject,
+            turns,
             cell,
             interval: interval
                 .map(|text| quantity("interval", text, Dimension::TIME))
@@ -237,27 +296,16 @@ impl Frames {
             count: 0,
             unspecified: unspecified.transpose()?.unwrap_or(1.0),
             told,
-        })
+        };
+        frames.subject.cell = frames.cell_of(&first)?;
+        frames.subject.reach = reach(&frames.subject.cell, count);
+        frames.first = Some(first);
+        Ok(frames)
     }
 
-    /// The unit system.
-    pub fn units(&self) -> Units {
-        self.units
-    }
-
-    /// Units and species in words.
-    pub fn labels(&self) -> &Labels {
-        &self.labels
-    }
-
-    /// Masses of the particles.
-    pub fn masses(&self) -> Arc<[f64]> {
-        Arc::clone(&self.masses)
-    }
-
-    /// Charges of the particles.
-    pub fn charges(&self) -> Arc<[f64]> {
-        Arc::clone(&self.charges)
+    /// What the trajectory is of.
+    pub fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// Frames taken.
@@ -285,14 +333,6 @@ impl Frames {
         ))
     }
 
-    /// The cell of the first frame.
-    pub fn cell(&self) -> Result<Cell, Failure> {
-        match &self.first {
-            Some(frame) => self.cell_of(frame),
-            None => Err(Failure::failed("the first frame is gone")),
-        }
-    }
-
     /// Two species by their names, as a flag gives them.
     pub fn pair(&self, flag: &str, text: &str) -> Result<[u32; 2], Failure> {
         // A name may hold a hyphen itself: every place to split is tried.
@@ -318,17 +358,17 @@ impl Frames {
     }
 
     fn place(&self, name: &str) -> Option<u32> {
-        let place = self.labels.species.iter().position(|n| n == name);
+        let place = self.subject.labels.species.iter().position(|n| n == name);
         place.map(|i| i as u32)
     }
 
     fn names(&self) -> String {
-        self.labels.species.join(", ")
+        self.subject.labels.species.join(", ")
     }
 
     /// The refusal of species that are not there.
     fn strangers(&self, flag: &str, text: &str, expected: &str) -> Failure {
-        let unnamed = self.labels.species == ["A"];
+        let unnamed = self.subject.labels.species == ["A"];
         let hint = if unnamed {
             "; --topology gives a file with names"
         } else {
@@ -389,7 +429,8 @@ impl Frames {
                     positions: &positions,
                     unwrapped: &unwrapped,
                     velocities: velocities.as_deref(),
-                    species: &self.species,
+                    species: &self.subject.species,
+                    axes: self.axes(&frame).as_deref(),
                 })
                 .map_err(|e| Failure::refused(format!("{}, frame {}: {e}", self.name, number + 1)))?;
                 self.count += 1;
@@ -404,6 +445,46 @@ impl Frames {
             )));
         }
         Ok(())
+    }
+
+    /// The axes of the particles, where the frame has orientations or dipoles.
+    fn axes(&self, frame: &Frame) -> Option<Vec<Vec3<f64>>> {
+        let dipole = |&[x, y, z]: &[f64; 3]| Vec3::new(x, y, z);
+        let mut axes: Vec<Vec3<f64>> = match (&frame.orientations, &frame.dipoles) {
+            (Some(turns), _) => {
+                let axis = |&[x, y, z, w]: &[f64; 4]| {
+                    Quat {
+                        w,
+                        v: Vec3::new(x, y, z),
+                    }
+                    .axes()[2]
+                };
+                turns.iter().map(axis).collect()
+            }
+            (None, Some(dipoles)) => {
+                let axis = |p: Vec3<f64>| {
+                    if p == Vec3::zero() {
+                        p
+                    } else {
+                        p * p.norm().recip()
+                    }
+                };
+                dipoles.iter().map(dipole).map(axis).collect()
+            }
+            (None, None) => return None,
+        };
+        for (i, axis) in axes.iter_mut().enumerate() {
+            let turns = match (&self.turns, &frame.dipoles) {
+                (Some(turns), _) => turns.get(i).copied().unwrap_or(false),
+                // Points are written as if they lay along z.
+                (None, Some(dipoles)) => dipole(&dipoles[i]) != Vec3::zero(),
+                (None, None) => true,
+            };
+            if !turns {
+                *axis = Vec3::zero();
+            }
+        }
+        Some(axes)
     }
 
     /// Whether a frame of this time is to be looked at.
@@ -421,7 +502,7 @@ impl Frames {
 
     /// What a length of the frame is in the unit of the analysis.
     fn factor(&self, frame: &Frame) -> f64 {
-        match (self.units, frame.length_unit) {
+        match (self.subject.units, frame.length_unit) {
             (Units::Md, LengthUnit::Angstrom) => 0.1,
             (_, LengthUnit::Unspecified) => self.unspecified,
             _ => 1.0,

@@ -4,15 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
-use debye::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue, Subject};
-use debye::system::Dimension;
+use debye::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
 
 use super::Destination;
 use super::frames::{Frames, Source};
 use crate::failure::Failure;
-
-/// Particles that each particle sees in a radial distribution unless said: time grows with their number.
-const MOST_SEEN: f64 = 5000.0;
 
 /// An analysis of the frames of a trajectory.
 pub struct Measure {
@@ -77,7 +73,7 @@ fn flag(setting: &'static Setting) -> Option<Arg> {
         SettingKind::Choice(names, usual) => flag
             .value_parser(PossibleValuesParser::new(names))
             .default_value(names[usual]),
-        SettingKind::Length | SettingKind::Pair | SettingKind::Species => flag,
+        SettingKind::Quantity(_) | SettingKind::Pair | SettingKind::Species => flag,
     })
 }
 
@@ -87,7 +83,7 @@ impl Measure {
         let (result, count, csv) = self.to.threads.install(|| {
             let mut frames = Frames::open(&self.source)?;
             let request = AnalysisRequest::new(self.kind, |setting| self.value(setting, &frames))?;
-            let mut analysis = request.build(&subject(&frames)?)?;
+            let mut analysis = request.build(frames.subject())?;
             let csv = self.to.output.clone();
             let csv = csv.unwrap_or_else(|| PathBuf::from(format!("{}.csv", analysis.name())));
             // Before a long trajectory is read for nothing.
@@ -97,7 +93,13 @@ impl Measure {
             if frames.count() < self.kind.fewest_frames {
                 return Err(frames.too_few(self.kind.fewest_frames, analysis.name()));
             }
-            let names: Vec<&str> = frames.labels().species.iter().map(String::as_str).collect();
+            let names: Vec<&str> = frames
+                .subject()
+                .labels
+                .species
+                .iter()
+                .map(String::as_str)
+                .collect();
             let result = request.narrow(analysis.finish(), &names);
             Ok((result, frames.count(), csv))
         })?;
@@ -116,11 +118,11 @@ impl Measure {
                 let count = self.settings.get_one(setting.name);
                 count.copied().map(SettingValue::Count)
             }
-            SettingKind::Length => match text() {
+            SettingKind::Quantity(dimension) => match text() {
                 Some(text) => {
-                    let length = frames.units().quantity(text, Dimension::LENGTH);
-                    let length = length.map_err(|e| Failure::refused(format!("--{flag} {text}: {e}")))?;
-                    Some(SettingValue::Length(Some(length)))
+                    let quantity = frames.subject().units.quantity(text, dimension);
+                    let quantity = quantity.map_err(|e| Failure::refused(format!("--{flag} {text}: {e}")))?;
+                    Some(SettingValue::Quantity(Some(quantity)))
                 }
                 None => None,
             },
@@ -138,19 +140,4 @@ impl Measure {
             },
         })
     }
-}
-
-/// What an analysis of a trajectory is made for.
-fn subject(frames: &Frames) -> Result<Subject, Failure> {
-    let (cell, masses) = (frames.cell()?, frames.masses());
-    let h = cell.heights();
-    let volume = cell.volume() * MOST_SEEN / masses.len().max(1) as f64;
-    let ball = (0.75 * volume / std::f64::consts::PI).cbrt();
-    Ok(Subject {
-        labels: frames.labels().clone(),
-        masses,
-        charges: frames.charges(),
-        cell,
-        reach: ball.min(0.5 * h.x.min(h.y).min(h.z)),
-    })
 }

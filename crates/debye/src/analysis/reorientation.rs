@@ -1,0 +1,175 @@
+//! [`Reorientation`]: how long particles keep their orientation.
+//!
+//! C₁ = ⟨u(0)·u(t)⟩ and C₂ = ⟨(3 (u(0)·u(t))² − 1) / 2⟩ of the axes u of particles that turn. The time τ is that of the
+//! exponential through the lags at which C falls from 0.6 to 0.15: before them particles librate, after them noise is
+//! large.
+
+use super::correlate::{Correlator, Lags, Window};
+use super::kind::{AnalysisKind, Setting, SettingKind};
+use super::state::{Reader, Writer};
+use super::{
+    Analysis, AnalysisError, Analyzed, Column, Labels, ORIGINS, Plot, Scalar, Snapshot, axes, fit_line,
+    group_names,
+};
+use crate::expr::Vec3;
+
+/// Where C is taken for an exponential.
+const DECAY: std::ops::RangeInclusive<f64> = 0.15..=0.6;
+
+/// Correlation of orientations by species.
+///
+/// Memory: (origins + 1) · 24 bytes for each particle.
+#[derive(Clone, Debug)]
+pub struct Reorientation {
+    correlator: Correlator,
+    /// Legendre polynomial: 1 or 2.
+    rank: usize,
+}
+
+impl Reorientation {
+    /// An empty accumulator for the Legendre polynomial of this rank, 1 or 2.
+    ///
+    /// # Errors
+    /// Another rank, or a window that makes no sense.
+    pub fn new(rank: usize, window: Window, labels: &Labels) -> Result<Self, AnalysisError> {
+        if !(1..=2).contains(&rank) {
+            return Err(AnalysisError::Setting {
+                analysis: "reorientation",
+                setting: "rank",
+                value: rank.to_string(),
+                expected: "1 or 2".into(),
+            });
+        }
+        Ok(Self {
+            correlator: Correlator::new("reorientation", window, labels)?,
+            rank,
+        })
+    }
+
+    fn head(&self) -> Writer {
+        let mut writer = Writer::new(b"REOR");
+        writer.u64(self.rank as u64);
+        self.correlator.head(&mut writer);
+        writer
+    }
+}
+
+/// The time of an exponential decay of these values.
+fn decay_time(times: &[f64], values: &[f64]) -> f64 {
+    let points = times.iter().zip(values);
+    let points = points.filter(|(_, value)| DECAY.contains(value));
+    let line = fit_line(points.map(|(&time, &value)| (time, value.ln())));
+    line.map_or(f64::NAN, |line| -line.slope.recip())
+}
+
+impl Analysis for Reorientation {
+    fn name(&self) -> &str {
+        "reorientation"
+    }
+
+    fn add(&mut self, frame: &Snapshot<'_>) -> Result<(), AnalysisError> {
+        let axes = axes(frame, self.correlator.labels(), "reorientation")?;
+        let rank = self.rank;
+        let legendre = move |a: Vec3<f64>, b: Vec3<f64>| {
+            let cosine = a.dot(b);
+            match rank {
+                1 => cosine,
+                // Points have no axis, and no part in it.
+                _ => 1.5 * cosine * cosine - 0.5 * a.norm2(),
+            }
+        };
+        self.correlator.add(frame, axes, "orientation", legendre)
+    }
+
+    fn finish(&self) -> Analyzed {
+        let labels = self.correlator.labels();
+        let times = self.correlator.lag_times();
+        let time = &labels.time;
+        let mut columns = vec![Column::new("lag", time, times.clone(), None)];
+        let mut scalars = Vec::new();
+        let known = labels.species.len();
+        let mut turning = 0;
+        for (group, name) in group_names(labels).iter().enumerate() {
+            let (values, errors) = self.correlator.curve(group);
+            // Points begin at 0, and all together are a mixture unless everything turns.
+            let turns = values.first().is_some_and(|&first| (first - 1.0).abs() < 1e-6);
+            if !turns || (group == known && turning < known) {
+                continue;
+            }
+            turning += 1;
+            let decays = |curve: &[f64]| decay_time(&times[..curve.len()], curve);
+            let last = values
+                .iter()
+                .position(|v| v < DECAY.start())
+                .unwrap_or(times.len() - 1);
+            scalars.push(Scalar::new(
+                &format!("τ, {name}"),
+                time,
+                decays(&values),
+                self.correlator.error_of(group, last, decays),
+                &format!("of the exponential between {} and {}", DECAY.end(), DECAY.start()),
+            ));
+            columns.push(Column::new(&format!("C, {name}"), "", values, Some(errors)));
+        }
+        let rank = self.rank;
+        Analyzed {
+            name: "reorientation".into(),
+            title: format!("Reorientation, rank {rank}"),
+            notes: vec![format!(
+                "Frames: {}; Legendre polynomial of rank {rank} of the angle between the axis now and then.",
+                self.correlator.frames()
+            )],
+            plots: vec![Plot::new(
+                "",
+                &format!("lag ({time})"),
+                "C",
+                (1..columns.len()).collect(),
+            )],
+            columns,
+            scalars,
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut writer = self.head();
+        self.correlator.save(&mut writer);
+        writer.finish()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
+        let reader = Reader::new("reorientation", state, &self.head())?;
+        self.correlator = self.correlator.restored(reader)?;
+        Ok(())
+    }
+}
+
+pub(super) static KIND: AnalysisKind = AnalysisKind {
+    name: "reorientation",
+    about: "Correlation of orientations and its time",
+    settings: &[
+        Setting {
+            name: "rank",
+            key: Some("rank"),
+            flag: Some("Rank of the Legendre polynomial"),
+            kind: SettingKind::Choice(&["1", "2"], 0),
+        },
+        Setting {
+            name: "lags",
+            key: Some("lags"),
+            flag: Some("Longest lag in frames"),
+            kind: SettingKind::Count(200),
+        },
+        Setting::SPECIES,
+    ],
+    fewest_frames: 2,
+    build: |request, subject| {
+        let window = Window {
+            longest: request.count("lags")?,
+            origins: ORIGINS,
+            lags: Lags::PerDecade(20),
+        };
+        let rank = request.choice("rank")? + 1;
+        Ok(Box::new(Reorientation::new(rank, window, &subject.labels)?))
+    },
+    check: |_, _| Ok(()),
+};
