@@ -92,6 +92,7 @@ fn validate(file: &str, skip: f64, precision: Option<Precision>, print: bool) {
                 velocities: None,
                 species: &p.species,
                 axes: None,
+                rotational_energies: None,
             };
             rdf.add(&frame).unwrap();
             msd.add(&frame).unwrap();

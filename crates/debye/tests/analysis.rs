@@ -50,6 +50,7 @@ fn frame<'a>(time: f64, cell: &'a Cell, positions: &'a [Vec3<f64>], species: &'a
         velocities: None,
         species,
         axes: None,
+        rotational_energies: None,
     }
 }
 
@@ -67,6 +68,7 @@ fn subject(masses: Vec<f64>, charges: Vec<f64>, labels: &Labels) -> Subject {
         species: vec![0; masses.len()].into(),
         masses: masses.into(),
         charges: charges.into(),
+        rotations: [].into(),
         molecules: (0..n).collect(),
         bonds: [].into(),
         cell: Cell::orthorhombic([1.0; 3]).unwrap(),
@@ -499,6 +501,7 @@ fn only_some_species() {
             velocities: None,
             species: &[0, 1, 2],
             axes: None,
+            rotational_energies: None,
         })
         .unwrap();
     }

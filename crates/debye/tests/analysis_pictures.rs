@@ -148,6 +148,7 @@ fn render(scenery: &Scenery<'_>, cells: usize, sphere: bool) -> Picture {
         velocities: Some(&velocities),
         species: &species,
         axes: None,
+        rotational_energies: None,
     };
     scenery.render(&frame).unwrap()
 }

@@ -41,6 +41,7 @@ fn liquid(cells: usize, jitter: f64) -> (Shot, debye::analysis::Analyzed) {
         velocities: None,
         species: &species,
         axes: None,
+        rotational_energies: None,
     };
     let argon = Species::point("Ar", 39.948, 0.0);
     let options = RdfOptions {

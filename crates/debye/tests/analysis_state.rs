@@ -49,6 +49,7 @@ fn all() -> Vec<Box<dyn Analysis>> {
         species: (0..N as u32).map(|i| i % 2).collect(),
         masses: masses.clone(),
         charges: masses,
+        rotations: [].into(),
         molecules: (0..N as u32).map(|i| i / 4).collect(),
         bonds: (0..N as u32).filter(|i| i % 4 != 3).map(|i| [i, i + 1]).collect(),
         cell: Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap(),
@@ -98,6 +99,7 @@ fn frame<'a>(
         velocities: Some(values),
         species,
         axes: Some(values),
+        rotational_energies: None,
     }
 }
 

@@ -60,6 +60,7 @@ impl Layer {
             species: self.species.clone().into(),
             masses: vec![10.0; self.species.len()].into(),
             charges: vec![0.0; self.species.len()].into(),
+            rotations: [].into(),
             molecules: (0..self.species.len()).map(|i| molecule(i) as u32).collect(),
             bonds: bonds.collect(),
             cell: self.cell,
@@ -85,6 +86,7 @@ fn snapshot<'a>(
         velocities: None,
         species,
         axes,
+        rotational_energies: None,
     }
 }
 

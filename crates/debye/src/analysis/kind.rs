@@ -108,6 +108,8 @@ pub struct Subject {
     pub masses: Arc<[f64]>,
     /// Charges of the particles.
     pub charges: Arc<[f64]>,
+    /// Degrees of freedom of each particle's rotation; empty where nothing turns.
+    pub rotations: Arc<[u8]>,
     /// Molecules of the particles.
     pub molecules: Arc<[u32]>,
     /// Bonded particles.
@@ -131,6 +133,12 @@ impl Subject {
             species: particles.species.clone().into(),
             masses: particles.masses.clone().into(),
             charges: particles.charges.clone().into(),
+            rotations: particles
+                .orientations
+                .rotors
+                .iter()
+                .map(|r| r.class().rotations() as u8)
+                .collect(),
             molecules: particles.molecules.clone().into(),
             bonds: system.topology.bonds.iter().map(|bond| bond.atoms).collect(),
             cell: system.cell,
@@ -355,6 +363,7 @@ mod tests {
             species: [0, 1].into(),
             masses: [40.0; 2].into(),
             charges: [0.0; 2].into(),
+            rotations: [].into(),
             molecules: [0; 2].into(),
             bonds: [[0, 1]].into(),
             cell: Cell::orthorhombic([2.0; 3]).unwrap(),

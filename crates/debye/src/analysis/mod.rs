@@ -253,4 +253,5 @@ register! {
     orientation { OrientationProfile },
     reorientation { Reorientation },
     nematic { NematicOrder },
+    temperature { Temperature },
 }

@@ -69,6 +69,11 @@ impl Camera {
         camera
     }
 
+    /// The parts of a direction to the right and upwards in the picture.
+    pub(crate) fn across(&self, direction: Vec3<f64>) -> [f64; 2] {
+        [direction.dot(self.right), direction.dot(self.up)]
+    }
+
     pub(crate) fn project(&self, r: Vec3<f64>) -> Projected {
         let d = r - self.center;
         let depth = d.dot(self.towards);

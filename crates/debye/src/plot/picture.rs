@@ -58,6 +58,22 @@ impl Picture {
         }
     }
 
+    /// Pictures from left to right, as high as the highest.
+    pub fn beside(pictures: &[Self]) -> Self {
+        let width = pictures.iter().map(|p| p.width).sum();
+        let height = pictures.iter().map(|p| p.height).max().unwrap_or(0);
+        let mut all = Self::filled(width, height, [255; 3]);
+        let mut left = 0;
+        for picture in pictures {
+            for (y, row) in picture.pixels.chunks_exact(3 * picture.width).enumerate() {
+                let at = 3 * (y * width + left);
+                all.pixels[at..at + row.len()].copy_from_slice(row);
+            }
+            left += picture.width;
+        }
+        all
+    }
+
     /// A PNG file.
     pub fn to_png(&self) -> Result<Vec<u8>, PlotError> {
         let mut file = Vec::new();

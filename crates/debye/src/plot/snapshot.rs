@@ -21,6 +21,10 @@ const FINE: usize = 2;
 /// Rows of samples that are drawn together.
 const BAND: usize = 64;
 const NOBODY: u32 = u32::MAX;
+/// Radius in pixels from which a sphere has room for an arrow.
+const SMALLEST_WITH_ARROW: f64 = 4.0;
+/// Color of arrows.
+const ARROW: Rgb = [24, 28, 36];
 
 /// What colors mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,6 +55,12 @@ pub struct Scenery<'a> {
     pub radii: &'a [f64],
     /// Names of the species, for a legend; empty for none.
     pub names: &'a [String],
+    /// Species that are left out.
+    pub hidden: &'a [u32],
+    /// Whether particles that turn carry an arrow along their axis, where they are large enough for one.
+    pub arrows: bool,
+    /// Written at the top; empty for nothing.
+    pub title: &'a str,
     /// Whether the cell's edges are drawn.
     pub edges: bool,
     /// Color of the paper.
@@ -66,6 +76,9 @@ impl Default for Scenery<'_> {
             paint: Paint::Species,
             radii: &[],
             names: &[],
+            hidden: &[],
+            arrows: true,
+            title: "",
             edges: true,
             paper: [255; 3],
         }
@@ -119,13 +132,18 @@ impl Scenery<'_> {
         let foot = if self.has_legend(&bar) { 0.05 } else { 0.0 };
         let margins = [0.05 * fine[0], (0.05 + foot) * fine[1]];
         let camera = Camera::new(&seen, self.angles, self.perspective, fine, margins);
-        let balls: Vec<Ball> = (frame.positions.par_iter())
-            .zip(frame.species.par_iter())
-            .zip(colors.par_iter())
-            .map(|((&r, &species), &color)| {
-                let at = camera.project(r);
-                let radius = radius(species) as f32 * at.scale;
-                Ball { at, radius, color }
+        let shown: Vec<usize> = (0..expected)
+            .filter(|&i| !self.hidden.contains(&frame.species[i]))
+            .collect();
+        let balls: Vec<Ball> = (shown.par_iter())
+            .map(|&i| {
+                let at = camera.project(frame.positions[i]);
+                let radius = radius(frame.species[i]) as f32 * at.scale;
+                Ball {
+                    at,
+                    radius,
+                    color: colors[i],
+                }
             })
             .collect();
         let buffer = Buffer::draw(&balls, width * FINE, height * FINE);
@@ -133,10 +151,16 @@ impl Scenery<'_> {
         let far = depths.iter().fold(f32::INFINITY, |a, &b| a.min(b));
         let near = depths.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
         let mut picture = averaged(&buffer.shade(&balls, self.paper, [far, near]), width, height);
+        if let (true, Some(axes)) = (self.arrows, frame.axes) {
+            fits("axes", axes.len())?;
+            let axes = shown.iter().map(|&i| axes[i]);
+            buffer.draw_arrows(&mut picture, &camera, &balls, axes);
+        }
         if self.edges {
             self.draw_edges(frame, &camera, &buffer, &mut picture);
         }
         self.draw_legend(&mut picture, &bar);
+        self.draw_title(&mut picture);
         Ok(picture)
     }
 
@@ -243,17 +267,28 @@ impl Scenery<'_> {
         bar.is_some() || (self.paint == Paint::Species && !self.names.is_empty())
     }
 
+    fn draw_title(&self, picture: &mut Picture) {
+        let unit = picture.width.min(picture.height) as f64 / 720.0;
+        let size = (24.0 * unit).max(9.0);
+        let place = ([0.5 * picture.width as f64, 1.4 * size], Anchor::Middle, false);
+        write(picture, self.title, size, true, place, self.ink());
+    }
+
+    fn ink(&self) -> Rgb {
+        if self.on_dark() {
+            [205, 212, 220]
+        } else {
+            [64, 74, 87]
+        }
+    }
+
     fn draw_legend(&self, picture: &mut Picture, bar: &Option<(String, [f64; 2])>) {
         if !self.has_legend(bar) {
             return;
         }
         let unit = picture.width.min(picture.height) as f64 / 720.0;
         let size = (17.0 * unit).max(8.0);
-        let ink = if self.on_dark() {
-            [205, 212, 220]
-        } else {
-            [64, 74, 87]
-        };
+        let ink = self.ink();
         let y = picture.height as f64 - 22.0 * unit;
         let mut x = 26.0 * unit;
         let say = |picture: &mut Picture, x: f64, words: &str| {
@@ -271,7 +306,8 @@ impl Scenery<'_> {
             say(picture, x + long + 10.0 * unit, &significant(range[1]));
             return;
         }
-        for (k, name) in self.names.iter().enumerate() {
+        let shown = |(k, _): &(usize, &String)| !self.hidden.contains(&(*k as u32));
+        for (k, name) in self.names.iter().enumerate().filter(shown) {
             let (sin_cos, radius) = (
                 |n: i32| (f64::from(n) / 32.0 * std::f64::consts::TAU).sin_cos(),
                 0.36 * size,
@@ -369,6 +405,44 @@ impl Buffer {
             height,
             depth,
             owner,
+        }
+    }
+
+    /// Arrows along the axes of the spheres whose middle is seen.
+    fn draw_arrows(
+        &self,
+        picture: &mut Picture,
+        camera: &Camera,
+        balls: &[Ball],
+        axes: impl Iterator<Item = Vec3<f64>>,
+    ) {
+        for (k, (ball, axis)) in balls.iter().zip(axes).enumerate() {
+            let radius = f64::from(ball.radius) / FINE as f64;
+            let (x, y) = (ball.at.x.max(0.0) as usize, ball.at.y.max(0.0) as usize);
+            let inside = x < self.width && y < self.height;
+            let seen = inside && self.owner[y * self.width + x] == k as u32;
+            if axis == Vec3::zero() || radius < SMALLEST_WITH_ARROW || !seen {
+                continue;
+            }
+            let [right, up] = camera.across(axis);
+            let middle = [ball.at.x, ball.at.y].map(|v| f64::from(v) / FINE as f64);
+            let along = [right * radius, -up * radius];
+            let at = |share: f64, aside: f64| {
+                let [dx, dy] = along;
+                let long = dx.hypot(dy).max(1e-9);
+                let across = [-dy / long * radius * aside, dx / long * radius * aside];
+                [
+                    middle[0] + share * dx + across[0],
+                    middle[1] + share * dy + across[1],
+                ]
+            };
+            stroke(picture, &[at(-0.7, 0.0), at(0.3, 0.0)], 0.22 * radius, ARROW, 0.9);
+            fill(
+                picture,
+                &[vec![at(0.85, 0.0), at(0.2, 0.34), at(0.2, -0.34)]],
+                ARROW,
+                0.9,
+            );
         }
     }
 

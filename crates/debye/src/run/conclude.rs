@@ -435,6 +435,7 @@ impl Picture {
             velocities: Some(&p.velocities),
             species: &p.species,
             axes: (!axes.is_empty()).then_some(&axes),
+            rotational_energies: None,
         };
         let paint = if self.names.len() == 1 && moving {
             Paint::Speed

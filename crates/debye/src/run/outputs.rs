@@ -357,7 +357,9 @@ impl Outputs {
         }
         if looks {
             let unwrapped = unwrapped(&particles, &cell);
-            let axes = particles.orientations.facings();
+            let turning = &particles.orientations;
+            let axes = turning.facings();
+            let rotation: Vec<f64> = (0..axes.len()).map(|i| turning.kinetic_energy(i)).collect();
             let snapshot = Snapshot {
                 step,
                 time,
@@ -367,6 +369,7 @@ impl Outputs {
                 velocities: Some(&particles.velocities),
                 species: &particles.species,
                 axes: (!axes.is_empty()).then_some(&axes),
+                rotational_energies: (!axes.is_empty()).then_some(&rotation),
             };
             for m in self.measurements.iter_mut().filter(|m| looks_now(m)) {
                 m.analysis.add(&snapshot)?;

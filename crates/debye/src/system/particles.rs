@@ -68,4 +68,6 @@ pub struct Snapshot<'a> {
     pub species: &'a [u32],
     /// Axes z of particles that turn, which dipoles point along, zero for points; where the source has them.
     pub axes: Option<&'a [Vec3<f64>]>,
+    /// Kinetic energies of the rotation of particles, where the source has them.
+    pub rotational_energies: Option<&'a [f64]>,
 }

@@ -171,6 +171,7 @@ impl Source {
             species: species.into(),
             masses: masses.into(),
             charges: atoms.iter().map(|a| a.charge.unwrap_or(0.0)).collect(),
+            rotations: [].into(),
             molecules: atoms.iter().enumerate().map(molecule).collect(),
             bonds: structure
                 .bonds
@@ -431,6 +432,7 @@ impl Frames {
                     velocities: velocities.as_deref(),
                     species: &self.subject.species,
                     axes: self.axes(&frame).as_deref(),
+                    rotational_energies: None,
                 })
                 .map_err(|e| Failure::refused(format!("{}, frame {}: {e}", self.name, number + 1)))?;
                 self.count += 1;

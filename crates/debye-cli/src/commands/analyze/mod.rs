@@ -5,6 +5,7 @@ mod drift;
 mod frames;
 mod info;
 mod measure;
+mod picture;
 mod rows;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ Examples:
   debye analyze msd melt.out/melt.dcd --units lj
   debye analyze drift argon.out/energy.csv
   debye analyze average argon.out/energy.csv --from \"20 ps\"
+  debye analyze bilayer dopc.out/bilayer.xtc --input dopc.toml --heads P
+  debye analyze picture assembly.out/assembly.xtc --input assembly.toml --frames 4 --hide W -o strip.png
 
 Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.
 Files that are there are replaced with --overwrite only.")]
@@ -45,6 +48,8 @@ enum What {
     Drift(drift::Table),
     /// What a trajectory or structure file holds
     Info(info::Look),
+    /// Pictures of frames, side by side: particles as spheres, those that turn with arrows
+    Picture(Box<picture::Look>),
 }
 
 /// Where results go.
@@ -71,6 +76,7 @@ impl Analyze {
             What::Average(table) => table.execute(),
             What::Drift(table) => table.execute(),
             What::Info(look) => look.execute(),
+            What::Picture(look) => look.execute(),
         }?;
         Ok(ExitCode::SUCCESS)
     }
