@@ -201,7 +201,7 @@ fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
                 points: vec![[x, y], [x + 20.0, y]],
                 ink,
                 width: 2.2,
-                dashed: series.stroke == Stroke::Dashed,
+                dashed: series.stroke == Stroke::Dashed || ink.repeats(),
                 series: None,
             });
         }
@@ -362,7 +362,7 @@ fn draw_series(series: &Series, index: usize, place: &Place, marks: &mut Vec<Mar
                 points: thin(run),
                 ink,
                 width: if series.stroke == Stroke::Thin { 1.0 } else { 1.8 },
-                dashed: series.stroke == Stroke::Dashed,
+                dashed: series.stroke == Stroke::Dashed || ink.repeats(),
                 series: Some(series.name.clone()),
             }),
         }

@@ -38,6 +38,11 @@ impl Ink {
         }
     }
 
+    /// Whether another series has its color already.
+    pub(crate) fn repeats(self) -> bool {
+        matches!(self, Self::Series(k) if k >= LIGHT.len())
+    }
+
     /// Its CSS class.
     pub(crate) fn class(self) -> String {
         match self {

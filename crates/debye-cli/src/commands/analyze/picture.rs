@@ -76,7 +76,7 @@ impl Look {
             if chosen.contains(&number) {
                 let title = match chosen.len() {
                     1 => String::new(),
-                    _ => format!("{} {}", significant(snapshot.time), labels.time),
+                    _ => moment(snapshot.time, &labels.time),
                 };
                 let titled = Scenery {
                     title: &title,
@@ -110,7 +110,11 @@ fn evenly(all: usize, wanted: usize) -> Vec<usize> {
     chosen
 }
 
-/// A time without the digits of single precision.
-fn significant(time: f64) -> f64 {
-    format!("{time:.5e}").parse().unwrap_or(time)
+/// A time in words, without the digits of single precision.
+fn moment(time: f64, unit: &str) -> String {
+    let rounded = |time: f64| format!("{time:.5e}").parse::<f64>().unwrap_or(time);
+    match unit {
+        "ps" if time >= 1000.0 => format!("{} ns", rounded(time / 1000.0)),
+        _ => format!("{} {unit}", rounded(time)),
+    }
 }

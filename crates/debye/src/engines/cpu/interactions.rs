@@ -100,7 +100,7 @@ impl<P: OrientedPrecision> Typed<P> {
         let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
         // The padding of groups must not cost more than looking numbers up pair by pair.
         let grouped = many && species <= MOST_GROUPS;
-        let terms = field
+        let terms: Vec<Term<P>> = field
             .pairs
             .iter()
             .zip(columns)
@@ -114,11 +114,21 @@ impl<P: OrientedPrecision> Typed<P> {
                 }
             })
             .collect();
+        let couple = Couple::of(field, set);
+        // What an oriented term may take along: a term that is visited alone and whose numbers are alike for a vector.
+        let coupled = couple
+            .as_ref()
+            .map_or([usize::MAX; 2], |couple: &Couple<P>| couple.terms);
+        let alike = |t: &usize| grouped || terms[*t].columns.is_uniform();
+        let free: Vec<usize> = (0..field.pairs.len())
+            .filter(|t| !coupled.contains(t))
+            .filter(alike)
+            .collect();
         Self {
             space: Space::new(set, if grouped { species } else { 1 }),
             terms,
-            couple: Couple::of(field, set),
-            oriented: Oriented::new(field, set),
+            couple,
+            oriented: Oriented::new(field, set, &free),
             coulomb: field.coulomb_constant,
             set,
             grouped,
@@ -141,6 +151,11 @@ impl<P: OrientedPrecision> Typed<P> {
         }
     }
 
+    /// The pair term that is visited with an oriented one.
+    fn beside(&self) -> Option<usize> {
+        self.oriented.as_ref().and_then(Oriented::beside)
+    }
+
     fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
         let mut coupled = [usize::MAX; 2];
         if let Some(couple) = &self.couple {
@@ -154,7 +169,8 @@ impl<P: OrientedPrecision> Typed<P> {
                 sums[term] = sum;
             }
         }
-        for t in (0..self.terms.len()).filter(|t| !coupled.contains(t)) {
+        let beside = self.beside();
+        for t in (0..self.terms.len()).filter(|t| !coupled.contains(t) && Some(*t) != beside) {
             let job = self.job([t, t]);
             let kernel = self.terms[t].kernels[usize::from(energy)];
             // SAFETY: the set was checked in `new`; the list holds places of this space only.
@@ -197,7 +213,10 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
                 let (of_pairs, of_oriented) = sums.split_at_mut(self.terms.len());
                 self.block_forces(number, forces, energy, of_pairs);
                 if let Some(oriented) = &self.oriented {
-                    oriented.block_forces(&self.space, number, forces, torques, of_oriented);
+                    let job = self.beside().map(|t| self.job([t, t]));
+                    let to = [forces, torques];
+                    let sums = [of_pairs, of_oriented];
+                    oriented.block_forces(&self.space, job.as_ref(), number, to, energy, sums);
                 }
                 sums
             })

@@ -2,25 +2,29 @@
 //!
 //! Every particle owns its force and its torque and visits all its neighbors, a vector of them at a time. Energies and
 //! derivatives come from the tape of the potential, differentiated by a reverse sweep and interpreted line by line, or from
-//! a formula by hand where there is one.
+//! a formula by hand where there is one. A Lennard-Jones term may be taken along in the same visit: neighbors and distances
+//! are looked up once for both.
 #![allow(unsafe_code)]
 
 mod visit;
 
 use rayon::prelude::*;
 
-use super::pair::{Double, Single};
+use super::pair::{Double, PairPrecision, Single};
 use super::rotation::Rotations;
 use super::space::{Sorted, Space, Store};
 use crate::expr::{Node, Table, Tape, Vec3};
-use crate::forces::{ForceField, OrientedTerm};
+use crate::forces::{ForceField, OrientedTerm, PairTerm};
 use crate::neighbors::ListBlock;
-use crate::potentials::{Axes, Dipoles, INVARIANTS, MAX_ORIENTED, OrientedPotential, PairSums};
+use crate::potentials::{
+    Axes, Dipoles, INVARIANTS, LennardJones, MAX_ORIENTED, OrientedPotential, PairJob, PairPotential,
+    PairSums,
+};
 use crate::simd::{Array, InstructionSet};
 #[cfg(all(target_arch = "x86_64", not(test)))]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
-use visit::{ByHand, ByTape, Formula, visit};
+use visit::{Alone, Beside, ByHand, ByTape, Formula, With, visit};
 
 /// Particles per block of copying.
 const BLOCK: usize = 4096;
@@ -32,6 +36,8 @@ const ROW: usize = MAX_ORIENTED + TRUNCATION_COEFFICIENTS;
 /// All oriented terms in one precision.
 pub struct Oriented<P: Store> {
     terms: Vec<Term<P>>,
+    /// The pair term that is visited with the first.
+    beside: Option<usize>,
     /// The axis z of every place and its dipole, as numbers.
     z: Vec<[P::Coordinate; 4]>,
     /// The axis x of every place; empty where no term reads it.
@@ -57,7 +63,8 @@ pub struct Term<P: Store> {
     /// Whether all pairs of species have the same numbers.
     uniform: bool,
     truncation: Truncation,
-    kernel: Kernel<P>,
+    /// Without and with energies.
+    kernels: [Kernel<P>; 2],
 }
 
 /// What a kernel reads besides its term.
@@ -71,19 +78,39 @@ pub struct Scene<'a, P: Store> {
     grouped: bool,
 }
 
-/// Adds forces and torques of one block of a list.
+/// The pair terms of a kernel, of which it takes the first along where it has code for one.
+type Job<'a, P> = PairJob<'a, <P as PairPrecision>::Coordinate, <P as PairPrecision>::Element>;
+
+/// Adds forces and torques of one block of a list; gives the sums of the term, and those of the pair term beside it.
 ///
 /// # Safety
-/// The processor must have the kernel's instruction set, and every entry of the block must be a place of the scene.
-type Kernel<P> = unsafe fn(&Scene<P>, &Term<P>, &ListBlock, [&mut [Vec3<f64>]; 2]) -> PairSums;
+/// The processor must have the kernel's instruction set, and every entry of the block must be a place of the scene. A kernel
+/// with a pair term beside it must be given the job of that term.
+type Kernel<P> =
+    unsafe fn(&Scene<P>, &Term<P>, Option<&Job<P>>, &ListBlock, [&mut [Vec3<f64>]; 2]) -> [PairSums; 2];
+
+/// The pair term that goes along with the first oriented one.
+fn beside(field: &ForceField) -> Option<usize> {
+    let first = field.oriented.first()?;
+    let fits = |term: &PairTerm| term.family.name() == LennardJones::NAME;
+    let place = field.pairs.iter().position(fits)?;
+    is_by_hand(first).then_some(place)
+}
 
 impl<P: OrientedPrecision> Oriented<P> {
     /// The terms of a force field; `None` where there are none.
-    pub fn new(field: &ForceField, set: InstructionSet) -> Option<Self> {
-        let term =
-            |term: &OrientedTerm| Term::new(term, field.coulomb_constant, P::oriented_kernel(term, set));
+    ///
+    /// `pairs` are the pair terms that may go along with the first one.
+    pub fn new(field: &ForceField, set: InstructionSet, pairs: &[usize]) -> Option<Self> {
+        let beside = beside(field).filter(|place| pairs.contains(place));
+        let term = |(number, term): (usize, &OrientedTerm)| {
+            let along = number == 0 && beside.is_some();
+            let kernels = [false, true].map(|energy| P::oriented_kernel(term, set, along, energy));
+            Term::new(term, field.coulomb_constant, kernels)
+        };
         (!field.oriented.is_empty()).then(|| Self {
-            terms: field.oriented.iter().map(term).collect(),
+            terms: field.oriented.iter().enumerate().map(term).collect(),
+            beside,
             z: Vec::new(),
             x: Vec::new(),
         })
@@ -138,14 +165,21 @@ impl<P: OrientedPrecision> Oriented<P> {
         }
     }
 
-    /// Adds forces and torques of one block; gives energy and virial by term.
+    /// The pair term that is visited with the first.
+    pub fn beside(&self) -> Option<usize> {
+        self.beside
+    }
+
+    /// Adds forces and torques of one block, of the pair term beside them too, whose `job` must be given; with `energy`, gives
+    /// energy and virial by term, the pair terms first.
     pub fn block_forces(
         &self,
         space: &Space<P>,
+        job: Option<&Job<P>>,
         number: usize,
-        forces: &mut [Vec3<f64>],
-        torques: &mut [Vec3<f64>],
-        sums: &mut [PairSums],
+        [forces, torques]: [&mut [Vec3<f64>]; 2],
+        energy: bool,
+        [of_pairs, sums]: [&mut [PairSums]; 2],
     ) {
         let scene = Scene {
             coordinates: &space.coordinates,
@@ -155,10 +189,16 @@ impl<P: OrientedPrecision> Oriented<P> {
             unit: space.unit,
             grouped: space.is_grouped(),
         };
-        for (term, sum) in self.terms.iter().zip(sums) {
+        for (k, (term, sum)) in self.terms.iter().zip(sums).enumerate() {
             let block = &space.list.blocks()[number];
+            let job = job.filter(|_| k == 0);
+            let kernel = term.kernels[usize::from(energy)];
             // SAFETY: the set was looked for when the terms were made; the list holds places of this space only.
-            *sum = unsafe { (term.kernel)(&scene, term, block, [forces, torques]) };
+            let [own, pair] = unsafe { kernel(&scene, term, job, block, [forces, torques]) };
+            *sum = own;
+            if let (0, Some(place)) = (k, self.beside) {
+                of_pairs[place] = pair;
+            }
         }
     }
 
@@ -169,7 +209,7 @@ impl<P: OrientedPrecision> Oriented<P> {
 }
 
 impl<P: Store> Term<P> {
-    fn new(term: &OrientedTerm, coulomb_constant: f64, kernel: Kernel<P>) -> Self {
+    fn new(term: &OrientedTerm, coulomb_constant: f64, kernels: [Kernel<P>; 2]) -> Self {
         let tape = term.family.tape(term.truncation);
         let species = (term.rows.len() as f64).sqrt().round() as u32;
         let column = |k: usize| {
@@ -196,7 +236,7 @@ impl<P: Store> Term<P> {
             species,
             uniform: term.rows.windows(2).all(|pair| pair[0] == pair[1]),
             truncation: term.truncation,
-            kernel,
+            kernels,
             tape,
         }
     }
@@ -204,8 +244,8 @@ impl<P: Store> Term<P> {
 
 /// A precision with kernels of oriented terms.
 pub trait OrientedPrecision: Store {
-    /// The kernel of a term for an instruction set.
-    fn oriented_kernel(term: &OrientedTerm, set: InstructionSet) -> Kernel<Self>
+    /// The kernel of a term for an instruction set: with a Lennard-Jones term `along`, with energies.
+    fn oriented_kernel(term: &OrientedTerm, set: InstructionSet, along: bool, energy: bool) -> Kernel<Self>
     where
         Self: Sized;
 }
@@ -216,19 +256,21 @@ fn is_by_hand(term: &OrientedTerm) -> bool {
     term.family.name() == Dipoles::NAME && ends
 }
 
+/// A kernel for an instruction set.
 macro_rules! entry {
     ($name:ident, $features:literal, $precision:ident, $lanes:ident, $portable:ty) => {
         #[cfg_attr(all(target_arch = "x86_64", not(test)), target_feature(enable = $features))]
-        unsafe fn $name<F: Formula>(
+        unsafe fn $name<F: Formula, B: Beside, const ENERGY: bool>(
             scene: &Scene<$precision>,
             term: &Term<$precision>,
+            job: Option<&Job<$precision>>,
             block: &ListBlock,
             to: [&mut [Vec3<f64>]; 2],
-        ) -> PairSums {
+        ) -> [PairSums; 2] {
             #[cfg(not(all(target_arch = "x86_64", not(test))))]
             type $lanes = $portable;
             // SAFETY: the caller's promise.
-            unsafe { visit::<F, $precision, $lanes>(scene, term, block, to) }
+            unsafe { visit::<F, B, $precision, $lanes, ENERGY>(scene, term, job, block, to) }
         }
     };
 }
@@ -240,14 +282,28 @@ entry!(avx2_double, "avx2,fma", Double, F64x4, Array<f64, 2>);
 macro_rules! precision {
     ($name:ident, $avx512:ident, $avx2:ident, $portable:ty) => {
         impl OrientedPrecision for $name {
-            fn oriented_kernel(term: &OrientedTerm, set: InstructionSet) -> Kernel<Self> {
-                match (set, is_by_hand(term)) {
-                    (InstructionSet::Avx512, true) => $avx512::<ByHand<Dipoles>>,
-                    (InstructionSet::Avx512, false) => $avx512::<ByTape>,
-                    (InstructionSet::Avx2, true) => $avx2::<ByHand<Dipoles>>,
-                    (InstructionSet::Avx2, false) => $avx2::<ByTape>,
-                    (InstructionSet::Portable, true) => visit::<ByHand<Dipoles>, $name, $portable>,
-                    (InstructionSet::Portable, false) => visit::<ByTape, $name, $portable>,
+            fn oriented_kernel(
+                term: &OrientedTerm,
+                set: InstructionSet,
+                along: bool,
+                energy: bool,
+            ) -> Kernel<Self> {
+                use InstructionSet::{Avx2, Avx512, Portable};
+                type Hand = ByHand<Dipoles>;
+                type Pair = With<LennardJones>;
+                // A tape gives energies whether they are wanted or not.
+                match (set, is_by_hand(term), along, energy) {
+                    (Avx512, true, true, false) => $avx512::<Hand, Pair, false>,
+                    (Avx512, true, true, true) => $avx512::<Hand, Pair, true>,
+                    (Avx512, true, false, _) => $avx512::<Hand, Alone, true>,
+                    (Avx512, false, ..) => $avx512::<ByTape, Alone, true>,
+                    (Avx2, true, true, false) => $avx2::<Hand, Pair, false>,
+                    (Avx2, true, true, true) => $avx2::<Hand, Pair, true>,
+                    (Avx2, true, false, _) => $avx2::<Hand, Alone, true>,
+                    (Avx2, false, ..) => $avx2::<ByTape, Alone, true>,
+                    (Portable, true, true, _) => visit::<Hand, Pair, $name, $portable, true>,
+                    (Portable, true, false, _) => visit::<Hand, Alone, $name, $portable, true>,
+                    (Portable, false, ..) => visit::<ByTape, Alone, $name, $portable, true>,
                 }
             }
         }

@@ -2,12 +2,14 @@
 
 use std::marker::PhantomData;
 
-use super::{PROPERTIES, ROW, Scene, Term};
+use super::{Job, PROPERTIES, ROW, Scene, Term};
+use crate::engines::cpu::pair::{Any, Row, interact};
 use crate::engines::cpu::space::Store;
 use crate::expr::{Table, Tape, Vec3};
 use crate::neighbors::ListBlock;
 use crate::potentials::{
-    Axes, INVARIANTS, MAX_ORIENTED, OrientedEnergy, OrientedPair, OrientedPotential, PairSums,
+    Axes, INVARIANTS, MAX_ORIENTED, Numbers, OrientedEnergy, OrientedPair, OrientedPotential, PairPotential,
+    PairSums,
 };
 use crate::simd::Lanes;
 
@@ -82,6 +84,39 @@ impl<Q: OrientedPotential> Formula for ByHand<Q> {
     }
 }
 
+/// A pair term in the same visit, or none.
+pub trait Beside {
+    /// Whether there is one.
+    const PRESENT: bool;
+
+    /// Energy and derivative by r² of a vector of pairs.
+    fn interact<L: Lanes>(r2: L, row: &Row<L>, numbers: &Numbers<L::Element>) -> (L, L);
+}
+
+/// No pair term.
+pub struct Alone;
+
+/// This one.
+pub struct With<Q>(PhantomData<Q>);
+
+impl Beside for Alone {
+    const PRESENT: bool = false;
+
+    #[inline(always)]
+    fn interact<L: Lanes>(_r2: L, _row: &Row<L>, _numbers: &Numbers<L::Element>) -> (L, L) {
+        (L::lit(0.0), L::lit(0.0))
+    }
+}
+
+impl<Q: PairPotential> Beside for With<Q> {
+    const PRESENT: bool = true;
+
+    #[inline(always)]
+    fn interact<L: Lanes>(r2: L, row: &Row<L>, numbers: &Numbers<L::Element>) -> (L, L) {
+        interact::<Q, Any, L>(r2, row, L::lit(0.0), numbers.table, numbers.truncation)
+    }
+}
+
 /// Evaluates every line of a tape.
 #[inline(always)]
 fn run<L: Lanes>(tape: &Tape, inputs: &[L], table: &Table, lines: &mut Vec<L>) {
@@ -126,14 +161,54 @@ impl<L: Lanes> Frame<L> {
 struct Gathered<L> {
     force: Vec3<L>,
     torque: Vec3<L>,
+    tally: Tally<L>,
+    /// Of the pair term: Σ d du/d(r²).
+    pair_force: Vec3<L>,
+    pair_tally: Tally<L>,
+}
+
+/// Energy and Σ d⊗F.
+struct Tally<L> {
     energy: L,
     virial: [L; 6],
+}
+
+impl<L: Lanes> Tally<L> {
+    #[inline(always)]
+    fn new() -> Self {
+        let zero = L::lit(0.0);
+        Self {
+            energy: zero,
+            virial: [zero; 6],
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, energy: L, d: Vec3<L>, force: Vec3<L>) {
+        self.energy = self.energy + energy;
+        let v = &mut self.virial;
+        v[0] = d.x.mul_add(force.x, v[0]);
+        v[1] = d.y.mul_add(force.y, v[1]);
+        v[2] = d.z.mul_add(force.z, v[2]);
+        v[3] = d.x.mul_add(force.y, v[3]);
+        v[4] = d.x.mul_add(force.z, v[4]);
+        v[5] = d.y.mul_add(force.z, v[5]);
+    }
+
+    /// Adds half of both, in units of the term.
+    #[inline(always)]
+    fn add_to(&self, sums: &mut PairSums, energy: f64, force: f64) {
+        sums.energy += 0.5 * energy * self.energy.sum();
+        for (to, part) in sums.virial.iter_mut().zip(self.virial) {
+            *to -= 0.5 * force * part.sum();
+        }
+    }
 }
 
 impl<L: Lanes> Gathered<L> {
     /// Adds a vector of pairs of which those inside count: the force on the particle is the derivative by the separation.
     #[inline(always)]
-    fn add(
+    fn add<const ENERGY: bool>(
         &mut self,
         inside: L::Mask,
         d: Vec3<L>,
@@ -157,50 +232,49 @@ impl<L: Lanes> Gathered<L> {
         let (force, turn) = (keep(force), keep(turn));
         self.force += force;
         self.torque -= turn;
-        self.energy = self.energy + L::keep(inside, e.value);
-        let v = &mut self.virial;
-        v[0] = d.x.mul_add(force.x, v[0]);
-        v[1] = d.y.mul_add(force.y, v[1]);
-        v[2] = d.z.mul_add(force.z, v[2]);
-        v[3] = d.x.mul_add(force.y, v[3]);
-        v[4] = d.x.mul_add(force.z, v[4]);
-        v[5] = d.y.mul_add(force.z, v[5]);
+        if ENERGY {
+            self.tally.add(L::keep(inside, e.value), d, force);
+        }
     }
 }
 
-/// Adds forces and torques of one block; gives energy and virial.
+/// Adds forces and torques of one block; gives energy and virial of the term and of the one beside it.
 ///
 /// # Safety
 /// As for [`Kernel`](super::Kernel); lists must be padded to whole vectors.
 #[inline(always)]
-pub unsafe fn visit<F, P, L>(
+pub unsafe fn visit<F, B, P, L, const ENERGY: bool>(
     scene: &Scene<P>,
     term: &Term<P>,
+    job: Option<&Job<P>>,
     block: &ListBlock,
     [forces, torques]: [&mut [Vec3<f64>]; 2],
-) -> PairSums
+) -> [PairSums; 2]
 where
     F: Formula,
+    B: Beside,
     P: Store,
     L: Lanes<Coordinate = P::Coordinate, Element = P::Element>,
 {
     let axes = F::AXES.unwrap_or(term.axes);
     let zero = L::lit(0.0);
     let mut scratch: Vec<L> = Vec::with_capacity(term.tape.nodes().len());
-    let mut sums = PairSums::default();
+    let mut sums = [PairSums::default(); 2];
     // The numbers that all pairs have alike.
     let mut numbers = [zero; ROW];
     for (k, number) in numbers.iter_mut().enumerate() {
         *number = L::splat(term.columns[1 + k][0]);
     }
     let cutoff2 = L::splat(term.columns[0][0]);
+    let beside = if B::PRESENT {
+        job.map(|job| &job.terms[0])
+    } else {
+        None
+    };
     for row in block.rows() {
         for offset in row.of.clone() {
             let own = block.particles().start + offset;
             let own_species = scene.species[own];
-            if term.idle[own_species as usize] {
-                continue;
-            }
             let charge = L::own_number(&scene.coordinates[own], 3);
             let z = &scene.z[own];
             let z = [
@@ -219,14 +293,17 @@ where
                     )
                 }
             };
-            if term.electrostatic && charge.sum() == 0.0 && frame.dipole.sum() == 0.0 {
+            let uncharged = term.electrostatic && charge.sum() == 0.0 && frame.dipole.sum() == 0.0;
+            let acts = !term.idle[own_species as usize] && !uncharged;
+            if !acts && beside.is_none() {
                 continue;
             }
             let mut gathered = Gathered {
                 force: Vec3::zero(),
                 torque: Vec3::zero(),
-                energy: zero,
-                virial: [zero; 6],
+                tally: Tally::new(),
+                pair_force: Vec3::zero(),
+                pair_tally: Tally::new(),
             };
             let one = One {
                 own,
@@ -238,51 +315,91 @@ where
             unsafe {
                 if scene.grouped {
                     // A group has one species, and so one set of numbers.
-                    for (other, group) in row.groups().enumerate().filter(|(other, _)| !term.inert[*other]) {
+                    for (other, group) in row.groups().enumerate() {
                         let at = (own_species * term.species) as usize + other;
-                        if !term.uniform {
-                            for &k in &term.read {
-                                numbers[k] = L::splat(term.columns[1 + k][at]);
+                        let reach = (acts && !term.inert[other]).then(|| {
+                            if !term.uniform {
+                                for &k in &term.read {
+                                    numbers[k] = L::splat(term.columns[1 + k][at]);
+                                }
                             }
+                            Reach::Alike(L::splat(term.columns[0][at]))
+                        });
+                        let pair = beside.and_then(|numbers| pair_row(numbers, own_species, other as u32));
+                        if reach.is_some() || pair.is_some() {
+                            meet::<F, B, P, L, ENERGY>(
+                                scene,
+                                term,
+                                &one,
+                                group,
+                                &mut numbers,
+                                reach,
+                                beside.zip(pair.as_ref()),
+                                &mut gathered,
+                                &mut scratch,
+                            );
                         }
-                        let cutoff2 = L::splat(term.columns[0][at]);
-                        meet::<F, P, L>(
-                            scene,
-                            term,
-                            &one,
-                            group,
-                            &mut numbers,
-                            Some(cutoff2),
-                            &mut gathered,
-                            &mut scratch,
-                        );
                     }
                 } else {
-                    let cutoff2 = term.uniform.then_some(cutoff2);
-                    meet::<F, P, L>(
+                    let reach = match term.uniform {
+                        true => Reach::Alike(cutoff2),
+                        false => Reach::ByPair,
+                    };
+                    let pair = beside.and_then(|numbers| pair_row(numbers, 0, 0));
+                    meet::<F, B, P, L, ENERGY>(
                         scene,
                         term,
                         &one,
                         row.entries(),
                         &mut numbers,
-                        cutoff2,
+                        acts.then_some(reach),
+                        beside.zip(pair.as_ref()),
                         &mut gathered,
                         &mut scratch,
                     );
                 }
             }
-            let total = |v: Vec3<L>| Vec3::new(v.x.sum(), v.y.sum(), v.z.sum()) * term.strength;
-            forces[offset] += total(gathered.force);
+            let total = |v: Vec3<L>| Vec3::new(v.x.sum(), v.y.sum(), v.z.sum());
+            forces[offset] += total(gathered.force) * term.strength;
             if let Some(to) = torques.get_mut(offset) {
-                *to += total(gathered.torque);
+                *to += total(gathered.torque) * term.strength;
             }
-            sums.energy += 0.5 * term.strength * gathered.energy.sum();
-            for (to, part) in sums.virial.iter_mut().zip(gathered.virial) {
-                *to -= 0.5 * term.strength * part.sum();
+            if B::PRESENT {
+                forces[offset] += total(gathered.pair_force) * 2.0;
+            }
+            if ENERGY {
+                gathered.tally.add_to(&mut sums[0], term.strength, term.strength);
+                if B::PRESENT {
+                    gathered.pair_tally.add_to(&mut sums[1], 1.0, 2.0);
+                }
             }
         }
     }
     sums
+}
+
+/// The numbers of a pair term between two species, in every lane; `None` where it is absent.
+///
+/// # Safety
+/// Both species must be inside the columns.
+#[inline(always)]
+unsafe fn pair_row<L: Lanes>(numbers: &Numbers<L::Element>, own: u32, other: u32) -> Option<Row<L>> {
+    let columns = numbers.columns;
+    let pair = (own * columns.species + other) as usize;
+    // SAFETY: the caller's promise; columns have a number for every pair of species.
+    unsafe {
+        let absent = *columns.absent.get_unchecked(pair);
+        (!absent).then(|| Row::with(|k| L::splat(*columns.columns[k].get_unchecked(pair))))
+    }
+}
+
+/// How far a term reaches.
+#[derive(Clone, Copy)]
+enum Reach<L> {
+    /// The same for these neighbors, as a square.
+    Alike(L),
+    /// Looked up pair by pair.
+    ByPair,
 }
 
 /// A particle that visits its neighbors.
@@ -293,7 +410,7 @@ struct One<L> {
     frame: Frame<L>,
 }
 
-/// Adds what these neighbors do. Without a cut-off for all of them, numbers are looked up pair by pair.
+/// Adds what these neighbors do: the term as far as it reaches, where it acts, and the pair term beside it with its numbers.
 ///
 /// A function and not a closure: closures do not have the instruction set of the kernel they are in.
 ///
@@ -301,17 +418,19 @@ struct One<L> {
 /// As for [`visit`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the inner loop of a kernel")]
-unsafe fn meet<F, P, L>(
+unsafe fn meet<F, B, P, L, const ENERGY: bool>(
     scene: &Scene<P>,
     term: &Term<P>,
     one: &One<L>,
     entries: &[u32],
     numbers: &mut [L; ROW],
-    cutoff2: Option<L>,
+    reach: Option<Reach<L>>,
+    beside: Option<(&Numbers<P::Element>, &Row<L>)>,
     gathered: &mut Gathered<L>,
     scratch: &mut Vec<L>,
 ) where
     F: Formula,
+    B: Beside,
     P: Store,
     L: Lanes<Coordinate = P::Coordinate, Element = P::Element>,
 {
@@ -322,10 +441,21 @@ unsafe fn meet<F, P, L>(
         let others = unsafe { L::bring(scene.coordinates.as_ptr(), entries.as_ptr()) };
         let d = L::away(&others, place) * unit;
         let r2 = d.norm2();
-        let cutoff2 = match cutoff2 {
-            Some(cutoff2) => cutoff2,
+        if B::PRESENT
+            && let Some((numbers, row)) = beside
+        {
+            let (energy, derivative) = B::interact(r2, row, numbers);
+            let force = d * derivative;
+            gathered.pair_force += force;
+            if ENERGY {
+                gathered.pair_tally.add(energy, d, force);
+            }
+        }
+        let cutoff2 = match reach {
+            None => continue,
+            Some(Reach::Alike(cutoff2)) => cutoff2,
             // SAFETY: the caller's promise; columns have a number for every pair of species.
-            None => unsafe {
+            Some(Reach::ByPair) => unsafe {
                 let indices = L::indices(entries.as_ptr());
                 let pairs = L::species(scene.species.as_ptr(), indices, one.species * term.species);
                 for &k in &term.read {
@@ -361,7 +491,7 @@ unsafe fn meet<F, P, L>(
         let charges = [one.charge, L::numbers(&others, 3)];
         let pair = pair(r2, d, [&one.frame, &other], charges, &term.table, axes);
         let energy = F::evaluate(term, &pair, numbers, scratch);
-        gathered.add(inside, d, &one.frame, &other, &energy, axes);
+        gathered.add::<ENERGY>(inside, d, &one.frame, &other, &energy, axes);
     }
 }
 

@@ -9,6 +9,7 @@ mod terms;
 mod visit;
 
 use kernels::together;
+pub use terms::{Any, Row, interact};
 
 use crate::forces::PairTerm;
 use crate::neighbors::ListBlock;

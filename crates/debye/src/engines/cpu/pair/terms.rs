@@ -19,8 +19,9 @@ pub struct Row<L> {
 }
 
 impl<L: Lanes> Row<L> {
+    /// Numbers by their place in a row.
     #[inline(always)]
-    pub(super) fn with(mut read: impl FnMut(usize) -> L) -> Self {
+    pub fn with(mut read: impl FnMut(usize) -> L) -> Self {
         Self {
             cutoff2: read(0),
             // Written out: closures of arrays are most of what a kernel costs to compile.
@@ -89,7 +90,7 @@ impl End for Any {
 /// Energy, and its derivative by r², of a vector of pairs; zero beyond the cut-off.
 /// The force is −2 du/d(r²) times the distance; the factor is left to the sums.
 #[inline(always)]
-fn interact<P, T, L>(r2: L, row: &Row<L>, charges: L, table: &Table, end: TruncationKind) -> (L, L)
+pub fn interact<P, T, L>(r2: L, row: &Row<L>, charges: L, table: &Table, end: TruncationKind) -> (L, L)
 where
     P: PairPotential,
     T: End,
