@@ -45,7 +45,7 @@ pub struct Frame {
     pub velocities: Option<Vec<[f64; 3]>>,
     /// One force per atom.
     pub forces: Option<Vec<[f64; 3]>>,
-    /// One orientation per atom: a unit quaternion x, y, z, w (extended XYZ).
+    /// One orientation per atom: a unit quaternion x, y, z, w; four zeros of an atom that is known not to turn.
     pub orientations: Option<Vec<[f64; 4]>>,
     /// One dipole per atom, in elementary charges times the unit of length (extended XYZ).
     pub dipoles: Option<Vec<[f64; 3]>>,

@@ -32,8 +32,8 @@ const MAGIC: &[u8; 8] = b"DEBYEORI";
 const VERSION: u64 = 1;
 /// Bytes before the places.
 const FIXED: usize = 32;
-/// How a particle lies that does not turn.
-const UNTURNED: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+/// Of a particle that does not turn.
+const NONE: [f64; 4] = [0.0; 4];
 
 /// The file of orientations that belongs to a trajectory.
 pub fn orientations_path(trajectory: impl AsRef<Path>) -> PathBuf {
@@ -300,7 +300,7 @@ impl OrientationReader {
             let expected = frame.step.unwrap_or_default();
             return Err(fail(format!("step {expected}"), format!("step {step}")));
         }
-        let mut all = vec![UNTURNED; self.atoms];
+        let mut all = vec![NONE; self.atoms];
         let numbers = record[16..].as_chunks::<4>().0;
         let numbers: Vec<f64> = numbers
             .iter()

@@ -70,6 +70,7 @@ fn subject(masses: Vec<f64>, charges: Vec<f64>, labels: &Labels) -> Subject {
         charges: charges.into(),
         rotations: [].into(),
         molecules: (0..n).collect(),
+        constraints: Default::default(),
         bonds: [].into(),
         cell: Cell::orthorhombic([1.0; 3]).unwrap(),
         reach: 1.0,

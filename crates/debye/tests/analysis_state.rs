@@ -51,6 +51,7 @@ fn all() -> Vec<Box<dyn Analysis>> {
         charges: masses,
         rotations: [].into(),
         molecules: (0..N as u32).map(|i| i / 4).collect(),
+        constraints: Default::default(),
         bonds: (0..N as u32).filter(|i| i % 4 != 3).map(|i| [i, i + 1]).collect(),
         cell: Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap(),
         reach: 1.0,

@@ -62,6 +62,7 @@ impl Layer {
             charges: vec![0.0; self.species.len()].into(),
             rotations: [].into(),
             molecules: (0..self.species.len()).map(|i| molecule(i) as u32).collect(),
+            constraints: Default::default(),
             bonds: bonds.collect(),
             cell: self.cell,
             reach: 1.0,
@@ -339,7 +340,7 @@ fn random_turning_forgets_at_the_known_rate() {
         labels: labels.clone(),
         ..layer().subject()
     };
-    let size = 0.05_f64;
+    let size = 0.15_f64;
     let mut both: Vec<Box<dyn Analysis>> = [0, 1]
         .map(|rank| analysis("reorientation", &[("rank", SettingValue::Choice(rank))], &subject).unwrap())
         .into();
@@ -358,10 +359,8 @@ fn random_turning_forgets_at_the_known_rate() {
         let found = one.finish();
         let (tau, error) = scalar(&found, "τ, D");
         let expected = (rank * (rank + 1.0) * 0.5 * size * size).recip();
-        if expected < 200.0 {
-            assert!(error < 0.15 * tau, "± {error}");
-            close(tau, expected, 4.0 * error + 0.02 * expected);
-        }
+        assert!(error < 0.15 * tau, "± {error}");
+        close(tau, expected, 4.0 * error + 0.03 * expected);
         assert!(
             found
                 .columns
@@ -412,7 +411,7 @@ fn a_nematic_has_its_order_and_director_and_a_gas_of_needles_none() {
     let found = measure((0..n).map(cone).collect());
     close(scalar(&found, "S").0, 1.5 * cosine * cosine - 0.5, 1e-9);
     close(scalar(&found, "S, unbiased").0, 1.5 * cosine * cosine - 0.5, 1e-9);
-    close(scalar(&found, "first rank").0, 0.0, 2e-3);
+    close(scalar(&found, "polar order").0, 0.0, 2e-3);
     for (name, expected) in [("x", 1.0 / 3.0), ("y", 2.0 / 3.0), ("z", 2.0 / 3.0)] {
         close(scalar(&found, &format!("director, {name}")).0, expected, 1e-9);
     }
@@ -485,7 +484,7 @@ fn the_dopc_bilayer_is_one() {
     let found = order.finish();
     assert_eq!(column(&found, "S").len(), 14);
     assert!(
-        (0.2..0.8).contains(&scalar(&found, "S, T-T").0),
+        (0.05..0.6).contains(&scalar(&found, "S, T-T").0),
         "{}",
         scalar(&found, "S, T-T").0
     );

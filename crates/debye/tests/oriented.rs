@@ -991,6 +991,13 @@ fn minimization_turns_dipoles() {
         max_steps: 20_000,
         max_displacement: 0.05,
     };
+    // As fast after it as before, about axes that have turned.
+    for i in 0..2 {
+        let [x, y, _] = system.particles.orientations.axes(i);
+        system.particles.orientations.angular_momenta[i] = x * 0.7 + y * 0.2;
+    }
+    let turning = |o: &debye::system::Orientations| [0, 1].map(|i| o.kinetic_energy(i));
+    let before = turning(&system.particles.orientations);
     for backend in Backend::all() {
         let mut engine = backend.engine(&system, &field, &at_rest(), &Settings::default());
         let done = engine.minimize(fire, &mut |_| true).unwrap();
@@ -1002,6 +1009,9 @@ fn minimization_turns_dipoles() {
             assert!((z.dot(d).abs() / d.norm() - 1.0).abs() < 1e-5, "{z:?} {d:?}");
         }
         assert!((p.orientations.axes(0)[2].dot(p.orientations.axes(1)[2]) - 1.0).abs() < 1e-5);
+        for (after, before) in turning(&p.orientations).iter().zip(before) {
+            assert!((after / before - 1.0).abs() < 1e-6, "{after} {before}");
+        }
     }
 }
 
@@ -1132,6 +1142,10 @@ fn bad_input_is_refused_in_words() {
     );
     let elba = "[forcefield]\ninclude = \"elba\"\n";
     for (text, words) in [
+        (
+            format!("units = \"md\"\n[system]\n{water}\n[forcefield]\ninclude = [\"elba\", \"ssd-e\"]\n"),
+            "which elba (published set) declares too",
+        ),
         (
             format!("units = \"md\"\n[system]\n{water}\n{elba}[species.C]\ndipole = \"1 D\"\n"),
             "without a moment of inertia",

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use debye::engines::InstructionSet;
+use debye::input::{SETS, components};
 use debye::manual::{self, Absent, Entry, Key, Section};
 use debye::run::report::processor;
 use debye::system::{Units, models};
@@ -47,6 +48,15 @@ struct Answer {
     potentials: Vec<Potential>,
     methods: Vec<Method>,
     models: Vec<Model>,
+    force_fields: Vec<ForceFieldLine>,
+}
+
+/// A set for `[forcefield] include`.
+#[derive(Serialize)]
+struct ForceFieldLine {
+    name: &'static str,
+    species: Vec<String>,
+    molecules: Vec<String>,
 }
 
 /// A model of the manual that is not a potential.
@@ -188,6 +198,10 @@ impl Answer {
             potentials,
             methods,
             models: Model::all(),
+            force_fields: SETS
+                .iter()
+                .filter_map(|(name, _)| ForceFieldLine::new(name))
+                .collect(),
         }
     }
 
@@ -244,7 +258,28 @@ impl Answer {
         for m in &self.models {
             text += &format!("  {:24} {:40} {}\n", m.name, m.sites.join(" "), m.citation);
         }
+        text += "\nforce fields ([forcefield] include = \"elba\"), their species and molecules\n";
+        for f in &self.force_fields {
+            let line = format!(
+                "  {:24} {:40} {}",
+                f.name,
+                f.species.join(" "),
+                f.molecules.join(" ")
+            );
+            text += &format!("{}\n", line.trim_end());
+        }
         text
+    }
+}
+
+impl ForceFieldLine {
+    fn new(name: &'static str) -> Option<Self> {
+        let set = components(name).ok()?;
+        Some(Self {
+            name,
+            species: set.species.into_iter().map(|s| s.name).collect(),
+            molecules: set.molecules.into_iter().map(|m| m.name).collect(),
+        })
     }
 }
 

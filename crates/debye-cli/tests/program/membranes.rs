@@ -59,6 +59,9 @@ fn a_native_file_keeps_everything() {
         json(&lab.succeeds(&["energy", "it.toml", "--json"]).out)["potential"].clone()
     };
     let again = energy(&lab.succeeds(&build).out);
+    let lammps = energy(&lab.succeeds(&[&build[..], &["-o", "b.lammps"]].concat()).out);
+    let (a, b) = (again.as_f64().unwrap(), lammps.as_f64().unwrap());
+    assert!((a - b).abs() < 1e-7 * a.abs(), "{a} {b}");
     let file = energy(&lab.succeeds(&[&build[..], &["-o", "b.debye"]].concat()).out);
     assert_eq!(again, file);
     // A mixture adds up, and a lipid of a file of one's own is as good.
@@ -106,4 +109,71 @@ fn refused_with_advice() {
         let words: Vec<&str> = arguments.split(' ').collect();
         lab.refuses(&[&["build"], &words[..]].concat(), 2, expected);
     }
+}
+
+/// Lipids without their water, and orientations beside a trajectory, are understood without more words.
+#[test]
+fn trajectories_of_lipids_are_analyzed() {
+    let lab = Lab::new();
+    let built = lab.succeeds(&[
+        "build", "bilayer", "--lipid", "DOPC", "--lipids", "18", "--waters", "560",
+    ]);
+    let lipids = "trajectory = [{ every = 10, file = \"all.xtc\" }, \
+                  { every = 10, file = \"some.xtc\", species = [\"C\", \"P\", \"G\", \"E\", \"T\"] }]";
+    let usual = built
+        .out
+        .lines()
+        .find(|line| line.starts_with("trajectory"))
+        .unwrap()
+        .to_owned();
+    lab.write(
+        "it.toml",
+        &built.out.replace(&usual, lipids).replace("1000", "60"),
+    );
+    lab.succeeds(&["run", "it.toml", "--steps", "40", "--out", "it"]);
+    let number = |arguments: &[&str], name: &str| {
+        let answer = json(
+            &lab.succeeds(&[arguments, &["--json", "--overwrite"]].concat())
+                .out,
+        );
+        let results = answer["results"].as_array().unwrap().clone();
+        let found = results.iter().find(|r| r["name"] == name);
+        found.unwrap_or_else(|| panic!("{results:?}"))["value"]
+            .as_f64()
+            .unwrap()
+    };
+    let bilayer = |file: &str| {
+        number(
+            &["analyze", "bilayer", file, "--input", "it.toml", "--heads", "P"],
+            "thickness",
+        )
+    };
+    assert_eq!(bilayer("it/all.xtc"), bilayer("it/some.xtc"));
+    let modulus = [
+        "analyze",
+        "bilayer",
+        "it/all.xtc",
+        "--input",
+        "it.toml",
+        "--heads",
+        "P",
+    ];
+    assert!(number(&modulus, "area compressibility modulus") > 0.0);
+    // Beads that do not turn are no needles.
+    let alone = number(&["analyze", "nematic", "it/all.xtc"], "S");
+    let told = number(&["analyze", "nematic", "it/all.xtc", "--input", "it.toml"], "S");
+    assert!((alone - told).abs() < 1e-12 && alone < 0.3, "{alone} {told}");
+    lab.refuses(
+        &[
+            "analyze",
+            "bilayer",
+            "it/all.xtc",
+            "--input",
+            "it.toml",
+            "--heads",
+            "W",
+        ],
+        2,
+        &["heads is W", "several beads"],
+    );
 }

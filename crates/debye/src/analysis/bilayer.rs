@@ -12,7 +12,8 @@ use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check};
 use crate::system::{Dimension, Units};
 
-/// Sums of a frame: frames, time, area, its square, distance of the heads, its square, volume, lipids with their heads up.
+/// Sums of a frame: frames, time, area, its square, frames with two leaflets and the distance of their heads, volume, lipids
+/// whose head points up.
 const SUMS: usize = 8;
 
 /// The size of a bilayer.
@@ -100,8 +101,8 @@ impl Analysis for Bilayer {
             let (count, sum) = side.fold((0.0, 0.0), |(n, sum), (_, &height)| (n + 1.0, sum + height));
             sum / count
         };
-        let thickness = mean(true) - mean(false);
-        let thickness = if thickness.is_finite() { thickness } else { 0.0 };
+        // There is none without two leaflets.
+        let thickness = Some(mean(true) - mean(false)).filter(|thickness| thickness.is_finite());
         let volume = frame.cell.volume();
         let area = volume / frame.cell.heights()[self.lipids.axis as usize];
         if self.frames == 0 {
@@ -113,8 +114,8 @@ impl Analysis for Bilayer {
             frame.time,
             area,
             (area - self.first).powi(2),
-            thickness,
-            thickness * thickness,
+            f64::from(u8::from(thickness.is_some())),
+            thickness.unwrap_or(0.0),
             volume,
             upper,
         ];
@@ -132,6 +133,7 @@ impl Analysis for Bilayer {
         let total = self.blocks.total();
         let lipids = self.lipids.len() as f64;
         let mean = |sums: &[f64], what: usize| sums[what] / sums[0];
+        let thickness = |sums: &[f64]| sums[5] / sums[4];
         let error = |statistic: &dyn Fn(&[f64]) -> f64| self.blocks.error_of(self.frames, statistic);
         let mut scalars = Vec::new();
         let mut put = |name: &str, unit: &str, note: &str, statistic: &dyn Fn(&[f64]) -> f64| {
@@ -147,7 +149,7 @@ impl Analysis for Bilayer {
             "thickness",
             length,
             "between the head groups of the leaflets",
-            &|sums| mean(sums, 4),
+            &thickness,
         );
         if let Some(solvent) = self.solvent {
             let note = "volume that is not the water's, over the lipids";
@@ -160,9 +162,10 @@ impl Analysis for Bilayer {
             let (factor, unit) = self.units.tension();
             let energy = self.units.boltzmann() * temperature * factor;
             let note = "from fluctuations of the area; a barostat of weak coupling does not sample them";
-            put("area compressibility modulus", &unit, note, &|sums| {
-                energy * self.stiffness(sums)
-            });
+            let modulus = |sums: &[f64]| energy * self.stiffness(sums);
+            let error = self.blocks.jackknife(self.frames, modulus);
+            let name = "area compressibility modulus";
+            scalars.push(Scalar::new(name, &unit, modulus(&total), error, note));
         }
         let blocks = self.blocks.complete(self.frames);
         let column = |name: &str, unit: &str, f: &dyn Fn(&[f64]) -> f64| {
@@ -171,7 +174,7 @@ impl Analysis for Bilayer {
         let columns = vec![
             column("time", time, &|sums| mean(sums, 1)),
             column("area per lipid", &area_unit, &|sums| self.area(sums)),
-            column("thickness", length, &|sums| mean(sums, 4)),
+            column("thickness", length, &thickness),
         ];
         let over_time = |name: &str, unit: &str, column| {
             let title = format!("{}{} over time", name[..1].to_uppercase(), &name[1..]);

@@ -56,6 +56,17 @@ impl Blocks {
         &self.sums[..blocks as usize]
     }
 
+    /// Standard error of a statistic that is no mean, such as a variance, by leaving out one block after another: over
+    /// single blocks it would be that of something else.
+    pub(crate) fn jackknife(&self, entries: u64, statistic: impl Fn(&[f64]) -> f64) -> f64 {
+        let blocks = self.complete(entries);
+        let total = add_up(blocks, self.columns);
+        let without =
+            |block: &Vec<f64>| -> Vec<f64> { total.iter().zip(block).map(|(t, b)| t - b).collect() };
+        let values = blocks.iter().map(|block| statistic(&without(block)));
+        (blocks.len() as f64 - 1.0) * standard_error(values)
+    }
+
     /// Standard error of a statistic over the blocks that the first `entries` entries fill.
     pub(crate) fn error_of(&self, entries: u64, statistic: impl Fn(&[f64]) -> f64) -> f64 {
         standard_error(self.complete(entries).iter().map(|sums| statistic(sums)))
@@ -104,25 +115,56 @@ fn add_up(blocks: &[Vec<f64>], columns: usize) -> Vec<f64> {
     sum
 }
 
-/// Standard error of the mean of independent values; NaN (not known) for fewer than three.
+/// Standard error of the mean of a series; NaN (not known) for fewer than three values.
+///
+/// Where neighbors are correlated by more than chance allows, ρ > 2/√n, the error is that of a series which forgets
+/// exponentially: larger by √((1 + ρ)/(1 − ρ)).
 pub(crate) fn standard_error(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    for value in values {
-        n += 1.0;
-        let difference = value - mean;
-        mean += difference / n;
-        squares += difference * (value - mean);
-    }
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
     if n < 3.0 {
-        f64::NAN
-    } else {
-        (squares / (n * (n - 1.0))).sqrt()
+        return f64::NAN;
     }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let products: f64 = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    let correlation = if squares > 0.0 { products / squares } else { 0.0 };
+    let growth = match correlation > 2.0 / n.sqrt() {
+        true => ((1.0 + correlation) / (1.0 - correlation)).sqrt(),
+        false => 1.0,
+    };
+    growth * (squares / (n * (n - 1.0))).sqrt()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_know_of_correlation_and_of_what_is_no_mean() {
+        // Neighbors alternate: no more error than of independent values.
+        let alternating = (0..32).map(|k| f64::from(k % 2));
+        let error = standard_error(alternating);
+        assert!((error - (8.0_f64 / (32.0 * 31.0)).sqrt()).abs() < 1e-15);
+        // A slow wave: of 32 values few are independent.
+        let wave = (0..32).map(|k| (f64::from(k) * 0.2).sin());
+        assert!(standard_error(wave) > 0.3);
+        // The error of a variance: σ² √(2/n) of normal numbers.
+        let random = crate::random::Philox::new(5);
+        let mut blocks = Blocks::new(3);
+        let frames = 4096_u64;
+        for entry in 0..frames {
+            let x = random.normals(entry, 0, 0)[0];
+            let sums = blocks.at(entry);
+            (sums[0], sums[1], sums[2]) = (sums[0] + 1.0, sums[1] + x, sums[2] + x * x);
+        }
+        let variance = |sums: &[f64]| sums[2] / sums[0] - (sums[1] / sums[0]).powi(2);
+        let (found, expected) = (blocks.jackknife(frames, variance), (2.0 / frames as f64).sqrt());
+        assert!((0.6..1.6).contains(&(found / expected)), "{found}, {expected}");
+    }
 
     #[test]
     fn blocks_stay_few_and_lose_nothing() {

@@ -164,14 +164,26 @@ impl Analysis for Density {
                 ));
             }
         }
+        let known = self.electrons.iter().any(|&n| n > 0.0);
+        let unknown: Vec<&str> = (self.labels.species.iter().zip(self.electrons.iter()))
+            .filter(|(_, n)| known && **n == 0.0)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let unknown = (!unknown.is_empty()).then(|| {
+            let names = unknown.join(", ");
+            format!("Electrons of {names} are not known (`electrons` of a species) and are missing in all.")
+        });
         Analyzed {
             name: self.name.clone(),
             title: format!("Density along {}", axis),
-            notes: vec![format!(
+            notes: [format!(
                 "Frames: {}; {}",
                 self.frames,
                 self.slabs.note(&self.labels)
-            )],
+            )]
+            .into_iter()
+            .chain(unknown)
+            .collect(),
             columns,
             scalars: vec![
                 Scalar::new("mean height", length, height, f64::NAN, ""),

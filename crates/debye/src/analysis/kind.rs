@@ -1,12 +1,13 @@
 //! [`AnalysisKind`]: what an analysis is called, what can be set, and how it is made.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use debye_io::Registered;
 
 use super::{Analysis, AnalysisError, Analyzed, Labels};
-use crate::system::{Cell, Dimension, System, Units};
+use crate::system::{Cell, Constraints, Dimension, System, Units};
 
 /// Makes an empty accumulator.
 pub type BuildAnalysis = fn(&AnalysisRequest, &Subject) -> Result<Box<dyn Analysis>, AnalysisError>;
@@ -58,7 +59,7 @@ impl Setting {
     pub const SPECIES: Setting = Setting {
         name: "species",
         key: Some("species"),
-        flag: None,
+        flag: Some("Species that are shown [default: all]"),
         kind: SettingKind::Species,
     };
 }
@@ -114,6 +115,8 @@ pub struct Subject {
     pub molecules: Arc<[u32]>,
     /// Bonded particles.
     pub bonds: Arc<[[u32; 2]]>,
+    /// What holds distances.
+    pub constraints: Arc<Constraints>,
     /// The cell at the beginning.
     pub cell: Cell,
     /// How far pairs are looked for unless said.
@@ -123,6 +126,43 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// Some of its particles, with the bonds between them; constraints are left out.
+    #[must_use]
+    pub fn of(&self, places: &[usize]) -> Self {
+        let mut place_of = vec![None; self.species.len()];
+        for (now, &then) in places.iter().enumerate() {
+            place_of[then] = Some(now as u32);
+        }
+        let bond = |&[i, j]: &[u32; 2]| Some([place_of[i as usize]?, place_of[j as usize]?]);
+        Self {
+            species: places.iter().map(|&i| self.species[i]).collect(),
+            masses: places.iter().map(|&i| self.masses[i]).collect(),
+            charges: places.iter().map(|&i| self.charges[i]).collect(),
+            rotations: places
+                .iter()
+                .filter_map(|&i| self.rotations.get(i).copied())
+                .collect(),
+            molecules: places.iter().map(|&i| self.molecules[i]).collect(),
+            bonds: self.bonds.iter().filter_map(bond).collect(),
+            constraints: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Molecules in the order of their first particles: the particles of each.
+    pub(super) fn particles_by_molecule(&self) -> Vec<Vec<u32>> {
+        let mut places = HashMap::new();
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        for (i, &molecule) in self.molecules.iter().enumerate() {
+            let place = *places.entry(molecule).or_insert(members.len());
+            if place == members.len() {
+                members.push(Vec::new());
+            }
+            members[place].push(i as u32);
+        }
+        members
+    }
+
     /// A system without a thermostat.
     pub fn new(system: &System, reach: f64) -> Self {
         let particles = &system.particles;
@@ -141,6 +181,7 @@ impl Subject {
                 .collect(),
             molecules: particles.molecules.clone().into(),
             bonds: system.topology.bonds.iter().map(|bond| bond.atoms).collect(),
+            constraints: Arc::new(system.constraints.clone()),
             cell: system.cell,
             reach,
             temperature: None,
@@ -366,6 +407,7 @@ mod tests {
             rotations: [].into(),
             molecules: [0; 2].into(),
             bonds: [[0, 1]].into(),
+            constraints: Arc::default(),
             cell: Cell::orthorhombic([2.0; 3]).unwrap(),
             reach: 1.0,
             temperature: None,

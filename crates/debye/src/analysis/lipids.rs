@@ -57,17 +57,8 @@ impl Lipids {
             let known = subject.labels.species.join(", ");
             return Err(wrong(
                 "not given".into(),
-                &format!("the species of the head groups, one of {known}"),
+                &format!("the species of the head groups, such as `heads = \"P\"`, of {known}"),
             ));
-        }
-        let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut order = Vec::new();
-        for (i, &molecule) in subject.molecules.iter().enumerate() {
-            let beads = members.entry(molecule).or_insert_with(|| {
-                order.push(molecule);
-                Vec::new()
-            });
-            beads.push(i as u32);
         }
         let mut bonded: HashMap<u32, Vec<u32>> = HashMap::new();
         for &[i, j] in subject.bonds.iter() {
@@ -79,10 +70,7 @@ impl Lipids {
             let head = *beads.iter().find(is_head)?;
             (beads.len() > 1).then(|| Lipid::new(head, beads, &bonded, &subject.masses))
         };
-        let all: Vec<Lipid> = order
-            .iter()
-            .filter_map(|molecule| lipid(&members[molecule]))
-            .collect();
+        let all: Vec<Lipid> = subject.particles_by_molecule().iter().filter_map(lipid).collect();
         if all.is_empty() {
             let names: Vec<&str> = heads
                 .iter()
@@ -90,7 +78,7 @@ impl Lipids {
                 .collect();
             return Err(wrong(
                 names.join(", "),
-                "species of molecules of several beads (a trajectory alone does not say which those are: give --input)",
+                "species that are part of molecules of several beads; `debye analyze` learns of molecules by --input",
             ));
         }
         Ok(Self {

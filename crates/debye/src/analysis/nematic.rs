@@ -10,7 +10,7 @@ use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, axes};
 use crate::expr::Vec3;
 
-/// Sums of a frame: frames, time, S, minus twice the middle eigenvalue, first rank; then the six parts of d d.
+/// Sums of a frame: frames, time, S, minus twice the middle eigenvalue, polar order; then the six parts of d d.
 const SUMS: usize = 11;
 
 /// Nematic order parameter and director.
@@ -59,16 +59,12 @@ fn eigen([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [(f64, Vec3<f64>); 3] {
             let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
             let c = t.hypot(1.0).recip();
             let s = t * c;
-            for k in 0..3 {
-                let (kp, kq) = (a[k][p], a[k][q]);
-                (a[k][p], a[k][q]) = (c * kp - s * kq, s * kp + c * kq);
+            for row in a.iter_mut().chain(&mut v) {
+                (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }
-            for k in 0..3 {
-                let (pk, qk) = (a[p][k], a[q][k]);
-                (a[p][k], a[q][k]) = (c * pk - s * qk, s * pk + c * qk);
-                let (kp, kq) = (v[k][p], v[k][q]);
-                (v[k][p], v[k][q]) = (c * kp - s * kq, s * kp + c * kq);
-            }
+            let (above, below) = (a[p], a[q]);
+            a[p] = std::array::from_fn(|k| c * above[k] - s * below[k]);
+            a[q] = std::array::from_fn(|k| s * above[k] + c * below[k]);
         }
     }
     let mut all = [0, 1, 2].map(|k| (a[k][k], Vec3::new(v[0][k], v[1][k], v[2][k])));
@@ -137,7 +133,7 @@ impl Analysis for NematicOrder {
             .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
         let d = d * largest.signum();
         let part = |name: &str, value: f64| {
-            let note = "of the mean director; how steady it is: see the last number";
+            let note = "of the mean director";
             Scalar::new(&format!("director, {name}"), "", value, f64::NAN, note)
         };
         let blocks = self.blocks.complete(self.frames);
@@ -161,21 +157,21 @@ impl Analysis for NematicOrder {
                 column("time", time, 1),
                 column("S", "", 2),
                 column("S, unbiased", "", 3),
-                column("first rank", "", 4),
+                column("polar order", "", 4),
             ],
             scalars: vec![
                 scalar("S", 2, "largest eigenvalue; of the size of 1/√N without order"),
                 scalar("S, unbiased", 3, "minus twice the middle eigenvalue"),
                 scalar(
-                    "first rank",
+                    "polar order",
                     4,
-                    "mean cosine to the director: 0 unless the phase is polar",
+                    "mean cosine to the director, as a size: some 1/√N unless the phase is polar",
                 ),
                 part("x", d.x),
                 part("y", d.y),
                 part("z", d.z),
                 Scalar::new(
-                    "steadiness of the director",
+                    "order of the director in time",
                     "",
                     steadiness,
                     f64::NAN,

@@ -36,6 +36,9 @@ struct Place {
     pair: String,
 }
 
+/// Species of the beads of a molecule, and which of them are bonded.
+type Shape = (String, Vec<[usize; 2]>);
+
 /// Molecules of the same beads and bonds.
 #[derive(Clone, Debug)]
 struct Kind {
@@ -47,24 +50,18 @@ struct Kind {
 impl BondOrder {
     fn new(request: &AnalysisRequest, subject: &Subject) -> Result<Self, AnalysisError> {
         let name = |i: u32| subject.labels.species[subject.species[i as usize] as usize].as_str();
-        let mut members: HashMap<u32, (Vec<u32>, Vec<[u32; 2]>)> = HashMap::new();
-        let mut order = Vec::new();
-        for (i, &molecule) in subject.molecules.iter().enumerate() {
-            let entry = members.entry(molecule).or_insert_with(|| {
-                order.push(molecule);
-                Default::default()
-            });
-            entry.0.push(i as u32);
+        let members = subject.particles_by_molecule();
+        let mut number = vec![0; subject.species.len()];
+        for (molecule, beads) in members.iter().enumerate() {
+            beads.iter().for_each(|&i| number[i as usize] = molecule);
         }
+        let mut links_of = vec![Vec::new(); members.len()];
         for &[i, j] in subject.bonds.iter() {
-            if let Some(entry) = members.get_mut(&subject.molecules[i as usize]) {
-                entry.1.push([i, j]);
-            }
+            links_of[number[i as usize]].push([i, j]);
         }
         let (mut kinds, mut places, mut bonds) = (Vec::<Kind>::new(), Vec::<Place>::new(), Vec::new());
-        let mut known: HashMap<(String, Vec<[usize; 2]>), (usize, usize)> = HashMap::new();
-        for molecule in order {
-            let (beads, links) = &members[&molecule];
+        let mut known: HashMap<Shape, (usize, usize)> = HashMap::new();
+        for (beads, links) in members.iter().zip(&links_of) {
             if links.is_empty() {
                 continue;
             }
@@ -98,7 +95,7 @@ impl BondOrder {
                 analysis: "order",
                 setting: "bonds",
                 value: "none".into(),
-                expected: "molecules with bonds (a trajectory alone does not say them: give --input)".into(),
+                expected: "molecules with bonds; `debye analyze` learns of them by --input".into(),
             });
         }
         Ok(Self {

@@ -1,7 +1,7 @@
 //! [`Reorientation`]: how long particles keep their orientation.
 //!
 //! C₁ = ⟨u(0)·u(t)⟩ and C₂ = ⟨(3 (u(0)·u(t))² − 1) / 2⟩ of the axes u of particles that turn. The time τ is that of the
-//! exponential through the lags at which C falls from 0.6 to 0.15: before them particles librate, after them noise is
+//! exponential through the lags at which C falls from 0.2 to 0.03: before them particles librate, after them noise is
 //! large.
 
 use super::correlate::{Correlator, Lags, Window};
@@ -14,7 +14,7 @@ use super::{
 use crate::expr::Vec3;
 
 /// Where C is taken for an exponential.
-const DECAY: std::ops::RangeInclusive<f64> = 0.15..=0.6;
+const DECAY: std::ops::RangeInclusive<f64> = 0.03..=0.2;
 
 /// Correlation of orientations by species.
 ///
@@ -54,9 +54,13 @@ impl Reorientation {
     }
 }
 
-/// The time of an exponential decay of these values.
+/// The time of an exponential decay of these values, up to where they first fall below what counts. Values that never do
+/// level off, and have none.
 fn decay_time(times: &[f64], values: &[f64]) -> f64 {
-    let points = times.iter().zip(values);
+    let Some(end) = values.iter().position(|value| value < DECAY.start()) else {
+        return f64::NAN;
+    };
+    let points = times.iter().zip(values).take(end);
     let points = points.filter(|(_, value)| DECAY.contains(value));
     let line = fit_line(points.map(|(&time, &value)| (time, value.ln())));
     line.map_or(f64::NAN, |line| -line.slope.recip())
@@ -98,10 +102,7 @@ impl Analysis for Reorientation {
             }
             turning += 1;
             let decays = |curve: &[f64]| decay_time(&times[..curve.len()], curve);
-            let last = values
-                .iter()
-                .position(|v| v < DECAY.start())
-                .unwrap_or(times.len() - 1);
+            let last = times.len() - 1;
             scalars.push(Scalar::new(
                 &format!("τ, {name}"),
                 time,

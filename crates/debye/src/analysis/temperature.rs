@@ -1,7 +1,7 @@
 //! [`Temperature`]: how hot some species are, their translation and their rotation apart.
 //!
-//! From kinetic energies, T = 2 K / (f k) with three degrees of freedom f for the translation of a particle and two or three
-//! for its rotation. In a canonical ensemble T fluctuates by T √(2/f): a thermostat that scales too eagerly shows a
+//! From kinetic energies, T = 2 K / (f k) with three degrees of freedom f for the translation of a particle, two or three
+//! for its rotation, and one less for every constraint. The motion of the center of mass is not taken out. In a canonical ensemble T fluctuates by T √(2/f): a thermostat that scales too eagerly shows a
 //! smaller deviation.
 
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct Temperature {
     /// Degrees of freedom of translation, rotation and both.
     freedom: [f64; 3],
     frames: u64,
+    /// Whether the source has rotational energies.
+    turning: bool,
     first: [f64; 3],
     blocks: Blocks,
 }
@@ -44,14 +46,17 @@ impl Temperature {
             let rotations = subject.rotations.get(i).copied().unwrap_or(0);
             (moving + 3.0, turning + f64::from(rotations))
         });
+        let belongs = |i: u32| wanted(&subject.species[i as usize]);
+        let held = subject.constraints.taken_from(&subject.masses, belongs);
         Self {
             labels: subject.labels.clone(),
             units: subject.units,
             species: species.to_vec(),
             masses: Arc::clone(&subject.masses),
             rotations: Arc::clone(&subject.rotations),
-            freedom: [moving, turning, moving + turning],
+            freedom: [moving - held, turning, moving - held + turning],
             frames: 0,
+            turning: false,
             first: [0.0; 3],
             blocks: Blocks::new(SUMS),
         }
@@ -111,7 +116,7 @@ impl Analysis for Temperature {
             false => 0.0,
         });
         if self.frames == 0 {
-            self.first = found;
+            (self.first, self.turning) = (found, turning);
         }
         let sums = self.blocks.at(self.frames);
         sums[0] += 1.0;
@@ -128,6 +133,11 @@ impl Analysis for Temperature {
         let total = self.blocks.total();
         let unit = self.units.label(Dimension::TEMPERATURE);
         let mean = |sums: &[f64], k: usize| sums[2 + 2 * k] / sums[0];
+        let [moving, turning, both] = self.freedom;
+        let freedom = match self.turning {
+            true => [moving, turning, both],
+            false => [moving, 0.0, moving],
+        };
         // Rotation is told apart where there is one.
         let kinds: &[usize] = match mean(&total, 1) > 0.0 {
             true => &[0, 1, 2],
@@ -138,9 +148,9 @@ impl Analysis for Temperature {
             let error = self.blocks.error_of(self.frames, |sums| mean(sums, k));
             let value = mean(&total, k);
             scalars.push(Scalar::new(KINDS[k], &unit, value, error, ""));
-            let canonical = value * (2.0 / self.freedom[k]).sqrt();
+            let canonical = value * (2.0 / freedom[k]).sqrt();
             let note = format!("of a frame; {canonical:.5} in a canonical ensemble");
-            let error = self.blocks.error_of(self.frames, |sums| self.deviation(sums, k));
+            let error = self.blocks.jackknife(self.frames, |sums| self.deviation(sums, k));
             let name = format!("deviation of {}", KINDS[k]);
             scalars.push(Scalar::new(&name, &unit, self.deviation(&total, k), error, &note));
         }
@@ -167,7 +177,7 @@ impl Analysis for Temperature {
             title: format!("Temperature of {names}"),
             notes: vec![format!(
                 "Frames: {}; degrees of freedom: {} of translation, {} of rotation; rows are means over equal blocks of time.",
-                self.frames, self.freedom[0], self.freedom[1]
+                self.frames, freedom[0], freedom[1]
             )],
             plots: vec![Plot::new(
                 "",
@@ -182,7 +192,7 @@ impl Analysis for Temperature {
 
     fn save(&self) -> Vec<u8> {
         let mut writer = self.head();
-        writer.u64(self.frames);
+        writer.u64(self.frames).u64(u64::from(self.turning));
         self.first.iter().for_each(|&first| {
             writer.f64(first);
         });
@@ -192,11 +202,11 @@ impl Analysis for Temperature {
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
         let mut reader = Reader::new("temperature", state, &self.head())?;
-        let frames = reader.u64()?;
+        let (frames, turning) = (reader.u64()?, reader.u64()? != 0);
         let first = [reader.f64()?, reader.f64()?, reader.f64()?];
         let blocks = Blocks::restore(&mut reader, SUMS, frames)?;
         reader.finish()?;
-        (self.frames, self.first, self.blocks) = (frames, first, blocks);
+        (self.frames, self.turning, self.first, self.blocks) = (frames, turning, first, blocks);
         Ok(())
     }
 }

@@ -27,10 +27,26 @@ const SET_KEYS: &[&str] = &["units", "species", "molecules", "forces", "exclusio
 /// Adds what the file includes to it.
 pub(super) fn apply(source: &mut Source, node: &mut Node, folder: &Path) -> Result<()> {
     let wanted = wanted(&Item::root(source, node), folder)?;
+    let mut declared: Vec<(String, String)> = Vec::new();
     for (name, text) in wanted {
-        let start = source.append(name, &text);
+        let start = source.append(name.clone(), &text);
         let set = Node::parse_part(source, start)?;
-        Item::root(source, &set).section("the included file", SET_KEYS)?;
+        let root = Item::root(source, &set);
+        root.section("the included file", SET_KEYS)?;
+        let species = root.entries()?.into_iter().find(|(key, _)| *key == "species");
+        for (species, item) in species
+            .map(|(_, item)| item.entries())
+            .transpose()?
+            .unwrap_or_default()
+        {
+            if let Some((_, other)) = declared.iter().find(|(known, _)| known == species) {
+                return Err(item
+                    .error(format!("declares the species `{species}`, which {other} declares too"))
+                    .expected("sets without a species in common: the terms of both would act on it")
+                    .help("write the species and the terms of a mixture into a file of your own and include that"));
+            }
+            declared.push((species.to_owned(), name.clone()));
+        }
         node.include(set);
     }
     Ok(())

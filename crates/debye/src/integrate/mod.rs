@@ -32,6 +32,14 @@ pub struct Dynamics {
 impl Dynamics {
     /// How often the motion of the center of mass is removed unless said: thermostats that scale all velocities alike feed
     /// it in the long run.
+    /// The temperature that all thermostats keep; `None` without any, or where they differ.
+    pub fn temperature(&self) -> Option<f64> {
+        let mut temperatures = self.thermostats.iter().map(|t| t.temperature);
+        let first = temperatures.next()?;
+        temperatures.all(|other| other == first).then_some(first)
+    }
+
+    /// How often the momentum is removed unless said.
     pub fn usual_momentum_removal(thermostats: &[Thermostat]) -> u64 {
         if thermostats.iter().any(|t| t.kind.scales_velocities()) {
             100

@@ -454,10 +454,8 @@ fn subject(simulation: &Simulation) -> Subject {
     } else {
         half
     };
-    let mut temperatures = simulation.dynamics.thermostats.iter().map(|t| t.temperature);
-    let first = temperatures.next();
     Subject {
-        temperature: first.filter(|&first| temperatures.all(|other| other == first)),
+        temperature: simulation.dynamics.temperature(),
         ..Subject::new(system, reach)
     }
 }

@@ -179,6 +179,16 @@ impl Orientations {
         }
     }
 
+    /// Takes over angular momenta of the same particles before they turned, each in its own axes: as fast as they were.
+    pub(crate) fn turn_momenta(&mut self, before: &Self) {
+        let both = self
+            .rotations
+            .iter()
+            .zip(before.rotations.iter().zip(&before.angular_momenta));
+        let turned = both.map(|(now, (then, &momentum))| now.rotate(then.conjugate().rotate(momentum)));
+        self.angular_momenta = turned.collect();
+    }
+
     /// The same so many times over.
     pub(super) fn repeated(&self, copies: usize) -> Self {
         Self {

@@ -173,6 +173,7 @@ impl Source {
             charges: atoms.iter().map(|a| a.charge.unwrap_or(0.0)).collect(),
             rotations: [].into(),
             molecules: atoms.iter().enumerate().map(molecule).collect(),
+            constraints: Default::default(),
             bonds: structure
                 .bonds
                 .iter()
@@ -183,6 +184,16 @@ impl Source {
             temperature: None,
         })
     }
+}
+
+/// The particles of a trajectory of `count`, where the input writes only some species to a file of its name.
+fn written(simulation: &Simulation, file: &Path, whole: &Subject, count: usize) -> Option<Vec<usize>> {
+    let name = file.file_name()?;
+    let plans = &simulation.output.trajectories;
+    let plan = plans.iter().find(|plan| plan.file.file_name() == Some(name))?;
+    let chosen = |i: &usize| plan.species.contains(&whole.species[*i]);
+    let places: Vec<usize> = (0..whole.species.len()).filter(chosen).collect();
+    (places.len() == count && count < whole.species.len()).then_some(places)
 }
 
 /// Particles that each particle sees in a radial distribution unless said: time grows with their number.
@@ -234,8 +245,18 @@ impl Frames {
             Some(file) => {
                 let simulation = Simulation::read(file)?;
                 let rotors = &simulation.system.particles.orientations.rotors;
-                let turns = rotors.iter().map(|rotor| rotor.class() != Class::Point).collect();
-                (Subject::new(&simulation.system, 0.0), Some(turns))
+                let turns: Vec<bool> = rotors.iter().map(|rotor| rotor.class() != Class::Point).collect();
+                let whole = Subject {
+                    temperature: simulation.dynamics.temperature(),
+                    ..Subject::new(&simulation.system, 0.0)
+                };
+                match written(&simulation, &source.trajectory, &whole, first.positions.len()) {
+                    Some(places) => {
+                        let turns = places.iter().filter_map(|&i| turns.get(i).copied()).collect();
+                        (whole.of(&places), Some(turns))
+                    }
+                    None => (whole, Some(turns)),
+                }
             }
             None => {
                 let structure = source.structure(&trajectory, &first)?;
@@ -455,11 +476,15 @@ impl Frames {
         let mut axes: Vec<Vec3<f64>> = match (&frame.orientations, &frame.dipoles) {
             (Some(turns), _) => {
                 let axis = |&[x, y, z, w]: &[f64; 4]| {
-                    Quat {
+                    let turn = Quat {
                         w,
                         v: Vec3::new(x, y, z),
+                    };
+                    // Four zeros are of a particle that is known not to turn.
+                    match [x, y, z, w] == [0.0; 4] {
+                        true => Vec3::zero(),
+                        false => turn.axes()[2],
                     }
-                    .axes()[2]
                 };
                 turns.iter().map(axis).collect()
             }

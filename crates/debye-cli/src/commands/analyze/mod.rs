@@ -28,8 +28,8 @@ Examples:
   debye analyze msd melt.out/melt.dcd --units lj
   debye analyze drift argon.out/energy.csv
   debye analyze average argon.out/energy.csv --from \"20 ps\"
-  debye analyze bilayer dopc.out/bilayer.xtc --input dopc.toml --heads P
-  debye analyze picture assembly.out/assembly.xtc --input assembly.toml --frames 4 --hide W -o strip.png
+  debye analyze bilayer dopc.out/lipids.xtc --input dopc.toml --heads P
+  debye analyze picture dopc.out/lipids.xtc --input dopc.toml --frames 4 --hide W -o strip.png
 
 Curves go to CSV and PNG files named after the analysis, next to where you are, or where -o says.
 Files that are there are replaced with --overwrite only.")]

@@ -40,7 +40,7 @@ pub(super) struct Bilayer {
     #[command(flatten)]
     pub(super) lipids: Lipids,
     /// Lipids of the upper leaflet by numbers: DOPC=40,DOPE=24
-    #[arg(long, value_delimiter = ',', requires = "lower", conflicts_with = "lipid")]
+    #[arg(long, value_delimiter = ',', requires = "lower", conflicts_with_all = ["lipid", "lipids"])]
     upper: Vec<String>,
     /// Lipids of the lower leaflet
     #[arg(long, value_delimiter = ',', requires = "upper")]
@@ -94,7 +94,8 @@ impl Dispersion {
         if let Some(density) = &self.relative_density {
             recipe.build += &format!(", relative_density = {}", value(density));
         }
-        recipe.motion = motion(&lipids.rest, "2 fs", "isotropic");
+        // The edges must be free for the bilayer that forms to lose its tension.
+        recipe.motion = motion(&lipids.rest, "2 fs", "anisotropic");
         Ok(recipe)
     }
 }
@@ -149,9 +150,13 @@ impl Lipids {
             // Rounding the running sum keeps the total.
             before += share;
             let until = (before / sum * self.lipids as f64).round() as u64;
-            if until > given {
-                counts.push(format!("{} = {}", key(name), until - given));
+            if until == given && self.lipids > 0 {
+                return Err(Failure::refused(format!(
+                    "{} lipids hold no {name} at this fraction: ask for more lipids, or a larger fraction",
+                    self.lipids
+                )));
             }
+            counts.push(format!("{} = {}", key(name), until - given));
             given = until;
         }
         Ok(format!("lipids = {{ {} }}", counts.join(", ")))
@@ -189,7 +194,7 @@ fn motion(rest: &Rest, timestep: &str, coupling: &str) -> String {
          [barostat]\nkind = \"berendsen\"\ncoupling = \"{coupling}\"\npressure = \"1 atm\"\ntime = \"1 ps\"\n\
          compressibility = \"4.6e-5 1/atm\"\n\
          [run]\nsteps = 5000\ntemperature = {temperature}\nseed = {}\n\
-         [output]\ntable = {{ every = 50 }}\n",
+         [output]\ntable = {{ every = 50 }}\ntrajectory = {{ every = 500, file = \"lipids.xtc\" }}\n",
         rest.seed
     )
 }

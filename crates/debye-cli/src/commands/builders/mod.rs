@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use debye::run::export::{Moment, write_system};
 use debye::simulation::Simulation;
-use debye::system::{System, Units};
+use debye::system::{Class, Rotor, System, Units};
 use debye_io::Format;
 
 use crate::console;
@@ -485,15 +485,23 @@ impl Recipe {
     fn lost(&self, system: &System, format: Format) -> Option<String> {
         let t = &system.topology;
         let part = |what, needed, held| Part { what, needed, held };
+        let rotors = &system.particles.orientations.rotors;
+        // LAMMPS has the directions of dipoles, and so those of tops that have one.
+        let by_dipole =
+            |r: &Rotor| r.class() == Class::Point || (r.class() == Class::Linear && r.dipole > 0.0);
+        let orientations: fn(Format) -> bool = match rotors.iter().all(by_dipole) {
+            true => |f| [Format::XYZ, Format::LAMMPS, Format::NATIVE].contains(&f),
+            false => |f| [Format::XYZ, Format::NATIVE].contains(&f),
+        };
         let parts = [
             part("bonds", !t.bonds.is_empty(), |f| f.description().bonds),
             part("angles", !t.angles.is_empty(), |f| {
                 f == Format::LAMMPS || f == Format::NATIVE
             }),
-            part("restraints of axes", !t.axes.is_empty(), |f| f == Format::NATIVE),
-            part("orientations", !system.particles.orientations.is_empty(), |f| {
-                f == Format::XYZ || f == Format::NATIVE
+            part("restraints of axes", !t.axes.is_empty(), |f| {
+                f == Format::LAMMPS || f == Format::NATIVE
             }),
+            part("orientations", !rotors.is_empty(), orientations),
             part("charges", self.has_own_charges(system), |f| {
                 f.description().charges
             }),

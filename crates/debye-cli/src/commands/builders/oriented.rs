@@ -23,7 +23,7 @@ pub(super) struct SsdWater {
     /// How many molecules
     #[arg(long)]
     molecules: u64,
-    /// Mass density [default: that of the model at 298 K]
+    /// Mass density [default: that of the model at 298 K; for ssd that of water]
     #[arg(long)]
     density: Option<String>,
     #[command(flatten)]

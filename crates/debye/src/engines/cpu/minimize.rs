@@ -132,7 +132,12 @@ impl CpuEngine {
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
         let (start, velocities) = (self.observe()?.potential, self.velocities_now());
-        let momenta = self.angular_momenta_now();
+        let turns = &self.state.rotations.turns;
+        // In the particles' own axes: what has turned since goes on as fast as it did.
+        let momenta: Vec<Vec3<f64>> = (self.angular_momenta_now().iter())
+            .zip(turns)
+            .map(|(&momentum, turn)| turn.conjugate().rotate(momentum))
+            .collect();
         let ids = self.state.ids.clone();
         self.state.velocities.fill(Vec3::zero());
         self.state.rotations.momenta.fill(Vec3::zero());
@@ -175,7 +180,8 @@ impl CpuEngine {
             let slot = self.state.slot_of[id as usize] as usize;
             self.state.velocities[slot] = velocities[k];
             if let Some(momentum) = momenta.get(k) {
-                self.state.rotations.give_momentum(slot, *momentum);
+                let turned = self.state.rotations.turns[slot].rotate(*momentum);
+                self.state.rotations.give_momentum(slot, turned);
             }
         }
         self.turn_velocities()?;

@@ -24,7 +24,7 @@ use crate::simd::{Array, InstructionSet};
 #[cfg(all(target_arch = "x86_64", not(test)))]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
-use visit::{Alone, Beside, ByHand, ByTape, Formula, With, visit};
+use visit::{ByHand, ByTape, Formula, Fused, FusedPair, NoPair, visit};
 
 /// Particles per block of copying.
 const BLOCK: usize = 4096;
@@ -260,7 +260,7 @@ fn is_by_hand(term: &OrientedTerm) -> bool {
 macro_rules! entry {
     ($name:ident, $features:literal, $precision:ident, $lanes:ident, $portable:ty) => {
         #[cfg_attr(all(target_arch = "x86_64", not(test)), target_feature(enable = $features))]
-        unsafe fn $name<F: Formula, B: Beside, const ENERGY: bool>(
+        unsafe fn $name<F: Formula, B: FusedPair, const ENERGY: bool>(
             scene: &Scene<$precision>,
             term: &Term<$precision>,
             job: Option<&Job<$precision>>,
@@ -290,20 +290,20 @@ macro_rules! precision {
             ) -> Kernel<Self> {
                 use InstructionSet::{Avx2, Avx512, Portable};
                 type Hand = ByHand<Dipoles>;
-                type Pair = With<LennardJones>;
+                type Pair = Fused<LennardJones>;
                 // A tape gives energies whether they are wanted or not.
                 match (set, is_by_hand(term), along, energy) {
                     (Avx512, true, true, false) => $avx512::<Hand, Pair, false>,
                     (Avx512, true, true, true) => $avx512::<Hand, Pair, true>,
-                    (Avx512, true, false, _) => $avx512::<Hand, Alone, true>,
-                    (Avx512, false, ..) => $avx512::<ByTape, Alone, true>,
+                    (Avx512, true, false, _) => $avx512::<Hand, NoPair, true>,
+                    (Avx512, false, ..) => $avx512::<ByTape, NoPair, true>,
                     (Avx2, true, true, false) => $avx2::<Hand, Pair, false>,
                     (Avx2, true, true, true) => $avx2::<Hand, Pair, true>,
-                    (Avx2, true, false, _) => $avx2::<Hand, Alone, true>,
-                    (Avx2, false, ..) => $avx2::<ByTape, Alone, true>,
+                    (Avx2, true, false, _) => $avx2::<Hand, NoPair, true>,
+                    (Avx2, false, ..) => $avx2::<ByTape, NoPair, true>,
                     (Portable, true, true, _) => visit::<Hand, Pair, $name, $portable, true>,
-                    (Portable, true, false, _) => visit::<Hand, Alone, $name, $portable, true>,
-                    (Portable, false, ..) => visit::<ByTape, Alone, $name, $portable, true>,
+                    (Portable, true, false, _) => visit::<Hand, NoPair, $name, $portable, true>,
+                    (Portable, false, ..) => visit::<ByTape, NoPair, $name, $portable, true>,
                 }
             }
         }

@@ -85,7 +85,7 @@ impl<Q: OrientedPotential> Formula for ByHand<Q> {
 }
 
 /// A pair term in the same visit, or none.
-pub trait Beside {
+pub trait FusedPair {
     /// Whether there is one.
     const PRESENT: bool;
 
@@ -94,12 +94,12 @@ pub trait Beside {
 }
 
 /// No pair term.
-pub struct Alone;
+pub struct NoPair;
 
 /// This one.
-pub struct With<Q>(PhantomData<Q>);
+pub struct Fused<Q>(PhantomData<Q>);
 
-impl Beside for Alone {
+impl FusedPair for NoPair {
     const PRESENT: bool = false;
 
     #[inline(always)]
@@ -108,7 +108,7 @@ impl Beside for Alone {
     }
 }
 
-impl<Q: PairPotential> Beside for With<Q> {
+impl<Q: PairPotential> FusedPair for Fused<Q> {
     const PRESENT: bool = true;
 
     #[inline(always)]
@@ -252,7 +252,7 @@ pub unsafe fn visit<F, B, P, L, const ENERGY: bool>(
 ) -> [PairSums; 2]
 where
     F: Formula,
-    B: Beside,
+    B: FusedPair,
     P: Store,
     L: Lanes<Coordinate = P::Coordinate, Element = P::Element>,
 {
@@ -305,7 +305,7 @@ where
                 pair_force: Vec3::zero(),
                 pair_tally: Tally::new(),
             };
-            let one = One {
+            let one = Center {
                 own,
                 species: own_species,
                 charge,
@@ -327,7 +327,7 @@ where
                         });
                         let pair = beside.and_then(|numbers| pair_row(numbers, own_species, other as u32));
                         if reach.is_some() || pair.is_some() {
-                            meet::<F, B, P, L, ENERGY>(
+                            add_neighbors::<F, B, P, L, ENERGY>(
                                 scene,
                                 term,
                                 &one,
@@ -346,7 +346,7 @@ where
                         false => Reach::ByPair,
                     };
                     let pair = beside.and_then(|numbers| pair_row(numbers, 0, 0));
-                    meet::<F, B, P, L, ENERGY>(
+                    add_neighbors::<F, B, P, L, ENERGY>(
                         scene,
                         term,
                         &one,
@@ -403,7 +403,7 @@ enum Reach<L> {
 }
 
 /// A particle that visits its neighbors.
-struct One<L> {
+struct Center<L> {
     own: usize,
     species: u32,
     charge: L,
@@ -418,10 +418,10 @@ struct One<L> {
 /// As for [`visit`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the inner loop of a kernel")]
-unsafe fn meet<F, B, P, L, const ENERGY: bool>(
+unsafe fn add_neighbors<F, B, P, L, const ENERGY: bool>(
     scene: &Scene<P>,
     term: &Term<P>,
-    one: &One<L>,
+    one: &Center<L>,
     entries: &[u32],
     numbers: &mut [L; ROW],
     reach: Option<Reach<L>>,
@@ -430,7 +430,7 @@ unsafe fn meet<F, B, P, L, const ENERGY: bool>(
     scratch: &mut Vec<L>,
 ) where
     F: Formula,
-    B: Beside,
+    B: FusedPair,
     P: Store,
     L: Lanes<Coordinate = P::Coordinate, Element = P::Element>,
 {

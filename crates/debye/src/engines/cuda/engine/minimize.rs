@@ -38,9 +38,7 @@ impl CudaEngine {
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let mut after = skeleton.particles(&self.witness.system.particles, &change)?;
         after.velocities = before.velocities;
-        after
-            .orientations
-            .give_momenta(before.orientations.angular_momenta);
+        after.orientations.turn_momenta(&before.orientations);
         let step = self.step;
         self.begin(&after)?;
         self.skeleton.get_mut().set_step(step)?;
