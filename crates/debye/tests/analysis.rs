@@ -75,6 +75,7 @@ fn subject(masses: Vec<f64>, charges: Vec<f64>, labels: &Labels) -> Subject {
         cell: Cell::orthorhombic([1.0; 3]).unwrap(),
         reach: 1.0,
         temperature: None,
+        model: None,
     }
 }
 

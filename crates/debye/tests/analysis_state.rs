@@ -56,8 +56,10 @@ fn all() -> Vec<Box<dyn Analysis>> {
         cell: Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap(),
         reach: 1.0,
         temperature: Some(300.0),
+        model: None,
     };
-    let made = ["rdf", "msd", "vacf"];
+    // The pressure needs forces; its state is that of other profiles.
+    let made = ["rdf", "msd", "vacf", "pressure-profile"];
     for kind in ANALYSES.iter().filter(|kind| !made.contains(&kind.name)) {
         let request = AnalysisRequest::new(kind, |setting| {
             Ok::<_, ()>(match (setting.name, setting.kind) {

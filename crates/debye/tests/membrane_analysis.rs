@@ -67,6 +67,7 @@ impl Layer {
             cell: self.cell,
             reach: 1.0,
             temperature: Some(300.0),
+            model: None,
         }
     }
 }
@@ -488,4 +489,63 @@ fn the_dopc_bilayer_is_one() {
         "{}",
         scalar(&found, "S, T-T").0
     );
+}
+
+/// Over all slabs the profile is the pressure of the reference, term by term of ELBA: shifted Lennard-Jones, charges and
+/// dipoles, bonds, angles, restraints.
+#[test]
+fn the_pressure_profile_adds_up_to_the_pressure() {
+    let text = "units = \"md\"\n[system]\nbuild = { kind = \"bilayer\", lipids = { DOPC = 18 }, waters = 500 }\n\
+                [forcefield]\ninclude = \"elba\"\n[integrator]\nkind = \"nve\"\ntimestep = \"10 fs\"\n\
+                [run]\nsteps = 1\ntemperature = \"303 K\"\n";
+    let simulation = Simulation::parse(text, ".", "bilayer").unwrap();
+    let system = &simulation.system;
+    let expected = debye::engines::reference::evaluate(system, &simulation.forces).virial;
+    let p = &system.particles;
+    let kinetic = |of: fn(&Vec3<f64>) -> f64| -> f64 {
+        let all = p.velocities.iter().zip(&p.masses);
+        all.map(|(v, m)| m * of(v) * of(v)).sum()
+    };
+    let volume = system.cell.volume();
+    let [x, y, z] = [
+        (expected[0] + kinetic(|v| v.x)) / volume,
+        (expected[1] + kinetic(|v| v.y)) / volume,
+        (expected[2] + kinetic(|v| v.z)) / volume,
+    ];
+    let subject = Subject {
+        model: Some(std::sync::Arc::new(debye::analysis::Model {
+            system: system.clone(),
+            forces: simulation.forces.clone(),
+        })),
+        ..Subject::new(system, 1.0)
+    };
+    let axes = p.orientations.facings();
+    let positions = wrapped(&system.cell, &p.positions);
+    let frame = Snapshot {
+        velocities: Some(&p.velocities),
+        ..snapshot(0.0, &system.cell, [&positions; 2], &p.species, Some(&axes))
+    };
+    let bar = system.units.bar();
+    for (axis, normal, lateral) in [(2, z, 0.5 * (x + y)), (0, x, 0.5 * (y + z))] {
+        let settings = [
+            ("axis", SettingValue::Choice(axis)),
+            ("bins", SettingValue::Count(37)),
+        ];
+        let mut profile = analysis("pressure-profile", &settings, &subject).unwrap();
+        profile.add(&frame).unwrap();
+        let found = profile.finish();
+        let size = bar * (x.abs() + y.abs() + z.abs());
+        close(scalar(&found, "normal").0, bar * normal, 1e-9 * size);
+        close(scalar(&found, "lateral").0, bar * lateral, 1e-9 * size);
+        let height = system.cell.heights()[axis];
+        close(
+            scalar(&found, "tension").0,
+            0.1 * bar * height * (normal - lateral),
+            1e-9 * size * height,
+        );
+    }
+    let error = analysis("pressure-profile", &[], &Subject::new(system, 1.0))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("forces is not known"), "{error}");
 }

@@ -29,7 +29,9 @@ pub use average::BlockAverage;
 pub use correlate::{Lags, Window};
 pub use drift::{Drift, drift};
 pub use fit::{Line, fit_line};
-pub use kind::{AnalysisKind, AnalysisRequest, BuildAnalysis, Setting, SettingKind, SettingValue, Subject};
+pub use kind::{
+    AnalysisKind, AnalysisRequest, BuildAnalysis, Model, Setting, SettingKind, SettingValue, Subject,
+};
 pub use rounded::Rounded;
 pub use slabs::{Axis, Slabs};
 
@@ -254,4 +256,5 @@ register! {
     reorientation { Reorientation },
     nematic { NematicOrder },
     temperature { Temperature },
+    pressure_profile { PressureProfile },
 }

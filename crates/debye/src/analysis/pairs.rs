@@ -22,12 +22,12 @@ pub(crate) enum Match {
 ///
 /// Boxes are numbered on without end through the periodic images, so that box + offset names one
 /// box of one image: every image within reach is visited exactly once, however small the cell.
-pub(crate) struct Grid<'a> {
+pub(crate) struct Grid<'a, T> {
     cell: &'a Cell,
     boxes: [usize; 3],
     start: Vec<u32>,
-    /// Positions inside the cell and kinds, by box.
-    sorted: Vec<(Vec3<f64>, u8)>,
+    /// Positions inside the cell and kinds or numbers, by box.
+    sorted: Vec<(Vec3<f64>, T)>,
     offsets: Vec<[i32; 3]>,
     reach: f64,
 }
@@ -66,11 +66,11 @@ fn divide(cell: &Cell, particles: usize, reach: f64) -> Result<([usize; 3], [f64
     Ok((boxes, far))
 }
 
-impl<'a> Grid<'a> {
+impl<'a, T: Copy + Default + PartialEq + Send + Sync> Grid<'a, T> {
     /// Sorts particles for a search up to distance `reach`.
     pub(crate) fn new(
         cell: &'a Cell,
-        particles: &[(Vec3<f64>, u8)],
+        particles: &[(Vec3<f64>, T)],
         reach: f64,
     ) -> Result<Self, AnalysisError> {
         let periodic = cell.periodic();
@@ -94,7 +94,7 @@ impl<'a> Grid<'a> {
             start[index] += start[index - 1];
         }
         let mut next = start.clone();
-        let mut sorted = vec![(Vec3::zero(), 0); particles.len()];
+        let mut sorted = vec![(Vec3::zero(), T::default()); particles.len()];
         for (&(index, r), &(_, kind)) in placed.iter().zip(particles) {
             sorted[next[index] as usize] = (r, kind);
             next[index] += 1;
@@ -133,26 +133,45 @@ impl<'a> Grid<'a> {
             )
     }
 
-    fn members(&self, index: usize) -> &[(Vec3<f64>, u8)] {
+    fn members(&self, index: usize) -> &[(Vec3<f64>, T)] {
         &self.sorted[self.start[index] as usize..self.start[index + 1] as usize]
     }
 
     fn count_box(&self, index: usize, matching: Match, counts: &mut [u64]) {
+        let scale = counts.len() as f64 / self.reach;
+        self.each_pair(index, |kinds, d| {
+            if matching == Match::Any || kinds[0] != kinds[1] {
+                let bin = (d.norm() * scale) as usize;
+                counts[bin.min(counts.len() - 1)] += 1;
+            }
+        });
+    }
+
+    /// Every pair within reach, each once, and the way from the first to the second; always in the same order.
+    pub(crate) fn pairs(&self) -> Vec<([T; 2], Vec3<f64>)> {
+        let of_box = |index: usize| {
+            let mut found = Vec::new();
+            self.each_pair(index, |both, d| found.push((both, d)));
+            found
+        };
+        let all: Vec<Vec<_>> = (0..self.start.len() - 1).into_par_iter().map(of_box).collect();
+        all.concat()
+    }
+
+    /// The pairs of a box with itself and with those after it.
+    fn each_pair(&self, index: usize, mut visit: impl FnMut([T; 2], Vec3<f64>)) {
         let own = self.members(index);
         if own.is_empty() {
             return;
         }
-        let scale = counts.len() as f64 / self.reach;
         let reach2 = self.reach * self.reach;
-        let mut count = |(a, kind_a): (Vec3<f64>, u8), (b, kind_b): (Vec3<f64>, u8)| {
-            let r2 = (b - a).norm2();
-            if r2 < reach2 && (matching == Match::Any || kind_a != kind_b) {
-                let bin = (r2.sqrt() * scale) as usize;
-                counts[bin.min(counts.len() - 1)] += 1;
+        let mut look = |(a, first): (Vec3<f64>, T), (b, second): (Vec3<f64>, T)| {
+            if (b - a).norm2() < reach2 {
+                visit([first, second], b - a);
             }
         };
         for (i, &a) in own.iter().enumerate() {
-            own[i + 1..].iter().for_each(|&b| count(a, b));
+            own[i + 1..].iter().for_each(|&b| look(a, b));
         }
         let [nx, ny, nz] = self.boxes.map(|n| n as i32);
         let index = index as i32;
@@ -169,8 +188,8 @@ impl<'a> Grid<'a> {
             }
             let others = self.members(((there[0] * ny + there[1]) * nz + there[2]) as usize);
             let shift = self.cell.translation(turns);
-            for &(a, kind) in own {
-                others.iter().for_each(|&b| count((a - shift, kind), b));
+            for &(a, tag) in own {
+                others.iter().for_each(|&b| look((a - shift, tag), b));
             }
         }
     }

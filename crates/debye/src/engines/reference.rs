@@ -177,14 +177,34 @@ fn oriented_pair(
     met: Meeting,
     e: &mut Evaluation,
 ) -> f64 {
-    let (p, [i, j]) = (&system.particles, met.particles);
-    let row = term.rows[p.species[i] as usize * system.species.len() + p.species[j] as usize];
-    let Some(row) = row.filter(|row| met.separation.norm2() < row.cutoff * row.cutoff) else {
+    let (o, [i, j]) = (&system.particles.orientations, met.particles);
+    let Some(energy) = oriented_energy(system, field, term, met) else {
         return 0.0;
     };
+    let rest = Vec3::zero();
+    if !o.is_empty() {
+        e.torques[i] += minus_gradient(&|turn| energy(rest, [turn, rest]));
+        if i != j {
+            e.torques[j] += minus_gradient(&|turn| energy(rest, [rest, turn]));
+        }
+    }
+    let force = minus_gradient(&|moved| energy(moved, [rest; 2]));
+    met.act(energy(rest, [rest; 2]).value, force, e)
+}
+
+/// The energy of two particles as a function of how the second is moved and both are turned; `None` beyond the cut-off.
+fn oriented_energy<'a>(
+    system: &'a System,
+    field: &'a ForceField,
+    term: &'a OrientedTerm,
+    met: Meeting,
+) -> Option<impl Fn(Vec3<Dual<f64>>, [Vec3<Dual<f64>>; 2]) -> Dual<f64> + 'a> {
+    let (p, [i, j]) = (&system.particles, met.particles);
+    let row = term.rows[p.species[i] as usize * system.species.len() + p.species[j] as usize];
+    let row = row.filter(|row| met.separation.norm2() < row.cutoff * row.cutoff)?;
     let o = &p.orientations;
     let of_both = |x: [f64; 2]| x.map(Dual::constant);
-    let energy = |moved: Vec3<Dual<f64>>, turns: [Vec3<Dual<f64>>; 2]| {
+    Some(move |moved: Vec3<Dual<f64>>, turns: [Vec3<Dual<f64>>; 2]| {
         let axes = [(i, turns[0]), (j, turns[1])].map(|(k, turn)| {
             let axes = o.axes(k).map(|axis| axis.map(Dual::constant));
             axes.map(|axis| axis + turn.cross(axis))
@@ -197,25 +217,105 @@ fn oriented_pair(
             .family
             .energy_dual(term.truncation, &pair, &row.coefficients, &row.truncation);
         energy * Dual::constant(term.strength(field.coulomb_constant))
-    };
-    let rest = Vec3::zero();
-    let along = |axis: usize| {
+    })
+}
+
+fn minus_gradient(energy: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>) -> Vec3<f64> {
+    Vec3::from([0, 1, 2].map(|axis| {
         let mut unit = [Dual::constant(0.0); 3];
         unit[axis] = Dual::variable(0.0);
-        Vec3::from(unit)
+        -energy(unit.into()).derivative
+    }))
+}
+
+/// The force on the second of two particles by all terms between pairs that are not excluded.
+pub(crate) fn force_between(
+    system: &System,
+    field: &ForceField,
+    particles: [usize; 2],
+    separation: Vec3<f64>,
+) -> Vec3<f64> {
+    let met = Meeting {
+        particles,
+        separation,
     };
-    let minus_gradient = |energy: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>| {
-        Vec3::from([0, 1, 2].map(|axis| -energy(along(axis)).derivative))
-    };
-    let value = energy(rest, [rest; 2]).value;
-    let force = minus_gradient(&|moved| energy(moved, [rest; 2]));
-    if !o.is_empty() {
-        e.torques[i] += minus_gradient(&|turn| energy(rest, [turn, rest]));
-        if i != j {
-            e.torques[j] += minus_gradient(&|turn| energy(rest, [rest, turn]));
+    let mut force = Vec3::zero();
+    for term in &field.pairs {
+        let u = pair_energy(system, field, term, particles, separation.norm2());
+        force += separation * (-2.0 * u.derivative);
+    }
+    for term in &field.oriented {
+        if let Some(energy) = oriented_energy(system, field, term, met) {
+            force += minus_gradient(&|moved| energy(moved, [Vec3::zero(); 2]));
         }
     }
-    met.act(value, force, e)
+    force
+}
+
+/// Calls `act` with the particles of every bonded term and listed pair, where they are from the first on, and the forces on
+/// them, whose sum is zero.
+pub(crate) fn bonded_forces(
+    system: &System,
+    field: &ForceField,
+    mut act: impl FnMut(&[u32], &[Vec3<f64>], &[Vec3<f64>]),
+) {
+    let t = &system.topology;
+    for term in &field.bonds {
+        for link in &t.bonds {
+            let f = |x: f64, c: &[f64; MAX_BONDED]| term.family.energy_and_derivative(x, c);
+            if let Some((_, r, forces)) = link_forces(system, term, link, distance, f) {
+                act(&link.atoms, &r, &forces);
+            }
+        }
+    }
+    for term in &field.angles {
+        for link in &t.angles {
+            let f = |x: f64, c: &[f64; MAX_BONDED]| term.family.energy_and_derivative(x, c);
+            if let Some((_, r, forces)) = link_forces(system, term, link, angle, f) {
+                act(&link.atoms, &r, &forces);
+            }
+        }
+    }
+    for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
+        for term in terms {
+            for link in links {
+                let f = |x: f64, c: &[f64; MAX_BONDED]| term.family.energy_and_derivative(x, c);
+                if let Some((_, r, forces)) = link_forces(system, term, link, dihedral, f) {
+                    act(&link.atoms, &r, &forces);
+                }
+            }
+        }
+    }
+    // Restraints and listed pairs act between two particles; torques are no part of a stress along the line between them.
+    let mut e = Evaluation {
+        terms: Vec::new(),
+        potential: 0.0,
+        virial: [0.0; 6],
+        forces: vec![Vec3::zero(); system.particles.len()],
+        torques: vec![Vec3::zero(); system.particles.orientations.rotors.len()],
+    };
+    let mut pair = |[i, j]: [u32; 2], d: Vec3<f64>, e: &mut Evaluation| {
+        let force = std::mem::replace(&mut e.forces[j as usize], Vec3::zero());
+        e.forces[i as usize] = Vec3::zero();
+        act(&[i, j], &[Vec3::zero(), d], &[-force, force]);
+    };
+    let between = |[i, j]: [u32; 2]| {
+        let r = &system.particles.positions;
+        nearest_image(&system.cell, r[j as usize] - r[i as usize])
+    };
+    for term in &field.axes {
+        for link in &t.axes {
+            axis(system, term, link, &mut e);
+            pair(link.atoms, between(link.atoms), &mut e);
+        }
+    }
+    for mut listed in field.listed_pairs(system) {
+        for one in std::mem::take(&mut listed.pairs) {
+            listed.pairs = vec![one];
+            listed_pairs(system, field, &listed, &mut e);
+            pair(one.0, between(one.0), &mut e);
+        }
+    }
 }
 
 /// Pairs left out of the list and added back with a factor, at their nearest image.
@@ -309,66 +409,82 @@ fn links<F: ?Sized, const N: usize>(
 ) -> f64 {
     let mut energy = 0.0;
     for link in links {
-        let Some(row) = term.rows.get(link.kind as usize).and_then(Option::as_ref) else {
-            continue;
-        };
-        let at = link.atoms.map(|a| system.particles.positions[a as usize]);
-        let mut r = [Vec3::zero(); N];
-        for k in 1..N {
-            r[k] = r[k - 1] + nearest_image(&system.cell, at[k] - at[k - 1]);
-        }
-        let u = energy_and_derivative(coordinate(r.map(|v| v.map(Dual::constant))).value, row);
-        energy += u.value;
+        let found = link_forces(system, term, link, coordinate, &energy_and_derivative);
+        let Some((value, r, forces)) = found else { continue };
+        energy += value;
         for k in 0..N {
-            let gradient: [f64; 3] = std::array::from_fn(|axis| {
-                let mut moved = r.map(|v| v.map(Dual::constant));
-                let mut components = moved[k].to_array();
-                components[axis] = Dual::variable(components[axis].value);
-                moved[k] = components.into();
-                coordinate(moved).derivative
-            });
-            // In a straight line an angle has no gradient, and nothing says which way to bend.
-            let gradient = gradient.map(|g| if g.is_finite() { g } else { 0.0 });
-            let force = Vec3::from(gradient) * -u.derivative;
-            add_virial(&mut e.virial, r[k], force);
-            e.forces[link.atoms[k] as usize] += force;
+            add_virial(&mut e.virial, r[k], forces[k]);
+            e.forces[link.atoms[k] as usize] += forces[k];
         }
     }
     energy
 }
 
+/// The energy of a link, its particles relative to the first, and the forces on them; `None` where the term has no such kind.
+#[allow(clippy::type_complexity, reason = "three numbers of a link")]
+fn link_forces<F: ?Sized, const N: usize>(
+    system: &System,
+    term: &BondedTerm<F>,
+    link: &Link<N>,
+    coordinate: fn([Vec3<Dual<f64>>; N]) -> Dual<f64>,
+    energy_and_derivative: impl Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64>,
+) -> Option<(f64, [Vec3<f64>; N], [Vec3<f64>; N])> {
+    let row = term.rows.get(link.kind as usize).and_then(Option::as_ref)?;
+    let at = link.atoms.map(|a| system.particles.positions[a as usize]);
+    let mut r = [Vec3::zero(); N];
+    for k in 1..N {
+        r[k] = r[k - 1] + nearest_image(&system.cell, at[k] - at[k - 1]);
+    }
+    let u = energy_and_derivative(coordinate(r.map(|v| v.map(Dual::constant))).value, row);
+    let force = |k: usize| {
+        let gradient: [f64; 3] = std::array::from_fn(|axis| {
+            let mut moved = r.map(|v| v.map(Dual::constant));
+            let mut components = moved[k].to_array();
+            components[axis] = Dual::variable(components[axis].value);
+            moved[k] = components.into();
+            coordinate(moved).derivative
+        });
+        // In a straight line an angle has no gradient, and nothing says which way to bend.
+        let gradient = gradient.map(|g| if g.is_finite() { g } else { 0.0 });
+        Vec3::from(gradient) * -u.derivative
+    };
+    Some((u.value, r, std::array::from_fn(force)))
+}
+
 /// Restraints of axes: the second particle is moved, and the axis of the first is turned.
 fn axes(system: &System, term: &BondedTerm<dyn AxisFamily>, e: &mut Evaluation) -> f64 {
+    let links = &system.topology.axes;
+    links.iter().map(|link| axis(system, term, link, e)).sum()
+}
+
+/// One restraint.
+fn axis(system: &System, term: &BondedTerm<dyn AxisFamily>, link: &Link<2>, e: &mut Evaluation) -> f64 {
     let p = &system.particles;
-    let mut energy = 0.0;
-    for link in &system.topology.axes {
-        let Some(row) = term.rows.get(link.kind as usize).and_then(Option::as_ref) else {
-            continue;
-        };
-        let [i, j] = link.atoms.map(|a| a as usize);
-        let d = nearest_image(&system.cell, p.positions[j] - p.positions[i]);
-        let [_, _, z] = p.orientations.axes(i);
-        let cosine = |moved: Vec3<Dual<f64>>, turn: Vec3<Dual<f64>>| {
-            let (d, z) = (d.map(Dual::constant) + moved, z.map(Dual::constant));
-            (z + turn.cross(z)).dot(d) / d.norm()
-        };
-        let rest = Vec3::zero();
-        let u = term.family.energy_and_derivative(cosine(rest, rest).value, row);
-        energy += u.value;
-        let gradient = |cosine: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>| {
-            Vec3::from([0, 1, 2].map(|axis| {
-                let mut unit = [Dual::constant(0.0); 3];
-                unit[axis] = Dual::variable(0.0);
-                cosine(unit.into()).derivative
-            }))
-        };
-        let force = gradient(&|moved| cosine(moved, rest)) * -u.derivative;
-        add_virial(&mut e.virial, d, force);
-        e.forces[j] += force;
-        e.forces[i] -= force;
-        e.torques[i] += gradient(&|turn| cosine(rest, turn)) * -u.derivative;
-    }
-    energy
+    let Some(row) = term.rows.get(link.kind as usize).and_then(Option::as_ref) else {
+        return 0.0;
+    };
+    let [i, j] = link.atoms.map(|a| a as usize);
+    let d = nearest_image(&system.cell, p.positions[j] - p.positions[i]);
+    let [_, _, z] = p.orientations.axes(i);
+    let cosine = |moved: Vec3<Dual<f64>>, turn: Vec3<Dual<f64>>| {
+        let (d, z) = (d.map(Dual::constant) + moved, z.map(Dual::constant));
+        (z + turn.cross(z)).dot(d) / d.norm()
+    };
+    let rest = Vec3::zero();
+    let u = term.family.energy_and_derivative(cosine(rest, rest).value, row);
+    let gradient = |cosine: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>| {
+        Vec3::from([0, 1, 2].map(|axis| {
+            let mut unit = [Dual::constant(0.0); 3];
+            unit[axis] = Dual::variable(0.0);
+            cosine(unit.into()).derivative
+        }))
+    };
+    let force = gradient(&|moved| cosine(moved, rest)) * -u.derivative;
+    add_virial(&mut e.virial, d, force);
+    e.forces[j] += force;
+    e.forces[i] -= force;
+    e.torques[i] += gradient(&|turn| cosine(rest, turn)) * -u.derivative;
+    u.value
 }
 
 fn distance([i, j]: [Vec3<Dual<f64>>; 2]) -> Dual<f64> {

@@ -3,13 +3,14 @@
 use std::cell::LazyCell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_append};
 
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
-use crate::analysis::{Analysis, Snapshot, Subject};
+use crate::analysis::{Analysis, Model, Snapshot, Subject};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
 use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
@@ -456,6 +457,10 @@ fn subject(simulation: &Simulation) -> Subject {
     };
     Subject {
         temperature: simulation.dynamics.temperature(),
+        model: Some(Arc::new(Model {
+            system: system.clone(),
+            forces: simulation.forces.clone(),
+        })),
         ..Subject::new(system, reach)
     }
 }

@@ -1,10 +1,11 @@
 //! [`Frames`]: a trajectory file as the analyses want it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use debye::analysis::{Labels, Snapshot, Subject};
+use debye::analysis::{Labels, Model, Snapshot, Subject};
 use debye::expr::{Quat, Vec3};
 use debye::simulation::Simulation;
 use debye::system::{Cell, Class, Dimension, Species, Units};
@@ -182,6 +183,7 @@ impl Source {
             cell: Cell::orthorhombic([1.0; 3]).map_err(Failure::refused)?,
             reach: 0.0,
             temperature: None,
+            model: None,
         })
     }
 }
@@ -248,6 +250,10 @@ impl Frames {
                 let turns: Vec<bool> = rotors.iter().map(|rotor| rotor.class() != Class::Point).collect();
                 let whole = Subject {
                     temperature: simulation.dynamics.temperature(),
+                    model: Some(Arc::new(Model {
+                        system: simulation.system.clone(),
+                        forces: simulation.forces.clone(),
+                    })),
                     ..Subject::new(&simulation.system, 0.0)
                 };
                 match written(&simulation, &source.trajectory, &whole, first.positions.len()) {
