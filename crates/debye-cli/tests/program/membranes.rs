@@ -126,10 +126,7 @@ fn trajectories_of_lipids_are_analyzed() {
         .find(|line| line.starts_with("trajectory"))
         .unwrap()
         .to_owned();
-    lab.write(
-        "it.toml",
-        &built.out.replace(&usual, lipids).replace("1000", "60"),
-    );
+    lab.write("it.toml", built.out.replace(&usual, lipids).replace("1000", "60"));
     lab.succeeds(&["run", "it.toml", "--steps", "40", "--out", "it"]);
     let number = |arguments: &[&str], name: &str| {
         let answer = json(

@@ -168,6 +168,9 @@ impl PressureProfile {
     }
 }
 
+/// What a curve shows of the lateral and the normal pressure.
+type Curve = fn([f64; 2]) -> f64;
+
 /// Slabs that lines of force pass through.
 struct Lines<'a> {
     frame: &'a Snapshot<'a>,
@@ -256,7 +259,7 @@ impl Analysis for PressureProfile {
         };
         let height = total[end - 2] / total[end - 3];
         let mut columns = vec![self.slabs.middles(height, &self.labels)];
-        let curves: [(&str, fn([f64; 2]) -> f64); 3] = [
+        let curves: [(&str, Curve); 3] = [
             ("lateral", |[lateral, _]| lateral),
             ("normal", |[_, normal]| normal),
             ("lateral − normal", |[lateral, normal]| lateral - normal),

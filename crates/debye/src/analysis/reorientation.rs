@@ -54,16 +54,12 @@ impl Reorientation {
     }
 }
 
-/// The time of an exponential decay of these values, up to where they first fall below what counts. Values that never do
-/// level off, and have none.
-fn decay_time(times: &[f64], values: &[f64]) -> f64 {
-    let Some(end) = values.iter().position(|value| value < DECAY.start()) else {
-        return f64::NAN;
-    };
-    let points = times.iter().zip(values).take(end);
-    let points = points.filter(|(_, value)| DECAY.contains(value));
-    let line = fit_line(points.map(|(&time, &value)| (time, value.ln())));
-    line.map_or(f64::NAN, |line| -line.slope.recip())
+/// Numbers of the first and the last lag that are taken for an exponential, up to where values first fall below what counts;
+/// `None` where they level off before.
+fn decay(values: &[f64]) -> Option<[usize; 2]> {
+    let end = values.iter().position(|value| value < DECAY.start())?;
+    let first = values.iter().position(|value| DECAY.contains(value))?;
+    (end > first + 1).then(|| [first, end - 1])
 }
 
 impl Analysis for Reorientation {
@@ -101,15 +97,22 @@ impl Analysis for Reorientation {
                 continue;
             }
             turning += 1;
-            let decays = |curve: &[f64]| decay_time(&times[..curve.len()], curve);
-            let last = times.len() - 1;
-            scalars.push(Scalar::new(
-                &format!("τ, {name}"),
-                time,
-                decays(&values),
-                self.correlator.error_of(group, last, decays),
-                &format!("of the exponential between {} and {}", DECAY.end(), DECAY.start()),
-            ));
+            if let Some([first, last]) = decay(&values) {
+                let time_of = |curve: &[f64]| {
+                    let points = (first..=last).map(|k| (times[k], curve[k].ln()));
+                    fit_line(points).map_or(f64::NAN, |line| -line.slope.recip())
+                };
+                scalars.push(Scalar::new(
+                    &format!("τ, {name}"),
+                    time,
+                    time_of(&values),
+                    self.correlator.error_of(group, last, time_of),
+                    &format!(
+                        "of the exponential from {} to {} {time}",
+                        times[first], times[last]
+                    ),
+                ));
+            }
             columns.push(Column::new(&format!("C, {name}"), "", values, Some(errors)));
         }
         let rank = self.rank;

@@ -193,6 +193,7 @@ fn oriented_pair(
 }
 
 /// The energy of two particles as a function of how the second is moved and both are turned; `None` beyond the cut-off.
+#[allow(clippy::type_complexity, reason = "a function of three vectors")]
 fn oriented_energy<'a>(
     system: &'a System,
     field: &'a ForceField,

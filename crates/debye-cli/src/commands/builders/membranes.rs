@@ -156,7 +156,9 @@ impl Lipids {
                     self.lipids
                 )));
             }
-            counts.push(format!("{} = {}", key(name), until - given));
+            if until > given {
+                counts.push(format!("{} = {}", key(name), until - given));
+            }
             given = until;
         }
         Ok(format!("lipids = {{ {} }}", counts.join(", ")))
