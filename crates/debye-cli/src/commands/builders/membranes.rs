@@ -3,7 +3,8 @@
 use clap::Args;
 use debye::system::Units;
 
-use super::{Recipe, Rest, cell_key, counts_of, quoted, value};
+use super::recipe::{Recipe, key};
+use super::{Rest, cell_key, counts_of, quoted, value};
 use crate::failure::Failure;
 
 /// Waters per lipid of the published bilayer of DOPC, 4,232 for 128.
@@ -162,15 +163,6 @@ impl Lipids {
             given = until;
         }
         Ok(format!("lipids = {{ {} }}", counts.join(", ")))
-    }
-}
-
-/// A key as TOML wants it.
-fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match !name.is_empty() && name.chars().all(bare) {
-        true => name.to_owned(),
-        false => quoted(name),
     }
 }
 
