@@ -218,8 +218,15 @@ impl OrientationReader {
         };
         let sink = File::open(path).map_err(io)?;
         let whole = sink.metadata().map_err(io)?.len();
+        let cut = |needed: u64| IoError::Damaged {
+            file: file.clone(),
+            why: format!("it ends at byte {whole} of the {needed} of its header"),
+        };
         let mut source = BufReader::new(sink);
         let mut bytes = vec![0; FIXED];
+        if whole < FIXED as u64 {
+            return Err(cut(FIXED as u64));
+        }
         source.read_exact(&mut bytes).map_err(io)?;
         let number = |at: usize| {
             let mut eight = [0; 8];
@@ -237,17 +244,23 @@ impl OrientationReader {
         if turning > atoms || turning > whole / 4 {
             return Err(wrong(24, turning.to_string(), "a number of particles that turn"));
         }
-        let mut rest = vec![0; 4 * turning as usize + 4];
-        source.read_exact(&mut rest).map_err(io)?;
-        bytes.extend(&rest[..4 * turning as usize]);
-        if sealed(bytes)[FIXED..] != rest {
-            return Err(wrong(
-                FIXED as u64,
-                "another checksum".into(),
-                "that of the header",
-            ));
+        let needed = FIXED as u64 + 4 * turning + 4;
+        if whole < needed {
+            return Err(cut(needed));
         }
-        let places = rest[..4 * turning as usize].as_chunks::<4>().0;
+        let mut rest = vec![0; 4 * turning as usize];
+        source.read_exact(&mut rest).map_err(io)?;
+        let mut checksum = [0; 4];
+        source.read_exact(&mut checksum).map_err(io)?;
+        bytes.extend(&rest);
+        let found = crc32fast::hash(&bytes);
+        if found != u32::from_le_bytes(checksum) {
+            return Err(IoError::Damaged {
+                file,
+                why: format!("its header: {}", mismatch(found, checksum)),
+            });
+        }
+        let places = rest.as_chunks::<4>().0;
         let turning: Vec<u32> = places.iter().map(|four| u32::from_le_bytes(*four)).collect();
         if turning.iter().any(|place| u64::from(*place) >= atoms) {
             return Err(wrong(
@@ -266,39 +279,55 @@ impl OrientationReader {
     }
 
     /// The orientations that belong to the next frame of the trajectory.
-    pub(crate) fn next(&mut self, frame: &Frame) -> Result<Vec<[f64; 4]>, IoError> {
+    pub(crate) fn next(&mut self, frame: &Frame) -> Result<Vec<[f64; 4]>, Missing> {
         self.frames += 1;
-        let fail = |expected: String, found: String| IoError::Truncated {
-            file: self.file.clone(),
-            frame: self.frames,
-            expected,
-            found,
-        };
         if frame.positions.len() != self.atoms {
-            return Err(IoError::AtomCountMismatch {
+            return Err(Missing::ForGood(IoError::AtomCountMismatch {
                 file: self.file.clone(),
                 what: "orientations for the atoms of the trajectory",
                 expected: frame.positions.len(),
                 found: self.atoms,
-            });
+            }));
         }
-        let mut record = vec![0; record_length(self.turning.len())];
-        if self.source.read_exact(&mut record).is_err() {
-            return Err(fail(
-                format!("{} bytes", record.len()),
-                "the end of the file".into(),
-            ));
+        let length = record_length(self.turning.len());
+        let from = OrientationWriter::length(self.turning.len(), self.frames as u64 - 1);
+        let number = self.frames;
+        let damaged = |why: String| IoError::Damaged {
+            file: self.file.clone(),
+            why,
+        };
+        let mut record = Vec::with_capacity(length);
+        let read = self.source.by_ref().take(length as u64).read_to_end(&mut record);
+        if let Err(source) = read {
+            return Err(Missing::ForGood(IoError::Io {
+                file: self.file.clone(),
+                source,
+            }));
         }
-        let checksum = record.split_off(record.len() - 4);
-        if crc32fast::hash(&record).to_le_bytes() != checksum[..] {
-            return Err(fail("the checksum of a frame".into(), "another".into()));
+        if record.len() < length {
+            return Err(Missing::ForGood(damaged(match record.len() {
+                0 => format!("it ends after record {} (byte {from})", number - 1),
+                found => {
+                    format!("record {number} (from byte {from}) is cut short: {found} of {length} bytes")
+                }
+            })));
+        }
+        let (record, checksum) = record.split_at(length - 4);
+        let mut stored = [0; 4];
+        stored.copy_from_slice(checksum);
+        let found = crc32fast::hash(record);
+        if found != u32::from_le_bytes(stored) {
+            let bytes = format!("bytes {from} to {}", from + length as u64 - 1);
+            let why = format!("record {number} ({bytes}): {}", mismatch(found, stored));
+            return Err(Missing::Once(damaged(why)));
         }
         let mut eight = [0; 8];
         eight.copy_from_slice(&record[..8]);
         let step = u64::from_le_bytes(eight);
-        if frame.step.is_some_and(|of_trajectory| of_trajectory != step) {
-            let expected = frame.step.unwrap_or_default();
-            return Err(fail(format!("step {expected}"), format!("step {step}")));
+        if let Some(expected) = frame.step.filter(|of_trajectory| *of_trajectory != step) {
+            return Err(Missing::ForGood(damaged(format!(
+                "record {number} (from byte {from}) is of step {step}, the frame of step {expected}"
+            ))));
         }
         let mut all = vec![NONE; self.atoms];
         let numbers = record[16..].as_chunks::<4>().0;
@@ -311,4 +340,18 @@ impl OrientationReader {
         }
         Ok(all)
     }
+}
+
+/// Why a frame has no orientations.
+pub(crate) enum Missing {
+    /// Its record is damaged. Records are of one length: the next one can be read.
+    Once(IoError),
+    /// Nor will the frames after it.
+    ForGood(IoError),
+}
+
+/// What is wrong with a checksum.
+fn mismatch(found: u32, stored: [u8; 4]) -> String {
+    let stored = u32::from_le_bytes(stored);
+    format!("its checksum is {found:08x}, that in the file {stored:08x}")
 }

@@ -5,10 +5,13 @@ use std::path::Path;
 use crate::error::IoError;
 use crate::format::Format;
 use crate::frame::Frame;
-use crate::orientations::OrientationReader;
+use crate::orientations::{Missing, OrientationReader};
 use crate::read_frames::{ReadFrames, Single};
 use crate::source::open;
 use crate::structure::Structure;
+
+/// Damaged records that are told of, one by one.
+const MOST_TOLD: usize = 10;
 
 /// How a trajectory is to be read. The default takes the format from the extension and is strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +30,10 @@ pub struct Trajectory {
     frames: Box<dyn ReadFrames + Send>,
     /// The file beside it, as long as it fits.
     orientations: Option<OrientationReader>,
+    /// Frames that have no orientations because of damage in that file.
+    without_orientations: usize,
+    /// Whether the last frame is one of them.
+    orientations_missing: bool,
     format: Format,
     lenient: bool,
     count: usize,
@@ -87,6 +94,8 @@ impl Trajectory {
         Ok(Trajectory {
             frames,
             orientations,
+            without_orientations: 0,
+            orientations_missing: false,
             format,
             lenient: options.lenient,
             count: 0,
@@ -99,17 +108,41 @@ impl Trajectory {
         self.format
     }
 
-    /// Gives a frame the orientations beside it. Where they end or do not fit, frames have none from there on.
+    /// Whether the last frame has no orientations because the file beside the trajectory is damaged or ends there.
+    pub fn orientations_missing(&self) -> bool {
+        self.orientations_missing
+    }
+
+    /// Gives a frame the orientations beside it. A damaged record costs those of its frame; where the file ends or does
+    /// not fit, frames have none from there on.
     fn orient(&mut self, frame: &mut Frame) {
         let Some(reader) = &mut self.orientations else {
             return;
         };
-        match reader.next(frame) {
-            Ok(found) => frame.orientations = Some(found),
-            Err(error) => {
-                let from = self.count;
-                self.warnings
-                    .push(format!("{error}; no orientations from frame {from} on"));
+        let number = self.count;
+        let missing = match reader.next(frame) {
+            Ok(found) => {
+                frame.orientations = Some(found);
+                self.orientations_missing = false;
+                return;
+            }
+            Err(missing) => missing,
+        };
+        self.orientations_missing = true;
+        match missing {
+            Missing::Once(error) => {
+                self.without_orientations += 1;
+                let more = match self.without_orientations {
+                    ..MOST_TOLD => "",
+                    MOST_TOLD => "; further damage is not told",
+                    _ => return,
+                };
+                let warning = format!("{error}; frame {number} has no orientations{more}");
+                self.warnings.push(warning);
+            }
+            Missing::ForGood(error) => {
+                let warning = format!("{error}; no orientations from frame {number} on");
+                self.warnings.push(warning);
                 self.orientations = None;
             }
         }

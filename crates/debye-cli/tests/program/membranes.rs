@@ -173,4 +173,37 @@ fn trajectories_of_lipids_are_analyzed() {
         2,
         &["heads is W", "several beads"],
     );
+    // A damaged record costs its frame, and the last one, cut short, that one.
+    let beside = lab.path("it/all.xtc.orientations");
+    let whole = std::fs::read(&beside).unwrap();
+    let nematic = [
+        "analyze",
+        "nematic",
+        "it/all.xtc",
+        "--overwrite",
+        "-o",
+        "nematic.csv",
+    ];
+    let frames = |words: &[&str]| {
+        let analyzed = lab.succeeds(&nematic);
+        words
+            .iter()
+            .for_each(|word| assert!(analyzed.err.contains(word), "{}", analyzed.err));
+        let notes = String::from_utf8(lab.read("nematic.csv")).unwrap();
+        let note = notes.lines().find(|line| line.contains("Frames: ")).unwrap();
+        let number = note.split("Frames: ").nth(1).unwrap().split(';').next().unwrap();
+        number.parse::<usize>().unwrap()
+    };
+    let all = frames(&[]);
+    let mut bytes = whole.clone();
+    bytes[whole.len() / 2] ^= 1;
+    std::fs::write(&beside, &bytes).unwrap();
+    assert_eq!(frames(&["its checksum is", "has no orientations"]), all - 1);
+    lab.refuses(
+        &[&nematic[..], &["--strict"]].concat(),
+        2,
+        &["the frame has no orientations"],
+    );
+    std::fs::write(&beside, &whole[..whole.len() - 1]).unwrap();
+    assert_eq!(frames(&["is cut short"]), all - 1);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use debye::analysis::{Labels, Model, Snapshot, Subject};
+use debye::analysis::{AnalysisError, Labels, Model, Snapshot, Subject};
 use debye::expr::{Quat, Vec3};
 use debye::simulation::Simulation;
 use debye::system::{Cell, Class, Dimension, Species, Units};
@@ -224,6 +224,8 @@ pub struct Frames {
     skip: usize,
     stride: usize,
     unwrapped: bool,
+    /// Whether damage is refused.
+    strict: bool,
     count: usize,
     /// Length of a file that does not say its unit.
     unspecified: f64,
@@ -321,6 +323,7 @@ impl Frames {
             skip: source.skip,
             stride: source.stride as usize,
             unwrapped: source.unwrapped,
+            strict: source.reading.strict,
             count: 0,
             unspecified: unspecified.transpose()?.unwrap_or(1.0),
             told,
@@ -405,10 +408,11 @@ impl Frames {
         Failure::refused(format!("--{flag} {text}: expected {expected}{hint}"))
     }
 
-    /// Hands every frame to `take`.
+    /// Hands every frame to `take`. Unless reading is strict, one whose orientations are damaged does not count where they
+    /// are needed.
     pub fn for_each(
         &mut self,
-        mut take: impl FnMut(&Snapshot) -> Result<(), Failure>,
+        mut take: impl FnMut(&Snapshot) -> Result<(), AnalysisError>,
     ) -> Result<(), Failure> {
         let (mut number, mut before): (usize, Option<Vec<Vec3<f64>>>) = (0, None);
         // Frames that are late enough, taken or not.
@@ -419,6 +423,7 @@ impl Frames {
                 None => self.trajectory.next_frame()?,
             };
             self.told.tell(self.trajectory.warnings());
+            let damaged = self.trajectory.orientations_missing();
             let Some(frame) = next else { break };
             let cell = self.cell_of(&frame)?;
             let factor = self.factor(&frame);
@@ -450,7 +455,7 @@ impl Frames {
                     .as_ref()
                     .map(|all| all.iter().map(scaled).collect());
                 let time = time.unwrap_or(number as f64);
-                take(&Snapshot {
+                let taken = take(&Snapshot {
                     step: frame.step.unwrap_or(number as u64),
                     time,
                     cell: &cell,
@@ -460,9 +465,15 @@ impl Frames {
                     species: &self.subject.species,
                     axes: self.axes(&frame).as_deref(),
                     rotational_energies: None,
-                })
-                .map_err(|e| Failure::refused(format!("{}, frame {}: {e}", self.name, number + 1)))?;
-                self.count += 1;
+                });
+                match taken {
+                    Ok(()) => self.count += 1,
+                    Err(AnalysisError::NoOrientations { .. }) if !self.strict && damaged => {}
+                    Err(e) => {
+                        let refused = format!("{}, frame {}: {e}", self.name, number + 1);
+                        return Err(Failure::refused(refused));
+                    }
+                }
             }
             before = Some(unwrapped);
             number += 1;

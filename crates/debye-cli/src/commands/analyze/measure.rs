@@ -89,7 +89,7 @@ impl Measure {
             // Before a long trajectory is read for nothing.
             self.to
                 .refuse_existing(&[csv.clone(), csv.with_extension("png")])?;
-            frames.for_each(|snapshot| Ok(analysis.add(snapshot)?))?;
+            frames.for_each(|snapshot| analysis.add(snapshot))?;
             if frames.count() < self.kind.fewest_frames {
                 return Err(frames.too_few(self.kind.fewest_frames, analysis.name()));
             }

@@ -82,17 +82,17 @@ impl Look {
                     title: &title,
                     ..scenery.clone()
                 };
-                let picture = titled.render(snapshot);
-                pictures.push(picture.map_err(|e| Failure::failed(e.to_string()))?);
+                pictures.push(titled.render(snapshot));
             }
             number += 1;
             Ok(())
         })?;
-        let png = Picture::beside(&pictures).to_png();
+        let pictures = pictures.into_iter().collect::<Result<Vec<_>, _>>();
+        let png = pictures.and_then(|pictures| Picture::beside(&pictures).to_png());
         let png = png.map_err(|e| Failure::failed(e.to_string()))?;
         std::fs::write(&self.output, png)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.output.display())))?;
-        let count = pictures.len();
+        let count = chosen.len();
         console::print(&format!("{}: {count} of {all} frames\n", self.output.display()))
     }
 }
