@@ -484,6 +484,11 @@ fn the_dopc_bilayer_is_one() {
     order.add(&frame).unwrap();
     let found = order.finish();
     assert_eq!(column(&found, "S").len(), 14);
+    // Bonds stand by their names at the axis, and none of them is left out.
+    let svg = found.charts()[0].to_svg();
+    for (name, count) in [("C-P", 1), ("P-G", 1), ("G-E", 2), ("E-T", 2), ("T-T", 8)] {
+        assert_eq!(svg.matches(&format!(">{name}<")).count(), count, "{name}");
+    }
     assert!(
         (0.05..0.6).contains(&scalar(&found, "S, T-T").0),
         "{}",

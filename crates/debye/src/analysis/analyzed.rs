@@ -90,6 +90,8 @@ pub struct Plot {
     pub columns: Vec<usize>,
     /// Whether both axes are logarithmic.
     pub logarithmic: bool,
+    /// Names of the rows, which stand at the horizontal axis in place of numbers; empty for numbers.
+    pub names: Vec<String>,
 }
 
 impl Plot {
@@ -102,7 +104,15 @@ impl Plot {
             x: 0,
             columns,
             logarithmic: false,
+            names: Vec::new(),
         }
+    }
+
+    /// With names of the rows at the horizontal axis.
+    #[must_use]
+    pub fn with_names(mut self, names: Vec<String>) -> Self {
+        self.names = names;
+        self
     }
 }
 
@@ -213,6 +223,7 @@ impl Analyzed {
         let Some(x) = self.columns.get(plot.x) else {
             return chart;
         };
+        chart.x.names = x.values.iter().copied().zip(plot.names.iter().cloned()).collect();
         for column in plot.columns.iter().filter_map(|&index| self.columns.get(index)) {
             let mut series = Series::new(&column.name, &x.values, &column.values);
             if let Some(errors) = &column.errors {

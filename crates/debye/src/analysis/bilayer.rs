@@ -44,9 +44,10 @@ impl Bilayer {
                 Some(volume * molecules as f64)
             }
             _ => {
+                let given = if water.is_empty() { "water_volume" } else { "water" };
                 return Err(AnalysisError::Setting {
                     analysis: "bilayer",
-                    setting: "water",
+                    setting: given,
                     value: "given without the other".into(),
                     expected: "`water` and `water_volume` together: the volume per lipid needs both".into(),
                 });

@@ -190,6 +190,16 @@ impl Analysis for BondOrder {
                 bonds.join(", ")
             ));
         }
+        // What the bonds of a row join: one name where molecules agree.
+        let names = (0..longest).map(|row| {
+            let mut names: Vec<&str> = Vec::new();
+            for kind in 0..self.kinds.len() {
+                let pair = of_kind(kind).nth(row).map(|k| self.places[k].pair.as_str());
+                names.extend(pair.filter(|pair| !names.contains(pair)));
+            }
+            names.join(", ")
+        });
+        let names = names.collect();
         let mut pairs: Vec<&str> = Vec::new();
         for place in &self.places {
             if !pairs.contains(&place.pair.as_str()) {
@@ -208,7 +218,7 @@ impl Analysis for BondOrder {
             title: format!("Order of bonds along {}", self.axis.name()),
             notes,
             scalars: scalars.collect(),
-            plots: vec![Plot::new("", "bond", "S", (1..columns.len()).collect())],
+            plots: vec![Plot::new("", "bond", "S", (1..columns.len()).collect()).with_names(names)],
             columns,
         }
     }

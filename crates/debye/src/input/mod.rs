@@ -384,7 +384,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         moves: options.moves,
     };
     warnings.extend(doubts::of(root, &seen));
-    Ok(Simulation {
+    let simulation = Simulation {
         title,
         forces,
         dynamics,
@@ -399,7 +399,11 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         input_path: PathBuf::new(),
         system,
         origin,
-    })
+    };
+    if options.moves {
+        output::check_analyses(root.get("analyze"), &simulation)?;
+    }
+    Ok(simulation)
 }
 
 fn refuse_overlaps(

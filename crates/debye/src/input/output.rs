@@ -1,5 +1,6 @@
 //! `[run]`, `[neighbors]`, `[output]` and `[[analyze]]`.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use debye_io::Format;
@@ -8,11 +9,13 @@ use super::dynamics::Surroundings;
 use super::error::InputError;
 use super::forces::{MOST_IMAGES, number, shortest_period};
 use super::reader::{Item, Section};
-use crate::analysis::{ANALYSES, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue};
+use crate::analysis::{
+    ANALYSES, AnalysisError, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue,
+};
 use crate::engines::{ListKind, Precision};
 use crate::simulation::{
     AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions, OutputPlan, RunPlan,
-    TablePlan, TrajectoryPlan,
+    Simulation, TablePlan, TrajectoryPlan,
 };
 use crate::system::{Dimension, System, Units};
 
@@ -363,6 +366,39 @@ impl Outputs<'_, '_> {
         };
         Ok([place(names[0])?, place(names[1])?])
     }
+}
+
+/// Refuses analyses that cannot measure what they are asked for in this system.
+pub(super) fn check_analyses(list: Option<&Item>, simulation: &Simulation) -> Result<()> {
+    let subject = LazyCell::new(|| simulation.subject());
+    let items = list.map(Item::one_or_many).unwrap_or_default();
+    for (item, plan) in items.iter().zip(&simulation.analyses) {
+        if let Err(error) = plan.request.check(&subject) {
+            return Err(refused(item, plan.request.kind(), &error));
+        }
+    }
+    Ok(())
+}
+
+/// What an analysis refuses, at the key it is about, or at the analysis where that key is not given.
+fn refused(item: &Item, kind: &AnalysisKind, error: &AnalysisError) -> InputError {
+    let AnalysisError::Setting {
+        setting,
+        value,
+        expected,
+        ..
+    } = error
+    else {
+        return item.key_error(error.to_string());
+    };
+    let key = kind.settings.iter().find(|s| s.name == *setting);
+    let key = key.and_then(|s| s.key).unwrap_or(setting);
+    let entries = item.entries().unwrap_or_default();
+    let error = match entries.iter().find(|(name, _)| *name == key) {
+        Some((_, stated)) => stated.error(format!("is {value}; expected {expected}")),
+        None => item.key_error(error.to_string()),
+    };
+    error.expected(expected)
 }
 
 fn every(section: &Section) -> Result<u64> {

@@ -10,6 +10,8 @@ pub struct Axis {
     pub label: String,
     /// Whether it is logarithmic; values that are not positive are left out then.
     pub logarithmic: bool,
+    /// Values and what stands there; round numbers where there are none. A logarithmic axis has none.
+    pub names: Vec<(f64, String)>,
 }
 
 impl Axis {
@@ -18,6 +20,7 @@ impl Axis {
         Self {
             label: label.into(),
             logarithmic: false,
+            names: Vec::new(),
         }
     }
 
@@ -26,6 +29,7 @@ impl Axis {
         Self {
             label: label.into(),
             logarithmic: true,
+            names: Vec::new(),
         }
     }
 }

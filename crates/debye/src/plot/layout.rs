@@ -3,7 +3,7 @@
 use super::chart::{Chart, Series, Stroke};
 use super::scene::{Anchor, Ink, Mark, Scene};
 use super::text;
-use super::ticks::{Ticks, linear, logarithmic};
+use super::ticks::{Ticks, linear, logarithmic, named};
 
 const TITLE: f64 = 15.0;
 const LABEL: f64 = 12.5;
@@ -145,6 +145,10 @@ fn axis_ticks(chart: &Chart, axis: usize, count: usize) -> Ticks {
     }
     if log[axis] {
         return logarithmic(low, high);
+    }
+    let names = [&chart.x.names, &chart.y.names][axis];
+    if !names.is_empty() {
+        return named(names);
     }
     // Room for the bands, but not so much that a wild error hides the curve.
     let span = high - low;

@@ -89,6 +89,24 @@ pub(crate) fn linear(low: f64, high: f64, count: usize, exact: bool) -> Ticks {
     }
 }
 
+/// Names on a linear axis, with room for half of one at both ends.
+pub(crate) fn named(names: &[(f64, String)]) -> Ticks {
+    let values = || names.iter().map(|(value, _)| *value);
+    let (low, high) = (
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let pad = match high > low {
+        true => 0.5 * (high - low) / (names.len() - 1) as f64,
+        false => 0.5,
+    };
+    Ticks {
+        range: [low - pad, high + pad],
+        marks: names.to_vec(),
+        suffix: String::new(),
+    }
+}
+
 fn labels(values: &[f64], step: f64) -> (Vec<String>, String) {
     let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let mut base = 0.0;
@@ -209,6 +227,7 @@ mod tests {
             linear(f64::MIN_POSITIVE, 2.0 * f64::MIN_POSITIVE, 5, false),
             logarithmic(f64::INFINITY, 0.0),
             logarithmic(1e-300, 1e300),
+            named(&[(1.0, "C-P".into()), (2.0, "P-G".into())]),
         ] {
             assert!((2..80).contains(&ticks.marks.len()), "{ticks:?}");
             assert!(ticks.range[1] > ticks.range[0]);

@@ -3,14 +3,13 @@
 use std::cell::LazyCell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_append};
 
 use super::RunError;
 use super::export::{Export, Placement, unwrapped};
 use super::table::{Table, TableLayout};
-use crate::analysis::{Analysis, Model, Snapshot, Subject};
+use crate::analysis::{Analysis, Snapshot};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
 use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
@@ -264,7 +263,7 @@ impl Outputs {
             });
         }
         let mut measurements = Vec::new();
-        let subject = LazyCell::new(|| subject(simulation));
+        let subject = LazyCell::new(|| simulation.subject());
         for (number, plan) in simulation.analyses.iter().enumerate() {
             let mut analysis = plan.request.build(&subject)?;
             let record = known.analyses.get(number).copied().flatten();
@@ -435,32 +434,9 @@ pub fn check(simulation: &Simulation) -> Result<(), RunError> {
     for plan in &simulation.output.trajectories {
         Format::from_path(&plan.file)?;
     }
-    let subject = LazyCell::new(|| subject(simulation));
+    let subject = LazyCell::new(|| simulation.subject());
     for plan in &simulation.analyses {
         plan.request.check(&subject)?;
     }
     Ok(())
-}
-
-/// A radial distribution looks no farther than so many cut-offs unless said: time grows with the volume.
-const CUTOFFS_SEEN: f64 = 4.0;
-
-/// What the analyses of a run are made for.
-fn subject(simulation: &Simulation) -> Subject {
-    let (system, cutoff) = (&simulation.system, simulation.forces.cutoff());
-    let h = system.cell.heights();
-    let half = 0.5 * h.x.min(h.y).min(h.z);
-    let reach = if cutoff > 0.0 {
-        half.min(CUTOFFS_SEEN * cutoff)
-    } else {
-        half
-    };
-    Subject {
-        temperature: simulation.dynamics.temperature(),
-        model: Some(Arc::new(Model {
-            system: system.clone(),
-            forces: simulation.forces.clone(),
-        })),
-        ..Subject::new(system, reach)
-    }
 }

@@ -9,7 +9,9 @@ pub use builder::{Checkpoints, Measure, Output, SetupError, SimulationBuilder, T
 pub use plan::*;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::analysis::{Model, Subject};
 use crate::forces::ForceField;
 use crate::integrate::Dynamics;
 use crate::system::System;
@@ -46,4 +48,29 @@ pub struct Simulation {
     pub input_text: String,
     /// Where it was; empty where there was none.
     pub input_path: PathBuf,
+}
+
+/// A radial distribution looks no farther than so many cut-offs unless said: time grows with the volume.
+const CUTOFFS_SEEN: f64 = 4.0;
+
+impl Simulation {
+    /// What its analyses are made for.
+    pub(crate) fn subject(&self) -> Subject {
+        let (system, cutoff) = (&self.system, self.forces.cutoff());
+        let h = system.cell.heights();
+        let half = 0.5 * h.x.min(h.y).min(h.z);
+        let reach = if cutoff > 0.0 {
+            half.min(CUTOFFS_SEEN * cutoff)
+        } else {
+            half
+        };
+        Subject {
+            temperature: self.dynamics.temperature(),
+            model: Some(Arc::new(Model {
+                system: system.clone(),
+                forces: self.forces.clone(),
+            })),
+            ..Subject::new(system, reach)
+        }
+    }
 }

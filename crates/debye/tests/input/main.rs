@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod analyses;
 mod bad;
 mod constraints;
 mod doubts;
