@@ -4,7 +4,7 @@
 //! K_A = kT ⟨A⟩ / (⟨A²⟩ − ⟨A⟩²): it needs a barostat that samples them (cell rescaling; weak coupling does not) and runs of
 //! many times their relaxation.
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
 use super::lipids::Lipids;
 use super::slabs::Axis;
@@ -27,10 +27,9 @@ pub struct Bilayer {
     /// How much of the volume is not the lipids'; `None` where it is not known.
     solvent: Option<f64>,
     temperature: Option<f64>,
-    frames: u64,
     /// The first area, which squares are taken from: they would lose digits.
     first: f64,
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl Bilayer {
@@ -59,14 +58,13 @@ impl Bilayer {
             lipids: Lipids::of("bilayer", request, subject)?,
             solvent,
             temperature: request.quantity("temperature")?.or(subject.temperature),
-            frames: 0,
             first: 0.0,
-            blocks: Blocks::new(SUMS),
+            sums: FrameSums::new(SUMS),
         })
     }
 
     fn head(&self) -> Writer {
-        let mut writer = Writer::new(b"BILA");
+        let mut writer = Writer::of_version(b"BILA", 2);
         writer.text(self.lipids.axis.name()).u64(self.lipids.len() as u64);
         writer
     }
@@ -106,7 +104,7 @@ impl Analysis for Bilayer {
         let thickness = Some(mean(true) - mean(false)).filter(|thickness| thickness.is_finite());
         let volume = frame.cell.volume();
         let area = volume / frame.cell.heights()[self.lipids.axis as usize];
-        if self.frames == 0 {
+        if self.sums.frames() == 0 {
             self.first = area;
         }
         let upper = placed.iter().filter(|lipid| lipid.upper).count() as f64;
@@ -120,22 +118,18 @@ impl Analysis for Bilayer {
             volume,
             upper,
         ];
-        let sums = self.blocks.at(self.frames);
-        sums.iter_mut()
-            .zip(amounts)
-            .for_each(|(sum, amount)| *sum += amount);
-        self.frames += 1;
+        self.sums.add(amounts);
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
         let Labels { length, time, .. } = &self.labels;
         let (area_unit, volume_unit) = (format!("{length}²"), format!("{length}³"));
-        let total = self.blocks.total();
+        let total = self.sums.total();
         let lipids = self.lipids.len() as f64;
         let mean = |sums: &[f64], what: usize| sums[what] / sums[0];
         let thickness = |sums: &[f64]| sums[5] / sums[4];
-        let error = |statistic: &dyn Fn(&[f64]) -> f64| self.blocks.error_of(self.frames, statistic);
+        let error = |statistic: &dyn Fn(&[f64]) -> f64| self.sums.error_of(statistic);
         let mut scalars = Vec::new();
         let mut put = |name: &str, unit: &str, note: &str, statistic: &dyn Fn(&[f64]) -> f64| {
             scalars.push(Scalar::new(name, unit, statistic(&total), error(statistic), note));
@@ -164,11 +158,11 @@ impl Analysis for Bilayer {
             let energy = self.units.boltzmann() * temperature * factor;
             let note = "from fluctuations of the area; a barostat of weak coupling does not sample them";
             let modulus = |sums: &[f64]| energy * self.stiffness(sums);
-            let error = self.blocks.jackknife(self.frames, modulus);
+            let error = self.sums.jackknife(modulus);
             let name = "area compressibility modulus";
             scalars.push(Scalar::new(name, &unit, modulus(&total), error, note));
         }
-        let blocks = self.blocks.complete(self.frames);
+        let blocks = self.sums.complete();
         let column = |name: &str, unit: &str, f: &dyn Fn(&[f64]) -> f64| {
             Column::new(name, unit, blocks.iter().map(|sums| f(sums)).collect(), None)
         };
@@ -191,7 +185,7 @@ impl Analysis for Bilayer {
             title: "Bilayer".into(),
             notes: vec![format!(
                 "Frames: {}; lipids: {lipids}; rows are means over equal blocks of time.",
-                self.frames
+                self.sums.frames()
             )],
             plots: vec![
                 over_time("area per lipid", &area_unit, 1),
@@ -204,17 +198,14 @@ impl Analysis for Bilayer {
 
     fn save(&self) -> Vec<u8> {
         let mut writer = self.head();
-        writer.u64(self.frames).f64(self.first);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        writer.f64(self.first);
+        self.sums.save(writer)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
         let mut reader = Reader::new("bilayer", state, &self.head())?;
-        let (frames, first) = (reader.u64()?, reader.f64()?);
-        let blocks = Blocks::restore(&mut reader, SUMS, frames)?;
-        reader.finish()?;
-        (self.frames, self.first, self.blocks) = (frames, first, blocks);
+        let first = reader.f64()?;
+        (self.sums, self.first) = (self.sums.restored(reader)?, first);
         Ok(())
     }
 }

@@ -107,6 +107,74 @@ impl Blocks {
     }
 }
 
+/// Sums over the frames of an analysis: how many there were, and their blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FrameSums {
+    frames: u64,
+    blocks: Blocks,
+}
+
+impl FrameSums {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            frames: 0,
+            blocks: Blocks::new(columns),
+        }
+    }
+
+    /// How many frames there were.
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Counts another frame, and gives the sums it adds to.
+    pub(super) fn next_frame(&mut self) -> &mut [f64] {
+        self.frames += 1;
+        self.blocks.at(self.frames - 1)
+    }
+
+    /// Adds another frame.
+    pub(super) fn add<const N: usize>(&mut self, amounts: [f64; N]) {
+        let sums = self.next_frame().iter_mut();
+        sums.zip(amounts).for_each(|(sum, amount)| *sum += amount);
+    }
+
+    /// The sums over all frames.
+    pub(super) fn total(&self) -> Vec<f64> {
+        self.blocks.total()
+    }
+
+    /// The blocks that are full.
+    pub(super) fn complete(&self) -> &[Vec<f64>] {
+        self.blocks.complete(self.frames)
+    }
+
+    /// [`Blocks::jackknife`] over the blocks that are full.
+    pub(super) fn jackknife(&self, statistic: impl Fn(&[f64]) -> f64) -> f64 {
+        self.blocks.jackknife(self.frames, statistic)
+    }
+
+    /// [`Blocks::error_of`] over the blocks that are full.
+    pub(super) fn error_of(&self, statistic: impl Fn(&[f64]) -> f64) -> f64 {
+        self.blocks.error_of(self.frames, statistic)
+    }
+
+    /// Ends a state that begins with what is written so far.
+    pub(super) fn save(&self, mut writer: Writer) -> Vec<u8> {
+        writer.u64(self.frames);
+        self.blocks.save(&mut writer);
+        writer.finish()
+    }
+
+    /// The sums that a state ends with.
+    pub(super) fn restored(&self, mut reader: Reader<'_>) -> Result<Self, AnalysisError> {
+        let frames = reader.u64()?;
+        let blocks = Blocks::restore(&mut reader, self.blocks.columns, frames)?;
+        reader.finish()?;
+        Ok(Self { frames, blocks })
+    }
+}
+
 fn add_up(blocks: &[Vec<f64>], columns: usize) -> Vec<f64> {
     let mut sum = vec![0.0; columns];
     for block in blocks {

@@ -264,7 +264,8 @@ impl Correlator {
         });
     }
 
-    pub(crate) fn save(&self, writer: &mut Writer) {
+    /// Ends a state that begins with what is written so far.
+    pub(crate) fn save(&self, mut writer: Writer) -> Vec<u8> {
         writer
             .u64(self.frames)
             .f64(self.times[0])
@@ -273,7 +274,8 @@ impl Correlator {
         for (then, values) in &self.origins {
             writer.u64(*then).vectors(values);
         }
-        self.blocks.save(writer);
+        self.blocks.save(&mut writer);
+        writer.finish()
     }
 
     /// The state behind the head.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, Setting, Subject};
 use super::slabs::{Axis, Slabs};
 use super::state::{Reader, Writer};
@@ -20,10 +20,9 @@ pub struct Density {
     masses: Arc<[f64]>,
     charges: Arc<[f64]>,
     electrons: Arc<[f64]>,
-    frames: u64,
     /// For each group: number, mass, charge and electron density of each slab; then frames, height and how many
     /// particles were outside.
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 /// Density of what.
@@ -39,12 +38,11 @@ impl Density {
         let groups = group_names(&subject.labels).len();
         Ok(Self {
             name: format!("density-{}", slabs.axis.name()),
-            blocks: Blocks::new(groups * slabs.count * KINDS.len() + 3),
+            sums: FrameSums::new(groups * slabs.count * KINDS.len() + 3),
             slabs,
             masses: Arc::clone(&subject.masses),
             charges: Arc::clone(&subject.charges),
             electrons: Arc::clone(&subject.electrons),
-            frames: 0,
             labels: subject.labels.clone(),
         })
     }
@@ -85,7 +83,7 @@ impl Analysis for Density {
         let (columns, known) = (self.columns(), self.labels.species.len());
         let weight = count as f64 / frame.cell.volume();
         let origin = self.slabs.origin(frame);
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         sums[columns - 3] += 1.0;
         sums[columns - 2] += frame.cell.heights()[self.slabs.axis as usize];
         for (i, &species) in frame.species.iter().enumerate() {
@@ -105,12 +103,11 @@ impl Analysis for Density {
                     .for_each(|(sum, amount)| *sum += weight * amount);
             }
         }
-        self.frames += 1;
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let (slabs, total) = (self.slabs.count, self.blocks.total());
+        let (slabs, total) = (self.slabs.count, self.sums.total());
         let axis = self.slabs.axis.name();
         let end = total.len();
         let frames = total[end - 3];
@@ -137,7 +134,7 @@ impl Analysis for Density {
                 };
                 let values = (0..slabs).map(|slab| mean(&total, slab)).collect();
                 let errors = (0..slabs)
-                    .map(|slab| self.blocks.error_of(self.frames, |sums| mean(sums, slab)))
+                    .map(|slab| self.sums.error_of(|sums| mean(sums, slab)))
                     .collect();
                 columns.push(Column::new(
                     &format!("{}, {name}", KINDS[kind]),
@@ -178,7 +175,7 @@ impl Analysis for Density {
             title: format!("Density along {}", axis),
             notes: [format!(
                 "Frames: {}; {}",
-                self.frames,
+                self.sums.frames(),
                 self.slabs.note(&self.labels)
             )]
             .into_iter()
@@ -200,18 +197,12 @@ impl Analysis for Density {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("density", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, self.columns(), frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("density", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

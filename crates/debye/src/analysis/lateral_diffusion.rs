@@ -128,8 +128,7 @@ impl Analysis for LateralDiffusion {
         self.leaflets.iter().for_each(|&leaflet| {
             writer.u64(u64::from(leaflet));
         });
-        self.correlator.save(&mut writer);
-        writer.finish()
+        self.correlator.save(writer)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {

@@ -4,7 +4,7 @@
 //! all are parallel, and its eigenvector the director. In N particles without order S is not 0 but of the size of
 //! 1/√N; minus twice the middle eigenvalue is 0 on average there, and S where the phase is uniaxial.
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, Setting, Subject};
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, axes};
@@ -21,8 +21,7 @@ pub struct NematicOrder {
     labels: Labels,
     /// Empty means all that turn.
     species: Vec<u32>,
-    frames: u64,
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl NematicOrder {
@@ -31,8 +30,7 @@ impl NematicOrder {
         Self {
             labels: labels.clone(),
             species: species.to_vec(),
-            frames: 0,
-            blocks: Blocks::new(SUMS),
+            sums: FrameSums::new(SUMS),
         }
     }
 
@@ -111,19 +109,15 @@ impl Analysis for NematicOrder {
             d.x * d.z,
             d.y * d.z,
         ];
-        let sums = self.blocks.at(self.frames);
-        sums.iter_mut()
-            .zip(amounts)
-            .for_each(|(sum, amount)| *sum += amount);
-        self.frames += 1;
+        self.sums.add(amounts);
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let total = self.blocks.total();
+        let total = self.sums.total();
         let mean = |sums: &[f64], what: usize| sums[what] / sums[0];
         let scalar = |name: &str, what: usize, note: &str| {
-            let error = self.blocks.error_of(self.frames, |sums| mean(sums, what));
+            let error = self.sums.error_of(|sums| mean(sums, what));
             Scalar::new(name, "", mean(&total, what), error, note)
         };
         let [.., (steadiness, d)] = eigen(std::array::from_fn(|k| mean(&total, 5 + k)));
@@ -136,7 +130,7 @@ impl Analysis for NematicOrder {
             let note = "of the mean director";
             Scalar::new(&format!("director, {name}"), "", value, f64::NAN, note)
         };
-        let blocks = self.blocks.complete(self.frames);
+        let blocks = self.sums.complete();
         let column = |name: &str, unit: &str, what: usize| {
             Column::new(
                 name,
@@ -151,7 +145,7 @@ impl Analysis for NematicOrder {
             title: "Nematic order".into(),
             notes: vec![format!(
                 "Frames: {}; rows are means over equal blocks of time.",
-                self.frames
+                self.sums.frames()
             )],
             columns: vec![
                 column("time", time, 1),
@@ -188,18 +182,12 @@ impl Analysis for NematicOrder {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("nematic", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, SUMS, frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("nematic", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, AnalysisRequest, Subject};
 use super::slabs::Axis;
 use super::state::{Reader, Writer};
@@ -21,9 +21,8 @@ pub struct BondOrder {
     bonds: Vec<([u32; 2], u32)>,
     places: Vec<Place>,
     kinds: Vec<Kind>,
-    frames: u64,
     /// For each place, how many bonds and the sum of 3 cos²θ / 2 − 1/2; then how many frames.
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 /// A bond of a kind of molecule.
@@ -102,10 +101,9 @@ impl BondOrder {
             labels: subject.labels.clone(),
             axis: Axis::of(request)?,
             bonds,
-            blocks: Blocks::new(2 * places.len() + 1),
+            sums: FrameSums::new(2 * places.len() + 1),
             places,
             kinds,
-            frames: 0,
         })
     }
 
@@ -127,7 +125,7 @@ impl Analysis for BondOrder {
     fn add(&mut self, frame: &Snapshot<'_>) -> Result<(), AnalysisError> {
         check(frame, &self.labels, frame.positions, "position")?;
         let normal = frame.cell.normal(self.axis as usize);
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         for &([i, j], place) in &self.bonds {
             let [a, b] = [i, j].map(|k| frame.positions[k as usize]);
             let bond = frame.cell.minimum_image(b - a);
@@ -137,18 +135,17 @@ impl Analysis for BondOrder {
             sums[at + 1] += 1.5 * cosine * cosine / bond.norm2() - 0.5;
         }
         sums[2 * self.places.len()] += 1.0;
-        self.frames += 1;
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let total = self.blocks.total();
+        let total = self.sums.total();
         let mean = |sums: &[f64], places: &[usize]| {
             let sum = |part: usize| places.iter().map(|&k| sums[2 * k + part]).sum::<f64>();
             sum(1) / sum(0)
         };
         let order = |places: &[usize]| {
-            let error = self.blocks.error_of(self.frames, |sums| mean(sums, places));
+            let error = self.sums.error_of(|sums| mean(sums, places));
             (mean(&total, places), error)
         };
         let of_kind = |kind: usize| (0..self.places.len()).filter(move |&k| self.places[k].kind == kind);
@@ -162,7 +159,11 @@ impl Analysis for BondOrder {
             (1..=longest).map(|k| k as f64).collect(),
             None,
         )];
-        let mut notes = vec![format!("Frames: {}; axis {}.", self.frames, self.axis.name())];
+        let mut notes = vec![format!(
+            "Frames: {}; axis {}.",
+            self.sums.frames(),
+            self.axis.name()
+        )];
         for (number, kind) in self.kinds.iter().enumerate() {
             let of = |k: usize| order(&[k]);
             let (mut values, mut errors): (Vec<f64>, Vec<f64>) = of_kind(number).map(of).unzip();
@@ -224,18 +225,12 @@ impl Analysis for BondOrder {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("order", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, 2 * self.places.len() + 1, frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("order", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! [`OrientationProfile`]: how dipoles point along an axis, slab by slab.
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, Setting, Subject};
 use super::slabs::{Axis, Slabs};
 use super::state::{Reader, Writer};
@@ -13,9 +13,8 @@ use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Snapshot, a
 pub struct OrientationProfile {
     labels: Labels,
     slabs: Slabs,
-    frames: u64,
     /// For each group and slab how many, and the sum of their cosines; then frames and height.
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl OrientationProfile {
@@ -27,10 +26,9 @@ impl OrientationProfile {
         slabs.check("orientation", &subject.labels)?;
         let labels = subject.labels.clone();
         Ok(Self {
-            blocks: Blocks::new(columns(&labels, &slabs)),
+            sums: FrameSums::new(columns(&labels, &slabs)),
             labels,
             slabs,
-            frames: 0,
         })
     }
 
@@ -58,7 +56,7 @@ impl Analysis for OrientationProfile {
         let known = self.labels.species.len();
         let normal = frame.cell.normal(self.slabs.axis as usize);
         let origin = self.slabs.origin(frame);
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         let end = sums.len();
         sums[end - 2] += 1.0;
         sums[end - 1] += frame.cell.heights()[self.slabs.axis as usize];
@@ -76,12 +74,11 @@ impl Analysis for OrientationProfile {
                 sums[at + 1] += axis.dot(normal);
             }
         }
-        self.frames += 1;
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let (total, count) = (self.blocks.total(), self.slabs.count);
+        let (total, count) = (self.sums.total(), self.slabs.count);
         let end = total.len();
         let height = total[end - 1] / total[end - 2];
         let axis = self.slabs.axis.name();
@@ -94,7 +91,7 @@ impl Analysis for OrientationProfile {
             let mean = |sums: &[f64], slab: usize| sums[at(slab) + 1] / sums[at(slab)];
             let values = (0..count).map(|slab| mean(&total, slab)).collect();
             let errors = (0..count)
-                .map(|slab| self.blocks.error_of(self.frames, |sums| mean(sums, slab)))
+                .map(|slab| self.sums.error_of(|sums| mean(sums, slab)))
                 .collect();
             columns.push(Column::new(&format!("cos θ, {name}"), "", values, Some(errors)));
         }
@@ -104,7 +101,7 @@ impl Analysis for OrientationProfile {
             title: format!("Orientation along {axis}"),
             notes: vec![format!(
                 "Frames: {}; {}",
-                self.frames,
+                self.sums.frames(),
                 self.slabs.note(&self.labels)
             )],
             plots: vec![Plot::new("", &x, "mean cos θ", (1..columns.len()).collect())],
@@ -114,18 +111,12 @@ impl Analysis for OrientationProfile {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("orientation", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, columns(&self.labels, &self.slabs), frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("orientation", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, AnalysisRequest, Model, Setting, Subject};
 use super::pairs::Grid;
 use super::slabs::{Axis, Slabs};
@@ -36,9 +36,8 @@ pub struct PressureProfile {
     system: System,
     reach: f64,
     temperature: Option<f64>,
-    frames: u64,
     /// For each slab xx, yy, zz; then frames, height, and frames with velocities.
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl PressureProfile {
@@ -89,8 +88,7 @@ impl PressureProfile {
             system: system.clone(),
             model: Arc::clone(model),
             temperature: subject.temperature,
-            frames: 0,
-            blocks: Blocks::new(3 * slabs.count + 3),
+            sums: FrameSums::new(3 * slabs.count + 3),
             slabs,
         })
     }
@@ -234,7 +232,7 @@ impl Analysis for PressureProfile {
             (0..3).for_each(|k| found[3 * slab + k] += kinetic[k]);
         }
         let weight = self.slabs.count as f64 / frame.cell.volume();
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         let end = sums.len();
         sums.iter_mut()
             .zip(found)
@@ -242,12 +240,11 @@ impl Analysis for PressureProfile {
         sums[end - 3] += 1.0;
         sums[end - 2] += frame.cell.heights()[self.slabs.axis as usize];
         sums[end - 1] += f64::from(u8::from(frame.velocities.is_some()));
-        self.frames += 1;
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let (count, total) = (self.slabs.count, self.blocks.total());
+        let (count, total) = (self.slabs.count, self.sums.total());
         let end = total.len();
         let normal = self.slabs.axis as usize;
         let (bar, unit) = self.units.readable(Dimension::PRESSURE);
@@ -266,7 +263,7 @@ impl Analysis for PressureProfile {
         ];
         for (name, of) in curves {
             let values = (0..count).map(|slab| bar * of(parts(&total, slab))).collect();
-            let error = |slab| bar * self.blocks.error_of(self.frames, |sums| of(parts(sums, slab)));
+            let error = |slab| bar * self.sums.error_of(|sums| of(parts(sums, slab)));
             let errors = (0..count).map(error).collect();
             columns.push(Column::new(name, &unit, values, Some(errors)));
         }
@@ -282,7 +279,7 @@ impl Analysis for PressureProfile {
             bar * (0..count).map(|k| parts(sums, k)[of]).sum::<f64>() / count as f64
         };
         let scalar = |name: &str, unit: &str, note: &str, f: &dyn Fn(&[f64]) -> f64| {
-            Scalar::new(name, unit, f(&total), self.blocks.error_of(self.frames, f), note)
+            Scalar::new(name, unit, f(&total), self.sums.error_of(f), note)
         };
         let kinetic = match (total[end - 1] > 0.0, self.temperature) {
             (true, _) => "from the velocities",
@@ -294,7 +291,11 @@ impl Analysis for PressureProfile {
             name: "pressure-profile".into(),
             title: format!("Pressure along {axis}"),
             notes: vec![
-                format!("Frames: {}; {}", self.frames, self.slabs.note(&self.labels)),
+                format!(
+                    "Frames: {}; {}",
+                    self.sums.frames(),
+                    self.slabs.note(&self.labels)
+                ),
                 format!("Kinetic part: {kinetic}. Lines of force are straight (Irving & Kirkwood)."),
             ],
             scalars: vec![
@@ -318,18 +319,12 @@ impl Analysis for PressureProfile {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("pressure-profile", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, 3 * self.slabs.count + 3, frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("pressure-profile", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

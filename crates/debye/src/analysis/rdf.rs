@@ -7,7 +7,7 @@
 
 use std::f64::consts::PI;
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
 use super::pairs::{Grid, Match, check_reach};
 use super::state::{Reader, Writer};
@@ -35,9 +35,8 @@ pub struct Rdf {
     name: String,
     labels: Labels,
     options: RdfOptions,
-    frames: u64,
     /// Ordered pairs per bin; then Σ N_a N_b / V; then Σ N_a.
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl Rdf {
@@ -74,8 +73,7 @@ impl Rdf {
             name,
             labels: labels.clone(),
             options,
-            frames: 0,
-            blocks: Blocks::new(options.bins + 2),
+            sums: FrameSums::new(options.bins + 2),
         })
     }
 
@@ -121,13 +119,12 @@ impl Analysis for Rdf {
             (false, false) => firsts - 1.0,
         };
         let ordered = if mixed { 1.0 } else { 2.0 };
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         sums.iter_mut()
             .zip(counts)
             .for_each(|(s, c)| *s += ordered * c as f64);
         sums[bins] += firsts * seconds / frame.cell.volume();
         sums[bins + 1] += firsts;
-        self.frames += 1;
         Ok(())
     }
 
@@ -139,10 +136,10 @@ impl Analysis for Rdf {
             4.0 / 3.0 * PI * (b.powi(3) - a.powi(3))
         };
         let g = |sums: &[f64], bin: usize| sums[bin] / (sums[bins] * shell(bin));
-        let total = self.blocks.total();
+        let total = self.sums.total();
         let values: Vec<f64> = (0..bins).map(|bin| g(&total, bin)).collect();
         let errors = (0..bins)
-            .map(|bin| self.blocks.error_of(self.frames, |sums| g(sums, bin)))
+            .map(|bin| self.sums.error_of(|sums| g(sums, bin)))
             .collect();
         let neighbors = (total[..bins].iter())
             .scan(0.0, |sum, count| {
@@ -178,7 +175,8 @@ impl Analysis for Rdf {
             notes: vec![
                 format!(
                     "Frames: {}; r is the middle of an interval of {width} {}.",
-                    self.frames, self.labels.length
+                    self.sums.frames(),
+                    self.labels.length
                 ),
                 "The coordination number counts neighbors up to the interval's outer edge.".into(),
             ],
@@ -201,18 +199,12 @@ impl Analysis for Rdf {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        writer.u64(self.frames);
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
-        let mut reader = Reader::new("rdf", state, &self.head())?;
-        let frames = reader.u64()?;
-        let blocks = Blocks::restore(&mut reader, self.options.bins + 2, frames)?;
-        reader.finish()?;
-        (self.frames, self.blocks) = (frames, blocks);
+        let reader = Reader::new("rdf", state, &self.head())?;
+        self.sums = self.sums.restored(reader)?;
         Ok(())
     }
 }

@@ -135,9 +135,7 @@ impl Analysis for Reorientation {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut writer = self.head();
-        self.correlator.save(&mut writer);
-        writer.finish()
+        self.correlator.save(self.head())
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {

@@ -1,20 +1,25 @@
 //! How the state of an analysis is written: little-endian, tagged, with a version and a checksum.
 //!
-//! Layout: tag (4 bytes), version (u16), the settings, the state, CRC-32 of all before. Lists carry
+//! Layout: tag (4 bytes), version of the analysis (u16), the settings, the state, CRC-32 of all before. Lists carry
 //! their length, which is compared with the bytes left before anything is allocated.
 
 use super::AnalysisError;
 use crate::expr::Vec3;
 
-const VERSION: u16 = 1;
+const FIRST_VERSION: u16 = 1;
 
 /// Writes a state.
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
     pub(crate) fn new(tag: &[u8; 4]) -> Self {
+        Self::of_version(tag, FIRST_VERSION)
+    }
+
+    /// The state of an analysis whose layout has changed.
+    pub(crate) fn of_version(tag: &[u8; 4], version: u16) -> Self {
         let mut writer = Self(tag.to_vec());
-        writer.0.extend(VERSION.to_le_bytes());
+        writer.0.extend(version.to_le_bytes());
         writer
     }
 

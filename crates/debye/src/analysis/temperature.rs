@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::blocks::Blocks;
+use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, Setting, Subject};
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check};
@@ -30,11 +30,10 @@ pub struct Temperature {
     rotations: Arc<[u8]>,
     /// Degrees of freedom of translation, rotation and both.
     freedom: [f64; 3],
-    frames: u64,
     /// Whether the source has rotational energies.
     turning: bool,
     first: [f64; 3],
-    blocks: Blocks,
+    sums: FrameSums,
 }
 
 impl Temperature {
@@ -55,15 +54,14 @@ impl Temperature {
             masses: Arc::clone(&subject.masses),
             rotations: Arc::clone(&subject.rotations),
             freedom: [moving - held, turning, moving - held + turning],
-            frames: 0,
             turning: false,
             first: [0.0; 3],
-            blocks: Blocks::new(SUMS),
+            sums: FrameSums::new(SUMS),
         }
     }
 
     fn head(&self) -> Writer {
-        let mut writer = Writer::new(b"TEMP");
+        let mut writer = Writer::of_version(b"TEMP", 2);
         self.species.iter().for_each(|&species| {
             writer.u64(u64::from(species));
         });
@@ -115,22 +113,21 @@ impl Analysis for Temperature {
             true => doubled[k] / (freedom[k] * boltzmann),
             false => 0.0,
         });
-        if self.frames == 0 {
+        if self.sums.frames() == 0 {
             (self.first, self.turning) = (found, turning);
         }
-        let sums = self.blocks.at(self.frames);
+        let sums = self.sums.next_frame();
         sums[0] += 1.0;
         sums[1] += frame.time;
         for k in 0..3 {
             sums[2 + 2 * k] += found[k];
             sums[3 + 2 * k] += (found[k] - self.first[k]).powi(2);
         }
-        self.frames += 1;
         Ok(())
     }
 
     fn finish(&self) -> Analyzed {
-        let total = self.blocks.total();
+        let total = self.sums.total();
         let unit = self.units.label(Dimension::TEMPERATURE);
         let mean = |sums: &[f64], k: usize| sums[2 + 2 * k] / sums[0];
         let [moving, turning, both] = self.freedom;
@@ -145,16 +142,16 @@ impl Analysis for Temperature {
         };
         let mut scalars = Vec::new();
         for &k in kinds {
-            let error = self.blocks.error_of(self.frames, |sums| mean(sums, k));
+            let error = self.sums.error_of(|sums| mean(sums, k));
             let value = mean(&total, k);
             scalars.push(Scalar::new(KINDS[k], &unit, value, error, ""));
             let canonical = value * (2.0 / freedom[k]).sqrt();
             let note = format!("of a frame; {canonical:.5} in a canonical ensemble");
-            let error = self.blocks.jackknife(self.frames, |sums| self.deviation(sums, k));
+            let error = self.sums.jackknife(|sums| self.deviation(sums, k));
             let name = format!("deviation of {}", KINDS[k]);
             scalars.push(Scalar::new(&name, &unit, self.deviation(&total, k), error, &note));
         }
-        let blocks = self.blocks.complete(self.frames);
+        let blocks = self.sums.complete();
         let time = &self.labels.time;
         let times = blocks.iter().map(|sums| sums[1] / sums[0]).collect();
         let mut columns = vec![Column::new("time", time, times, None)];
@@ -177,7 +174,9 @@ impl Analysis for Temperature {
             title: format!("Temperature of {names}"),
             notes: vec![format!(
                 "Frames: {}; degrees of freedom: {} of translation, {} of rotation; rows are means over equal blocks of time.",
-                self.frames, freedom[0], freedom[1]
+                self.sums.frames(),
+                freedom[0],
+                freedom[1]
             )],
             plots: vec![Plot::new(
                 "",
@@ -192,21 +191,18 @@ impl Analysis for Temperature {
 
     fn save(&self) -> Vec<u8> {
         let mut writer = self.head();
-        writer.u64(self.frames).u64(u64::from(self.turning));
+        writer.u64(u64::from(self.turning));
         self.first.iter().for_each(|&first| {
             writer.f64(first);
         });
-        self.blocks.save(&mut writer);
-        writer.finish()
+        self.sums.save(writer)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
         let mut reader = Reader::new("temperature", state, &self.head())?;
-        let (frames, turning) = (reader.u64()?, reader.u64()? != 0);
+        let turning = reader.u64()? != 0;
         let first = [reader.f64()?, reader.f64()?, reader.f64()?];
-        let blocks = Blocks::restore(&mut reader, SUMS, frames)?;
-        reader.finish()?;
-        (self.frames, self.turning, self.first, self.blocks) = (frames, turning, first, blocks);
+        (self.sums, self.turning, self.first) = (self.sums.restored(reader)?, turning, first);
         Ok(())
     }
 }
