@@ -2,9 +2,10 @@
 
 use super::error::InputError;
 use super::reader::{Item, Section};
-use crate::forces::{BondedTerm, ForceField};
-use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, PAIRS};
-use crate::system::{Link, System};
+use crate::expr::{Quat, Vec3};
+use crate::forces::{BondedTerm, ForceField, OrientedRow, OrientedTerm};
+use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, ORIENTED, OrientedPair, PAIRS};
+use crate::system::{Class, Link, System};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -36,10 +37,11 @@ fn get<'a>(item: &Item<'a>, key: &str) -> Option<Item<'a>> {
         .map(|(_, item)| item)
 }
 
-/// How many terms of each sort the list has had so far: they stand in the field in the same order.
+/// How many terms of each kind the list has had so far: they stand in the field in the same order.
 #[derive(Default)]
 struct Places {
     pairs: usize,
+    oriented: usize,
     bonds: usize,
     angles: usize,
     dihedrals: usize,
@@ -80,6 +82,12 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
                     &kind_item.error(format!("is \"{kind}\", but no particle has a charge"))
                 ));
             }
+        } else if ORIENTED.has(kind) {
+            let Some(term) = field.oriented.get(take(&mut places.oriented)) else {
+                continue;
+            };
+            let doubt = idle_orientations(term, system);
+            warnings.extend(doubt.map(|why| at(&kind_item.error(format!("is \"{kind}\", {why}")))));
         } else if BONDS.has(kind) {
             let term = field.bonds.get(take(&mut places.bonds));
             refuse_idle(&kind_item, kind, "bonds", term, &t.bonds)?;
@@ -101,6 +109,54 @@ fn terms(list: &Item, system: &System, field: &ForceField, warnings: &mut Vec<St
         }
     }
     Ok(())
+}
+
+/// Why a term of orientations does not do what it is for: no pair has it, or particles it would turn never turn.
+fn idle_orientations(term: &OrientedTerm, system: &System) -> Option<String> {
+    let species = &system.species;
+    if term.family.is_electrostatic() {
+        let p = &system.particles;
+        let dipoles = p.orientations.rotors.iter().any(|rotor| rotor.dipole != 0.0);
+        // Without charges too it is told of as a term that acts on nothing.
+        let charges = p.charges.iter().any(|q| *q != 0.0);
+        return (charges && !dipoles).then(|| {
+            "but no particle has a dipole: it acts on charges alone; set `dipole` and `inertia` in [species.…], or take \
+             kind = \"coulomb\""
+                .into()
+        });
+    }
+    if term.rows.iter().all(Option::is_none) {
+        return Some("which acts on no pair: every pair is \"none\", or its strength is zero".into());
+    }
+    let rows = |k: usize| &term.rows[k * species.len()..(k + 1) * species.len()];
+    let idle = (0..species.len()).filter(|&k| {
+        species[k].rotor.class() == Class::Point
+            && rows(k).iter().flatten().any(|row| turning_matters(term, row))
+    });
+    let names: Vec<String> = idle.map(|k| format!("`{}`", species[k].name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "which depends on orientations, but particles of {} have none and never turn; set `inertia` in [species.…]",
+            names.join(", ")
+        )
+    })
+}
+
+/// Whether the energy of a pair changes as its first particle is turned.
+fn turning_matters(term: &OrientedTerm, row: &OrientedRow) -> bool {
+    let other = Quat::about(Vec3::new(0.6, 0.0, 0.8), 0.7).axes();
+    let turned = Quat::about(Vec3::new(0.48, 0.64, 0.6), 1.1).axes();
+    let direction = Vec3::new(0.36, 0.48, 0.8) * row.cutoff;
+    (1..20).any(|part| {
+        let energy = |axes| {
+            let d = direction * (0.05 * f64::from(part));
+            let pair = OrientedPair::new(d, [axes, other], [0.0; 2], [0.0; 2], &term.table);
+            term.family
+                .energy(term.truncation, &pair, &row.coefficients, &row.truncation)
+        };
+        let (before, after) = (energy(Quat::identity().axes()), energy(turned));
+        (before - after).abs() > 1e-9 * before.abs() && (before - after).is_finite()
+    })
 }
 
 fn refuse_idle<const N: usize, F: ?Sized>(

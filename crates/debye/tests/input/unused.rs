@@ -147,3 +147,58 @@ fn molecules_that_nothing_keeps_together() {
         "{warnings:?}"
     );
 }
+
+/// Water of one site in reduced units, with these lines in its species.
+fn turning_water(species: &str, force: &str) -> String {
+    let first = "units = \"lj\"\n[system]\ncell = [12.0, 12.0, 12.0]\norientations = \"random\"\n\
+                 build = { kind = \"random\", counts = { W = 8, A = 2 }, minimum_distance = 2.0, seed = 3 }\n\
+                 [integrator]\nkind = \"nve\"\ntimestep = 0.001\n[run]\nsteps = 10\n";
+    format!("{first}[species.A]\nmass = 1.0\n[species.W]\nmass = 1.0\n{species}\n[[forces]]\n{force}\n")
+}
+
+#[test]
+fn terms_of_orientations_on_points_or_on_nothing() {
+    let inertia = "inertia = [0.3, 0.2, 0.1]";
+    let sticky =
+        "kind = \"sticky\"\nw0 = 0.07715\nlower = 0.9\nupper = 1.1\nlower_prime = 0.9\nupper_prime = 1.3\n";
+    let only =
+        |v0: &str| format!("{sticky}pairs = {{ W-W = {{ v0 = {v0} }}, W-A = \"none\", A-A = \"none\" }}");
+    let turns = turning_water(inertia, &only("3.0"));
+    assert_eq!(accept(&turns).warnings, [""; 0]);
+    warned(
+        &turning_water("", &only("3.0")),
+        "`forces[0].kind` is \"sticky\", which depends on orientations, but particles of `W` have none",
+    );
+    let none = format!("{sticky}pairs = {{ W-W = \"none\", W-A = \"none\", A-A = \"none\" }}");
+    warned(
+        &turning_water(inertia, &none),
+        "`forces[0].kind` is \"sticky\", which acts on no pair",
+    );
+    // Spheres need not turn, rods must.
+    let shapes = |rod: &str| {
+        format!(
+            "kind = \"gay-berne\"\ncutoff = 5.0\nepsilon = 1.0\nsigma = 1.0\nspecies = {{ \
+             A = {{ diameter_x = 1.0, diameter_y = 1.0, diameter_z = 1.0, well_x = 1.0, well_y = 1.0, well_z = 1.0 }}, \
+             W = {{ diameter_x = 1.0, diameter_y = 1.0, diameter_z = {rod}, well_x = 1.0, well_y = 1.0, well_z = 1.0 }} }}"
+        )
+    };
+    assert_eq!(
+        accept(&turning_water("inertia = 0.3", &shapes("3.0"))).warnings,
+        [""; 0]
+    );
+    assert_eq!(accept(&turning_water("", &shapes("1.0"))).warnings, [""; 0]);
+    warned(
+        &turning_water("", &shapes("3.0")),
+        "is \"gay-berne\", which depends on orientations, but particles of `W` have none",
+    );
+    let dipoles = "kind = \"dipoles\"\ncutoff = 5.0\ntruncation = \"force-shift\"";
+    warned(
+        &turning_water("charge = 1.0", dipoles),
+        "is \"dipoles\", but no particle has a dipole: it acts on charges alone",
+    );
+    warned(&turning_water("", dipoles), "kind = \"dipoles\" acts on nothing");
+    refused(
+        &turning_water(inertia, "kind = \"axis-restraint\"\nk = 1.0"),
+        &["`forces[0].kind` is \"axis-restraint\", which acts on nothing: the system has no axes"],
+    );
+}
