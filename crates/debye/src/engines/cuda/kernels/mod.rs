@@ -13,6 +13,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("engine.cuh", include_str!("engine.cuh")),
     ("motion.cuh", include_str!("motion.cuh")),
     ("sums.cuh", include_str!("sums.cuh")),
+    ("lists.cuh", include_str!("lists.cuh")),
     ("visit.cuh", include_str!("visit.cuh")),
     ("oriented.cuh", include_str!("oriented.cuh")),
     ("rotation.cuh", include_str!("rotation.cuh")),

@@ -362,7 +362,7 @@ __device__ __forceinline__ void visit(Sums& s, const Stage& stage, u32 padding, 
         one(row.w >> 16);
     }
 #elif PARTED
-    // See `Parts` in rebuild.cu.
+    // See `Parts` in lists.cuh.
     const u32 first = visitor.parts[0], front = visitor.parts[1], back = ROWS - rows;
     if (SHORT && SOME_APOLAR) visit_part<ENERGY, 0>(s, stage, padding, list, 0, first, visitor, w, f);
     visit_part<ENERGY, SOME_APOLAR ? 1 : 0>(s, stage, padding, list, first, front, visitor, w, f);
