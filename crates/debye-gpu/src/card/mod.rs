@@ -1,9 +1,11 @@
 //! A card, through NVIDIA's libraries: where they are, the driver, and the run-time compiler.
 
+mod devices;
 mod driver;
 pub mod library;
 mod nvrtc;
 
+pub use devices::driver_version;
 pub(crate) use driver::Gpu;
-pub use driver::{compile_for, driver_version};
+pub use driver::compile_for;
 pub use nvrtc::{Compiled, Nvrtc};

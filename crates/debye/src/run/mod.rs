@@ -1,5 +1,6 @@
 //! A simulation from beginning to end: schedule, files, checkpoints, report.
 
+mod begin;
 mod conclude;
 pub mod coulomb;
 pub(crate) mod describe;
@@ -38,7 +39,7 @@ pub use summary::{Averages, Outcome, Summary};
 pub use threads::with_threads;
 
 use crate::analysis::Analyzed;
-use crate::checkpoint::{Checkpoint, Found};
+use crate::checkpoint::Checkpoint;
 use crate::engines::cpu::Minimized;
 use crate::engines::{Engine, EngineError, Observation};
 use crate::expr::Vec3;
@@ -47,9 +48,8 @@ use crate::system::{Cell, Particles, System};
 use debye_gpu::Device;
 use fingerprint::fingerprint;
 use lock::Lock;
-use outputs::{Known, Outputs};
+use outputs::Outputs;
 use pace::{Closing, Pace};
-use table::TableLayout;
 
 /// Refuses a device that is not there and an output folder that is not to be written to; [`run`] does so too. Nothing is
 /// changed.
@@ -120,14 +120,6 @@ struct Files {
     drawing: Option<(Instant, JoinHandle<Result<(), RunError>>)>,
     /// The folder is ours while the run lasts.
     _lock: Lock,
-}
-
-/// A run at its first step here, before anything is saved.
-struct Start {
-    engine: Box<dyn Engine>,
-    outputs: Outputs,
-    first_step: u64,
-    seconds_before: f64,
 }
 
 impl SimulationBuilder {
@@ -320,169 +312,7 @@ impl Run<'_> {
     }
 }
 
-impl Start {
-    /// At step 0, minimized where that is asked for; with files in `folder` where the simulation writes any.
-    fn anew(
-        simulation: &Simulation,
-        device: Option<&Device>,
-        options: &mut RunOptions,
-        notes: &mut Vec<String>,
-        folder: &Path,
-    ) -> Result<Self, RunError> {
-        let writes = simulation.output.folder.is_some();
-        // Nothing of an earlier run goes before this one stands on its feet.
-        if writes {
-            folder::try_outputs(folder, options.existing, simulation)?;
-        } else {
-            outputs::check(simulation)?;
-        }
-        let mut engine = engine::engine_on(simulation, device)?;
-        if let Some(m) = &simulation.minimize {
-            notes.push(minimization::minimize(engine.as_mut(), m, options)?);
-        }
-        let layout = TableLayout::new(&simulation.system, &simulation.dynamics, &engine.observe()?);
-        if writes {
-            folder::prepare(folder, options.existing, true, simulation)?;
-        }
-        let mut outputs = Outputs::open(simulation, folder, layout, &Known::default())?;
-        outputs.record(engine.as_mut())?;
-        Ok(Self {
-            engine,
-            outputs,
-            first_step: 0,
-            seconds_before: 0.0,
-        })
-    }
-
-    /// Where a checkpoint left off.
-    fn resumed(
-        simulation: &Simulation,
-        device: Option<&Device>,
-        found: Found,
-        plan: &CheckpointPlan,
-        notes: &mut Vec<String>,
-        folder: &Path,
-    ) -> Result<Self, RunError> {
-        let Found {
-            checkpoint: saved,
-            file,
-            passed,
-        } = found;
-        let passed = passed.into_iter();
-        notes.extend(passed.map(|why| format!("{why}; the one before it was taken")));
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let planned = plan.file.to_string_lossy();
-        if !name.starts_with(&*planned) {
-            notes.push(format!(
-                "went on from {name} of step {}; checkpoints now go to {planned}",
-                saved.step
-            ));
-        }
-        let (mut engine, exact) = engine::resumed(simulation, &saved, &file, device)?;
-        let layout = TableLayout::new(&simulation.system, &simulation.dynamics, &engine.observe()?);
-        let known = Known::find(simulation, folder, &layout, &saved)?;
-        folder::try_outputs(folder, Existing::Resume, simulation)?;
-        folder::prepare(folder, Existing::Resume, false, simulation)?;
-        let (then, here) = (&saved.device, engine.device());
-        if !exact {
-            notes.push(format!(
-                "went on from the exact positions, velocities and thermostats of {then} on {here}, {} precision: \
-                 bits may differ from one run",
-                simulation.run.precision.name()
-            ));
-        } else if !device::same_device(then, &here) {
-            notes.push(format!(
-                "begun on {then}, continued on {here}: the bits may differ from one run"
-            ));
-        }
-        let mut outputs = Outputs::open(simulation, folder, layout, &known)?;
-        outputs.record_fresh(engine.as_mut())?;
-        if saved.step >= simulation.run.steps && simulation.run.steps > 0 {
-            notes.push(format!(
-                "nothing is left to do: the run is at step {}, and {} were asked for",
-                saved.step, simulation.run.steps
-            ));
-        }
-        Ok(Self {
-            engine,
-            outputs,
-            first_step: saved.step,
-            seconds_before: saved.seconds,
-        })
-    }
-}
-
-impl<'a> Run<'a> {
-    fn begin(simulation: Cow<'a, Simulation>, options: &mut RunOptions) -> Result<Self, RunError> {
-        let device = match options.device {
-            Some(device) => Some(device.clone()),
-            None => device::device(&simulation, options.existing)?,
-        };
-        let mut notes = simulation.warnings.clone();
-        notes.extend(coarse_coordinates(&simulation));
-        let s = simulation.as_ref();
-        let Some(folder) = s.output.folder.clone() else {
-            let start = Start::anew(s, device.as_ref(), options, &mut notes, Path::new(""))?;
-            return Ok(Self::new(simulation, device, start, None, notes));
-        };
-        let plan = folder::checkpoint_plan(s);
-        folder::inspect(s, options.existing)?;
-        let lock = Lock::take(&folder)?;
-        // Another run may have come and gone in between.
-        folder::inspect_content(s, options.existing)?;
-        let found = match options.existing {
-            Existing::Resume => Checkpoint::newest(&folder.join(&plan.file), Some(&fingerprint(s)))?,
-            _ => None,
-        };
-        if options.existing == Existing::Resume && found.is_none() {
-            notes.push("no checkpoint found: the run begins at step 0".into());
-        }
-        let start = match found {
-            Some(found) => Start::resumed(s, device.as_ref(), found, &plan, &mut notes, &folder)?,
-            None => Start::anew(s, device.as_ref(), options, &mut notes, &folder)?,
-        };
-        let files = Files {
-            folder,
-            checkpoint: plan,
-            saved: Instant::now(),
-            saved_step: 0,
-            drawing: None,
-            _lock: lock,
-        };
-        let mut run = Self::new(simulation, device, start, Some(files), notes);
-        if let Some(steps) = options.profile {
-            run.profile(steps);
-        }
-        run.draw_first()?;
-        run.save()?;
-        if let Some(files) = &run.files {
-            folder::has_begun(&files.folder);
-        }
-        Ok(run)
-    }
-
-    fn new(
-        simulation: Cow<'a, Simulation>,
-        open: Option<Device>,
-        start: Start,
-        files: Option<Files>,
-        notes: Vec<String>,
-    ) -> Self {
-        Self {
-            simulation,
-            open,
-            engine: start.engine,
-            outputs: start.outputs,
-            files,
-            first_step: start.first_step,
-            seconds: 0.0,
-            since: None,
-            seconds_before: start.seconds_before,
-            closing: Closing::default(),
-            notes,
-        }
-    }
-
+impl Run<'_> {
     /// Draws the first picture; beside the steps where a device does those.
     fn draw_first(&mut self) -> Result<(), RunError> {
         let Some(picture) = self.picture("first.png", self.first_step == 0)? else {
