@@ -1,4 +1,4 @@
-//! [`Register`]: what there is of one sort, with what other crates add.
+//! [`Register`]: what there is of one kind, with what other crates add.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -8,7 +8,7 @@ pub trait Registered {
     fn registered_name(&self) -> &str;
 }
 
-/// All of one sort: those that were there from the beginning, in their order, then those that were added.
+/// All of one kind: those that were there from the beginning, in their order, then those that were added.
 #[derive(Debug)]
 pub struct Register<T: ?Sized + 'static> {
     built_in: &'static [&'static T],

@@ -49,7 +49,7 @@ impl Atom {
         }
     }
 
-    /// What an atom is called where it counts as one of a sort: by its type, else by its name. A type that is a number
+    /// What an atom is called where it counts as one of a kind: by its type, else by its name. A type that is a number
     /// (LAMMPS) goes by its label, where it has one.
     pub fn sort_name(&self) -> &str {
         let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

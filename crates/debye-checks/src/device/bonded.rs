@@ -224,7 +224,7 @@ fn every_potential<'a>(random: &'a mut Random, copies: usize) -> Result<(Bag<'a>
     Ok((bag, field))
 }
 
-/// Chains whose particles have links of all sorts, and a particle with sixty of them.
+/// Chains whose particles have links of all kinds, and a particle with sixty of them.
 fn add_chains(bag: &mut Bag<'_>, field: &ForceField, count: usize) {
     // Bonds of kind 0 are harmonic and may have any length.
     let (angle_kinds, dihedral_kinds) = (field.angles[0].rows.len(), field.dihedrals[0].rows.len());

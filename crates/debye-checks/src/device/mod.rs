@@ -139,7 +139,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("small systems: triclinic cells", small::triclinic),
     ("small systems: exclusions", small::exclusions),
     ("small systems: lists that do not fit", small::overflow),
-    ("small systems: particles that are lost", small::lost),
+    ("small systems: particles that explode", small::exploded),
 ];
 
 /// Checks that run at the same time on a card: kernels are compiled on the host, one after another in each.
@@ -153,7 +153,7 @@ pub fn count(only: &str) -> usize {
 /// Runs every check whose name has `only` in it: on a card several at a time, on emulated devices one at a time on each
 /// of them. `tell` hears of each when it is over, in any order.
 ///
-/// All devices must be of one sort; there must be one at least.
+/// All devices must be of one kind; there must be one at least.
 pub fn run(
     devices: &[Device],
     extent: Extent,

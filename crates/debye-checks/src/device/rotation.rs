@@ -16,7 +16,7 @@ use debye_gpu::ModuleSource;
 
 /// What turns among the charged points of a melt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sort {
+enum Mixture {
     /// Dipoles, each held toward a neighbor.
     Dipoles,
     /// Dipoles, and bodies that stick to each other.
@@ -26,23 +26,23 @@ enum Sort {
 /// A melt of three species: points; dipoles; dipoles or bodies.
 fn turning(
     extent: Extent,
-    sort: Sort,
+    mixture: Mixture,
     space: Space,
     dynamics: &Dynamics,
 ) -> Result<(System, ForceField), Wrong> {
     let (mut system, mut field) = melt(extent, true, space, 40)?;
     field.pairs.truncate(1);
     let linear = Rotor::linear(0.2).with_dipole(0.7);
-    let other = match sort {
-        Sort::Dipoles => Rotor::linear(0.3).with_dipole(-0.4),
-        Sort::Bodies => Rotor::body([0.3, 0.2, 0.25]).with_dipole(0.5),
+    let other = match mixture {
+        Mixture::Dipoles => Rotor::linear(0.3).with_dipole(-0.4),
+        Mixture::Bodies => Rotor::body([0.3, 0.2, 0.25]).with_dipole(0.5),
     };
     let rotors = [Rotor::POINT, linear, other];
     for (species, rotor) in system.species.iter_mut().zip(rotors) {
         *species = Species::point(species.name.clone(), species.mass, species.charge).with_rotor(rotor);
     }
     // Dipoles without a charge, and with bodies also points that no orientation matters to.
-    let without = if sort == Sort::Bodies { 0..=1 } else { 1..=1 };
+    let without = if mixture == Mixture::Bodies { 0..=1 } else { 1..=1 };
     let p = &mut system.particles;
     (0..p.len())
         .filter(|i| without.contains(&(i % 3)))
@@ -51,8 +51,8 @@ fn turning(
     let dipoles = OrientedTerm::build("dipoles", &system.species).map_err(wrong)?;
     let dipoles = dipoles.cutoff(2.2).truncation(Truncation::ForceShift);
     field.oriented.push(dipoles.finish().map_err(wrong)?);
-    match sort {
-        Sort::Dipoles => {
+    match mixture {
+        Mixture::Dipoles => {
             let row = [Some(vec![
                 ("k".to_owned(), Value::Number(2.0)),
                 ("gamma0".to_owned(), Value::Number(0.6)),
@@ -65,7 +65,7 @@ fn turning(
             });
             system.topology.axes.extend(links);
         }
-        Sort::Bodies => {
+        Mixture::Bodies => {
             let sticky = OrientedTerm::build("sticky", &system.species).map_err(wrong)?;
             let numbers = [
                 ("v0", 3.0),
@@ -110,37 +110,37 @@ fn lanes(lanes: u32) -> Choice {
 /// Energies by term, pressure, forces and torques.
 pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
     let all = [
-        (Sort::Dipoles, Space::Box, Precision::Mixed, 1),
-        (Sort::Bodies, Space::Box, Precision::Double, 1),
-        (Sort::Dipoles, Space::Triclinic, Precision::Double, 4),
-        (Sort::Bodies, Space::Slab, Precision::Mixed, 4),
-        (Sort::Dipoles, Space::Open, Precision::Single, 1),
-        (Sort::Bodies, Space::Triclinic, Precision::Single, 8),
+        (Mixture::Dipoles, Space::Box, Precision::Mixed, 1),
+        (Mixture::Bodies, Space::Box, Precision::Double, 1),
+        (Mixture::Dipoles, Space::Triclinic, Precision::Double, 4),
+        (Mixture::Bodies, Space::Slab, Precision::Mixed, 4),
+        (Mixture::Dipoles, Space::Open, Precision::Single, 1),
+        (Mixture::Bodies, Space::Triclinic, Precision::Single, 8),
     ];
     let few = if place.extent == Extent::Smallest {
         2
     } else {
         all.len()
     };
-    for &(sort, space, precision, threads) in &all[..few] {
-        let (system, field) = turning(place.extent, sort, space, &plain())?;
+    for &(mixture, space, precision, threads) in &all[..few] {
+        let (system, field) = turning(place.extent, mixture, space, &plain())?;
         alike(place, &system, &field, precision, &lanes(threads))
-            .map_err(|e| wrong(format!("{sort:?}, {space:?}, {}: {e}", precision.name())))?;
+            .map_err(|e| wrong(format!("{mixture:?}, {space:?}, {}: {e}", precision.name())))?;
     }
     Ok(())
 }
 
 /// Numbers of every particle's own: dipoles and masses, or charges too. More of them than there are rows for.
 pub(super) fn own_numbers(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for (sort, charges) in [
-        (Sort::Dipoles, false),
-        (Sort::Dipoles, true),
-        (Sort::Bodies, true),
+    for (mixture, charges) in [
+        (Mixture::Dipoles, false),
+        (Mixture::Dipoles, true),
+        (Mixture::Bodies, true),
     ] {
-        let (mut system, mut field) = turning(place.extent, sort, Space::Box, &plain())?;
+        let (mut system, mut field) = turning(place.extent, mixture, Space::Box, &plain())?;
         vary(&mut system, charges);
         alike(place, &system, &field, Precision::Double, &lanes(1))
-            .map_err(|e| wrong(format!("{sort:?}, charges {charges}: {e}")))?;
+            .map_err(|e| wrong(format!("{mixture:?}, charges {charges}: {e}")))?;
         // The same where nothing turns.
         (system.particles.orientations, field.oriented, field.axes) = Default::default();
         system.topology.axes.clear();
@@ -167,7 +167,7 @@ fn vary(system: &mut System, charges: bool) {
 
 /// They move as on the CPU in every way, and to the last bit the same after saving and going on.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let sorts = [Sort::Dipoles, Sort::Bodies];
+    let mixtures = [Mixture::Dipoles, Mixture::Bodies];
     let precisions = [Precision::Double, Precision::Mixed];
     let every = if place.extent == Extent::Smallest { 6 } else { 1 };
     for (k, (name, dynamics)) in integrators().into_iter().enumerate().step_by(every) {
@@ -175,8 +175,8 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
             timestep: 0.002,
             ..dynamics
         };
-        let (sort, precision) = (sorts[k % 2], precisions[k / 2 % 2]);
-        let (system, field) = turning(place.extent, sort, Space::Box, &plain())?;
+        let (mixture, precision) = (mixtures[k % 2], precisions[k / 2 % 2]);
+        let (system, field) = turning(place.extent, mixture, Space::Box, &plain())?;
         moves(
             place,
             &system,
@@ -185,14 +185,14 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
             precision,
             &lanes(1 + 3 * (k as u32 % 2)),
         )
-        .map_err(|e| wrong(format!("{name}, {sort:?}, {}: {e}", precision.name())))?;
+        .map_err(|e| wrong(format!("{name}, {mixture:?}, {}: {e}", precision.name())))?;
     }
     Ok(())
 }
 
 /// Downhill, as the CPU goes.
 pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (system, field) = turning(place.extent, Sort::Bodies, Space::Box, &plain())?;
+    let (system, field) = turning(place.extent, Mixture::Bodies, Space::Box, &plain())?;
     let fire = Fire {
         force_tolerance: 1e-3,
         max_steps: if place.extent == Extent::Smallest { 20 } else { 100 },
@@ -220,15 +220,15 @@ pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
 pub(super) fn modules() -> Vec<ModuleSource> {
     let mut all = Vec::new();
     for (charges, threads) in [(false, 1), (true, 4)] {
-        if let Ok((mut system, field)) = turning(Extent::Small, Sort::Bodies, Space::Box, &plain()) {
+        if let Ok((mut system, field)) = turning(Extent::Small, Mixture::Bodies, Space::Box, &plain()) {
             vary(&mut system, charges);
             let (choice, settings) = (lanes(threads), settings(Precision::Mixed));
             let made = debye::engines::cuda::modules(&system, &field, &plain(), &settings, &choice);
             all.extend(made.into_iter().flatten());
         }
     }
-    let mut add = |sort, space, precision, dynamics: &Dynamics, threads| {
-        if let Ok((system, field)) = turning(Extent::Smallest, sort, space, &plain()) {
+    let mut add = |mixture, space, precision, dynamics: &Dynamics, threads| {
+        if let Ok((system, field)) = turning(Extent::Smallest, mixture, space, &plain()) {
             let choice = lanes(threads);
             let made =
                 debye::engines::cuda::modules(&system, &field, dynamics, &settings(precision), &choice);
@@ -236,11 +236,11 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         }
     };
     for precision in [Precision::Single, Precision::Mixed, Precision::Double] {
-        add(Sort::Dipoles, Space::Box, precision, &plain(), 1);
-        add(Sort::Bodies, Space::Triclinic, precision, &plain(), 4);
+        add(Mixture::Dipoles, Space::Box, precision, &plain(), 1);
+        add(Mixture::Bodies, Space::Triclinic, precision, &plain(), 4);
     }
     for (_, dynamics) in integrators() {
-        add(Sort::Bodies, Space::Box, Precision::Mixed, &dynamics, 1);
+        add(Mixture::Bodies, Space::Box, Precision::Mixed, &dynamics, 1);
     }
     all
 }

@@ -224,7 +224,7 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
 }
 
 /// A particle that flies through a quarter of the cell in a step is reported, and nothing hangs.
-pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
+pub(super) fn exploded(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (mut system, field) = melt_of([4, 4, 4], false, Space::Box, 10)?;
     system.particles.velocities[77].x = 1e4;
     let (d, s) = (plain(), settings(Precision::Mixed));
@@ -235,7 +235,7 @@ pub(super) fn lost(place: &mut Place<'_>) -> Result<(), Wrong> {
         Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,
         _ => false,
     };
-    place.expect("who is lost", &[reported], &[true])
+    place.expect("the particle that exploded", &[reported], &[true])
 }
 
 /// Kernels that the checks of other systems do not use.

@@ -75,7 +75,7 @@ fn integrators() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The example with an integrator and every sort of output.
+/// The example with an integrator and every kind of output.
 pub fn input(integrator: &str) -> String {
     // The time step stands in [integrator], whatever follows.
     let (first, rest) = integrator.split_once('\n').unwrap();

@@ -44,7 +44,7 @@ pub struct Setting {
     pub key: Option<&'static str>,
     /// The help of its flag; `None` where only input files have it.
     pub flag: Option<&'static str>,
-    /// Its sort.
+    /// Its kind.
     pub kind: SettingKind,
 }
 
@@ -65,7 +65,7 @@ impl Setting {
     };
 }
 
-/// What sort of value a setting takes.
+/// What kind of value a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingKind {
     /// A whole number of at least 1; this one unless said.
@@ -276,55 +276,55 @@ impl AnalysisRequest {
     /// The value of a whole number.
     ///
     /// # Errors
-    /// A setting that is not of this sort.
+    /// A setting that is not of this kind.
     pub fn count(&self, name: &'static str) -> Result<usize, AnalysisError> {
         match self.value(name) {
             Some(SettingValue::Count(count)) => Ok(*count),
-            other => Err(self.other_sort(name, other, "a whole number")),
+            other => Err(self.other_kind(name, other, "a whole number")),
         }
     }
 
     /// The value of a quantity, where it is given.
     ///
     /// # Errors
-    /// A setting that is not of this sort.
+    /// A setting that is not of this kind.
     pub fn quantity(&self, name: &'static str) -> Result<Option<f64>, AnalysisError> {
         match self.value(name) {
             Some(SettingValue::Quantity(quantity)) => Ok(*quantity),
-            other => Err(self.other_sort(name, other, "a quantity")),
+            other => Err(self.other_kind(name, other, "a quantity")),
         }
     }
 
     /// Some species; empty where none are named.
     ///
     /// # Errors
-    /// A setting that is not of this sort.
+    /// A setting that is not of this kind.
     pub fn species(&self, name: &'static str) -> Result<&[u32], AnalysisError> {
         match self.value(name) {
             Some(SettingValue::Species(species)) => Ok(species),
-            other => Err(self.other_sort(name, other, "some species")),
+            other => Err(self.other_kind(name, other, "some species")),
         }
     }
 
     /// The place of the name that was chosen.
     ///
     /// # Errors
-    /// A setting that is not of this sort.
+    /// A setting that is not of this kind.
     pub fn choice(&self, name: &'static str) -> Result<usize, AnalysisError> {
         match self.value(name) {
             Some(SettingValue::Choice(place)) => Ok(*place),
-            other => Err(self.other_sort(name, other, "a choice")),
+            other => Err(self.other_kind(name, other, "a choice")),
         }
     }
 
     /// Two species, where they are given.
     ///
     /// # Errors
-    /// A setting that is not of this sort.
+    /// A setting that is not of this kind.
     pub fn pair(&self, name: &'static str) -> Result<Option<[u32; 2]>, AnalysisError> {
         match self.value(name) {
             Some(SettingValue::Pair(pair)) => Ok(*pair),
-            other => Err(self.other_sort(name, other, "two species")),
+            other => Err(self.other_kind(name, other, "two species")),
         }
     }
 
@@ -333,7 +333,7 @@ impl AnalysisRequest {
         self.values.get(place)
     }
 
-    fn other_sort(&self, name: &'static str, value: Option<&SettingValue>, expected: &str) -> AnalysisError {
+    fn other_kind(&self, name: &'static str, value: Option<&SettingValue>, expected: &str) -> AnalysisError {
         AnalysisError::Setting {
             analysis: self.kind.name,
             setting: name,

@@ -211,7 +211,7 @@ impl Tape {
             .count()
     }
 
-    /// How many operations it does of each sort.
+    /// How many operations it does of each kind.
     pub fn operation_counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for name in self.nodes.iter().filter_map(Node::operation) {

@@ -1,4 +1,4 @@
-//! `[species.Name]`: the sorts of particles, their masses, charges and names in files.
+//! `[species.Name]`: the kinds of particles, their masses, charges and names in files.
 
 use super::error::{InputError, suggestion};
 use super::reader::{Item, Section};

@@ -117,7 +117,7 @@ impl Scheme {
 /// A thermostat and the particles it acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thermostat {
-    /// Its sort.
+    /// Its kind.
     pub kind: ThermostatKind,
     /// Indices of species; empty means all.
     pub species: Vec<u32>,
@@ -164,7 +164,7 @@ impl Thermostat {
     }
 }
 
-/// Sorts of thermostats.
+/// Kinds of thermostats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThermostatKind {
     /// BAOAB Langevin dynamics (Leimkuhler & Matthews 2013).
@@ -247,7 +247,7 @@ pub static BEGINNING: MotionState = MotionState {
 /// A barostat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barostat {
-    /// Its sort.
+    /// Its kind.
     pub kind: BarostatKind,
     /// Which lengths change together.
     pub coupling: Coupling,
@@ -333,7 +333,7 @@ impl std::fmt::Debug for Tally {
     }
 }
 
-/// Sorts of barostats.
+/// Kinds of barostats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarostatKind {
     /// Weak coupling (Berendsen 1984); fluctuations too small.

@@ -49,7 +49,7 @@ impl OrientedPotential for Dipoles {
             "Charges are part of it: a term `coulomb` beside it would count them twice. A dipole points along the axis z \
              of its particle.",
             "With `truncation = \"force-shift\"` the radial functions become (1 − x)²/r, (1 − 3x² + 2x³)/r³ and (1 − 4x³ + \
-             3x⁴)/r³ with x = r/r_c, for the three sorts of pairs.",
+             3x⁴)/r³ with x = r/r_c, for the three kinds of pairs.",
             "The interaction of dipoles falls off as r⁻³: what is beyond the cut-off matters for the permittivity of the \
              fluid. Use `dipoles-reaction-field` where that counts.",
         ],

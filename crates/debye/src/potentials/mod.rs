@@ -41,13 +41,13 @@ pub(crate) use oriented::INVARIANT_NAMES;
 use oriented::OrientedAdapter;
 pub(crate) use pair::PairAdapter;
 
-/// Declares the modules and the register of one sort of potential.
+/// Declares the modules and the register of one kind of potential.
 macro_rules! register {
     ($list:ident: $potential:ident as $family:ident by $erase:ident via $adapter:ident, $visit:ident by $visitor:ident {
         $($module:ident :: $name:ident),* $(,)?
     }) => {
         $( mod $module; pub use $module::$name; )*
-        /// Every potential of this sort, in the order of the register.
+        /// Every potential of this kind, in the order of the register.
         pub static $list: Register<dyn $family> =
             Register::new(&[$( &$adapter::<$name>(std::marker::PhantomData) ),*]);
         impl Registered for dyn $family {
@@ -59,7 +59,7 @@ macro_rules! register {
         pub fn $erase<P: $potential>() -> &'static dyn $family {
             &const { $adapter::<P>(std::marker::PhantomData) }
         }
-        /// Calls the visitor once per potential of this sort: for code that needs the type.
+        /// Calls the visitor once per potential of this kind: for code that needs the type.
         pub fn $visit(visitor: &mut impl $visitor) {
             $( visitor.visit::<$name>(); )*
         }

@@ -59,7 +59,7 @@ impl<'a, R: Real> OrientedPair<'a, R> {
         }
     }
 
-    /// The same with numbers of another sort.
+    /// The same with numbers of another type.
     #[inline(always)]
     fn map<S: Real>(&self, f: impl Fn(R) -> S) -> OrientedPair<'a, S> {
         OrientedPair {

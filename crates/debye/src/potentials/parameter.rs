@@ -24,7 +24,7 @@ pub const fn energy_times_length(n: i8) -> Dimension {
     }
 }
 
-/// What sort of value a parameter takes.
+/// What kind of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number with this dimension.
@@ -42,7 +42,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its symbol in the formula, where that is not the key, and what it is.
     pub words: &'static str,
-    /// Its sort.
+    /// Its kind.
     pub kind: Kind,
     /// How it mixes.
     pub mixing: Mixing,

@@ -98,8 +98,8 @@ impl Run<'_> {
                 particles: &particles,
                 cell: &cell,
             };
-            let lost = write_system(&self.path(file), &self.simulation.system, now)?;
-            self.notes.extend(lost);
+            let note = write_system(&self.path(file), &self.simulation.system, now)?;
+            self.notes.extend(note);
         }
         Ok(())
     }

@@ -221,8 +221,8 @@ pub fn write_system(path: &Path, system: &System, now: Moment) -> Result<Option<
             path.display()
         )));
     }
-    let lost = format == Format::PDB && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
-    Ok(lost.then(|| {
+    let drops_bonds = format == Format::PDB && !t.bonds.is_empty() && particles.len() > PDB_SERIALS;
+    Ok(drops_bonds.then(|| {
         format!(
             "{} has no bonds: PDB numbers atoms up to {PDB_SERIALS}. Write .data or .debye to keep them",
             path.display()
@@ -242,9 +242,9 @@ fn lammps_tops(
     let is_top = |rotor: &Rotor| rotor.class() == Class::Linear && rotor.dipole != 0.0;
     let turns = |rotor: &&Rotor| rotor.class() != Class::Point;
     let rotors = &orientations.rotors;
-    let lost = rotors.iter().filter(turns).filter(|rotor| !is_top(rotor)).count();
+    let dropped = rotors.iter().filter(turns).filter(|rotor| !is_top(rotor)).count();
     if !rotors.iter().any(is_top) {
-        return lost;
+        return dropped;
     }
     let mut angular = vec![[0.0; 3]; atoms.len()];
     for (i, atom) in atoms.iter_mut().enumerate() {
@@ -261,7 +261,7 @@ fn lammps_tops(
         angular[i] = (orientations.angular_momenta[i] * (speed / length / inertia)).to_array();
     }
     frame.angular_velocities = Some(angular);
-    lost
+    dropped
 }
 
 /// Restraints of axes as LAMMPS has them: angles whose third atom means nothing. It must be another one, and near.

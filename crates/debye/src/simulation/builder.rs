@@ -196,10 +196,10 @@ impl Measure {
 }
 
 macro_rules! output {
-    ($($sort:ident),*) => { $(
-        impl From<$sort> for Output {
-            fn from(output: $sort) -> Self {
-                Self::$sort(output)
+    ($($kind:ident),*) => { $(
+        impl From<$kind> for Output {
+            fn from(output: $kind) -> Self {
+                Self::$kind(output)
             }
         }
     )* };

@@ -5,7 +5,7 @@ use super::System;
 /// A term of a kind between `N` particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<const N: usize> {
-    /// Index into the names of its sort.
+    /// Index into the names of its kind.
     pub kind: u32,
     /// The particles, in order.
     pub atoms: [u32; N],

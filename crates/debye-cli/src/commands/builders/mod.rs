@@ -221,8 +221,8 @@ fn write(path: &Path, simulation: &Simulation) -> Result<(), Failure> {
         particles: &system.particles,
         cell: &system.cell,
     };
-    if let Some(lost) = write_system(path, system, now)? {
-        console::tell(&format!("note: {lost}"));
+    if let Some(note) = write_system(path, system, now)? {
+        console::tell(&format!("note: {note}"));
     }
     Ok(())
 }

@@ -78,11 +78,11 @@ impl Recipe {
         if system.species.len() > 1 {
             text += &composition(system);
         }
-        let lost = file.and_then(|(_, format)| self.lost(system, format));
-        if let Some(lost) = &lost {
-            text += &format!("# ({lost}, so the system is built again)\n");
+        let unsaid = file.and_then(|(_, format)| self.unsaid(system, format));
+        if let Some(unsaid) = &unsaid {
+            text += &format!("# ({unsaid}, so the system is built again)\n");
         }
-        match file.filter(|_| lost.is_none()) {
+        match file.filter(|_| unsaid.is_none()) {
             Some((path, _)) => {
                 text += &self.text(&format!("file = {}\n", quoted(&path.display().to_string())))
             }
@@ -98,7 +98,7 @@ impl Recipe {
 
 impl Recipe {
     /// What a file of this format does not say, and the species do not either.
-    fn lost(&self, system: &System, format: Format) -> Option<String> {
+    fn unsaid(&self, system: &System, format: Format) -> Option<String> {
         let t = &system.topology;
         let part = |what, needed, held| Part { what, needed, held };
         let rotors = &system.particles.orientations.rotors;
@@ -122,8 +122,8 @@ impl Recipe {
                 f.description().charges
             }),
         ];
-        let lost = parts.into_iter().find(|p| p.needed && !(p.held)(format));
-        let Some(Part { what, held, .. }) = lost else {
+        let missing = parts.into_iter().find(|p| p.needed && !(p.held)(format));
+        let Some(Part { what, held, .. }) = missing else {
             return (!format.has_atoms()).then(|| "this format names no atoms".to_owned());
         };
         let others = Format::all().filter(|f| f.is_writable() && held(*f));

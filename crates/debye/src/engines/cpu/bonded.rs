@@ -26,7 +26,7 @@ type Geometry<const N: usize> = fn(&Cell, [Vec3<f64>; N]) -> geometry::Coordinat
 type Derivative = Box<dyn Fn(f64, &[f64; MAX_BONDED]) -> Dual<f64> + Send + Sync>;
 
 /// All links of one term.
-struct Sort<const N: usize> {
+struct TermLinks<const N: usize> {
     name: String,
     links: Vec<Bonded<N>>,
     derivative: Derivative,
@@ -45,9 +45,9 @@ struct Scaled {
 /// Every bonded term of a system.
 #[derive(Default)]
 pub struct BondedForces {
-    bonds: Vec<Sort<2>>,
-    angles: Vec<Sort<3>>,
-    dihedrals: Vec<Sort<4>>,
+    bonds: Vec<TermLinks<2>>,
+    angles: Vec<TermLinks<3>>,
+    dihedrals: Vec<TermLinks<4>>,
     scaled: Vec<Scaled>,
     axes: AxisForces,
     /// Forces link by link.
@@ -67,20 +67,20 @@ impl BondedForces {
             let family = term.family;
             let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
             all.bonds
-                .push(sort(term, &t.bonds, derivative, bond_geometry, &mut first));
+                .push(links_of(term, &t.bonds, derivative, bond_geometry, &mut first));
         }
         for term in &field.angles {
             let family = term.family;
             let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
             all.angles
-                .push(sort(term, &t.angles, derivative, angle_geometry, &mut first));
+                .push(links_of(term, &t.angles, derivative, angle_geometry, &mut first));
         }
         for (terms, links) in [(&field.dihedrals, &t.dihedrals), (&field.impropers, &t.impropers)] {
             for term in terms {
                 let family = term.family;
                 let derivative: Derivative = Box::new(move |x, c| family.energy_and_derivative(x, c));
                 all.dihedrals
-                    .push(sort(term, links, derivative, dihedral_geometry, &mut first));
+                    .push(links_of(term, links, derivative, dihedral_geometry, &mut first));
             }
         }
         let rigid = rigid_molecules(system);
@@ -237,8 +237,8 @@ impl BondedForces {
 
     fn index(&mut self, particles: usize) {
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.places.len());
-        fn push<const N: usize>(sorts: &[Sort<N>], pairs: &mut Vec<(u32, u32)>) {
-            for s in sorts {
+        fn push<const N: usize>(terms: &[TermLinks<N>], pairs: &mut Vec<(u32, u32)>) {
+            for s in terms {
                 for (k, link) in s.links.iter().enumerate() {
                     pairs.extend((0..N).map(|a| (link.atoms[a], (s.first + k * N + a) as u32)));
                 }
@@ -304,13 +304,13 @@ pub struct Slots<'a> {
     pub turns: &'a [Quat<f64>],
 }
 
-fn sort<F: ?Sized, const N: usize>(
+fn links_of<F: ?Sized, const N: usize>(
     term: &BondedTerm<F>,
     links: &[Link<N>],
     derivative: Derivative,
     geometry: Geometry<N>,
     first: &mut usize,
-) -> Sort<N> {
+) -> TermLinks<N> {
     let links: Vec<Bonded<N>> = links
         .iter()
         .filter_map(|l| {
@@ -320,7 +320,7 @@ fn sort<F: ?Sized, const N: usize>(
         .collect();
     let here = *first;
     *first += links.len() * N;
-    Sort {
+    TermLinks {
         name: term.name.clone(),
         links,
         derivative,
@@ -329,7 +329,7 @@ fn sort<F: ?Sized, const N: usize>(
     }
 }
 
-impl<const N: usize> Sort<N> {
+impl<const N: usize> TermLinks<N> {
     fn evaluate(&self, cell: &Cell, particles: &Slots, rest: &mut &mut [Vec3<f64>]) -> PairSums {
         let (mine, others) = std::mem::take(rest).split_at_mut(self.links.len() * N);
         *rest = others;
@@ -361,7 +361,7 @@ impl<const N: usize> Sort<N> {
         (e.value, coordinate.forces(e.derivative), coordinate.relative)
     }
 
-    /// What the link that owns a place does to the particle of that place, if the link is of this sort.
+    /// What the link that owns a place does to the particle of that place, if the link is of this term.
     fn link_force(&self, cell: &Cell, particles: &Slots, place: usize) -> Option<LinkForce> {
         let own = place.checked_sub(self.first)?;
         let link = self.links.get(own / N)?;
@@ -436,7 +436,7 @@ impl Scaled {
         (e.value, r2.forces(e.derivative)[1], d)
     }
 
-    /// As [`Sort::link_force`].
+    /// As [`TermLinks::link_force`].
     fn link_force(
         &self,
         cell: &Cell,

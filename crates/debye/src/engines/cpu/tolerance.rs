@@ -55,8 +55,8 @@ impl CutoffEnd {
         all
     }
 
-    /// The energy per particle that a list may have lost: `deviation` is s, `buffer` b.
-    pub fn lost(&self, deviation: f64, buffer: f64, density: f64, cutoff: f64) -> f64 {
+    /// The energy per particle of the pairs that a list may miss: `deviation` is s, `buffer` b.
+    pub fn missed_energy(&self, deviation: f64, buffer: f64, density: f64, cutoff: f64) -> f64 {
         if deviation <= 0.0 {
             return 0.0;
         }
@@ -90,17 +90,17 @@ mod tests {
             (f(0) + inner + f(n)) * h / 3.0
         };
         let area = std::f64::consts::TAU * (1.0 + b).powi(2); // density and cut-off one
-        let lost = |jump, derivative, curvature| {
+        let missed = |jump, derivative, curvature| {
             CutoffEnd {
                 jump,
                 derivative,
                 curvature,
             }
-            .lost(s, b, 1.0, 1.0)
+            .missed_energy(s, b, 1.0, 1.0)
                 / area
         };
-        assert!((lost(1.0, 0.0, 0.0) - moment(1)).abs() < 1e-9);
-        assert!((lost(0.0, 1.0, 0.0) - moment(2) / 2.0).abs() < 1e-9);
-        assert!((lost(0.0, 0.0, 1.0) - moment(3) / 6.0).abs() < 1e-9);
+        assert!((missed(1.0, 0.0, 0.0) - moment(1)).abs() < 1e-9);
+        assert!((missed(0.0, 1.0, 0.0) - moment(2) / 2.0).abs() < 1e-9);
+        assert!((missed(0.0, 0.0, 1.0) - moment(3) / 6.0).abs() < 1e-9);
     }
 }

@@ -90,8 +90,8 @@ impl CpuEngine {
         let density = listed / (4.0 / 3.0 * std::f64::consts::PI * v.radius.powi(3));
         let buffer = v.radius * shrink - v.cutoff;
         // The displacements of two particles add their variances.
-        let lost = end.lost((2.0 * moved.variance).sqrt(), buffer, density, v.cutoff);
-        lost <= per_step * (self.state.step - v.step) as f64
+        let missed = end.missed_energy((2.0 * moved.variance).sqrt(), buffer, density, v.cutoff);
+        missed <= per_step * (self.state.step - v.step) as f64
     }
 
     /// The buffer b for which (r_c + b)³ (1 + B w/b) is smallest: forces cost as the volume of the

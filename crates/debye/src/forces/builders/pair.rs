@@ -170,7 +170,7 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
         self.all_values(named(parameters))
     }
 
-    /// [`Self::all`] for any sort of value.
+    /// [`Self::all`] for any kind of value.
     pub fn all_values(mut self, parameters: Vec<(String, Value)>) -> Result<Self, TermError> {
         self.everywhere = ordered(self.family.name(), self.family.parameters(), parameters)?;
         Ok(self)
@@ -181,7 +181,7 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
         self.like_values(species, named(parameters))
     }
 
-    /// [`Self::like`] for any sort of value.
+    /// [`Self::like`] for any kind of value.
     pub fn like_values(mut self, species: &str, parameters: Vec<(String, Value)>) -> Result<Self, TermError> {
         let place = self.place(species)?;
         self.likes[place] = Some(ordered(self.family.name(), self.family.parameters(), parameters)?);
@@ -193,7 +193,7 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
         self.pair_values(first, second, named(parameters), None)
     }
 
-    /// [`Self::pair`] for any sort of value, with a cut-off of its own where one is given.
+    /// [`Self::pair`] for any kind of value, with a cut-off of its own where one is given.
     pub fn pair_values(
         mut self,
         first: &str,

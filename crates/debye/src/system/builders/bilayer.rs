@@ -258,7 +258,7 @@ impl Plane<'_> {
             let mut best = (f64::NEG_INFINITY, Vec::new());
             for attempt in 0..ROTATIONS {
                 let angle = TAU * philox.uniform(attempt, number as u32, stream::LIPIDS);
-                let beads = self.stand(lipid, sites[place], angle);
+                let beads = self.upright(lipid, sites[place], angle);
                 let nearest = beads.iter().map(|r| assembly.grid.nearest2(*r, None));
                 let nearest = nearest.fold(f64::INFINITY, f64::min);
                 if nearest > best.0 {
@@ -270,7 +270,7 @@ impl Plane<'_> {
     }
 
     /// Beads of a lipid at this place, rotated about its z axis.
-    fn stand(&self, lipid: &Molecule, site: Vec3<f64>, angle: f64) -> Vec<Vec3<f64>> {
+    fn upright(&self, lipid: &Molecule, site: Vec3<f64>, angle: f64) -> Vec<Vec3<f64>> {
         let [_, top] = lipid.extent();
         let room = self.highest - self.lowest;
         let scale = (room / lipid.length().max(f64::MIN_POSITIVE)).min(1.0);

@@ -131,7 +131,7 @@ impl Dispersion {
         for (placed, &(kind, _)) in order.iter().enumerate() {
             let mut attempt = 0;
             let beads = loop {
-                let beads = toss(&lipids[kind].0, &cell, &philox, attempt, placed as u32);
+                let beads = place_at_random(&lipids[kind].0, &cell, &philox, attempt, placed as u32);
                 let is_free = |r: &Vec3<f64>| assembly.grid.nearest2(*r, None) >= distance * distance;
                 if beads.iter().all(is_free) {
                     break beads;
@@ -156,7 +156,13 @@ impl Dispersion {
 }
 
 /// Beads of a lipid at a random place, in a random direction.
-fn toss(lipid: &Molecule, cell: &Cell, philox: &Philox, attempt: u64, number: u32) -> Vec<Vec3<f64>> {
+fn place_at_random(
+    lipid: &Molecule,
+    cell: &Cell,
+    philox: &Philox,
+    attempt: u64,
+    number: u32,
+) -> Vec<Vec3<f64>> {
     let [x, y, z, _] = philox.uniforms(2 * attempt, number, stream::LIPIDS);
     let turn = random_rotation(philox.uniforms(2 * attempt + 1, number, stream::LIPIDS));
     let [low, high] = lipid.extent();

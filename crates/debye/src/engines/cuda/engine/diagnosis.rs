@@ -9,26 +9,26 @@ use crate::integrate::Dynamics;
 use crate::system::{Particles, System};
 
 /// What the host keeps of a simulation, so that it can say why a step went wrong.
-pub(super) struct Witness {
+pub(super) struct HostCopy {
     /// As it began; species, masses, charges and molecules never change.
     pub(super) system: System,
     pub(super) field: ForceField,
     dynamics: Dynamics,
 }
 
-impl Witness {
+impl HostCopy {
     /// Refuses positions that are not finite, which whole numbers cannot hold.
     pub(super) fn new(system: &System, field: &ForceField, dynamics: &Dynamics) -> Result<Self, EngineError> {
-        let witness = Self {
+        let host = Self {
             system: system.clone(),
             field: field.clone(),
             dynamics: dynamics.clone(),
         };
         let positions = &system.particles.positions;
         if positions.iter().any(|r| !r.norm2().is_finite()) {
-            return Err(witness.culprit_at_start());
+            return Err(host.culprit_at_start());
         }
-        Ok(witness)
+        Ok(host)
     }
 
     /// Refuses energies and virials of the beginning that are not finite: some force is not either.
@@ -64,7 +64,7 @@ impl CudaEngine {
         if !matches!(error, EngineError::Lost { .. }) {
             return error;
         }
-        match self.witness.culprit(self.skeleton.get_mut().as_mut()) {
+        match self.host.culprit(self.skeleton.get_mut().as_mut()) {
             Ok((culprit, particles)) => {
                 self.failed_state = Some(particles);
                 EngineError::Exploded(Box::new(culprit))

@@ -171,7 +171,7 @@ debye_gpu::device_struct! {
         pub(super) tables: ConstAddress<Real>,
         pub(super) kinds: ConstAddress<Kind>,
         /// Which rows of `parameters` a kind has, where several share them.
-        pub(super) sorts: ConstAddress<u32>,
+        pub(super) row_classes: ConstAddress<u32>,
         /// By id: bit k, the pair with particle id + k − `EXCLUDED_BELOW` is excluded.
         pub(super) excluded_near: ConstAddress<u64>,
         /// Where the other excluded pairs of a particle begin.
@@ -305,7 +305,7 @@ impl KernelConfig<'_> {
             .define("MESHED", flag(self.meshed))
             .define("TURNING", flag(self.terms.axes > 0))
             .define("AXES", self.terms.axes)
-            .define("SORTED", flag(self.terms.sorted()))
+            .define("ROW_CLASSES", flag(self.terms.shares_rows()))
             .define("VARIED", flag(self.terms.varied))
             .define("ALONE", flag(self.alone()))
     }

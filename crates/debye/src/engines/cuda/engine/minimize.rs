@@ -19,7 +19,7 @@ impl CudaEngine {
         fire: Fire,
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
-        if !self.witness.system.constraints.is_empty() {
+        if !self.host.system.constraints.is_empty() {
             return self.descend_by_cpu(fire, proceed);
         }
         let start = Engine::observe(self)?.potential;
@@ -36,7 +36,7 @@ impl CudaEngine {
         let sums = skeleton.evaluate()?;
         let largest = largest(&skeleton.forces()?);
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
-        let mut after = skeleton.particles(&self.witness.system.particles, &change)?;
+        let mut after = skeleton.particles(&self.host.system.particles, &change)?;
         after.velocities = before.velocities;
         after.orientations.turn_momenta(&before.orientations);
         let step = self.step;
@@ -57,14 +57,14 @@ impl CudaEngine {
         fire: Fire,
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
-        let mut system = self.witness.system.clone();
+        let mut system = self.host.system.clone();
         system.particles = Engine::particles(self)?;
         system.cell = self.cell;
         let dynamics = Dynamics {
             scheme: Scheme::VelocityVerlet,
             ..self.dynamics.clone()
         };
-        let mut cpu = CpuEngine::new(&system, &self.witness.field, &dynamics, &Settings::default())?;
+        let mut cpu = CpuEngine::new(&system, &self.host.field, &dynamics, &Settings::default())?;
         let done = cpu.minimize_while(fire, proceed)?;
         let step = self.step;
         self.begin(&cpu.particles())?;

@@ -40,7 +40,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use bonded::LinkTables;
-use diagnosis::Witness;
+use diagnosis::HostCopy;
 use layout::Grain;
 use parts::{Parts, Request, refuse};
 use resident::{Change, Sums};
@@ -82,7 +82,7 @@ pub struct CudaEngine {
     names: Vec<String>,
     tail: TailCorrection,
     /// What does not change, and what is needed to say why a step went wrong.
-    witness: Witness,
+    host: HostCopy,
     /// Particles before a step that went wrong.
     failed_state: Option<Particles>,
     radius: f64,
@@ -188,7 +188,7 @@ impl CudaEngine {
         // Velocities are kept half a kick behind.
         resident.refresh_list()?;
         let sums = resident.evaluate()?;
-        self.witness.check_start(&sums.energies, &sums.virial)?;
+        self.host.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
         resident.evaluate()?;
         Ok(())
@@ -261,7 +261,7 @@ impl CudaEngine {
             start,
         } = request;
         refuse(system, field, dynamics, settings)?;
-        let witness = Witness::new(system, field, dynamics)?;
+        let host = HostCopy::new(system, field, dynamics)?;
         let small = request.is_small()?;
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
             let values = request.small_values();
@@ -285,7 +285,7 @@ impl CudaEngine {
             thermostats: ActiveThermostat::all(system, dynamics),
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
-            witness,
+            host,
             failed_state: None,
             radius,
             first: start.step,
@@ -331,7 +331,7 @@ impl CudaEngine {
         }
         let every = self.dynamics.remove_momentum_every;
         if every > 0 && self.step != self.first && self.step.is_multiple_of(every) {
-            let mass: f64 = self.witness.system.particles.masses.iter().sum();
+            let mass: f64 = self.host.system.particles.masses.iter().sum();
             for k in 0..3 {
                 let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
                 change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
@@ -471,7 +471,7 @@ impl Engine for CudaEngine {
         let kinetic = kinetic_tensor(&sums, &change);
         let energies = sums.energies.iter().copied();
         let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
-        let (system, field) = (&self.witness.system, &self.witness.field);
+        let (system, field) = (&self.host.system, &self.host.field);
         for (sum, term) in terms[field.pairs.len()..].iter_mut().zip(&field.oriented) {
             sum.1 += term.self_energy(system, field.coulomb_constant);
         }
@@ -512,7 +512,7 @@ impl Engine for CudaEngine {
         resident.refresh_list()?;
         let sums = resident.evaluate()?;
         let (change, _) = self.ending(resident.as_ref(), &sums)?;
-        resident.particles(&self.witness.system.particles, &change)
+        resident.particles(&self.host.system.particles, &change)
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {

@@ -58,7 +58,7 @@ fn needs(
     let excluded = &terms.excluded;
     let parameters = 4 * real * (terms.parameters.len() + terms.tables.len())
         + size_of::<Kind>() * terms.kinds.len()
-        + 4 * terms.sorts.len()
+        + 4 * terms.row_classes.len()
         + 8 * excluded.near.len()
         + 4 * (excluded.starts.len() + excluded.far.len())
         + size_of::<Control>()

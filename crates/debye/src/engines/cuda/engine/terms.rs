@@ -23,7 +23,7 @@ const COLUMNS: usize = 2 + MAX_COEFFICIENTS + TRUNCATION_COEFFICIENTS;
 /// The most numbers of all terms that are kept in shared memory.
 const STAGED_NUMBERS: usize = 512;
 
-/// The most sorts of particles that have rows of numbers of their own: the rows of all pairs must stay near the processors.
+/// The most classes of particles that have rows of numbers of their own: the rows of all pairs must stay near the processors.
 pub(super) const MOST_SORTS: usize = 128;
 
 debye_gpu::device_struct! {
@@ -59,10 +59,10 @@ pub(super) struct Terms {
     /// Numbers of each kind.
     pub(super) kinds: Vec<Kind>,
     /// Which rows of numbers each kind has; empty where each has its own.
-    pub(super) sorts: Vec<u32>,
+    pub(super) row_classes: Vec<u32>,
     /// Whether charges and dipoles are too many for such rows.
     pub(super) varied: bool,
-    /// For every pair of sorts the numbers of the pair terms that are not the same for all pairs; those are in the text.
+    /// For every pair of row classes the numbers of the pair terms that are not the same for all pairs; those are in the text.
     pub(super) parameters: Vec<f64>,
     /// Tables of all terms, one after another.
     pub(super) tables: Vec<f64>,
@@ -123,8 +123,8 @@ impl Terms {
     }
 
     /// Whether several kinds share rows of numbers.
-    pub(super) fn sorted(&self) -> bool {
-        !self.sorts.is_empty()
+    pub(super) fn shares_rows(&self) -> bool {
+        !self.row_classes.is_empty()
     }
 
     pub(super) fn new(
@@ -146,14 +146,14 @@ impl Terms {
                 one.numbers(system, dynamics, group_of[one.species as usize], polar)
             })
             .collect();
-        let (sorts, of_rows, varied) = sorted(&distinct, axes);
-        let bodies = bodies(&kind_of, sorts.is_empty());
+        let (row_classes, of_rows, varied) = row_classes(&distinct, axes);
+        let bodies = bodies(&kind_of, row_classes.is_empty());
         let excluded = Excluded::new(&system.exclusions, &bodies.in_molecules());
         let some_apolar = axes > 0 && !long.is_empty() && kinds.iter().any(|kind| kind.polar == 0);
         let mut terms = Self {
             kind_of,
             kinds,
-            sorts,
+            row_classes,
             varied,
             parameters: Vec::new(),
             tables: Vec::new(),
@@ -270,7 +270,7 @@ impl Terms {
         };
         self.text = format!(
             "#pragma once\n#include \"precision.cuh\"\nconstexpr u32 TERMS = {count}, PAIR_TERMS = {pairs_count};\n{functions}{molecules}
-// Numbers of the terms between two sorts, as far as they are not the same for all.
+// Numbers of the terms between two row classes, as far as they are not the same for all.
 template <u32 N> struct alignas(N * sizeof(real)) Numbers {{
     real n[N];
 }};
@@ -328,7 +328,7 @@ fn axes_read(system: &System, field: &ForceField) -> usize {
 
 /// Which rows of numbers every kind has, and a kind for each of those; and whether charges and dipoles had to be left out.
 /// Nothing where every kind has rows of its own. Where neighbors look at one axis, they see the dipole beside it.
-fn sorted(all: &[Distinct], axes: usize) -> (Vec<u32>, Option<Vec<Distinct>>, bool) {
+fn row_classes(all: &[Distinct], axes: usize) -> (Vec<u32>, Option<Vec<Distinct>>, bool) {
     if all.len() <= MOST_SORTS {
         return (Vec::new(), None, false);
     }

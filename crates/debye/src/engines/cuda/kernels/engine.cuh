@@ -11,7 +11,7 @@
 //
 // Defines: PRECISION (0 single, 1 mixed, 2 double), WRAP (see `nearest`), TRICLINIC, MOVING (the frame is in memory,
 // because a barostat changes it), CONSTRAINED (1: some particles are at fixed distances), MESHED (1: there is a mesh),
-// TURNING (1: some particles turn), SORTED (1: kinds share their rows of numbers: those of World::sorts), VARIED (1: charges
+// TURNING (1: some particles turn), ROW_CLASSES (1: kinds share their rows of numbers: those of World::row_classes), VARIED (1: charges
 // and dipoles are not in those rows).
 #pragma once
 #include "frame.cuh"
@@ -57,7 +57,7 @@ struct alignas(4 * sizeof(real)) Facing {
     real x, y, z, w;
 };
 
-// What rows of numbers cannot say of a particle, where there are too many sorts of them.
+// What rows of numbers cannot say of a particle, where there are too many classes of them.
 struct Traits {
     real charge, dipole;
 };

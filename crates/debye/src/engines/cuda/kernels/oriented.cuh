@@ -13,7 +13,7 @@ struct Directed {
 
 // Sums over a list. The torque is −axis × toward of every own axis, the force without its central part is axis × along of
 // every own axis, and `rest`.
-struct Turning {
+struct OrientedSums {
     real along[AXES];
     real rest[3];
     real toward[AXES][3];
@@ -34,7 +34,7 @@ __device__ __forceinline__ void direct(Directed& to, const Facing& from)
 }
 
 // Force without its central part and torque, from the sums of a list.
-__device__ __forceinline__ void turning_forces(f64 (&force)[3], f64 (&torque)[3], const Turning& t, const Directed& own)
+__device__ __forceinline__ void oriented_forces(f64 (&force)[3], f64 (&torque)[3], const OrientedSums& t, const Directed& own)
 {
 #pragma unroll
     for (u32 k = 0; k < 3; ++k) {

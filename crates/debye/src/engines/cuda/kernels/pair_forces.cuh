@@ -53,7 +53,7 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
     join(p.sums.fz);
     if (ENERGY) join_sums(p.sums, p.sums);
 #if TURNING
-    Turning& t = p.sums.turning;
+    OrientedSums& t = p.sums.oriented;
     for (u32 k = 0; k < 3; ++k) join(t.rest[k]);
     for (u32 a = 0; a < AXES; ++a) {
         join(t.along[a]);
@@ -66,7 +66,7 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
     p.force[1] = -2.0 * f64(p.sums.fy);
     p.force[2] = -2.0 * f64(p.sums.fz);
 #if TURNING
-    turning_forces(p.force, p.torque, p.sums.turning, visitor.directed);
+    oriented_forces(p.force, p.torque, p.sums.oriented, visitor.directed);
 #endif
 }
 

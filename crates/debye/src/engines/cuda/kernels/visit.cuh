@@ -38,12 +38,12 @@ __device__ __forceinline__ Spot spot_of(const Box& box, uint4 p, const u32* low,
 #endif
 }
 
-// The same with the sort of its kind, which has rows of numbers.
-__device__ __forceinline__ Spot sorted(const Spot& spot, const World& w)
+// The same with the row class of its kind.
+__device__ __forceinline__ Spot with_row_class(const Spot& spot, const World& w)
 {
     Spot p = spot;
-#if SORTED
-    if (p.kind != EMPTY_SLOT) p.kind = w.sorts[p.kind];
+#if ROW_CLASSES
+    if (p.kind != EMPTY_SLOT) p.kind = w.row_classes[p.kind];
 #else
     (void)w;
 #endif
@@ -129,7 +129,7 @@ __device__ __forceinline__ void read_stage(const Stage& to, const World& w, cons
 #if VARIED
             to.traits()[k + j * STEP] = traits_of(w.kinds[p[j].w]);
 #endif
-            to.put(k + j * STEP, site, sorted(spot_of(box, p[j], low, slot[j], f), w));
+            to.put(k + j * STEP, site, with_row_class(spot_of(box, p[j], low, slot[j], f), w));
         }
     }
 #if VARIED
@@ -190,7 +190,7 @@ struct Sums {
     real energy[TERMS];
     real virial[6];
 #if TURNING
-    Turning turning;
+    OrientedSums oriented;
 #endif
 };
 
@@ -228,7 +228,7 @@ __device__ __forceinline__ Visitor visitor_of(const Box& box, uint4 p, const u32
                                               const Setup& f)
 {
     Visitor v = {};
-    v.spot = sorted(spot_of(box, p, low, slot, f), w);
+    v.spot = with_row_class(spot_of(box, p, low, slot, f), w);
     if (p.w == EMPTY_SLOT) return v;
 #if VARIED
     v.traits = traits_of(w.kinds[p.w]);
@@ -284,7 +284,7 @@ __device__ __forceinline__ void meet(Sums& s, u32 at, const Stage& stage, u32 pa
 #endif
         const real d[3] = {-dx, -dy, -dz};
         real sideways[3] = {real(0), real(0), real(0)};
-        debye_oriented<ENERGY, PART == 0>(r2, d, visitor.directed, directed, row, w.tables, energies, derivative, s.turning,
+        debye_oriented<ENERGY, PART == 0>(r2, d, visitor.directed, directed, row, w.tables, energies, derivative, s.oriented,
                                           sideways);
         if (ENERGY) {
             s.virial[0] -= real(0.5) * dx * sideways[0];

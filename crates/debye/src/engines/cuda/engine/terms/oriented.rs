@@ -128,7 +128,7 @@ pub(super) fn text(
 template <bool ENERGY, bool ALL>
 __device__ __forceinline__ void debye_oriented(real r2, const real (&d)[3], const Directed& own, const Directed& other,
                                                const Rows& row, const real* tables, real (&energies)[TERMS],
-                                               real& derivative, Turning& turning, real (&sideways)[3])
+                                               real& derivative, OrientedSums& oriented, real (&sideways)[3])
 {{
 {invariants}{unused}{body}}}
 "
@@ -224,8 +224,8 @@ fn one(
             let _ = writeln!(
                 body,
                 "        const real v{k} = inside ? u{k} * strength : real(0);
-        turning.along[{at}] += v{k};
-        for (u32 k = 0; k < 3; ++k) turning.toward[{at}][k] += d[k] * v{k};
+        oriented.along[{at}] += v{k};
+        for (u32 k = 0; k < 3; ++k) oriented.toward[{at}][k] += d[k] * v{k};
         if (ENERGY) for (u32 k = 0; k < 3; ++k) sideways[k] += own.axes[{at}][k] * v{k};"
             );
         }
@@ -237,7 +237,7 @@ fn one(
             let _ = writeln!(
                 body,
                 "        const real v{k} = inside ? u{k} * strength : real(0);
-        for (u32 k = 0; k < 3; ++k) turning.rest[k] += other.axes[{at}][k] * v{k};
+        for (u32 k = 0; k < 3; ++k) oriented.rest[k] += other.axes[{at}][k] * v{k};
         if (ENERGY) for (u32 k = 0; k < 3; ++k) sideways[k] += other.axes[{at}][k] * v{k};"
             );
         }
@@ -249,7 +249,7 @@ fn one(
                 let _ = writeln!(
                     body,
                     "        const real v{k} = inside ? u{k} * strength : real(0);
-        for (u32 k = 0; k < 3; ++k) turning.toward[{mine}][k] += other.axes[{theirs}][k] * v{k};"
+        for (u32 k = 0; k < 3; ++k) oriented.toward[{mine}][k] += other.axes[{theirs}][k] * v{k};"
                 );
             }
         }
