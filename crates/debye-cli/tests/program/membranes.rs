@@ -199,10 +199,14 @@ fn trajectories_of_lipids_are_analyzed() {
     bytes[whole.len() / 2] ^= 1;
     std::fs::write(&beside, &bytes).unwrap();
     assert_eq!(frames(&["its checksum is", "has no orientations"]), all - 1);
-    lab.refuses(
-        &[&nematic[..], &["--strict"]].concat(),
-        2,
-        &["the frame has no orientations"],
+    let refused = lab.debye(&[&nematic[..], &["--strict"]].concat());
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("frame 3: step 20: the frame has no orientations"),
+        "{}",
+        refused.err
     );
     std::fs::write(&beside, &whole[..whole.len() - 1]).unwrap();
     assert_eq!(frames(&["is cut short"]), all - 1);
