@@ -148,16 +148,29 @@ impl<'a> Work<'_, '_, 'a> {
         let counts = section.require("counts", "counts = { W = 1000 }")?;
         let mut builder = builders::liquid().units(self.units()).seed(self.seed()?);
         let (mut total, mut mass) = (0usize, 0.0);
+        let mut particles = 0usize;
         for (name, item) in counts.entries()? {
-            let species = self.setting.species.named(name, &item)?.complete(self.units())?;
             let count = item.count(1..=4_000_000_000, COUNT)?;
             total = total.saturating_add(count);
-            self.setting.refuse_too_many(&item, total)?;
-            mass += count as f64 * species.mass;
-            builder = builder.add(count, species);
+            let molecule = match self.setting.species.find(name) {
+                None if self.setting.molecules.has(name) => {
+                    Some(self.setting.molecules.named(name, &item, self.root)?)
+                }
+                _ => None,
+            };
+            particles = particles.saturating_add(count.saturating_mul(molecule.map_or(1, |m| m.beads.len())));
+            self.setting.refuse_too_many(&item, particles)?;
+            if let Some(molecule) = molecule {
+                mass += count as f64 * molecule.beads.iter().map(|bead| bead.mass).sum::<f64>();
+                builder = builder.molecules(count, molecule.clone());
+            } else {
+                let species = self.setting.species.named(name, &item)?.complete(self.units())?;
+                mass += count as f64 * species.mass;
+                builder = builder.add(count, species);
+            }
         }
         if total == 0 {
-            return Err(counts.wrong("at least one species with its number of particles"));
+            return Err(counts.wrong("at least one species or molecule with its number"));
         }
         match (self.own_cell(parent, keys)?, section.get("density")) {
             (Some(_), Some(item)) => {

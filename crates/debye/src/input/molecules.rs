@@ -41,6 +41,11 @@ impl<'a> MoleculeList<'a> {
         self.all.into_iter().map(|(molecule, _)| molecule).collect()
     }
 
+    /// Whether there is one of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all.iter().any(|(molecule, _)| molecule.name == name)
+    }
+
     /// The molecule that a key or a value names; its links must be of kinds that some force knows.
     pub(super) fn named(&self, name: &str, item: &Item, root: &Section) -> Result<&Molecule> {
         let Some((molecule, section)) = self.all.iter().find(|(molecule, _)| molecule.name == name) else {

@@ -160,16 +160,22 @@ impl Assembly {
     pub(super) fn add_singles(&mut self, species: &Species, places: &[Vec3<f64>]) {
         let kind = self.species(species);
         for &r in places {
-            let i = self.system.particles.len();
-            let (inside, image) = self.system.cell.wrap(r);
-            push(&mut self.system, inside, kind, self.molecules);
-            self.system.particles.images[i] = image;
-            if species.rotor.class() != Class::Point {
-                let turn = self.random_turn(i);
-                self.system.particles.orient(i, species.rotor, turn);
-            }
-            self.molecules += 1;
+            self.add_single(kind, r, None);
         }
+    }
+
+    /// Adds a particle of a species of the system, oriented at random unless said.
+    pub(super) fn add_single(&mut self, kind: usize, r: Vec3<f64>, turn: Option<Quat<f64>>) {
+        let i = self.system.particles.len();
+        let (inside, image) = self.system.cell.wrap(r);
+        push(&mut self.system, inside, kind, self.molecules);
+        self.system.particles.images[i] = image;
+        let rotor = self.system.species[kind].rotor;
+        if rotor.class() != Class::Point {
+            let turn = turn.unwrap_or_else(|| self.random_turn(i));
+            self.system.particles.orient(i, rotor, turn);
+        }
+        self.molecules += 1;
     }
 
     fn random_turn(&self, particle: usize) -> Quat<f64> {

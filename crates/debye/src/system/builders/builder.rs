@@ -193,7 +193,10 @@ impl Setting {
     /// A system of these species without particles.
     pub(super) fn system(&self, species: Vec<Species>, cell: Cell) -> Result<System, BuildError> {
         for s in &species {
-            positive("mass", s.mass)?;
+            // Sites of rigid bodies may have none, which is asked when there are bodies.
+            if !(s.mass.is_finite() && s.mass >= 0.0) {
+                positive("mass", s.mass)?;
+            }
             if !s.charge.is_finite() {
                 return Err(BuildError::Invalid {
                     what: "charge",

@@ -1,12 +1,12 @@
-//! Liquids of single particles, with orientations or without.
+//! Liquids of single particles, with orientations or without, and of molecules.
 
-use super::assembly::shuffled;
-use super::builder::{Builder, Dense, Placed, Scale, Setting, Shape};
-use super::{BuildError, count, places, positive, push, reserve};
+use super::assembly::{Assembly, Mixture, shuffled};
+use super::builder::{Bonded, Builder, Dense, Placed, Scale, Setting, Shape};
+use super::{BuildError, count, places, positive, reserve};
 use crate::expr::{Quat, Vec3};
 use crate::random::{Philox, stream};
 use crate::system::orientation::random_rotation;
-use crate::system::{Cell, Class, System};
+use crate::system::{Cell, Molecule, System};
 
 /// Makes liquids; see [`liquid`].
 pub type LiquidBuilder = Builder<Liquid>;
@@ -14,18 +14,27 @@ pub type LiquidBuilder = Builder<Liquid>;
 /// Displacement from the lattice over its spacing.
 const DISORDER: f64 = 0.05;
 
-/// Particles near the sites of a lattice.
+/// What stands at a site.
+#[derive(Clone, Debug)]
+enum Unit {
+    /// A particle of this species of the setting.
+    Particle(usize),
+    Molecule(Molecule),
+}
+
+/// Particles and molecules near the sites of a lattice.
 #[derive(Clone, Debug)]
 pub struct Liquid {
-    counts: Vec<usize>,
+    units: Vec<(Unit, usize)>,
     cell: Option<Cell>,
     disorder: f64,
     stretch: f64,
     aligned: bool,
 }
 
-/// Any number of particles, each a little away from its site of a lattice, in a cube of a density or in a given cell.
-/// Those that turn lie at random. Several species are mixed at random; particles of a species follow one another.
+/// Any number of particles and molecules, each a little away from its site of a lattice, in a cube of a density or in a given
+/// cell. Molecules and particles that turn lie at random. Several kinds are mixed at random; those of a kind follow one
+/// another. The density is that of particles and molecules, each counted as one.
 ///
 /// ```
 /// use debye::system::{Rotor, Species, builders};
@@ -36,7 +45,7 @@ pub struct Liquid {
 /// ```
 pub fn liquid() -> LiquidBuilder {
     Builder::new(Liquid {
-        counts: Vec::new(),
+        units: Vec::new(),
         cell: None,
         disorder: DISORDER,
         stretch: 1.0,
@@ -47,8 +56,15 @@ pub fn liquid() -> LiquidBuilder {
 impl Builder<Liquid> {
     /// Adds particles of a species.
     pub fn add(mut self, count: usize, species: crate::system::Species) -> Self {
-        self.shape.counts.push(count);
+        let unit = Unit::Particle(self.setting.species.len());
+        self.shape.units.push((unit, count));
         self.setting.species.push(species);
+        self
+    }
+
+    /// Adds molecules in the conformation they have, each turned at random about the middle of its beads.
+    pub fn molecules(mut self, count: usize, molecule: Molecule) -> Self {
+        self.shape.units.push((Unit::Molecule(molecule), count));
         self
     }
 
@@ -80,11 +96,22 @@ impl Builder<Liquid> {
 
 impl Dense for Liquid {}
 impl Placed for Liquid {}
+impl Bonded for Liquid {}
 
 impl Shape for Liquid {
     fn fill(&self, setting: &Setting) -> Result<System, BuildError> {
-        let total = self.counts.iter().fold(0usize, |sum, &n| sum.saturating_add(n));
-        count(&[total])?;
+        let total = self
+            .units
+            .iter()
+            .fold(0usize, |sum, &(_, n)| sum.saturating_add(n));
+        let beads = self.units.iter().fold(0usize, |sum, (unit, n)| {
+            let each = match unit {
+                Unit::Particle(_) => 1,
+                Unit::Molecule(molecule) => molecule.beads.len(),
+            };
+            sum.saturating_add(n.saturating_mul(each))
+        });
+        count(&[beads])?;
         let cell = match (self.cell, setting.scale) {
             (Some(cell), _) => cell,
             (None, Some(Scale::Density(density))) => {
@@ -101,29 +128,55 @@ impl Shape for Liquid {
             });
         }
         let stretch = positive("stretch", self.stretch)?;
-        let mut system = setting.system(setting.species.clone(), cell)?;
-        reserve(&mut system, total);
+        let contact = Mixture::contact(setting)?;
+        let mut assembly = Assembly::new(setting, &Mixture::default(), cell, contact)?;
+        assembly.system.species.clone_from(&setting.species);
+        reserve(&mut assembly.system, beads);
         let [a, b, c] = cell.to_arrays();
         let squeezed = Cell::triclinic([a, b, [c[0], c[1], c[2] / stretch]])?;
         let sites = places::spread(&squeezed, total);
         let step = 2.0 * self.disorder * (squeezed.volume() / total.max(1) as f64).cbrt();
         let philox = Philox::new(setting.seed);
-        for (kind, place) in shuffled(self.counts.iter().copied(), &philox, 0) {
-            let i = system.particles.len();
+        let mut templates = Vec::new();
+        for (unit, _) in &self.units {
+            templates.push(match unit {
+                Unit::Particle(_) => None,
+                Unit::Molecule(molecule) => {
+                    Some((assembly.template(molecule), centered(&molecule.positions)))
+                }
+            });
+        }
+        for (kind, place) in shuffled(self.units.iter().map(|(_, n)| *n), &philox, 0) {
+            let i = assembly.system.particles.len();
             let noise = philox.uniforms(0, i as u32, stream::PLACES);
             let [x, y, z] = std::array::from_fn(|k| (noise[k] - 0.5) * step);
             let r = sites[place] + Vec3::new(x, y, z);
             let (inside, _) = cell.wrap(Vec3::new(r.x, r.y, r.z * stretch));
-            push(&mut system, inside, kind, i as u32);
-            let rotor = system.species[kind].rotor;
-            if rotor.class() != Class::Point {
-                let turn = match self.aligned {
-                    true => Quat::identity(),
-                    false => random_rotation(philox.uniforms(0, i as u32, stream::ORIENTATIONS)),
-                };
-                system.particles.orient(i, rotor, turn);
+            match (&templates[kind], &self.units[kind].0) {
+                (Some((template, beads)), _) => {
+                    let turn = match self.aligned {
+                        true => Quat::identity(),
+                        false => random_rotation(philox.uniforms(1, i as u32, stream::ORIENTATIONS)),
+                    };
+                    let beads: Vec<Vec3<f64>> =
+                        beads.iter().map(|&bead| inside + turn.rotate(bead)).collect();
+                    assembly.add(template, &beads);
+                }
+                (None, &Unit::Particle(species)) => {
+                    let turn = self.aligned.then(Quat::identity);
+                    assembly.add_single(species, inside, turn);
+                }
+                // Every molecule has its template.
+                (None, Unit::Molecule(_)) => {}
             }
         }
-        Ok(system)
+        assembly.finish(setting)
     }
+}
+
+/// Places from their middle.
+fn centered(places: &[Vec3<f64>]) -> Vec<Vec3<f64>> {
+    let sum = places.iter().fold(Vec3::zero(), |sum, &r| sum + r);
+    let middle = sum * (1.0 / places.len().max(1) as f64);
+    places.iter().map(|&r| r - middle).collect()
 }
