@@ -7,10 +7,11 @@ use debye::engines::cpu::{CpuEngine, Fire};
 use debye::engines::cuda::CudaEngine;
 use debye::engines::{Engine, EngineError, Precision};
 use debye::expr::Vec3;
-use debye::forces::{ForceField, PairTerm};
+use debye::forces::{ForceField, OrientedTerm, PairTerm};
 use debye::integrate::{Barostat, BarostatKind, Coupling, Dynamics, Scheme, Thermostat, ThermostatKind};
 use debye::system::{
-    Cell, Constraints, Exclusions, FixedDistance, Particles, RigidWater, Species, System, Topology, Units,
+    Cell, Constraints, Exclusions, FixedDistance, Particles, RigidBodies, RigidShape, RigidWater, Rotor,
+    Species, System, Topology, Units,
 };
 use debye::truncation::Truncation;
 use debye_gpu::ModuleSource;
@@ -25,13 +26,31 @@ const HYDROGEN: f64 = 1.008;
 /// Distance of the particles of a cluster from its middle.
 const ARM: f64 = 0.109;
 const SPACING: f64 = 0.31;
+/// A rigid body of four sites with no symmetry, and its species, masses and charges; the last site has no mass.
+const BENT: [[f64; 3]; 4] = [
+    [0.0, 0.0, 0.0],
+    [0.1, 0.0, 0.01],
+    [-0.03, 0.095, 0.0],
+    [0.01, 0.014, 0.012],
+];
+const BENT_SITES: [(u32, f64, f64); 4] = [
+    (2, 12.011, 0.0),
+    (3, HYDROGEN, 0.4),
+    (3, HYDROGEN, 0.4),
+    (5, 0.0, -0.8),
+];
+/// A linear one.
+const LINE: [f64; 3] = [0.0, 0.116, -0.11];
+const LINE_SITES: [(u32, f64, f64); 3] = [(2, 12.011, 0.6), (0, OXYGEN, -0.3), (0, OXYGEN, -0.3)];
 
-/// Waters alone, with free particles among them, or with these and clusters of four.
+/// Waters alone, with free particles among them, with these and clusters of four, or with rigid bodies, bent ones with a
+/// site that has no mass and linear ones, and particles that turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What {
     Waters,
     Solution,
     Mixture,
+    Bodies,
 }
 
 /// Three directions at right angles.
@@ -62,6 +81,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
     let mut random = Random(7);
     let cell = cell(side, skewed)?;
     let (mut p, mut waters, mut distances) = (Particles::default(), Vec::new(), Vec::new());
+    let (mut bent, mut line) = (Vec::new(), Vec::new());
     let height = (BOND * BOND - 0.25 * BASE * BASE).sqrt();
     for k in 0..side.pow(3) {
         let at = [k % side, k / side % side, k / (side * side)].map(|n| n as f64 / side as f64);
@@ -69,6 +89,19 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         let (first, molecule) = (p.len() as u32, k as u32);
         match k % 7 {
             5 if what != What::Waters => p.push(at, 4, 39.948, 0.0, molecule),
+            0 | 3 if what == What::Bodies => {
+                let molecule_of = |place: [f64; 3]| at + x * place[0] + y * place[1] + z * place[2];
+                for (place, (kind, mass, charge)) in BENT.into_iter().zip(BENT_SITES) {
+                    p.push(molecule_of(place), kind, mass, charge, molecule);
+                }
+                bent.extend(first..first + 4);
+            }
+            2 | 6 if what == What::Bodies => {
+                for (way, (kind, mass, charge)) in LINE.into_iter().zip(LINE_SITES) {
+                    p.push(at + x * way, kind, mass, charge, molecule);
+                }
+                line.extend(first..first + 3);
+            }
             2 | 6 if what == What::Mixture => {
                 p.push(at, 2, 12.011, -0.3, molecule);
                 for (number, arm) in [x, y, z].into_iter().enumerate() {
@@ -101,7 +134,20 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         ("C", 12.011, -0.3),
         ("HC", HYDROGEN, 0.1),
         ("AR", 39.948, 0.0),
+        ("M", 0.0, -0.8),
     ];
+    let mut bodies = Vec::new();
+    let line_places = LINE.map(|way| Vec3::new(way, 0.0, 0.0));
+    let shapes = [
+        (&BENT.map(Vec3::from)[..], &BENT_SITES.map(|s| s.1)[..], bent),
+        (&line_places[..], &LINE_SITES.map(|s| s.1)[..], line),
+    ];
+    for (places, masses, particles) in shapes {
+        if !particles.is_empty() {
+            let shape = RigidShape::new(places, masses).map_err(wrong)?;
+            bodies.push(RigidBodies { shape, particles });
+        }
+    }
     let mut system = System {
         labels: debye::system::AtomLabels::default(),
         units: Units::Md,
@@ -119,6 +165,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
                 molecules: waters,
             }],
             distances,
+            bodies,
             // Two ways to the same end meet as closely as this.
             tolerance: 1e-13,
         },
@@ -138,6 +185,10 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         .exclusions
         .leave_out(n, inside.into_iter())
         .map_err(wrong)?;
+    if what == What::Bodies {
+        system.species[4].rotor = Rotor::linear(0.3).with_dipole(0.01);
+        system.orient_at_random(5);
+    }
     Ok(system)
 }
 
@@ -155,7 +206,7 @@ fn field(system: &System) -> Result<ForceField, Wrong> {
     // Hydrogens have a charge and no more.
     let count = system.species.len();
     for (k, row) in middle.rows.iter_mut().enumerate() {
-        if [k / count, k % count].iter().any(|s| [1, 3].contains(s)) {
+        if [k / count, k % count].iter().any(|s| [1, 3, 5].contains(s)) {
             row.coefficients.iter_mut().for_each(|c| *c = 0.0);
             row.truncation.iter_mut().for_each(|t| *t = 0.0);
         }
@@ -168,8 +219,15 @@ fn field(system: &System) -> Result<ForceField, Wrong> {
         .map_err(wrong)?
         .finish()
         .map_err(wrong)?;
+    let mut oriented = Vec::new();
+    if !system.particles.orientations.is_empty() {
+        let dipoles = OrientedTerm::build("dipoles", &system.species).map_err(wrong)?;
+        let dipoles = dipoles.cutoff(0.5).truncation(Truncation::ForceShift);
+        oriented.push(dipoles.finish().map_err(wrong)?);
+    }
     Ok(ForceField {
         pairs: vec![middle, charges],
+        oriented,
         coulomb_constant: Units::Md.coulomb_constant(),
         ..ForceField::new(debye::system::Units::LennardJones)
     })
@@ -285,8 +343,8 @@ fn side(extent: Extent) -> usize {
 
 /// Energies, pressure with the virial of constraints, forces and velocities at the start.
 pub(super) fn observed(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let few = if place.extent == Extent::Smallest { 1 } else { 2 };
-    for (what, skewed) in [(What::Mixture, true), (What::Waters, false)]
+    let few = if place.extent == Extent::Smallest { 2 } else { 3 };
+    for (what, skewed) in [(What::Mixture, true), (What::Bodies, true), (What::Waters, false)]
         .into_iter()
         .take(few)
     {
@@ -368,12 +426,14 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         Extent::Small => 6,
         Extent::Full => usize::MAX,
     };
-    let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
-    for (name, dynamics) in integrators().into_iter().take(few) {
-        let named = |e: Wrong| wrong(format!("{name}: {e}"));
-        let (double, large) = (Precision::Double, layout(false));
-        moves_alike(place, &system, &field, &dynamics, double, steps, &large).map_err(named)?;
-        lengths(place, &system, &field, &dynamics, double, 7).map_err(named)?;
+    for what in [What::Mixture, What::Bodies] {
+        let (system, field) = liquid(what, side(place.extent), false)?;
+        for (name, dynamics) in integrators().into_iter().take(few) {
+            let named = |e: Wrong| wrong(format!("{what:?}, {name}: {e}"));
+            let (double, large) = (Precision::Double, layout(false));
+            moves_alike(place, &system, &field, &dynamics, double, steps, &large).map_err(named)?;
+            lengths(place, &system, &field, &dynamics, double, 7).map_err(named)?;
+        }
     }
     let (system, field) = liquid(What::Waters, side(place.extent), true)?;
     for precision in [Precision::Mixed, Precision::Single].into_iter().take(few - 2) {
@@ -393,24 +453,33 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
         Extent::Small => 6,
         Extent::Full => usize::MAX,
     };
-    let (system, field) = liquid(What::Mixture, side(place.extent), false)?;
-    // Kernels that the motion has been checked with need not be compiled again.
-    for (number, (name, d)) in integrators().into_iter().take(few).enumerate() {
-        let precision = if number == 2 {
-            Precision::Mixed
-        } else {
-            Precision::Double
-        };
-        let large = layout(false);
-        continues(place, &system, &field, &d, precision, [half, odd], &large)
-            .map_err(|e| wrong(format!("{name}: {e}")))?;
+    for what in [What::Mixture, What::Bodies] {
+        let (system, field) = liquid(what, side(place.extent), false)?;
+        // Kernels that the motion has been checked with need not be compiled again.
+        for (number, (name, d)) in integrators().into_iter().take(few).enumerate() {
+            let precision = if number == 2 {
+                Precision::Mixed
+            } else {
+                Precision::Double
+            };
+            let large = layout(false);
+            continues(place, &system, &field, &d, precision, [half, odd], &large)
+                .map_err(|e| wrong(format!("{what:?}, {name}: {e}")))?;
+        }
     }
     Ok(())
 }
 
 /// Downhill by the CPU, and on from there.
 pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let mut system = lattice(What::Mixture, 4, false)?;
+    for what in [What::Mixture, What::Bodies] {
+        minimizes(place, what)?;
+    }
+    Ok(())
+}
+
+fn minimizes(place: &mut Place<'_>, what: What) -> Result<(), Wrong> {
+    let mut system = lattice(what, 4, false)?;
     let field = field(&system)?;
     let fire = Fire {
         force_tolerance: 10.0,
@@ -489,8 +558,8 @@ pub(super) fn breaks_alike(
 /// The kernels of the systems above.
 pub(super) fn modules() -> Vec<ModuleSource> {
     let mut all = Vec::new();
-    let mut add = |skewed, dynamics: &Dynamics, precision| {
-        let made = lattice(What::Mixture, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
+    let mut add = |what, skewed, dynamics: &Dynamics, precision| {
+        let made = lattice(what, 5, skewed).and_then(|s| field(&s).map(|f| (s, f)));
         if let Ok((system, field)) = made {
             let (settings, large) = (settings(precision), layout(false));
             let sources = debye::engines::cuda::modules(&system, &field, dynamics, &settings, &large);
@@ -505,12 +574,14 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         }
     };
     for (_, dynamics) in integrators() {
-        add(false, &dynamics, Precision::Mixed);
+        add(What::Mixture, false, &dynamics, Precision::Mixed);
+        add(What::Bodies, false, &dynamics, Precision::Mixed);
     }
     for precision in [Precision::Single, Precision::Double] {
-        add(true, &integrators()[1].1, precision);
+        add(What::Mixture, true, &integrators()[1].1, precision);
+        add(What::Bodies, false, &integrators()[1].1, precision);
     }
-    add(true, &plain(), Precision::Mixed);
+    add(What::Mixture, true, &plain(), Precision::Mixed);
     all.sort_by(|a, b| format!("{a:?}").cmp(&format!("{b:?}")));
     all.dedup();
     all

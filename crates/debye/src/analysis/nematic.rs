@@ -8,7 +8,7 @@ use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, Setting, Subject};
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, axes};
-use crate::expr::Vec3;
+use crate::expr::{Vec3, eigen};
 
 /// Sums of a frame: frames, time, S, minus twice the middle eigenvalue, polar order; then the six parts of d d.
 const SUMS: usize = 11;
@@ -41,33 +41,6 @@ impl NematicOrder {
         });
         writer
     }
-}
-
-/// Eigenvalues of a symmetric 3 × 3 matrix (xx, yy, zz, xy, xz, yz) and their unit vectors, smallest first, by Jacobi's
-/// rotations.
-fn eigen([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [(f64, Vec3<f64>); 3] {
-    let mut a = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
-    let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    for _ in 0..12 {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q] == 0.0 {
-                continue;
-            }
-            let theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let c = t.hypot(1.0).recip();
-            let s = t * c;
-            for row in a.iter_mut().chain(&mut v) {
-                (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-            }
-            let (above, below) = (a[p], a[q]);
-            a[p] = std::array::from_fn(|k| c * above[k] - s * below[k]);
-            a[q] = std::array::from_fn(|k| s * above[k] + c * below[k]);
-        }
-    }
-    let mut all = [0, 1, 2].map(|k| (a[k][k], Vec3::new(v[0][k], v[1][k], v[2][k])));
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    all
 }
 
 impl Analysis for NematicOrder {
@@ -206,18 +179,3 @@ pub(super) static KIND: AnalysisKind = AnalysisKind {
     },
     check: |_, _| Ok(()),
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn eigenvalues_and_vectors_of_a_known_matrix() {
-        // Eigenvalues 1, 2, 4 along (1, −1, 0)/√2, (0, 0, 1), (1, 1, 0)/√2.
-        let [(a, u), (b, v), (c, w)] = eigen([2.5, 2.5, 2.0, 1.5, 0.0, 0.0]);
-        for (found, expected) in [(a, 1.0), (b, 2.0), (c, 4.0)] {
-            assert!((found - expected).abs() < 1e-14, "{found}");
-        }
-        assert!((u.x + u.y).abs() < 1e-14 && v.z.abs() > 1.0 - 1e-14 && (w.x - w.y).abs() < 1e-14);
-    }
-}

@@ -1,21 +1,25 @@
-//! `[[constraints]]`: rigid waters and fixed distances.
+//! `[[constraints]]`: rigid waters, rigid bodies and fixed distances.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::error::InputError;
 use super::reader::{Item, Section};
 use super::structure::species_kind;
 use super::system::Setting;
 use super::topology;
-use crate::forces::constraints::{RIGID_WATER, SHAKE};
+use crate::expr::Vec3;
+use crate::forces::constraints::{RIGID_BODY, RIGID_WATER, SHAKE};
 use crate::system::constraints::FARTHEST_START;
 use crate::system::models::{self, Site, WaterModel};
-use crate::system::{ConstraintError, Dimension, FixedDistance, RigidWater, System, Units};
+use crate::system::{
+    ConstraintError, Dimension, FixedDistance, RigidBodies, RigidShape, RigidWater, System, Units,
+};
 
 type Result<T> = std::result::Result<T, InputError>;
 
 const HEADING: &str = "[[constraints]]";
 pub(super) const WATER_KEYS: &[&str] = &["kind", "model", "species", "bond", "base"];
+pub(super) const BODY_KEYS: &[&str] = &["kind", "species", "sites"];
 pub(super) const BONDS_KEYS: &[&str] = &["kind", "bonds", "pairs", "tolerance"];
 
 /// The least accuracy that may be asked for; beyond it a bond is not fixed any more.
@@ -26,41 +30,73 @@ const SMALLEST_TOLERANCE: f64 = 1e-13;
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Water,
+    Body,
     Bonds,
 }
 
 /// Adds the constraints, leaves their pairs out of the pair terms, and brings the distances to their lengths.
 pub(super) fn read(setting: &Setting, root: &Section, system: &mut System) -> Result<()> {
     let Some(list) = root.get("constraints") else {
-        return Ok(());
+        return refuse_massless(setting, root, system);
     };
     let reader = Reader { setting };
     for item in list.one_or_many() {
-        let all: Vec<&str> = WATER_KEYS.iter().chain(BONDS_KEYS).copied().collect();
+        let all: Vec<&str> = [WATER_KEYS, BODY_KEYS, BONDS_KEYS].concat();
         let section = item.section(HEADING, &all)?;
-        let kinds = [(RIGID_WATER.name, Kind::Water), (SHAKE.name, Kind::Bonds)];
+        let kinds = [
+            (RIGID_WATER.name, Kind::Water),
+            (RIGID_BODY.name, Kind::Body),
+            (SHAKE.name, Kind::Bonds),
+        ];
         let kind = section
             .require("kind", "kind = \"rigid-water\"")?
             .choice("kind of constraints", &kinds)?;
         match kind {
             Kind::Water => reader.water(&item.section(HEADING, WATER_KEYS)?, system)?,
+            Kind::Body => reader.body(&item.section(HEADING, BODY_KEYS)?, system)?,
             Kind::Bonds => reader.bonds(&item.section(HEADING, BONDS_KEYS)?, system)?,
         }
         let masses = &system.particles.masses;
         let checked = system.constraints.check(masses);
         checked.map_err(|e| refused(&section, &e))?;
     }
+    refuse_massless(setting, root, system)?;
     system
         .apply_constraints()
         .map_err(|e| list.key_error(format!("cannot hold the constraints: {e}")))
 }
 
+/// A particle without mass must be carried by a rigid body.
+fn refuse_massless(setting: &Setting, root: &Section, system: &System) -> Result<()> {
+    let p = &system.particles;
+    let carried = system.constraints.in_bodies(p.len());
+    let Some(i) = (0..p.len()).find(|&i| p.masses[i] == 0.0 && !carried[i]) else {
+        return Ok(());
+    };
+    let name = &system.species[p.species[i] as usize].name;
+    let what = format!(
+        "particle {} ({name}) has no mass and belongs to no rigid body",
+        i + 1
+    );
+    let error = match setting.species.find(name).and_then(|d| d.section.get("mass")) {
+        Some(item) => item.error(format!("is zero, but {what}")),
+        None => root.error(what),
+    };
+    Err(error
+        .expected("a mass above zero, or the species in [[constraints]] of kind \"rigid-body\"")
+        .help("[[constraints]] kind = \"rigid-body\", species = [\"OW\", \"HW\", \"HW\", \"M\"]"))
+}
+
 fn refused(section: &Section, error: &ConstraintError) -> InputError {
     let help = match error {
         ConstraintError::Twice { .. } => "leave one of the two constraints out",
-        ConstraintError::Shared { .. } => "a rigid water is held by its own three distances",
+        ConstraintError::Shared { .. } => "a rigid molecule keeps its shape without further constraints",
         ConstraintError::Flat { .. } => "`base` must be shorter than twice `bond`",
         ConstraintError::Masses { .. } => "give both hydrogens one mass in [species]",
+        ConstraintError::SiteMass { .. } => "molecules of one shape have the same masses, site by site",
+        ConstraintError::Turns { .. } => {
+            "leave `inertia` and `dipole` of its species out: the body turns, not its sites"
+        }
         _ => "see docs/input-file.md",
     };
     section
@@ -98,7 +134,9 @@ impl Reader<'_, '_, '_> {
         let water = RigidWater {
             bond,
             base,
-            molecules: molecules(item, system, species)?,
+            molecules: (molecules(item, system, &species)?.iter())
+                .map(|atoms| [atoms[0], atoms[1], atoms[2]])
+                .collect(),
         };
         let unit = system.units.label(Dimension::LENGTH);
         for (number, atoms) in water.molecules.iter().enumerate() {
@@ -126,6 +164,82 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
+    fn body(&self, section: &Section, system: &mut System) -> Result<()> {
+        let list = section.require("species", "species = [\"OW\", \"HW\", \"HW\", \"M\"]")?;
+        let names = list.list()?;
+        if names.len() < 2 {
+            return Err(list
+                .error("names fewer than two sites")
+                .expected("the species of every site")
+                .help("name the species of every site of a molecule, in the order of its particles"));
+        }
+        let species: Vec<u32> = (names.iter())
+            .map(|name| self.named(name, system))
+            .collect::<Result<_>>()?;
+        let molecules = molecules(list, system, &species)?;
+        let (p, cell) = (&system.particles, &system.cell);
+        // `named` has found a particle of each, and each is in a molecule.
+        let first = &molecules[0];
+        let from = |&i: &u32| cell.minimum_image(p.positions[i as usize] - p.positions[first[0] as usize]);
+        let places = match section.get("sites") {
+            Some(item) => self.sites(item, species.len())?,
+            None => first.iter().map(from).collect(),
+        };
+        let masses: Vec<f64> = first.iter().map(|&i| p.masses[i as usize]).collect();
+        let shape = RigidShape::new(&places, &masses).map_err(|e| {
+            let item = section.get("sites").unwrap_or(list);
+            item.error(e.to_string())
+                .expected("sites that have a center of mass and can turn")
+                .help("a site may have no mass; all mass in a point, or beside its line a site without, cannot be")
+        })?;
+        let unit = system.units.label(Dimension::LENGTH);
+        for (number, atoms) in molecules.iter().enumerate() {
+            for a in 0..atoms.len() {
+                for b in 0..a {
+                    let (found, wanted) = (distance(system, [atoms[a], atoms[b]]), shape.distance(a, b));
+                    if !near(found, wanted) {
+                        return Err(section
+                            .error(format!(
+                                "molecule {} does not have the shape of its body: particles {} ({}) and {} ({}) are {found:.5} \
+                                 {unit} apart instead of {wanted:.5} {unit}",
+                                number + 1,
+                                atoms[b] + 1,
+                                system.species[species[b] as usize].name,
+                                atoms[a] + 1,
+                                system.species[species[a] as usize].name,
+                            ))
+                            .found(format!("{found:.5}"))
+                            .expected(format!("{wanted:.5} {unit}, within 5 %"))
+                            .help("check the cell, the order of the particles, and `sites`"));
+                    }
+                }
+            }
+        }
+        let particles = molecules.concat();
+        system.constraints.bodies.push(RigidBodies { shape, particles });
+        Ok(())
+    }
+
+    /// `sites = [["0 Å", "0 Å", "0 Å"], …]`.
+    fn sites(&self, item: &Item, count: usize) -> Result<Vec<Vec3<f64>>> {
+        let rows = item.list()?;
+        if rows.len() != count {
+            return Err(item
+                .error(format!("has {} places for {count} species", rows.len()))
+                .expected("a place for each species")
+                .help("a place for each species, in their order: sites = [[x, y, z], …]"));
+        }
+        let place = |row: &Item| -> Result<Vec3<f64>> {
+            let numbers: [Item; 3] = row.array("three coordinates")?;
+            let mut place = [0.0; 3];
+            for (to, number) in place.iter_mut().zip(&numbers) {
+                *to = number.quantity(self.setting.units, Dimension::LENGTH)?;
+            }
+            Ok(Vec3::from(place))
+        };
+        rows.iter().map(place).collect()
+    }
+
     /// `model = "tip3p"`.
     fn model(&self, item: &Item) -> Result<&'static WaterModel> {
         let name = item.text()?;
@@ -139,20 +253,26 @@ impl Reader<'_, '_, '_> {
         models::water(name).ok_or_else(|| item.unknown("water model", &known))
     }
 
+    /// The species of a name.
+    fn named(&self, name: &Item, system: &System) -> Result<u32> {
+        let text = name.text()?;
+        self.setting.species.named(text, name)?;
+        let found = system.species.iter().position(|s| s.name == text);
+        let found = found.ok_or_else(|| {
+            name.error(format!(
+                "names species `{text}`, of which the system has no particle"
+            ))
+            .expected("a species of the system")
+        })?;
+        Ok(found as u32)
+    }
+
     /// The species that `species` names.
     fn named_species(&self, item: &Item, system: &System) -> Result<[u32; 3]> {
         let names: [Item; 3] = item.array("the species of oxygen, hydrogen and hydrogen")?;
         let mut species = [0; 3];
         for (name, place) in names.iter().zip(&mut species) {
-            let text = name.text()?;
-            self.setting.species.named(text, name)?;
-            let found = system.species.iter().position(|s| s.name == text);
-            *place = found.ok_or_else(|| {
-                name.error(format!(
-                    "names species `{text}`, of which the system has no particle"
-                ))
-                .expected("a species of the system")
-            })? as u32;
+            *place = self.named(name, system)?;
         }
         if species[1] != species[2] {
             return Err(item
@@ -286,22 +406,32 @@ fn near(found: f64, wanted: f64) -> bool {
     (found / wanted - 1.0).abs() <= FARTHEST_START
 }
 
-/// The molecules: consecutive particles of these species. Every particle of them must belong to one.
-fn molecules(item: &Item, system: &System, species: [u32; 3]) -> Result<Vec<[u32; 3]>> {
+/// The molecules: consecutive particles of these species. Every particle of them must belong to one, or by the structure to a
+/// molecule that is made of others.
+fn molecules(item: &Item, system: &System, species: &[u32]) -> Result<Vec<Vec<u32>>> {
     let p = &system.particles;
-    let mut sizes = std::collections::HashMap::new();
-    for molecule in &p.molecules {
-        *sizes.entry(molecule).or_insert(0) += 1;
+    let mut made_of: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (&molecule, &kind) in p.molecules.iter().zip(&p.species) {
+        made_of.entry(molecule).or_default().push(kind);
     }
+    made_of.values_mut().for_each(|kinds| kinds.sort_unstable());
+    let mut wanted = species.to_vec();
+    wanted.sort_unstable();
+    let size = |molecule: &u32| made_of[molecule].len();
+    let is_other = |molecule: &u32| size(molecule) > 1 && made_of[molecule] != wanted;
     let mut found = Vec::new();
     let mut i = 0;
     while i < p.len() {
-        if !species.contains(&p.species[i]) {
+        if !species.contains(&p.species[i]) || is_other(&p.molecules[i]) {
             i += 1;
             continue;
         }
-        if p.species.get(i..i + 3) != Some(&species[..]) {
-            let names: Vec<&str> = species.map(|s| system.species[s as usize].name.as_str()).to_vec();
+        let end = i + species.len();
+        if p.species.get(i..end) != Some(species) {
+            let names: Vec<&str> = species
+                .iter()
+                .map(|&s| system.species[s as usize].name.as_str())
+                .collect();
             return Err(item
                 .error(format!(
                     "does not fit particle {} ({}): it does not begin a molecule of {}",
@@ -312,23 +442,40 @@ fn molecules(item: &Item, system: &System, species: [u32; 3]) -> Result<Vec<[u32
                 .expected("these species only in such molecules, their particles one after another")
                 .help("give the particles of other molecules a species of their own"));
         }
-        let of = &p.molecules[i..i + 3];
-        // Either the file says nothing of molecules, and each particle is one; or these three are one.
-        let silent = of.iter().all(|m| sizes[m] == 1);
+        let of = &p.molecules[i..end];
+        // Either the file says nothing of molecules, and each particle is one; or these are one.
+        let silent = of.iter().all(|m| size(m) == 1);
         let distinct: HashSet<&u32> = of.iter().collect();
-        if !(silent || distinct.len() == 1 && sizes[&of[0]] == 3) {
+        if !(silent || distinct.len() == 1 && size(&of[0]) == species.len()) {
             return Err(item
                 .error(format!(
-                    "takes particles {}, {} and {} for a molecule, but by the structure they are not one of their own",
-                    i + 1,
-                    i + 2,
-                    i + 3
+                    "takes particles {} for a molecule, but by the structure they are not one of their own",
+                    listed(i + 1..end + 1)
                 ))
-                .expected("molecules of three particles")
+                .expected(format!("molecules of {} particles", species.len()))
                 .help("check molecule or residue numbers, and bonds, of the structure"));
         }
-        found.push([i as u32, i as u32 + 1, i as u32 + 2]);
-        i += 3;
+        found.push((i as u32..end as u32).collect());
+        i = end;
+    }
+    if found.is_empty() {
+        return Err(item
+            .error("fits no molecule: by the structure, all of these species are in others")
+            .expected("the species of all particles of a molecule, in their order")
+            .help("check molecule or residue numbers, and bonds, of the structure"));
     }
     Ok(found)
+}
+
+/// 1, 2 and 3; more than three are named by the first and the last.
+fn listed(numbers: std::ops::Range<usize>) -> String {
+    match numbers.len() {
+        3 => format!(
+            "{}, {} and {}",
+            numbers.start,
+            numbers.start + 1,
+            numbers.start + 2
+        ),
+        _ => format!("{} to {}", numbers.start, numbers.end - 1),
+    }
 }

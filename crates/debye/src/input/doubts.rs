@@ -320,7 +320,12 @@ impl<'a> Doubts<'_, 'a> {
     fn longest_step(&self) -> (f64, String) {
         let (system, field) = (self.seen.system, self.seen.forces);
         let masses = &system.particles.masses;
-        let lightest = masses.iter().copied().fold(f64::INFINITY, f64::min);
+        // Sites without mass move with their rigid bodies.
+        let lightest = masses
+            .iter()
+            .copied()
+            .filter(|m| *m > 0.0)
+            .fold(f64::INFINITY, f64::min);
         let mut limit = match self.units {
             Units::LennardJones => (0.02, "reduced units".to_owned()),
             Units::Md => {

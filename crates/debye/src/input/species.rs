@@ -37,7 +37,7 @@ pub(super) struct Declared<'a> {
     pub(super) included: bool,
     /// Atom names and types of structure files that are this species.
     pub(super) names: Vec<&'a str>,
-    section: Section<'a>,
+    pub(super) section: Section<'a>,
 }
 
 impl Declared<'_> {
@@ -72,7 +72,8 @@ impl<'a> SpeciesList<'a> {
             let section = item.section(&format!("[species.{name}]"), KEYS)?;
             let model = section.map("model", |i| model(i, units))?;
             let site = model.map(|(_, site)| site);
-            let mass = section.map("mass", |i| i.positive(units, Dimension::MASS))?;
+            // Zero only for sites of rigid bodies: input/constraints.rs.
+            let mass = section.map("mass", |i| i.not_negative(units, Dimension::MASS))?;
             let mass = mass.or(site.map(|s| s.mass));
             let charge = section.map("charge", |i| i.quantity(units, Dimension::CHARGE))?;
             let charge = charge.or(site.map(|s| s.charge));

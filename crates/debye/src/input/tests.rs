@@ -32,6 +32,7 @@ fn every_key_is_documented() {
         topology::EXCLUSIONS_KEYS,
         topology::SCALE_KEYS,
         constraints::WATER_KEYS,
+        constraints::BODY_KEYS,
         constraints::BONDS_KEYS,
         dynamics::INTEGRATOR_KEYS,
         dynamics::THERMOSTAT_KEYS,

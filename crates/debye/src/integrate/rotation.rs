@@ -52,6 +52,53 @@ pub fn turn_body<R: Real>(q: Quat<R>, momentum: Vec3<R>, inertia: [R; 3], dt: R)
     q.normalized()
 }
 
+/// A vector given in some axes.
+#[inline(always)]
+pub(crate) fn from_axes<R: Real>(axes: [Vec3<R>; 3], v: Vec3<R>) -> Vec3<R> {
+    axes[0] * v.x + axes[1] * v.y + axes[2] * v.z
+}
+
+/// A vector as it is in some axes.
+#[inline(always)]
+pub(crate) fn in_axes<R: Real>(axes: [Vec3<R>; 3], v: Vec3<R>) -> Vec3<R> {
+    Vec3::new(axes[0].dot(v), axes[1].dot(v), axes[2].dot(v))
+}
+
+/// The axes of a body after a time, from its angular momentum in the laboratory.
+#[inline(always)]
+pub(crate) fn turn_axes<R: Real>(
+    axes: [Vec3<R>; 3],
+    momentum: Vec3<R>,
+    inertia: [R; 3],
+    dt: R,
+) -> [Vec3<R>; 3] {
+    // Seen from where the axes were, they turn from no rotation on.
+    let turn = turn_body(Quat::identity(), in_axes(axes, momentum), inertia, dt);
+    turn.axes().map(|axis| from_axes(axes, axis))
+}
+
+/// The same of a linear body with this moment across its axis z.
+#[inline(always)]
+pub(crate) fn turn_linear_axes<R: Real>(
+    axes: [Vec3<R>; 3],
+    momentum: Vec3<R>,
+    inertia: R,
+    dt: R,
+) -> [Vec3<R>; 3] {
+    let turn = turn_linear(Quat::identity(), in_axes(axes, momentum), inertia, dt);
+    turn.axes().map(|axis| from_axes(axes, axis))
+}
+
+/// The angular velocity of a body, from 1/I about its axes.
+#[inline(always)]
+pub(crate) fn angular_velocity<R: Real>(
+    axes: [Vec3<R>; 3],
+    momentum: Vec3<R>,
+    inverse_inertia: [R; 3],
+) -> Vec3<R> {
+    from_axes(axes, in_axes(axes, momentum).scale(Vec3::from(inverse_inertia)))
+}
+
 /// No particle turns further in one step of a descent, in radians.
 const MOST_TURN: f64 = 0.1;
 

@@ -12,7 +12,7 @@ pub use text::{one_line, text};
 
 use crate::engines::cpu::FIRE;
 use crate::forces::MixingRule;
-use crate::forces::constraints::{RIGID_WATER, SHAKE};
+use crate::forces::constraints::{RIGID_BODY, RIGID_WATER, SHAKE};
 use crate::forces::electrostatics::{EWALD, P3M, PME};
 use crate::integrate::{BarostatKind, Scheme, ThermostatKind};
 use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, Kind, Mixing, ORIENTED, PAIRS, Parameter};
@@ -300,7 +300,7 @@ pub fn entries() -> Vec<Entry> {
             .map(|t| Entry::of_record(Section::Thermostat, t.record())),
     );
     all.extend(BarostatKind::ALL.map(|b| Entry::of_record(Section::Barostat, b.record())));
-    all.extend([&RIGID_WATER, &SHAKE].map(|r| Entry::of_record(Section::Constraint, r)));
+    all.extend([&RIGID_WATER, &RIGID_BODY, &SHAKE].map(|r| Entry::of_record(Section::Constraint, r)));
     all.push(Entry::of_record(Section::Minimizer, &FIRE));
     all
 }

@@ -223,7 +223,25 @@ fn constraints(s: &Simulation) -> Option<String> {
             number(w.base)
         )
     };
-    let mut parts: Vec<String> = c.waters.iter().map(water).collect();
+    let body = |b: &crate::system::RigidBodies| {
+        let (masses, linear) = (b.shape.masses(), b.shape.degrees_of_freedom() == 5);
+        let massless = match masses.iter().filter(|m| **m == 0.0).count() {
+            0 => String::new(),
+            n => format!(", {n} without mass"),
+        };
+        format!(
+            "{} {} bodies of {} sites{massless}",
+            grouped(b.molecules().len()),
+            if linear { "rigid linear" } else { "rigid" },
+            masses.len()
+        )
+    };
+    let mut parts: Vec<String> = c
+        .waters
+        .iter()
+        .map(water)
+        .chain(c.bodies.iter().map(body))
+        .collect();
     if !c.distances.is_empty() {
         parts.push(format!(
             "{} distances by SHAKE and RATTLE to {:e}",
@@ -343,7 +361,7 @@ fn exclusions(s: &Simulation) -> Option<String> {
     }
     let mut text = format!("{} pairs", grouped(left_out));
     match through(t, e) {
-        0 if left_out == s.system.constraints.len() => text += ", those of constraints",
+        0 if left_out == s.system.constraints.pairs().count() => text += ", those of constraints",
         0 => {}
         1 => text += ", those through 1 bond",
         bonds => text += &format!(", those through {bonds} bonds"),

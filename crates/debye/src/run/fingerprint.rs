@@ -3,6 +3,7 @@
 use debye_io::codec::Writer;
 
 use crate::simulation::Simulation;
+use crate::system::Constraints;
 
 /// Checksums of everything that decides the trajectory, by name.
 pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
@@ -38,7 +39,21 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
     // Only where there are any: checkpoints from before there were constraints still fit.
     let constraints = match &system.constraints {
         none if none.is_empty() => String::new(),
-        some => format!(" {some:?}"),
+        some => {
+            let Constraints {
+                waters,
+                bodies,
+                distances,
+                tolerance,
+            } = some;
+            let of_bodies = match bodies[..] {
+                [] => String::new(),
+                _ => format!(" {bodies:?}"),
+            };
+            format!(
+                " Constraints {{ waters: {waters:?}, distances: {distances:?}, tolerance: {tolerance:?} }}{of_bodies}"
+            )
+        }
     };
     let parts: [(&str, String); 7] = [
         ("the number of particles", system.particles.len().to_string()),

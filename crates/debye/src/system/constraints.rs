@@ -1,8 +1,8 @@
-//! [`Constraints`]: distances that do not change.
+//! [`Constraints`]: distances and shapes that do not change.
 
 use std::collections::HashSet;
 
-use super::System;
+use super::{Class, RigidBodies, System};
 use crate::expr::Vec3;
 
 /// Two particles of a cluster and the distance they keep.
@@ -47,6 +47,8 @@ pub struct FixedDistance {
 pub struct Constraints {
     /// Rigid waters, by their geometry; held by SETTLE.
     pub waters: Vec<RigidWater>,
+    /// Rigid molecules of any other shape, which move and turn as a whole.
+    pub bodies: Vec<RigidBodies>,
     /// Other distances; held by SHAKE and RATTLE.
     pub distances: Vec<FixedDistance>,
     /// How well those are held, relative to their length.
@@ -63,6 +65,7 @@ impl Default for Constraints {
     fn default() -> Self {
         Self {
             waters: Vec::new(),
+            bodies: Vec::new(),
             distances: Vec::new(),
             tolerance: TOLERANCE,
         }
@@ -91,9 +94,34 @@ pub enum ConstraintError {
         /// The particles, counted from 0.
         atoms: [u32; 2],
     },
-    /// A particle of a rigid water in another constraint.
-    #[error("particle {} belongs to a rigid water and to another constraint", particle + 1)]
+    /// A particle of a rigid molecule in another constraint.
+    #[error("particle {} belongs to a rigid molecule and to another constraint", particle + 1)]
     Shared {
+        /// The particle, counted from 0.
+        particle: u32,
+    },
+    /// Sites that make no rigid body.
+    #[error("a rigid body that cannot be: {0}")]
+    Shape(String),
+    /// A particle whose mass is not that of its site.
+    #[error("particle {} has mass {found}, and its site in the rigid body {wanted}", particle + 1)]
+    SiteMass {
+        /// The particle, counted from 0.
+        particle: u32,
+        /// Its mass.
+        found: f64,
+        /// The mass of the site.
+        wanted: f64,
+    },
+    /// A particle without mass that no rigid body carries along.
+    #[error("particle {} has no mass and belongs to no rigid body, so that nothing says how it moves", particle + 1)]
+    Massless {
+        /// The particle, counted from 0.
+        particle: u32,
+    },
+    /// A site that turns by itself.
+    #[error("particle {} turns by itself and belongs to a rigid body", particle + 1)]
+    Turns {
         /// The particle, counted from 0.
         particle: u32,
     },
@@ -134,6 +162,9 @@ pub enum ConstraintError {
         /// Particles in the cluster.
         count: usize,
     },
+    /// No molecule of these species.
+    #[error("there are no molecules of {0}, their particles one after another")]
+    NoMolecules(String),
     /// No species of this name.
     #[error("there is no species named `{0}`")]
     NoSpecies(String),
@@ -157,9 +188,15 @@ pub enum ConstraintError {
 }
 
 impl Constraints {
-    /// How many distances are fixed, which is by how much the degrees of freedom are fewer.
+    /// By how much the degrees of freedom are fewer than three for each particle.
     pub fn len(&self) -> usize {
-        self.distances.len() + 3 * self.waters.iter().map(|w| w.molecules.len()).sum::<usize>()
+        let of_body = |b: &RigidBodies| {
+            let sites = b.shape.sites().len();
+            b.molecules().len() * (3 * sites - b.shape.degrees_of_freedom() as usize)
+        };
+        self.distances.len()
+            + 3 * self.waters.iter().map(|w| w.molecules.len()).sum::<usize>()
+            + self.bodies.iter().map(of_body).sum::<usize>()
     }
 
     /// Whether nothing is fixed.
@@ -167,8 +204,22 @@ impl Constraints {
         self.len() == 0
     }
 
-    /// Every fixed distance: its particles and its length.
+    /// Every fixed distance: its particles and its length. In a rigid body those of all pairs of sites.
     pub fn pairs(&self) -> impl Iterator<Item = ([u32; 2], f64)> + '_ {
+        let within = |body: &RigidBodies, atoms: &[u32]| {
+            let mut pairs = Vec::new();
+            for i in 0..atoms.len() {
+                pairs.extend((0..i).map(|j| ([atoms[j], atoms[i]], body.shape.distance(j, i))));
+            }
+            pairs
+        };
+        let bodies = self.bodies.iter();
+        let bodies = bodies.flat_map(move |b| b.molecules().flat_map(move |atoms| within(b, atoms)));
+        self.sides_and_distances().chain(bodies)
+    }
+
+    /// The distances that are held one by one.
+    fn sides_and_distances(&self) -> impl Iterator<Item = ([u32; 2], f64)> + '_ {
         let sides = |water: &RigidWater, atoms: &[u32; 3]| {
             let atoms = *atoms;
             water
@@ -183,10 +234,18 @@ impl Constraints {
     }
 
     /// How many degrees of freedom the constraints take from the particles that `belongs` says. A constraint takes from its
-    /// two ends in proportion to their inverse masses, which is exact where it is alone: the lighter end moves more.
+    /// two ends in proportion to their inverse masses, which is exact where it is alone: the lighter end moves more. A
+    /// site of a rigid body keeps those that move it.
     pub fn taken_from(&self, masses: &[f64], belongs: impl Fn(u32) -> bool) -> f64 {
         let mut taken = 0.0;
-        for (atoms, _) in self.pairs() {
+        for body in &self.bodies {
+            let sites = body.shape.sites().len();
+            let kept: Vec<f64> = (0..sites).map(|k| body.shape.freedom_of(k)).collect();
+            for (k, &i) in body.particles.iter().enumerate() {
+                taken += if belongs(i) { 3.0 - kept[k % sites] } else { 0.0 };
+            }
+        }
+        for (atoms, _) in self.sides_and_distances() {
             taken += match atoms.map(&belongs) {
                 [true, true] => 1.0,
                 [false, false] => 0.0,
@@ -197,6 +256,26 @@ impl Constraints {
             };
         }
         taken
+    }
+
+    /// The rigid molecule of each particle of so many, where it is in one.
+    pub(crate) fn rigid_molecules(&self, particles: usize) -> Vec<Option<u32>> {
+        let mut of = vec![None; particles];
+        let waters = self.waters.iter().flat_map(|kind| &kind.molecules);
+        let bodies = self.bodies.iter().flat_map(RigidBodies::molecules);
+        for (number, atoms) in (0..).zip(waters.map(|atoms| &atoms[..]).chain(bodies)) {
+            atoms.iter().for_each(|&i| of[i as usize] = Some(number));
+        }
+        of
+    }
+
+    /// Whether a particle belongs to a rigid body, for every particle of so many.
+    pub(crate) fn in_bodies(&self, particles: usize) -> Vec<bool> {
+        let mut inside = vec![false; particles];
+        for &i in self.bodies.iter().flat_map(|b| &b.particles) {
+            inside[i as usize] = true;
+        }
+        inside
     }
 
     /// Refuses constraints that contradict one another or name particles that are not there.
@@ -222,6 +301,25 @@ impl Constraints {
                         atoms: [a, b],
                         masses,
                     });
+                }
+            }
+        }
+        for body in &self.bodies {
+            for atoms in body.molecules() {
+                for (&particle, &wanted) in atoms.iter().zip(body.shape.masses()) {
+                    let other = atoms.iter().find(|&&i| i != particle);
+                    in_range([particle, other.copied().unwrap_or(particle)], particles)?;
+                    if !rigid.insert(particle) {
+                        return Err(ConstraintError::Shared { particle });
+                    }
+                    let found = masses[particle as usize];
+                    if found != wanted {
+                        return Err(ConstraintError::SiteMass {
+                            particle,
+                            found,
+                            wanted,
+                        });
+                    }
                 }
             }
         }
@@ -251,6 +349,26 @@ fn in_range(atoms: [u32; 2], particles: usize) -> Result<(), ConstraintError> {
 }
 
 impl System {
+    /// Refuses constraints that cannot be, particles without mass that nothing carries, and sites that turn by themselves.
+    ///
+    /// # Errors
+    /// [`ConstraintError`].
+    pub fn check_constraints(&self) -> Result<(), ConstraintError> {
+        let p = &self.particles;
+        self.constraints.check(&p.masses)?;
+        let carried = self.constraints.in_bodies(p.len());
+        for (particle, carried) in (0u32..).zip(carried) {
+            let i = particle as usize;
+            if p.masses[i] == 0.0 && !carried {
+                return Err(ConstraintError::Massless { particle });
+            }
+            if carried && p.orientations.rotor(i).class() != Class::Point {
+                return Err(ConstraintError::Turns { particle });
+            }
+        }
+        Ok(())
+    }
+
     /// The largest relative error of a fixed distance, and the largest speed along one.
     pub fn constraint_errors(&self) -> [f64; 2] {
         let p = &self.particles;

@@ -59,7 +59,11 @@ pub fn thermalize(system: &mut System, temperature: f64, seed: u64) -> Result<()
         .masses
         .par_iter()
         .enumerate()
-        .map(|(i, &mass)| Vec3::from(philox.normals(0, i as u32, stream::VELOCITIES)) * (kt / mass).sqrt())
+        .map(|(i, &mass)| match mass > 0.0 {
+            true => Vec3::from(philox.normals(0, i as u32, stream::VELOCITIES)) * (kt / mass).sqrt(),
+            // A site that goes with its rigid body.
+            false => Vec3::zero(),
+        })
         .collect();
     if n > 1 {
         remove_momentum(system)?;
@@ -133,8 +137,9 @@ pub fn remove_momentum(system: &mut System) -> Result<(), VelocityError> {
 }
 
 fn check_masses(system: &System) -> Result<(), VelocityError> {
-    let bad = |m: &f64| !(m.is_finite() && *m > 0.0);
-    match system.particles.masses.iter().position(bad) {
+    let carried = system.constraints.in_bodies(system.particles.len());
+    let bad = |(&m, &carried): (&f64, &bool)| !(m.is_finite() && (m > 0.0 || m == 0.0 && carried));
+    match system.particles.masses.iter().zip(&carried).position(bad) {
         Some(particle) => Err(VelocityError::Mass {
             particle,
             mass: system.particles.masses[particle],

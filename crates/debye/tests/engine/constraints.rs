@@ -146,8 +146,8 @@ fn shaken(system: &System, tolerance: f64) -> System {
             .pairs()
             .map(|(atoms, length)| FixedDistance { atoms, length })
             .collect(),
-        waters: vec![],
         tolerance,
+        ..Constraints::default()
     };
     other
 }

@@ -19,6 +19,7 @@ mod minimization;
 mod nve;
 mod on_device;
 mod oracles;
+mod rigid_bodies;
 mod thermostats;
 
 use debye::engines::InstructionSet;

@@ -180,7 +180,10 @@ fn mistakes_in_waters() {
         (
             "kind = \"rigid-water\"",
             "kind = \"rigid-watr\"",
-            ["unknown kind of constraints `rigid-watr`", "rigid-water, bonds"],
+            [
+                "unknown kind of constraints `rigid-watr`",
+                "rigid-water, rigid-body, bonds",
+            ],
         ),
         (
             "base = \"1.5139 Å\"\n",
@@ -398,4 +401,150 @@ fn models_that_are_refused() {
     refused(XYZ, &without, &["missing key `species`", "model = \"tip3p\""]);
     let dry = XYZ.replace("O ", "Na ").replace("H ", "Na ");
     refused(&dry, &modeled(), &["no particle of species `OW`"]);
+}
+
+/// Two four-site molecules, the second across the border of the cell, a linear one, and an ion.
+const BODIES: &str = "12
+Lattice=\"8 0 0 0 8 0 0 0 8\" Properties=species:S:1:pos:R:3
+O 2.0 2.0 2.0
+H 2.757 2.586 2.0
+H 1.243 2.586 2.0
+M 2.0 2.15 2.0
+O 0.1 5.0 5.0
+H 0.857 5.586 5.0
+H 7.343 5.586 5.0
+M 0.1 5.15 5.0
+C 5.0 5.0 2.0
+OC 6.16 5.0 2.0
+OC 3.84 5.0 2.0
+Na 5.0 2.0 6.0
+";
+
+fn bodies() -> String {
+    let text = with(
+        WATER,
+        "[species.Na]",
+        "[species.M]\nmass = 0\ncharge = -1.0\n[species.C]\nmass = \"12 u\"\n[species.OC]\nmass = \"16 u\"\n[species.Na]",
+    );
+    with(
+        &text,
+        "kind = \"rigid-water\"\nspecies = [\"OW\", \"HW\", \"HW\"]\nbond = \"0.9572 Å\"\nbase = \"1.5139 Å\"",
+        "kind = \"rigid-body\"\nspecies = [\"OW\", \"HW\", \"HW\", \"M\"]\nsites = [[\"0 Å\", \"0 Å\", \"0 Å\"], \
+         [\"0.757 Å\", \"0.586 Å\", \"0 Å\"], [\"-0.757 Å\", \"0.586 Å\", \"0 Å\"], [0, 0.015, 0]]\n\
+         [[constraints]]\nkind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]",
+    )
+}
+
+#[test]
+fn rigid_bodies() {
+    let s = read_with(BODIES, &bodies()).unwrap();
+    let [bent, line] = &s.system.constraints.bodies[..] else {
+        panic!("{:?}", s.system.constraints);
+    };
+    assert_eq!(bent.particles, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(line.particles, [8, 9, 10]);
+    assert_eq!(
+        (bent.shape.degrees_of_freedom(), line.shape.degrees_of_freedom()),
+        (6, 5)
+    );
+    assert!((bent.shape.distance(0, 3) - 0.015).abs() < 1e-12);
+    let [length, speed] = s.system.constraint_errors();
+    assert!(length < 1e-12 && speed < 1e-12, "{length:e} {speed:e}");
+    // Nothing acts within a body, and its particles are a molecule.
+    assert_eq!(s.system.exclusions.pairs().count(), 6 + 6 + 3);
+    assert_eq!(s.system.particles.molecules, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3]);
+    let mut engine = CpuEngine::new(&s.system, &s.forces, &s.dynamics, &Settings::default()).unwrap();
+    let seen = engine.observe().unwrap();
+    assert_eq!(seen.degrees_of_freedom, 6.0 + 6.0 + 5.0 + 3.0 - 3.0);
+    assert!((seen.temperature - 300.0).abs() < 1e-6);
+    engine.advance(10, true).unwrap();
+}
+
+#[test]
+fn mistakes_in_rigid_bodies() {
+    for (old, new, parts) in [
+        (
+            "species = [\"C\", \"OC\", \"OC\"]",
+            "species = [\"C\"]",
+            ["fewer than two sites", "constraints[1].species"],
+        ),
+        (
+            "species = [\"C\", \"OC\", \"OC\"]",
+            "species = [\"C\", \"OC\", \"X\"]",
+            ["X", "species"],
+        ),
+        (
+            "species = [\"C\", \"OC\", \"OC\"]",
+            "species = [\"OC\", \"C\", \"OC\"]",
+            ["does not begin a molecule of OC, C, OC", "particle 9"],
+        ),
+        (
+            "[0, 0.015, 0]]",
+            "[0, 0.015]]",
+            ["three coordinates", "constraints[0].sites"],
+        ),
+        (
+            ", [0, 0.015, 0]]",
+            "]",
+            ["3 places for 4 species", "a place for each species"],
+        ),
+        (
+            "[0, 0.015, 0]]",
+            "[0, 0.03, 0]]",
+            ["does not have the shape", "within 5 %"],
+        ),
+        (
+            "[0, 0.015, 0]]",
+            "[0, \"1 ps\", 0]]",
+            ["constraints[0].sites", "a length"],
+        ),
+        (
+            "[species.M]\nmass = 0",
+            "[species.M]\nmass = -1",
+            ["species.M.mass", "-1"],
+        ),
+        (
+            "[species.Na]\nmass = \"22.99 u\"",
+            "[species.Na]\nmass = 0",
+            ["Na) has no mass", "rigid-body"],
+        ),
+        (
+            "[species.M]\nmass = 0",
+            "[species.M]\nmass = 0\ninertia = [0.1, 0.1, 0.2]",
+            ["turns by itself", "rigid body"],
+        ),
+        (
+            "kind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]",
+            "kind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]\nbond = 1.0",
+            ["unknown key `bond`", "valid keys: kind, species, sites"],
+        ),
+        (
+            "kind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]",
+            "kind = \"bonds\"\npairs = [[1, 2, \"0.957 Å\"]]",
+            [
+                "belongs to a rigid molecule and to another constraint",
+                "particle",
+            ],
+        ),
+    ] {
+        refused(BODIES, &with(&bodies(), old, new), &parts);
+    }
+    // All mass in a point: nothing can turn it.
+    let text = with(
+        &bodies(),
+        "[species.OC]\nmass = \"16 u\"",
+        "[species.OC]\nmass = 0",
+    );
+    refused(BODIES, &text, &["all its mass is in one point"]);
+    // Without the constraint, nothing carries the site.
+    let text = with(
+        WATER,
+        "[species.Na]\nmass = \"22.99 u\"",
+        "[species.Na]\nmass = 0",
+    );
+    refused(
+        XYZ,
+        &text,
+        &["is zero, but particle 7 (Na) has no mass", "rigid-body"],
+    );
 }

@@ -83,7 +83,7 @@ impl BondedForces {
                     .push(links_of(term, links, derivative, dihedral_geometry, &mut first));
             }
         }
-        let rigid = rigid_molecules(system);
+        let rigid = system.constraints.rigid_molecules(system.particles.len());
         for mut listed in field.listed_pairs(system) {
             let within = |[i, j]: [u32; 2]| {
                 let molecule = rigid[i as usize];
@@ -368,16 +368,6 @@ impl<const N: usize> TermLinks<N> {
         let (_, forces, _) = self.act(cell, particles, link);
         Some(LinkForce::new(&self.name, forces[own % N], &link.atoms, own % N))
     }
-}
-
-/// The rigid molecule of each particle, where it is in one.
-fn rigid_molecules(system: &System) -> Vec<Option<u32>> {
-    let mut of = vec![None; system.particles.len()];
-    let waters = system.constraints.waters.iter().flat_map(|kind| &kind.molecules);
-    for (number, atoms) in (0..).zip(waters) {
-        atoms.iter().for_each(|&i| of[i as usize] = Some(number));
-    }
-    of
 }
 
 impl Scaled {

@@ -4,17 +4,19 @@
 //! So threads never meet, and nothing depends on their number. Rigid waters of one shape are worked on several at a time.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::engine::CpuEngine;
-use super::motion::Rounding;
+use super::motion::{Rounding, per_mass};
 use super::rigid::{Rigid, TOGETHER, Waters};
 use super::state::{BLOCK, State};
 use crate::engines::EngineError;
 use crate::expr::Vec3;
-use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Triangle, Unsolved};
+use crate::forces::constraints::{Clusters, Group, Motion, Nearest, Pose, Scratch, Triangle, Unsolved};
 use crate::simd::InstructionSet;
-use crate::system::System;
+use crate::system::{RigidShape, System};
 
 /// Groups per block: the unit of parallel work and of ordered sums.
 const GROUPS: usize = 256;
@@ -30,6 +32,10 @@ pub(super) struct Constrained {
     rigid: Option<Rigid>,
     /// The place of each particle by its number, or [`FREE`].
     place_of: Vec<u32>,
+    /// Places before this are held at distances; those from it on are sites of rigid bodies.
+    first_of_bodies: u32,
+    /// Sites without mass.
+    massless: Vec<u32>,
     /// A change for every place.
     changes: Vec<Vec3<f64>>,
     /// Positions before the drift, by slot.
@@ -65,7 +71,20 @@ impl Constrained {
         for (place, &atom) in (0..).zip(&clusters.atoms) {
             place_of[atom as usize] = place;
         }
+        let bodies = clusters
+            .groups
+            .iter()
+            .find(|group| clusters.body(group).is_some());
+        let first_of_bodies = bodies.map_or(clusters.atoms.len(), |group| group.places.start) as u32;
+        let masses = &system.particles.masses;
+        let massless = clusters
+            .atoms
+            .iter()
+            .copied()
+            .filter(|&i| masses[i as usize] == 0.0);
         Ok(Self {
+            massless: massless.collect(),
+            first_of_bodies,
             clusters,
             rigid: Some(Rigid::new(set)),
             place_of,
@@ -195,13 +214,26 @@ impl Constrained {
         factor: f64,
         rounding: Rounding,
     ) {
+        self.apply_to(0..FREE, changes, ids, values, factor, rounding);
+    }
+
+    /// The same of those at some places.
+    fn apply_to(
+        &self,
+        places: Range<u32>,
+        changes: &[Vec3<f64>],
+        ids: &[u32],
+        values: &mut [Vec3<f64>],
+        factor: f64,
+        rounding: Rounding,
+    ) {
         values
             .par_iter_mut()
             .zip(ids)
             .with_min_len(BLOCK)
             .for_each(|(value, &id)| {
                 let place = self.place_of[id as usize];
-                if place != FREE {
+                if places.contains(&place) {
                     *value = rounding.apply(*value + changes[place as usize] * factor);
                 }
             });
@@ -304,8 +336,13 @@ impl CpuEngine {
     }
 
     /// After a drift of `time`: brings distances back to their lengths along the bonds before it, and gives the velocities
-    /// their share. A `time` of zero leaves velocities alone.
+    /// their share; moves and turns rigid bodies by the velocities of their sites. A `time` of zero leaves velocities alone.
     pub(super) fn constrain_positions(&mut self, time: f64) -> Result<(), EngineError> {
+        self.constrain_positions_within(time, f64::INFINITY)
+    }
+
+    /// The same with no site of a rigid body going farther than `longest`.
+    pub(super) fn constrain_positions_within(&mut self, time: f64, longest: f64) -> Result<(), EngineError> {
         if !self.is_constrained() {
             return Ok(());
         }
@@ -348,7 +385,15 @@ impl CpuEngine {
                     new.push(state.positions[slot] - origin + image);
                 }
                 changes.copy_from_slice(new);
-                clusters.positions(group, scratch)?;
+                match clusters.body(group).filter(|_| time != 0.0) {
+                    Some((_, shape)) => {
+                        let (pose, mut motion) = body_before(clusters, group, shape, state, old, new);
+                        motion.shorten(longest / (time * pose.fastest(shape, &motion, old)));
+                        let then = pose.after(shape, &motion, time);
+                        new.iter_mut().zip(then.sites(shape)).for_each(|(to, r)| *to = r);
+                    }
+                    None => clusters.positions(group, scratch)?,
+                }
                 for (change, &constrained) in changes.iter_mut().zip(&scratch.new) {
                     *change = constrained - *change;
                 }
@@ -357,11 +402,61 @@ impl CpuEngine {
         )?;
         let (state, rounding) = (&mut self.state, self.rounding);
         constrained.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
+        let bodies = constrained.first_of_bodies;
         if time != 0.0 {
-            constrained.apply(&changes, &state.ids, &mut state.velocities, 1.0 / time, rounding);
+            let velocities = &mut state.velocities;
+            constrained.apply_to(0..bodies, &changes, &state.ids, velocities, 1.0 / time, rounding);
+        }
+        if time != 0.0 && (bodies as usize) < constrained.clusters.atoms.len() {
+            self.turn_velocities_of_bodies(&mut changes)?;
         }
         self.constrained.changes = changes;
         Ok(())
+    }
+
+    /// After a drift of rigid bodies: their angular momenta are those of before, and the sites have the velocities of now.
+    fn turn_velocities_of_bodies(&mut self, changes: &mut [Vec3<f64>]) -> Result<(), EngineError> {
+        let (state, constrained, rounding) = (&self.state, &self.constrained, self.rounding);
+        let nearest = Nearest::new(&state.cell);
+        let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| true;
+        constrained.change(changes, state.step, alone, |clusters, group, scratch, changes| {
+            let Some((_, shape)) = clusters.body(group) else {
+                return Ok(());
+            };
+            let Scratch { old, new, .. } = scratch;
+            gather(clusters, group, state, nearest, &constrained.before, old);
+            let (_, motion) = body_before(clusters, group, shape, state, old, new);
+            gather(clusters, group, state, nearest, &state.positions, old);
+            let now = Pose::of(shape, old).velocities(shape, &motion, old);
+            let sites = slots(clusters, group, state).zip(now).zip(shape.masses());
+            for (change, ((slot, v), &m)) in changes.iter_mut().zip(sites) {
+                *change = if m > 0.0 { v } else { Vec3::zero() } - state.velocities[slot];
+            }
+            Ok(())
+        })?;
+        let state = &mut self.state;
+        let places = constrained.first_of_bodies..FREE;
+        constrained.apply_to(places, changes, &state.ids, &mut state.velocities, 1.0, rounding);
+        Ok(())
+    }
+
+    /// Sites without mass have no velocity between two steps.
+    pub(super) fn rest_massless(&mut self) {
+        for &id in &self.constrained.massless {
+            self.state.velocities[self.state.slot_of[id as usize] as usize] = Vec3::zero();
+        }
+    }
+
+    /// Velocities that sites without mass have from their bodies.
+    pub(super) fn carry_massless(&self, velocities: &mut [Vec3<f64>]) {
+        if self.constrained.massless.is_empty() {
+            return;
+        }
+        let carried = self.constrained_velocities(velocities.to_vec());
+        for &id in &self.constrained.massless {
+            let slot = self.state.slot_of[id as usize] as usize;
+            velocities[slot] = carried[slot];
+        }
     }
 
     /// Takes from the velocities what would change a fixed distance.
@@ -374,6 +469,7 @@ impl CpuEngine {
         let done = self.constrain_rates(&mut velocities, &mut changes, self.rounding);
         self.state.velocities = velocities;
         self.constrained.changes = changes;
+        self.rest_massless();
         done
     }
 
@@ -449,16 +545,16 @@ impl CpuEngine {
         }
         let mut changes = self.constrained.lend();
         let mut rates = std::mem::take(&mut self.state.forces);
-        let weigh = |rates: &mut [Vec3<f64>], masses: &[f64], power: i32| {
+        let weigh = |rates: &mut [Vec3<f64>], masses: &[f64], factor: fn(f64) -> f64| {
             rates
                 .par_iter_mut()
                 .zip(masses)
                 .with_min_len(BLOCK)
-                .for_each(|(f, m)| *f = *f * m.powi(power));
+                .for_each(|(f, &m)| *f = *f * factor(m));
         };
-        weigh(&mut rates, &self.state.masses, -1);
+        weigh(&mut rates, &self.state.masses, |m| per_mass(1.0, m));
         let done = self.constrain_rates(&mut rates, &mut changes, Rounding::Double);
-        weigh(&mut rates, &self.state.masses, 1);
+        weigh(&mut rates, &self.state.masses, |m| m);
         self.state.forces = rates;
         self.constrained.changes = changes;
         done
@@ -472,6 +568,9 @@ impl CpuEngine {
         self.constrained.sum(state.step, |clusters, group, scratch| {
             gather_now(clusters, group, state, nearest, scratch);
             scratch.new.clear();
+            if let Some((_, shape)) = clusters.body(group) {
+                return Ok(virial_of_body(clusters, group, shape, state, velocities, scratch));
+            }
             scratch
                 .new
                 .extend(slots(clusters, group, state).map(|s| state.forces[s] * (1.0 / state.masses[s])));
@@ -567,6 +666,46 @@ impl CpuEngine {
         let state = &mut self.state;
         constrained.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
         self.constrained.changes = changes;
+        self.rest_massless();
         Ok(())
     }
+}
+
+/// How a body lay at the places in `old`, and how it moves by the velocities of its sites, which go to `rates`.
+fn body_before(
+    clusters: &Clusters,
+    group: &Group,
+    shape: &RigidShape,
+    state: &State,
+    old: &[Vec3<f64>],
+    rates: &mut Vec<Vec3<f64>>,
+) -> (Pose, Motion) {
+    rates.clear();
+    rates.extend(slots(clusters, group, state).map(|slot| state.velocities[slot]));
+    let pose = Pose::of(shape, old);
+    (pose, pose.gather(shape, old, rates))
+}
+
+/// Σ r⊗G of the forces that keep a body together, whose sites are at the places in `scratch.old`.
+fn virial_of_body(
+    clusters: &Clusters,
+    group: &Group,
+    shape: &RigidShape,
+    state: &State,
+    velocities: &[Vec3<f64>],
+    scratch: &mut Scratch,
+) -> [f64; 6] {
+    let Scratch { old, new, .. } = scratch;
+    let sites = slots(clusters, group, state).zip(shape.masses());
+    new.extend(sites.map(|(slot, &m)| if m > 0.0 { velocities[slot] } else { Vec3::zero() }));
+    let pose = Pose::of(shape, old);
+    let motion = pose.gather(shape, old, new);
+    let forces: Vec<Vec3<f64>> = slots(clusters, group, state)
+        .map(|slot| state.forces[slot])
+        .collect();
+    let mut virial = [0.0; 6];
+    for (&r, holding) in old.iter().zip(pose.holding(shape, &motion, old, &forces)) {
+        add(&mut virial, outer(r - pose.center, holding));
+    }
+    virial
 }

@@ -1,6 +1,7 @@
 //! Which particle made a simulation explode, and why.
 
 use super::bonded::{BondedForces, Slots};
+use super::motion::per_mass;
 use super::state::State;
 use super::verlet::Verlet;
 use crate::engines::Culprit;
@@ -65,7 +66,7 @@ pub(super) fn culprit(scene: &Scene<'_>, dt: f64) -> Culprit {
 pub(super) fn culprit_of_step(scene: &Scene<'_>, dt: f64) -> Culprit {
     let state = scene.state;
     let moved = |k: usize| {
-        let kick = state.forces[k] * (dt / state.masses[k]);
+        let kick = state.forces[k] * per_mass(dt, state.masses[k]);
         let speed2 = state.velocities[k].norm2().max(kick.norm2());
         let sound = state.velocities[k].norm2().is_finite() && kick.norm2().is_finite();
         if sound { speed2 } else { f64::INFINITY }

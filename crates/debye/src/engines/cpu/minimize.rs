@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::engine::CpuEngine;
-use super::motion::{self, Rounding};
+use super::motion::{self, Rounding, per_mass};
 use super::state::BLOCK;
 use crate::engines::EngineError;
 use crate::expr::Vec3;
@@ -113,7 +113,7 @@ impl Descent {
 }
 
 fn move_one(r: &mut Vec3<f64>, v: &mut Vec3<f64>, f: Vec3<f64>, m: f64, dt: f64, longest: f64) {
-    *v += f * (dt / m);
+    *v += f * per_mass(dt, m);
     let d = *v * dt;
     let far = d.norm();
     *r += if far > longest { d * (longest / far) } else { d };
@@ -166,7 +166,7 @@ impl CpuEngine {
                 .for_each(|(v, &f)| *v = *v * keep + f * mix);
             self.before_drift();
             self.move_downhill(descent.dt, fire.max_displacement);
-            self.constrain_positions(descent.dt)?;
+            self.constrain_positions_within(descent.dt, fire.max_displacement)?;
             self.refresh()?;
             self.constrain_velocities()?;
             self.evaluate(false)?;
@@ -184,6 +184,7 @@ impl CpuEngine {
                 self.state.rotations.give_momentum(slot, turned);
             }
         }
+        self.rest_massless();
         self.turn_velocities()?;
         if self.dynamics.scheme == Scheme::Leapfrog {
             // Half a step behind again, by the forces of the minimum and not of the start.

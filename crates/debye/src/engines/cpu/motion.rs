@@ -26,6 +26,13 @@ impl Rounding {
     }
 }
 
+/// What a force is multiplied with in a kick. Sites without mass have the impulse in place of a velocity, until it is given to
+/// their rigid body.
+#[inline(always)]
+pub(super) fn per_mass(time: f64, mass: f64) -> f64 {
+    if mass > 0.0 { time / mass } else { time }
+}
+
 /// v += F/m · `time`, and likewise for angular momenta.
 pub fn kick(state: &mut State, time: f64, rounding: Rounding) {
     state.rotations.kick(time, rounding);
@@ -41,7 +48,7 @@ pub fn kick(state: &mut State, time: f64, rounding: Rounding) {
         .zip(&*masses)
         .with_min_len(BLOCK)
         .for_each(|((v, &f), &m)| {
-            *v = rounding.apply(*v + f * (time / m));
+            *v = rounding.apply(*v + f * per_mass(time, m));
         });
 }
 
@@ -80,7 +87,7 @@ pub fn kick_and_drift(state: &mut State, kick: f64, drift: f64, rounding: Roundi
         .zip(&*masses)
         .with_min_len(BLOCK)
         .for_each(|(((r, v), &f), &m)| {
-            *v = rounding.apply(*v + f * (kick / m));
+            *v = rounding.apply(*v + f * per_mass(kick, m));
             *r = rounding.apply(*r + *v * drift);
         });
 }
@@ -135,7 +142,7 @@ pub fn ornstein_uhlenbeck(state: &mut State, keep: &[f64], kt: &[f64], philox: P
             for (k, v) in velocities.iter_mut().enumerate() {
                 let s = species[k] as usize;
                 let (c, kt) = (keep[s], kt[s]);
-                if c < 1.0 {
+                if c < 1.0 && masses[k] > 0.0 {
                     *v = rounding
                         .apply(*v * c + Vec3::from(noise[k]) * ((1.0 - c * c) * kt / masses[k]).sqrt());
                 }
@@ -223,8 +230,10 @@ pub fn remove_momentum(state: &mut State, rounding: Rounding) {
     state
         .velocities
         .par_iter_mut()
+        .zip(&state.masses)
         .with_min_len(BLOCK)
-        .for_each(|v| *v = rounding.apply(*v - drift));
+        .filter(|(_, m)| **m > 0.0)
+        .for_each(|(v, _)| *v = rounding.apply(*v - drift));
 }
 
 /// How far particles are from where they were.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::engine::CpuEngine;
-use super::motion;
+use super::motion::{self, per_mass};
 use super::state::BLOCK;
 use crate::engines::{Engine, EngineError, Lists, Observation, Stages};
 use crate::expr::Vec3;
@@ -75,9 +75,11 @@ impl CpuEngine {
                 .zip(&s.masses)
                 .with_min_len(BLOCK)
                 .for_each(|((v, &f), &m)| {
-                    *v += f * (half / m);
+                    *v += f * per_mass(half, m);
                 });
             velocities = self.constrained_velocities(velocities);
+        } else {
+            self.carry_massless(&mut velocities);
         }
         velocities
     }

@@ -52,7 +52,10 @@ impl State {
             step: 0,
             cell: system.cell,
             positions: p.positions.clone(),
-            velocities: p.velocities.clone(),
+            // Sites without mass go with their rigid bodies.
+            velocities: (p.velocities.iter().zip(&p.masses))
+                .map(|(&v, &m)| if m > 0.0 { v } else { Vec3::zero() })
+                .collect(),
             forces: vec![Vec3::zero(); n],
             images: p.images.clone(),
             ids: (0..n as u32).collect(),

@@ -1,9 +1,10 @@
 //! Constraints of a whole system: its groups, and a start that keeps every distance.
 
 use super::{Clusters, Group, Nearest, Scratch, Unsolved};
+use crate::expr::Vec3;
 use crate::system::constraints::{ConstraintError, FARTHEST_START};
 use crate::system::models::WaterModel;
-use crate::system::{RigidWater, System};
+use crate::system::{Particles, RigidBodies, RigidShape, RigidWater, System};
 
 impl System {
     /// The system with the molecules of a rigid water: consecutive particles of the species `oxygen`, `hydrogen` and
@@ -36,13 +37,52 @@ impl System {
         Ok(self)
     }
 
+    /// The system with rigid molecules: consecutive particles of these species, whose sites are at these places, in any
+    /// axes. Where no places are given, the shape is that of the first molecule.
+    ///
+    /// # Errors
+    /// Molecules of another shape, or none.
+    pub fn with_rigid_bodies(
+        mut self,
+        species: &[&str],
+        sites: Option<&[Vec3<f64>]>,
+    ) -> Result<Self, ConstraintError> {
+        let place = |name: &&str| {
+            let found = self.species.iter().position(|s| s.name == *name);
+            found
+                .map(|k| k as u32)
+                .ok_or_else(|| ConstraintError::NoSpecies((*name).into()))
+        };
+        let kinds: Vec<u32> = species.iter().map(place).collect::<Result<_, _>>()?;
+        let (p, n) = (&self.particles, kinds.len());
+        let mut particles = Vec::new();
+        let mut i = 0;
+        while i + n <= p.len() {
+            if n > 0 && p.species[i..i + n] == kinds[..] {
+                particles.extend(i as u32..(i + n) as u32);
+                i += n;
+            } else {
+                i += 1;
+            }
+        }
+        let Some(first) = particles.first().map(|&i| i as usize) else {
+            return Err(ConstraintError::NoMolecules(species.join(", ")));
+        };
+        let from = |i: usize| self.cell.minimum_image(p.positions[i] - p.positions[first]);
+        let own: Vec<Vec3<f64>> = (first..first + n).map(from).collect();
+        let shape = RigidShape::new(sites.unwrap_or(&own), &p.masses[first..first + n])?;
+        self.constraints.bodies.push(RigidBodies { shape, particles });
+        self.apply_constraints()?;
+        Ok(self)
+    }
+
     /// Leaves the pairs of all constraints out of the pair terms, joins their molecules, and brings their distances to
     /// their lengths. What sets constraints does this last.
     ///
     /// # Errors
     /// Constraints that cannot be kept, and a start that is too far from them.
     pub fn apply_constraints(&mut self) -> Result<(), ConstraintError> {
-        self.constraints.check(&self.particles.masses)?;
+        self.check_constraints()?;
         let pairs: Vec<[u32; 2]> = self.constraints.pairs().map(|(atoms, _)| atoms).collect();
         self.exclusions
             .leave_out(self.particles.len(), pairs.iter().copied())?;
@@ -53,7 +93,7 @@ impl System {
     /// The constraints in groups, after a look at whether they can be held at all.
     pub fn clusters(&self) -> Result<Clusters, ConstraintError> {
         let p = &self.particles;
-        self.constraints.check(&p.masses)?;
+        self.check_constraints()?;
         let clusters = Clusters::new(&self.constraints, &p.masses);
         if let Some(group) = clusters.dependent(&self.cell, &p.positions) {
             return Err(ConstraintError::Dependent {
@@ -95,14 +135,27 @@ impl System {
             return Ok(());
         }
         let clusters = self.clusters()?;
-        let (r, v) = (&self.particles.positions, &mut self.particles.velocities);
+        let Particles {
+            positions: r,
+            velocities: v,
+            masses,
+            ..
+        } = &mut self.particles;
         let nearest = Nearest::new(&self.cell);
         let mut scratch = Scratch::default();
         for group in &clusters.groups {
             clusters.whole(group, nearest, |i| r[i as usize], &mut scratch.old);
             let atoms = &clusters.atoms[group.places.clone()];
             scratch.new.clear();
-            scratch.new.extend(atoms.iter().map(|&i| v[i as usize]));
+            // Where a site without mass is said to go is not asked: it goes with its body.
+            let given = |&i: &u32| {
+                if masses[i as usize] > 0.0 {
+                    v[i as usize]
+                } else {
+                    Vec3::zero()
+                }
+            };
+            scratch.new.extend(atoms.iter().map(given));
             clusters
                 .rates(group, &mut scratch, |_| 0.0)
                 .map_err(|unsolved| refused(&clusters, group, unsolved))?;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::rigid::{fitted, projected};
 use super::{FixedBond, Triangle, Unsolved, rattle, shake};
 use crate::expr::Vec3;
-use crate::system::{Cell, Constraints};
+use crate::system::{Cell, Constraints, RigidShape};
 
-/// Particles that are held together: a rigid water, or everything that is connected by fixed distances.
+/// Particles that are held together: a rigid water, a rigid body, or everything that is connected by fixed distances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Its places in the lists of [`Clusters`].
@@ -21,6 +22,8 @@ enum Solver {
     Triangle(usize),
     /// By SHAKE and RATTLE: its bonds.
     Bonds(Range<usize>),
+    /// As a rigid body: the number of its shape.
+    Body(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,18 +32,27 @@ struct Shape {
     sides: [FixedBond; 3],
 }
 
+/// The shape of rigid bodies, and the distances of their sites from the first, by which faults are named.
+#[derive(Clone, Debug, PartialEq)]
+struct Body {
+    shape: RigidShape,
+    bonds: Vec<FixedBond>,
+}
+
 /// All groups of a system. Lists have one place for every particle that belongs to a group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clusters {
-    /// The groups: waters first, then the rest, each in the order of its first particle.
+    /// The groups: waters first, then clusters of fixed distances, each in the order of its first particle; then bodies.
     pub groups: Vec<Group>,
     /// The particle at each place.
     pub atoms: Vec<u32>,
     /// The place within the group that a place is connected to; the first is connected to itself.
     parents: Vec<u32>,
+    /// Infinite for sites without mass.
     inverse_masses: Vec<f64>,
     bonds: Vec<FixedBond>,
     shapes: Vec<Shape>,
+    bodies: Vec<Body>,
     tolerance: f64,
 }
 
@@ -112,6 +124,7 @@ impl Clusters {
             }
         }
         all.add_connected(constraints);
+        all.add_bodies(constraints);
         all.inverse_masses = all.atoms.iter().map(|&i| 1.0 / masses[i as usize]).collect();
         all
     }
@@ -162,6 +175,29 @@ impl Clusters {
         }
     }
 
+    fn add_bodies(&mut self, constraints: &Constraints) {
+        for (number, kind) in constraints.bodies.iter().enumerate() {
+            let count = kind.shape.sites().len();
+            let bonds = (1..count).map(|k| FixedBond {
+                ends: [0, k as u32],
+                length: kind.shape.distance(0, k),
+            });
+            self.bodies.push(Body {
+                shape: kind.shape.clone(),
+                bonds: bonds.collect(),
+            });
+            for atoms in kind.molecules() {
+                let first = self.atoms.len();
+                self.atoms.extend(atoms);
+                self.parents.extend(atoms.iter().map(|_| 0));
+                self.groups.push(Group {
+                    places: first..first + count,
+                    solver: Solver::Body(number),
+                });
+            }
+        }
+    }
+
     /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
@@ -172,6 +208,15 @@ impl Clusters {
         match &group.solver {
             Solver::Triangle(shape) => &self.shapes[*shape].sides,
             Solver::Bonds(bonds) => &self.bonds[bonds.clone()],
+            Solver::Body(number) => &self.bodies[*number].bonds,
+        }
+    }
+
+    /// The shape of a rigid body and its number; nothing for other groups.
+    pub(crate) fn body(&self, group: &Group) -> Option<(usize, &RigidShape)> {
+        match &group.solver {
+            Solver::Body(number) => Some((*number, &self.bodies[*number].shape)),
+            Solver::Triangle(_) | Solver::Bonds(_) => None,
         }
     }
 
@@ -179,7 +224,7 @@ impl Clusters {
     pub fn triangle(&self, group: &Group) -> Option<&Triangle<f64>> {
         match &group.solver {
             Solver::Triangle(shape) => Some(&self.shapes[*shape].triangle),
-            Solver::Bonds(_) => None,
+            Solver::Bonds(_) | Solver::Body(_) => None,
         }
     }
 
@@ -246,11 +291,16 @@ impl Clusters {
                 new,
                 self.tolerance,
             ),
+            Solver::Body(number) => {
+                fitted(&self.bodies[*number].shape, new);
+                Ok(())
+            }
         }
     }
 
     /// Changes the rates in `scratch.new`, at the places in `scratch.old`, so that bond · difference of rates is `wanted`
-    /// of every bond. The multipliers of the bonds.
+    /// of every bond. The multipliers of the bonds. Rates of rigid bodies become those of their motion as a whole, whatever
+    /// is wanted, and there are no multipliers.
     pub fn rates<'s>(
         &self,
         group: &Group,
@@ -282,6 +332,7 @@ impl Clusters {
                 let masses = self.inverse_masses(group);
                 rattle(bonds, masses, old, new, wanted, self.tolerance, multipliers)?;
             }
+            Solver::Body(number) => projected(&self.bodies[*number].shape, old, new),
         }
         Ok(multipliers)
     }

@@ -21,7 +21,7 @@ use super::expected::complete_up_to;
 use crate::expr::{Mat3, Vec3};
 use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
 use crate::forces::ewald::reciprocal;
-use crate::system::System;
+use crate::system::{RigidBodies, System};
 
 /// Estimated errors of energy and pressure: their sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,10 +93,24 @@ impl ChargeOrder {
             });
             sides.into_iter()
         };
+        let of_body = |kind: &RigidBodies| {
+            let n = kind.shape.sites().len();
+            let pairs = (0..n).flat_map(|a| (0..a).map(move |b| (a, b)));
+            let pairs = pairs.map(|(a, b)| {
+                let product = |m: &[u32]| p.charges[m[a] as usize] * p.charges[m[b] as usize];
+                RigidPair {
+                    charges: kind.molecules().map(product).sum(),
+                    distance: kind.shape.distance(a, b),
+                }
+            });
+            pairs.filter(|pair| pair.charges != 0.0).collect::<Vec<_>>()
+        };
         Self {
             charged: charged.placed(&p.positions, &p.charges, LOOKED_AT / cutoff),
             shells: PairShells::of(system, cutoff),
-            rigid: system.constraints.waters.iter().flat_map(of_kind).collect(),
+            rigid: (system.constraints.waters.iter().flat_map(of_kind))
+                .chain(system.constraints.bodies.iter().flat_map(of_body))
+                .collect(),
         }
     }
 
@@ -353,8 +367,10 @@ impl<'a> Around<'a> {
     fn new(system: &'a System, charged: &[usize], cutoff: f64) -> Self {
         let (cell, p) = (&system.cell, &system.particles);
         let mut levers = vec![Vec3::zero(); p.len()];
-        for molecule in system.constraints.waters.iter().flat_map(|w| &w.molecules) {
-            let atoms = molecule.map(|a| a as usize);
+        let waters = system.constraints.waters.iter().flat_map(|w| &w.molecules);
+        let bodies = system.constraints.bodies.iter().flat_map(RigidBodies::molecules);
+        for molecule in waters.map(|atoms| &atoms[..]).chain(bodies) {
+            let atoms: Vec<usize> = molecule.iter().map(|&a| a as usize).collect();
             let from = |i: usize| cell.minimum_image(p.positions[i] - p.positions[atoms[0]]);
             let mass: f64 = atoms.iter().map(|&i| p.masses[i]).sum();
             let mut center = Vec3::zero();

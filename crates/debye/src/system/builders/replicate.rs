@@ -150,6 +150,15 @@ fn constraints(source: &Constraints, whole: &Whole, frame: &Copies) -> Constrain
             .map(|l| l.atoms)
             .collect();
     }
+    for (body, of) in made.bodies.iter_mut().zip(&source.bodies) {
+        let along = |copy: usize, atoms: &[u32]| {
+            let first = atoms[0];
+            let place = |&i: &u32| frame.particle(copy, whole.between(first, i), i);
+            atoms.iter().map(place).collect::<Vec<u32>>()
+        };
+        let copies = (0..frame.len()).flat_map(|copy| of.molecules().map(move |atoms| (copy, atoms)));
+        body.particles = copies.flat_map(|(copy, atoms)| along(copy, atoms)).collect();
+    }
     let numbered = (0u32..).zip(&source.distances);
     let pairs: Vec<Link<2>> = numbered.map(|(kind, d)| Link { kind, atoms: d.atoms }).collect();
     let fixed = |link: Link<2>| FixedDistance {

@@ -69,7 +69,7 @@ impl LinkTables {
             maker.axes(term, &t.axes)?;
         }
         let pairs = field.listed_pairs(system);
-        let rigid = rigid_molecules(system);
+        let rigid = system.constraints.rigid_molecules(system.particles.len());
         let within = |&[i, j]: &[u32; 2]| {
             let [a, b] = [i, j].map(|i| rigid[i as usize]);
             a.is_some() && a == b
@@ -99,16 +99,6 @@ impl LinkTables {
         case.module("bonded.cu", include_str!("../kernels/bonded.cu"))
             .include("bonded_terms.cuh", &self.text)
     }
-}
-
-/// The rigid molecule of each particle, where it is in one.
-fn rigid_molecules(system: &System) -> Vec<Option<usize>> {
-    let mut of = vec![None; system.particles.len()];
-    let waters = system.constraints.waters.iter().flat_map(|kind| &kind.molecules);
-    for (number, atoms) in waters.enumerate() {
-        atoms.iter().for_each(|&i| of[i as usize] = Some(number));
-    }
-    of
 }
 
 /// Tables while they are made.

@@ -10,7 +10,8 @@ use super::unsupported;
 use crate::engines::EngineError;
 use crate::expr::{CudaReal, Sym, Tape, Vec3};
 use crate::forces::constraints::{Clusters, Group, Triangle};
-use crate::system::{Particles, System};
+use crate::integrate::rotation::{angular_velocity, turn_axes, turn_linear_axes};
+use crate::system::{Class, Particles, RigidShape, System, axes_of, directions, linear_axes};
 use debye_gpu::{
     Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, Module,
     ModuleSource, Shape, Stream,
@@ -19,6 +20,12 @@ use debye_gpu::{
 /// Numbers of a triangle, and of a shape of water with its two lengths.
 const NUMBERS: usize = 7;
 pub(super) const SHAPE: usize = NUMBERS + 2;
+
+/// Numbers of a rigid body, of each of its sites, and counts: mass, moments, inverse moments, known directions; place and
+/// mass; number of sites, whether it is linear, its reference sites, its first site.
+pub(super) const RIGID_NUMBERS: usize = 16;
+pub(super) const RIGID_SITE: usize = 4;
+pub(super) const RIGID_COUNTS: usize = 6;
 
 /// Sums over the constrained particles of a group: the virial of rotation, Σ m v⊗v, Σ m v.
 pub(super) const CONSTRAINT_SUMS: usize = VIRIAL_SUMS + GROUP_SUMS;
@@ -33,6 +40,13 @@ pub(super) fn constrained(system: &System) -> Result<Particles, EngineError> {
         let refused = |e: crate::system::ConstraintError| EngineError::Unsupported(e.to_string());
         system.constrain_positions().map_err(refused)?;
         system.constrain_velocities().map_err(refused)?;
+    }
+    // Sites without mass have no velocity between two steps: rigid_bodies.cuh.
+    let Particles {
+        velocities, masses, ..
+    } = &mut system.particles;
+    for (v, _) in velocities.iter_mut().zip(masses).filter(|(_, m)| **m == 0.0) {
+        *v = Vec3::zero();
     }
     Ok(system.particles)
 }
@@ -49,6 +63,11 @@ pub(super) struct HostConstraints {
     inverse_masses: Vec<f64>,
     ends: Vec<[u32; 2]>,
     lengths: Vec<f64>,
+    /// Of each rigid body its shape and its first place.
+    rigid: Vec<[u32; 2]>,
+    rigid_numbers: Vec<[f64; RIGID_NUMBERS]>,
+    rigid_counts: Vec<[u32; RIGID_COUNTS]>,
+    rigid_sites: Vec<[f64; RIGID_SITE]>,
 }
 
 impl HostConstraints {
@@ -69,14 +88,22 @@ impl HostConstraints {
             inverse_masses: Vec::new(),
             ends: Vec::new(),
             lengths: Vec::new(),
+            rigid: Vec::new(),
+            rigid_numbers: Vec::new(),
+            rigid_counts: Vec::new(),
+            rigid_sites: Vec::new(),
             clusters,
         };
+        for kind in &system.constraints.bodies {
+            made.add_shape(&kind.shape);
+        }
         let clusters = std::mem::take(&mut made.clusters);
         let mut known = HashMap::new();
         for group in &clusters.groups {
-            match clusters.triangle(group) {
-                Some(triangle) => made.add_water(&clusters, group, triangle, &mut known),
-                None => made.add_cluster(&clusters, group),
+            match (clusters.triangle(group), clusters.body(group)) {
+                (Some(triangle), _) => made.add_water(&clusters, group, triangle, &mut known),
+                (None, Some((shape, _))) => made.rigid.push([shape as u32, group.places.start as u32]),
+                (None, None) => made.add_cluster(&clusters, group),
             }
         }
         made.starts
@@ -114,6 +141,22 @@ impl HostConstraints {
         self.shape_of.push(shape);
     }
 
+    fn add_shape(&mut self, shape: &RigidShape) {
+        let (references, first) = (shape.references(), self.rigid_sites.len() as u32);
+        let mut numbers = [0.0; RIGID_NUMBERS];
+        numbers[0] = shape.mass();
+        numbers[1..4].copy_from_slice(&shape.rotor().inertia);
+        numbers[4..7].copy_from_slice(&shape.inverse_inertia());
+        numbers[7..].copy_from_slice(references.directions.map(Vec3::to_array).as_flattened());
+        self.rigid_numbers.push(numbers);
+        let [a, b, c] = references.sites;
+        let linear = u32::from(shape.rotor().class() == Class::Linear);
+        let count = shape.sites().len() as u32;
+        self.rigid_counts.push([count, linear, a, b, c, first]);
+        let sites = shape.sites().iter().zip(shape.masses());
+        self.rigid_sites.extend(sites.map(|(s, &m)| [s.x, s.y, s.z, m]));
+    }
+
     fn add_cluster(&mut self, clusters: &Clusters, group: &Group) {
         self.starts
             .push([self.parents.len() as u32, self.lengths.len() as u32]);
@@ -146,9 +189,19 @@ impl HostConstraints {
         self.clusters.groups.len()
     }
 
+    /// Whether there are rigid bodies.
+    pub(super) fn has_bodies(&self) -> bool {
+        !self.rigid.is_empty()
+    }
+
+    /// Groups of distances that are no waters.
+    fn distances(&self) -> usize {
+        self.groups() - self.waters - self.rigid.len()
+    }
+
     fn blocks(&self) -> usize {
-        let clusters = self.groups() - self.waters;
-        self.waters.div_ceil(HOLDERS) + clusters.div_ceil(HOLDERS)
+        let groups = [self.waters, self.distances(), self.rigid.len()];
+        groups.map(|n| n.div_ceil(HOLDERS)).iter().sum()
     }
 
     /// Numbers of a block for its sums.
@@ -167,6 +220,10 @@ impl HostConstraints {
             + size_of_val(&self.inverse_masses[..])
             + size_of_val(&self.ends[..])
             + size_of_val(&self.lengths[..])
+            + size_of_val(&self.rigid[..])
+            + size_of_val(&self.rigid_numbers[..])
+            + size_of_val(&self.rigid_counts[..])
+            + size_of_val(&self.rigid_sites[..])
             + 8 * (9 * self.parents.len() + 3 * places + self.blocks() * Self::width(rules))
     }
 }
@@ -177,7 +234,38 @@ pub(super) fn source(case: KernelConfig<'_>) -> ModuleSource {
         .define("SPLIT", u32::from(case.rules.split()))
         .define("GROUPS_OF", case.rules.groups())
         .define("BONDED", u32::from(case.bonded))
+        .define("RIGID_BODIES", u32::from(case.rigid_bodies))
         .include("settle.cuh", &settle())
+        .include("rigid_formulas.cuh", &rigid_bodies())
+}
+
+/// How rigid bodies turn, printed from the formulas of the CPU.
+fn rigid_bodies() -> String {
+    let vector = |s: &[Sym]| Vec3::new(s[0], s[1], s[2]);
+    let three = |s: &[Sym]| [vector(s), vector(&s[3..]), vector(&s[6..])];
+    let flat = |v: [Vec3<Sym>; 3]| v.map(Vec3::to_array).as_flattened().to_vec();
+    let all = [
+        Tape::record(15, |s| {
+            flat(axes_of(directions(vector(s), vector(&s[3..])), three(&s[6..])))
+        })
+        .to_cuda("rigid_axes", CudaReal::Double),
+        Tape::record(12, |s| flat(axes_of(linear_axes(vector(s)), three(&s[3..]))))
+            .to_cuda("rigid_axes_linear", CudaReal::Double),
+        Tape::record(16, |s| {
+            flat(turn_axes(three(s), vector(&s[9..]), [s[12], s[13], s[14]], s[15]))
+        })
+        .to_cuda("turn_axes", CudaReal::Double),
+        Tape::record(14, |s| {
+            flat(turn_linear_axes(three(s), vector(&s[9..]), s[12], s[13]))
+        })
+        .to_cuda("turn_axes_linear", CudaReal::Double),
+        Tape::record(15, |s| {
+            let rate = angular_velocity(three(s), vector(&s[9..]), [s[12], s[13], s[14]]);
+            rate.to_array().to_vec()
+        })
+        .to_cuda("angular_velocity", CudaReal::Double),
+    ];
+    format!("#pragma once\n{}", all.concat())
 }
 
 /// SETTLE, printed from the formulas of the CPU.
@@ -204,8 +292,8 @@ fn settle() -> String {
 }
 
 debye_gpu::device_struct! {
-    /// Constraints in device memory. Waters come first, then clusters. Every particle has a place: three for each
-    /// water, then those of the clusters.
+    /// Constraints in device memory. Waters come first, then clusters, then rigid bodies. Every particle has a place: three
+    /// for each water, then those of the clusters, then the sites of the bodies.
     pub(super) struct ConstraintTables {
         /// The particle of each place.
         atoms: ConstAddress<u32>,
@@ -226,7 +314,17 @@ debye_gpu::device_struct! {
         /// Of now, by place, axis by axis.
         velocities: Address<f64>,
         partial: Address<f64>,
+        /// Of each rigid body: the number of its shape, and its first place.
+        rigid: ConstAddress<u32>,
+        /// Of each shape: mass, three moments and their inverse, and three directions that are known in its axes.
+        rigid_numbers: ConstAddress<f64>,
+        /// Of each shape: sites, whether it is linear, three sites that give the directions, the first site of all.
+        rigid_counts: ConstAddress<u32>,
+        /// Of each site: its place in the axes of the body, and its mass.
+        rigid_sites: ConstAddress<f64>,
         tolerance: f64,
+        rigid_bodies: u32,
+        unused: u32,
         waters: u32,
         clusters: u32,
         places: u32,
@@ -312,9 +410,15 @@ impl ConstraintKernels {
             scratch: at.address(&device.zeros::<f64>(9 * tables.parents.len())?),
             velocities: at.address(&velocities),
             partial: at.address(&partial),
+            rigid: at.address(&device.upload(tables.rigid.as_flattened())?),
+            rigid_numbers: at.address(&device.upload(tables.rigid_numbers.as_flattened())?),
+            rigid_counts: at.address(&device.upload(tables.rigid_counts.as_flattened())?),
+            rigid_sites: at.address(&device.upload(tables.rigid_sites.as_flattened())?),
+            rigid_bodies: tables.rigid.len() as u32,
+            unused: 0,
             tolerance: tables.clusters.tolerance(),
             waters: tables.waters as u32,
-            clusters: (tables.groups() - tables.waters) as u32,
+            clusters: tables.distances() as u32,
             places: places as u32,
             cluster_places: tables.parents.len() as u32,
         };
@@ -339,6 +443,11 @@ impl ConstraintKernels {
             now: module.kernel("debye_constrain_now")?,
             tables,
         })
+    }
+
+    /// Whether there are rigid bodies.
+    pub(super) fn has_bodies(&self) -> bool {
+        self.tables.has_bodies()
     }
 
     /// Bytes of device memory.

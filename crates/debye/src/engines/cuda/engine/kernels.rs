@@ -264,6 +264,8 @@ pub(super) struct KernelConfig<'a> {
     pub(super) meshed: bool,
     /// Whether there are constraints.
     pub(super) constrained: bool,
+    /// Whether some of these are rigid bodies.
+    pub(super) rigid_bodies: bool,
 }
 
 impl KernelConfig<'_> {

@@ -145,6 +145,7 @@ impl Parts {
             bonded: self.links.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
             constrained: self.constrained.is_some(),
+            rigid_bodies: self.constrained.as_ref().is_some_and(HostConstraints::has_bodies),
         }
     }
 }
@@ -299,11 +300,6 @@ pub(super) fn refuse(
     dynamics
         .check(system.particles.len())
         .map_err(EngineError::Unsupported)?;
-    let turns = !system.particles.orientations.is_empty() || !field.oriented.is_empty();
-    no(
-        turns && !system.constraints.is_empty(),
-        "particles that turn beside constraints",
-    )?;
     no(
         field.pairs.is_empty() && field.oriented.is_empty(),
         "systems without pair terms",

@@ -4,7 +4,9 @@ use debye_gpu::{Header, constants};
 
 use super::bonded::{Links, PLACE_BITS, ROW_BITS};
 use super::boundary::{BOUNDARY_SUMS, BoundaryCharges, VACUUM};
-use super::constraints::{CONSTRAINT_SUMS, ConstraintTables, HOLDERS, SHAPE};
+use super::constraints::{
+    CONSTRAINT_SUMS, ConstraintTables, HOLDERS, RIGID_COUNTS, RIGID_NUMBERS, RIGID_SITE, SHAPE,
+};
 use super::exclusions::EXCLUDED_BELOW;
 use super::frame::Frame;
 use super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshLeft, Needed, Setup, World};
@@ -46,6 +48,9 @@ pub(in crate::engines::cuda) fn header() -> String {
             ROW_BITS,
             PLACE_BITS,
             SHAPE,
+            RIGID_NUMBERS,
+            RIGID_SITE,
+            RIGID_COUNTS,
             HOLDERS,
             MESH_SUMS,
             BOUNDARY_SUMS,

@@ -424,9 +424,14 @@ impl Distinct {
             (keep, (1.0 - keep * keep) * kt)
         });
         Kind {
-            inverse_mass: 1.0 / self.mass,
+            // A site without mass has its impulse in place of a velocity: rigid_bodies.cuh.
+            inverse_mass: if self.mass > 0.0 { 1.0 / self.mass } else { 1.0 },
             keep,
-            noise: (spread / self.mass).sqrt(),
+            noise: if self.mass > 0.0 {
+                (spread / self.mass).sqrt()
+            } else {
+                0.0
+            },
             mass: self.mass,
             group,
             constrained: u32::from(self.constrained),

@@ -1,5 +1,6 @@
-// The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh) or a
-// cluster; blocks of waters come first. 120 bytes are moved for each particle, with all forces 48 more.
+// The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh), a cluster
+// or a rigid body (rigid_bodies.cuh); blocks of waters come first. 120 bytes are moved for each particle, with all forces 48
+// more.
 //
 // step.cu gives such particles their kick and no more: what a step writes of their velocities is read here, and the step is
 // over when this is. Where there is nothing but rigid waters on a mesh, they get their kick here too. The impulses that take
@@ -7,8 +8,11 @@
 // SHAKE after the drift that follows; the latter make up for the former. So v(t) is projected only where somebody looks at
 // it: in sums.
 //
-// Defines: GROUPS_OF, SPLIT and BONDED as in step.cu; LANGEVIN, MOVING.
+// Defines: GROUPS_OF, SPLIT and BONDED as in step.cu; LANGEVIN, MOVING; RIGID_BODIES, whether there are any.
 #include "rigid.cuh"
+#if RIGID_BODIES
+#include "rigid_bodies.cuh"
+#endif
 #include "sums.cuh"
 
 // What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its center.
@@ -197,13 +201,70 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Constrai
     }
 }
 
-// Blocks whose threads have waters.
-__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
-
-// The number of this thread's cluster; none if it is as large as there are clusters.
-__device__ __forceinline__ u32 cluster_of_thread(const ConstraintTables& h)
+#if RIGID_BODIES
+__device__ inline void move_body(Moved& moved, const World& w, const ConstraintTables& h, const Setup& f, const Steering& now,
+                                 u32 number)
 {
-    return (blockIdx.x - water_blocks(h)) * HOLDERS + threadIdx.x;
+    const Here p = here(w, h, f, now.parity, now.side);
+    const RigidBody b = rigid_body(h, number);
+    Pose pose = pose_of(b, p, f);
+    Motion m = gathered(b, p, f, pose, [&](u32 k) { return stored_velocity(w, f, now.side, p.slot(b.first + k)); });
+#if LANGEVIN
+    advance(pose, b, m, 0.5 * f.dt);
+    const Vector common = m.velocity, turns = rate_of(b, pose.axes, m.momentum);
+    m = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
+    for (u32 k = 0; k < b.count(); ++k) {
+        if (b.mass(k) == 0.0) continue;
+        const Vector arm = pose.arm(b, k);
+        const u32 place = b.first + k;
+        const Kind& kind = w.kinds[p.pos[p.slot(place)].w];
+        gather(m, arm, noisy(common + cross(turns, arm), f, now.step, h.atoms[place], kind), b.mass(k));
+    }
+    m.velocity = m.velocity * (1.0 / b.mass());
+    advance(pose, b, m, 0.5 * f.dt);
+#else
+    advance(pose, b, m, f.dt);
+#endif
+#if MOVING
+    set_kinetic(moved, m.velocity * b.mass(), b.mass());
+#endif
+    const Vector rate = rate_of(b, pose.axes, m.momentum);
+    // The first is where the others are counted from: it goes last.
+    for (u32 left = b.count(); left > 0; --left) {
+        const u32 k = left - 1;
+        const Vector arm = pose.arm(b, k), way = pose.center + arm - site_at(b, p, f, k);
+        const Vector v = b.mass(k) > 0.0 ? m.velocity + cross(rate, arm) : Vector{0.0, 0.0, 0.0};
+        add_displacement(moved, write_member(w, f, now, now, p.slot(b.first + k), way, v));
+    }
+}
+#endif
+
+// Blocks whose threads have waters, and clusters.
+__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
+__device__ __forceinline__ u32 cluster_blocks(const ConstraintTables& h) { return (h.clusters + HOLDERS - 1) / HOLDERS; }
+
+// What this thread has: a water, a cluster or a rigid body, and its number.
+enum Held { NOTHING, WATER, CLUSTER, RIGID_BODY };
+struct Holding {
+    Held what;
+    u32 number;
+};
+template <bool CLUSTERS> __device__ __forceinline__ Holding holding(const ConstraintTables& h)
+{
+    u32 block = blockIdx.x;
+    auto held = [&](Held what, u32 count) -> Holding {
+        const u32 number = block * HOLDERS + threadIdx.x;
+        return {number < count ? what : NOTHING, number};
+    };
+    if (!CLUSTERS || block < water_blocks(h)) return held(WATER, h.waters);
+    block -= water_blocks(h);
+#if RIGID_BODIES
+    if (block >= cluster_blocks(h)) {
+        block -= cluster_blocks(h);
+        return held(RIGID_BODY, h.rigid_bodies);
+    }
+#endif
+    return held(CLUSTER, h.clusters);
 }
 
 // The rest of a step, after the kernel that gave the kicks: Setup::due says whether it has sums.
@@ -217,8 +278,12 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
         move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
-    } else if (cluster_of_thread(h) < h.clusters) {
-        move_cluster(moved, w, h, f, now, cluster_of_thread(h));
+    } else {
+        const Holding mine = holding<CLUSTERS>(h);
+        if (mine.what == CLUSTER) move_cluster(moved, w, h, f, now, mine.number);
+#if RIGID_BODIES
+        if (mine.what == RIGID_BODY) move_body(moved, w, h, f, now, mine.number);
+#endif
     }
     if (moved.displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
 #if MOVING
@@ -351,6 +416,26 @@ __device__ inline void sum_cluster(Sum& sum, const World& w, const ConstraintTab
     }
 }
 
+#if RIGID_BODIES
+template <class Sum>
+__device__ inline void sum_body(Sum& sum, const World& w, const ConstraintTables& h, const Setup& f, const Steering& now, u32 number)
+{
+    const Here p = here(w, h, f, now.parity, now.side);
+    const RigidBody b = rigid_body(h, number);
+    const f64 first = w.ensemble->leapfrog ? f.dt : 0.5 * f.dt;
+    const Pose pose = pose_of(b, p, f);
+    auto slot = [&](u32 k) { return p.slot(b.first + k); };
+    auto kind = [&](u32 k) { return w.kinds[p.pos[slot(k)].w]; };
+    const Motion m = gathered(b, p, f, pose, [&](u32 k) { return kicked(w, f, now.side, slot(k), first, kind(k)); });
+    const Vector rate = rate_of(b, pose.axes, m.momentum);
+    for (u32 k = 0; k < b.count(); ++k) {
+        const Vector arm = pose.arm(b, k);
+        sum.add(kind(k), m.velocity + cross(rate, arm));
+        sum.take(arm, force_on(w, f, slot(k)));
+    }
+}
+#endif
+
 // Sums of the constrained particles, added to those of the others that step.cu has published; and what follows from them.
 template <bool VIRIAL, bool CLUSTERS>
 __device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
@@ -361,12 +446,12 @@ __device__ __forceinline__ void sum_constrained(const World& w, const Constraint
     SHARED(u32, last, 1);
     load_frame(w, f);
     Share<N, VIRIAL> sum;
-    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
-        const u32 number = blockIdx.x * HOLDERS + threadIdx.x;
-        if (number < h.waters) sum_water(sum, w, h, f, now, number);
-    } else if (cluster_of_thread(h) < h.clusters) {
-        sum_cluster(sum, w, h, f, now, cluster_of_thread(h));
-    }
+    const Holding mine = holding<CLUSTERS>(h);
+    if (mine.what == WATER) sum_water(sum, w, h, f, now, mine.number);
+    if (CLUSTERS && mine.what == CLUSTER) sum_cluster(sum, w, h, f, now, mine.number);
+#if RIGID_BODIES
+    if (CLUSTERS && mine.what == RIGID_BODY) sum_body(sum, w, h, f, now, mine.number);
+#endif
     publish_sums<N, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
     __threadfence();
     __syncthreads();
@@ -406,7 +491,7 @@ KERNEL(debye_constraint_sums, HOLDERS, World w, ConstraintTables h, Setup f) { s
 // velocity what is to be multiplied with it later, of which only the center's is to change. `from` is its way from the
 // center by the fractions of now.
 __device__ __forceinline__ f32 reshape_member(const World& w, const Setup& f, const Steering& now, u32 slot, const Vector& from,
-                                              const Vector& common)
+                                              const Vector& common, bool massless)
 {
     const f64* by = w.control->factors;
     const f64* pending = f.frame.pending;
@@ -414,10 +499,11 @@ __device__ __forceinline__ f32 reshape_member(const World& w, const Setup& f, co
     const Vector way = {from.x * (1.0 / by[0] - 1.0), from.y * (1.0 / by[1] - 1.0), from.z * (1.0 / by[2] - 1.0)};
     const Vector kept = {(v.x - common.x) / pending[0] + common.x, (v.y - common.y) / pending[1] + common.y,
                          (v.z - common.z) / pending[2] + common.z};
+    const Vector nothing = {0.0, 0.0, 0.0};
     // To where it is: this is no step.
     Steering same = now;
     same.parity ^= 1;
-    return write_member(w, f, now, same, slot, way, kept);
+    return write_member(w, f, now, same, slot, way, massless ? nothing : kept);
 }
 
 template <class Place, class Slot>
@@ -435,7 +521,12 @@ __device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Ste
     center = center * (1.0 / mass);
     common = common * (1.0 / mass);
     f32 displacement2 = 0.0f;
-    for (u32 k = 0; k < count; ++k) displacement2 = fmaxf(displacement2, reshape_member(w, f, now, slot(k), place(k) - center, common));
+    // Places may be counted from the first: it goes last.
+    for (u32 left = count; left > 0; --left) {
+        const u32 k = left - 1;
+        const bool massless = w.kinds[pos[slot(k)].w].mass == 0.0;
+        displacement2 = fmaxf(displacement2, reshape_member(w, f, now, slot(k), place(k) - center, common, massless));
+    }
     return displacement2;
 }
 
@@ -448,14 +539,17 @@ KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
     const Steering now = steering(w);
     const Here p = here(w, h, f, now.parity, now.side);
     f32 displacement2 = 0.0f;
-    if (blockIdx.x < water_blocks(h)) {
-        const u32 thread = blockIdx.x * HOLDERS + threadIdx.x;
-        if (thread < h.waters) {
-            const Water m = water_of(h, p, f, thread);
-            displacement2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
-        }
-    } else if (cluster_of_thread(h) < h.clusters) {
-        const Cluster k = cluster_of(h, cluster_of_thread(h));
+    const Holding mine = holding<true>(h);
+    if (mine.what == WATER) {
+        const Water m = water_of(h, p, f, mine.number);
+        displacement2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
+#if RIGID_BODIES
+    } else if (mine.what == RIGID_BODY) {
+        const RigidBody b = rigid_body(h, mine.number);
+        displacement2 = reshape(w, f, now, b.count(), [&](u32 k) { return site_at(b, p, f, k); }, [&](u32 k) { return p.slot(b.first + k); });
+#endif
+    } else if (mine.what == CLUSTER) {
+        const Cluster k = cluster_of(h, mine.number);
         find_places(k, p, f);
         displacement2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
     }
@@ -563,19 +657,58 @@ __device__ inline void look_at_cluster(Looked& l, const World& w, const Constrai
     if (!solved) give_up(w, h, c.first_bond(), unsolved, c.place(0));
 }
 
+#if RIGID_BODIES
+// Adds (a ⊗ b + b ⊗ a)/2.
+__device__ __forceinline__ void add_product(f64 (&to)[6], const Vector& a, const Vector& b)
+{
+    const f64 x[6] = {a.x * b.x, a.y * b.y, a.z * b.z, 0.5 * (a.x * b.y + a.y * b.x), 0.5 * (a.x * b.z + a.z * b.x),
+                      0.5 * (a.y * b.z + a.z * b.y)};
+    for (u32 k = 0; k < 6; ++k) to[k] += x[k];
+}
+
+// What holds a site is what its share of the accelerations of the body takes, less the force on it.
+__device__ inline void look_at_body(Looked& l, const World& w, const ConstraintTables& h, const Setup& f, u32 parity, u32 side,
+                                    u32 number)
+{
+    const Here p = here(w, h, f, parity, side);
+    const RigidBody b = rigid_body(h, number);
+    const Pose pose = pose_of(b, p, f);
+    auto slot = [&](u32 k) { return p.slot(b.first + k); };
+    auto kind = [&](u32 k) { return w.kinds[p.pos[slot(k)].w]; };
+    const Motion m = gathered(b, p, f, pose, [&](u32 k) { return velocity_now(w, f, side, slot(k), kind(k)); });
+    const Vector rate = rate_of(b, pose.axes, m.momentum);
+    Vector force = {0.0, 0.0, 0.0}, torque = {0.0, 0.0, 0.0};
+    for (u32 k = 0; k < b.count(); ++k) {
+        const Vector own = force_on(w, f, slot(k));
+        force = force + own;
+        torque = torque + cross(pose.arm(b, k), own);
+    }
+    const Vector common = force * (1.0 / b.mass()), by_forces = rate_of(b, pose.axes, torque);
+    const Vector by_turning = rate_of(b, pose.axes, -cross(rate, m.momentum));
+    for (u32 k = 0; k < b.count(); ++k) {
+        const Vector arm = pose.arm(b, k);
+        const Kind own = kind(k);
+        look_at(l, h, b.first + k, own, m.velocity + cross(rate, arm));
+        add_product(l.forces, arm, (common + cross(by_forces, arm)) * b.mass(k) - force_on(w, f, slot(k)));
+        add_product(l.turning[own.group], arm, (cross(by_turning, arm) + cross(rate, cross(rate, arm))) * b.mass(k));
+    }
+}
+#endif
+
 KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
 {
     constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
-    const u32 parity = c->parity, side = c->side, thread = blockIdx.x * HOLDERS + threadIdx.x;
+    const u32 parity = c->parity, side = c->side;
     load_frame(w, f);
     Looked l = {};
-    if (blockIdx.x < water_blocks(h)) {
-        if (thread < h.waters) look_at_water(l, w, h, f, parity, side, thread);
-    } else if (cluster_of_thread(h) < h.clusters) {
-        look_at_cluster(l, w, h, f, parity, side, cluster_of_thread(h));
-    }
+    const Holding mine = holding<true>(h);
+    if (mine.what == WATER) look_at_water(l, w, h, f, parity, side, mine.number);
+    if (mine.what == CLUSTER) look_at_cluster(l, w, h, f, parity, side, mine.number);
+#if RIGID_BODIES
+    if (mine.what == RIGID_BODY) look_at_body(l, w, h, f, parity, side, mine.number);
+#endif
     f64* to = h.partial + u64(blockIdx.x) * WIDTH;
     auto write = [&](u32 k, f64 x) {
         const f64 sum = block_sum<HOLDER_WARPS>(x, warps);

@@ -23,6 +23,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("block_sum.cuh", include_str!("block_sum.cuh")),
     ("constraints.cuh", include_str!("constraints.cuh")),
     ("rigid.cuh", include_str!("rigid.cuh")),
+    ("rigid_bodies.cuh", include_str!("rigid_bodies.cuh")),
     ("random.cuh", include_str!("random.cuh")),
     ("small.cuh", include_str!("small.cuh")),
     ("small_motion.cuh", include_str!("small_motion.cuh")),

@@ -245,7 +245,9 @@ KERNEL_RESIDENT(debye_move, BLOCK, 4, World w, Setup f)
         speed v[3];
         read_velocity(v, w, f, now.side, slot);
         kick(v, force, first, kind);
-        for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - group.shift[axis]);
+        // What a site without mass has is no velocity.
+        const f64 shifted = kind.mass > 0.0 ? 1.0 : 0.0;
+        for (u32 axis = 0; axis < 3; ++axis) v[axis] = speed(v[axis] * group.factor - shifted * group.shift[axis]);
         kick(v, force, f.dt - first, kind);
 #if TURNING
         if (kind.turns != 0) {

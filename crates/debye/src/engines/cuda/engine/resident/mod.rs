@@ -131,6 +131,7 @@ impl Resident {
             bonded: self.bonded.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
             constrained: self.constrained.is_some(),
+            rigid_bodies: (self.constrained.as_ref()).is_some_and(ConstraintKernels::has_bodies),
         }
     }
 
