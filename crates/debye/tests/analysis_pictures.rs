@@ -68,6 +68,15 @@ fn charts() -> Vec<(&'static str, Chart)> {
             chart.with(Series::new(&format!("series number {k}"), &r, &y))
         },
     );
+    // More names than there is room for, with bands.
+    let crowd = (0..300).fold(
+        Chart::new("A crowd", Axis::new("x"), Axis::new("y")),
+        |chart, k| {
+            let y: Vec<f64> = r.iter().map(|r| r + 0.01 * k as f64).collect();
+            let errors = vec![0.1; r.len()];
+            chart.with(Series::new(&format!("a series with a name, number {k}"), &r, &y).with_errors(&errors))
+        },
+    );
     let gaps = Chart::new("Gaps <&>", Axis::new("x"), Axis::new("y")).with(Series::new(
         "with \"holes\"",
         &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
@@ -79,6 +88,7 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ("drift", drift),
         ("msd", logarithmic),
         ("six", six),
+        ("crowd", crowd),
         ("gaps", gaps),
         ("empty", empty),
     ]

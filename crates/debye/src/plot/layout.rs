@@ -42,7 +42,8 @@ pub(crate) fn arrange(chart: &Chart) -> Scene {
         12.0 + LABEL + 12.0 + widest + 8.0,
         top + 4.0,
         width - 18.0,
-        height - 48.0,
+        // A chart that is too small for anything else still has a frame.
+        (height - 48.0).max(top + 14.0),
     ];
     let [left, top, right, bottom] = frame;
 
@@ -175,7 +176,8 @@ fn axis_ticks(chart: &Chart, axis: usize, count: usize) -> Ticks {
     )
 }
 
-/// A row of names with a sample of each line, broken where it is full; gives the next free y.
+/// A row of names with a sample of each line, broken where it is full; gives the next free y. Names that would take more than
+/// a third of the chart are counted instead.
 fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
     let named: Vec<_> = chart
         .series
@@ -187,11 +189,17 @@ fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
         return top;
     }
     let (mut x, mut y) = (12.0, top + 4.0);
-    for (index, series) in named {
+    let (count, lowest) = (named.len(), top + chart.size[1] / 3.0);
+    for (place, (index, series)) in named.into_iter().enumerate() {
         // A page shows the text in a font of its own, which may be wider.
         let space = 26.0 + 1.06 * text::width(&series.name, TICK, false) + 18.0;
         if x > 12.0 && x + space > chart.size[0] - 12.0 {
             (x, y) = (12.0, y + 18.0);
+        }
+        if y > lowest {
+            let rest = format!("and {} more", count - place);
+            marks.push(label([x, y + 4.0], &rest, TICK, false, Anchor::Start, Ink::Muted));
+            break;
         }
         let ink = ink_of(series, index);
         if series.stroke == Stroke::Dots {
