@@ -56,8 +56,10 @@ impl BondOrder {
         }
         let mut links_of = vec![Vec::new(); members.len()];
         for &[i, j] in subject.bonds.iter() {
-            links_of[number[i as usize]].push([i, j]);
+            links_of[number[i as usize]].push([i.min(j), i.max(j)]);
         }
+        // Files may list the bonds of every molecule in another order.
+        links_of.iter_mut().for_each(|links| links.sort_unstable());
         let (mut kinds, mut places, mut bonds) = (Vec::<Kind>::new(), Vec::<Place>::new(), Vec::new());
         let mut known: HashMap<Shape, (usize, usize)> = HashMap::new();
         for (beads, links) in members.iter().zip(&links_of) {
