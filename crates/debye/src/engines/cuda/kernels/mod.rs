@@ -22,6 +22,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("exact.cuh", include_str!("exact.cuh")),
     ("block_sum.cuh", include_str!("block_sum.cuh")),
     ("constraints.cuh", include_str!("constraints.cuh")),
+    ("constrained_now.cuh", include_str!("constrained_now.cuh")),
+    ("constrained_sums.cuh", include_str!("constrained_sums.cuh")),
     ("rigid.cuh", include_str!("rigid.cuh")),
     ("rigid_bodies.cuh", include_str!("rigid_bodies.cuh")),
     ("random.cuh", include_str!("random.cuh")),
