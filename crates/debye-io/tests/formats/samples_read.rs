@@ -1,12 +1,11 @@
 //! Files as other programs write them.
 
-mod samples;
-
 use debye_io::{
     AtomStyle, Bonded, DcdReader, GroReader, IoError, LengthUnit, PdbReader, ReadFrames, XyzReader,
     read_lammps_data, read_pdb, read_pqr,
 };
-use samples::{distance, read_all};
+
+use crate::samples::{self, distance, read_all};
 
 #[test]
 fn gro() {

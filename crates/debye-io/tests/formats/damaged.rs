@@ -1,12 +1,11 @@
 //! Damaged files: an error that names the place, and the frames before it.
 
-mod samples;
-
 use debye_io::{
     DcdReader, Format, GroReader, IoError, PdbReader, Place, XtcReader, XyzReader, read_lammps_data,
     read_pdb, read_pqr,
 };
-use samples::{later, read_all, system, written};
+
+use crate::samples::{self, later, read_all, system, written};
 
 /// Reads frames of a format from bytes.
 fn read(format: &str, bytes: &[u8]) -> (usize, Option<IoError>) {

@@ -1,13 +1,13 @@
 //! The bodies of the fuzz targets as ordinary tests: made-up bytes, made-up text of the words the
 //! formats know, and valid files with damage done to them.
 
-#[path = "../../../fuzz/bodies.rs"]
+#[path = "../../../../fuzz/bodies.rs"]
 mod bodies;
-mod samples;
 
 use debye_io::Format;
 use proptest::prelude::*;
-use samples::{later, system, written};
+
+use crate::samples::{self, later, system, written};
 
 type Body = fn(&[u8]);
 

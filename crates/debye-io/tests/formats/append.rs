@@ -1,11 +1,10 @@
 //! A trajectory cut back to a checkpoint and continued.
 
-mod samples;
-
 use debye_io::{
     DcdReader, FileFormat, Format, IoError, ReadFrames, Trajectory, XyzWriter, create_writer, open_append,
 };
-use samples::{later, read_all, system};
+
+use crate::samples::{later, read_all, system};
 
 /// The formats that say how a file is continued.
 fn appendable() -> impl Iterator<Item = Format> {

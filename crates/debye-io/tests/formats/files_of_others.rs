@@ -1,7 +1,5 @@
 //! TRR, mmCIF, LAMMPS dumps, compressed files, and what readers say about files that are odd.
 
-mod samples;
-
 use std::io::Read;
 
 use debye_io::{
@@ -9,7 +7,8 @@ use debye_io::{
     ReadOptions, Structure, Trajectory, TrrReader, XtcReader, XyzReader, read_lammps_data, read_pdb,
     read_structure, unpack,
 };
-use samples::{distance, later, read_all, system, trr, written};
+
+use crate::samples::{self, distance, later, read_all, system, trr, written};
 
 fn three_frames(unit: LengthUnit) -> [Frame; 3] {
     let (_, frame) = system(20, unit);

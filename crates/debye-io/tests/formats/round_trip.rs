@@ -1,13 +1,12 @@
 //! What is written can be read back.
 
-mod samples;
-
 use debye_io::{
     Atom, Bonded, DcdReader, Format, Frame, GroReader, GroWriter, IoError, LengthUnit, PdbReader, ReadFrames,
     Structure, WriteFrames, XtcReader, XtcWriter, XyzReader, read_pqr, read_structure, write_structure,
 };
 use proptest::prelude::*;
-use samples::{distance, later, read_all, system, written};
+
+use crate::samples::{distance, later, read_all, system, written};
 
 const NANOMETER: LengthUnit = LengthUnit::Nanometer;
 const ANGSTROM: LengthUnit = LengthUnit::Angstrom;
