@@ -436,7 +436,10 @@ static void* shared_piece(const void* declaration, std::size_t size)
     const std::size_t room = (size + 127) / 128 * 128;
     auto* memory = static_cast<unsigned char*>(std::aligned_alloc(128, room ? room : 128));
     // Nobody may rely on what is there: it differs from launch to launch.
-    for (std::size_t i = 0; i < room; ++i) memory[i] = static_cast<unsigned char>(next_random());
+    for (std::size_t i = 0; i < room; i += sizeof(std::uint64_t)) {
+        const std::uint64_t garbage = next_random();
+        std::memcpy(memory + i, &garbage, sizeof garbage);
+    }
 #if defined(__SANITIZE_ADDRESS__)
     __asan_poison_memory_region(memory + size, room - size);
 #endif

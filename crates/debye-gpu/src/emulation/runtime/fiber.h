@@ -81,6 +81,7 @@ class Stacks {
     bool owns(const void* address) const
     {
         const auto* p = static_cast<const unsigned char*>(address);
+        if (p < first_ || p >= last_ + SLAB * STACK) return false;
         for (const unsigned char* slab : slabs_) {
             if (p >= slab && p < slab + SLAB * STACK) return true;
         }
@@ -104,6 +105,8 @@ class Stacks {
             std::abort();
         }
         auto* slab = static_cast<unsigned char*>(memory);
+        if (slabs_.empty() || slab < first_) first_ = slab;
+        if (slab > last_) last_ = slab;
         slabs_.push_back(slab);
         for (std::size_t i = SLAB; i-- > 0;) {
             mprotect(slab + i * STACK, 4096, PROT_NONE);
@@ -111,6 +114,7 @@ class Stacks {
         }
     }
     std::vector<unsigned char*> free_, slabs_;
+    const unsigned char *first_ = nullptr, *last_ = nullptr;
 };
 
 class Fiber {

@@ -14,7 +14,10 @@ namespace debye_emulator {
 void Races::forget(const void* address, std::size_t size)
 {
     const auto from = reinterpret_cast<std::uintptr_t>(address) / 4;
-    for (std::uintptr_t word = from; word <= from + size / 4; ++word) words_.erase(word);
+    for (std::uintptr_t word = from; word <= from + size / 4; ++word) {
+        const auto page = pages_.find(word / PAGE);
+        if (page != pages_.end()) (*page->second)[word % PAGE] = Word{};
+    }
 }
 
 bool Races::conflict(const Access& old, const Access& mine) const
@@ -57,7 +60,7 @@ void Races::access(const void* pointer, std::size_t size, bool writes, bool atom
         const std::uintptr_t word = address / 4, next = (word + 1) * 4 < end ? (word + 1) * 4 : end;
         unsigned char bytes = 0;
         for (std::uintptr_t i = address; i < next; ++i) bytes |= static_cast<unsigned char>(1u << i % 4);
-        Word& cell = words_[word];
+        Word& cell = at(word);
         const Access mine{when, block_, static_cast<unsigned short>(thread_), bytes, atomic, caller};
         if (conflict(cell.write, mine)) report(address, cell.write, true, mine, writes);
         if (writes) {

@@ -3,8 +3,10 @@
 // must have a barrier between them. Without DEBYE_RACE_CHECK all of it is empty.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,9 +22,9 @@ class BlockOrder {
     void warp_sync(unsigned warp, unsigned mask, std::uint64_t now)
     {
         for (unsigned a = 0; a < 32; ++a) {
-            for (unsigned b = 0; b < 32; ++b) {
-                if (mask >> a & mask >> b & 1) together_[(warp * 32 + a) * 32 + b] = now;
-            }
+            if (!(mask >> a & 1)) continue;
+            std::uint64_t* others = &together_[(warp * 32 + a) * 32];
+            for (unsigned b = 0; b < 32; ++b) others[b] = mask >> b & 1 ? now : others[b];
         }
     }
     // Whether what thread `a` did then comes before what thread `b` does now.
@@ -77,6 +79,19 @@ class Races {
     struct Word {
         Access write, read[2];
     };
+    // Words side by side, as they are used.
+    static constexpr std::uintptr_t PAGE = 64;
+    using Page = std::array<Word, PAGE>;
+    Word& at(std::uintptr_t word)
+    {
+        if (word / PAGE != recent_number_ || !recent_) {
+            recent_number_ = word / PAGE;
+            std::unique_ptr<Page>& page = pages_[recent_number_];
+            if (!page) page = std::make_unique<Page>();
+            recent_ = page.get();
+        }
+        return (*recent_)[word % PAGE];
+    }
     void access(const void* address, std::size_t size, bool writes, bool atomic, const void* caller);
     bool conflict(const Access& old, const Access& mine) const;
     void report(std::uintptr_t address, const Access& old, bool old_wrote, const Access& mine, bool writes);
@@ -85,7 +100,9 @@ class Races {
     bool across_ = true, quiet_ = false;
     const BlockOrder* order_ = nullptr;
     unsigned block_ = 0, thread_ = 0;
-    std::unordered_map<std::uintptr_t, Word> words_;
+    std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
+    std::uintptr_t recent_number_ = 0;
+    Page* recent_ = nullptr;
 #else
     std::uint64_t now() { return 0; }
     void across_blocks(bool) {}
