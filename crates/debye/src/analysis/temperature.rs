@@ -215,6 +215,18 @@ pub(super) static KIND: AnalysisKind = AnalysisKind {
         ..Setting::SPECIES
     }],
     fewest_frames: 1,
-    build: |request, subject| Ok(Box::new(Temperature::new(request.species("species")?, subject))),
+    build: |request, subject| {
+        let made = Temperature::new(request.species("species")?, subject);
+        if made.freedom[2] <= 0.0 {
+            let name = |&s: &u32| subject.labels.species[s as usize].clone();
+            return Err(AnalysisError::Setting {
+                analysis: "temperature",
+                setting: "species",
+                value: made.species.iter().map(name).collect::<Vec<_>>().join(", "),
+                expected: "species with degrees of freedom of their own; sites without mass have none".into(),
+            });
+        }
+        Ok(Box::new(made))
+    },
     check: |_, _| Ok(()),
 };

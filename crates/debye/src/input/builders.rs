@@ -161,7 +161,7 @@ impl<'a> Work<'_, '_, 'a> {
                 let names = item.names()?;
                 let species = names
                     .iter()
-                    .map(|(name, item)| declared.named(name, item)?.complete(self.units()))
+                    .map(|(name, item)| declared.named(name, item)?.single(self.units()))
                     .collect::<Result<Vec<_>>>()?;
                 if species.len() != count {
                     let expected = if count == 1 {
@@ -176,7 +176,7 @@ impl<'a> Work<'_, '_, 'a> {
             None if declared.all.len() == count => declared
                 .all
                 .iter()
-                .map(|s| s.complete(self.units()))
+                .map(|s| s.single(self.units()))
                 .collect::<Result<Vec<_>>>()?,
             None => {
                 let example = if count == 1 {
@@ -331,7 +331,7 @@ impl<'a> Work<'_, '_, 'a> {
         let counts = section.require("counts", "counts = { Ar = 100 }")?;
         let mut total = 0usize;
         for (name, item) in counts.entries()? {
-            let species = self.setting.species.named(name, &item)?.complete(self.units())?;
+            let species = self.setting.species.named(name, &item)?.single(self.units())?;
             let count = item.count(1..=4_000_000_000, COUNT)?;
             total = total.saturating_add(count);
             self.setting.refuse_too_many(&item, total)?;

@@ -8,7 +8,7 @@ use super::structure::species_kind;
 use super::system::Setting;
 use super::topology;
 use crate::expr::Vec3;
-use crate::forces::constraints::{RIGID_BODY, RIGID_WATER, SHAKE};
+use crate::forces::constraints::{RIGID_BODY, RIGID_WATER, SHAKE, misfit};
 use crate::system::constraints::FARTHEST_START;
 use crate::system::models::{self, Site, WaterModel};
 use crate::system::{
@@ -186,37 +186,66 @@ impl Reader<'_, '_, '_> {
             None => first.iter().map(from).collect(),
         };
         let masses: Vec<f64> = first.iter().map(|&i| p.masses[i as usize]).collect();
-        let shape = RigidShape::new(&places, &masses).map_err(|e| {
+        let shape = match section.get("sites") {
+            Some(_) => RigidShape::new(&places, &masses),
+            None => RigidShape::of_rounded(&places, &masses),
+        };
+        let shape = shape.map_err(|e| {
             let item = section.get("sites").unwrap_or(list);
-            item.error(e.to_string())
+            item.error(format!("gives {e}"))
                 .expected("sites that have a center of mass and can turn")
                 .help("a site may have no mass; all mass in a point, or beside its line a site without, cannot be")
         })?;
-        let unit = system.units.label(Dimension::LENGTH);
-        for (number, atoms) in molecules.iter().enumerate() {
-            for a in 0..atoms.len() {
-                for b in 0..a {
-                    let (found, wanted) = (distance(system, [atoms[a], atoms[b]]), shape.distance(a, b));
-                    if !near(found, wanted) {
-                        return Err(section
-                            .error(format!(
-                                "molecule {} does not have the shape of its body: particles {} ({}) and {} ({}) are {found:.5} \
-                                 {unit} apart instead of {wanted:.5} {unit}",
-                                number + 1,
-                                atoms[b] + 1,
-                                system.species[species[b] as usize].name,
-                                atoms[a] + 1,
-                                system.species[species[a] as usize].name,
-                            ))
-                            .found(format!("{found:.5}"))
-                            .expected(format!("{wanted:.5} {unit}, within 5 %"))
-                            .help("check the cell, the order of the particles, and `sites`"));
-                    }
-                }
-            }
-        }
+        self.refuse_other_shapes(section, system, &shape, &molecules)?;
         let particles = molecules.concat();
         system.constraints.bodies.push(RigidBodies { shape, particles });
+        Ok(())
+    }
+
+    /// Every molecule must have the shape, but for what rounding did to it.
+    fn refuse_other_shapes(
+        &self,
+        section: &Section,
+        system: &System,
+        shape: &RigidShape,
+        molecules: &[Vec<u32>],
+    ) -> Result<()> {
+        let (p, cell, unit) = (
+            &system.particles,
+            &system.cell,
+            system.units.label(Dimension::LENGTH),
+        );
+        for (number, atoms) in molecules.iter().enumerate() {
+            let first = p.positions[atoms[0] as usize];
+            let from = |&i: &u32| cell.minimum_image(p.positions[i as usize] - first);
+            let places: Vec<Vec3<f64>> = atoms.iter().map(from).collect();
+            let Some((site, off, mirrored)) = misfit(shape, &places) else {
+                continue;
+            };
+            let height = cell
+                .heights()
+                .to_array()
+                .into_iter()
+                .fold(f64::INFINITY, f64::min);
+            let help = match (mirrored, 2.0 * shape.reach() > height) {
+                (true, _) => {
+                    "its distances are right, but it is the mirror image: swap two sites of one species in the file"
+                }
+                (_, true) => "it reaches farther than half of the cell: use `copies`, or a larger cell",
+                (false, false) => "check the cell, the order of the particles, and `sites`",
+            };
+            let particle = atoms[site] as usize;
+            return Err(section
+                .error(format!(
+                    "molecule {} does not have the shape of its body: particle {} ({}) is {off:.5} {unit} from its site",
+                    number + 1,
+                    particle + 1,
+                    system.species[p.species[particle] as usize].name,
+                ))
+                .found(format!("{off:.5} {unit}"))
+                .expected(format!("at most 5 % of its size of {:.5} {unit}", shape.size()))
+                .help(help));
+        }
         Ok(())
     }
 
@@ -440,7 +469,7 @@ fn molecules(item: &Item, system: &System, species: &[u32]) -> Result<Vec<Vec<u3
                     names.join(", ")
                 ))
                 .expected("these species only in such molecules, their particles one after another")
-                .help("give the particles of other molecules a species of their own"));
+                .help("name the species in the order of the particles; give those of other molecules a species of their own"));
         }
         let of = &p.molecules[i..end];
         // Either the file says nothing of molecules, and each particle is one; or these are one.

@@ -129,6 +129,8 @@ impl<'a> Doubts<'_, 'a> {
         for (_, item) in all.entries().unwrap_or_default() {
             if let Some(mass) = get(&item, "mass")
                 && let Some(m) = self.value(&mass, Dimension::MASS)
+                // None at all is meant: a site of a rigid body.
+                && m != 0.0
                 && !(MASSES[0]..=MASSES[1]).contains(&m)
             {
                 let meant = format!("did you mean \"{} u\"?", written(&mass));

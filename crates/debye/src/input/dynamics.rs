@@ -177,6 +177,15 @@ impl Surroundings<'_, '_> {
             } else {
                 &all
             };
+            if group.iter().all(|&s| self.system.species[s as usize].mass == 0.0) {
+                let at = section.get("species").unwrap_or(&section.item);
+                return Err(at
+                    .error("names only sites without mass, which have no motion of their own to thermalize")
+                    .expected("species with a mass")
+                    .help(
+                        "sites of a rigid body belong to the thermostat of its other sites: name these too",
+                    ));
+            }
             for &species in group {
                 if let Some(other) = taken[species as usize].replace(place) {
                     let name = &self.system.species[species as usize].name;

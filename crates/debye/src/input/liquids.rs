@@ -164,7 +164,7 @@ impl<'a> Work<'_, '_, 'a> {
                 mass += count as f64 * molecule.beads.iter().map(|bead| bead.mass).sum::<f64>();
                 builder = builder.molecules(count, molecule.clone());
             } else {
-                let species = self.setting.species.named(name, &item)?.complete(self.units())?;
+                let species = self.setting.species.named(name, &item)?.single(self.units())?;
                 mass += count as f64 * species.mass;
                 builder = builder.add(count, species);
             }
@@ -358,7 +358,7 @@ impl<'a> Work<'_, '_, 'a> {
     /// Ions with charges of +1 and −1 where nothing is said about them.
     fn charged(&self, ions: [&Declared<'a>; 2]) -> Result<[Species; 2]> {
         let charge = |ion: &Declared, default: f64| -> Result<Species> {
-            let mut species = ion.complete(self.units())?;
+            let mut species = ion.single(self.units())?;
             species.charge = ion.charge.unwrap_or(default);
             Ok(species)
         };

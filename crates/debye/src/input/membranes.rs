@@ -146,7 +146,7 @@ impl<'a> Work<'_, '_, 'a> {
                     .missing("water", "water = \"W\", the species of the water")
             })?,
         };
-        Ok(Some((water.complete(self.units())?, count)))
+        Ok(Some((water.single(self.units())?, count)))
     }
 
     fn refuse_beside_cell(&self, key: &str) -> Result<()> {

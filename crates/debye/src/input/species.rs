@@ -51,6 +51,16 @@ impl Declared<'_> {
         Ok(Species::point(self.name, mass, self.charge.unwrap_or(0.0)).with_rotor(self.rotor))
     }
 
+    /// The same of particles that stand alone, which need a mass.
+    pub(super) fn single(&self, units: Units) -> Result<Species> {
+        match self.section.get("mass") {
+            Some(item) if self.mass == Some(0.0) => Err(item
+                .error("is zero, but a particle that belongs to no rigid body needs a mass")
+                .expected("a mass above zero")),
+            _ => self.complete(units),
+        }
+    }
+
     pub(super) fn missing_mass(&self) -> InputError {
         self.section.missing("mass", "mass = \"39.948 u\"")
     }

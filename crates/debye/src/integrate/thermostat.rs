@@ -29,9 +29,13 @@ impl ActiveThermostat {
     pub fn all(system: &System, dynamics: &Dynamics) -> Vec<Self> {
         let p = &system.particles;
         let freedom = dynamics.degrees_of_freedom(p.len());
+        let with_mass = p.masses.iter().filter(|m| **m > 0.0).count();
         let thermostat = |(number, t): (usize, &Thermostat)| {
             let belongs = |s: u32| t.species.is_empty() || t.species.contains(&s);
-            let count = p.species.iter().filter(|&&s| belongs(s)).count() as f64;
+            let of_group = p.species.iter().zip(&p.masses).filter(|(s, _)| belongs(**s));
+            let (heavy, all) = of_group.fold((0.0, 0.0), |(heavy, all), (_, &m)| {
+                (if m > 0.0 { heavy + 1.0 } else { heavy }, all + 1.0)
+            });
             let limited = system
                 .constraints
                 .taken_from(&p.masses, |i| belongs(p.species[i as usize]));
@@ -41,7 +45,11 @@ impl ActiveThermostat {
                 .filter(turns)
                 .map(rotations)
                 .sum();
-            let share = freedom * count / p.len() as f64 - limited + f64::from(rotations);
+            // The center of mass rests by the motion of particles with mass alone.
+            let massless = (p.len() - with_mass) as f64;
+            let share = (freedom - 3.0 * massless) * heavy / with_mass as f64
+                - (limited - 3.0 * (all - heavy))
+                + f64::from(rotations);
             Self::new(
                 t,
                 number as u32,

@@ -227,12 +227,17 @@ fn constraints(s: &Simulation) -> Option<String> {
         let (masses, linear) = (b.shape.masses(), b.shape.degrees_of_freedom() == 5);
         let massless = match masses.iter().filter(|m| **m == 0.0).count() {
             0 => String::new(),
-            n => format!(", {n} without mass"),
+            n => format!(", {n} of them without mass"),
         };
         format!(
-            "{} {} bodies of {} sites{massless}",
+            "{} {}{} of {} sites{massless}",
             grouped(b.molecules().len()),
-            if linear { "rigid linear" } else { "rigid" },
+            if linear { "rigid linear " } else { "rigid " },
+            if b.molecules().len() == 1 {
+                "body"
+            } else {
+                "bodies"
+            },
             masses.len()
         )
     };

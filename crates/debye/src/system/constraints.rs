@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Class, RigidBodies, System};
+use super::{Cell, Class, RigidBodies, System};
 use crate::expr::Vec3;
 
 /// Two particles of a cluster and the distance they keep.
@@ -112,6 +112,35 @@ pub enum ConstraintError {
         found: f64,
         /// The mass of the site.
         wanted: f64,
+    },
+    /// A molecule that does not have the shape of its body.
+    #[error(
+        "particle {} is {off:.5} away from its site in the rigid body, whose size is {size:.5}{}",
+        particle + 1,
+        if *mirrored { "; all distances are right, so it is the mirror image: two like sites are swapped" } else { "" }
+    )]
+    Misfit {
+        /// The particle, counted from 0.
+        particle: u32,
+        /// How far off it is.
+        off: f64,
+        /// The largest distance of two sites.
+        size: f64,
+        /// Whether all distances are right.
+        mirrored: bool,
+    },
+    /// A body whose sites may be nearer to an image of it.
+    #[error(
+        "the rigid body of particle {} reaches {reach:.5} from it, more than half of the cell's height of {height:.5}",
+        particle + 1
+    )]
+    TooLong {
+        /// Its first particle, counted from 0.
+        particle: u32,
+        /// How far its sites are from the first.
+        reach: f64,
+        /// The smallest height of the cell along which it is periodic.
+        height: f64,
     },
     /// A particle without mass that no rigid body carries along.
     #[error("particle {} has no mass and belongs to no rigid body, so that nothing says how it moves", particle + 1)]
@@ -269,6 +298,12 @@ impl Constraints {
         of
     }
 
+    /// Of every kind of rigid bodies the first particle, and how far sites are from it.
+    pub(crate) fn reaches(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let of = |body: &RigidBodies| Some((*body.particles.first()?, body.shape.reach()));
+        self.bodies.iter().filter_map(of)
+    }
+
     /// Whether a particle belongs to a rigid body, for every particle of so many.
     pub(crate) fn in_bodies(&self, particles: usize) -> Vec<bool> {
         let mut inside = vec![false; particles];
@@ -341,6 +376,23 @@ impl Constraints {
     }
 }
 
+/// Refuses a cell in which sites of a rigid body may be nearer to an image of it than to the first of them.
+pub(crate) fn check_reach(bodies: &[(u32, f64)], cell: &Cell) -> Result<(), ConstraintError> {
+    let heights = cell.heights().to_array().into_iter().zip(cell.periodic());
+    let periodic = heights
+        .filter(|(_, periodic)| *periodic)
+        .map(|(height, _)| height);
+    let height = periodic.fold(f64::INFINITY, f64::min);
+    match bodies.iter().find(|(_, reach)| 2.0 * reach > height) {
+        Some(&(particle, reach)) => Err(ConstraintError::TooLong {
+            particle,
+            reach,
+            height,
+        }),
+        None => Ok(()),
+    }
+}
+
 fn in_range(atoms: [u32; 2], particles: usize) -> Result<(), ConstraintError> {
     if atoms[0] == atoms[1] || atoms.iter().any(|&i| i as usize >= particles) {
         return Err(ConstraintError::Particles { atoms, particles });
@@ -349,24 +401,38 @@ fn in_range(atoms: [u32; 2], particles: usize) -> Result<(), ConstraintError> {
 }
 
 impl System {
-    /// Refuses constraints that cannot be, particles without mass that nothing carries, and sites that turn by themselves.
+    /// Refuses constraints that cannot be, sites that turn by themselves, and bodies that are too long for the cell.
     ///
     /// # Errors
     /// [`ConstraintError`].
     pub fn check_constraints(&self) -> Result<(), ConstraintError> {
-        let p = &self.particles;
-        self.constraints.check(&p.masses)?;
-        let carried = self.constraints.in_bodies(p.len());
-        for (particle, carried) in (0u32..).zip(carried) {
-            let i = particle as usize;
-            if p.masses[i] == 0.0 && !carried {
-                return Err(ConstraintError::Massless { particle });
-            }
-            if carried && p.orientations.rotor(i).class() != Class::Point {
+        self.constraints.check(&self.particles.masses)?;
+        for body in &self.constraints.bodies {
+            let turns = |&&i: &&u32| self.particles.orientations.rotor(i as usize).class() != Class::Point;
+            if let Some(&particle) = body.particles.iter().find(turns) {
                 return Err(ConstraintError::Turns { particle });
             }
         }
-        Ok(())
+        check_reach(&self.constraints.reaches().collect::<Vec<_>>(), &self.cell)
+    }
+
+    /// Refuses particles without mass that no rigid body carries along. What begins a simulation asks this.
+    ///
+    /// # Errors
+    /// [`ConstraintError::Massless`].
+    pub fn check_massless(&self) -> Result<(), ConstraintError> {
+        let masses = &self.particles.masses;
+        if masses.iter().all(|m| *m != 0.0) {
+            return Ok(());
+        }
+        let carried = self.constraints.in_bodies(masses.len());
+        match (0u32..)
+            .zip(carried)
+            .find(|&(i, carried)| masses[i as usize] == 0.0 && !carried)
+        {
+            Some((particle, _)) => Err(ConstraintError::Massless { particle }),
+            None => Ok(()),
+        }
     }
 
     /// The largest relative error of a fixed distance, and the largest speed along one.

@@ -5,6 +5,10 @@ use crate::expr::{Vec3, eigen};
 
 /// A moment of inertia below this part of the largest is taken for zero: the body is linear.
 const LINEAR: f64 = 1e-5;
+/// The same for places that were rounded in a file.
+const LINEAR_IF_ROUNDED: f64 = 1e-3;
+/// Sites of a linear body may be this far from its line, over its size.
+const BESIDE_LINE: f64 = 0.03;
 
 /// The sites of a rigid molecule in its own axes, along which its inertia is diagonal.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +17,7 @@ pub struct RigidShape {
     masses: Vec<f64>,
     rotor: Rotor,
     references: References,
+    size: f64,
 }
 
 /// Sites by which the axes of a body are found again.
@@ -30,6 +35,18 @@ impl RigidShape {
     /// # Errors
     /// Fewer than two places, masses that are none, all mass in one point, and sites off the axis of a linear body.
     pub fn new(places: &[Vec3<f64>], masses: &[f64]) -> Result<Self, ConstraintError> {
+        Self::made(places, masses, LINEAR)
+    }
+
+    /// The same of places that were rounded in a file, where nearly straight ones are taken for straight.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_rounded(places: &[Vec3<f64>], masses: &[f64]) -> Result<Self, ConstraintError> {
+        Self::made(places, masses, LINEAR_IF_ROUNDED)
+    }
+
+    fn made(places: &[Vec3<f64>], masses: &[f64], linear_below: f64) -> Result<Self, ConstraintError> {
         let refused = |why: &str| Err(ConstraintError::Shape(why.into()));
         if places.len() < 2 || places.len() != masses.len() {
             return refused("two sites and a mass for each are the least");
@@ -66,32 +83,36 @@ impl RigidShape {
         if !(most > 1e-12 * total * size * size) {
             return refused("all its mass is in one point, so that it has no moment of inertia");
         }
-        let linear = least < LINEAR * most;
+        let linear = least < linear_below * most;
         let y = z.cross(x);
         let mut sites: Vec<Vec3<f64>> = places
             .iter()
             .map(|&r| Vec3::new((r - center).dot(x), (r - center).dot(y), (r - center).dot(z)))
             .collect();
         if linear {
-            if sites.iter().any(|s| s.x.hypot(s.y) > 0.01 * size) {
+            if sites.iter().any(|s| s.x.hypot(s.y) > BESIDE_LINE * size) {
                 return refused(
                     "its mass is on a line and a site without mass beside it, whose torque nothing resists",
                 );
             }
             sites.iter_mut().for_each(|s| (s.x, s.y) = (0.0, 0.0));
         }
-        let across = 0.5 * (middle + most);
+        // That of the straightened body: its sites must have the angular momentum that its moment says.
+        let across: f64 = sites.iter().zip(masses).map(|(s, m)| m * s.z * s.z).sum();
         let inertia = if linear {
             [across, across, 0.0]
         } else {
             [middle, most, least]
         };
         let references = References::among(&sites, linear);
+        let [a, b, _] = references.sites.map(|k| sites[k as usize]);
+        let size = (b - a).norm();
         Ok(Self {
             sites,
             masses: masses.to_vec(),
             rotor: Rotor::body(inertia),
             references,
+            size,
         })
     }
 
@@ -135,6 +156,18 @@ impl RigidShape {
         let [x, y, z] = self.inverse_inertia();
         let turning = x * (r.y * r.y + r.z * r.z) + y * (r.x * r.x + r.z * r.z) + z * (r.x * r.x + r.y * r.y);
         m * (3.0 / self.mass() + turning)
+    }
+
+    /// The largest distance of two sites.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// How far the first site is from any other.
+    pub(crate) fn reach(&self) -> f64 {
+        (1..self.sites.len())
+            .map(|k| self.distance(0, k))
+            .fold(0.0, f64::max)
     }
 
     /// The distance of two sites.
@@ -256,10 +289,8 @@ mod tests {
             assert!(tensor[3 + k].abs() < 1e-14);
         }
         assert!((shape.distance(0, 1) - 0.1).abs() < 1e-15);
-        // Right-handed: the order of the sites seen from one side stays.
-        let [a, b, c] = [0, 1, 2].map(|k| shape.sites()[k]);
         assert_eq!(shape.rotor().class(), Class::Body);
-        assert!((b - a).cross(c - a).norm() > 0.0);
+        assert!((shape.size() - shape.distance(1, 2)).abs() < 1e-15);
         shape.rotor().check().unwrap();
     }
 
@@ -274,6 +305,30 @@ mod tests {
             let sum: f64 = (0..shape.sites().len()).map(|k| shape.freedom_of(k)).sum();
             assert!((sum - expected).abs() < 1e-12 && f64::from(shape.degrees_of_freedom()) == expected);
         }
+    }
+
+    /// The axes are right-handed: a body is not its mirror image.
+    #[test]
+    fn shapes_keep_their_hand() {
+        let places = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.1], [0.0, 2.0, 0.0], [0.3, 0.1, 1.5]].map(Vec3::from);
+        let shape = RigidShape::new(&places, &[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let volume = |r: &[Vec3<f64>]| (r[1] - r[0]).cross(r[2] - r[0]).dot(r[3] - r[0]);
+        assert!((volume(shape.sites()) - volume(&places)).abs() < 1e-12);
+    }
+
+    /// A line that was rounded is straightened, and its moment is that of its sites.
+    #[test]
+    fn rounded_lines_are_straight() {
+        let places = [[0.0, 0.0, 0.0], [0.116, 0.003, 0.0], [-0.116, 0.0, 0.0]].map(Vec3::from);
+        let masses = [12.0, 16.0, 16.0];
+        assert_eq!(
+            RigidShape::new(&places, &masses).unwrap().rotor().class(),
+            Class::Body
+        );
+        let shape = RigidShape::of_rounded(&places, &masses).unwrap();
+        assert_eq!(shape.rotor().class(), Class::Linear);
+        let moment: f64 = shape.sites().iter().zip(masses).map(|(s, m)| m * s.norm2()).sum();
+        assert!((shape.rotor().inertia[0] / moment - 1.0).abs() < 1e-14);
     }
 
     #[test]

@@ -238,8 +238,8 @@ fn mistakes_in_waters() {
             start,
             "[[constraints]]\nkind = \"bonds\"\npairs = [[1, 2, \"0.9572 Å\"]]\n[[constraints]]\nkind = \"rigid-water\"",
             [
-                "particle 1 belongs to a rigid water and to another constraint",
-                "three distances",
+                "particle 1 belongs to a rigid molecule and to another constraint",
+                "keeps its shape",
             ],
         ),
         (
@@ -491,7 +491,12 @@ fn mistakes_in_rigid_bodies() {
         (
             "[0, 0.015, 0]]",
             "[0, 0.03, 0]]",
-            ["does not have the shape", "within 5 %"],
+            ["does not have the shape", "check the cell"],
+        ),
+        (
+            "timestep = \"1 fs\"",
+            "timestep = \"1 fs\"\n[[thermostat]]\nkind = \"bussi\"\nspecies = [\"M\"]\ntemperature = \"300 K\"\ntime = \"1 ps\"",
+            ["sites without mass", "thermostat[0].species"],
         ),
         (
             "[0, 0.015, 0]]",
@@ -509,11 +514,6 @@ fn mistakes_in_rigid_bodies() {
             ["Na) has no mass", "rigid-body"],
         ),
         (
-            "[species.M]\nmass = 0",
-            "[species.M]\nmass = 0\ninertia = [0.1, 0.1, 0.2]",
-            ["turns by itself", "rigid body"],
-        ),
-        (
             "kind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]",
             "kind = \"rigid-body\"\nspecies = [\"C\", \"OC\", \"OC\"]\nbond = 1.0",
             ["unknown key `bond`", "valid keys: kind, species, sites"],
@@ -529,6 +529,21 @@ fn mistakes_in_rigid_bodies() {
     ] {
         refused(BODIES, &with(&bodies(), old, new), &parts);
     }
+    // The body turns, not its sites.
+    let text = with(
+        &bodies(),
+        "[species.M]\nmass = 0",
+        "[species.M]\nmass = 0\ninertia = [0.1, 0.1, 0.2]",
+    );
+    let text = with(&text, "[system]", "[system]\norientations = \"random\"");
+    refused(BODIES, &text, &["turns by itself", "rigid body"]);
+    // A distance that is short beside the body may be rounded by more than 5 % of itself; a bend that rounding made is none.
+    let rounded = BODIES
+        .replace("M 2.0 2.15 2.0", "M 2.0 2.14 2.0")
+        .replace("OC 6.16 5.0 2.0", "OC 6.16 5.01 2.0");
+    let s = read_with(&rounded, &bodies()).unwrap();
+    assert_eq!(s.system.constraints.bodies[1].shape.degrees_of_freedom(), 5);
+    assert!(s.warnings.is_empty(), "{:?}", s.warnings);
     // All mass in a point: nothing can turn it.
     let text = with(
         &bodies(),

@@ -19,7 +19,8 @@ use crate::engines::EngineError;
 use crate::expr::Vec3;
 use crate::forces::constraints::{Clusters, Group, Nearest, Scratch, Triangle, Unsolved};
 use crate::simd::InstructionSet;
-use crate::system::System;
+use crate::system::constraints::check_reach;
+use crate::system::{Cell, System};
 
 /// Groups per block: the unit of parallel work and of ordered sums.
 const GROUPS: usize = 256;
@@ -39,6 +40,8 @@ pub(super) struct Constrained {
     first_of_bodies: u32,
     /// Sites without mass.
     massless: Vec<u32>,
+    /// Of every kind of rigid bodies its first particle, and how far sites are from it.
+    bodies: Vec<(u32, f64)>,
     /// A change for every place.
     changes: Vec<Vec3<f64>>,
     /// Positions before the drift, by slot.
@@ -87,6 +90,7 @@ impl Constrained {
             .filter(|&i| masses[i as usize] == 0.0);
         Ok(Self {
             massless: massless.collect(),
+            bodies: system.constraints.reaches().collect(),
             first_of_bodies,
             clusters,
             rigid: Some(Rigid::new(set)),
@@ -99,9 +103,18 @@ impl Constrained {
         self.clusters.is_empty()
     }
 
+    /// Refuses a cell that is too short for a body.
+    pub(super) fn check_reach(&self, cell: &Cell, step: u64) -> Result<(), EngineError> {
+        let short = |e: crate::system::ConstraintError| EngineError::Cell {
+            step,
+            why: e.to_string(),
+        };
+        check_reach(&self.bodies, cell).map_err(short)
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.place_of.capacity() * 4
+        (self.place_of.capacity() + self.massless.capacity()) * 4
             + (self.changes.capacity() + self.before.capacity()) * 24
             + self.clusters.atoms.capacity() * 16
     }

@@ -132,6 +132,7 @@ impl CpuEngine {
         dynamics
             .check(system.particles.len())
             .map_err(EngineError::Unsupported)?;
+        (system.check_massless()).map_err(|e| EngineError::Unsupported(e.to_string()))?;
         let set = settings.instruction_set.unwrap_or_else(InstructionSet::detect);
         let pairs: Box<dyn Interactions> = match settings.precision {
             Precision::Double => Box::new(Typed::<Double>::new(field, set)),
@@ -385,6 +386,8 @@ impl CpuEngine {
                 why,
             });
         }
+        self.constrained
+            .check_reach(&self.state.cell.scaled(factors), self.state.step)?;
         let kind = barostat.kind;
         let of_velocities = factors.map(|f| kind.velocity_factor(f));
         self.scale_constrained(factors, of_velocities)?;

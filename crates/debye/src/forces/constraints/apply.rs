@@ -1,6 +1,6 @@
 //! Constraints of a whole system: its groups, and a start that keeps every distance.
 
-use super::{Clusters, Group, Nearest, Scratch, Unsolved};
+use super::{Clusters, Group, Nearest, Scratch, Unsolved, misfit};
 use crate::expr::Vec3;
 use crate::system::constraints::{ConstraintError, FARTHEST_START};
 use crate::system::models::WaterModel;
@@ -40,6 +40,24 @@ impl System {
     /// The system with rigid molecules: consecutive particles of these species, whose sites are at these places, in any
     /// axes. Where no places are given, the shape is that of the first molecule.
     ///
+    /// ```
+    /// use debye::expr::Vec3;
+    /// use debye::system::{Molecule, Species, Topology, builders};
+    /// // A bent molecule whose last site has no mass.
+    /// let sites = [[0.0, 0.0, 0.0], [0.8, 0.0, 0.4], [-0.8, 0.0, 0.4], [0.0, 0.0, 0.3]].map(Vec3::from);
+    /// let beads = [("A", 1.0), ("B", 0.5), ("B", 0.5), ("M", 0.0)].map(|(name, mass)| Species::point(name, mass, 0.0));
+    /// let bent = Molecule {
+    ///     name: "bent".into(),
+    ///     beads: beads.to_vec(),
+    ///     topology: Topology::default(),
+    ///     positions: sites.to_vec(),
+    /// };
+    /// let liquid = builders::liquid().molecules(50, bent).density(0.2).seed(1).build()?;
+    /// let rigid = liquid.with_rigid_bodies(&["A", "B", "B", "M"], Some(&sites))?;
+    /// assert_eq!(rigid.constraints.bodies[0].molecules().len(), 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Molecules of another shape, or none.
     pub fn with_rigid_bodies(
@@ -70,7 +88,10 @@ impl System {
         };
         let from = |i: usize| self.cell.minimum_image(p.positions[i] - p.positions[first]);
         let own: Vec<Vec3<f64>> = (first..first + n).map(from).collect();
-        let shape = RigidShape::new(sites.unwrap_or(&own), &p.masses[first..first + n])?;
+        let shape = match sites {
+            Some(sites) => RigidShape::new(sites, &p.masses[first..first + n])?,
+            None => RigidShape::of_rounded(&own, &p.masses[first..first + n])?,
+        };
         self.constraints.bodies.push(RigidBodies { shape, particles });
         self.apply_constraints()?;
         Ok(self)
@@ -113,11 +134,24 @@ impl System {
         for group in &clusters.groups {
             clusters.whole(group, nearest, |i| r[i as usize], &mut scratch.old);
             let start = |unsolved| refused(&clusters, group, unsolved);
-            let worst = clusters.worst(group, &scratch.old);
-            let wanted = clusters.constraint(group, worst.bond).1;
-            let off = (worst.found / wanted - 1.0).abs();
-            if off.is_nan() || off > FARTHEST_START {
-                return Err(start(worst));
+            if let Some((_, shape)) = clusters.body(group) {
+                if let Some((site, off, mirrored)) = misfit(shape, &scratch.old) {
+                    let particle = clusters.atoms[group.places.start + site];
+                    let size = shape.size();
+                    return Err(ConstraintError::Misfit {
+                        particle,
+                        off,
+                        size,
+                        mirrored,
+                    });
+                }
+            } else {
+                let worst = clusters.worst(group, &scratch.old);
+                let wanted = clusters.constraint(group, worst.bond).1;
+                let off = (worst.found / wanted - 1.0).abs();
+                if off.is_nan() || off > FARTHEST_START {
+                    return Err(start(worst));
+                }
             }
             let Scratch { old, new, .. } = &mut scratch;
             new.clone_from(old);

@@ -9,7 +9,7 @@ mod shake;
 
 pub use clusters::{Clusters, Group, Nearest, Scratch};
 pub use rigid::RIGID_BODY;
-pub(crate) use rigid::{Motion, Pose};
+pub(crate) use rigid::{Motion, Pose, misfit};
 pub use settle::{RIGID_WATER, Triangle};
 pub use shake::{SHAKE, Unsolved, rattle, shake};
 

@@ -7,6 +7,7 @@
 use crate::expr::Vec3;
 use crate::integrate::rotation::{angular_velocity, from_axes, turn_axes, turn_linear_axes};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
+use crate::system::constraints::FARTHEST_START;
 use crate::system::{Class, Dimension, RigidShape, axes_of, directions, linear_axes};
 
 /// What a body does: the velocity of its center, and its angular momentum about it.
@@ -111,7 +112,7 @@ impl Pose {
     }
 
     /// The forces that keep the sites in their places: what they need for the accelerations of the body, less `forces`.
-    pub(crate) fn holding<'a>(
+    pub(crate) fn constraint_forces<'a>(
         &self,
         shape: &'a RigidShape,
         motion: &Motion,
@@ -141,6 +142,26 @@ pub(crate) fn fitted(shape: &RigidShape, places: &mut [Vec3<f64>]) {
         .iter_mut()
         .zip(pose.sites(shape))
         .for_each(|(to, r)| *to = r);
+}
+
+/// What is wrong with places that do not have the shape: the site that is farthest off, by how much, and whether all
+/// distances are right, so that they are those of the mirror image. Nothing where all are as near as a start must be.
+pub(crate) fn misfit(shape: &RigidShape, places: &[Vec3<f64>]) -> Option<(usize, f64, bool)> {
+    let within = FARTHEST_START * shape.size();
+    let mut fit = places.to_vec();
+    fitted(shape, &mut fit);
+    let off = |k: usize| {
+        let off = (fit[k] - places[k]).norm();
+        // What is not a number is farthest.
+        if off.is_nan() { f64::INFINITY } else { off }
+    };
+    let worst = (0..places.len()).fold(0, |worst, k| if off(k) > off(worst) { k } else { worst });
+    if off(worst) <= within {
+        return None;
+    }
+    let right = |a: usize, b: usize| ((places[a] - places[b]).norm() - shape.distance(a, b)).abs() <= within;
+    let mirrored = (0..places.len()).all(|a| (0..a).all(|b| right(a, b)));
+    Some((worst, off(worst), mirrored))
 }
 
 /// Rates of sites at these places that keep their shape and have the same momenta.
@@ -233,6 +254,27 @@ mod tests {
     }
 
     #[test]
+    fn places_of_another_shape_are_found() {
+        let [shape, _] = shapes();
+        let there = places(&shape);
+        assert_eq!(misfit(&shape, &there), None);
+        let mut bent = there.clone();
+        bent[1] += Vec3::splat(0.02);
+        assert!(matches!(misfit(&shape, &bent), Some((_, off, false)) if off > 0.008));
+        // A fourth site off the plane of three makes a hand.
+        let raised = [
+            [0.0, 0.0, 0.0],
+            [0.1, 0.0, 0.0],
+            [0.0, 0.1, 0.0],
+            [0.02, 0.02, 0.09],
+        ]
+        .map(Vec3::from);
+        let shape = RigidShape::new(&raised, &[12.0, 1.0, 1.0, 1.0]).unwrap();
+        let mirror: Vec<Vec3<f64>> = raised.iter().map(|r| Vec3::new(r.x, r.y, -r.z)).collect();
+        assert!(matches!(misfit(&shape, &mirror), Some((_, off, true)) if off > 0.05));
+    }
+
+    #[test]
     fn rigid_motion_is_its_own_projection_and_momenta_stay() {
         for shape in shapes() {
             let there = places(&shape);
@@ -298,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn holding_forces_balance_and_follow_from_the_motion() {
+    fn constraint_forces_balance_and_follow_from_the_motion() {
         let shape = &shapes()[0];
         let there = places(shape);
         let pose = Pose::of(shape, &there);
@@ -309,7 +351,7 @@ mod tests {
         let forces: Vec<Vec3<f64>> = (0..4)
             .map(|k| Vec3::new(1.0 - k as f64, 0.4, 0.3 * k as f64))
             .collect();
-        let holding: Vec<Vec3<f64>> = pose.holding(shape, &motion, &there, &forces).collect();
+        let holding: Vec<Vec3<f64>> = pose.constraint_forces(shape, &motion, &there, &forces).collect();
         let (mut total, mut torque) = (Vec3::zero(), Vec3::zero());
         for (&r, &g) in there.iter().zip(&holding) {
             total += g;

@@ -193,10 +193,7 @@ impl Setting {
     /// A system of these species without particles.
     pub(super) fn system(&self, species: Vec<Species>, cell: Cell) -> Result<System, BuildError> {
         for s in &species {
-            // Sites of rigid bodies may have none, which is asked when there are bodies.
-            if !(s.mass.is_finite() && s.mass >= 0.0) {
-                positive("mass", s.mass)?;
-            }
+            positive("mass", s.mass)?;
             if !s.charge.is_finite() {
                 return Err(BuildError::Invalid {
                     what: "charge",

@@ -88,7 +88,10 @@ pub(super) fn virial_of_body(
         .map(|slot| state.forces[slot])
         .collect();
     let mut virial = [0.0; 6];
-    for (&r, holding) in old.iter().zip(pose.holding(shape, &motion, old, &forces)) {
+    for (&r, holding) in old
+        .iter()
+        .zip(pose.constraint_forces(shape, &motion, old, &forces))
+    {
         add(&mut virial, outer(r - pose.center, holding));
     }
     virial

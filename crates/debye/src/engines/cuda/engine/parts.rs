@@ -300,6 +300,9 @@ pub(super) fn refuse(
     dynamics
         .check(system.particles.len())
         .map_err(EngineError::Unsupported)?;
+    system
+        .check_massless()
+        .map_err(|e| EngineError::Unsupported(e.to_string()))?;
     no(
         field.pairs.is_empty() && field.oriented.is_empty(),
         "systems without pair terms",

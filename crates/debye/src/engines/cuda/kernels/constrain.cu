@@ -248,27 +248,27 @@ __device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return 
 __device__ __forceinline__ u32 cluster_blocks(const ConstraintTables& h) { return (h.clusters + HOLDERS - 1) / HOLDERS; }
 
 // What this thread has: a water, a cluster or a rigid body, and its number.
-enum Held { NOTHING, WATER, CLUSTER, RIGID_BODY };
-struct Holding {
-    Held what;
+enum GroupKind { NOTHING, WATER, CLUSTER, RIGID_BODY };
+struct ThreadGroup {
+    GroupKind what;
     u32 number;
 };
-template <bool CLUSTERS> __device__ __forceinline__ Holding holding(const ConstraintTables& h)
+template <bool CLUSTERS> __device__ __forceinline__ ThreadGroup group_of_thread(const ConstraintTables& h)
 {
     u32 block = blockIdx.x;
-    auto held = [&](Held what, u32 count) -> Holding {
+    auto group = [&](GroupKind what, u32 count) -> ThreadGroup {
         const u32 number = block * HOLDERS + threadIdx.x;
         return {number < count ? what : NOTHING, number};
     };
-    if (!CLUSTERS || block < water_blocks(h)) return held(WATER, h.waters);
+    if (!CLUSTERS || block < water_blocks(h)) return group(WATER, h.waters);
     block -= water_blocks(h);
 #if RIGID_BODIES
     if (block >= cluster_blocks(h)) {
         block -= cluster_blocks(h);
-        return held(RIGID_BODY, h.rigid_bodies);
+        return group(RIGID_BODY, h.rigid_bodies);
     }
 #endif
-    return held(CLUSTER, h.clusters);
+    return group(CLUSTER, h.clusters);
 }
 
 // The rest of a step, after the kernel that gave the kicks: Setup::due says whether it has sums.
@@ -283,7 +283,7 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
         move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
     } else {
-        const Holding mine = holding<CLUSTERS>(h);
+        const ThreadGroup mine = group_of_thread<CLUSTERS>(h);
         if (mine.what == CLUSTER) move_cluster(moved, w, h, f, now, mine.number);
 #if RIGID_BODIES
         if (mine.what == RIGID_BODY) move_body(moved, w, h, f, now, mine.number);
@@ -351,7 +351,7 @@ __device__ __forceinline__ void sum_constrained(const World& w, const Constraint
     SHARED(u32, last, 1);
     load_frame(w, f);
     Share<N, VIRIAL> sum;
-    const Holding mine = holding<CLUSTERS>(h);
+    const ThreadGroup mine = group_of_thread<CLUSTERS>(h);
     if (mine.what == WATER) sum_water(sum, w, h, f, now, mine.number);
     if (CLUSTERS && mine.what == CLUSTER) sum_cluster(sum, w, h, f, now, mine.number);
 #if RIGID_BODIES
@@ -444,7 +444,7 @@ KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
     const Steering now = steering(w);
     const Here p = here(w, h, f, now.parity, now.side);
     f32 displacement2 = 0.0f;
-    const Holding mine = holding<true>(h);
+    const ThreadGroup mine = group_of_thread<true>(h);
     if (mine.what == WATER) {
         const Water m = water_of(h, p, f, mine.number);
         displacement2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
@@ -477,7 +477,7 @@ KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
     const u32 parity = c->parity, side = c->side;
     load_frame(w, f);
     Looked l = {};
-    const Holding mine = holding<true>(h);
+    const ThreadGroup mine = group_of_thread<true>(h);
     if (mine.what == WATER) look_at_water(l, w, h, f, parity, side, mine.number);
     if (mine.what == CLUSTER) look_at_cluster(l, w, h, f, parity, side, mine.number);
 #if RIGID_BODIES
