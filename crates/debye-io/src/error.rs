@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::volumes::VolumeError;
+
 /// Where in a file (or in data about to be written) something was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,6 +19,10 @@ pub enum Place {
     Cell,
     /// The time of a frame about to be written.
     Time,
+    /// A point of a grid about to be written: its indices, counted from 0.
+    Point([usize; 3]),
+    /// The shape or the steps of a grid about to be written.
+    Grid,
 }
 
 impl fmt::Display for Place {
@@ -27,6 +33,8 @@ impl fmt::Display for Place {
             Place::Atom(atom) => write!(f, "atom {atom}"),
             Place::Cell => write!(f, "box"),
             Place::Time => write!(f, "time"),
+            Place::Point([x, y, z]) => write!(f, "point ({x}, {y}, {z})"),
+            Place::Grid => write!(f, "grid"),
         }
     }
 }
@@ -168,6 +176,16 @@ pub enum IoError {
         columns: usize,
         /// The styles that would fit.
         candidates: String,
+    },
+    /// What a file says of its grid of values is impossible, or too much for the memory.
+    #[error("{file}, {place}: {source}")]
+    Volume {
+        /// Path or label.
+        file: String,
+        /// Where.
+        place: Place,
+        /// What is wrong with the grid.
+        source: Box<VolumeError>,
     },
     /// The file holds no frame at all.
     #[error("{file}: no atoms found; expected {expected}")]

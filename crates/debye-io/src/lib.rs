@@ -47,6 +47,8 @@
 //! # Ok::<(), debye_io::IoError>(())
 //! ```
 //!
+//! Grids of numbers, such as maps of a potential, have formats of their own: [`volumes`].
+//!
 //! Whole files: [`read_structure`], [`Trajectory::open`], [`write_structure`], [`create_writer`],
 //! and [`open_append`] to continue a trajectory from a checkpoint.
 
@@ -69,6 +71,7 @@ mod replace;
 mod source;
 mod structure;
 mod trajectory;
+pub mod volumes;
 mod writer;
 
 pub use element::element_of;
