@@ -39,12 +39,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cube;
 mod dx;
+mod mrc;
 mod npy;
 mod number;
 mod volume;
 
+pub use cube::write_cube;
 pub use dx::{read_dx, write_dx};
+pub use mrc::{MrcOrigin, write_mrc};
 pub use npy::{read_npy, write_npy};
 pub use volume::{Volume, VolumeAtom, VolumeError, VolumeValues};
 
