@@ -9,7 +9,7 @@
 //! | NumPy | `.npy` | yes | yes | holds none | `f32` or `f64` |
 //!
 //! This crate converts nothing: give a [`Volume`] in the unit of the format
-//! of the table, if need be by [`Volume::with_lengths_scaled`]. Values are written as they are, in
+//! ([`VolumeFormat::length_unit`]), if need be by [`Volume::with_lengths_scaled`]. Values are written as they are, in
 //! whatever unit the caller has; a title is the place to say which.
 //!
 //! | kept by | OpenDX | MRC, CCP4 | cube | NumPy |
@@ -41,6 +41,7 @@
 
 mod cube;
 mod dx;
+mod file;
 mod mrc;
 mod npy;
 mod number;
@@ -48,6 +49,7 @@ mod volume;
 
 pub use cube::write_cube;
 pub use dx::{read_dx, write_dx};
+pub use file::{VolumeFormat, read_volume, write_volume};
 pub use mrc::{MrcOrigin, write_mrc};
 pub use npy::{read_npy, write_npy};
 pub use volume::{Volume, VolumeAtom, VolumeError, VolumeValues};

@@ -8,4 +8,5 @@ mod orientations;
 mod round_trip;
 mod samples;
 mod samples_read;
+mod volumes;
 mod whole_structures;
