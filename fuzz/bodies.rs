@@ -4,6 +4,7 @@
 //! same code. A body panics if a reader does, if it delivers a number that is not finite, or if it
 //! claims more atoms than the input can hold.
 
+use debye_io::volumes::{Volume, read_dx, read_npy};
 use debye_io::{
     AtomStyle, CifReader, DcdReader, DumpReader, Frame, GroReader, PdbReader, ReadFrames, Structure,
     TrrReader, XtcReader, XyzReader, read_lammps_data, read_pdb, read_pqr, unpack,
@@ -146,5 +147,28 @@ pub(crate) fn compressed(data: &[u8]) {
     if let Ok(source) = unpack(data) {
         let source = std::io::BufReader::new(std::io::Read::take(source, MOST));
         drain(XyzReader::new(source, "fuzz"), MOST as usize);
+    }
+}
+
+fn check_volume(volume: &Volume, bytes: usize) {
+    let values = volume.values().len();
+    // A value of text is a digit and a blank, but for the last.
+    assert!(2 * values <= bytes + 1, "{values} values from {bytes} bytes");
+    assert_eq!(values, volume.shape().iter().product::<usize>());
+    assert!(volume.origin().iter().all(|value| value.is_finite()));
+    assert!(volume.steps().iter().flatten().all(|value| value.is_finite()));
+}
+
+/// OpenDX.
+pub(crate) fn dx(data: &[u8]) {
+    if let Ok(volume) = read_dx(data, "fuzz") {
+        check_volume(&volume, data.len());
+    }
+}
+
+/// NumPy.
+pub(crate) fn npy(data: &[u8]) {
+    if let Ok(volume) = read_npy(data, "fuzz") {
+        check_volume(&volume, data.len());
     }
 }

@@ -8,10 +8,11 @@ use debye_io::Format;
 use proptest::prelude::*;
 
 use crate::samples::{self, later, system, written};
+use crate::volumes;
 
 type Body = fn(&[u8]);
 
-const BODIES: [(&str, Body); 11] = [
+const BODIES: [(&str, Body); 13] = [
     ("gro", bodies::gro),
     ("pdb", bodies::pdb),
     ("xyz", bodies::xyz),
@@ -23,6 +24,8 @@ const BODIES: [(&str, Body); 11] = [
     ("mmcif", bodies::mmcif),
     ("lammpstrj", bodies::lammpstrj),
     ("compressed", bodies::compressed),
+    ("dx", bodies::dx),
+    ("npy", bodies::npy),
 ];
 
 fn run(name: &str, data: &[u8]) {
@@ -36,6 +39,8 @@ fn run(name: &str, data: &[u8]) {
 fn seeds(name: &str) -> Vec<Vec<u8>> {
     match name {
         "mmcif" => return vec![samples::CIF.into()],
+        "dx" => return volumes::dx_seeds(),
+        "npy" => return volumes::npy_seeds(),
         "lammpstrj" => return vec![samples::DUMP.into()],
         "compressed" => {
             let packed = [samples::GZIP, samples::BZIP2, samples::XZ, samples::ZSTD];
@@ -175,6 +180,13 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         "\n;",
         "'",
         "Properties=species:S:1:pos:R:3",
+        "object 1 class gridpositions counts 1 2 1\norigin 0 0 0 delta 1 0 0 delta 0 1 0 delta 0 0 1\n",
+        "object 1 class gridconnections counts ",
+        "object 3 class array type double rank 0 items 2 data follows\n",
+        "object 3 class array type float items ",
+        " data follows\n",
+        "attribute \"dep\" string ",
+        "component ",
         ":vel:R:3",
         "t=",
         "step=",
@@ -274,12 +286,14 @@ mutated! {
     mutated_mmcif_never_panics "mmcif"
     mutated_lammpstrj_never_panics "lammpstrj"
     mutated_compressed_never_panics "compressed"
+    mutated_dx_never_panics "dx"
+    mutated_npy_never_panics "npy"
 }
 
 /// Every single bit of a small binary file, one after the other.
 #[test]
 fn every_flipped_bit_of_binary_files() {
-    for name in ["xtc", "dcd", "trr", "compressed"] {
+    for name in ["xtc", "dcd", "trr", "compressed", "npy"] {
         for seed in seeds(name) {
             for bit in 0..8 * seed.len() {
                 let mut bytes = seed.clone();
