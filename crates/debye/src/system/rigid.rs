@@ -79,8 +79,8 @@ impl RigidShape {
         }
         let [(least, z), (middle, x), (most, _)] = eigen(inertia);
         let size = places.iter().map(|&r| (r - center).norm()).fold(0.0, f64::max);
-        // Also where no site has a mass.
-        if !(most > 1e-12 * total * size * size) {
+        // Where no site has a mass, it is not a number.
+        if most.is_nan() || most <= 1e-12 * total * size * size {
             return refused("all its mass is in one point, so that it has no moment of inertia");
         }
         let linear = least < linear_below * most;

@@ -19,7 +19,7 @@ const DISORDER: f64 = 0.05;
 enum Unit {
     /// A particle of this species of the setting.
     Particle(usize),
-    Molecule(Molecule),
+    Molecule(Box<Molecule>),
 }
 
 /// Particles and molecules near the sites of a lattice.
@@ -64,7 +64,7 @@ impl Builder<Liquid> {
 
     /// Adds molecules in the conformation they have, each turned at random about the middle of its beads.
     pub fn molecules(mut self, count: usize, molecule: Molecule) -> Self {
-        self.shape.units.push((Unit::Molecule(molecule), count));
+        self.shape.units.push((Unit::Molecule(Box::new(molecule)), count));
         self
     }
 
