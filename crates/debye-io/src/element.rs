@@ -42,6 +42,16 @@ pub fn element_of(name: &str) -> Option<&'static str> {
     symbol(name).or(Some(guess(name, name)).filter(|symbol| !symbol.is_empty()))
 }
 
+/// The atomic number of an element's symbol, in any case.
+///
+/// ```
+/// assert_eq!(debye_io::atomic_number("Na"), Some(11));
+/// ```
+pub fn atomic_number(symbol: &str) -> Option<u32> {
+    let place = SYMBOLS.iter().position(|s| s.eq_ignore_ascii_case(symbol))?;
+    Some(place as u32 + 1)
+}
+
 /// The symbol of atomic number `number`.
 pub(crate) fn by_number(number: i64) -> Option<&'static str> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;

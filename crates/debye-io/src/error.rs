@@ -23,6 +23,10 @@ pub enum Place {
     Point([usize; 3]),
     /// The shape or the steps of a grid about to be written.
     Grid,
+    /// A vertex of a surface about to be written, counted from 0.
+    Vertex(usize),
+    /// A triangle of a surface about to be written, counted from 0.
+    Triangle(usize),
 }
 
 impl fmt::Display for Place {
@@ -35,6 +39,8 @@ impl fmt::Display for Place {
             Place::Time => write!(f, "time"),
             Place::Point([x, y, z]) => write!(f, "point ({x}, {y}, {z})"),
             Place::Grid => write!(f, "grid"),
+            Place::Vertex(vertex) => write!(f, "vertex {vertex}"),
+            Place::Triangle(triangle) => write!(f, "triangle {triangle}"),
         }
     }
 }

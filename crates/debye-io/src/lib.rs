@@ -47,7 +47,8 @@
 //! # Ok::<(), debye_io::IoError>(())
 //! ```
 //!
-//! Grids of numbers, such as maps of a potential, have formats of their own: [`volumes`].
+//! Grids of numbers, such as maps of a potential, have formats of their own: [`volumes`]. So have triangles:
+//! [`surfaces`].
 //!
 //! Whole files: [`read_structure`], [`Trajectory::open`], [`write_structure`], [`create_writer`],
 //! and [`open_append`] to continue a trajectory from a checkpoint.
@@ -70,11 +71,12 @@ mod register;
 mod replace;
 mod source;
 mod structure;
+pub mod surfaces;
 mod trajectory;
 pub mod volumes;
 mod writer;
 
-pub use element::element_of;
+pub use element::{atomic_number, element_of};
 pub use error::{IoError, Place};
 pub use format::{
     CreateFrames, FileFormat, Format, OpenFrames, ReadStructure, ResumeFrames, Source, WriteStructure,

@@ -38,11 +38,19 @@ pub struct Atom {
 }
 
 impl Atom {
+    /// Whether its residue has one of the usual names of water.
+    pub fn is_water(&self) -> bool {
+        const NAMES: [&str; 16] = [
+            "HOH", "SOL", "WAT", "H2O", "DOD", "TIP3", "TIP3P", "TIP4", "TIP4P", "TIP5", "TIP5P", "SPC",
+            "SPCE", "OPC", "TP3", "T3P",
+        ];
+        NAMES.contains(&self.residue.as_str())
+    }
+
     /// The name without the number that tells the hydrogens of a water apart: `HW1` and `HW2` are `HW`. Other names
     /// stay as they are.
     pub fn unnumbered(&self) -> &str {
-        const WATERS: [&str; 7] = ["HOH", "SOL", "WAT", "H2O", "TIP3", "TIP3P", "SPC"];
-        let hydrogen = self.element == "H" && WATERS.contains(&self.residue.as_str());
+        let hydrogen = self.element == "H" && self.is_water();
         match self.name.strip_suffix(['1', '2']) {
             Some(name) if hydrogen && !name.is_empty() => name,
             _ => &self.name,
