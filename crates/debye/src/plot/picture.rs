@@ -22,6 +22,22 @@ pub enum PlotError {
         /// How many particles.
         expected: usize,
     },
+    /// A plane that does not meet the grid.
+    #[error("the plane {axis} = {at} lies outside of the grid, which goes from {} to {}", .range[0], .range[1])]
+    Outside {
+        /// Name of the axis.
+        axis: char,
+        /// Coordinate of the plane.
+        at: f64,
+        /// First and last coordinate of the grid.
+        range: [f64; 2],
+    },
+    /// Planes across x, y and z are none of an oblique grid.
+    #[error("a slice needs a grid with steps along x, y and z; the steps are {steps:?}")]
+    Oblique {
+        /// The steps of the grid.
+        steps: [[f64; 3]; 3],
+    },
 }
 
 /// A picture in memory: red, green, blue, row by row from the top.
@@ -93,10 +109,15 @@ impl Picture {
     }
 }
 
-/// A `data:` address (RFC 2397) in base64 (RFC 4648).
+/// A `data:` address (RFC 2397) in base64.
 pub fn data_uri(kind: &str, bytes: &[u8]) -> String {
+    format!("data:{kind};base64,{}", base64(bytes))
+}
+
+/// Bytes as text (RFC 4648).
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = format!("data:{kind};base64,");
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
         let bits = three.iter().fold(0_u32, |b, &byte| b << 8 | u32::from(byte)) << (8 * (3 - three.len()));
         for k in 0..4 {

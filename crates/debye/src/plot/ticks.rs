@@ -35,13 +35,23 @@ pub(crate) fn written(value: f64, decimals: usize) -> String {
 }
 
 /// The smallest of 1, 2, 5 · 10ⁿ that is at least `least`.
-fn round_step(least: f64) -> f64 {
+pub(crate) fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
         .map(|m| m * power)
         .into_iter()
         .find(|&s| s >= least * (1.0 - 1e-9))
         .unwrap_or(10.0 * power)
+}
+
+/// A number of one digit other than zero, as [`round_step`] gives it.
+pub(crate) fn rounded(value: f64) -> String {
+    let exponent = (value.log10() + 1e-9).floor();
+    if (-3.0..5.0).contains(&exponent) {
+        return written(value, (-exponent).max(0.0) as usize);
+    }
+    let digit = written(value / 10_f64.powf(exponent), 0);
+    format!("{digit}·10{}", superscript(exponent as i32))
 }
 
 /// Ticks on a linear axis from `low` to `high`, about `count` of them.

@@ -123,7 +123,7 @@ pub(super) fn page(report: &Report) -> String {
          <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n\
          <style>\n{}{}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
         escape(title),
-        include_str!("page.css"),
+        include_str!("../../../assets/page.css"),
         *STYLE,
         include_str!("hover.js"),
     )
