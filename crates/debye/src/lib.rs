@@ -31,6 +31,7 @@ pub mod forces;
 pub mod input;
 pub mod integrate;
 pub mod manual;
+pub mod maps;
 pub mod neighbors;
 pub mod plot;
 pub mod potentials;

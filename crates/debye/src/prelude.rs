@@ -5,6 +5,10 @@ pub use crate::engines::{Observation, Precision};
 pub use crate::expr::Vec3;
 pub use crate::forces::{BondedForce, ForceField, LongRange, MixingRule, PairForce};
 pub use crate::integrate::{Barostat, BarostatKind, Coupling, Scheme, Thermostat, ThermostatKind};
+pub use crate::maps::{
+    Ion, IonPlacement, IonRequest, MapAverage, MapError, MapFrames, MapGrid, MapMethod, MapRequest,
+    MapSubject, PointCharges, PotentialMap, PotentialUnit,
+};
 pub use crate::potentials::{
     BornMayerHuggins, Buckingham, CosineSquaredAngle, Coulomb, CoulombReactionField, FeneBond, HarmonicAngle,
     HarmonicBond, HarmonicImproper, LennardJones, Mie, Morse, MorseBond, PeriodicDihedral, RyckaertBellemans,

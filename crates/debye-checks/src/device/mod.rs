@@ -7,6 +7,7 @@ mod bonded;
 mod constraints;
 mod electrostatics;
 mod engine;
+mod maps;
 mod mesh;
 mod mesh_forces;
 mod orders;
@@ -99,6 +100,13 @@ const CHECKS: &[(&str, Check)] = &[
         "mesh: forces are derivatives of the energy",
         mesh_forces::derivatives,
     ),
+    ("maps: every point, any grid", maps::points),
+    ("maps: points on charges", maps::exclusion),
+    ("maps: charges shared by blocks", maps::parts),
+    ("maps: polynomials along lines", maps::lines),
+    ("maps: terms of finite reach", maps::reaches),
+    ("maps: multilevel summation", maps::levels),
+    ("maps: requests, and what is refused", maps::requests),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),
@@ -227,6 +235,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.push(basics::source());
     all.extend(debye_studies::modules());
     all.extend(debye::engines::cuda::mesh::modules());
+    all.extend(debye::maps::cuda::modules());
     all.extend(engine::modules());
     all.extend(bonded::modules());
     all.extend(constraints::modules());

@@ -6,6 +6,7 @@ pub mod electrostatics;
 pub mod ewald;
 pub mod geometry;
 mod long_range;
+pub mod multilevel;
 pub mod pme;
 mod tail;
 

@@ -7,7 +7,7 @@ mod diagnosis;
 mod engine;
 mod interactions;
 mod long_range;
-mod mesh;
+pub(crate) mod mesh;
 mod minimize;
 mod motion;
 mod observe;

@@ -101,6 +101,17 @@ impl<T: MeshReal> Mesh<T> {
         part
     }
 
+    /// The smooth part of the potential of charges at every point of the mesh, the third index fastest, without k_e.
+    pub fn potential(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) -> Vec<T> {
+        self.follow(cell);
+        self.spots.place(&self.vectors, positions, charges);
+        self.spots.spread(&mut self.transform);
+        self.transform.solve(false);
+        let along_z = self.plan.size[2];
+        let rows = self.transform.values().chunks_exact(self.transform.pitch());
+        rows.flat_map(|row| &row[..along_z]).copied().collect()
+    }
+
     /// The influence function of the cell as it is now.
     fn follow(&mut self, cell: &Cell) {
         if self.cell == Some(*cell) {

@@ -1,0 +1,118 @@
+// Nested grids of multilevel summation: charges spread over the finest, from grid to grid, sums with the kernel of a level,
+// and potentials back, down to the points of a map.
+//
+// Every number has one owner; charges are spread as whole numbers, whose order does not matter. Defines: DOUBLE, ORDER.
+#include "levels_shared.cuh"
+#include "level_weights.cuh"
+
+#if DOUBLE
+using real = f64;
+#else
+using real = f32;
+#endif
+
+// A thread spreads a charge. 32 bytes read; a grid point is touched by ORDER³ additions of 8 bytes for each charge.
+KERNEL(debye_level_spread, 128, LevelGrid g, const f64* charges, u32 number, f64 scale, u64* sums)
+{
+    const u32 i = blockIdx.x * 128 + threadIdx.x;
+    if (i >= number) return;
+    f64 weights[3][ORDER];
+    u32 places[3][ORDER];
+#pragma unroll
+    for (u32 a = 0; a < 3; ++a) {
+        const f64 at = charges[4 * u64(i) + a], below = floor(at);
+        level_weights(at - below, weights[a]);
+        const i64 size = g.shape[a];
+#pragma unroll
+        for (u32 j = 0; j < ORDER; ++j) {
+            i64 place = i64(below) + g.first + j - (ORDER / 2 - 1);
+            if (g.periodic) place = (place % size + size) % size;
+            places[a][j] = u32(place < 0 ? 0 : place < size ? place : size - 1);
+        }
+    }
+    const f64 charge = charges[4 * u64(i) + 3] * scale;
+    for (u32 a = 0; a < ORDER; ++a) {
+        for (u32 b = 0; b < ORDER; ++b) {
+            const u64 row = (u64(places[0][a]) * g.shape[1] + places[1][b]) * g.shape[2];
+            const f64 share = charge * weights[0][a] * weights[1][b];
+            for (u32 c = 0; c < ORDER; ++c) atomicAdd(&sums[row + places[2][c]], u64(__double2ll_rn(share * weights[2][c])));
+        }
+    }
+}
+
+// Whole numbers as charges; a thread has a point.
+KERNEL(debye_level_round, 256, const u64* sums, f64 unit, real* values, u64 number)
+{
+    const u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    if (i < number) values[i] = real(f64(i64(sums[i])) * unit);
+}
+
+// to(…, i, …) = scale Σ weight from(…, place, …) over the list of i, added to what is there or instead; a thread has a
+// number. Neighbors along z are neighbors in a warp.
+KERNEL(debye_level_along, 256, LevelPass p, const u32* starts, const u32* places, const real* weights, const real* from,
+       real* to)
+{
+    const u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= p.number) return;
+    const u64 inner = i % p.inner, rest = i / p.inner, list = rest % p.lists, outer = rest / p.lists;
+    const real* line = from + outer * p.length * p.inner + inner;
+    real sum = 0;
+    for (u32 k = starts[list]; k < starts[list + 1]; ++k) sum += weights[k] * line[places[k] * p.inner];
+    sum *= real(p.scale);
+    to[i] = p.adds ? to[i] + sum : sum;
+}
+
+// A copy that goes on beyond the ends of a grid, with zeros or with the other end; a thread has a number.
+KERNEL(debye_level_pad, 256, LevelStencil s, const real* from, real* to)
+{
+    const u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= u64(s.padded[0]) * s.padded[1] * s.padded[2]) return;
+    i64 at[3] = {i64(i / (u64(s.padded[1]) * s.padded[2])), i64(i / s.padded[2] % s.padded[1]), i64(i % s.padded[2])};
+    bool is_inside = true;
+#pragma unroll
+    for (u32 a = 0; a < 3; ++a) {
+        const i64 size = s.shape[a];
+        at[a] -= s.below[a];
+        if (s.periodic) at[a] = (at[a] % size + size) % size;
+        is_inside = is_inside && at[a] >= 0 && at[a] < size;
+    }
+    to[i] = is_inside ? from[(u64(at[0]) * s.shape[1] + u64(at[1])) * s.shape[2] + u64(at[2])] : real(0);
+}
+
+// to(i) = Σ_d K(d) from(i + d). Lanes lie along z, warps along y; a thread has OUT points along x, along which the rows of K
+// slide: of each number read, OUT sums take their part, and of each coefficient too.
+KERNEL(debye_level_stencil, 128, LevelStencil s, const LevelRow* rows, const real* coefficients, const real* from, real* to)
+{
+    const u32 along_z = (s.shape[2] + 31) / 32, along_y = (s.shape[1] + 3) / 4;
+    const u32 z = blockIdx.x % along_z * 32 + lane_of(threadIdx.x);
+    const u32 y = blockIdx.x / along_z % along_y * 4 + warp_of(threadIdx.x), x = blockIdx.x / (along_z * along_y) * OUT;
+    if (z >= s.shape[2] || y >= s.shape[1]) return;
+    const u64 plane = u64(s.padded[1]) * s.padded[2];
+    const real* middle = from + (x + s.below[0]) * plane + u64(y + s.below[1]) * s.padded[2] + z + s.below[2];
+    real sums[OUT] = {};
+    for (u32 r = 0; r < s.rows; ++r) {
+        const LevelRow row = rows[r];
+        const real* at = middle + row.offset;
+        const real* next = coefficients + row.begin;
+        real window[2 * OUT - 1];
+#pragma unroll
+        for (u32 k = 0; k < OUT - 1; ++k) window[k] = *next++;
+        for (u32 turn = 0; turn < row.turns; ++turn) {
+#pragma unroll
+            for (u32 k = 0; k < OUT; ++k) window[OUT - 1 + k] = *next++;
+#pragma unroll
+            for (u32 k = 0; k < OUT; ++k) {
+                const real value = *at;
+                at += plane;
+#pragma unroll
+                for (u32 j = 0; j < OUT; ++j) sums[j] += window[OUT - 1 + k - j] * value;
+            }
+#pragma unroll
+            for (u32 k = 0; k < OUT - 1; ++k) window[k] = window[OUT + k];
+        }
+    }
+#pragma unroll
+    for (u32 j = 0; j < OUT; ++j) {
+        if (x + j < s.shape[0]) to[(u64(x + j) * s.shape[1] + y) * s.shape[2] + z] = sums[j];
+    }
+}

@@ -1,0 +1,638 @@
+//! [`IonRequest`]: ions where the potential wants them, or at random.
+//!
+//! At extrema: the potential of the solute on a grid, with all images in a periodic cell; the next ion goes to the lowest
+//! place for its sign that keeps its distances, and its own potential is added to the grid before the next. At random: places drawn with the weight
+//! exp(−qφ/kT) of the Debye–Hückel potential φ of the solute and the ions before.
+
+use std::f64::consts::PI;
+
+use debye_io::Atom;
+use rayon::prelude::*;
+
+use super::charges::PointCharges;
+use super::near::images;
+use super::request::refuse_memory;
+use super::{MapError, MapGrid, MapRequest, MapSubject, mesh};
+use crate::expr::Vec3;
+use crate::maps::tiles::{Charges, Kernel, sum};
+use crate::random::{Philox, stream};
+use crate::system::{Cell, Units};
+
+/// Water molecules of one liter, in mol: 997.05 g/L at 25 °C over 18.0153 g/mol.
+const WATER: f64 = 55.34;
+/// Proposals for the place of an ion at random.
+const PROPOSALS: u64 = 100;
+/// The relative error that the grid's potential may have.
+const TOLERANCE: f64 = 1e-5;
+/// Places whose potential on the grid is so near to the best are compared exactly, as a part of the range.
+const CLOSE: f64 = 1e-4;
+
+/// A kind of ion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ion {
+    /// Name of its atom and residue.
+    pub name: String,
+    /// In e.
+    pub charge: f64,
+    /// In nm, for formats that hold one.
+    pub radius: Option<f64>,
+}
+
+impl Ion {
+    /// Of a name and a charge.
+    pub fn new(name: impl Into<String>, charge: f64) -> Self {
+        Self {
+            name: name.into(),
+            charge,
+            radius: None,
+        }
+    }
+}
+
+/// Where ions go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IonPlacement {
+    /// To the extrema of the potential.
+    #[default]
+    Extrema,
+    /// To places at random, with the weights of Debye–Hückel theory.
+    Random,
+}
+
+/// What ions are wanted, and where.
+#[derive(Clone, Debug)]
+pub struct IonRequest {
+    /// The one with a charge above zero.
+    pub cation: Ion,
+    /// The one with a charge below zero.
+    pub anion: Ion,
+    /// Whether counter-ions take the charge of the solute away.
+    pub neutralize: bool,
+    /// Salt besides, in mol/L.
+    pub concentration: f64,
+    /// How.
+    pub placement: IonPlacement,
+    /// The least distance to atoms of the solute, in nm.
+    pub solute_distance: f64,
+    /// The least distance between ions, in nm.
+    pub ion_distance: f64,
+    /// Waters whose oxygen is nearer to an ion than this, in nm, are taken out.
+    pub water_distance: f64,
+    /// Spacing of the grid, in nm.
+    pub spacing: f64,
+    /// Room around the solute where there is neither cell nor water, in nm.
+    pub padding: f64,
+    /// Relative permittivity.
+    pub permittivity: f64,
+    /// In K.
+    pub temperature: f64,
+    /// Of the random numbers.
+    pub seed: u64,
+    /// Names of atoms or residues that are water; the usual names where there is none.
+    pub waters: Option<String>,
+}
+
+impl Default for IonRequest {
+    fn default() -> Self {
+        Self {
+            cation: Ion::new("NA", 1.0),
+            anion: Ion::new("CL", -1.0),
+            neutralize: true,
+            concentration: 0.0,
+            placement: IonPlacement::Extrema,
+            solute_distance: 0.5,
+            ion_distance: 0.5,
+            water_distance: 0.23,
+            spacing: 0.1,
+            padding: 1.0,
+            permittivity: 1.0,
+            temperature: 300.0,
+            seed: 1,
+            waters: None,
+        }
+    }
+}
+
+/// An ion and where it went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedIon {
+    /// Its name.
+    pub name: String,
+    /// Its charge.
+    pub charge: f64,
+    /// Its place, in nm.
+    pub position: Vec3<f64>,
+    /// The potential there of the solute and the ions before, in kJ/mol/e.
+    pub potential: f64,
+    /// Waters it took the place of.
+    pub waters: usize,
+}
+
+/// A structure with ions.
+#[derive(Clone, Debug)]
+pub struct Ionized {
+    /// The atoms that are left, and the ions behind them.
+    pub subject: MapSubject,
+    /// The ions, in the order they were placed.
+    pub ions: Vec<PlacedIon>,
+}
+
+impl Ionized {
+    /// The electrostatic energy of the ions with the solute and one another, in kJ/mol.
+    pub fn energy(&self) -> f64 {
+        self.ions.iter().map(|ion| ion.charge * ion.potential).sum()
+    }
+}
+
+impl IonRequest {
+    /// Places ions around the solute of a structure: what is not water.
+    pub fn place(&self, subject: &MapSubject) -> Result<Ionized, MapError> {
+        self.check()?;
+        let mut is_water: Vec<bool> = subject.structure.atoms.iter().map(Atom::is_water).collect();
+        if let Some(names) = &self.waters {
+            is_water.fill(false);
+            subject
+                .select(names)?
+                .into_iter()
+                .for_each(|i| is_water[i] = true);
+        }
+        let waters = waters(&subject.structure.atoms, &is_water);
+        let solute: Vec<usize> = (0..is_water.len()).filter(|&i| !is_water[i]).collect();
+        if subject.positions.is_empty() {
+            return Err(MapError::Empty);
+        }
+        if solute.is_empty() {
+            return Err(MapError::NoSolute);
+        }
+        let mut work = Work::new(self, subject, &solute, waters)?;
+        let [mut cations, mut anions] = self.counts(&work)?;
+        let of = cations + anions;
+        while cations + anions > 0 {
+            // Of whichever kind more are left, so that the charge stays small on the way.
+            let ion = if cations >= anions {
+                &self.cation
+            } else {
+                &self.anion
+            };
+            if cations >= anions {
+                cations -= 1;
+            } else {
+                anions -= 1;
+            }
+            let place = match self.placement {
+                IonPlacement::Extrema => work.extremum(ion),
+                IonPlacement::Random => work.random(ion),
+            };
+            let Some(position) = place else {
+                return Err(MapError::NoPlace {
+                    number: work.ions.len() + 1,
+                    of,
+                    solute: self.solute_distance,
+                    ions: self.ion_distance,
+                });
+            };
+            work.put(ion, position)?;
+        }
+        Ok(work.finish())
+    }
+
+    fn check(&self) -> Result<(), MapError> {
+        let positive = [
+            ("a distance of ions from the solute", self.solute_distance),
+            ("a distance between ions", self.ion_distance),
+            ("a spacing", self.spacing),
+            ("a relative permittivity", self.permittivity),
+            ("a temperature", self.temperature),
+            ("the charge of the cation", self.cation.charge),
+            ("minus the charge of the anion", -self.anion.charge),
+        ];
+        let not_negative = [
+            ("a concentration", self.concentration),
+            ("a distance of ions from waters", self.water_distance),
+            ("a padding", self.padding),
+        ];
+        let refuse = |what, value, expected| {
+            Err(MapError::Setting {
+                what,
+                value,
+                expected,
+            })
+        };
+        for (what, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return refuse(what, value, "it must be above zero");
+            }
+        }
+        for (what, value) in not_negative {
+            if !(value.is_finite() && value >= 0.0) {
+                return refuse(what, value, "it must be zero or more");
+            }
+        }
+        Ok(())
+    }
+
+    /// Cations and anions: salt of the concentration, and what takes the charge of the solute away.
+    fn counts(&self, work: &Work<'_>) -> Result<[usize; 2], MapError> {
+        let (plus, minus) = (self.cation.charge, -self.anion.charge);
+        let liters = if work.waters.is_empty() {
+            // 1 nm³ is 1e-24 L; a mol of them is this many liters.
+            work.volume() * 0.602_214_076
+        } else {
+            work.waters.len() as f64 / WATER
+        };
+        // A formula unit has as many cations as the anion's charge has parts that both have in common, and conversely.
+        let (units, part) = ((self.concentration * liters).round(), common(plus, minus));
+        let mut counts = [units * minus / part, units * plus / part];
+        if self.neutralize {
+            let left = work.solute_charge + counts[0] * plus - counts[1] * minus;
+            let [own, other] = if left > 0.0 { [minus, plus] } else { [plus, minus] };
+            let [more, rest] = counter_ions(left.abs(), own, other);
+            let (own, other) = if left > 0.0 { (1, 0) } else { (0, 1) };
+            counts[own] += more;
+            counts[other] += rest;
+        }
+        if counts[0] + counts[1] > 1e6 {
+            return Err(MapError::Setting {
+                what: "a number of ions",
+                value: counts[0] + counts[1],
+                expected: "a million is the most",
+            });
+        }
+        Ok(counts.map(|n| n.round() as usize))
+    }
+}
+
+/// Counter-ions of charge `own` and, where they go over it, ions of charge `other` that take away a charge: as few as
+/// leave nothing, or where nothing does, the nearest number of the first.
+fn counter_ions(charge: f64, own: f64, other: f64) -> [f64; 2] {
+    let least = (charge / own - 1e-6).ceil().max(0.0);
+    let exact = (0..100).map(|more| least + f64::from(more)).find_map(|n| {
+        let rest = (n * own - charge) / other;
+        ((rest - rest.round()).abs() < 1e-3).then(|| [n, rest.round()])
+    });
+    exact.unwrap_or([(charge / own).round(), 0.0])
+}
+
+/// What the charges of a formula unit are divided by, so that CaCl₂ is one Ca and two Cl, and NaCl one of each.
+fn common(plus: f64, minus: f64) -> f64 {
+    let (mut a, mut b) = (plus.max(minus), plus.min(minus));
+    // Euclid, also for fractions of a charge.
+    for _ in 0..64 {
+        if b < 1e-6 {
+            return a;
+        }
+        (a, b) = (b, a - b * (a / b + 1e-9).floor());
+    }
+    1.0
+}
+
+/// Water molecules: places of their atoms. A molecule ends where the residue or the molecule's number changes, or a
+/// second oxygen comes.
+fn waters(atoms: &[Atom], is_water: &[bool]) -> Vec<Vec<usize>> {
+    let mut waters: Vec<Vec<usize>> = Vec::new();
+    let mut last: Option<(i64, &str, Option<i64>)> = None;
+    for (i, atom) in atoms.iter().enumerate() {
+        if !is_water[i] {
+            last = None;
+            continue;
+        }
+        let here = (atom.residue_number, atom.chain.as_str(), atom.molecule);
+        let oxygen = |&i: &usize| atoms[i].element == "O";
+        let full = atom.element == "O" && waters.last().is_some_and(|w| w.iter().any(oxygen));
+        match waters.last_mut() {
+            Some(molecule) if last == Some(here) && !full => molecule.push(i),
+            _ => waters.push(vec![i]),
+        }
+        last = Some(here);
+    }
+    waters
+}
+
+/// What placing ions needs and changes.
+struct Work<'a> {
+    request: &'a IonRequest,
+    subject: &'a MapSubject,
+    cell: Option<Cell>,
+    grid: MapGrid,
+    /// Atoms of the solute, charged or not.
+    atoms: Vec<Vec3<f64>>,
+    solute: PointCharges,
+    solute_charge: f64,
+    /// The potential on the grid, in kJ/mol/e; empty where none is needed.
+    potential: Vec<f64>,
+    /// In a periodic cell, that of a unit charge at the first point.
+    unit: Vec<f64>,
+    /// Whether an ion may be at a point.
+    free: Vec<bool>,
+    /// Points where one may be, before any was placed.
+    places: Vec<u32>,
+    waters: Vec<Vec<usize>>,
+    gone: Vec<bool>,
+    ions: Vec<PlacedIon>,
+    random: Philox,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        request: &'a IonRequest,
+        subject: &'a MapSubject,
+        solute: &[usize],
+        waters: Vec<Vec<usize>>,
+    ) -> Result<Self, MapError> {
+        let atoms: Vec<Vec3<f64>> = solute.iter().map(|&i| subject.positions[i]).collect();
+        let cell = subject.cell.filter(|cell| cell.periodic() == [true; 3]);
+        if cell.is_some_and(|cell| !cell.is_orthorhombic()) && request.placement == IonPlacement::Extrema {
+            return Err(MapError::TriclinicIons);
+        }
+        let grid = match cell {
+            Some(cell) => MapGrid::of_cell(&cell, subject.corner(&cell), request.spacing)?,
+            None if !waters.is_empty() => MapGrid::around(&subject.positions, 0.0, request.spacing)?,
+            None => MapGrid::around(&atoms, request.padding, request.spacing)?,
+        };
+        // The potential, whether a point is free, and a list of those that are.
+        refuse_memory(grid.points(), 24.0 * grid.points() as f64)?;
+        if u32::try_from(grid.points()).is_err() {
+            return Err(MapError::Shape(grid.shape()));
+        }
+        let mut keep = vec![false; subject.positions.len()];
+        solute.iter().for_each(|&i| keep[i] = true);
+        let charged = subject.without(&keep).point_charges()?;
+        let mut work = Self {
+            request,
+            subject,
+            cell,
+            grid,
+            solute_charge: charged.total(),
+            solute: charged,
+            atoms,
+            potential: Vec::new(),
+            unit: Vec::new(),
+            free: vec![true; grid.points()],
+            places: Vec::new(),
+            gone: vec![false; waters.len()],
+            waters,
+            ions: Vec::new(),
+            random: Philox::new(request.seed),
+        };
+        if request.placement == IonPlacement::Extrema {
+            work.map()?;
+        }
+        for r in work.atoms.clone() {
+            work.exclude(r, request.solute_distance);
+        }
+        let free = work.free.iter().enumerate().filter(|(_, free)| **free);
+        work.places = free.map(|(i, _)| i as u32).collect();
+        Ok(work)
+    }
+
+    /// The potential of the solute on the grid; in a periodic cell also what a unit charge at its first point makes.
+    fn map(&mut self) -> Result<(), MapError> {
+        let map = MapRequest::new(self.grid)
+            .permittivity(self.request.permittivity)
+            .tolerance(TOLERANCE);
+        let Some(cell) = self.cell else {
+            self.potential = map.compute(&self.solute)?.values().clone().into_f64();
+            return Ok(());
+        };
+        let map = map.periodic(cell);
+        let plan = mesh::Plan::new(&map, &self.solute)?;
+        self.potential = vec![0.0; self.grid.points()];
+        map.by_mesh(&plan, &self.solute, &|_| (), &mut self.potential);
+        self.unit = vec![0.0; self.grid.points()];
+        let one = PointCharges::new(&[self.grid.origin()], &[1.0])?;
+        map.by_mesh(&plan, &one, &|_| (), &mut self.unit);
+        Ok(())
+    }
+
+    fn volume(&self) -> f64 {
+        let cell = self.cell.filter(Cell::has_volume).map(|cell| cell.volume());
+        let spacing = self.grid.spacing();
+        cell.unwrap_or(self.grid.points() as f64 * spacing.x * spacing.y * spacing.z)
+    }
+
+    fn apart(&self, d: Vec3<f64>) -> Vec3<f64> {
+        self.cell.map_or(d, |cell| cell.minimum_image(d))
+    }
+
+    /// Marks points nearer to a place than a distance, and to its images.
+    fn exclude(&mut self, r: Vec3<f64>, distance: f64) {
+        let bounds = self.grid.bounds();
+        let places: Vec<Vec3<f64>> = match &self.cell {
+            Some(cell) => images(cell, cell.wrap(r).0, &bounds, distance).collect(),
+            None => vec![r],
+        };
+        let (grid, shape, spacing) = (self.grid, self.grid.shape(), self.grid.spacing());
+        for r in places {
+            let [xs, ys, zs] = [0, 1, 2].map(|k| {
+                let at = |x: f64| (x - grid.origin()[k]) / spacing[k];
+                let first = at(r[k] - distance).ceil().max(0.0);
+                let last = at(r[k] + distance).floor().min(shape[k] as f64 - 1.0);
+                // Nothing where the last is before the first.
+                first as usize..(last + 1.0).max(first) as usize
+            });
+            for x in xs {
+                for y in ys.clone() {
+                    for z in zs.clone() {
+                        if (grid.position([x, y, z]) - r).norm2() < distance * distance {
+                            self.free[grid.index([x, y, z])] = false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn point(&self, index: usize) -> Vec3<f64> {
+        self.grid.position(self.grid.point(index))
+    }
+
+    /// The free point with the lowest energy. Those that are close by the potential on the grid are compared exactly
+    /// where that can be done, with open boundaries: so that it is the same one wherever the grid was computed.
+    fn extremum(&self, ion: &Ion) -> Option<Vec3<f64>> {
+        let energy = |i: u32| ion.charge * self.potential[i as usize];
+        let free = || self.places.iter().copied().filter(|&i| self.free[i as usize]);
+        let [low, high] = free()
+            .map(energy)
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], e| {
+                [low.min(e), high.max(e)]
+            });
+        let close = free().filter(|&i| energy(i) <= low + CLOSE * (high - low));
+        let compared = close.map(|i| match self.cell {
+            Some(_) => (energy(i), i),
+            None => (ion.charge * self.exact(self.point(i as usize), 0.0), i),
+        });
+        let (_, best) = compared.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+        Some(self.point(best as usize))
+    }
+
+    /// A place at random, by Metropolis steps among free ones.
+    fn random(&self, ion: &Ion) -> Option<Vec3<f64>> {
+        let number = self.ions.len() as u32;
+        let kt = Units::Md.boltzmann() * self.request.temperature;
+        let kappa = self.kappa();
+        let mut at: Option<(Vec3<f64>, f64)> = None;
+        let mut proposals = 0;
+        // Most places are free; where few are, tries are many.
+        for step in 0..100 * PROPOSALS {
+            let [pick, x, y, z] = self.random.uniforms(2 * step, number, stream::IONS);
+            let place = self.places.get((pick * self.places.len() as f64) as usize)?;
+            let spacing = self.grid.spacing();
+            let jitter = Vec3::new(x - 0.5, y - 0.5, z - 0.5).scale(spacing);
+            let r = self.point(*place as usize) + jitter;
+            if !self.free[*place as usize] || !self.keeps_distance(r) {
+                continue;
+            }
+            let energy = ion.charge * self.exact(r, kappa);
+            let chance = self.random.uniform(2 * step + 1, number, stream::IONS);
+            if at.is_none_or(|(_, before)| chance < ((before - energy) / kt).exp()) {
+                at = Some((r, energy));
+            }
+            proposals += 1;
+            if proposals == PROPOSALS {
+                break;
+            }
+        }
+        at.map(|(r, _)| r)
+    }
+
+    fn keeps_distance(&self, r: Vec3<f64>) -> bool {
+        let far = |other: Vec3<f64>, least: f64| self.apart(r - other).norm2() >= least * least;
+        let ions = self
+            .ions
+            .iter()
+            .all(|ion| far(ion.position, self.request.ion_distance));
+        ions && self
+            .atoms
+            .iter()
+            .all(|&atom| far(atom, self.request.solute_distance))
+    }
+
+    /// 1/κ is the Debye length of all ions that are asked for.
+    fn kappa(&self) -> f64 {
+        let kt = Units::Md.boltzmann() * self.request.temperature;
+        let k = Units::Md.coulomb_constant() / self.request.permittivity;
+        let Ok([cations, anions]) = self.request.counts(self) else {
+            return 0.0;
+        };
+        let charge = |n: usize, q: f64| n as f64 * q * q;
+        let squares = charge(cations, self.request.cation.charge) + charge(anions, self.request.anion.charge);
+        (4.0 * PI * k * squares / (self.volume() * kt)).sqrt()
+    }
+
+    /// The potential of the solute and the ions so far, of the nearest images, screened by exp(−κr).
+    fn exact(&self, at: Vec3<f64>, kappa: f64) -> f64 {
+        let k = Units::Md.coulomb_constant() / self.request.permittivity;
+        let term = |r: Vec3<f64>, q: f64| {
+            let distance = self.apart(at - r).norm();
+            q * (-kappa * distance).exp() / distance
+        };
+        // In blocks of one order, whatever the number of threads.
+        let blocks = self.solute.positions().par_chunks(4096);
+        let blocks = blocks.zip(self.solute.charges().par_chunks(4096));
+        let sums: Vec<f64> = blocks
+            .map(|(places, charges)| places.iter().zip(charges).map(|(&r, &q)| term(r, q)).sum())
+            .collect();
+        let ions = self.ions.iter().map(|ion| term(ion.position, ion.charge));
+        k * (sums.iter().sum::<f64>() + ions.sum::<f64>())
+    }
+
+    fn put(&mut self, ion: &Ion, position: Vec3<f64>) -> Result<(), MapError> {
+        let potential = match self.cell.filter(|_| !self.potential.is_empty()) {
+            Some(_) => self.potential[self.nearest(position)],
+            None => self.exact(position, 0.0),
+        };
+        let near2 = self.request.water_distance.powi(2);
+        let atoms = &self.subject.structure.atoms;
+        // Of a water without an oxygen by name, any atom.
+        let near = |i: usize| self.apart(self.subject.positions[i] - position).norm2() < near2;
+        let near = |water: &[usize]| match water.iter().find(|&&i| atoms[i].element == "O") {
+            Some(&oxygen) => near(oxygen),
+            None => water.iter().any(|&i| near(i)),
+        };
+        let left = self.waters.iter().enumerate().filter(|(n, _)| !self.gone[*n]);
+        let taken: Vec<usize> = left.filter(|(_, water)| near(water)).map(|(n, _)| n).collect();
+        taken.iter().for_each(|&n| self.gone[n] = true);
+        self.exclude(position, self.request.ion_distance);
+        if !self.potential.is_empty() {
+            self.add_potential(ion, position)?;
+        }
+        self.ions.push(PlacedIon {
+            name: ion.name.clone(),
+            charge: ion.charge,
+            position,
+            potential,
+            waters: taken.len(),
+        });
+        Ok(())
+    }
+
+    /// The point of the grid nearest to a place.
+    fn nearest(&self, r: Vec3<f64>) -> usize {
+        let (grid, shape) = (self.grid, self.grid.shape());
+        let at = |k: usize| ((r[k] - grid.origin()[k]) / grid.spacing()[k]).round().max(0.0) as usize;
+        grid.index([0, 1, 2].map(|k| at(k).min(shape[k] - 1)))
+    }
+
+    /// The potential of one more ion on the grid.
+    fn add_potential(&mut self, ion: &Ion, position: Vec3<f64>) -> Result<(), MapError> {
+        if self.cell.is_some() {
+            // The grid repeats with the cell: the same as at the first point, moved.
+            let (grid, shape) = (self.grid, self.grid.shape());
+            let at = grid.point(self.nearest(position));
+            let unit = &self.unit;
+            self.potential.par_iter_mut().enumerate().for_each(|(i, to)| {
+                let point = grid.point(i);
+                let from = std::array::from_fn(|k| (point[k] + shape[k] - at[k]) % shape[k]);
+                *to += ion.charge * unit[grid.index(from)];
+            });
+            return Ok(());
+        }
+        let one = PointCharges::new(&[position], &[ion.charge])?;
+        let kernel = Kernel::Coulomb {
+            exclusion: self.request.spacing,
+        };
+        let k = Units::Md.coulomb_constant() / self.request.permittivity;
+        let set = crate::engines::InstructionSet::detect();
+        let all = Charges::All(&one);
+        sum(&self.grid, &all, &kernel, k, set, &|_| (), &mut self.potential);
+        Ok(())
+    }
+
+    /// The structure without the waters that went, with the ions behind.
+    fn finish(self) -> Ionized {
+        let mut keep = vec![true; self.subject.positions.len()];
+        for (water, _) in self.waters.iter().zip(&self.gone).filter(|(_, gone)| **gone) {
+            water.iter().for_each(|&i| keep[i] = false);
+        }
+        let mut subject = self.subject.without(&keep);
+        let last = subject
+            .structure
+            .atoms
+            .iter()
+            .map(|atom| atom.residue_number)
+            .max();
+        for (n, ion) in self.ions.iter().enumerate() {
+            let kind = [&self.request.cation, &self.request.anion]
+                .into_iter()
+                .find(|kind| kind.name == ion.name);
+            subject.push(
+                Atom {
+                    name: ion.name.clone(),
+                    element: debye_io::element_of(&ion.name).unwrap_or_default().to_owned(),
+                    residue: ion.name.clone(),
+                    residue_number: last.unwrap_or(0) + 1 + n as i64,
+                    hetero: true,
+                    charge: Some(ion.charge),
+                    radius: kind.and_then(|kind| kind.radius).or(Some(0.0)),
+                    ..Atom::default()
+                },
+                ion.position,
+                ion.charge,
+            );
+        }
+        Ionized {
+            subject,
+            ions: self.ions,
+        }
+    }
+}
