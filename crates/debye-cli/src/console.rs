@@ -24,6 +24,25 @@ pub fn tell(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Refuses files that are there (unless they may be replaced), two of one name, and folders that are not there.
+pub fn check_new(files: &[std::path::PathBuf], overwrite: bool) -> Result<(), Failure> {
+    for (n, path) in files.iter().enumerate() {
+        let name = path.display();
+        let refused = |what: &str| Err(Failure::refused(format!("{name} {what}")));
+        if files[..n].contains(path) {
+            return refused("would be written twice: give another name");
+        }
+        if path.exists() && !overwrite {
+            return refused("is there already; --overwrite replaces it");
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+            return refused("cannot be written: its folder is not there, or it is a folder itself");
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file.
 pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
     std::fs::write(path, content)

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use debye::analysis::AnalysisError;
 use debye::engines::EngineError;
 use debye::input::InputError;
+use debye::maps::MapError;
 use debye::plot::PlotError;
 use debye::run::RunError;
 use debye::run::measure::MeasureError;
@@ -67,7 +68,14 @@ macro_rules! refused {
     };
 }
 
-refused!(InputError, IoError, AnalysisError, PlotError, BuildError);
+refused!(
+    InputError,
+    IoError,
+    AnalysisError,
+    PlotError,
+    BuildError,
+    MapError
+);
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {

@@ -8,7 +8,9 @@ mod electrostatics;
 mod energy;
 mod fft;
 mod info;
+mod ionize;
 mod manual;
+mod map;
 mod mapping;
 mod primitives;
 mod run;
@@ -27,6 +29,8 @@ pub enum Command {
     Energy(energy::Energy),
     Build(builders::Build),
     Analyze(analyze::Analyze),
+    Map(Box<map::Map>),
+    Ionize(Box<ionize::Ionize>),
     Bench(bench::Bench),
     Check(check::Check),
     Info(info::Info),
@@ -41,6 +45,8 @@ impl Command {
             Self::Energy(command) => command.execute(),
             Self::Build(command) => command.execute(),
             Self::Analyze(command) => command.execute(),
+            Self::Map(command) => command.execute(),
+            Self::Ionize(command) => command.execute(),
             Self::Bench(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Info(command) => command.execute(),

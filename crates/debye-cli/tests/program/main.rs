@@ -14,6 +14,7 @@ mod energy;
 mod lab;
 mod liquids;
 mod manual;
+mod maps;
 mod membranes;
 mod reading;
 mod signals;

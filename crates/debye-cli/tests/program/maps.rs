@@ -1,0 +1,265 @@
+//! `debye map` and `debye ionize`, as they are typed.
+
+use crate::lab::Lab;
+
+const PQR: &str = "\
+ATOM 1 N ALA 1 12.0 20.0 20.0 1.0 1.8
+ATOM 2 C ALA 1 28.3 21.1 19.6 -0.6 1.7
+ATOM 3 O ALA 1 20.0 20.0 25.0 -0.4 1.5
+ATOM 4 OW SOL 2 35.0 20.0 20.0 -0.8 1.5
+ATOM 5 HW1 SOL 2 35.9 20.0 20.0 0.4 0.0
+ATOM 6 HW2 SOL 2 34.7 20.9 20.0 0.4 0.0
+";
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("c.pqr", PQR);
+    lab
+}
+
+/// The values of a `.npy` file of f32, which begin after its header.
+fn values(bytes: &[u8]) -> Vec<f32> {
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let words = bytes[header..].chunks_exact(4);
+    words
+        .map(|w| f32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+        .collect()
+}
+
+#[test]
+fn a_map_is_what_a_double_loop_gives() {
+    let lab = lab();
+    let tried = lab.debye(&[
+        "map",
+        "c.pqr",
+        "--method",
+        "direct",
+        "--origin",
+        "0 Å,0 Å,0 Å",
+        "--spacing",
+        "2 Å",
+        "--shape",
+        "21,21,21",
+        "--units",
+        "kJ/mol/e",
+        "-o",
+        "m.npy",
+    ]);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    assert!(
+        tried.out.contains("direct: every charge at every point"),
+        "{}",
+        tried.out
+    );
+    let found = values(&std::fs::read(lab.path("m.npy")).unwrap());
+    let atoms: Vec<[f64; 4]> = PQR
+        .lines()
+        .map(|line| {
+            let words: Vec<f64> = line.split(' ').skip(5).map(|w| w.parse().unwrap()).collect();
+            [words[0], words[1], words[2], words[3]]
+        })
+        .collect();
+    let k = 1_389.354_576;
+    let mut largest = [0.0_f64; 2];
+    for (n, &value) in found.iter().enumerate() {
+        let at = [n / 441, n / 21 % 21, n % 21].map(|i| 2.0 * i as f64);
+        let term = |a: &[f64; 4]| {
+            let r2: f64 = (0..3).map(|c| (at[c] - a[c]).powi(2)).sum();
+            // The second point of the row lies on an atom: 1/r is that at 0.1 Å.
+            a[3] / r2.sqrt().max(0.1)
+        };
+        let expected: f64 = k * atoms.iter().map(term).sum::<f64>();
+        largest[0] = largest[0].max((f64::from(value) - expected).abs());
+        largest[1] = largest[1].max(expected.abs());
+    }
+    assert_eq!(found.len(), 9261);
+    assert!(largest[0] < 1e-6 * largest[1], "{largest:?}");
+}
+
+#[test]
+fn every_kind_of_file_is_written_and_not_replaced() {
+    let lab = lab();
+    let files = [
+        "m.dx", "m.mrc", "m.ccp4", "m.cube", "m.npy", "m.png", "m.ply", "m.obj", "m.html",
+    ];
+    let mut command = vec![
+        "map",
+        "c.pqr",
+        "--level",
+        "5",
+        "--cell",
+        "40 Å,40 Å,40 Å",
+        "--profile",
+        "p.csv",
+    ];
+    files.iter().for_each(|file| command.extend(["-o", file]));
+    let tried = lab.debye(&command);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    for file in files.iter().chain(&["p.csv", "p.png"]) {
+        assert!(lab.path(file).metadata().unwrap().len() > 100, "{file}");
+    }
+    let again = lab.debye(&command);
+    assert_eq!(again.status, Some(2));
+    assert!(
+        again
+            .err
+            .contains("m.dx is there already; --overwrite replaces it"),
+        "{}",
+        again.err
+    );
+    // A map that is there is drawn.
+    let drawn = lab.debye(&[
+        "map",
+        "m.dx",
+        "--units",
+        "V",
+        "--axis",
+        "x",
+        "-o",
+        "again.png",
+        "-o",
+        "volts.dx",
+    ]);
+    assert_eq!(drawn.status, Some(0), "{}", drawn.err);
+    let first = |file: &str| -> f64 {
+        let text = String::from_utf8(lab.read(file)).unwrap();
+        let values = text
+            .lines()
+            .skip_while(|line| !line.starts_with("object 3"))
+            .nth(1)
+            .unwrap();
+        values.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    // kT/e at 300 K to volts.
+    assert!((first("volts.dx") / first("m.dx") - 0.025_852).abs() < 1e-6);
+    let twice = lab.debye(&["map", "c.pqr", "-o", "a.dx", "-o", "a.dx"]);
+    assert!(twice.err.contains("would be written twice"), "{}", twice.err);
+    let nowhere = lab.debye(&["map", "c.pqr", "-o", "no/where.dx"]);
+    assert!(nowhere.err.contains("its folder is not there"), "{}", nowhere.err);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let lab = lab();
+    lab.write("empty.pqr", "");
+    lab.write("neutral.pqr", "ATOM 1 N ALA 1 12.0 20.0 20.0 0.0 1.8\n");
+    lab.write(
+        "twice.pqr",
+        "ATOM 1 N ALA 1 1.0 1.0 1.0 1.0 1.8\nATOM 2 N ALA 1 1.0 1.0 1.0 1.0 1.8\n",
+    );
+    lab.write("damaged.dx", "object 1 class gridpositions counts 2 2 2\n");
+    let cases: [(&[&str], &str); 9] = [
+        (&["map", "empty.pqr", "-o", "m.dx"], "empty.pqr"),
+        (&["map", "neutral.pqr", "-o", "m.dx"], "no atom has a charge"),
+        (&["map", "c.pqr", "--spacing", "1e-4 Å", "-o", "m.dx"], "GB"),
+        (&["map", "c.pqr", "--spacing", "0 Å", "-o", "m.dx"], "spacing"),
+        (&["map", "c.pqr", "-o", "m.xyz"], ".png is a slice"),
+        (
+            &["map", "c.pqr", "--method", "mesh", "-o", "m.dx"],
+            "needs a cell",
+        ),
+        (&["map", "damaged.dx", "-o", "m.png"], "damaged.dx"),
+        (
+            &["map", "c.pqr", "--origin", "0,0,0", "-o", "m.dx"],
+            "--origin and --shape go together",
+        ),
+        (&["ionize", "neutral.pqr", "-o", "i.pqr"], "no atom has a charge"),
+    ];
+    for (command, expected) in cases {
+        let tried = lab.debye(command);
+        assert_eq!(tried.status, Some(2), "{command:?}: {}", tried.err);
+        assert!(tried.err.contains(expected), "{command:?}: {}", tried.err);
+    }
+    let tried = lab.debye(&["map", "twice.pqr", "-o", "twice.dx"]);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    assert!(
+        tried.err.contains("atoms 1 and 2 lie at the same place"),
+        "{}",
+        tried.err
+    );
+}
+
+#[test]
+fn ions_are_placed_and_told() {
+    let lab = lab();
+    lab.write("charged.pqr", PQR.replace("-0.6 1.7", "-2.6 1.7"));
+    let command = [
+        "ionize",
+        "charged.pqr",
+        "-o",
+        "i.pqr",
+        "--table",
+        "ions.csv",
+        "--water-distance",
+        "40 Å",
+    ];
+    let tried = lab.debye(&command);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    assert!(tried.out.contains("2 NA, 0 CL"), "{}", tried.out);
+    let written = std::fs::read_to_string(lab.path("i.pqr")).unwrap();
+    assert_eq!(written.matches(" NA ").count() % 2, 0);
+    assert!(!written.contains("SOL"), "the water is gone: {written}");
+    let table = std::fs::read_to_string(lab.path("ions.csv")).unwrap();
+    assert_eq!(table.lines().count(), 3);
+}
+
+#[test]
+fn trajectories_are_averaged() {
+    let lab = lab();
+    let places: Vec<[f64; 3]> = PQR
+        .lines()
+        .map(|line| {
+            let words: Vec<f64> = line.split(' ').skip(5).map(|w| w.parse().unwrap()).collect();
+            [words[0], words[1], words[2]]
+        })
+        .collect();
+    let mut frames = String::new();
+    for n in 0..6 {
+        frames += "6\n\n";
+        for [x, y, z] in &places {
+            frames += &format!("C {} {y} {z}\n", x + f64::from(n % 2));
+        }
+    }
+    lab.write("c.xyz", frames);
+    let command = [
+        "map",
+        "c.pqr",
+        "--trajectory",
+        "c.xyz",
+        "--spacing",
+        "4 Å",
+        "--cell",
+        "40 Å,40 Å,40 Å",
+        "--profile",
+        "p.csv",
+        "--axis",
+        "x",
+        "-o",
+        "m.dx",
+    ];
+    let tried = lab.debye(&command);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    assert!(tried.out.contains("mean of 6 frames"), "{}", tried.out);
+    assert!(lab.path("m.error.dx").exists());
+    let table = String::from_utf8(lab.read("p.csv")).unwrap();
+    assert!(
+        table.starts_with("x (Å),potential (kT/e),standard error (kT/e)\n"),
+        "{table}"
+    );
+    let refused = lab.debye(&[
+        "map",
+        "c.pqr",
+        "--trajectory",
+        "c.xyz",
+        "--align",
+        "QQ",
+        "-o",
+        "n.dx",
+    ]);
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.err.contains("no atom or residue is called `QQ`"),
+        "{}",
+        refused.err
+    );
+}
