@@ -41,7 +41,7 @@ pub use matrix::Mat3;
 pub use quaternion::Quat;
 pub use real::Real;
 pub use sym::{Sym, SymIndex};
-pub(crate) use symmetric::eigen;
+pub(crate) use symmetric::{eigen, eigenvectors};
 pub use table::Table;
 pub use tape::{Binary, Node, Tape, Unary};
 pub use vector::Vec3;

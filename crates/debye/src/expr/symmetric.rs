@@ -1,32 +1,38 @@
-//! Symmetric 3 × 3 matrices.
+//! Symmetric matrices.
 
 use super::Vec3;
 
-/// Eigenvalues of a symmetric 3 × 3 matrix (xx, yy, zz, xy, xz, yz) and their unit vectors, smallest first, by Jacobi's
-/// rotations.
-pub(crate) fn eigen([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [(f64, Vec3<f64>); 3] {
-    let mut a = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
-    let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+/// Eigenvalues of a symmetric matrix and their unit vectors, smallest first, by Jacobi's rotations.
+pub(crate) fn eigenvectors<const N: usize>(mut a: [[f64; N]; N]) -> [(f64, [f64; N]); N] {
+    let mut v: [[f64; N]; N] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for _ in 0..12 {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q] == 0.0 {
-                continue;
+        for p in 0..N {
+            for q in p + 1..N {
+                if a[p][q] == 0.0 {
+                    continue;
+                }
+                let theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
+                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+                let c = t.hypot(1.0).recip();
+                let s = t * c;
+                for row in a.iter_mut().chain(&mut v) {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                }
+                let (above, below) = (a[p], a[q]);
+                a[p] = std::array::from_fn(|k| c * above[k] - s * below[k]);
+                a[q] = std::array::from_fn(|k| s * above[k] + c * below[k]);
             }
-            let theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let c = t.hypot(1.0).recip();
-            let s = t * c;
-            for row in a.iter_mut().chain(&mut v) {
-                (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-            }
-            let (above, below) = (a[p], a[q]);
-            a[p] = std::array::from_fn(|k| c * above[k] - s * below[k]);
-            a[q] = std::array::from_fn(|k| s * above[k] + c * below[k]);
         }
     }
-    let mut all = [0, 1, 2].map(|k| (a[k][k], Vec3::new(v[0][k], v[1][k], v[2][k])));
+    let mut all: [(f64, [f64; N]); N] = std::array::from_fn(|k| (a[k][k], v.map(|row| row[k])));
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all
+}
+
+/// The same of a 3 × 3 matrix (xx, yy, zz, xy, xz, yz).
+pub(crate) fn eigen([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [(f64, Vec3<f64>); 3] {
+    eigenvectors([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        .map(|(value, vector)| (value, Vec3::from(vector)))
 }
 
 #[cfg(test)]

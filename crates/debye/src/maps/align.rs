@@ -1,7 +1,7 @@
 //! [`Alignment`]: frames laid over a reference.
 
 use super::MapError;
-use crate::expr::{Quat, Vec3};
+use crate::expr::{Quat, Vec3, eigenvectors};
 
 /// Turns and moves frames so that some of their atoms lie as near as can be to where they are in a reference.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Alignment {
             [zx - xz, xy + yx, yy - xx - zz, yz + zy],
             [xy - yx, zx + xz, yz + zy, zz - xx - yy],
         ];
-        let [w, x, y, z] = largest(matrix);
+        let [.., (_, [w, x, y, z])] = eigenvectors(matrix);
         Quat {
             w,
             v: Vec3::new(x, y, z),
@@ -78,35 +78,6 @@ impl Alignment {
 fn mean(places: &[Vec3<f64>]) -> Vec3<f64> {
     let sum = places.iter().fold(Vec3::zero(), |sum, &r| sum + r);
     sum * (1.0 / places.len() as f64)
-}
-
-/// The unit vector of the largest eigenvalue of a symmetric matrix, by Jacobi's rotations.
-fn largest(mut a: [[f64; 4]; 4]) -> [f64; 4] {
-    let mut v = [[0.0; 4]; 4];
-    for (k, row) in v.iter_mut().enumerate() {
-        row[k] = 1.0;
-    }
-    for _ in 0..16 {
-        for p in 0..3 {
-            for q in p + 1..4 {
-                if a[p][q].abs() < f64::MIN_POSITIVE {
-                    continue;
-                }
-                let theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
-                let t = 1_f64.copysign(theta) / (theta.abs() + theta.hypot(1.0));
-                let c = t.hypot(1.0).recip();
-                let s = t * c;
-                for row in a.iter_mut().chain(&mut v) {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-                }
-                let (above, below) = (a[p], a[q]);
-                a[p] = std::array::from_fn(|k| c * above[k] - s * below[k]);
-                a[q] = std::array::from_fn(|k| s * above[k] + c * below[k]);
-            }
-        }
-    }
-    let best = (0..4).max_by(|&i, &j| a[i][i].total_cmp(&a[j][j])).unwrap_or(0);
-    std::array::from_fn(|k| v[k][best])
 }
 
 #[cfg(test)]

@@ -1,25 +1,19 @@
-//! [`IonRequest`]: ions where the potential wants them, or at random.
-//!
-//! At extrema: the potential of the solute on a grid, with all images in a periodic cell; the next ion goes to the lowest
-//! place for its sign that keeps its distances, and its own potential is added to the grid before the next. At random: places drawn with the weight
-//! exp(−qφ/kT) of the Debye–Hückel potential φ of the solute and the ions before.
+//! [`Placing`]: where ions can be, and where each goes.
 
 use std::f64::consts::PI;
 
 use debye_io::Atom;
 use rayon::prelude::*;
 
-use super::charges::PointCharges;
-use super::near::images;
-use super::request::refuse_memory;
-use super::{MapError, MapGrid, MapRequest, MapSubject, mesh};
+use super::{Ion, IonPlacement, IonRequest, Ionized, PlacedIon};
 use crate::expr::Vec3;
+use crate::maps::near::images;
+use crate::maps::request::refuse_memory;
 use crate::maps::tiles::{Charges, Kernel, sum};
+use crate::maps::{MapError, MapGrid, MapRequest, MapSubject, PointCharges, mesh};
 use crate::random::{Philox, stream};
 use crate::system::{Cell, Units};
 
-/// Water molecules of one liter, in mol: 997.05 g/L at 25 °C over 18.0153 g/mol.
-const WATER: f64 = 55.34;
 /// Proposals for the place of an ion at random.
 const PROPOSALS: u64 = 100;
 /// The relative error that the grid's potential may have.
@@ -27,289 +21,8 @@ const TOLERANCE: f64 = 1e-5;
 /// Places whose potential on the grid is so near to the best are compared exactly, as a part of the range.
 const CLOSE: f64 = 1e-4;
 
-/// A kind of ion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ion {
-    /// Name of its atom and residue.
-    pub name: String,
-    /// In e.
-    pub charge: f64,
-    /// In nm, for formats that hold one.
-    pub radius: Option<f64>,
-}
-
-impl Ion {
-    /// Of a name and a charge.
-    pub fn new(name: impl Into<String>, charge: f64) -> Self {
-        Self {
-            name: name.into(),
-            charge,
-            radius: None,
-        }
-    }
-}
-
-/// Where ions go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IonPlacement {
-    /// To the extrema of the potential.
-    #[default]
-    Extrema,
-    /// To places at random, with the weights of Debye–Hückel theory.
-    Random,
-}
-
-/// What ions are wanted, and where.
-#[derive(Clone, Debug)]
-pub struct IonRequest {
-    /// The one with a charge above zero.
-    pub cation: Ion,
-    /// The one with a charge below zero.
-    pub anion: Ion,
-    /// Whether counter-ions take the charge of the solute away.
-    pub neutralize: bool,
-    /// Salt besides, in mol/L.
-    pub concentration: f64,
-    /// How.
-    pub placement: IonPlacement,
-    /// The least distance to atoms of the solute, in nm.
-    pub solute_distance: f64,
-    /// The least distance between ions, in nm.
-    pub ion_distance: f64,
-    /// Waters whose oxygen is nearer to an ion than this, in nm, are taken out.
-    pub water_distance: f64,
-    /// Spacing of the grid, in nm.
-    pub spacing: f64,
-    /// Room around the solute where there is neither cell nor water, in nm.
-    pub padding: f64,
-    /// Relative permittivity.
-    pub permittivity: f64,
-    /// In K.
-    pub temperature: f64,
-    /// Of the random numbers.
-    pub seed: u64,
-    /// Names of atoms or residues that are water; the usual names where there is none.
-    pub waters: Option<String>,
-}
-
-impl Default for IonRequest {
-    fn default() -> Self {
-        Self {
-            cation: Ion::new("NA", 1.0),
-            anion: Ion::new("CL", -1.0),
-            neutralize: true,
-            concentration: 0.0,
-            placement: IonPlacement::Extrema,
-            solute_distance: 0.5,
-            ion_distance: 0.5,
-            water_distance: 0.23,
-            spacing: 0.1,
-            padding: 1.0,
-            permittivity: 1.0,
-            temperature: 300.0,
-            seed: 1,
-            waters: None,
-        }
-    }
-}
-
-/// An ion and where it went.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlacedIon {
-    /// Its name.
-    pub name: String,
-    /// Its charge.
-    pub charge: f64,
-    /// Its place, in nm.
-    pub position: Vec3<f64>,
-    /// The potential there of the solute and the ions before, in kJ/mol/e.
-    pub potential: f64,
-    /// Waters it took the place of.
-    pub waters: usize,
-}
-
-/// A structure with ions.
-#[derive(Clone, Debug)]
-pub struct Ionized {
-    /// The atoms that are left, and the ions behind them.
-    pub subject: MapSubject,
-    /// The ions, in the order they were placed.
-    pub ions: Vec<PlacedIon>,
-}
-
-impl Ionized {
-    /// The electrostatic energy of the ions with the solute and one another, in kJ/mol.
-    pub fn energy(&self) -> f64 {
-        self.ions.iter().map(|ion| ion.charge * ion.potential).sum()
-    }
-}
-
-impl IonRequest {
-    /// Places ions around the solute of a structure: what is not water.
-    pub fn place(&self, subject: &MapSubject) -> Result<Ionized, MapError> {
-        self.check()?;
-        let mut is_water: Vec<bool> = subject.structure.atoms.iter().map(Atom::is_water).collect();
-        if let Some(names) = &self.waters {
-            is_water.fill(false);
-            subject
-                .select(names)?
-                .into_iter()
-                .for_each(|i| is_water[i] = true);
-        }
-        let waters = waters(&subject.structure.atoms, &is_water);
-        let solute: Vec<usize> = (0..is_water.len()).filter(|&i| !is_water[i]).collect();
-        if subject.positions.is_empty() {
-            return Err(MapError::Empty);
-        }
-        if solute.is_empty() {
-            return Err(MapError::NoSolute);
-        }
-        let mut work = Work::new(self, subject, &solute, waters)?;
-        let [mut cations, mut anions] = self.counts(&work)?;
-        let of = cations + anions;
-        while cations + anions > 0 {
-            // Of whichever kind more are left, so that the charge stays small on the way.
-            let ion = if cations >= anions {
-                &self.cation
-            } else {
-                &self.anion
-            };
-            if cations >= anions {
-                cations -= 1;
-            } else {
-                anions -= 1;
-            }
-            let place = match self.placement {
-                IonPlacement::Extrema => work.extremum(ion),
-                IonPlacement::Random => work.random(ion),
-            };
-            let Some(position) = place else {
-                return Err(MapError::NoPlace {
-                    number: work.ions.len() + 1,
-                    of,
-                    solute: self.solute_distance,
-                    ions: self.ion_distance,
-                });
-            };
-            work.put(ion, position)?;
-        }
-        Ok(work.finish())
-    }
-
-    fn check(&self) -> Result<(), MapError> {
-        let positive = [
-            ("a distance of ions from the solute", self.solute_distance),
-            ("a distance between ions", self.ion_distance),
-            ("a spacing", self.spacing),
-            ("a relative permittivity", self.permittivity),
-            ("a temperature", self.temperature),
-            ("the charge of the cation", self.cation.charge),
-            ("minus the charge of the anion", -self.anion.charge),
-        ];
-        let not_negative = [
-            ("a concentration", self.concentration),
-            ("a distance of ions from waters", self.water_distance),
-            ("a padding", self.padding),
-        ];
-        let refuse = |what, value, expected| {
-            Err(MapError::Setting {
-                what,
-                value,
-                expected,
-            })
-        };
-        for (what, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return refuse(what, value, "it must be above zero");
-            }
-        }
-        for (what, value) in not_negative {
-            if !(value.is_finite() && value >= 0.0) {
-                return refuse(what, value, "it must be zero or more");
-            }
-        }
-        Ok(())
-    }
-
-    /// Cations and anions: salt of the concentration, and what takes the charge of the solute away.
-    fn counts(&self, work: &Work<'_>) -> Result<[usize; 2], MapError> {
-        let (plus, minus) = (self.cation.charge, -self.anion.charge);
-        let liters = if work.waters.is_empty() {
-            // 1 nm³ is 1e-24 L; a mol of them is this many liters.
-            work.volume() * 0.602_214_076
-        } else {
-            work.waters.len() as f64 / WATER
-        };
-        // A formula unit has as many cations as the anion's charge has parts that both have in common, and conversely.
-        let (units, part) = ((self.concentration * liters).round(), common(plus, minus));
-        let mut counts = [units * minus / part, units * plus / part];
-        if self.neutralize {
-            let left = work.solute_charge + counts[0] * plus - counts[1] * minus;
-            let [own, other] = if left > 0.0 { [minus, plus] } else { [plus, minus] };
-            let [more, rest] = counter_ions(left.abs(), own, other);
-            let (own, other) = if left > 0.0 { (1, 0) } else { (0, 1) };
-            counts[own] += more;
-            counts[other] += rest;
-        }
-        if counts[0] + counts[1] > 1e6 {
-            return Err(MapError::Setting {
-                what: "a number of ions",
-                value: counts[0] + counts[1],
-                expected: "a million is the most",
-            });
-        }
-        Ok(counts.map(|n| n.round() as usize))
-    }
-}
-
-/// Counter-ions of charge `own` and, where they go over it, ions of charge `other` that take away a charge: as few as
-/// leave nothing, or where nothing does, the nearest number of the first.
-fn counter_ions(charge: f64, own: f64, other: f64) -> [f64; 2] {
-    let least = (charge / own - 1e-6).ceil().max(0.0);
-    let exact = (0..100).map(|more| least + f64::from(more)).find_map(|n| {
-        let rest = (n * own - charge) / other;
-        ((rest - rest.round()).abs() < 1e-3).then(|| [n, rest.round()])
-    });
-    exact.unwrap_or([(charge / own).round(), 0.0])
-}
-
-/// What the charges of a formula unit are divided by, so that CaCl₂ is one Ca and two Cl, and NaCl one of each.
-fn common(plus: f64, minus: f64) -> f64 {
-    let (mut a, mut b) = (plus.max(minus), plus.min(minus));
-    // Euclid, also for fractions of a charge.
-    for _ in 0..64 {
-        if b < 1e-6 {
-            return a;
-        }
-        (a, b) = (b, a - b * (a / b + 1e-9).floor());
-    }
-    1.0
-}
-
-/// Water molecules: places of their atoms. A molecule ends where the residue or the molecule's number changes, or a
-/// second oxygen comes.
-fn waters(atoms: &[Atom], is_water: &[bool]) -> Vec<Vec<usize>> {
-    let mut waters: Vec<Vec<usize>> = Vec::new();
-    let mut last: Option<(i64, &str, Option<i64>)> = None;
-    for (i, atom) in atoms.iter().enumerate() {
-        if !is_water[i] {
-            last = None;
-            continue;
-        }
-        let here = (atom.residue_number, atom.chain.as_str(), atom.molecule);
-        let oxygen = |&i: &usize| atoms[i].element == "O";
-        let full = atom.element == "O" && waters.last().is_some_and(|w| w.iter().any(oxygen));
-        match waters.last_mut() {
-            Some(molecule) if last == Some(here) && !full => molecule.push(i),
-            _ => waters.push(vec![i]),
-        }
-        last = Some(here);
-    }
-    waters
-}
-
 /// What placing ions needs and changes.
-struct Work<'a> {
+pub(super) struct Placing<'a> {
     request: &'a IonRequest,
     subject: &'a MapSubject,
     cell: Option<Cell>,
@@ -317,7 +30,7 @@ struct Work<'a> {
     /// Atoms of the solute, charged or not.
     atoms: Vec<Vec3<f64>>,
     solute: PointCharges,
-    solute_charge: f64,
+    pub(super) solute_charge: f64,
     /// The potential on the grid, in kJ/mol/e; empty where none is needed.
     potential: Vec<f64>,
     /// In a periodic cell, that of a unit charge at the first point.
@@ -326,14 +39,14 @@ struct Work<'a> {
     free: Vec<bool>,
     /// Points where one may be, before any was placed.
     places: Vec<u32>,
-    waters: Vec<Vec<usize>>,
+    pub(super) waters: Vec<Vec<usize>>,
     gone: Vec<bool>,
-    ions: Vec<PlacedIon>,
+    pub(super) ions: Vec<PlacedIon>,
     random: Philox,
 }
 
-impl<'a> Work<'a> {
-    fn new(
+impl<'a> Placing<'a> {
+    pub(super) fn new(
         request: &'a IonRequest,
         subject: &'a MapSubject,
         solute: &[usize],
@@ -357,7 +70,7 @@ impl<'a> Work<'a> {
         let mut keep = vec![false; subject.positions.len()];
         solute.iter().for_each(|&i| keep[i] = true);
         let charged = subject.without(&keep).point_charges()?;
-        let mut work = Self {
+        let mut placing = Self {
             request,
             subject,
             cell,
@@ -375,14 +88,14 @@ impl<'a> Work<'a> {
             random: Philox::new(request.seed),
         };
         if request.placement == IonPlacement::Extrema {
-            work.map()?;
+            placing.map()?;
         }
-        for r in work.atoms.clone() {
-            work.exclude(r, request.solute_distance);
+        for r in placing.atoms.clone() {
+            placing.exclude(r, request.solute_distance);
         }
-        let free = work.free.iter().enumerate().filter(|(_, free)| **free);
-        work.places = free.map(|(i, _)| i as u32).collect();
-        Ok(work)
+        let free = placing.free.iter().enumerate().filter(|(_, free)| **free);
+        placing.places = free.map(|(i, _)| i as u32).collect();
+        Ok(placing)
     }
 
     /// The potential of the solute on the grid; in a periodic cell also what a unit charge at its first point makes.
@@ -404,7 +117,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn volume(&self) -> f64 {
+    pub(super) fn volume(&self) -> f64 {
         let cell = self.cell.filter(Cell::has_volume).map(|cell| cell.volume());
         let spacing = self.grid.spacing();
         cell.unwrap_or(self.grid.points() as f64 * spacing.x * spacing.y * spacing.z)
@@ -448,7 +161,7 @@ impl<'a> Work<'a> {
 
     /// The free point with the lowest energy. Those that are close by the potential on the grid are compared exactly
     /// where that can be done, with open boundaries: so that it is the same one wherever the grid was computed.
-    fn extremum(&self, ion: &Ion) -> Option<Vec3<f64>> {
+    pub(super) fn extremum(&self, ion: &Ion) -> Option<Vec3<f64>> {
         let energy = |i: u32| ion.charge * self.potential[i as usize];
         let free = || self.places.iter().copied().filter(|&i| self.free[i as usize]);
         let [low, high] = free()
@@ -466,7 +179,7 @@ impl<'a> Work<'a> {
     }
 
     /// A place at random, by Metropolis steps among free ones.
-    fn random(&self, ion: &Ion) -> Option<Vec3<f64>> {
+    pub(super) fn random(&self, ion: &Ion) -> Option<Vec3<f64>> {
         let number = self.ions.len() as u32;
         let kt = Units::Md.boltzmann() * self.request.temperature;
         let kappa = self.kappa();
@@ -536,7 +249,7 @@ impl<'a> Work<'a> {
         k * (sums.iter().sum::<f64>() + ions.sum::<f64>())
     }
 
-    fn put(&mut self, ion: &Ion, position: Vec3<f64>) -> Result<(), MapError> {
+    pub(super) fn put(&mut self, ion: &Ion, position: Vec3<f64>) -> Result<(), MapError> {
         let potential = match self.cell.filter(|_| !self.potential.is_empty()) {
             Some(_) => self.potential[self.nearest(position)],
             None => self.exact(position, 0.0),
@@ -599,7 +312,7 @@ impl<'a> Work<'a> {
     }
 
     /// The structure without the waters that went, with the ions behind.
-    fn finish(self) -> Ionized {
+    pub(super) fn finish(self) -> Ionized {
         let mut keep = vec![true; self.subject.positions.len()];
         for (water, _) in self.waters.iter().zip(&self.gone).filter(|(_, gone)| **gone) {
             water.iter().for_each(|&i| keep[i] = false);
