@@ -330,3 +330,80 @@ fn goes_on_elsewhere(simulation: impl Fn(&Path) -> Simulation) {
         assert!((a - b).abs() <= 1e-4 * b.abs().max(1.0), "{a} {b}");
     }
 }
+
+/// Salt whose potential is mapped every step, in a cell that changes.
+const SALT: &str = r#"
+units = "md"
+[system]
+build = { kind = "nacl", cells = [3, 3, 3] }
+[species.Na]
+model = "joung-cheatham-spce:Na+"
+[species.Cl]
+model = "joung-cheatham-spce:Cl-"
+[[forces]]
+kind = "lennard-jones"
+cutoff = "0.7 nm"
+truncation = "cut"
+mixing = "lorentz-berthelot"
+[[forces]]
+kind = "pme"
+cutoff = "0.7 nm"
+[integrator]
+kind = "bussi"
+timestep = "1 fs"
+temperature = "300 K"
+time = "0.1 ps"
+[barostat]
+kind = "cell-rescale"
+pressure = "1 bar"
+time = "1 ps"
+compressibility = "4e-6 1/bar"
+[run]
+steps = 20
+temperature = "300 K"
+[output]
+map = { every = 1, from = 1, spacing = "1.5 Å", units = "V" }
+checkpoint = { every = 10, file = "salt.checkpoint" }
+"#;
+
+/// A map that is summed on the device is the CPU's, and a run that went on has the same bytes.
+#[test]
+fn maps_are_made_on_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = emulated(Emulation::default());
+    let salt = |name: &str| {
+        let mut simulation = Simulation::parse(SALT, ".", "salt").unwrap();
+        simulation.output.folder = Some(folder.path().join(name));
+        simulation
+    };
+    let whole = salt("whole");
+    run_on(&device, &whole, Existing::Refuse).unwrap();
+    let mut parts = salt("parts");
+    parts.run.steps = 19;
+    run_on(&device, &parts, Existing::Refuse).unwrap();
+    parts.run.steps = 20;
+    run_on(&device, &parts, Existing::Resume).unwrap();
+    for file in ["map.dx", "map.error.dx"] {
+        let [a, b] = [&whole, &parts].map(|simulation| std::fs::read(simulation.output.path(file)).unwrap());
+        assert!(a == b, "{file}");
+    }
+    let mut here = salt("here");
+    here.run.device = DeviceChoice::Cpu;
+    let options = RunOptions {
+        threads: Some(1),
+        ..RunOptions::default()
+    };
+    run(&here, options).unwrap();
+    let [there, here] = [&whole, &here].map(|simulation| {
+        let path = simulation.output.path("map.dx");
+        debye::maps::PotentialMap::read(&path, debye::maps::PotentialUnit::Volt).unwrap()
+    });
+    assert_eq!(there.grid().shape(), here.grid().shape());
+    let [low, high] = here.range();
+    for i in 0..here.grid().points() {
+        let point = here.grid().point(i);
+        let apart = (there.value(point) - here.value(point)).abs();
+        assert!(apart < 2e-4 * (high - low), "{point:?}: {apart}");
+    }
+    assert!(there.method().contains("mean of 20 frames"), "{}", there.method());
+}

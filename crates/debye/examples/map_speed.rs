@@ -1,5 +1,6 @@
 //! How fast maps of the potential are summed on a CUDA device, and how exactly: `cargo run --release --example map_speed`.
-//! `--all` tries what kernels may be compiled with; `--emulated` runs tiny grids on the emulation.
+//! `--all` tries what kernels may be compiled with, `--only points,threads,software,root_terms,between,unroll,resident,order,far`
+//! the given ones on the first grid; `--requests` has whole requests at the density of atoms in water; `--emulated` runs tiny grids on the emulation.
 
 // An example may stop at the first surprise.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -28,8 +29,12 @@ const EXCLUSION: f64 = 0.01;
 
 impl Case {
     fn new(shape: [usize; 3], atoms: usize) -> Self {
+        Self::spaced(shape, atoms, 0.05)
+    }
+
+    fn spaced(shape: [usize; 3], atoms: usize, spacing: f64) -> Self {
         let mut state = 1;
-        let grid = MapGrid::new([-0.3, 0.2, 0.1], [0.05; 3], shape).unwrap();
+        let grid = MapGrid::new([-0.3, 0.2, 0.1], [spacing; 3], shape).unwrap();
         let place = |state: &mut u64| {
             let at = |k: usize, state: &mut u64| {
                 grid.origin()[k] + grid.spacing()[k] * shape[k] as f64 * random(state)
@@ -87,7 +92,7 @@ impl Case {
         let error = error.fold(0.0, f64::max) / most;
         let t = sums.tuning();
         println!(
-            "  {:3} bits {:>2} points/thread {:3} threads {} software of {} terms, {} between, unroll {}, resident {:2}, order {}, busy {}: \
+            "  {:3} bits {:>2} points/thread {:3} threads {} software of {} terms, {} between, unroll {}, resident {:2}, orders {} and {}: \
              {:8.1} G/s  {:9.1} µs  error {error:.1e}",
             8 * size_of::<T>(),
             t.points,
@@ -98,10 +103,38 @@ impl Case {
             t.unroll,
             t.resident,
             t.line_order,
-            t.busy,
+            t.far_order,
             evaluations / times[2] / 1e9,
             times[2] * 1e6,
         );
+    }
+}
+
+/// Seconds of whole requests on the device, 100 charges in a cubic nanometer.
+fn sizes(device: &Device) {
+    let few = [(1000, 32), (10_000, 64), (10_000, 128), (92_224, 112)];
+    for (atoms, points) in few.into_iter().chain([(1_000_000, 216), (1_000_000, 512)]) {
+        let spacing = (atoms as f64 / 100.0).cbrt() / points as f64;
+        let case = Case::spaced([points; 3], atoms, spacing);
+        for method in [MapMethod::Direct, MapMethod::Cutoff, MapMethod::Multilevel] {
+            if method == MapMethod::Direct && case.grid.points() * atoms > 20_000_000_000_000 {
+                continue;
+            }
+            let request = MapRequest::new(case.grid).method(method).on_device(device);
+            let mut times: Vec<f64> = (0..4)
+                .map(|_| {
+                    let began = std::time::Instant::now();
+                    request.compute(&case.charges).unwrap();
+                    began.elapsed().as_secs_f64()
+                })
+                .skip(1)
+                .collect();
+            times.sort_by(f64::total_cmp);
+            println!(
+                "{atoms:8} charges {points:4}³ points {method:10} {:9.2} ms",
+                1e3 * times[1]
+            );
+        }
     }
 }
 
@@ -142,6 +175,20 @@ fn requests(device: &Device, case: &Case) {
     }
 }
 
+/// What a kernel is compiled with, from numbers with commas between them.
+fn tuning(text: &str) -> Tuning {
+    let n: Vec<u32> = text.split(',').map(|word| word.parse().unwrap()).collect();
+    Tuning {
+        threads: n[1],
+        software: n[2],
+        root_terms: n[3],
+        between: n[4],
+        unroll: n[5],
+        resident: n[6],
+        ..Tuning::lines(n[0], n[7], n[8])
+    }
+}
+
 fn main() {
     let has = |name: &str| std::env::args().any(|argument| argument == name);
     let emulated = has("--emulated");
@@ -151,6 +198,9 @@ fn main() {
         Device::open(0).unwrap()
     };
     println!("{}", device.info().name);
+    if has("--requests") {
+        return sizes(&device);
+    }
     let cases = if emulated {
         vec![([96, 20, 18], 1000), ([21; 3], 500), ([5, 3, 2], 300)]
     } else {
@@ -161,12 +211,24 @@ fn main() {
             ([64; 3], 100_000),
         ]
     };
+    let given: Vec<Tuning> = std::env::args()
+        .skip_while(|word| word != "--only")
+        .skip(1)
+        .map(|text| tuning(&text))
+        .collect();
     for (shape, atoms) in cases {
         let case = Case::new(shape, atoms);
         println!(
             "{} × {} × {} points, {atoms} charges",
             shape[0], shape[1], shape[2]
         );
+        if !given.is_empty() {
+            for &tuning in &given {
+                let lines = (tuning.line_order > 0).then_some(1e-6);
+                case.measure::<f32>(&device, lines, Some(tuning));
+            }
+            return;
+        }
         case.measure::<f32>(&device, None, None);
         case.measure::<f32>(&device, Some(1e-6), None);
         case.measure::<f64>(&device, None, None);
@@ -180,8 +242,8 @@ fn main() {
         for tuning in Tuning::direct(12, false).candidates() {
             case.measure::<f32>(&device, None, Some(tuning));
         }
-        for (points, order) in [(16, 8), (24, 6), (24, 8), (24, 10), (24, 12)] {
-            for tuning in Tuning::lines(points, order).candidates() {
+        for (points, order, far) in [(16, 8, 5), (24, 8, 5), (24, 10, 6)] {
+            for tuning in Tuning::lines(points, order, far).candidates() {
                 case.measure::<f32>(&device, Some(1e-6), Some(tuning));
             }
         }

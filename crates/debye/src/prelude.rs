@@ -16,7 +16,7 @@ pub use crate::potentials::{
 };
 pub use crate::run::{Existing, Outcome, Progress, Run, RunError, RunOptions, Summary};
 pub use crate::simulation::{
-    Checkpoints, DeviceChoice, Measure, Minimize, Simulation, SimulationBuilder, Table, Trajectory,
+    Checkpoints, DeviceChoice, MapPlan, Measure, Minimize, Simulation, SimulationBuilder, Table, Trajectory,
 };
 pub use crate::system::builders::{self, Lattice};
 pub use crate::system::{Cell, Particles, Species, System, Units, models};

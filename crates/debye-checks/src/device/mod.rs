@@ -107,6 +107,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("maps: terms of finite reach", maps::reaches),
     ("maps: multilevel summation", maps::levels),
     ("maps: requests, and what is refused", maps::requests),
+    ("maps: ions, the same as on the CPU", maps::ions),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use clap::Args;
 use debye::maps::Ionized;
-use debye::prelude::{Ion, IonPlacement, IonRequest, MapSubject, PotentialUnit};
+use debye::prelude::{DeviceChoice, Ion, IonPlacement, IonRequest, PotentialUnit};
 use debye::system::{Cell, Dimension, Units};
 
-use super::map::{length, three};
+use super::map::{length, subject, three};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::ThreadFlag;
@@ -89,6 +89,9 @@ pub struct Ionize {
     /// Replace files that are there
     #[arg(long)]
     overwrite: bool,
+    /// Where the potential is computed: auto, cpu, cuda or cuda:N. Ions do not depend on it
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    device: DeviceChoice,
     #[command(flatten)]
     threads: ThreadFlag,
     /// The structure with ions: pqr, gro, pdb or xyz
@@ -110,7 +113,7 @@ impl Ionize {
         let unit = unit
             .map(|unit| length("length-unit", &format!("1 {unit}")))
             .transpose()?;
-        let mut subject = MapSubject::read(&self.structure, unit)?;
+        let mut subject = subject(&self.structure, unit)?;
         if let Some(edges) = three("cell", &self.cell, |text| length("cell", text))? {
             subject = subject.with_cell(Some(Cell::orthorhombic(edges).map_err(Failure::refused)?));
         }
@@ -181,6 +184,7 @@ impl Ionize {
             temperature: temperature.map_err(|e| Failure::refused(format!("--temperature {text}: {e}")))?,
             seed: self.seed,
             waters: self.water.clone(),
+            device: self.device,
         })
     }
 }

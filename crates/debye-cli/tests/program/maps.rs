@@ -263,3 +263,87 @@ fn trajectories_are_averaged() {
         refused.err
     );
 }
+
+/// Salt whose potential is mapped while it moves.
+const SALT: &str = r#"units = "md"
+[system]
+build = { kind = "nacl", cells = [2, 2, 2] }
+[species.Na]
+model = "joung-cheatham-spce:Na+"
+[species.Cl]
+model = "joung-cheatham-spce:Cl-"
+[[forces]]
+kind = "lennard-jones"
+cutoff = "0.5 nm"
+truncation = "cut"
+mixing = "lorentz-berthelot"
+[[forces]]
+kind = "pme"
+cutoff = "0.5 nm"
+[integrator]
+kind = "nve"
+timestep = "1 fs"
+[run]
+steps = 40
+temperature = "300 K"
+[output]
+map = { every = 10, file = "map.npy", spacing = "1.4 Å" }
+"#;
+
+#[test]
+fn a_run_maps_its_potential() {
+    let lab = Lab::new();
+    lab.write("salt.toml", SALT);
+    // A map of the first step alone is that of the structure.
+    lab.write("first.toml", SALT.replace("every = 10", "every = 1000"));
+    lab.succeeds(&["run", "first.toml", "--device", "cpu"]);
+    let map = [
+        "map",
+        "salt.toml",
+        "--device",
+        "cpu",
+        "--spacing",
+        "1.4 Å",
+        "-o",
+        "m.npy",
+    ];
+    lab.succeeds(&map);
+    let [run, alone] = ["first.out/map.npy", "m.npy"].map(|name| values(&lab.read(name)));
+    assert_eq!(run.len(), 8 * 8 * 8);
+    let largest = alone.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
+    assert!(
+        run.iter()
+            .zip(&alone)
+            .all(|(a, b)| (a - b).abs() < 1e-6 * largest)
+    );
+    // In parts it has the same bytes, and an error.
+    lab.succeeds(&["run", "salt.toml", "--device", "cpu"]);
+    let whole = ["map.npy", "map.error.npy"].map(|name| lab.read(&format!("salt.out/{name}")));
+    lab.write("salt.toml", SALT.replace("steps = 40", "steps = 20"));
+    lab.succeeds(&["run", "salt.toml", "--device", "cpu", "--overwrite"]);
+    lab.write("salt.toml", SALT);
+    lab.succeeds(&["run", "salt.toml", "--device", "cpu", "--resume"]);
+    let parts = ["map.npy", "map.error.npy"].map(|name| lab.read(&format!("salt.out/{name}")));
+    assert!(whole == parts);
+    assert!(values(&whole[1]).iter().all(|&error| error >= 0.0));
+}
+
+#[test]
+fn maps_of_runs_are_refused_where_they_make_no_sense() {
+    let lab = Lab::new();
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("map.npy", "map.txt", &["map.txt", "npy"]),
+        ("every = 10, ", "", &["every"]),
+        ("1.4 Å", "1e-4 Å", &["memory", "spacing"]),
+        ("spacing =", "spaces =", &["unknown key `spaces`", "spacing"]),
+        (
+            "\"1.4 Å\"",
+            "\"1.4 Å\", method = \"fast\"",
+            &["fast", "multilevel"],
+        ),
+    ];
+    for (from, to, expected) in cases {
+        lab.write("salt.toml", SALT.replace(from, to));
+        lab.refuses(&["run", "salt.toml"], 2, expected);
+    }
+}

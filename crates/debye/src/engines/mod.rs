@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod cuda;
+mod device_choice;
 mod device_use;
 mod error;
 pub(crate) mod memory;
@@ -9,6 +10,8 @@ mod observation;
 pub mod reference;
 mod stages;
 
+pub use cuda::ChargesOnDevice;
+pub use device_choice::DeviceChoice;
 pub use device_use::{DeviceUse, KernelUse, Needs, Profile, Shortage};
 pub use error::{Culprit, EngineError};
 pub use observation::Observation;
@@ -62,6 +65,10 @@ pub trait Engine: Send {
     /// What a device did for it so far; `None` where there is none.
     fn device_use(&self) -> Option<DeviceUse> {
         None
+    }
+    /// The charges of a mesh where they lie on a device, for maps that are made there; `None` where there are none.
+    fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
+        Ok(None)
     }
     /// Times every kernel of so many steps, after so many others; results stay the same. Says whether it can.
     fn profile(&mut self, _after: u64, _steps: u64) -> bool {

@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use debye_io::Format;
+use debye_io::volumes::VolumeFormat;
 
 use super::dynamics::Surroundings;
 use super::error::InputError;
@@ -13,9 +14,10 @@ use crate::analysis::{
     ANALYSES, AnalysisError, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue,
 };
 use crate::engines::{ListKind, Precision};
+use crate::maps::MapMethod;
 use crate::simulation::{
-    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, NeighborOptions, OutputPlan, RunPlan,
-    Simulation, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, MapPlan, NeighborOptions, OutputPlan,
+    RunPlan, Simulation, TablePlan, TrajectoryPlan,
 };
 use crate::system::{Dimension, System, Units};
 
@@ -31,9 +33,30 @@ pub(super) const RUN_KEYS: &[&str] = &[
     "remove_momentum_every",
 ];
 pub(super) const NEIGHBORS_KEYS: &[&str] = &["buffer", "drift_tolerance", "lists"];
-pub(super) const OUTPUT_KEYS: &[&str] = &["folder", "table", "trajectory", "checkpoint", "final", "report"];
+pub(super) const OUTPUT_KEYS: &[&str] = &[
+    "folder",
+    "table",
+    "trajectory",
+    "map",
+    "checkpoint",
+    "final",
+    "report",
+];
 pub(super) const TABLE_KEYS: &[&str] = &["every", "file"];
 pub(super) const TRAJECTORY_KEYS: &[&str] = &["every", "file", "unwrap", "species", "orientations"];
+pub(super) const MAP_KEYS: &[&str] = &[
+    "every",
+    "file",
+    "from",
+    "spacing",
+    "padding",
+    "method",
+    "units",
+    "temperature",
+    "permittivity",
+    "tolerance",
+    "center",
+];
 pub(super) const CHECKPOINT_KEYS: &[&str] = &["every", "file", "keep"];
 pub(super) const ANALYZE_KEYS: &[&str] = &["kind", "every", "from", "file"];
 
@@ -213,6 +236,12 @@ impl Outputs<'_, '_> {
                 });
             }
         }
+        if let Some(item) = section.get("map") {
+            for item in item.one_or_many() {
+                let map = self.map(&item)?;
+                plan.maps.push(map);
+            }
+        }
         if let Some(item) = section.get("checkpoint") {
             let section = item.section("`checkpoint`", CHECKPOINT_KEYS)?;
             let keep = section.map("keep", |i| i.count(1..=1000, "a whole number from 1 to 1000"))?;
@@ -235,6 +264,47 @@ impl Outputs<'_, '_> {
             }
         }
         plan.report = section.map("report", Item::flag)?.unwrap_or(true);
+        Ok(plan)
+    }
+
+    fn map(&mut self, item: &Item) -> Result<MapPlan> {
+        let section = item.section("`map`", MAP_KEYS)?;
+        let mut plan = MapPlan::new(every(&section)?, self.file(&section, "map.dx")?);
+        if let Err(error) = VolumeFormat::from_path(&plan.file) {
+            let named = section.get("file").unwrap_or(item);
+            return Err(named
+                .error(error.to_string())
+                .help("one of dx, mrc, ccp4, map, cube, npy"));
+        }
+        let claimed = plan.error_file();
+        self.claim(item, &claimed.to_string_lossy())?;
+        let units = self.around.units;
+        plan.from = match section.get("from") {
+            Some(item) if self.timestep > 0.0 => steps_or_time(item, units, self.timestep)?,
+            _ => self.equilibration,
+        };
+        let length = |i: &Item| i.positive(units, Dimension::LENGTH);
+        plan.spacing = section.map("spacing", length)?.unwrap_or(plan.spacing);
+        plan.padding = section.map("padding", length)?.unwrap_or(plan.padding);
+        plan.method = section
+            .map("method", |i| i.choice("method", &MapMethod::NAMES))?
+            .unwrap_or(plan.method);
+        if let Some(item) = section.get("units") {
+            let refused = |why: String| item.error(why);
+            plan.unit = item.text()?.parse().map_err(refused)?;
+        }
+        if let Some(kelvin) = section.map("temperature", |i| i.positive(units, Dimension::TEMPERATURE))? {
+            plan.unit = plan.unit.at_temperature(kelvin);
+        }
+        let number = |i: &Item| i.positive(units, Dimension::NONE);
+        plan.permittivity = section.map("permittivity", number)?.unwrap_or(plan.permittivity);
+        plan.tolerance = section.map("tolerance", number)?;
+        if let Some(item) = section.get("center") {
+            plan.center = self.around.species(item)?;
+        }
+        if let Err(error) = plan.frames(self.around.system, None) {
+            return Err(item.error(error.to_string()));
+        }
         Ok(plan)
     }
 

@@ -1,5 +1,6 @@
 //! [`MapAverage`]: the mean of maps over frames, with its error.
 
+use debye_io::codec::{CodecError, Reader, Writer};
 use debye_io::volumes::VolumeValues;
 use rayon::prelude::*;
 
@@ -41,12 +42,7 @@ impl MapAverage {
         if map.values().len() != self.sum.len() {
             return Err(MapError::Lengths(self.sum.len(), map.values().len()));
         }
-        if self.frames == self.blocks.len() * self.length {
-            if self.blocks.len() == BLOCKS {
-                self.join();
-            }
-            self.blocks.push(vec![0.0; self.sum.len()]);
-        }
+        self.begin_block();
         map.method().clone_into(&mut self.method);
         let value = |i: usize| map.values().get(i).unwrap_or(f64::NAN);
         self.sum
@@ -60,6 +56,73 @@ impl MapAverage {
                 .for_each(|(i, sum)| *sum += value(i) as f32);
         }
         self.frames += 1;
+        Ok(())
+    }
+
+    /// Adds the sum of maps of several frames, no more than there is [room](Self::room) for.
+    pub(super) fn add_sum(&mut self, values: &[f64], frames: usize, method: &str) -> Result<(), MapError> {
+        if values.len() != self.sum.len() {
+            return Err(MapError::Lengths(self.sum.len(), values.len()));
+        }
+        self.begin_block();
+        method.clone_into(&mut self.method);
+        self.sum.par_iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
+        if let Some(block) = self.blocks.last_mut() {
+            let pairs = block.par_iter_mut().zip(values);
+            pairs.for_each(|(sum, &v)| *sum += v as f32);
+        }
+        self.frames += frames;
+        Ok(())
+    }
+
+    /// Frames until the block of now is full.
+    pub(super) fn room(&self) -> usize {
+        match self.blocks.len() * self.length - self.frames {
+            0 if self.blocks.len() == BLOCKS => 2 * self.length,
+            0 => self.length,
+            left => left,
+        }
+    }
+
+    /// Begins another block where the last is full.
+    fn begin_block(&mut self) {
+        if self.frames < self.blocks.len() * self.length {
+            return;
+        }
+        if self.blocks.len() == BLOCKS {
+            self.join();
+        }
+        self.blocks.push(vec![0.0; self.sum.len()]);
+    }
+
+    pub(super) fn save(&self, to: &mut Writer) {
+        to.u64(self.frames as u64);
+        to.u64(self.length as u64);
+        to.text(&self.method);
+        to.f64s(&self.sum);
+        to.u64(self.blocks.len() as u64);
+        for block in &self.blocks {
+            to.u32s(&block.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+        }
+    }
+
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), CodecError> {
+        let [frames, length] = [from.u64()?, from.u64()?].map(|n| n as usize);
+        let method = from.text()?;
+        let sum = from.f64s()?;
+        let mut blocks = Vec::new();
+        for _ in 0..from.u64()?.min(BLOCKS as u64) {
+            blocks.push(from.u32s()?.into_iter().map(f32::from_bits).collect::<Vec<_>>());
+        }
+        let points = self.sum.len();
+        if sum.len() != points || blocks.iter().any(|block| block.len() != points) || length == 0 {
+            return Err(CodecError(format!(
+                "a map of {} points, expected {points}",
+                sum.len()
+            )));
+        }
+        (self.frames, self.length, self.method) = (frames, length, method);
+        (self.sum, self.blocks) = (sum, blocks);
         Ok(())
     }
 

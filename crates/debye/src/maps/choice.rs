@@ -20,12 +20,41 @@ const MEASURED: [(usize, f64, f64, f64); 6] = [
     (8, 1.6, 0.15, 4.4e-6),
 ];
 
-/// Costs in units of one charge at one point of the direct sum, measured on AVX-512 cores.
-const SHORT_RANGE: f64 = 1.5;
-const STENCIL: f64 = 0.15;
-const POINT: f64 = 40.0;
-/// Of the mesh, per charge and per point of it, which are some 1.1 Å apart.
-const MESH: f64 = 4000.0;
+/// Costs in units of one charge at one point of the direct sum.
+struct Costs {
+    /// Of any map that is not a direct sum.
+    fixed: f64,
+    charge: f64,
+    point: f64,
+    /// Of a charge at a point within reach.
+    near: f64,
+    /// Of a coefficient of a stencil at a point of a level.
+    stencil: f64,
+    /// Of the mesh, per charge and per point of it.
+    mesh: f64,
+}
+
+/// Measured on AVX-512 cores.
+const CPU: Costs = Costs {
+    fixed: 0.0,
+    charge: 0.0,
+    point: 40.0,
+    near: 1.5,
+    stencil: 0.15,
+    mesh: 4000.0,
+};
+
+/// Measured on one H200, where a unit is 0.21 ps: charges are sorted on the host.
+const CUDA: Costs = Costs {
+    fixed: 2.9e10,
+    charge: 6e5,
+    point: 5e3,
+    near: 11.0,
+    stencil: 0.0,
+    mesh: f64::INFINITY,
+};
+
+/// Points of a mesh are about this far apart, in nm.
 const MESH_SPACING: f64 = 0.11;
 
 /// A method with the reason for it.
@@ -108,7 +137,15 @@ impl MapRequest {
         }
     }
 
+    fn costs(&self) -> Costs {
+        match self.target.device() {
+            Ok(Some(_)) => CUDA,
+            _ => CPU,
+        }
+    }
+
     fn multilevel_cost(&self, charges: &PointCharges) -> f64 {
+        let costs = self.costs();
         let Ok(plan) = self.multilevel_plan() else {
             return f64::INFINITY;
         };
@@ -117,20 +154,23 @@ impl MapRequest {
             .map(|k| (bounds.upper[k] - bounds.lower[k]) / plan.spacing + 8.0)
             .product();
         let stencil = 4.0 / 3.0 * PI * (2.0 * plan.cutoff / plan.spacing).powi(3);
-        self.short_cost(plan.cutoff, charges)
-            + STENCIL * 8.0 / 7.0 * levels * stencil.min(8.0 * levels)
-            + POINT * self.grid.points() as f64
+        costs.fixed
+            + costs.charge * charges.len() as f64
+            + costs.near * self.near(plan.cutoff, charges)
+            + costs.stencil * 8.0 / 7.0 * levels * stencil.min(8.0 * levels)
+            + costs.point * self.grid.points() as f64
     }
 
     fn mesh_cost(&self, charges: &PointCharges) -> f64 {
         let points = self.cell.map_or(0.0, |cell| cell.volume()) / MESH_SPACING.powi(3);
-        2.0 * self.short_cost(self.cutoff.unwrap_or(super::mesh::CUTOFF), charges)
-            + MESH * (points + charges.len() as f64)
-            + POINT * self.grid.points() as f64
+        let costs = self.costs();
+        2.0 * costs.near * self.near(self.cutoff.unwrap_or(super::mesh::CUTOFF), charges)
+            + costs.mesh * (points + charges.len() as f64)
+            + costs.point * self.grid.points() as f64
     }
 
-    /// Of a part that reaches so far: points of the rows that a charge is near to.
-    fn short_cost(&self, reach: f64, charges: &PointCharges) -> f64 {
+    /// For a part that reaches so far: points of the rows that charges are near to.
+    fn near(&self, reach: f64, charges: &PointCharges) -> f64 {
         let [a, b, c] = self.grid.spacing().to_array();
         let [x, y, z] = [16.0 * a, 8.0 * b, c];
         let near = x * y * z
@@ -138,7 +178,7 @@ impl MapRequest {
             + PI * reach * reach * (x + y + z)
             + 4.0 / 3.0 * PI * reach.powi(3);
         let points = (near / (a * b * c)).min(self.grid.points() as f64);
-        SHORT_RANGE * points * charges.len() as f64
+        points * charges.len() as f64
     }
 }
 

@@ -4,7 +4,6 @@ use debye_io::IoError;
 use debye_io::volumes::VolumeError;
 
 use crate::engines::EngineError;
-use crate::input::InputError;
 
 /// Why there is no map.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +12,12 @@ pub enum MapError {
     /// Nothing to make a potential.
     #[error("there are no atoms")]
     Empty,
+    /// Reduced units, in which a charge of one has no size.
+    #[error("maps are of systems in `units = \"md\"`: in reduced units the potential has no unit")]
+    Units,
+    /// What a checkpoint holds of a map does not fit.
+    #[error("the checkpoint has {0}")]
+    State(debye_io::codec::CodecError),
     /// Water alone.
     #[error("there is no solute: every atom is of a water")]
     NoSolute,
@@ -143,9 +148,6 @@ pub enum MapError {
     /// A box that is none.
     #[error("the cell of the structure: {0}")]
     Cell(String),
-    /// An input file that cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
     /// The device failed.
     #[error(transparent)]
     Device(#[from] EngineError),

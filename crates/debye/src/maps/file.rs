@@ -1,6 +1,6 @@
 //! [`PotentialMap`]: the values, and files of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use debye_io::volumes::{Volume, VolumeAtom, VolumeFormat, VolumeValues, read_volume, write_volume};
 
@@ -133,4 +133,16 @@ fn save_volume(path: &Path, volume: Volume) -> Result<(), MapError> {
         _ => volume,
     };
     Ok(write_volume(path, &volume)?)
+}
+
+/// The same name with a word before the extension, and before that of a compression.
+pub fn with_word(path: &Path, word: &str) -> PathBuf {
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let packed = ["gz", "bz2", "xz", "zst"]
+        .iter()
+        .find(|e| name.ends_with(&format!(".{e}")));
+    let plain = packed.map_or(name, |e| &name[..name.len() - e.len() - 1]);
+    let (stem, extension) = plain.rsplit_once('.').unwrap_or((plain, ""));
+    let packed = packed.map_or(String::new(), |e| format!(".{e}"));
+    path.with_file_name(format!("{stem}.{word}.{extension}{packed}"))
 }

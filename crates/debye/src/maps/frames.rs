@@ -1,13 +1,17 @@
 //! [`MapFrames`]: the mean map of a trajectory.
 
+use debye_gpu::Device;
+use debye_io::codec::{CodecError, Reader, Writer};
 use debye_io::{Frame, LengthUnit};
 
 use super::align::Alignment;
 use super::average::MapAverage;
+use super::cuda::LiveMap;
 use super::profile::PotentialProfile;
-use super::{MapError, MapGrid, MapRequest, MapSubject};
+use super::{MapError, MapGrid, MapMethod, MapRequest, MapSubject, mesh};
+use crate::engines::{ChargesOnDevice, Engine};
 use crate::expr::{Quat, Vec3};
-use crate::system::Cell;
+use crate::system::{Cell, Particles};
 
 /// Maps of frames, one after the other, and their mean.
 ///
@@ -23,6 +27,30 @@ pub struct MapFrames {
     profile: Option<PotentialProfile>,
     average: MapAverage,
     edges: Vec3<f64>,
+    live: Option<Live>,
+    /// A sum of maps, and of how many, that a checkpoint had of a device.
+    pending: Option<(Vec<f64>, usize)>,
+}
+
+/// Maps that are summed on a device, and how, in words.
+struct Live {
+    device: Device,
+    map: LivePrecision,
+    method: String,
+}
+
+enum LivePrecision {
+    Single(Box<LiveMap<f32>>),
+    Double(Box<LiveMap<f64>>),
+}
+
+macro_rules! live {
+    ($of:expr, $map:ident => $what:expr) => {
+        match $of {
+            LivePrecision::Single($map) => $what,
+            LivePrecision::Double($map) => $what,
+        }
+    };
 }
 
 impl MapFrames {
@@ -40,6 +68,8 @@ impl MapFrames {
             center: Vec::new(),
             profile: None,
             edges: Vec3::zero(),
+            live: None,
+            pending: None,
         })
     }
 
@@ -86,7 +116,105 @@ impl MapFrames {
 
     /// Adds a frame. `unit`: the length in nm of a file that does not say its own.
     pub fn add(&mut self, frame: &Frame, unit: Option<f64>) -> Result<(), MapError> {
-        let mut subject = self.subject.at(frame, unit)?;
+        self.add_moved(self.subject.at(frame, unit)?)
+    }
+
+    /// Adds particles of the subject as they are now.
+    pub(crate) fn add_particles(&mut self, particles: &Particles, cell: &Cell) -> Result<(), MapError> {
+        let orientations = &particles.orientations;
+        let dipole = |&(i, before): &(usize, Vec3<f64>)| (i, orientations.axes(i)[2] * before.norm());
+        let mut moved = MapSubject::new(particles.positions.clone(), particles.charges.clone());
+        moved.dipoles = self.subject.dipoles.iter().map(dipole).collect();
+        self.add_moved(moved.with_cell(cell.has_volume().then_some(*cell)))
+    }
+
+    /// Adds the charges of an engine as they lie on its device, without a copy of positions. Whether it could: by a mesh
+    /// over the whole cell, of particles without dipoles.
+    pub(crate) fn add_on_device(&mut self, engine: &mut dyn Engine) -> Result<bool, MapError> {
+        let plain = self.center.is_empty() && self.subject.dipoles.is_empty();
+        let mesh = matches!(self.request.method, MapMethod::Auto | MapMethod::Mesh);
+        if !(self.follows && plain && mesh && self.profile.is_none()) {
+            return Ok(false);
+        }
+        let Some(charges) = engine.charges_on_device().map_err(MapError::Device)? else {
+            return Ok(false);
+        };
+        let cell = engine.cell();
+        let grid = self.request.grid.over(&cell)?;
+        if self.live.is_none() {
+            let mut live = self.live_map(&charges, &cell)?;
+            if let Some((sum, frames)) = self.pending.take() {
+                live!(&mut live.map, map => map.resume(&sum, frames)?);
+            }
+            self.live = Some(live);
+        }
+        let Some(live) = &mut self.live else {
+            return Ok(false);
+        };
+        let added = live!(&mut live.map, map => map.add(&live.device, &grid, &charges.particles, &cell)?);
+        if !added {
+            self.flush()?;
+            self.live = None;
+            return self.add_on_device(engine);
+        }
+        self.edges += grid.spacing();
+        let full = live!(&live.map, map => map.frames()) >= self.average.room();
+        if full {
+            self.flush().map(|()| true)
+        } else {
+            Ok(true)
+        }
+    }
+
+    fn live_map(&self, on: &ChargesOnDevice, cell: &Cell) -> Result<Live, MapError> {
+        let charges = self.subject.point_charges()?;
+        // The mesh is that of the first cell, also of a run that went on.
+        let request = &self.request;
+        let plan = mesh::Plan::new(request, &charges)?;
+        let method = format!("mesh: {}, periodic boundaries", plan.described());
+        let (kernel, scale) = (request.screened(&plan), request.scale());
+        let (device, grid, slots) = (&on.device, &request.grid.over(cell)?, on.particles.slots());
+        let map = if on.particles.is_double() {
+            let map = LiveMap::new(device, grid, cell, &charges, slots, plan, kernel, scale)?;
+            LivePrecision::Double(Box::new(map))
+        } else {
+            let map = LiveMap::new(device, grid, cell, &charges, slots, plan, kernel, scale)?;
+            LivePrecision::Single(Box::new(map))
+        };
+        let device = device.clone();
+        Ok(Live { device, map, method })
+    }
+
+    /// Takes what is summed on a device into the average.
+    fn flush(&mut self) -> Result<(), MapError> {
+        let Some((sum, frames)) = self.summed()? else {
+            return Ok(());
+        };
+        self.pending = None;
+        let mut method = "mesh";
+        if let Some(live) = &mut self.live {
+            live!(&mut live.map, map => map.clear()?);
+            method = &live.method;
+        }
+        if sum.iter().any(|v| !v.is_finite()) {
+            return Err(MapError::Infinite);
+        }
+        self.average.add_sum(&sum, frames, method)
+    }
+
+    /// A sum that is not in the average yet, and of how many frames.
+    fn summed(&self) -> Result<Option<(Vec<f64>, usize)>, MapError> {
+        let Some(live) = &self.live else {
+            return Ok(self.pending.clone());
+        };
+        match live!(&live.map, map => map.frames()) {
+            0 => Ok(None),
+            frames => Ok(Some((live!(&live.map, map => map.sum()?), frames))),
+        }
+    }
+
+    fn add_moved(&mut self, mut subject: MapSubject) -> Result<(), MapError> {
+        self.flush()?;
         let mut request = self.request.clone();
         if request.cell.is_some() {
             let cell = subject.cell.or(request.cell).ok_or(MapError::Open("periodic"))?;
@@ -113,8 +241,30 @@ impl MapFrames {
         self.average.add(&map)
     }
 
+    /// Frames so far, as a checkpoint keeps them; without a profile.
+    pub(crate) fn save(&self) -> Result<Vec<u8>, MapError> {
+        let mut to = Writer::default();
+        self.edges.to_array().into_iter().for_each(|x| to.f64(x));
+        self.average.save(&mut to);
+        let (sum, frames) = self.summed()?.unwrap_or_default();
+        to.u64(frames as u64);
+        to.f64s(&sum);
+        Ok(to.finish())
+    }
+
+    /// Goes on from there.
+    pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), CodecError> {
+        let mut from = Reader::new(state);
+        self.edges = Vec3::new(from.f64()?, from.f64()?, from.f64()?);
+        self.average.restore(&mut from)?;
+        let (frames, sum) = (from.u64()? as usize, from.f64s()?);
+        self.pending = (frames > 0).then_some((sum, frames));
+        Ok(())
+    }
+
     /// What was averaged.
     pub fn finish(mut self) -> Result<(MapAverage, Option<PotentialProfile>), MapError> {
+        self.flush()?;
         let frames = self.average.frames();
         if frames == 0 {
             return Err(MapError::NoFrames);

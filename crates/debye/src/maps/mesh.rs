@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::charges::PointCharges;
 use super::tiles::MapReal;
-use super::{MapError, MapRequest};
+use super::{MapError, MapGrid, MapRequest};
 use crate::engines::cpu::mesh::{Mesh, MeshReal};
+use crate::engines::cuda::mesh::{MeshNumber, MeshShape};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::{Boundary, MeshPlan};
 use crate::forces::multilevel::GridReal;
@@ -24,8 +25,8 @@ fn order(tolerance: f64) -> usize {
     if tolerance < 2e-5 { 8 } else { 6 }
 }
 
-/// Numbers of a mesh that a map may be gathered from.
-pub(super) trait MapMesh: MeshReal {}
+/// Numbers of a mesh that a map may be gathered from, on the CPU and on a device.
+pub(super) trait MapMesh: MeshReal + MeshNumber {}
 impl MapMesh for f32 {}
 impl MapMesh for f64 {}
 
@@ -34,7 +35,7 @@ pub(super) struct Plan {
     pub(super) alpha: f64,
     pub(super) cutoff: f64,
     pub(super) mesh: MeshPlan,
-    cell: Cell,
+    pub(super) cell: Cell,
 }
 
 impl Plan {
@@ -60,6 +61,14 @@ impl Plan {
         })
     }
 
+    /// The mesh, for a device.
+    pub(super) fn shape(&self) -> MeshShape {
+        MeshShape {
+            size: self.mesh.size.map(|n| n as u32),
+            basis: self.mesh.basis,
+        }
+    }
+
     /// For people.
     pub(super) fn described(&self) -> String {
         let [a, b, c] = self.mesh.size;
@@ -70,30 +79,52 @@ impl Plan {
         )
     }
 
-    /// Sets the smooth part: what the mesh gives at every point, and the background of a cell that is not neutral.
+    /// `k` times the smooth part: what the mesh gives at every point, and the background of a cell that is not neutral.
     pub(super) fn smooth<T: MapReal + GridReal + MapMesh>(
         &self,
         request: &MapRequest,
         charges: &PointCharges,
         k: f64,
-        values: &mut [T],
-    ) {
+    ) -> Vec<T> {
         let mut mesh = Mesh::<T>::new(self.mesh, self.alpha, request.set);
         let potential = mesh.potential(&self.cell, charges.positions(), charges.charges());
-        let background =
-            -std::f64::consts::PI * charges.total() / (self.alpha * self.alpha * self.cell.volume());
-        let value = |smooth: f64| <T as MapReal>::of(k * (smooth + background));
-        if self.cell.is_orthorhombic() {
-            let gathered = self.separately(request, potential);
-            for (to, from) in values.iter_mut().zip(gathered) {
-                *to = value(from.into());
-            }
-            return;
+        let background = self.background(charges.total());
+        let mut values = self.gathered(&request.grid, potential);
+        for value in &mut values {
+            *value = <T as MapReal>::of(k * (<T as Into<f64>>::into(*value) + background));
         }
-        let grid = &request.grid;
-        values.par_iter_mut().enumerate().for_each(|(i, to)| {
-            *to = value(self.at(grid.position(grid.point(i)), &potential));
-        });
+        values
+    }
+
+    /// The potential of the background of a cell with a net charge.
+    pub(super) fn background(&self, net: f64) -> f64 {
+        -std::f64::consts::PI * net / (self.alpha * self.alpha * self.cell.volume())
+    }
+
+    /// What a potential on the mesh is at the points of a grid.
+    pub(super) fn gathered<T: GridReal>(&self, grid: &MapGrid, potential: Vec<T>) -> Vec<T> {
+        if !self.cell.is_orthorhombic() {
+            let at = |i| T::of(self.at(grid.position(grid.point(i)), &potential));
+            return (0..grid.points()).into_par_iter().map(at).collect();
+        }
+        // Axis by axis.
+        let (mut values, mut shape) = (potential, self.mesh.size);
+        for (axis, lists) in self.lists(grid).iter().enumerate().rev() {
+            values = along_axis(&values, shape, axis, lists);
+            shape[axis] = lists.len();
+        }
+        values
+    }
+
+    /// In a rectangular cell, what each plane of a grid takes from planes of the mesh, along x, y and z.
+    pub(super) fn lists<T: GridReal>(&self, grid: &MapGrid) -> [Vec<Vec<(usize, T)>>; 3] {
+        let vectors = self.cell.to_arrays();
+        std::array::from_fn(|axis| {
+            let scale = self.mesh.size[axis] as f64 / vectors[axis][axis];
+            let touched = |x: f64| self.touched(axis, x * scale);
+            let list = |x: f64| touched(x).map(|(i, w)| (i, T::of(w))).collect();
+            grid.along(axis).map(list).collect()
+        })
     }
 
     /// The mesh points that a coordinate takes its value from, in units of the mesh, and their weights.
@@ -107,25 +138,6 @@ impl Plan {
                 weights[j],
             )
         })
-    }
-
-    /// In a rectangular cell, axis by axis.
-    fn separately<T: GridReal>(&self, request: &MapRequest, potential: Vec<T>) -> Vec<T> {
-        let vectors = self.cell.to_arrays();
-        let mut shape = self.mesh.size;
-        let mut values = potential;
-        for axis in (0..3).rev() {
-            let scale = shape[axis] as f64 / vectors[axis][axis];
-            let touched = |x: f64| {
-                self.touched(axis, x * scale)
-                    .map(|(i, w)| (i, T::of(w)))
-                    .collect()
-            };
-            let lists: Vec<Vec<(usize, T)>> = request.grid.along(axis).map(touched).collect();
-            values = along_axis(&values, shape, axis, &lists);
-            shape[axis] = lists.len();
-        }
-        values
     }
 
     /// In any cell.

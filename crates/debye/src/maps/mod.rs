@@ -46,7 +46,7 @@ pub use average::MapAverage;
 pub use charges::{DIPOLE_LENGTH, PointCharges};
 pub use choice::Choice;
 pub use error::MapError;
-pub use file::PotentialMap;
+pub use file::{PotentialMap, with_word};
 pub use frames::MapFrames;
 pub use grid::MapGrid;
 pub use ions::{Ion, IonPlacement, IonRequest, Ionized, PlacedIon};

@@ -5,15 +5,57 @@ use super::grid::Bounds;
 use crate::expr::Vec3;
 use crate::system::Cell;
 
-/// Charges within a reach of a box, images included, in cubes of space.
-pub(crate) struct Near {
-    reach: f64,
+/// Cubes of space that reach beyond a box.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cubes {
     /// The corner of the first cube.
     pub(super) lower: [f64; 3],
     /// The edge of a cube.
     pub(super) edge: f64,
     /// Cubes along x, y, z; z fastest.
     pub(super) shape: [usize; 3],
+}
+
+impl Cubes {
+    /// For so many charges: as many cubes at most.
+    pub(super) fn new(bounds: &Bounds, reach: f64, charges: usize) -> Self {
+        let size = Self::size(bounds, reach);
+        let fine = (size.iter().product::<f64>() / charges.max(1) as f64).cbrt();
+        let edge = (reach / 4.0).max(fine);
+        Self {
+            lower: bounds.lower.map(|x| x - reach),
+            edge,
+            shape: size.map(|length| (length / edge).ceil().max(1.0) as usize),
+        }
+    }
+
+    /// As many about another box.
+    pub(super) fn fit(&mut self, bounds: &Bounds, reach: f64) {
+        let size = Self::size(bounds, reach);
+        self.lower = bounds.lower.map(|x| x - reach);
+        self.edge = (0..3).map(|k| size[k] / self.shape[k] as f64).fold(0.0, f64::max);
+    }
+
+    fn size(bounds: &Bounds, reach: f64) -> [f64; 3] {
+        std::array::from_fn(|k| bounds.upper[k] - bounds.lower[k] + 2.0 * reach)
+    }
+
+    fn cube(&self, r: [f64; 3]) -> [usize; 3] {
+        std::array::from_fn(|k| {
+            let place = (r[k] - self.lower[k]) / self.edge;
+            (place.max(0.0) as usize).min(self.shape[k] - 1)
+        })
+    }
+
+    fn index(&self, [i, j, k]: [usize; 3]) -> usize {
+        (i * self.shape[1] + j) * self.shape[2] + k
+    }
+}
+
+/// Charges within a reach of a box, images included, in cubes of space.
+pub(crate) struct Near {
+    reach: f64,
+    pub(super) cubes: Cubes,
     /// Where the charges of each cube begin, and the end.
     pub(super) starts: Vec<u32>,
     pub(super) charges: Vec<([f64; 3], f64)>,
@@ -34,24 +76,17 @@ impl Near {
                 None => keep(r),
             }
         }
-        let lower = bounds.lower.map(|x| x - reach);
-        // As many cubes as charges at most.
-        let size: [f64; 3] = std::array::from_fn(|k| bounds.upper[k] - bounds.lower[k] + 2.0 * reach);
-        let fine = (size.iter().product::<f64>() / all.len().max(1) as f64).cbrt();
-        let edge = (reach / 4.0).max(fine);
-        let shape = size.map(|length| (length / edge).ceil().max(1.0) as usize);
+        let cubes = Cubes::new(bounds, reach, all.len());
         let mut near = Self {
             reach,
-            lower,
-            edge,
-            shape,
-            starts: vec![0; shape.iter().product::<usize>() + 1],
+            cubes,
+            starts: vec![0; cubes.shape.iter().product::<usize>() + 1],
             charges: Vec::new(),
         };
         let mut keyed: Vec<(usize, usize)> = all
             .iter()
             .enumerate()
-            .map(|(i, (r, _))| (near.index(near.cube(*r)), i))
+            .map(|(i, (r, _))| (cubes.index(cubes.cube(*r)), i))
             .collect();
         // Charges of one cube stay in the order of the input.
         keyed.sort_unstable();
@@ -65,25 +100,15 @@ impl Near {
         near
     }
 
-    fn cube(&self, r: [f64; 3]) -> [usize; 3] {
-        std::array::from_fn(|k| {
-            let place = (r[k] - self.lower[k]) / self.edge;
-            (place.max(0.0) as usize).min(self.shape[k] - 1)
-        })
-    }
-
-    fn index(&self, [i, j, k]: [usize; 3]) -> usize {
-        (i * self.shape[1] + j) * self.shape[2] + k
-    }
-
     /// Calls with every charge within reach of a box, in the same order whoever asks.
     pub(crate) fn visit(&self, bounds: &Bounds, mut found: impl FnMut([f64; 3], f64)) {
-        let first = self.cube(bounds.lower.map(|x| x - self.reach));
-        let last = self.cube(bounds.upper.map(|x| x + self.reach));
+        let cubes = &self.cubes;
+        let first = cubes.cube(bounds.lower.map(|x| x - self.reach));
+        let last = cubes.cube(bounds.upper.map(|x| x + self.reach));
         let reach2 = self.reach * self.reach;
         for i in first[0]..=last[0] {
             for j in first[1]..=last[1] {
-                let row = self.index([i, j, first[2]])..=self.index([i, j, last[2]]);
+                let row = cubes.index([i, j, first[2]])..=cubes.index([i, j, last[2]]);
                 let begin = self.starts[*row.start()] as usize;
                 let end = self.starts[*row.end() + 1] as usize;
                 for &(r, q) in &self.charges[begin..end] {

@@ -10,10 +10,10 @@ use super::grid::Bounds;
 use super::near::Near;
 use super::tiles::{Charges, Kernel, MapReal, Watch, sum};
 use super::{MapError, MapGrid, PotentialMap, cuda, mesh};
+use crate::engines::DeviceChoice;
 use crate::engines::memory::available;
 use crate::engines::{InstructionSet, Precision};
 use crate::forces::multilevel::{GridReal, Interpolation, Levels, Region, Softening};
-use crate::simulation::DeviceChoice;
 use crate::system::{Cell, Units};
 
 /// How the potential is summed.
@@ -102,7 +102,7 @@ pub struct MapRequest {
     pub(super) order: Option<usize>,
     pub(super) tolerance: Option<f64>,
     pub(super) set: InstructionSet,
-    target: cuda::Target,
+    pub(super) target: cuda::Target,
 }
 
 impl MapRequest {
@@ -178,7 +178,7 @@ impl MapRequest {
         self
     }
 
-    /// Where it is computed. Unless said, on the first CUDA device where there is one that knows the method.
+    /// Where it is computed. Unless said, on the first CUDA device where there is one.
     pub fn device(mut self, device: DeviceChoice) -> Self {
         self.target = cuda::Target::Choice(device);
         self
@@ -337,17 +337,17 @@ impl MapRequest {
         Ok(())
     }
 
-    fn values<T: MapReal + GridReal + mesh::MapMesh + debye_gpu::Float + debye_gpu::Value>(
+    fn values<T: MapReal + GridReal + mesh::MapMesh>(
         &self,
         method: MapMethod,
         charges: &PointCharges,
         watch: Watch<'_>,
     ) -> Result<Vec<T>, MapError> {
-        if let Some(device) = self.target.device(method)? {
+        if let Some(device) = self.target.device()? {
             return self.values_on(&device, method, charges);
         }
         let mut values = vec![<T as MapReal>::of(0.0); self.grid.points()];
-        let k = Units::Md.coulomb_constant() / self.permittivity;
+        let k = self.scale();
         let exclusion = self.exclusion;
         match method {
             // `choose` never gives Auto.
@@ -389,21 +389,20 @@ impl MapRequest {
             }
             MapMethod::Mesh => {
                 let plan = mesh::Plan::new(self, charges)?;
-                self.by_mesh(&plan, charges, watch, &mut values);
+                return self.by_mesh(&plan, charges, watch);
             }
         }
         Ok(values)
     }
 
     /// The same on a device.
-    fn values_on<T: GridReal + debye_gpu::Float + debye_gpu::Value>(
+    fn values_on<T: MapReal + GridReal + mesh::MapMesh>(
         &self,
         device: &debye_gpu::Device,
         method: MapMethod,
         charges: &PointCharges,
     ) -> Result<Vec<T>, MapError> {
-        cuda::check(method)?;
-        let k = Units::Md.coulomb_constant() / self.permittivity;
+        let k = self.scale();
         if method == MapMethod::Cutoff {
             let kernel = self.softened(self.cutoff.unwrap_or(CUTOFF), 4);
             return cuda::short(device, &self.grid, charges, self.cell.as_ref(), &kernel, k);
@@ -422,28 +421,45 @@ impl MapRequest {
                 &levels,
             );
         }
+        if method == MapMethod::Mesh {
+            let plan = mesh::Plan::new(self, charges)?;
+            return self.by_mesh(&plan, charges, &|_| ());
+        }
         if self.cell.is_some() {
             return Err(MapError::Periodic("direct"));
         }
         cuda::direct(device, &self.grid, charges, self.exclusion, k, self.tolerance)
     }
 
-    /// Sets the potential by a mesh of this plan.
+    /// The potential by a mesh of this plan.
     pub(super) fn by_mesh<T: MapReal + GridReal + mesh::MapMesh>(
         &self,
         plan: &mesh::Plan,
         charges: &PointCharges,
         watch: Watch<'_>,
-        values: &mut [T],
-    ) {
-        let k = Units::Md.coulomb_constant() / self.permittivity;
-        plan.smooth(self, charges, k, values);
-        let kernel = Kernel::Screened {
+    ) -> Result<Vec<T>, MapError> {
+        let k = self.scale();
+        let kernel = self.screened(plan);
+        if let Some(device) = self.target.device()? {
+            return cuda::by_mesh(&device, &self.grid, charges, plan, &kernel, k);
+        }
+        let mut values = plan.smooth(self, charges, k);
+        self.add_short(&kernel, plan.cutoff, k, charges, watch, &mut values);
+        Ok(values)
+    }
+
+    /// What Σ q/r is multiplied by, in kJ/mol/e.
+    pub(super) fn scale(&self) -> f64 {
+        Units::Md.coulomb_constant() / self.permittivity
+    }
+
+    /// The part of finite reach of a mesh.
+    pub(super) fn screened(&self, plan: &mesh::Plan) -> Kernel {
+        Kernel::Screened {
             exclusion: self.exclusion,
             reach: plan.cutoff,
             alpha: plan.alpha,
-        };
-        self.add_short(&kernel, plan.cutoff, k, charges, watch, values);
+        }
     }
 
     fn softened(&self, reach: f64, order: usize) -> Kernel {

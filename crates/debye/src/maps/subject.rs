@@ -8,8 +8,6 @@ use super::charges::{DIPOLE_LENGTH, PointCharges};
 use super::grid::Bounds;
 use super::{MapError, MapGrid};
 use crate::expr::Vec3;
-use crate::input::InputOptions;
-use crate::simulation::Simulation;
 use crate::system::{Cell, System};
 
 /// Atoms with charges, and the cell they are in. Lengths in nm.
@@ -51,18 +49,9 @@ impl MapSubject {
         }
     }
 
-    /// Reads a structure file with charges (PQR, LAMMPS data, native), or an input file (`.toml`) for what it
-    /// describes. `unit` is the length in nm of a file that does not say its own.
+    /// Reads a structure file with charges (PQR, LAMMPS data, native). `unit` is the length in nm of a file that does not
+    /// say its own.
     pub fn read(path: &Path, unit: Option<f64>) -> Result<Self, MapError> {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        if extension.eq_ignore_ascii_case("toml") {
-            let options = InputOptions {
-                moves: false,
-                ..InputOptions::default()
-            };
-            let simulation = Simulation::read_with(path, &options)?;
-            return Ok(Self::of_system(&simulation.system));
-        }
         Self::of_structure(read_structure(path)?, unit)
     }
 

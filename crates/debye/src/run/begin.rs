@@ -50,7 +50,7 @@ impl Start {
         if writes {
             folder::prepare(folder, options.existing, true, simulation)?;
         }
-        let mut outputs = Outputs::open(simulation, folder, layout, &Known::default())?;
+        let mut outputs = Outputs::open(simulation, folder, layout, &Known::default(), device)?;
         outputs.record(engine.as_mut())?;
         Ok(Self {
             engine,
@@ -101,7 +101,7 @@ impl Start {
                 "begun on {then}, continued on {here}: the bits may differ from one run"
             ));
         }
-        let mut outputs = Outputs::open(simulation, folder, layout, &known)?;
+        let mut outputs = Outputs::open(simulation, folder, layout, &known, device)?;
         outputs.record_fresh(engine.as_mut())?;
         if saved.step >= simulation.run.steps && simulation.run.steps > 0 {
             notes.push(format!(

@@ -10,6 +10,7 @@ use super::table::{TableLayout, read_table};
 use super::{Averages, Outcome, Run, RunError, Summary, describe};
 use crate::analysis::{BlockAverage, Column, Snapshot, drift};
 use crate::engines::{Culprit, Engine, Observation};
+use crate::maps::MapError;
 use crate::plot::{Paint, Scenery, data_uri};
 use crate::simulation::Simulation;
 use crate::system::{Cell, Dimension, Particles, Units};
@@ -37,6 +38,7 @@ impl Run<'_> {
             self.write_structures()?;
             self.outputs.finish()?;
         }
+        self.write_maps()?;
         let analyses = self.write_analyses()?;
         if let Some(picture) = self.picture("last.png", true)? {
             picture.draw()?;
@@ -100,6 +102,31 @@ impl Run<'_> {
             };
             let note = write_system(&self.path(file), &self.simulation.system, now)?;
             self.notes.extend(note);
+        }
+        Ok(())
+    }
+
+    /// Means of maps and their errors, as far as the run came.
+    fn write_maps(&mut self) -> Result<(), RunError> {
+        for map in std::mem::take(&mut self.outputs.maps) {
+            let plan = map.plan;
+            let (average, _) = match map.frames.finish() {
+                Ok(found) => found,
+                Err(MapError::NoFrames) => {
+                    let (file, from) = (plan.file.display(), plan.from);
+                    self.notes
+                        .push(format!("{file} is not written: it begins at step {from}"));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if self.files.is_none() {
+                continue;
+            }
+            average.mean()?.save(&self.path(&plan.file), plan.unit)?;
+            if let Some(error) = average.error()? {
+                error.save(&self.path(plan.error_file()), plan.unit)?;
+            }
         }
         Ok(())
     }

@@ -495,7 +495,8 @@ fn outputs(s: &Simulation) -> String {
     let o = &s.output;
     let table = o.table.iter().map(|t| (&t.file, t.every));
     let trajectories = o.trajectories.iter().map(|t| (&t.file, t.every));
-    let files = table.chain(trajectories);
+    let maps = o.maps.iter().map(|m| (&m.file, m.every));
+    let files = table.chain(trajectories).chain(maps);
     let files: Vec<String> = files
         .map(|(file, every)| format!("{} every {}", file.display(), grouped(every as usize)))
         .collect();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::analysis::AnalysisError;
 use crate::checkpoint::CheckpointError;
 use crate::engines::EngineError;
+use crate::maps::MapError;
 use crate::plot::PlotError;
 
 /// Why a run ended before its time.
@@ -38,6 +39,9 @@ pub enum RunError {
     /// A structure or trajectory file.
     #[error(transparent)]
     Format(#[from] debye_io::IoError),
+    /// A map of the potential.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// An analysis.
     #[error(transparent)]
     Analyze(#[from] AnalysisError),

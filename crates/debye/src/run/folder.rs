@@ -9,7 +9,7 @@ use super::fingerprint::fingerprint;
 use super::lock::{self, LOCK_FILE};
 use super::{Existing, RunError, outputs};
 use crate::checkpoint::{Checkpoint, UNFINISHED, files_like};
-use crate::simulation::{CheckpointPlan, Simulation};
+use crate::simulation::{CheckpointPlan, MapPlan, Simulation};
 
 /// The input file as it was read, in the output folder.
 const INPUT_COPY: &str = "input.toml";
@@ -153,6 +153,7 @@ impl Written {
         let o = &simulation.output;
         let files = (o.table.iter().map(|t| &t.file))
             .chain(o.trajectories.iter().map(|t| &t.file))
+            .chain(o.maps.iter().map(|m| &m.file))
             .chain(&o.last)
             .chain(simulation.analyses.iter().map(|a| &a.file))
             .cloned()
@@ -161,6 +162,7 @@ impl Written {
                     .iter()
                     .filter_map(|t| Some(t.companion(&simulation.system)?.0)),
             )
+            .chain(o.maps.iter().map(MapPlan::error_file))
             .chain([checkpoint_plan(simulation).file]);
         self.0
             .extend(files.map(|file| file.to_string_lossy().into_owned()));

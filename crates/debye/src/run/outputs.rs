@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
+use debye_gpu::Device;
 use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_append};
 
 use super::RunError;
@@ -12,7 +13,8 @@ use super::table::{Table, TableLayout};
 use crate::analysis::{Analysis, Snapshot};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
-use crate::simulation::{AnalysisPlan, OutputPlan, Simulation, TrajectoryPlan};
+use crate::maps::{MapError, MapFrames};
+use crate::simulation::{AnalysisPlan, MapPlan, OutputPlan, Simulation, TrajectoryPlan};
 use crate::system::System;
 
 struct TrajectoryFile {
@@ -42,6 +44,15 @@ pub struct Measurement {
     fresh: bool,
 }
 
+/// A mean map of the potential, and when it looks.
+pub struct MapFile {
+    /// What was asked for.
+    pub plan: MapPlan,
+    /// The sums.
+    pub frames: MapFrames,
+    fresh: bool,
+}
+
 /// Everything that is written or measured on the way.
 pub struct Outputs {
     title: String,
@@ -50,6 +61,8 @@ pub struct Outputs {
     table: Option<TableFile>,
     layout: TableLayout,
     trajectories: Vec<TrajectoryFile>,
+    /// Maps of the potential.
+    pub maps: Vec<MapFile>,
     /// Analyses.
     pub measurements: Vec<Measurement>,
 }
@@ -58,6 +71,7 @@ pub struct Outputs {
 const TABLE: &str = "table";
 const TRAJECTORY: &str = "trajectory";
 const ANALYSIS: &str = "analysis";
+const MAP: &str = "map";
 
 /// What goes into an output, for a checkpoint: where it changes, a file cannot be continued.
 fn content(text: &str) -> u32 {
@@ -86,6 +100,7 @@ fn analysis_content(plan: &AnalysisPlan) -> u32 {
 pub struct Known<'a> {
     table: Option<&'a Record>,
     trajectories: Vec<Option<&'a Record>>,
+    maps: Vec<Option<&'a Record>>,
     analyses: Vec<Option<&'a Record>>,
 }
 
@@ -119,6 +134,11 @@ impl<'a> Known<'a> {
                 companion(&folder.join(file), turning.len(), frames, checkpoint.step)?;
             }
             all.trajectories.push(record);
+        }
+        for plan in &simulation.output.maps {
+            let content = content(&format!("{plan:?}"));
+            all.maps
+                .push(find(MAP, &plan.file, content, "what is mapped, or from when,")?);
         }
         for plan in &simulation.analyses {
             let content = analysis_content(plan);
@@ -160,8 +180,8 @@ fn known<'a>(
             step,
         });
     }
-    // What an analysis has gathered is in the checkpoint itself.
-    if kind == ANALYSIS {
+    // What an analysis or a map has gathered is in the checkpoint itself.
+    if kind == ANALYSIS || kind == MAP {
         return Ok(Some(record));
     }
     let Written { bytes, frames } = record.written;
@@ -214,6 +234,7 @@ impl Outputs {
         folder: &Path,
         layout: TableLayout,
         known: &Known,
+        device: Option<&Device>,
     ) -> Result<Self, RunError> {
         let mut table = None;
         if let Some(plan) = &simulation.output.table {
@@ -263,6 +284,19 @@ impl Outputs {
                 fresh: record.is_none(),
             });
         }
+        let mut maps = Vec::new();
+        for (number, plan) in simulation.output.maps.iter().enumerate() {
+            let mut frames = plan.frames(&simulation.system, device)?;
+            let record = known.maps.get(number).copied().flatten();
+            if let Some(record) = record {
+                frames.restore(&record.state).map_err(MapError::State)?;
+            }
+            maps.push(MapFile {
+                plan: plan.clone(),
+                frames,
+                fresh: record.is_none(),
+            });
+        }
         let mut measurements = Vec::new();
         let subject = LazyCell::new(|| simulation.subject());
         for (number, plan) in simulation.analyses.iter().enumerate() {
@@ -284,6 +318,7 @@ impl Outputs {
             table,
             layout,
             trajectories,
+            maps,
             measurements,
         })
     }
@@ -323,7 +358,15 @@ impl Outputs {
         let frames = self.trajectories.iter().any(|t| due(t.plan.every, t.fresh));
         let looks_now = |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh);
         let looks = self.measurements.iter().any(looks_now);
-        if !frames && !looks {
+        let maps_now = |m: &MapFile| step >= m.plan.from && due(m.plan.every, m.fresh);
+        let mut maps: Vec<&mut MapFile> = self.maps.iter_mut().filter(|m| maps_now(m)).collect();
+        let mut left = Vec::new();
+        for map in maps.drain(..) {
+            if !map.frames.add_on_device(engine)? {
+                left.push(map);
+            }
+        }
+        if !frames && !looks && left.is_empty() {
             return Ok(());
         }
         // As engines have it; asking one would evaluate all energies.
@@ -351,6 +394,9 @@ impl Outputs {
                 cut(path, orientations.bytes_written());
                 return Err(e.into());
             }
+        }
+        for map in left {
+            map.frames.add_particles(&particles, &cell)?;
         }
         if looks {
             let unwrapped = unwrapped(&particles, &cell);
@@ -402,6 +448,10 @@ impl Outputs {
             };
             put(TRAJECTORY, &t.plan.file, t.content, written, Vec::new());
         }
+        for m in &self.maps {
+            let content = content(&format!("{:?}", m.plan));
+            put(MAP, &m.plan.file, content, Written::default(), m.frames.save()?);
+        }
         for m in &self.measurements {
             let (content, state) = (analysis_content(&m.plan), m.analysis.save());
             put(ANALYSIS, &m.plan.file, content, Written::default(), state);
@@ -422,6 +472,7 @@ impl Outputs {
         let trajectories = self.trajectories.iter().map(|t| t.plan.every);
         table
             .chain(trajectories)
+            .chain(self.maps.iter().map(|m| m.plan.every))
             .chain(self.measurements.iter().map(|m| m.plan.every))
     }
 }
@@ -430,6 +481,9 @@ impl Outputs {
 pub fn check(simulation: &Simulation) -> Result<(), RunError> {
     for plan in &simulation.output.trajectories {
         Format::from_path(&plan.file)?;
+    }
+    for plan in &simulation.output.maps {
+        plan.frames(&simulation.system, None)?;
     }
     let subject = LazyCell::new(|| simulation.subject());
     for plan in &simulation.analyses {

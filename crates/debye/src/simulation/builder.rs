@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{
-    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Existing, Minimize, NeighborOptions, OutputPlan,
-    RunPlan, Simulation, TablePlan, TrajectoryPlan,
+    AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, Existing, MapPlan, Minimize, NeighborOptions,
+    OutputPlan, RunPlan, Simulation, TablePlan, TrajectoryPlan,
 };
 use crate::analysis::{AnalysisError, AnalysisKind, AnalysisRequest, Setting, SettingValue};
 use crate::engines::Precision;
@@ -50,6 +50,8 @@ pub enum Output {
     Trajectory(Trajectory),
     /// See [`Checkpoints`].
     Checkpoints(Checkpoints),
+    /// A mean map of the potential: see [`MapPlan`], whose `every` is that of the output.
+    Map(MapPlan),
     /// See [`Measure`].
     Measure(Measure),
 }
@@ -205,6 +207,12 @@ macro_rules! output {
     )* };
 }
 output!(Table, Trajectory, Checkpoints, Measure);
+
+impl From<MapPlan> for Output {
+    fn from(plan: MapPlan) -> Self {
+        Self::Map(plan)
+    }
+}
 
 /// Why a simulation could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -501,6 +509,7 @@ impl SimulationBuilder {
                         return Err(SetupError::Twice("checkpoints"));
                     }
                 }
+                Output::Map(plan) => output.maps.push(MapPlan { every, ..plan }),
                 Output::Measure(m) => analyses.push(m.plan(every)?),
             }
         }

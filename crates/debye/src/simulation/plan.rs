@@ -2,42 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use debye_gpu::Device;
 use debye_io::Format;
 
 use crate::analysis::AnalysisRequest;
+pub use crate::engines::DeviceChoice;
 use crate::engines::cpu::Fire;
 use crate::engines::{ListKind, Precision};
+use crate::maps::{MapError, MapFrames, MapMethod, MapRequest, MapSubject, PotentialUnit, with_word};
 use crate::system::{Class, System, Units};
-
-/// Where the run computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeviceChoice {
-    /// The first GPU where there is one, else the processor.
-    #[default]
-    Auto,
-    /// The processor.
-    Cpu,
-    /// The GPU of this number.
-    Cuda(u32),
-}
-
-impl std::str::FromStr for DeviceChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "cuda" => Ok(Self::Cuda(0)),
-            _ => match text.strip_prefix("cuda:").map(str::parse) {
-                Some(Ok(number)) => Ok(Self::Cuda(number)),
-                _ => Err(format!(
-                    "unknown device `{text}`; known are auto, cpu, cuda, cuda:N"
-                )),
-            },
-        }
-    }
-}
 
 /// More steps than any machine will do.
 pub const MOST_STEPS: u64 = 1_000_000_000_000_000;
@@ -158,6 +131,91 @@ impl TrajectoryPlan {
     }
 }
 
+/// A mean map of the electrostatic potential. Lengths in nm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapPlan {
+    /// Every so many steps.
+    pub every: u64,
+    /// The first step that counts.
+    pub from: u64,
+    /// File in the output folder; its extension is the format.
+    pub file: PathBuf,
+    /// Distance of points.
+    pub spacing: f64,
+    /// Room around the particles where the cell is open.
+    pub padding: f64,
+    /// How the potential is summed.
+    pub method: MapMethod,
+    /// Unit of the values.
+    pub unit: PotentialUnit,
+    /// Relative permittivity.
+    pub permittivity: f64,
+    /// The relative error that is allowed; `None` for the usual.
+    pub tolerance: Option<f64>,
+    /// Species whose middle is moved to the middle of the cell; none for no such motion.
+    pub center: Vec<u32>,
+}
+
+impl MapPlan {
+    /// Every Ångström, in kT/e at 300 K.
+    pub fn new(every: u64, file: impl Into<PathBuf>) -> Self {
+        Self {
+            every,
+            from: 0,
+            file: file.into(),
+            spacing: 0.1,
+            padding: 1.0,
+            method: MapMethod::Auto,
+            unit: PotentialUnit::Thermal(300.0),
+            permittivity: 1.0,
+            tolerance: None,
+            center: Vec::new(),
+        }
+    }
+
+    /// The file of the standard error of the mean.
+    pub fn error_file(&self) -> PathBuf {
+        with_word(&self.file, "error")
+    }
+
+    /// Maps of this system as it moves; on a device, if given.
+    pub(crate) fn frames(&self, system: &System, device: Option<&Device>) -> Result<MapFrames, MapError> {
+        if system.units != Units::Md {
+            return Err(MapError::Units);
+        }
+        let periodic = match system.cell.periodic() {
+            [true, true, true] => true,
+            [false, false, false] => false,
+            _ => return Err(MapError::Open("a map of a running simulation")),
+        };
+        let subject = MapSubject::of_system(system);
+        let grid = subject.grid(periodic, self.padding, self.spacing)?;
+        let mut request = MapRequest::new(grid)
+            .method(self.method)
+            .permittivity(self.permittivity);
+        if periodic {
+            request = request.periodic(system.cell);
+        }
+        if let Some(tolerance) = self.tolerance {
+            request = request.tolerance(tolerance);
+        }
+        request = match device {
+            Some(device) => request.on_device(device),
+            None => request.device(DeviceChoice::Cpu),
+        };
+        subject.point_charges()?;
+        let frames = MapFrames::new(subject, request, periodic)?;
+        if self.center.is_empty() {
+            return Ok(frames);
+        }
+        let species = system.particles.species.iter().enumerate();
+        let centered = species
+            .filter(|(_, kind)| self.center.contains(kind))
+            .map(|(i, _)| i);
+        frames.centered(centered.collect())
+    }
+}
+
 /// Checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointPlan {
@@ -170,7 +228,7 @@ pub struct CheckpointPlan {
 }
 
 /// What is written, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
     /// The folder of all files of the run; without one nothing is written.
     pub folder: Option<PathBuf>,
@@ -178,6 +236,8 @@ pub struct OutputPlan {
     pub table: Option<TablePlan>,
     /// Trajectories.
     pub trajectories: Vec<TrajectoryPlan>,
+    /// Mean maps of the potential.
+    pub maps: Vec<MapPlan>,
     /// Checkpoints, if any.
     pub checkpoint: Option<CheckpointPlan>,
     /// Structure files of the last step.
@@ -193,6 +253,7 @@ impl OutputPlan {
             folder: Some(folder.into()),
             table: None,
             trajectories: Vec::new(),
+            maps: Vec::new(),
             checkpoint: None,
             last: Vec::new(),
             report: true,

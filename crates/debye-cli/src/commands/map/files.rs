@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use debye::maps::PotentialProfile;
+use debye::maps::with_word;
 use debye::plot::{AtomSphere, Axis, Axis3, Chart, MapPage, Series, SliceFigure, isosurface};
 use debye::prelude::{MapSubject, PotentialMap, PotentialUnit};
 use debye_io::surfaces::{SurfaceFormat, write_surface};
@@ -183,18 +184,6 @@ pub fn surface_files(path: &Path, levels: &[f64]) -> Vec<PathBuf> {
             .map(|level| with_word(path, &level.to_string()))
             .collect(),
     }
-}
-
-/// The same name with a word before the extension, and before that of a compression.
-pub fn with_word(path: &Path, word: &str) -> PathBuf {
-    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-    let packed = ["gz", "bz2", "xz", "zst"]
-        .iter()
-        .find(|e| name.ends_with(&format!(".{e}")));
-    let plain = packed.map_or(name, |e| &name[..name.len() - e.len() - 1]);
-    let (stem, extension) = plain.rsplit_once('.').unwrap_or((plain, ""));
-    let packed = packed.map_or(String::new(), |e| format!(".{e}"));
-    path.with_file_name(format!("{stem}.{word}.{extension}{packed}"))
 }
 
 fn cube_atoms(subject: &MapSubject) -> Vec<VolumeAtom> {

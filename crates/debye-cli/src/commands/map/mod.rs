@@ -9,12 +9,13 @@ use std::time::Instant;
 
 use clap::Args;
 use debye::engines::Precision;
-use debye::maps::PotentialProfile;
+use debye::input::InputOptions;
+use debye::maps::{PotentialProfile, with_word};
 use debye::plot::Axis3;
 use debye::prelude::{
     MapAverage, MapFrames, MapGrid, MapMethod, MapRequest, MapSubject, PotentialMap, PotentialUnit,
 };
-use debye::simulation::DeviceChoice;
+use debye::simulation::{DeviceChoice, Simulation};
 use debye::system::{Cell, Dimension, Units};
 use debye_io::volumes::VolumeFormat;
 use debye_io::{ReadFrames, ReadOptions, Trajectory};
@@ -24,7 +25,7 @@ use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
 use crate::progress::Patience;
-use files::{Drawing, Kind, surface_files, with_word};
+use files::{Drawing, Kind, surface_files};
 
 /// Map the electrostatic potential of a structure, or its mean over a trajectory, on a grid
 #[derive(Args)]
@@ -133,7 +134,7 @@ pub struct Map {
     /// Write the mean over planes across --axis of a periodic cell, and a chart beside it
     #[arg(long, value_name = "FILE.csv")]
     profile: Option<PathBuf>,
-    /// Where to compute: auto, cpu, cuda or cuda:N; mesh on the CPU only
+    /// Where to compute: auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceChoice,
     /// Arithmetic
@@ -150,6 +151,20 @@ pub struct Map {
     /// Files to write, by their extension: dx, mrc, ccp4, map, cube, npy; png (a slice), ply, obj (isosurfaces), html
     #[arg(long, short, required_unless_present = "profile", value_name = "FILE")]
     output: Vec<PathBuf>,
+}
+
+/// Atoms of a structure file, or of what an input file describes.
+pub fn subject(path: &Path, unit: Option<f64>) -> Result<MapSubject, Failure> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
+        let options = InputOptions {
+            moves: false,
+            ..InputOptions::default()
+        };
+        return Ok(MapSubject::of_system(
+            &Simulation::read_with(path, &options)?.system,
+        ));
+    }
+    Ok(MapSubject::read(path, unit)?)
 }
 
 /// A length of the command line.
@@ -210,7 +225,7 @@ impl Map {
         if VolumeFormat::from_path(&self.structure).is_ok_and(|format| format == VolumeFormat::Dx) {
             return self.redraw();
         }
-        let subject = MapSubject::read(&self.structure, unit)?;
+        let subject = subject(&self.structure, unit)?;
         if let Some([a, b]) = subject.coincident() {
             console::tell(&format!("warning: atoms {a} and {b} lie at the same place"));
         }

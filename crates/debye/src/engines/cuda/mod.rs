@@ -7,3 +7,12 @@ pub mod mesh;
 pub use engine::{Choice, CudaEngine};
 #[doc(hidden)]
 pub use engine::{bonded_alone, modules, small_module};
+
+/// Charges where they lie on a device.
+#[derive(Clone, Debug)]
+pub struct ChargesOnDevice {
+    /// The device.
+    pub device: debye_gpu::Device,
+    /// Fractions of the cell and charges, slot by slot.
+    pub particles: mesh::Particles,
+}

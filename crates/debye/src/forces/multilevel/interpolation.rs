@@ -17,6 +17,9 @@ impl Interpolation {
     /// Orders there are.
     pub const ORDERS: [usize; 3] = [4, 6, 8];
 
+    /// Of order 4.
+    pub const CUBIC: Self = Self { order: 4 };
+
     /// Of an order, if there is one.
     pub fn of_order(order: usize) -> Option<Self> {
         Self::ORDERS.contains(&order).then_some(Self { order })

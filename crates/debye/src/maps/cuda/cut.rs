@@ -10,7 +10,7 @@ const FEWEST: u32 = 128;
 pub struct Tuning {
     /// Points of a thread, along a line.
     pub points: u32,
-    /// Threads of a block: a power of two, 32 at least.
+    /// Threads of a block: a multiple of 32, for terms of finite reach a power of two.
     pub threads: u32,
     /// Points of a thread whose reciprocal roots are computed by multiplications: the special function units would be
     /// what limits the speed.
@@ -25,6 +25,8 @@ pub struct Tuning {
     pub resident: u32,
     /// The order of the polynomials that stand for far charges along a line; 0 for none.
     pub line_order: u32,
+    /// Of those of the farthest charges.
+    pub far_order: u32,
     /// So many blocks keep any card busy to the end: where there are fewer, each takes a part of the charges.
     pub busy: u32,
 }
@@ -34,7 +36,8 @@ impl Tuning {
     pub fn direct(points: u32, double: bool) -> Self {
         Self {
             points,
-            threads: 64,
+            // More points need more registers, and more warps of a block share what it stages.
+            threads: if double || points <= 12 { 64 } else { 128 },
             // A quarter, or rather less.
             software: if double || points < 4 { 0 } else { (points + 1) / 4 },
             root_terms: 4,
@@ -43,18 +46,31 @@ impl Tuning {
             } else {
                 ((points + 1) / 3).min((points - 1) / 2)
             },
-            unroll: if double { 2 } else { 4 },
-            resident: if points <= 12 { 8 } else { 7 },
+            unroll: match points {
+                _ if double => 2,
+                13..=16 => 8,
+                _ => 4,
+            },
+            resident: match points {
+                _ if double => 8,
+                ..=12 => 8,
+                ..=16 => 4,
+                _ => 3,
+            },
             line_order: 0,
+            far_order: 0,
             busy: 3200,
         }
     }
 
     /// Far charges by polynomials along lines.
-    pub fn lines(points: u32, order: u32) -> Self {
+    pub fn lines(points: u32, order: u32, far: u32) -> Self {
         Self {
-            resident: 7,
+            threads: 64,
+            unroll: 4,
+            resident: if points <= 24 { 7 } else { 6 },
             line_order: order,
+            far_order: far,
             ..Self::direct(points, false)
         }
     }
@@ -106,10 +122,9 @@ pub(super) enum Work {
     Direct {
         double: bool,
     },
-    /// Polynomials of an order; charges nearer than so many half lengths of a line are summed plainly.
+    /// Polynomials of two orders, each for charges farther than so many half lengths of a line.
     Lines {
-        order: u32,
-        nearer: f64,
+        orders: [(u32, f64); 2],
     },
     Short,
 }
@@ -118,8 +133,8 @@ impl Work {
     /// How many points a thread may have.
     fn most(self) -> u32 {
         match self {
-            Self::Direct { double: false } => 16,
-            Self::Lines { .. } => 24,
+            Self::Direct { double: false } => 24,
+            Self::Lines { .. } => 32,
             Self::Direct { double: true } | Self::Short => 8,
         }
     }
@@ -127,28 +142,31 @@ impl Work {
     /// How long a thread takes for a charge, in times of a point.
     fn time(self, points: u32, shape: [usize; 3]) -> f64 {
         let points = f64::from(points);
-        // Fetching a charge and the distance of a line cost as much as half a point. Beyond 12 points, registers get
-        // scarce, and beyond 16 more so.
+        // Fetching a charge and the distance of a line cost as much as half a point. Beyond 12 points registers get
+        // scarce; measured were 12, 16, 20, 24 and, with lines, 28 and 32.
         let scarce = match points {
             ..=12.0 => 1.0,
-            ..=16.0 => 1.03,
-            _ => 1.1,
+            13.0..=16.0 | 24.0 => 1.01,
+            32.0 => 1.02,
+            _ => 1.06,
         };
         let plain = (points + 0.6) * scarce;
-        let Self::Lines { order, nearer } = self else {
+        let Self::Lines { orders } = self else {
             return plain;
         };
         // Four instructions for a moment and thirteen for a charge, where a point takes five and a half.
-        let moments = (13.0 + 4.0 * f64::from(order)) / 5.5;
+        let [line, far_line] = orders.map(|(order, _)| (13.0 + 4.0 * f64::from(order)) / 5.5);
         // The share of charges in a grid that are nearer than a radius, somewhat more than a sphere of them.
-        let radius = nearer * 0.5 * (points - 1.0);
-        let share = |n: usize| {
-            let part = (radius / n as f64).min(1.0);
-            2.0 * part - part * part
-        };
-        let all: f64 = shape.into_iter().map(share).product();
-        let near = all * (0.6 + 0.4 * all);
-        near * plain + (1.0 - near) * moments
+        let [near, nearer] = orders.map(|(_, nearer)| {
+            let radius = nearer * 0.5 * (points - 1.0);
+            let share = |n: usize| {
+                let part = (radius / n as f64).min(1.0);
+                2.0 * part - part * part
+            };
+            let all: f64 = shape.into_iter().map(share).product();
+            all * (0.6 + 0.4 * all)
+        });
+        near * plain + (nearer - near) * line + (1.0 - nearer) * far_line
     }
 }
 
@@ -235,16 +253,15 @@ mod tests {
             let all: usize = shape.iter().product();
             assert!(lanes as f64 <= 1.05 * all as f64, "{shape:?}: {cut:?}, {points}");
         }
-        assert_eq!(Cut::choose([192; 3], direct, None).1, 12);
+        assert_eq!(Cut::choose([192; 3], direct, None).1, 24);
         let lines = Work::Lines {
-            order: 8,
-            nearer: 5.0,
+            orders: [(8, 5.0), (5, 10.8)],
         };
         let time = |shape, work| Cut::choose(shape, work, None).2;
         assert!(2.0 * time([192; 3], lines) < time([192; 3], direct));
         // Nothing is far in a small grid.
         assert!(time([21; 3], lines) > time([21; 3], direct));
-        assert_eq!(Cut::choose([192; 3], lines, None).1, 24);
+        assert_eq!(Cut::choose([192; 3], lines, None).1, 32);
     }
 
     #[test]

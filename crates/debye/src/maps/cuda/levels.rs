@@ -9,6 +9,7 @@ use super::sums::check_memory;
 use crate::expr::{CudaReal, Tape};
 use crate::forces::multilevel::{GridReal, Interpolation, Levels};
 use crate::maps::charges::PointCharges;
+use crate::maps::mesh::{MapMesh, Plan};
 use crate::maps::{MapError, MapGrid};
 
 /// Points of a thread along x, over which rows of a stencil slide.
@@ -86,8 +87,8 @@ type Sum<T> = Kernel<(LevelStencil, Const<LevelRow>, Const<T>, Const<T>, Mut<T>)
 type Lists<T> = [Vec<(usize, T)>];
 
 /// Kernels and where they run.
-struct Grids<'a, T: Float> {
-    device: &'a Device,
+pub(super) struct Grids<T: Float> {
+    device: Device,
     stream: Stream,
     spread: Spread,
     round: Kernel<(Const<u64>, f64, Mut<T>, u64)>,
@@ -110,16 +111,7 @@ pub(super) fn smooth<T: GridReal + Float + Value>(
     let finest = points(&shapes[0]);
     let needed = (12 * finest + 2 * grid.points()) * size_of::<T>() + 8 * finest + 32 * charges.len();
     check_memory(device, grid.points(), needed)?;
-    let module = device.module(&source(levels.interpolation(), T::DOUBLE))?;
-    let grids = Grids {
-        device,
-        stream: device.stream()?,
-        spread: module.kernel("debye_level_spread")?,
-        round: module.kernel("debye_level_round")?,
-        along: module.kernel("debye_level_along")?,
-        pad: module.kernel("debye_level_pad")?,
-        sum: module.kernel("debye_level_stencil")?,
-    };
+    let grids = Grids::new(device, levels.interpolation())?;
     let mut charged = vec![grids.spread(levels, charges)?];
     for l in 1..shapes.len() {
         let lists = [0, 1, 2].map(|axis| levels.joined(l, axis));
@@ -148,7 +140,47 @@ pub(super) fn smooth<T: GridReal + Float + Value>(
     Ok(values)
 }
 
-impl<T: GridReal + Float + Value> Grids<'_, T> {
+impl<T: GridReal + MapMesh> Grids<T> {
+    /// `scale` times what a potential on a mesh is at the points of a grid.
+    pub(super) fn smooth(
+        &self,
+        plan: &Plan,
+        grid: &MapGrid,
+        potential: &Buffer<T>,
+        scale: f64,
+    ) -> Result<Buffer<T>, CudaError> {
+        if plan.cell.is_orthorhombic() {
+            let [x, y, z] = plan.lists(grid);
+            return self.passes(
+                potential,
+                plan.mesh.size,
+                &[(2, &z), (1, &y), (0, &x)],
+                scale,
+                None,
+            );
+        }
+        // The mesh is small: the rest of its way is the CPU's.
+        let mut values = plan.gathered(grid, self.stream.download(potential)?);
+        let by = <T as GridReal>::of(scale);
+        values.iter_mut().for_each(|value| *value = *value * by);
+        self.device.upload(&values)
+    }
+}
+
+impl<T: GridReal + Float + Value> Grids<T> {
+    pub(super) fn new(device: &Device, interpolation: Interpolation) -> Result<Self, CudaError> {
+        let module = device.module(&source(interpolation, T::DOUBLE))?;
+        Ok(Self {
+            device: device.clone(),
+            stream: device.stream()?,
+            spread: module.kernel("debye_level_spread")?,
+            round: module.kernel("debye_level_round")?,
+            along: module.kernel("debye_level_along")?,
+            pad: module.kernel("debye_level_pad")?,
+            sum: module.kernel("debye_level_stencil")?,
+        })
+    }
+
     /// Charges on the finest grid.
     fn spread(&self, levels: &Levels<T>, charges: &PointCharges) -> Result<Buffer<T>, CudaError> {
         let shape = levels.shapes()[0];

@@ -5,21 +5,27 @@
 
 mod cut;
 mod levels;
+mod live;
+mod mesh;
 mod sums;
 
 pub use cut::Tuning;
+use levels::Grids;
+pub(super) use live::LiveMap;
+use mesh::{MeshPotential, Uploaded};
 pub use sums::PointSums;
 
-use debye_gpu::{CudaError, Device, Float, ModuleSource, Nvrtc, Value};
+use debye_gpu::{Buffer, CudaError, Device, Float, ModuleSource, Nvrtc, Value};
 
 use super::charges::PointCharges;
+use super::mesh::{MapMesh, Plan};
 use super::near::Near;
 #[doc(hidden)]
 pub use super::tiles::Kernel as PointKernel;
-use super::{MapError, MapGrid, MapMethod};
+use super::{MapError, MapGrid};
+use crate::engines::DeviceChoice;
 use crate::engines::EngineError;
 use crate::forces::multilevel::{GridReal, Interpolation, Levels};
-use crate::simulation::DeviceChoice;
 use crate::system::Cell;
 
 /// Where a map is computed.
@@ -30,31 +36,15 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// The device, or none for the CPU: `auto` takes the first CUDA device where there is one that knows the method.
-    pub(super) fn device(&self, method: MapMethod) -> Result<Option<Device>, MapError> {
+    /// The device, or none for the CPU: `auto` takes the first CUDA device where there is one.
+    pub(super) fn device(&self) -> Result<Option<Device>, MapError> {
         match self {
             Self::Choice(DeviceChoice::Cpu) => Ok(None),
-            Self::Choice(DeviceChoice::Auto) if !knows(method) => Ok(None),
             Self::Choice(DeviceChoice::Auto) => Ok(Device::open(0).ok().filter(|_| Nvrtc::get().is_ok())),
             Self::Choice(DeviceChoice::Cuda(number)) => Ok(Some(Device::open(*number)?)),
             Self::Given(device) => Ok(Some(device.clone())),
         }
     }
-}
-
-/// Whether a method is there for devices.
-fn knows(method: MapMethod) -> bool {
-    method != MapMethod::Mesh
-}
-
-/// Refuses a method that is not there for devices.
-pub(super) fn check(method: MapMethod) -> Result<(), MapError> {
-    if knows(method) {
-        return Ok(());
-    }
-    Err(MapError::Device(EngineError::Unsupported(format!(
-        "maps by `{method}` are not computed on CUDA devices; every other method is, and the CPU takes it"
-    ))))
 }
 
 impl From<CudaError> for MapError {
@@ -88,9 +78,21 @@ pub fn short<T: Float + Value>(
     kernel: &PointKernel,
     scale: f64,
 ) -> Result<Vec<T>, MapError> {
+    short_onto(device, grid, charges, cell, kernel, scale, None)
+}
+
+fn short_onto<T: Float + Value>(
+    device: &Device,
+    grid: &MapGrid,
+    charges: &PointCharges,
+    cell: Option<&Cell>,
+    kernel: &PointKernel,
+    scale: f64,
+    onto: Option<Buffer<T>>,
+) -> Result<Vec<T>, MapError> {
     let near = Near::new(charges, cell, &grid.bounds(), kernel.reach());
     let stream = device.stream()?;
-    let mut sums = PointSums::short(device, grid, &near, kernel, scale, None)?;
+    let mut sums = PointSums::short(device, grid, &near, kernel, scale, onto)?;
     sums.queue(&stream)?;
     Ok(sums.values(&stream)?)
 }
@@ -106,11 +108,38 @@ pub(super) fn multilevel<T: GridReal + Float + Value>(
     levels: &Levels<T>,
 ) -> Result<Vec<T>, MapError> {
     let values = levels::smooth(device, levels, grid, charges, scale)?;
-    let near = Near::new(charges, cell, &grid.bounds(), kernel.reach());
-    let stream = device.stream()?;
-    let mut sums = PointSums::short(device, grid, &near, kernel, scale, Some(values))?;
-    sums.queue(&stream)?;
-    Ok(sums.values(&stream)?)
+    short_onto(device, grid, charges, cell, kernel, scale, Some(values))
+}
+
+/// `scale` Σ q/r over all images by a mesh; `kernel` is its part of finite reach.
+pub(super) fn by_mesh<T: GridReal + MapMesh>(
+    device: &Device,
+    grid: &MapGrid,
+    charges: &PointCharges,
+    plan: &Plan,
+    kernel: &PointKernel,
+    scale: f64,
+) -> Result<Vec<T>, MapError> {
+    let uploaded = Uploaded::<T>::new(device, &plan.cell, charges)?;
+    let mut potential = MeshPotential::<T>::new(device, plan, charges)?;
+    let potential = potential.of(device, &uploaded.particles(), &plan.cell)?;
+    let grids = Grids::new(device, Interpolation::CUBIC)?;
+    let smooth = grids.smooth(plan, grid, potential, scale)?;
+    let mut values = short_onto(
+        device,
+        grid,
+        charges,
+        Some(&plan.cell),
+        kernel,
+        scale,
+        Some(smooth),
+    )?;
+    let background = plan.background(charges.total());
+    if background != 0.0 {
+        let background = <T as GridReal>::of(scale * background);
+        values.iter_mut().for_each(|value| *value = *value + background);
+    }
+    Ok(values)
 }
 
 /// Modules in a few specializations, for tests that compile them.
@@ -128,9 +157,10 @@ pub fn modules() -> Vec<ModuleSource> {
     };
     all.push(sums::source(&coulomb, three, false));
     all.extend(
-        [(24, 8), (15, 14)]
-            .map(|(points, order)| sums::source(&coulomb, Tuning::lines(points, order), false)),
+        [(24, 8, 5), (15, 14, 9)]
+            .map(|(points, order, far)| sums::source(&coulomb, Tuning::lines(points, order, far), false)),
     );
+    all.extend([false, true].map(live::source));
     all.extend([3, 8].map(|points| sums::source(&coulomb, Tuning::direct(points, true), true)));
     let softened = [Softening::C2, Softening::C3, Softening::C4].map(|softening| PointKernel::Softened {
         exclusion,

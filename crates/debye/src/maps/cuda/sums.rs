@@ -1,12 +1,14 @@
 //! [`PointSums`]: sums over charges at every point of a grid, on a device.
 
 use debye_gpu::{
-    Buffer, Const, CudaError, Device, Float, Header, Kernel as Compiled, ModuleSource, Mut, Shape, Stream,
+    Buffer, Const, CudaError, Device, Float, Header, Kernel as Compiled, ModuleSource, Mut, Shape, Slice,
+    Stream,
 };
 
 use super::cut::{Cut, Tuning, Work};
 use crate::expr::{CudaReal, Real, Sym, Tape};
 use crate::maps::charges::PointCharges;
+pub(super) use crate::maps::near::Cubes;
 use crate::maps::near::Near;
 use crate::maps::tiles::Kernel;
 use crate::maps::{MapError, MapGrid};
@@ -20,6 +22,8 @@ debye_gpu::device_struct! {
         exclusion2: f64,
         /// The square of the distance from the middle of a line beyond which its polynomial serves.
         line2: f64,
+        /// And beyond which fewer of its terms do.
+        far_line2: f64,
         reach: f64,
         reach2: f64,
         numbers: [f64; 5],
@@ -80,6 +84,7 @@ pub(super) fn source(kernel: &Kernel, tuning: Tuning, double: bool) -> ModuleSou
         .define("ROOT_TERMS", tuning.root_terms)
         .define("BETWEEN", tuning.between)
         .define("LINE_ORDER", tuning.line_order)
+        .define("FAR_ORDER", tuning.far_order)
         .define("SHORT", u32::from(short));
     if short {
         source.include("map_term.cuh", &term_text(kernel, double))
@@ -103,8 +108,8 @@ fn convergence(order: u32, tolerance: f64) -> f64 {
     low
 }
 
-/// Orders of polynomials along lines to choose from: high ones where few charges are far.
-const ORDERS: [u32; 5] = [6, 8, 10, 12, 14];
+/// Orders of polynomials along lines to choose from, of far charges and of the farthest: high ones where few are far.
+const ORDERS: [(u32, u32); 5] = [(8, 5), (9, 6), (10, 6), (12, 7), (14, 9)];
 
 /// The charges that are summed.
 pub(super) enum Source<'a> {
@@ -120,6 +125,7 @@ pub struct PointSums<T: Float> {
     total: Compiled<(MapWork, Const<f64>, u32, Mut<T>)>,
     work: MapWork,
     tuning: Tuning,
+    cut: Cut,
     blocks: u32,
     number: u32,
     atoms: Buffer<T>,
@@ -144,11 +150,13 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
         let (mut cut, points, mut least) = Cut::choose(shape, Work::Direct { double: T::DOUBLE }, given);
         let mut usual = Tuning::direct(points, T::DOUBLE);
         let lines = tolerance.filter(|&t| t >= 1e-6 && !T::DOUBLE);
-        for order in ORDERS.into_iter().filter(|_| lines.is_some() && tuning.is_none()) {
-            let nearer = convergence(order, lines.unwrap_or(1e-6)).recip();
-            let (other, points, time) = Cut::choose(shape, Work::Lines { order, nearer }, None);
-            if time < least {
-                (cut, usual, least) = (other, Tuning::lines(points, order), time);
+        if let (Some(tolerance), None) = (lines, tuning) {
+            for (order, far) in ORDERS {
+                let orders = [order, far].map(|order| (order, convergence(order, tolerance).recip()));
+                let (other, points, time) = Cut::choose(shape, Work::Lines { orders }, None);
+                if time < least {
+                    (cut, usual, least) = (other, Tuning::lines(points, order, far), time);
+                }
             }
         }
         let tuning = tuning.unwrap_or(usual);
@@ -184,8 +192,6 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
         tuning: Tuning,
         onto: Option<Buffer<T>>,
     ) -> Result<Self, MapError> {
-        let axes = cut.axes;
-        let unit = grid.spacing()[axes[0]];
         let charges = match source_of {
             Source::All(charges) => charges.len(),
             Source::Near(near) => near.charges.len(),
@@ -210,35 +216,11 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
         let needed = new + partial * 8 + charges * 32 + starts.len() * 4;
         check_memory(device, points, needed)?;
         let blocks = u32::try_from(cut.items.div_ceil(u64::from(tuning.threads))).map_err(too_many)?;
-        let shape = grid.shape();
-        let strides = [shape[1] * shape[2], shape[2], 1];
-        let scaled = kernel.in_units_of(unit);
-        let half = 0.5 * f64::from(tuning.points - 1);
-        let mut work = MapWork {
-            ratio: axes.map(|axis| grid.spacing()[axis] / unit),
-            scale: scale / unit,
-            exclusion2: scaled.exclusion().powi(2),
-            line2: lines.map_or(0.0, |t| (half / convergence(tuning.line_order, t)).powi(2)),
-            reach: scaled.reach(),
-            reach2: scaled.reach().powi(2),
-            numbers: scaled.numbers(),
-            cube_lower: [0.0; 3],
-            cube_edge: 1.0,
-            strides: axes.map(|axis| strides[axis] as u64),
-            points: points as u64,
-            items: cut.items,
-            adds: u64::from(onto.is_some()),
-            shape: axes.map(|axis| shape[axis] as u32),
-            axes: axes.map(|axis| axis as u32),
-            cubes: [1; 3],
-            chunks: cut.chunks,
-            width: cut.width,
-            wide_strips: cut.wide_strips,
-            atoms: number,
-            per_part,
-        };
-        let origin = grid.origin().to_array();
-        let place = |r: [f64; 3]| axes.map(|axis| (r[axis] - origin[axis]) / unit);
+        let mut work = work_of(grid, kernel, scale, lines, &cut, &tuning);
+        (work.atoms, work.per_part) = (number, per_part);
+        work.adds = u64::from(onto.is_some());
+        let (origin, unit) = (grid.origin(), grid.spacing()[cut.axes[0]]);
+        let place = |r: [f64; 3]| cut.axes.map(|axis| (r[axis] - origin[axis]) / unit);
         let mut atoms = Vec::with_capacity(charges * 32 / size_of::<T>());
         match source_of {
             Source::All(charges) => {
@@ -247,9 +229,7 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
                 }
             }
             Source::Near(near) => {
-                work.cube_lower = std::array::from_fn(|k| (near.lower[k] - origin[k]) / unit);
-                work.cube_edge = near.edge / unit;
-                work.cubes = near.shape.map(|n| n as u32);
+                work.lie_in(&near.cubes, grid, unit);
                 for &(r, q) in &near.charges {
                     push(&mut atoms, place(r), q);
                 }
@@ -261,6 +241,7 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
             total: module.kernel("debye_map_total")?,
             work,
             tuning,
+            cut,
             blocks,
             number: parts,
             atoms: device.upload(&atoms)?,
@@ -268,6 +249,68 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
             values: onto.map_or_else(|| device.allocate(points), Ok)?,
             parts: device.allocate(partial)?,
         })
+    }
+
+    /// Room for sums over charges within reach, up to so many in these cubes, that are made on the device.
+    pub(super) fn resident(
+        device: &Device,
+        grid: &MapGrid,
+        kernel: &Kernel,
+        scale: f64,
+        cubes: &Cubes,
+        most: usize,
+    ) -> Result<Self, MapError> {
+        check_memory(
+            device,
+            grid.points(),
+            32 * most + 3 * grid.points() * size_of::<T>(),
+        )?;
+        let nothing = PointCharges::new(&[grid.origin()], &[1.0])?;
+        let nothing = Near::new(&nothing, None, &grid.bounds(), kernel.reach());
+        let onto = device.allocate(grid.points())?;
+        let mut sums = Self::short(device, grid, &nothing, kernel, scale, Some(onto))?;
+        sums.atoms = device.allocate(most * 32 / size_of::<T>())?;
+        sums.starts = device.allocate(cubes.shape.iter().product::<usize>() + 1)?;
+        Ok(sums)
+    }
+
+    /// The axes of the grid that lines, strips and rows lie along.
+    pub(super) fn axes(&self) -> [u32; 3] {
+        self.work.axes
+    }
+
+    /// The unit of length of charges: the distance of points along lines.
+    pub(super) fn unit(&self, grid: &MapGrid) -> f64 {
+        grid.spacing()[self.cut.axes[0]]
+    }
+
+    /// Charges, relative to the first point, and where those of each cube begin.
+    pub(super) fn charges(&mut self) -> (&mut Buffer<T>, &mut Buffer<u32>) {
+        (&mut self.atoms, &mut self.starts)
+    }
+
+    /// Takes another grid of as many points and other values to add to.
+    pub(super) fn set(
+        &mut self,
+        grid: &MapGrid,
+        kernel: &Kernel,
+        scale: f64,
+        cubes: &Cubes,
+        onto: Buffer<T>,
+    ) -> Result<(), CudaError> {
+        CudaError::check_length("values of a map", onto.len(), self.values.len())?;
+        let MapWork { atoms, per_part, .. } = self.work;
+        self.work = work_of(grid, kernel, scale, None, &self.cut, &self.tuning);
+        (self.work.atoms, self.work.per_part, self.work.adds) = (atoms, per_part, 1);
+        let unit = self.unit(grid);
+        self.work.lie_in(cubes, grid, unit);
+        self.values = onto;
+        Ok(())
+    }
+
+    /// The sums where they are.
+    pub(super) fn on_device(&self) -> Slice<'_, T> {
+        self.values.all()
     }
 
     /// What the kernel was compiled with.
@@ -301,6 +344,57 @@ impl<T: Float + debye_gpu::Value> PointSums<T> {
     /// The sums; waits for them.
     pub fn values(&self, stream: &Stream) -> Result<Vec<T>, CudaError> {
         stream.download(&self.values)
+    }
+}
+
+/// What kernels are to do for a grid; charges are not counted yet.
+fn work_of(
+    grid: &MapGrid,
+    kernel: &Kernel,
+    scale: f64,
+    lines: Option<f64>,
+    cut: &Cut,
+    tuning: &Tuning,
+) -> MapWork {
+    let (axes, shape) = (cut.axes, grid.shape());
+    let unit = grid.spacing()[axes[0]];
+    let strides = [shape[1] * shape[2], shape[2], 1];
+    let scaled = kernel.in_units_of(unit);
+    let half = 0.5 * f64::from(tuning.points - 1);
+    let beyond = |order| lines.map_or(0.0, |tolerance| (half / convergence(order, tolerance)).powi(2));
+    MapWork {
+        ratio: axes.map(|axis| grid.spacing()[axis] / unit),
+        scale: scale / unit,
+        exclusion2: scaled.exclusion().powi(2),
+        line2: beyond(tuning.line_order),
+        far_line2: beyond(tuning.far_order),
+        reach: scaled.reach(),
+        reach2: scaled.reach().powi(2),
+        numbers: scaled.numbers(),
+        cube_lower: [0.0; 3],
+        cube_edge: 1.0,
+        strides: axes.map(|axis| strides[axis] as u64),
+        points: grid.points() as u64,
+        items: cut.items,
+        adds: 0,
+        shape: axes.map(|axis| shape[axis] as u32),
+        axes: axes.map(|axis| axis as u32),
+        cubes: [1; 3],
+        chunks: cut.chunks,
+        width: cut.width,
+        wide_strips: cut.wide_strips,
+        atoms: 0,
+        per_part: 0,
+    }
+}
+
+impl MapWork {
+    /// Charges lie in these cubes.
+    fn lie_in(&mut self, cubes: &Cubes, grid: &MapGrid, unit: f64) {
+        let origin = grid.origin();
+        self.cube_lower = std::array::from_fn(|k| (cubes.lower[k] - origin[k]) / unit);
+        self.cube_edge = cubes.edge / unit;
+        self.cubes = cubes.shape.map(|n| n as u32);
     }
 }
 

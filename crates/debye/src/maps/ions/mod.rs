@@ -9,7 +9,9 @@ mod placing;
 
 use debye_io::Atom;
 
+use super::cuda::Target;
 use super::{MapError, MapSubject};
+use crate::engines::DeviceChoice;
 use crate::expr::Vec3;
 use placing::Placing;
 
@@ -79,6 +81,8 @@ pub struct IonRequest {
     pub seed: u64,
     /// Names of atoms or residues that are water; the usual names where there is none.
     pub waters: Option<String>,
+    /// Where the potential is computed. Ions are the same wherever it is.
+    pub device: DeviceChoice,
 }
 
 impl Default for IonRequest {
@@ -98,6 +102,7 @@ impl Default for IonRequest {
             temperature: 300.0,
             seed: 1,
             waters: None,
+            device: DeviceChoice::Auto,
         }
     }
 }
@@ -136,6 +141,19 @@ impl Ionized {
 impl IonRequest {
     /// Places ions around the solute of a structure: what is not water.
     pub fn place(&self, subject: &MapSubject) -> Result<Ionized, MapError> {
+        self.place_with(subject, Target::Choice(self.device))
+    }
+
+    /// The same with the potential from this device.
+    pub fn place_on_device(
+        &self,
+        subject: &MapSubject,
+        device: &debye_gpu::Device,
+    ) -> Result<Ionized, MapError> {
+        self.place_with(subject, Target::Given(device.clone()))
+    }
+
+    fn place_with(&self, subject: &MapSubject, target: Target) -> Result<Ionized, MapError> {
         self.check()?;
         let mut is_water: Vec<bool> = subject.structure.atoms.iter().map(Atom::is_water).collect();
         if let Some(names) = &self.waters {
@@ -153,7 +171,7 @@ impl IonRequest {
         if solute.is_empty() {
             return Err(MapError::NoSolute);
         }
-        let mut placing = Placing::new(self, subject, &solute, waters)?;
+        let mut placing = Placing::new(self, target, subject, &solute, waters)?;
         let [mut cations, mut anions] = self.counts(&placing)?;
         let of = cations + anions;
         while cations + anions > 0 {

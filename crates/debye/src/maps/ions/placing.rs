@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{Ion, IonPlacement, IonRequest, Ionized, PlacedIon};
 use crate::expr::Vec3;
+use crate::maps::cuda::Target;
 use crate::maps::near::images;
 use crate::maps::request::refuse_memory;
 use crate::maps::tiles::{Charges, Kernel, sum};
@@ -20,10 +21,13 @@ const PROPOSALS: u64 = 100;
 const TOLERANCE: f64 = 1e-5;
 /// Places whose potential on the grid is so near to the best are compared exactly, as a part of the range.
 const CLOSE: f64 = 1e-4;
+/// And so near, equal: what is near to a charge is right to 3e-8 on the CPU.
+const EQUAL: f64 = 1e-6;
 
 /// What placing ions needs and changes.
 pub(super) struct Placing<'a> {
     request: &'a IonRequest,
+    target: Target,
     subject: &'a MapSubject,
     cell: Option<Cell>,
     grid: MapGrid,
@@ -48,6 +52,7 @@ pub(super) struct Placing<'a> {
 impl<'a> Placing<'a> {
     pub(super) fn new(
         request: &'a IonRequest,
+        target: Target,
         subject: &'a MapSubject,
         solute: &[usize],
         waters: Vec<Vec<usize>>,
@@ -72,6 +77,7 @@ impl<'a> Placing<'a> {
         let charged = subject.without(&keep).point_charges()?;
         let mut placing = Self {
             request,
+            target,
             subject,
             cell,
             grid,
@@ -100,20 +106,19 @@ impl<'a> Placing<'a> {
 
     /// The potential of the solute on the grid; in a periodic cell also what a unit charge at its first point makes.
     fn map(&mut self) -> Result<(), MapError> {
-        let map = MapRequest::new(self.grid)
+        let mut map = MapRequest::new(self.grid)
             .permittivity(self.request.permittivity)
             .tolerance(TOLERANCE);
+        map.target = self.target.clone();
         let Some(cell) = self.cell else {
             self.potential = map.compute(&self.solute)?.values().clone().into_f64();
             return Ok(());
         };
         let map = map.periodic(cell);
         let plan = mesh::Plan::new(&map, &self.solute)?;
-        self.potential = vec![0.0; self.grid.points()];
-        map.by_mesh(&plan, &self.solute, &|_| (), &mut self.potential);
-        self.unit = vec![0.0; self.grid.points()];
+        self.potential = map.by_mesh(&plan, &self.solute, &|_| ())?;
         let one = PointCharges::new(&[self.grid.origin()], &[1.0])?;
-        map.by_mesh(&plan, &one, &|_| (), &mut self.unit);
+        self.unit = map.by_mesh(&plan, &one, &|_| ())?;
         Ok(())
     }
 
@@ -159,8 +164,9 @@ impl<'a> Placing<'a> {
         self.grid.position(self.grid.point(index))
     }
 
-    /// The free point with the lowest energy. Those that are close by the potential on the grid are compared exactly
-    /// where that can be done, with open boundaries: so that it is the same one wherever the grid was computed.
+    /// The free point with the lowest energy, the same one wherever the grid was computed. Those that are close by the
+    /// potential on the grid are compared exactly where that can be done, with open boundaries. Of all images the
+    /// potential is there in double precision: the first of those that are equal but for rounding.
     pub(super) fn extremum(&self, ion: &Ion) -> Option<Vec3<f64>> {
         let energy = |i: u32| ion.charge * self.potential[i as usize];
         let free = || self.places.iter().copied().filter(|&i| self.free[i as usize]);
@@ -169,12 +175,15 @@ impl<'a> Placing<'a> {
             .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], e| {
                 [low.min(e), high.max(e)]
             });
-        let close = free().filter(|&i| energy(i) <= low + CLOSE * (high - low));
-        let compared = close.map(|i| match self.cell {
-            Some(_) => (energy(i), i),
-            None => (ion.charge * self.exact(self.point(i as usize), 0.0), i),
-        });
-        let (_, best) = compared.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+        let within = |part: f64| move |i: &u32| energy(*i) <= low + part * (high - low);
+        let best = match self.cell {
+            Some(_) => free().find(within(EQUAL))?,
+            None => {
+                let exact = |i| (ion.charge * self.exact(self.point(i as usize), 0.0), i);
+                let compared = free().filter(within(CLOSE)).map(exact);
+                compared.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?.1
+            }
+        };
         Some(self.point(best as usize))
     }
 

@@ -92,7 +92,7 @@ impl Kernel {
         match self {
             Self::Coulomb { .. } => inverse,
             Self::Softened { softening, .. } => softened(r2, inverse, &numbers[..softening.terms()]),
-            Self::Screened { .. } => screened(r2, inverse, numbers[0]),
+            Self::Screened { .. } => screened(inverse, numbers[0]),
         }
     }
 }
@@ -104,10 +104,10 @@ fn softened<R: Real>(r2: R, inverse: R, coefficients: &[R]) -> R {
     inverse - rest.iter().rev().fold(last, |sum, &c| sum.mul_add(r2, c))
 }
 
-/// erfc(αr)/r. A charge on a point: r is zero there, and 1/r that of the exclusion radius.
+/// erfc(αr)/r, r no smaller than the exclusion radius.
 #[inline(always)]
-fn screened<R: Real>(r2: R, inverse: R, alpha: R) -> R {
-    (r2.sqrt() * alpha).erfc() * inverse
+fn screened<R: Real>(inverse: R, alpha: R) -> R {
+    (alpha / inverse).erfc() * inverse
 }
 
 /// A kernel with its numbers, as the loops call it.

@@ -392,6 +392,11 @@ impl MeshForces {
     }
 
     /// Makes room in lists that did not fit, and says whether there were any; complains of sums that did not.
+    /// Charges where they are now.
+    pub(super) fn now(&self) -> Particles {
+        on!(&self.on, mesh => mesh.now.clone())
+    }
+
     pub(super) fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
         on!(&mut self.on, mesh => mesh.check(device, s))
     }

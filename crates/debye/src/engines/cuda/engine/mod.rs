@@ -47,6 +47,7 @@ use resident::{Change, Sums};
 use skeleton::Skeleton;
 use small::Small;
 
+use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
 use crate::engines::{DeviceUse, Engine, EngineError, Lists, Needs, Observation, Settings, Stages};
 use crate::expr::Vec3;
@@ -513,6 +514,10 @@ impl Engine for CudaEngine {
         let sums = resident.evaluate()?;
         let (change, _) = self.ending(resident.as_ref(), &sums)?;
         resident.particles(&self.host.system.particles, &change)
+    }
+
+    fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
+        self.skeleton.borrow_mut().charges_on_device()
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {

@@ -2,7 +2,7 @@
 
 use super::resident::{Change, Resident, Sums};
 use super::rules::ScalingThermostat;
-use crate::engines::{DeviceUse, EngineError, Needs};
+use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
@@ -40,6 +40,10 @@ pub(super) trait Skeleton: Send {
     /// How often a barostat was held back.
     fn limited(&self) -> u32 {
         0
+    }
+    /// Charges of a mesh as they are now, where they are; waits for the steps.
+    fn charges_on_device(&self) -> Result<Option<ChargesOnDevice>, EngineError> {
+        Ok(None)
     }
     /// Lists made.
     fn builds(&self) -> u32;

@@ -12,6 +12,7 @@ mod solve;
 mod spread;
 mod table;
 mod tiling;
+mod unpack;
 
 pub use bricks::{Bricks, Entered, Follow, Notes};
 pub use gather::{Gather, GatherMethod, mean_of_sums};
@@ -19,6 +20,7 @@ pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MESH_SUMS, MeshCell, Part, Solve, influence_source};
 pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
 pub use tiling::Tiling;
+pub use unpack::Unpack;
 
 pub(super) use shape::EMPTY_SLOT;
 
@@ -49,6 +51,8 @@ pub fn modules() -> Vec<ModuleSource> {
         SpreadKernel::owner::<f32>(&usual, tiling::CUBES[0]).source,
         SpreadKernel::owner::<f64>(&odd, tiling::SMALL).source,
         bricks::source::<f32>(&usual, [16, 16, 16]),
+        unpack::source::<f32>(&usual),
+        unpack::source::<f64>(&odd),
         bricks::source::<f64>(&large, [8; 3]),
     ]);
     all.extend(

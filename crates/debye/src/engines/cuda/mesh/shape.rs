@@ -228,6 +228,16 @@ impl Particles {
         }
     }
 
+    /// Slots, with a particle or without.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Whether charges are in double precision.
+    pub fn is_double(&self) -> bool {
+        self.double
+    }
+
     /// The same, for kernels that spread or gather and do nothing while a word is not zero. (What they add to is
     /// cleared all the same, where that is done by others.)
     pub fn unless(&self, rest: &Word) -> Self {

@@ -2,12 +2,14 @@
 //
 // A thread owns POINTS points of a line and sums them in registers. A block stages THREADS charges at a time, relative to
 // the middle of its points, and sorts them into lists in shared memory: near its points, far, so far that 1/r is nearly
-// straight between points, and so far that the potential along a line is a polynomial. 32 bytes are read per charge and block, 4 or 8 written per point.
+// straight between points, so far that the potential along a line is a polynomial, and so far that fewer of its terms
+// count. 32 bytes are read per charge and block, 4 or 8 written per point.
 // Each sum has one owner, and lists have the order of the charges: nothing depends on scheduling.
 //
 // Lengths are in units of the points' distance along the lines. Defines: POINTS, THREADS, RESIDENT (blocks that should fit
 // on a multiprocessor), UNROLL, DOUBLE, SOFTWARE (points of a thread whose roots are not left to the special function
-// units), ROOT_TERMS (3 or 4), BETWEEN (points whose roots come from their neighbors', where they can), LINE_ORDER (0: no polynomials), SHORT (1: a term of finite reach, printed).
+// units), ROOT_TERMS (3 or 4), BETWEEN (points whose roots come from their neighbors', where they can), LINE_ORDER (0: no
+// polynomials), FAR_ORDER (of the farthest charges), SHORT (1: a term of finite reach, printed).
 #include "map_shared.cuh"
 #if SHORT
 #include "map_term.cuh"
@@ -28,8 +30,8 @@ struct alignas(16) Entry {
 constexpr u32 WARPS = THREADS / WARP;
 // Roots may be taken from neighbors.
 #define SMOOTH (!DOUBLE && !SHORT && BETWEEN > 0)
-enum Kind : u32 { NEAR, FAR, BEYOND, LINE, NONE };
-constexpr u32 KINDS = LINE_ORDER > 0 ? 4 : SMOOTH ? 3 : 2;
+enum Kind : u32 { NEAR, FAR, BEYOND, LINE, FAR_LINE, NONE };
+constexpr u32 KINDS = LINE_ORDER > 0 ? 5 : SMOOTH ? 3 : 2;
 // A list is summed when the next charges might not fit. Longer ones cost digits: all are added in the kernel's precision.
 constexpr u32 LIST = 2 * THREADS;
 constexpr u32 MOMENTS = LINE_ORDER > 0 ? LINE_ORDER + 1 : 0;
@@ -265,9 +267,9 @@ __device__ __forceinline__ void add_near(const Entry* list, const Entry* rests, 
 #if LINE_ORDER > 0
 // Charges farther from the middle of a line than 1/x of its half length T: T^l π_l(cos θ)/R^(l+1), with Legendre polynomials
 // whose first coefficient is one. The terms left out are x^(order+1)/(1 − x) of the charge's potential at most.
-__device__ __forceinline__ void add_line(const Entry* list, u32 count, const Place& at, Carried* carried)
+template <u32 ORDER> __device__ __forceinline__ void add_line(const Entry* list, u32 count, const Place& at, Carried* carried)
 {
-    real sums[MOMENTS] = {};
+    real sums[ORDER + 1] = {};
 #pragma unroll UNROLL
     for (u32 i = 0; i < count; ++i) {
         const Entry a = list[i];
@@ -278,7 +280,7 @@ __device__ __forceinline__ void add_line(const Entry* list, u32 count, const Pla
         sums[0] += before;
         sums[1] += now;
 #pragma unroll
-        for (u32 l = 1; l < LINE_ORDER; ++l) {
+        for (u32 l = 1; l < ORDER; ++l) {
             const real next = s * now - (p * (real(l * l) / real(4 * l * l - 1))) * before;
             sums[l + 1] += next;
             before = now;
@@ -286,7 +288,7 @@ __device__ __forceinline__ void add_line(const Entry* list, u32 count, const Pla
         }
     }
 #pragma unroll
-    for (u32 l = 0; l < MOMENTS; ++l) add_to(carried[(POINTS + l) * THREADS], sums[l]);
+    for (u32 l = 0; l <= ORDER; ++l) add_to(carried[(POINTS + l) * THREADS], sums[l]);
 }
 
 // What the moments give at the points.
@@ -349,7 +351,8 @@ __device__ __forceinline__ Staged stage(const MapWork& w, const Box& box, const 
 #endif
 #if LINE_ORDER > 0
     const real from_middles = outside(s.at.x, box.half[0] - HALF);
-    if (from_middles * from_middles + across2 > real(w.line2)) s.kind = LINE;
+    const real line2 = from_middles * from_middles + across2;
+    if (line2 > real(w.line2)) s.kind = line2 > real(w.far_line2) ? FAR_LINE : LINE;
 #endif
 #if !DOUBLE
     if (s.kind == NEAR) {
@@ -361,8 +364,10 @@ __device__ __forceinline__ Staged stage(const MapWork& w, const Box& box, const 
     return s;
 }
 
-// How many charges there are of each kind: 16 bits each.
-__device__ __forceinline__ u32 count_of(u64 counts, u32 kind) { return u32(counts >> (16 * kind)) & 0xffffu; }
+// How many charges there are of each kind: some bits each.
+constexpr u32 BITS = 12;
+static_assert(LIST < 1u << BITS && KINDS * BITS <= 64, "counts fit");
+__device__ __forceinline__ u32 count_of(u64 counts, u32 kind) { return u32(counts >> (BITS * kind)) & ((1u << BITS) - 1); }
 
 KERNEL_RESIDENT(debye_map_points, THREADS, RESIDENT, MapWork work, const real* atoms, const u32* starts, real* values, f64* parts)
 {
@@ -393,7 +398,7 @@ KERNEL_RESIDENT(debye_map_points, THREADS, RESIDENT, MapWork work, const real* a
         const auto begins = [&](u32 kind, u32& count) {
             count = count_of(counts, kind);
             if (count <= limit) return false;
-            counts -= u64(count) << (16 * kind);
+            counts -= u64(count) << (BITS * kind);
             return true;
         };
         u32 count;
@@ -402,7 +407,8 @@ KERNEL_RESIDENT(debye_map_points, THREADS, RESIDENT, MapWork work, const real* a
         if (begins(BEYOND, count)) add_beyond(lists + BEYOND * LIST, count, at, carried);
 #endif
 #if LINE_ORDER > 0
-        if (begins(LINE, count)) add_line(lists + LINE * LIST, count, at, carried);
+        if (begins(LINE, count)) add_line<LINE_ORDER>(lists + LINE * LIST, count, at, carried);
+        if (begins(FAR_LINE, count)) add_line<FAR_ORDER>(lists + FAR_LINE * LIST, count, at, carried);
 #endif
         if (begins(NEAR, count)) {
             const Place low = {0, real(exact_y - f64(at.y)), real(exact_z - f64(at.z))};
@@ -412,25 +418,24 @@ KERNEL_RESIDENT(debye_map_points, THREADS, RESIDENT, MapWork work, const real* a
     // All threads of a block call it together; lists longer than a limit are summed.
     const auto take = [&](u32 atom, bool is_there, u32 limit) {
         const Staged s = stage(work, box, atoms, atom, is_there);
-        const u32 odd = __ballot_sync(ALL_LANES, s.kind & 1u), upper = __ballot_sync(ALL_LANES, s.kind & 2u);
-        const u32 some = __ballot_sync(ALL_LANES, s.kind != NONE);
-        const auto lanes = [&](u32 kind) { return some & (kind & 1u ? odd : ~odd) & (kind & 2u ? upper : ~upper); };
-        if (lane == 0) {
-            u64 vote = 0;
+        u64 vote = 0;
+        u32 alike = 0;
 #pragma unroll
-            for (u32 kind = 0; kind < KINDS; ++kind) vote |= u64(__popc(lanes(kind))) << (16 * kind);
-            votes[warp] = vote;
+        for (u32 kind = 0; kind < KINDS; ++kind) {
+            const u32 lanes = __ballot_sync(ALL_LANES, s.kind == kind);
+            vote |= u64(__popc(lanes)) << (BITS * kind);
+            if (s.kind == kind) alike = lanes;
         }
+        if (lane == 0) votes[warp] = vote;
         __syncthreads();
         u64 before = counts;
 #pragma unroll
         for (u32 k = 0; k < WARPS; ++k) {
-            const u64 vote = votes[k];
-            if (k < warp) before += vote;
-            counts += vote;
+            if (k < warp) before += votes[k];
+            counts += votes[k];
         }
         if (s.kind != NONE) {
-            const u32 to = count_of(before, s.kind) + u32(__popc(lanes(s.kind) & lanes_below(lane)));
+            const u32 to = count_of(before, s.kind) + u32(__popc(alike & lanes_below(lane)));
             lists[s.kind * LIST + to] = s.at;
             if (!DOUBLE && s.kind == NEAR) rests[to] = s.rest;
         }

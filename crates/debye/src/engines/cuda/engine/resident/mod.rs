@@ -21,6 +21,7 @@ use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
+use crate::engines::ChargesOnDevice;
 use crate::engines::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
@@ -355,6 +356,14 @@ impl Skeleton for Resident {
         } else {
             None
         })
+    }
+
+    fn charges_on_device(&self) -> Result<Option<ChargesOnDevice>, EngineError> {
+        self.stream.synchronize()?;
+        Ok(self.mesh.as_ref().map(|mesh| ChargesOnDevice {
+            device: self.device.clone(),
+            particles: mesh.now(),
+        }))
     }
 
     fn limited(&self) -> u32 {
