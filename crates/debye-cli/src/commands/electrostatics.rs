@@ -1,6 +1,6 @@
 //! Settings of electrostatics and their errors, as commands print them.
 
-use debye::forces::electrostatics::{Electrostatics, Method};
+use debye::forces::electrostatics::{Boundary, Electrostatics, Method};
 use debye::forces::pme::Basis;
 use debye::forces::pme::expected::Expected;
 use debye::forces::pme::pressure::PressureError;
@@ -19,7 +19,10 @@ use crate::progress::Patience;
 pub struct SettingsLine {
     kind: &'static str,
     cutoff: f64,
-    alpha: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alpha: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spacing: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<[usize; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,13 +44,16 @@ impl SettingsLine {
                 match m.basis {
                     Basis::BSpline(n) => order = Some(n),
                     Basis::Cubic => basis = Some("cubic"),
+                    Basis::Interpolating(interpolation) => order = Some(interpolation.order()),
                 }
             }
+            Method::Multilevel(grids) => order = Some(grids.split.interpolation.order()),
         }
         Self {
             kind: plan.kind(),
             cutoff: plan.cutoff,
-            alpha: plan.alpha,
+            alpha: plan.grids().is_none().then_some(plan.alpha),
+            spacing: plan.grids().map(|grids| grids.split.spacing),
             mesh,
             waves,
             order,
@@ -289,15 +295,28 @@ impl Checked {
         if let Some(expected) = self.expected {
             usual = expected.usual;
             let row = |name: &str, error: f64| row(name, error, measured.usual, usual);
-            rows.push(row("  estimated, pairs", expected.pairs));
-            rows.push(row("  estimated, rest", expected.rest));
+            if plan.grids().is_none() {
+                rows.push(row("  estimated, pairs", expected.pairs));
+                rows.push(row("  estimated, rest", expected.rest));
+            }
             rows.push(row("  estimated", expected.total()));
         }
         rows.push(row("  measured", measured.absolute, measured.usual, usual));
         text = format!("electrostatics\n{text}{}", console::columns(&rows));
+        let against = match plan.boundary {
+            Boundary::Open => "the sum over all pairs in double precision".to_owned(),
+            _ => format!(
+                "an Ewald sum in double precision: cut-off {} {}, α {} {}, {} waves, its own error {:.0e} {force}",
+                console::short(exact.cutoff),
+                units.label(Dimension::LENGTH),
+                console::short(exact.alpha),
+                units.label(Dimension::PER_LENGTH),
+                console::grouped(exact.waves as u64),
+                exact.error
+            ),
+        };
         text += &format!(
-            "measured on {} of {} charges, against an Ewald sum in double precision: cut-off {} {}, α {} {}, {} waves, \
-             its own error {:.0e} {force}\n",
+            "measured on {} of {} charges, against {against}\n",
             console::grouped(measured.particles as u64),
             console::grouped(
                 simulation
@@ -308,12 +327,6 @@ impl Checked {
                     .filter(|q| **q != 0.0)
                     .count() as u64
             ),
-            console::short(exact.cutoff),
-            units.label(Dimension::LENGTH),
-            console::short(exact.alpha),
-            units.label(Dimension::PER_LENGTH),
-            console::grouped(exact.waves as u64),
-            exact.error
         );
         if measured.usual < STILL * usual {
             text += "the Coulomb forces of this configuration nearly cancel, as in a crystal at rest: go by the last column, or \
@@ -371,19 +384,12 @@ fn facts(plan: &Electrostatics, units: Units) -> Vec<(&'static str, String)> {
     let what = match plan.method {
         Method::Ewald(_) => "waves",
         Method::Mesh(_) => "mesh",
+        Method::Multilevel(_) => "grids",
     };
     let words = plan.sum_in_words();
-    vec![
-        ("kind", plan.kind().to_owned()),
-        (
-            "cut-off",
-            format!(
-                "{} {}",
-                console::short(plan.cutoff),
-                units.label(Dimension::LENGTH)
-            ),
-        ),
-        (
+    let length = units.label(Dimension::LENGTH);
+    let split = match plan.grids() {
+        None => (
             "α",
             format!(
                 "{} {}",
@@ -391,6 +397,15 @@ fn facts(plan: &Electrostatics, units: Units) -> Vec<(&'static str, String)> {
                 units.label(Dimension::PER_LENGTH)
             ),
         ),
+        Some(grids) => (
+            "spacing",
+            format!("{} {length}", console::short(grids.split.spacing)),
+        ),
+    };
+    vec![
+        ("kind", plan.kind().to_owned()),
+        ("cut-off", format!("{} {length}", console::short(plan.cutoff))),
+        split,
         (what, words.strip_prefix("mesh ").unwrap_or(&words).to_owned()),
     ]
 }

@@ -144,6 +144,17 @@ pub enum EngineError {
         /// Bytes there.
         available: f64,
     },
+    /// Particles of an open system too far from one another.
+    #[error(
+        "particles spread over {spread:.4} along an open axis, which takes {points:.1e} points of the finest grid of \
+         multilevel summation. Use a larger `spacing`, a wall or a restraint, or a cell that is periodic"
+    )]
+    Spread {
+        /// How far.
+        spread: f64,
+        /// Points.
+        points: f64,
+    },
     /// Saved state that does not belong to this simulation.
     #[error("the saved state does not fit: {0}")]
     Restore(String),

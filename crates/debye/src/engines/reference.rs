@@ -6,7 +6,7 @@
 //! differentiation of their definitions, not from [`crate::forces::geometry`].
 
 use crate::expr::{Dual, Real, Vec3};
-use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
+use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, Method, Part, WaveSet};
 use crate::forces::ewald::sum_waves;
 use crate::forces::{BondedTerm, ForceField, ListedPairs, OrientedTerm, PairTerm};
 use crate::potentials::{AxisFamily, MAX_BONDED, OrientedPair, Pair};
@@ -139,14 +139,19 @@ impl Meeting {
 }
 
 /// The sum of what all pairs and all images within a distance give.
-fn pairs(system: &System, within: f64, mut act: impl FnMut(Meeting) -> f64) -> f64 {
+fn pairs(system: &System, within: f64, act: impl FnMut(Meeting) -> f64) -> f64 {
+    visit_pairs(system, within, false, act)
+}
+
+/// The same, with excluded pairs or without.
+fn visit_pairs(system: &System, within: f64, all: bool, mut act: impl FnMut(Meeting) -> f64) -> f64 {
     let (cell, p) = (&system.cell, &system.particles);
     let shifts = images_within(cell, within);
     let mut energy = 0.0;
     for i in 0..p.len() {
         for j in i..p.len() {
             let base = near(cell, p.positions[j] - p.positions[i]);
-            let excluded = i != j && system.exclusions.contains(i as u32, j as u32);
+            let excluded = !all && i != j && system.exclusions.contains(i as u32, j as u32);
             let nearest = if excluded {
                 nearest_image(cell, base).norm2()
             } else {
@@ -337,39 +342,92 @@ fn listed_pairs(system: &System, field: &ForceField, listed: &ListedPairs, e: &m
     energy
 }
 
-/// What an Ewald sum has besides its pair term: all waves that matter where a mesh takes their place.
+/// What long-range electrostatics has besides its pair term: all waves that matter where a mesh or grids take their place.
 fn long_range(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) {
-    let (p, cell) = (&system.particles, plan.wave_cell(&system.cell));
-    let set = match &plan.method {
-        Method::Ewald(set) => *set,
-        Method::Mesh(_) => WaveSet::converged(&cell, plan.alpha),
+    let p = &system.particles;
+    let first = match &plan.method {
+        Method::Ewald(set) => waves(system, field, plan, set, e),
+        Method::Mesh(_) => {
+            let set = WaveSet::converged(&plan.wave_cell(&system.cell), plan.alpha);
+            waves(system, field, plan, &set, e)
+        }
+        Method::Multilevel(_) => smooth_sum(system, field, plan, e),
     };
-    let (k, sums) = (
-        field.coulomb_constant / plan.permittivity,
-        ChargeSums::of(&p.charges),
-    );
-    let waves = sum_waves(
-        &cell,
-        plan.alpha,
-        &set,
-        k,
-        &p.positions,
-        &p.charges,
-        &mut e.forces,
-    );
-    let unwrapped = |i: usize| p.positions[i] + system.cell.translation(p.images[i]);
-    let rest = plan.rest(
-        &system.cell,
-        field.coulomb_constant,
-        sums,
-        &unwrapped,
-        &p.charges,
-        &mut e.forces,
-    );
-    for (name, part) in plan.names(sums).into_iter().zip([waves].into_iter().chain(rest)) {
+    let rest = rest(system, field, plan, e);
+    let names = plan.names(ChargeSums::of(&p.charges));
+    for (name, part) in names.into_iter().zip([first].into_iter().chain(rest)) {
         e.terms.push((name, part.energy));
         e.virial.iter_mut().zip(part.virial).for_each(|(w, x)| *w += x);
     }
+}
+
+fn waves(
+    system: &System,
+    field: &ForceField,
+    plan: &Electrostatics,
+    set: &WaveSet,
+    e: &mut Evaluation,
+) -> Part {
+    let (p, cell) = (&system.particles, plan.wave_cell(&system.cell));
+    let k = field.coulomb_constant / plan.permittivity;
+    sum_waves(&cell, plan.alpha, set, k, &p.positions, &p.charges, &mut e.forces)
+}
+
+fn rest(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) -> Vec<Part> {
+    let p = &system.particles;
+    let unwrapped = |i: usize| p.positions[i] + system.cell.translation(p.images[i]);
+    let (k, sums) = (field.coulomb_constant, ChargeSums::of(&p.charges));
+    plan.rest(&system.cell, k, sums, &unwrapped, &p.charges, &mut e.forces)
+}
+
+/// What the grids of multilevel summation stand for: γ(r/a)/a between all charges, excluded or not, and between a charge and
+/// itself. Over all pairs in an open system. Else by an Ewald sum, and the difference to erf(αr)/r within a, beyond which
+/// both are 1/r.
+fn smooth_sum(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) -> Part {
+    let (family, numbers) = plan.minus_smooth();
+    let ewald = Electrostatics {
+        method: Method::Ewald(WaveSet::converged(&plan.wave_cell(&system.cell), plan.alpha)),
+        boundary: match plan.boundary {
+            // Surface terms are no part of it.
+            Boundary::Vacuum => Boundary::Conductor,
+            other => other,
+        },
+        ..plan.clone()
+    };
+    let (erf, of_erf) = ewald.minus_smooth();
+    let open = plan.boundary == Boundary::Open;
+    let k = field.coulomb_constant;
+    let charges = &system.particles.charges;
+    let table = &crate::expr::Table::default();
+    let smooth = |r2: f64| {
+        let found = family.energy_and_derivative(Pair { r2, table }, &numbers);
+        let more = Dual::constant(if open { 0.0 } else { 1.0 });
+        erf.energy_and_derivative(Pair { r2, table }, &of_erf) * more - found
+    };
+    let within = if open { f64::INFINITY } else { plan.cutoff };
+    let mut energy = visit_pairs(system, within, true, |met| {
+        let [i, j] = met.particles;
+        let u = smooth(met.separation.norm2()) * Dual::constant(k * charges[i] * charges[j]);
+        met.act(u.value, met.separation * (-2.0 * u.derivative), e)
+    });
+    // The limit at no distance: both are even there.
+    energy += 0.5 * k * smooth(1e-24).value * charges.iter().map(|q| q * q).sum::<f64>();
+    let mut total = Part {
+        energy,
+        ..Part::default()
+    };
+    if let (false, Method::Ewald(set)) = (open, &ewald.method) {
+        let parts = rest(system, field, &ewald, e).into_iter().skip(1);
+        for part in parts.chain([waves(system, field, &ewald, set, e)]) {
+            total.energy += part.energy;
+            total
+                .virial
+                .iter_mut()
+                .zip(part.virial)
+                .for_each(|(w, x)| *w += x);
+        }
+    }
+    total
 }
 
 /// The truncated energy of particles i and j and its derivative by r²; nothing beyond the cut-off.

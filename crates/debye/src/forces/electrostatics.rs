@@ -2,12 +2,14 @@
 //!
 //! 1/r = erfc(α r)/r + erf(α r)/r. The first part falls off fast and is a pair term like any other
 //! ([`Electrostatics::short_range`]); the second is smooth, so that few waves or a coarse mesh carry it. It acts between a
-//! charge and itself, and between pairs that are excluded: both are taken out again.
+//! charge and itself, and between pairs that are excluded: both are taken out again. Multilevel summation splits 1/r in
+//! the same way, with γ(r/a)/a in place of erf(α r)/r.
 
+use super::multilevel::GridPlan;
 use super::pme::Basis;
 use super::{ListedPairs, MixingRule, PairRow, PairTerm};
 use crate::expr::{Table, Vec3};
-use crate::potentials::{COULOMB_ERF, MAX_COEFFICIENTS, Tail};
+use crate::potentials::{COULOMB_ERF, COULOMB_SMOOTH, Coefficients, MAX_COEFFICIENTS, PairFamily, Tail};
 use crate::record::{Absent, Conventions, Doc, Key, Record};
 use crate::system::{Cell, Dimension, Exclusions, Species};
 use crate::truncation::{TRUNCATION_COEFFICIENTS, Truncation};
@@ -18,6 +20,8 @@ pub const TOLERANCE: f64 = 5e-4;
 pub const SLAB_FACTOR: f64 = 3.0;
 /// Order of the B-splines unless said.
 pub const ORDER: usize = 5;
+/// Order of interpolation of multilevel summation unless said.
+pub const GRID_ORDER: usize = 8;
 
 /// How charges interact over any distance.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +30,7 @@ pub struct Electrostatics {
     pub name: String,
     /// Where the pair term ends.
     pub cutoff: f64,
-    /// The splitting parameter α, an inverse length.
+    /// The splitting parameter α, an inverse length. Multilevel summation has none; it is that of its reference.
     pub alpha: f64,
     /// Relative permittivity of what everything is in.
     pub permittivity: f64,
@@ -43,6 +47,8 @@ pub enum Method {
     Ewald(WaveSet),
     /// On a mesh.
     Mesh(MeshPlan),
+    /// On nested grids.
+    Multilevel(GridPlan),
 }
 
 /// Which waves an Ewald sum has.
@@ -83,12 +89,14 @@ pub enum Boundary {
     Conductor,
     /// Vacuum: the energy of the total dipole.
     Vacuum,
-    /// Periodic along two axes only: the cell is made longer by this factor along the third, and the dipole along it
-    /// taken out (Yeh & Berkowitz 1999; for charged slabs Ballenegger, Arnold & Cerdà 2009).
+    /// Periodic along two axes only: the cell of an Ewald sum is made longer by this factor along the third, and the dipole
+    /// along it taken out (Yeh & Berkowitz 1999; for charged slabs Ballenegger, Arnold & Cerdà 2009).
     Slab {
         /// How much longer.
         factor: f64,
     },
+    /// No images.
+    Open,
 }
 
 /// Σ q and Σ q² of a system.
@@ -132,14 +140,52 @@ impl Part {
 }
 
 impl Electrostatics {
-    /// The pair term: erfc(α r)/r within the cut-off.
+    /// The pair term: erfc(α r)/r within the cut-off, or 1/r − γ(r/a)/a.
     pub fn short_range(&self, species: &[Species]) -> Result<PairTerm, super::TermError> {
-        PairTerm::build("coulomb-ewald", species)?
+        let (kind, own) = match self.grids() {
+            None => ("coulomb-ewald", vec![("alpha", self.alpha)]),
+            Some(grids) => {
+                let order = grids.split.interpolation.order() as f64;
+                ("coulomb-multilevel", vec![("a", self.cutoff), ("order", order)])
+            }
+        };
+        PairTerm::build(kind, species)?
             .name(format!("{}-real", self.name))
             .cutoff(self.cutoff)
             .truncation(Truncation::Cut)
-            .all(&[("alpha", self.alpha), ("epsilon_r", self.permittivity)])?
+            .all(&[&own[..], &[("epsilon_r", self.permittivity)]].concat())?
             .finish()
+    }
+
+    /// The smooth part of 1/r with a minus sign, and its numbers.
+    pub(crate) fn minus_smooth(&self) -> (&'static dyn PairFamily, Coefficients<f64>) {
+        let mut coefficients = [0.0; MAX_COEFFICIENTS];
+        coefficients[0] = self.permittivity.recip();
+        match self.grids() {
+            None => {
+                coefficients[1] = self.alpha;
+                coefficients[2] = self.alpha * std::f64::consts::FRAC_2_SQRT_PI;
+                (COULOMB_ERF, coefficients)
+            }
+            Some(grids) => {
+                let gamma = grids.split.softening().coefficients();
+                let per = (self.cutoff * self.permittivity).recip();
+                gamma
+                    .iter()
+                    .zip(&mut coefficients[1..])
+                    .for_each(|(c, to)| *to = c * per);
+                coefficients[6] = self.cutoff.powi(-2);
+                (COULOMB_SMOOTH, coefficients)
+            }
+        }
+    }
+
+    /// The grids of multilevel summation.
+    pub fn grids(&self) -> Option<&GridPlan> {
+        match &self.method {
+            Method::Multilevel(grids) => Some(grids),
+            Method::Ewald(_) | Method::Mesh(_) => None,
+        }
     }
 
     /// What takes the smooth part out again between pairs that are excluded, or leaves a share of it.
@@ -159,10 +205,7 @@ impl Electrostatics {
         if pairs.is_empty() {
             return None;
         }
-        let mut coefficients = [0.0; MAX_COEFFICIENTS];
-        coefficients[0] = self.permittivity.recip();
-        coefficients[1] = self.alpha;
-        coefficients[2] = self.alpha * std::f64::consts::FRAC_2_SQRT_PI;
+        let (family, coefficients) = self.minus_smooth();
         let row = PairRow {
             cutoff: f64::INFINITY,
             truncation: [0.0; TRUNCATION_COEFFICIENTS],
@@ -173,7 +216,7 @@ impl Electrostatics {
         Some(ListedPairs {
             term: PairTerm {
                 name: name.clone(),
-                family: COULOMB_ERF,
+                family,
                 truncation: Truncation::Cut,
                 mixing: MixingRule::None,
                 rows: vec![row; species * species],
@@ -185,15 +228,18 @@ impl Electrostatics {
         })
     }
 
-    /// Names of the parts that [`Self::rest`] and the sum over waves give, in order; the sum over waves is the first.
+    /// Names of the parts that the smooth sum and [`Self::rest`] give, in order; the smooth sum is the first.
     pub fn names(&self, sums: ChargeSums) -> Vec<String> {
-        let mut parts = vec!["reciprocal", "self"];
-        if sums.total != 0.0 {
+        let grids = self.grids().is_some();
+        let mut parts = vec![if grids { "grids" } else { "reciprocal" }, "self"];
+        // Grids have the background and the open axis of a slab in their kernels.
+        if sums.total != 0.0 && !grids {
             parts.push("background");
         }
         match self.boundary {
-            Boundary::Conductor => {}
+            Boundary::Conductor | Boundary::Open => {}
             Boundary::Vacuum => parts.push("surface"),
+            Boundary::Slab { .. } if grids => {}
             Boundary::Slab { .. } => parts.push("slab"),
         }
         parts.iter().map(|part| format!("{}-{part}", self.name)).collect()
@@ -225,16 +271,20 @@ impl Electrostatics {
     ) -> Vec<Part> {
         let k = coulomb / self.permittivity;
         let volume = self.wave_cell(cell).volume();
-        let itself = -k * self.alpha / std::f64::consts::PI.sqrt() * sums.squares;
-        let mut parts = vec![Part::isotropic(itself, 0.0)];
-        if sums.total != 0.0 {
+        // Half of the smooth part at no distance.
+        let itself = match self.grids() {
+            None => self.alpha / std::f64::consts::PI.sqrt(),
+            Some(grids) => 0.5 * grids.split.softening().smooth(0.0, self.cutoff),
+        };
+        let mut parts = vec![Part::isotropic(-k * itself * sums.squares, 0.0)];
+        if sums.total != 0.0 && self.grids().is_none() {
             let strength = std::f64::consts::PI * k / (2.0 * volume * self.alpha * self.alpha);
             let energy = -strength * sums.total * sums.total;
             parts.push(Part::isotropic(energy, energy));
         }
         match (self.boundary, open_axis(cell)) {
             (Boundary::Vacuum, _) => parts.push(vacuum(k / volume, positions, charges, forces)),
-            (Boundary::Slab { .. }, Some(axis)) => {
+            (Boundary::Slab { .. }, Some(axis)) if self.grids().is_none() => {
                 let length = self.wave_cell(cell).heights()[axis];
                 parts.push(slab(
                     k / volume,
@@ -530,6 +580,77 @@ pub const P3M: Record = Record {
         references: &[
             "Hockney & Eastwood, Computer Simulation Using Particles, McGraw-Hill (1981)",
             "Stern & Calkins, J. Chem. Phys. 128, 214106 (2008)",
+        ],
+        examples: &[],
+    },
+};
+
+/// `multilevel`.
+pub const MULTILEVEL: Record = Record {
+    name: "multilevel",
+    also: &["msm"],
+    keys: &[
+        Key::new(
+            "cutoff",
+            "a, where the pair term ends",
+            Dimension::LENGTH,
+            Absent::Otherwise("the longest of the other terms"),
+        ),
+        KEY_TOLERANCE,
+        Key::new(
+            "spacing",
+            "h of the finest grid, at most a/3",
+            Dimension::LENGTH,
+            Absent::Otherwise("from tolerance and cutoff"),
+        ),
+        Key::new(
+            "order",
+            "p, order of interpolation: 4, 6 or 8",
+            Dimension::NONE,
+            Absent::Value(GRID_ORDER as f64),
+        ),
+        KEY_EPSILON_R,
+        KEY_BOUNDARY,
+    ],
+    doc: Doc {
+        title: "Multilevel summation",
+        formula: "1/r = [1/r − g_a] + [g_a − g_2a] + … + g_(2^L a), g_s(r) = γ(r/s)/s\n\
+                  γ as for coulomb-multilevel\n\
+                  E = E_pair + E_grids + E_self + E_excluded + E_surface\n\
+                  k = k_e/ε_r\n\
+                  E_pair = k Σ_(i<j) q_i q_j [1/r_ij − g_a(r_ij)] for r_ij < a\n\
+                  E_grids = ½ k Σ_l Σ_mn Q_l(m) Q_l(n) K_l(m − n)\n\
+                  K_l = g_(2^l a) − g_(2^(l+1) a), K_L = g_(2^L a)\n\
+                  Q_0(m) = Σ_j q_j Φ_p(x_j/h − m_x) Φ_p(y_j/h − m_y) Φ_p(z_j/h − m_z)\n\
+                  Q_(l+1)(m) = Σ_n Q_l(n) Φ_p of n/2 − m, axis by axis\n\
+                  E_self = −k γ(0)/(2a) Σ_j q_j²\n\
+                  E_excluded = −k Σ_excluded (1 − s) q_i q_j g_a(r_ij), s = charge of scale_14, else 0\n\
+                  E_surface as for ewald",
+        remarks: &[
+            "For rectangular cells that are periodic along all axes, along two (a slab), or along none. Linear in the \
+             number of particles, and without Fourier transforms.",
+            "Periodic kernels K_l are summed over images. K_L of a periodic cell is that of an Ewald sum with its \
+             background, and of a slab that of the two-dimensional Ewald sum: both agree with `ewald`, charged cells \
+             included. A slab needs no empty space above and below it.",
+            "Along open axes points of the grid lie at whole multiples of h, and there are as many as the particles \
+             need. `periodic = false` needs no cell around them.",
+        ],
+        conventions: Conventions {
+            gromacs: ["not there", "–"],
+            lammps: [
+                "kspace_style msm accuracy, kspace_modify order 10; coul/msm",
+                "order as it is, up to 8; `tolerance` has another unit of force",
+            ],
+            openmm: ["not there", "–"],
+            amber_charmm: [
+                "not there; NAMD: MSM, MSMApprox, MSMGridSpacing",
+                "spacing = MSMGridSpacing",
+            ],
+        },
+        references: &[
+            "Skeel, Tezcan & Hardy, J. Comput. Chem. 23, 673 (2002)",
+            "Hardy et al., J. Chem. Theory Comput. 11, 766 (2015)",
+            "slabs: Parry, Surf. Sci. 49, 433 (1975)",
         ],
         examples: &[],
     },

@@ -1,22 +1,25 @@
 //! [`LongRange`]: what is asked of long-range electrostatics, and the settings that follow from it.
 
 use super::electrostatics::{
-    Boundary, EWALD, Electrostatics, MeshPlan, Method, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet,
-    open_axis,
+    Boundary, EWALD, Electrostatics, GRID_ORDER, MULTILEVEL, MeshPlan, Method, ORDER, P3M, PME, SLAB_FACTOR,
+    TOLERANCE, WaveSet, open_axis,
 };
+use super::multilevel::{Boundaries, GridPlan, Interpolation, MultilevelPlan};
 use super::pme::Basis;
 use super::pme::estimate::{Charged, coarsest, coarsest_where, good_size, most_points, waves, waves_where};
 use super::pme::expected::{Expected, two_digits};
 use super::pme::pressure::{ChargeOrder, PressureError};
 use super::{ForceField, TermError};
 use crate::record::Record;
-use crate::system::{Dimension, System, Units};
+use crate::system::{Cell, Dimension, System, Units};
 
 /// The error of the pressure that is always allowed, in bar, or in ε/σ³: what one atmosphere is to a liquid.
 const MD_BAR: f64 = 1.0;
 const REDUCED: f64 = 1e-3;
 /// And so much of the pressure that the barostat is to keep.
 const OF_TARGET: f64 = 0.01;
+/// Points of the finest grid of multilevel summation, at most.
+const MOST_GRID_POINTS: f64 = 1e8;
 /// An error of forces that nobody wants, where no tolerance was asked for.
 const LARGE: f64 = 1e-2;
 
@@ -42,6 +45,8 @@ pub struct LongRange {
     pub(crate) mesh: Option<[usize; 3]>,
     pub(crate) basis: Basis,
     pub(crate) waves: Option<WaveSet>,
+    pub(crate) spacing: Option<f64>,
+    pub(crate) order: usize,
     pub(crate) permittivity: f64,
     pub(crate) boundary: Option<Boundary>,
     pub(crate) pressure_tolerance: Option<f64>,
@@ -63,6 +68,30 @@ pub enum LongRangeError {
          cell `Coulomb` with a cut-off beyond its size sums all pairs"
     )]
     Open([bool; 3]),
+    /// A cell that multilevel summation has no grids for.
+    #[error(
+        "multilevel summation needs a rectangular cell that is periodic along no, two or three axes; this one is \
+         {0}. `pme` sums triclinic cells"
+    )]
+    Grids(String),
+    /// Grids that cannot represent what the cut-off leaves.
+    #[error(
+        "a spacing of {spacing:.4} with a cut-off of {cutoff:.4}; expected at most a third of the cut-off"
+    )]
+    Coarse {
+        /// h.
+        spacing: f64,
+        /// a.
+        cutoff: f64,
+    },
+    /// Grids too large.
+    #[error(
+        "grids of multilevel summation would have {points:.1e} points; take a larger spacing, tolerance or cut-off"
+    )]
+    ManyPoints {
+        /// Of the finest.
+        points: f64,
+    },
     /// A slab that is open along the wrong vector.
     #[error("a slab in a triclinic cell must be open along its third vector")]
     TriclinicSlab,
@@ -123,6 +152,8 @@ impl LongRange {
             mesh: None,
             basis: Basis::BSpline(ORDER),
             waves: None,
+            spacing: None,
+            order: GRID_ORDER,
             permittivity: 1.0,
             boundary: None,
             pressure_tolerance: None,
@@ -142,6 +173,11 @@ impl LongRange {
     /// The Ewald sum, on the CPU only.
     pub fn ewald() -> Self {
         Self::new(&EWALD)
+    }
+
+    /// Multilevel summation: on nested grids, in cells periodic along no, two or three axes.
+    pub fn multilevel() -> Self {
+        Self::new(&MULTILEVEL)
     }
 
     /// Name in tables; `coulomb` unless said.
@@ -186,6 +222,18 @@ impl LongRange {
         self
     }
 
+    /// Spacing of the finest grid of multilevel summation, at most; chosen for the tolerance unless said.
+    pub fn spacing(mut self, spacing: f64) -> Self {
+        self.spacing = Some(spacing);
+        self
+    }
+
+    /// Order of interpolation between points of a grid of multilevel summation: 4, 6 or 8; 8 unless said.
+    pub fn order(mut self, order: usize) -> Self {
+        self.order = order;
+        self
+    }
+
     /// Relative permittivity; 1 unless said.
     pub fn permittivity(mut self, permittivity: f64) -> Self {
         self.permittivity = permittivity;
@@ -206,6 +254,9 @@ impl LongRange {
 
     /// The same for a barostat that keeps this mean pressure; what was said before counts. Slabs have no pressure.
     pub(crate) fn for_barostat(mut self, target: Option<f64>, system: &System) -> Self {
+        if self.kind == MULTILEVEL.name {
+            return self;
+        }
         let least = match system.units {
             Units::Md => MD_BAR / system.units.bar(),
             Units::LennardJones => REDUCED,
@@ -218,6 +269,9 @@ impl LongRange {
     /// What surrounds the images of this system.
     pub(crate) fn boundary_of(&self, system: &System) -> Result<Boundary, LongRangeError> {
         let cell = &system.cell;
+        if self.kind == MULTILEVEL.name {
+            return self.boundary_of_grids(cell);
+        }
         match (cell.periodic().iter().filter(|p| **p).count(), open_axis(cell)) {
             (3, _) => Ok(self.boundary.unwrap_or(Boundary::Conductor)),
             (2, Some(axis)) if axis != 2 && !cell.is_orthorhombic() => Err(LongRangeError::TriclinicSlab),
@@ -227,6 +281,65 @@ impl LongRange {
             }),
             _ => Err(LongRangeError::Open(cell.periodic())),
         }
+    }
+
+    fn boundary_of_grids(&self, cell: &Cell) -> Result<Boundary, LongRangeError> {
+        if !cell.is_orthorhombic() {
+            return Err(LongRangeError::Grids("triclinic".into()));
+        }
+        let heights = cell.heights();
+        match Boundaries::of(cell.periodic()) {
+            Some(Boundaries::Periodic) => Ok(self.boundary.unwrap_or(Boundary::Conductor)),
+            Some(Boundaries::Open) => Ok(Boundary::Open),
+            // That of the reference: the error of a slab in a longer cell falls as exp(−2π gap/edge).
+            Some(Boundaries::Slab { open }) => {
+                let edge = (0..3)
+                    .filter(|&k| k != open)
+                    .map(|k| heights[k])
+                    .fold(0.0, f64::max);
+                let factor = 2.0 + 5.0 * edge / heights[open];
+                Ok(Boundary::Slab { factor })
+            }
+            None => Err(LongRangeError::Grids(format!("periodic = {:?}", cell.periodic()))),
+        }
+    }
+
+    /// The grids of multilevel summation.
+    fn grid_plan(
+        &self,
+        charged: &Charged,
+        cell: &Cell,
+        cutoff: f64,
+        error: f64,
+    ) -> Result<GridPlan, LongRangeError> {
+        let interpolation = Interpolation::of_order(self.order).ok_or(LongRangeError::Invalid {
+            what: "the order of interpolation",
+            value: self.order as f64,
+            expected: "4, 6 or 8",
+        })?;
+        let boundaries = Boundaries::of(cell.periodic())
+            .ok_or_else(|| LongRangeError::Grids(format!("periodic = {:?}", cell.periodic())))?;
+        let chosen = || match charged.squares {
+            0.0 => cutoff / 4.0,
+            _ => charged.grid_spacing(self.order, cutoff, error).min(cutoff / 3.0),
+        };
+        let spacing = self.spacing.unwrap_or_else(chosen);
+        if 3.0 * spacing > cutoff * (1.0 + 1e-9) {
+            return Err(LongRangeError::Coarse { spacing, cutoff });
+        }
+        let edges = cell.heights().to_array();
+        let points = edges.iter().map(|edge| edge / spacing).product::<f64>();
+        if points > MOST_GRID_POINTS {
+            return Err(LongRangeError::ManyPoints { points });
+        }
+        let split = MultilevelPlan {
+            cutoff,
+            spacing,
+            interpolation,
+        };
+        let mut plan = GridPlan::new(split, boundaries, edges);
+        plan.split.spacing = plan.spacing(edges).into_iter().fold(0.0, f64::max);
+        Ok(plan)
     }
 
     /// All settings, and what the user should know of them. Comes after all other terms, whose cut-offs it takes over.
@@ -245,7 +358,7 @@ impl LongRange {
         }
         let boundary = self.boundary_of(system)?;
         let k = field.coulomb_constant / self.permittivity;
-        let charged = Charged::new(&system.cell, boundary, &system.particles.charges, k);
+        let charged = Charged::of(system, boundary, k);
         if charged.squares == 0.0 {
             warnings.push(format!("there is {kind}, but no particle has a charge"));
         }
@@ -253,7 +366,7 @@ impl LongRange {
             return Err(LongRangeError::Twice(twice.name.clone()));
         }
         let net: f64 = system.particles.charges.iter().sum();
-        if net.abs() > 1e-6 {
+        if net.abs() > 1e-6 && boundary != Boundary::Open {
             warnings.push(format!(
                 "the charges sum to {net:.6} e; an even background of the opposite charge makes up for it"
             ));
@@ -265,12 +378,17 @@ impl LongRange {
         let tolerance = self.tolerance.unwrap_or(TOLERANCE);
         let error = tolerance * charged.usual_force().max(f64::MIN_POSITIVE) * 0.5_f64.sqrt();
         let alpha = match self.alpha {
+            // erf(αr) is one to the last digit where the pair term ends.
+            _ if kind == MULTILEVEL.name => 6.0 / cutoff,
             Some(alpha) => alpha,
             None if charged.squares == 0.0 => 3.0 / cutoff,
             None => charged.alpha(cutoff, error),
         };
         let method = if kind == EWALD.name {
             Method::Ewald(self.waves.unwrap_or_else(|| waves(&charged, alpha, error)))
+        } else if kind == MULTILEVEL.name {
+            // The pair term has no error.
+            Method::Multilevel(self.grid_plan(&charged, &system.cell, cutoff, error * 2.0_f64.sqrt())?)
         } else {
             Method::Mesh(self.mesh_plan(&charged, alpha, error)?)
         };
@@ -285,6 +403,7 @@ impl LongRange {
         if let Some(allowed) = self.pressure_tolerance
             && charged.squares > 0.0
             && !matches!(boundary, Boundary::Slab { .. })
+            && plan.grids().is_none()
         {
             let choice = PressureChoice {
                 system,
@@ -298,11 +417,15 @@ impl LongRange {
         if let Some(expected) = Expected::of_plan(&charged, &plan) {
             let off = expected.total() / expected.usual;
             let asked = self.tolerance.map_or(LARGE, |tolerance| 2.0 * tolerance);
+            let given = match plan.grids() {
+                None => "`alpha`, `mesh` and `waves`",
+                Some(_) => "`spacing` and `order`",
+            };
             if off > asked {
                 warnings.push(format!(
                     "the error of the forces of {kind} would be {off:.1e} of the force between neighbors if charges were \
-                     placed at random; without `alpha`, `mesh` and `waves` they are chosen for a tolerance, and `debye \
-                     energy --check-electrostatics` measures"
+                     placed at random; without {given} they are chosen for a tolerance, and `debye energy \
+                     --check-electrostatics` measures"
                 ));
             }
         }
@@ -315,6 +438,7 @@ impl LongRange {
         for (what, value, expected) in [
             ("the cut-off", self.cutoff, positive),
             ("α", self.alpha, positive),
+            ("the spacing", self.spacing, positive),
             ("the permittivity", Some(self.permittivity), positive),
             (
                 "the tolerance",
@@ -425,6 +549,7 @@ impl PressureChoice<'_> {
                 self.charged.wave_error(alpha, longest) <= self.force_error
                     && order.wave_error(alpha, longest)[1] <= each
             })),
+            Method::Multilevel(_) => return None,
         };
         Some(Electrostatics {
             alpha,

@@ -40,8 +40,9 @@ pub fn with_electrostatics(text: &str, plan: &Electrostatics) -> Option<String> 
         Method::Ewald(_) => &["mesh", "order", "basis"],
         Method::Mesh(mesh) => match mesh.basis {
             Basis::BSpline(_) => &["waves", "wave_limit", "basis"],
-            Basis::Cubic => &["waves", "wave_limit", "order"],
+            Basis::Cubic | Basis::Interpolating(_) => &["waves", "wave_limit", "order"],
         },
+        Method::Multilevel(_) => &["mesh", "alpha", "basis", "waves", "wave_limit"],
     };
     for key in others {
         table.remove(key);
@@ -72,15 +73,21 @@ fn settings(plan: &Electrostatics) -> Vec<(&'static str, Item)> {
     let mut all = vec![
         ("kind", value(plan.kind())),
         ("cutoff", value(rounded(plan.cutoff))),
-        ("alpha", value(rounded(plan.alpha))),
     ];
+    if plan.grids().is_none() {
+        all.push(("alpha", value(rounded(plan.alpha))));
+    }
     match &plan.method {
+        Method::Multilevel(grids) => {
+            all.push(("spacing", value(rounded(grids.split.spacing))));
+            all.push(("order", value(grids.split.interpolation.order() as i64)));
+        }
         Method::Ewald(set) => all.push(("waves", three(set.reach))),
         Method::Mesh(mesh) => {
             all.push(("mesh", three(mesh.size)));
             all.push(match mesh.basis {
                 Basis::BSpline(order) => ("order", value(order as i64)),
-                Basis::Cubic => ("basis", value("cubic")),
+                Basis::Cubic | Basis::Interpolating(_) => ("basis", value("cubic")),
             });
         }
     }

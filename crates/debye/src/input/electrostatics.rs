@@ -1,11 +1,12 @@
-//! `[[forces]]` of kind `ewald`, `pme` and `p3m`: long-range electrostatics from their keys.
+//! `[[forces]]` of kind `ewald`, `pme`, `p3m` and `multilevel`: long-range electrostatics from their keys.
 
 use super::error::InputError;
 use super::forces::Terms;
 use super::reader::{Item, Section};
 use crate::forces::electrostatics::{
-    Boundary, EWALD, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet, Within, open_axis,
+    Boundary, EWALD, MULTILEVEL, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet, Within, open_axis,
 };
+use crate::forces::multilevel::{Boundaries, Interpolation};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{MOST_MESH, good_size};
 use crate::forces::{ForceField, LongRange, LongRangeError};
@@ -14,7 +15,7 @@ use crate::system::{Dimension, Units};
 type Result<T> = std::result::Result<T, InputError>;
 
 /// The kinds this module reads.
-pub(super) const KINDS: &[&str] = &[EWALD.name, PME.name, P3M.name];
+pub(super) const KINDS: &[&str] = &[EWALD.name, PME.name, P3M.name, MULTILEVEL.name];
 
 pub(super) const EWALD_KEYS: &[&str] = &[
     "kind",
@@ -43,6 +44,16 @@ pub(super) const MESH_KEYS: &[&str] = &[
     "slab_factor",
     "pressure_tolerance",
 ];
+pub(super) const GRID_KEYS: &[&str] = &[
+    "kind",
+    "name",
+    "cutoff",
+    "tolerance",
+    "spacing",
+    "order",
+    "epsilon_r",
+    "boundary",
+];
 
 impl<'a> Terms<'_, 'a> {
     /// The plan and its pair term, added to the field. Comes after all other terms, whose cut-offs it takes over.
@@ -52,14 +63,22 @@ impl<'a> Terms<'_, 'a> {
         kind: &str,
         field: &mut ForceField,
     ) -> Result<()> {
-        let keys = if kind == EWALD.name { EWALD_KEYS } else { MESH_KEYS };
+        let keys = match kind {
+            _ if kind == EWALD.name => EWALD_KEYS,
+            _ if kind == MULTILEVEL.name => GRID_KEYS,
+            _ => MESH_KEYS,
+        };
         let section = item.section("[[forces]]", keys)?;
         let mut request = match kind {
             _ if kind == EWALD.name => LongRange::ewald(),
             _ if kind == P3M.name => LongRange::p3m(),
+            _ if kind == MULTILEVEL.name => LongRange::multilevel(),
             _ => LongRange::pme(),
         };
-        request.boundary = Some(self.boundary(&section)?);
+        request.boundary = match kind == MULTILEVEL.name {
+            true => self.boundary_of_grids(&section)?,
+            false => Some(self.boundary(&section)?),
+        };
         let positive =
             |key: &str, units: Units, dimension| section.map(key, |i| i.positive(units, dimension));
         request.permittivity = positive("epsilon_r", Units::Md, Dimension::NONE)?.unwrap_or(1.0);
@@ -69,6 +88,16 @@ impl<'a> Terms<'_, 'a> {
         request.pressure_tolerance = positive("pressure_tolerance", self.units, Dimension::PRESSURE)?;
         if kind == EWALD.name {
             request.waves = wave_set(&section)?;
+        } else if kind == MULTILEVEL.name {
+            request.spacing = positive("spacing", self.units, Dimension::LENGTH)?;
+            let orders = |i: &Item| {
+                i.count(4..=8, "4, 6 or 8")
+                    .and_then(|n| match Interpolation::of_order(n) {
+                        Some(_) => Ok(n),
+                        None => Err(i.wrong("4, 6 or 8")),
+                    })
+            };
+            request.order = section.map("order", orders)?.unwrap_or(request.order);
         } else {
             (request.basis, request.mesh) = mesh(&section)?;
         }
@@ -101,7 +130,7 @@ impl<'a> Terms<'_, 'a> {
             LongRangeError::Two => section
                 .error("there are two [[forces]] of long-range electrostatics")
                 .found(kind)
-                .expected("one of `ewald`, `pme` and `p3m`, once"),
+                .expected("one of `ewald`, `pme`, `p3m` and `multilevel`, once"),
             LongRangeError::Twice(term) => section
                 .error(format!("`{term}` counts Coulomb's law between near charges once more"))
                 .found(kind)
@@ -131,8 +160,45 @@ impl<'a> Terms<'_, 'a> {
                 )
                 .expected("a larger tolerance, a longer cut-off or a higher order")
                 .help("a longer cut-off makes the rest smoother: try cutoff = 1.2 times as long and order = 6"),
+            LongRangeError::Coarse { spacing, cutoff } => section
+                .get("spacing")
+                .unwrap_or(&section.item)
+                .error(format!("is {spacing} with a cut-off of {cutoff}"))
+                .expected("at most a third of the cut-off")
+                .help("a sixth of the cut-off is usual; without `spacing` one is chosen for the tolerance"),
+            LongRangeError::ManyPoints { points } => section
+                .get("spacing")
+                .or_else(|| section.get("tolerance"))
+                .unwrap_or(&section.item)
+                .error(format!("takes {points:.1e} points of the finest grid"))
+                .expected("at most 1e8 points")
+                .help("take a larger `spacing` or `tolerance`, or a longer `cutoff`"),
             LongRangeError::Term(e) => self.term_error(e, section, &[], false),
             other => section.error(other.to_string()),
+        }
+    }
+
+    /// What surrounds the images of grids, where the file says so.
+    fn boundary_of_grids(&self, section: &Section) -> Result<Option<Boundary>> {
+        let cell = &self.system.cell;
+        if !cell.is_orthorhombic() {
+            return Err(section
+                .error("multilevel summation needs a rectangular cell")
+                .found("a triclinic cell")
+                .expected("three vectors at right angles")
+                .help("kind = \"pme\" sums triclinic cells"));
+        }
+        let choices = [("tin-foil", Boundary::Conductor), ("vacuum", Boundary::Vacuum)];
+        let chosen = section.map("boundary", |i| i.choice("boundary", &choices))?;
+        match (Boundaries::of(cell.periodic()), section.get("boundary")) {
+            (None, _) => Err(section
+                .error("multilevel summation needs a cell that is periodic along no, two or three axes")
+                .found(format!("periodic = {:?}", cell.periodic()))
+                .expected("periodic = true, false, or [true, true, false] for a slab")),
+            (Some(Boundaries::Open | Boundaries::Slab { .. }), Some(item)) => Err(item
+                .key_error("`boundary` is for cells that are periodic in all directions")
+                .expected("no such key")),
+            _ => Ok(chosen),
         }
     }
 
@@ -171,7 +237,10 @@ impl<'a> Terms<'_, 'a> {
                 .error("long-range electrostatics needs a cell that is periodic along two or three axes")
                 .found(format!("periodic = {:?}", cell.periodic()))
                 .expected("periodic = true, or [true, true, false] for a slab")
-                .help("in an open cell kind = \"coulomb\" with a cut-off beyond its size sums all pairs")),
+                .help(
+                    "in an open cell kind = \"multilevel\" sums all charges, and kind = \"coulomb\" with a cut-off beyond its \
+                     size all pairs",
+                )),
         }
     }
 }

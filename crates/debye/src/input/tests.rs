@@ -26,6 +26,7 @@ fn every_key_is_documented() {
         forces::PAIR_KEYS,
         electrostatics::EWALD_KEYS,
         electrostatics::MESH_KEYS,
+        electrostatics::GRID_KEYS,
         bonded::BONDED_KEYS,
         bonded::DIHEDRAL_KEYS,
         topology::TOPOLOGY_KEYS,

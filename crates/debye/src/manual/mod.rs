@@ -13,7 +13,7 @@ pub use text::{one_line, text};
 use crate::engines::cpu::FIRE;
 use crate::forces::MixingRule;
 use crate::forces::constraints::{RIGID_BODY, RIGID_WATER, SHAKE};
-use crate::forces::electrostatics::{EWALD, P3M, PME};
+use crate::forces::electrostatics::{EWALD, MULTILEVEL, P3M, PME};
 use crate::integrate::{BarostatKind, Scheme, ThermostatKind};
 use crate::potentials::{ANGLES, AXES, BONDS, DIHEDRALS, Kind, Mixing, ORIENTED, PAIRS, Parameter};
 use crate::record::number;
@@ -289,7 +289,7 @@ pub fn entries() -> Vec<Entry> {
     all.extend(
         bonded.map(|(section, name, parameters, doc)| Entry::of_potential(section, name, parameters, doc)),
     );
-    all.extend([&EWALD, &PME, &P3M].map(|r| Entry::of_record(Section::Electrostatics, r)));
+    all.extend([&EWALD, &PME, &P3M, &MULTILEVEL].map(|r| Entry::of_record(Section::Electrostatics, r)));
     all.extend(Truncation::ALL.map(|t| Entry::of_record(Section::Truncation, t.record())));
     let rules = MixingRule::ALL.into_iter().filter_map(MixingRule::record);
     all.extend(rules.map(|r| Entry::of_record(Section::Mixing, r)));

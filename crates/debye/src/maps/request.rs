@@ -13,7 +13,7 @@ use super::{MapError, MapGrid, PotentialMap, cuda, mesh};
 use crate::engines::DeviceChoice;
 use crate::engines::memory::available;
 use crate::engines::{InstructionSet, Precision};
-use crate::forces::multilevel::{GridReal, Interpolation, Levels, Region, Softening};
+use crate::forces::multilevel::{GridReal, Interpolation, Levels, MultilevelPlan, Nested, Softening};
 use crate::system::{Cell, Units};
 
 /// How the potential is summed.
@@ -372,7 +372,7 @@ impl MapRequest {
             }
             MapMethod::Multilevel => {
                 let plan = self.multilevel_plan()?;
-                let mut levels = Levels::<T>::new(plan, self.region("multilevel", charges)?, self.set);
+                let mut levels = Levels::<T>::new(plan, self.nested(&plan, charges)?, self.set);
                 levels.solve(charges.positions(), charges.charges());
                 values = levels.on_grid(std::array::from_fn(|axis| self.grid.along(axis).collect()));
                 let scale = <T as MapReal>::of(k);
@@ -409,7 +409,7 @@ impl MapRequest {
         }
         if method == MapMethod::Multilevel {
             let plan = self.multilevel_plan()?;
-            let levels = Levels::<T>::new(plan, self.region("multilevel", charges)?, self.set);
+            let levels = Levels::<T>::new(plan, self.nested(&plan, charges)?, self.set);
             let kernel = self.softened(plan.cutoff, plan.interpolation.order());
             return cuda::multilevel(
                 device,
@@ -492,18 +492,20 @@ impl MapRequest {
         );
     }
 
-    /// What grids must cover.
-    fn region(&self, method: &'static str, charges: &PointCharges) -> Result<Region, MapError> {
+    /// Where the grids of a plan lie.
+    fn nested(&self, plan: &MultilevelPlan, charges: &PointCharges) -> Result<Nested, MapError> {
+        let method = "multilevel";
         match &self.cell {
             None => {
                 let bounds = Bounds::of(charges.positions()).with(self.grid.bounds());
-                Ok(Region::Open(bounds.lower, bounds.upper))
+                Ok(Nested::open(plan, bounds.lower, bounds.upper))
             }
             Some(cell) if cell.periodic() != [true; 3] => Err(MapError::Open(method)),
             Some(cell) if !cell.is_orthorhombic() => Err(MapError::Triclinic(method)),
             Some(cell) => {
                 let vectors = cell.to_arrays();
-                Ok(Region::Periodic([0.0; 3], std::array::from_fn(|k| vectors[k][k])))
+                let edges = std::array::from_fn(|k| vectors[k][k]);
+                Ok(Nested::periodic(plan, edges))
             }
         }
     }

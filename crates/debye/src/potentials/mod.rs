@@ -33,6 +33,7 @@ pub use parameter::{
 };
 
 pub use coulomb_erf::{COULOMB_ERF, CoulombErf};
+pub use coulomb_multilevel::{COULOMB_SMOOTH, CoulombSmooth};
 
 use debye_io::{Register, Registered};
 
@@ -76,6 +77,7 @@ register!(PAIRS: PairPotential as PairFamily by pair via PairAdapter, visit_pair
     yukawa::Yukawa,
     coulomb::Coulomb,
     coulomb_ewald::CoulombEwald,
+    coulomb_multilevel::CoulombMultilevel,
     coulomb_reaction_field::CoulombReactionField,
     tabulated::Tabulated,
 });

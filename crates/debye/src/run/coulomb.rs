@@ -8,7 +8,7 @@ use super::engine;
 use super::tune::{TuneError, with_plan};
 use crate::engines::Precision;
 use crate::expr::Vec3;
-use crate::forces::electrostatics::{Electrostatics, MeshPlan, Method};
+use crate::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
 use crate::forces::pme::Basis;
 use crate::forces::pme::estimate::{Charged, coarsest, good_size, most_points};
 use crate::forces::pme::expected::{Expected, charged};
@@ -59,7 +59,7 @@ pub struct ExactSums {
 }
 
 impl ExactSums {
-    /// Exact enough for the settings of a simulation; `None` where that takes a mesh beyond all limits.
+    /// Exact enough for the settings of a simulation; `None` where that takes a mesh beyond all limits, or an open system.
     pub fn of(simulation: &Simulation) -> Result<Option<Self>, TuneError> {
         let expected = match Expected::of(&simulation.system, &simulation.forces) {
             Some(expected) => expected,
@@ -79,6 +79,9 @@ impl ExactSums {
         let charged = charged(&simulation.system, field, plan);
         if charged.squares == 0.0 {
             return Err(TuneError::Measure(MeasureError::NoCharges));
+        }
+        if plan.boundary == Boundary::Open {
+            return Ok(None);
         }
         let error = (looked_for * FINER).max(charged.usual_force() * FINEST);
         let alpha = charged.alpha(plan.cutoff, error);

@@ -263,8 +263,11 @@ fn constraints(s: &Simulation) -> Option<String> {
 fn forces(s: &Simulation) -> Vec<String> {
     let (f, t) = (&s.forces, &s.system.topology);
     let mut rows = Vec::new();
-    // The pair term of an Ewald sum is told with the rest of it.
-    let of_sum = |term: &&PairTerm| f.electrostatics.is_some() && term.family.name() == "coulomb-ewald";
+    // The pair term of long-range electrostatics is told with the rest of it.
+    let of_sum = |term: &&PairTerm| {
+        let kinds = ["coulomb-ewald", "coulomb-multilevel"];
+        f.electrostatics.is_some() && kinds.contains(&term.family.name())
+    };
     for term in f.pairs.iter().filter(|term| !of_sum(term)) {
         let cutoffs: Vec<f64> = term.rows.iter().map(|row| row.cutoff).collect();
         let what = pair(&cutoffs, term.truncation, term.mixing, term.tail, &s.system);

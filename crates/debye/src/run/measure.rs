@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::engines::cpu::CpuEngine;
 use crate::engines::{EngineError, Settings};
 use crate::expr::Vec3;
-use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, WaveSet};
+use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, Method, WaveSet, Within};
 use crate::forces::ewald::waves_on;
 use crate::forces::pme::estimate::Charged;
 use crate::forces::pme::expected::{Expected, charged};
@@ -80,7 +80,8 @@ impl std::fmt::Display for MeasureError {
         match self {
             Self::Nothing => write!(
                 f,
-                "there is no long-range electrostatics to check: expected a [[forces]] of kind \"ewald\", \"pme\" or \"p3m\""
+                "there is no long-range electrostatics to check: expected a [[forces]] of kind \"ewald\", \"pme\", \"p3m\" or \
+                 \"multilevel\""
             ),
             Self::NoCharges => write!(
                 f,
@@ -168,7 +169,10 @@ impl Exact {
         }
         let sample = sample(&system.particles.charges);
         let error = (looked_for * FINER).max(charged.usual_force() * FINEST);
-        let split = Split::cheapest(&charged, system.particles.len(), sample.len(), error);
+        let split = match plan.boundary {
+            Boundary::Open => Split::direct(system),
+            _ => Split::cheapest(&charged, system.particles.len(), sample.len(), error),
+        };
         let exact = Electrostatics {
             cutoff: split.cutoff,
             alpha: split.alpha,
@@ -282,6 +286,23 @@ impl Split {
         best.map_or_else(|| Self::plain(charged, spacing, each), |(_, split)| split)
     }
 
+    /// All pairs and no waves: erfc(αr) is one for all of them.
+    fn direct(system: &System) -> Self {
+        let positions = &system.particles.positions;
+        let far = |r: &Vec3<f64>| (*r - positions[0]).norm();
+        let cutoff = 2.1 * positions.iter().map(far).fold(f64::MIN_POSITIVE, f64::max);
+        Self {
+            cutoff,
+            alpha: 1e-9 / cutoff,
+            waves: WaveSet {
+                reach: [0; 3],
+                within: Within::Box,
+            },
+            number: 0,
+            share_of_waves: 0.0,
+        }
+    }
+
     fn plain(charged: &Charged, cutoff: f64, each: f64) -> Self {
         let alpha = charged.alpha(cutoff, each);
         let waves = crate::forces::pme::estimate::waves(charged, alpha, each);
@@ -298,7 +319,7 @@ impl Split {
 
 /// Waves of a set, without their mirror images.
 fn half_of(charged: &Charged, set: &WaveSet) -> f64 {
-    let crate::forces::electrostatics::Within::Length(longest) = set.within else {
+    let Within::Length(longest) = set.within else {
         return set.reach.iter().map(|&n| 2.0 * n as f64 + 1.0).product::<f64>() / 2.0;
     };
     2.0 / 3.0 * std::f64::consts::PI * charged.cell.volume() * longest.powi(3)

@@ -68,6 +68,8 @@ pub enum TuneError {
     Run(RunError),
     /// Nothing to measure.
     Measure(MeasureError),
+    /// Settings that are not searched for.
+    Grids,
     /// No cut-off and mesh are expected to reach the tolerance.
     NoCandidate {
         /// The tolerance.
@@ -80,6 +82,11 @@ impl std::fmt::Display for TuneError {
         match self {
             Self::Run(error) => error.fmt(f),
             Self::Measure(error) => error.fmt(f),
+            Self::Grids => write!(
+                f,
+                "tuning tries meshes; of kind = \"multilevel\" the spacing follows from cutoff, order and tolerance. Take kind \
+                 = \"pme\" to tune, or compare settings with `debye energy --check-electrostatics`"
+            ),
             Self::NoCandidate { tolerance } => write!(
                 f,
                 "no mesh worth its time reaches a relative error of {tolerance:e}; ask for less, or use kind = \"ewald\""
@@ -119,6 +126,7 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         tell,
     } = options;
     let plan = match &simulation.forces.electrostatics {
+        Some(plan) if plan.grids().is_some() => return Err(TuneError::Grids),
         Some(plan) => plan.clone(),
         None => return Err(TuneError::Measure(MeasureError::Nothing)),
     };

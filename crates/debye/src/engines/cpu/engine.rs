@@ -439,7 +439,7 @@ impl CpuEngine {
         }
         if let Some(long_range) = &mut self.long_range {
             let began = Instant::now();
-            sums.extend(long_range.add(&self.state, &mut forces, energy));
+            sums.extend(long_range.add(&self.state, &mut forces, energy)?);
             self.stages.add("mesh", began);
         }
         if self.rounding == Rounding::Single {

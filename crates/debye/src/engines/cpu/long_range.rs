@@ -1,8 +1,9 @@
-//! [`LongRange`]: what an Ewald sum has besides its pair term, on the CPU.
+//! [`LongRange`]: what long-range electrostatics has besides its pair term, on the CPU.
 
 use super::mesh::Mesh;
+use super::mesh::grids::Grids;
 use super::state::State;
-use crate::engines::Precision;
+use crate::engines::{EngineError, Precision};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, WaveSet};
@@ -10,7 +11,7 @@ use crate::forces::ewald::sum_waves;
 use crate::potentials::PairSums;
 use crate::simd::InstructionSet;
 
-/// Waves or a mesh, and what belongs to neither.
+/// Waves, a mesh or grids, and what belongs to none of them.
 pub(super) struct LongRange {
     plan: Electrostatics,
     coulomb: f64,
@@ -22,6 +23,8 @@ enum Solver {
     Waves(WaveSet),
     Single(Box<Mesh<f32>>),
     Double(Box<Mesh<f64>>),
+    SingleGrids(Box<Grids<f32>>),
+    DoubleGrids(Box<Grids<f64>>),
 }
 
 impl From<Part> for PairSums {
@@ -48,6 +51,10 @@ impl LongRange {
                 Solver::Double(Box::new(Mesh::new(*mesh, plan.alpha, set)))
             }
             (Method::Mesh(mesh), _) => Solver::Single(Box::new(Mesh::new(*mesh, plan.alpha, set))),
+            (Method::Multilevel(grids), Precision::Double) => {
+                Solver::DoubleGrids(Box::new(Grids::new(*grids, set)))
+            }
+            (Method::Multilevel(grids), _) => Solver::SingleGrids(Box::new(Grids::new(*grids, set))),
         };
         Some(Self {
             coulomb: field.coulomb_constant,
@@ -68,11 +75,18 @@ impl LongRange {
             Solver::Waves(_) => 0,
             Solver::Single(mesh) => mesh.bytes(),
             Solver::Double(mesh) => mesh.bytes(),
+            Solver::SingleGrids(grids) => grids.bytes(),
+            Solver::DoubleGrids(grids) => grids.bytes(),
         }
     }
 
     /// Adds its forces; gives energy and virial by part, which mean something only with `energy`.
-    pub(super) fn add(&mut self, state: &State, forces: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+    pub(super) fn add(
+        &mut self,
+        state: &State,
+        forces: &mut [Vec3<f64>],
+        energy: bool,
+    ) -> Result<Vec<PairSums>, EngineError> {
         let cell = self.plan.wave_cell(&state.cell);
         let k = self.coulomb / self.plan.permittivity;
         let (positions, charges) = (&state.positions[..], &state.charges[..]);
@@ -80,11 +94,13 @@ impl LongRange {
             Solver::Waves(set) => sum_waves(&cell, self.plan.alpha, set, k, positions, charges, forces),
             Solver::Single(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
             Solver::Double(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
+            Solver::SingleGrids(grids) => grids.add(&state.cell, k, positions, charges, forces, energy)?,
+            Solver::DoubleGrids(grids) => grids.add(&state.cell, k, positions, charges, forces, energy)?,
         };
         let unwrapped = |i: usize| state.positions[i] + state.cell.translation(state.images[i]);
         let rest = self
             .plan
             .rest(&state.cell, self.coulomb, self.sums, &unwrapped, charges, forces);
-        [first].into_iter().chain(rest).map(PairSums::from).collect()
+        Ok([first].into_iter().chain(rest).map(PairSums::from).collect())
     }
 }

@@ -16,9 +16,10 @@ pub struct Interpolation {
 impl Interpolation {
     /// Orders there are.
     pub const ORDERS: [usize; 3] = [4, 6, 8];
-
-    /// Of order 4.
-    pub const CUBIC: Self = Self { order: 4 };
+    /// Of order 6.
+    pub const SIX: Self = Self { order: 6 };
+    /// Of order 8.
+    pub const EIGHT: Self = Self { order: 8 };
 
     /// Of an order, if there is one.
     pub fn of_order(order: usize) -> Option<Self> {
@@ -37,9 +38,21 @@ impl Interpolation {
 
     /// Weights of the points for a place `rest` (0 ≤ rest < 1) beyond the point below it. Those past the order are zero.
     pub fn weights<R: Real>(self, rest: R) -> [R; MOST] {
-        let nodes = self.order - 1;
-        let first = self.first();
         let mut weights = [R::lit(0.0); MOST];
+        match self.order {
+            4 => weights[..4].copy_from_slice(&Self::points::<R, 4>(rest)),
+            6 => weights[..6].copy_from_slice(&Self::points::<R, 6>(rest)),
+            _ => weights = Self::points::<R, MOST>(rest),
+        }
+        weights
+    }
+
+    /// The weights of order N.
+    #[inline(always)]
+    pub(crate) fn points<R: Real, const N: usize>(rest: R) -> [R; N] {
+        let nodes = N - 1;
+        let first = 1 - N as i64 / 2;
+        let mut weights = [R::lit(0.0); N];
         for (from, share) in [(0, R::lit(1.0) - rest), (1, rest)] {
             for j in 0..nodes {
                 let at = (first + (from + j) as i64) as f64;
@@ -52,6 +65,26 @@ impl Interpolation {
             }
         }
         weights
+    }
+
+    /// The Fourier transform of the function of one point about it, `f` in waves per spacing: by Simpson's rule, the error
+    /// of which is below 1e-8 for f up to 2.
+    pub fn transform(self, f: f64) -> f64 {
+        const STEPS: usize = 128;
+        let at = |j: usize, rest: f64| {
+            let x = rest - (self.first() + j as i64) as f64;
+            self.weights(rest)[j] * (std::f64::consts::TAU * f * x).cos()
+        };
+        let step = |k: usize| {
+            let weight = match k {
+                0 | STEPS => 1.0,
+                _ if k.is_multiple_of(2) => 2.0,
+                _ => 4.0,
+            };
+            let rest = k as f64 / STEPS as f64;
+            weight * (0..self.order).map(|j| at(j, rest)).sum::<f64>()
+        };
+        (0..=STEPS).map(step).sum::<f64>() / (3.0 * STEPS as f64)
     }
 
     /// The function of one point at a half-integer distance k/2 from it, for k = 0, 1, 3, …: how grids are joined.

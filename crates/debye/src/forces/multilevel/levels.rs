@@ -1,15 +1,15 @@
 //! [`Levels`]: nested grids of charges and potentials.
 
+use rayon::prelude::*;
+
 use super::interpolation::MOST;
-use super::periodic::PeriodicKernel;
+use super::kernel::Kernel;
+use super::nested::Nested;
 use super::separable::along_axis;
 use super::stencil::{Rows, Stencil, double, single};
 use super::{Interpolation, Softening};
 use crate::expr::Vec3;
 use crate::simd::InstructionSet;
-
-/// Points along an axis of a grid that is not worth a coarser one.
-const FEW: usize = 12;
 
 /// How 1/r is split and represented.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,104 +62,40 @@ impl GridReal for f64 {
     }
 }
 
-/// The region of space that grids cover.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Region {
-    /// Open: what lies between two corners.
-    Open([f64; 3], [f64; 3]),
-    /// Periodic: a box of these edges from a corner.
-    Periodic([f64; 3], [f64; 3]),
-}
-
-/// One grid: point i of level l lies at origin + i 2^l h.
-struct Level<T> {
-    first: [i64; 3],
-    shape: [usize; 3],
-    stencil: Stencil<T>,
-}
-
-impl<T> Level<T> {
-    fn points(&self) -> usize {
-        self.shape.iter().product()
-    }
-}
-
 /// Grids over a region, and the smooth part of the potential of charges on the finest of them.
 pub struct Levels<T: GridReal> {
     plan: MultilevelPlan,
-    origin: [f64; 3],
-    spacing: [f64; 3],
-    periodic: bool,
-    levels: Vec<Level<T>>,
+    nested: Nested,
+    stencils: Vec<Stencil<T>>,
+    /// Derivatives of the coefficients by a strain, once they are asked for.
+    strains: Vec<Vec<[f64; 6]>>,
     potential: Vec<T>,
     set: InstructionSet,
 }
 
+/// Energy and virial (xx yy zz xy xz yz) of charges on grids, for k_e = 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct GridSums {
+    pub(crate) energy: f64,
+    pub(crate) virial: [f64; 6],
+}
+
 impl<T: GridReal> Levels<T> {
-    pub(crate) fn new(plan: MultilevelPlan, region: Region, set: InstructionSet) -> Self {
-        let (origin, spacing, shapes) = match region {
-            Region::Open(lower, upper) => open_shapes(&plan, lower, upper),
-            Region::Periodic(corner, edges) => periodic_shapes(&plan, corner, edges),
+    pub(crate) fn new(plan: MultilevelPlan, nested: Nested, set: InstructionSet) -> Self {
+        let stencil = |l: usize| {
+            let (kernel, shape) = (Kernel::new(&plan, &nested, l), nested.shapes[l].1);
+            let ranges = kernel.ranges(&nested, shape);
+            if !kernel.is_costly() {
+                return Stencil::new(ranges, |n| kernel.at(n).0);
+            }
+            let known = Mirrored::new(&nested, shape, |n| kernel.at(n).0);
+            Stencil::new(ranges, |n| *known.at(n).0)
         };
-        let periodic = matches!(region, Region::Periodic(..));
-        let last = shapes.len() - 1;
-        let softening = plan.softening();
-        let levels = shapes
-            .into_iter()
-            .enumerate()
-            .map(|(l, (first, shape))| {
-                let s = plan.cutoff * f64::from(1_u32 << l);
-                let step = spacing.map(|h| h * f64::from(1_u32 << l));
-                let place = |n: [i64; 3]| -> [f64; 3] { std::array::from_fn(|k| n[k] as f64 * step[k]) };
-                let length = |n: [i64; 3]| place(n).iter().map(|x| x * x).sum::<f64>().sqrt();
-                let between = |r: f64| softening.smooth(r, s) - softening.smooth(r, 2.0 * s);
-                let whole = shape.map(|n| n as i64 - 1);
-                let ranges = |reach: f64| -> [_; 3] {
-                    std::array::from_fn(|k| {
-                        let most = (reach / step[k]).floor() as i64;
-                        -most..=most
-                    })
-                };
-                let stencil = match (periodic, l == last) {
-                    (false, false) => {
-                        let inside = ranges(2.0 * s);
-                        let inside: [_; 3] = std::array::from_fn(|k| {
-                            inside[k].start().max(&-whole[k]).to_owned()..=*inside[k].end().min(&whole[k])
-                        });
-                        Stencil::new(inside, |n| between(length(n)))
-                    }
-                    (false, true) => {
-                        Stencil::new(whole.map(|most| -most..=most), |n| softening.smooth(length(n), s))
-                    }
-                    (true, false) => {
-                        let reach = ranges(2.0 * s);
-                        if (0..3).all(|k| 2 * reach[k].end() < shape[k] as i64) {
-                            Stencil::new(reach, |n| between(length(n)))
-                        } else {
-                            let edges = std::array::from_fn(|k| step[k] * shape[k] as f64);
-                            let all = whole.map(|most| 0..=most);
-                            Stencil::new(all, |n| folded(place(n), edges, 2.0 * s, &between))
-                        }
-                    }
-                    (true, true) => {
-                        let edges = std::array::from_fn(|k| step[k] * shape[k] as f64);
-                        let kernel = PeriodicKernel::new(edges, softening, s);
-                        Stencil::new(whole.map(|most| 0..=most), |n| kernel.at(place(n)))
-                    }
-                };
-                Level {
-                    first,
-                    shape,
-                    stencil,
-                }
-            })
-            .collect();
         Self {
+            stencils: (0..nested.shapes.len()).map(stencil).collect(),
+            strains: Vec::new(),
             plan,
-            origin,
-            spacing,
-            periodic,
-            levels,
+            nested,
             potential: Vec::new(),
             set,
         }
@@ -167,61 +103,126 @@ impl<T: GridReal> Levels<T> {
 
     /// The spacing of the finest grid along x, y, z.
     pub fn spacing(&self) -> [f64; 3] {
-        self.spacing
+        self.nested.spacing
     }
 
     /// The points of every grid, the finest first.
     pub fn shapes(&self) -> Vec<[usize; 3]> {
-        self.levels.iter().map(|level| level.shape).collect()
+        self.nested.shapes.iter().map(|(_, shape)| *shape).collect()
+    }
+
+    /// Bytes of stencils.
+    pub(crate) fn bytes(&self) -> usize {
+        let coefficients: usize = self.stencils.iter().map(Stencil::points).sum();
+        coefficients * size_of::<T>() + self.strains.iter().map(|s| s.len() * 48).sum::<usize>()
     }
 
     /// Products of all sums over grids.
     pub fn products(&self) -> f64 {
-        self.levels
-            .iter()
-            .map(|level| level.points() as f64 * level.stencil.points() as f64)
-            .sum()
+        let points = |shape: &[usize; 3]| shape.iter().product::<usize>() as f64;
+        let of =
+            |((_, shape), stencil): (&(_, [usize; 3]), &Stencil<T>)| points(shape) * stencil.points() as f64;
+        self.nested.shapes.iter().zip(&self.stencils).map(of).sum()
     }
 
     pub(crate) fn interpolation(&self) -> Interpolation {
         self.plan.interpolation
     }
 
-    pub(crate) fn is_periodic(&self) -> bool {
-        self.periodic
+    /// Where the grids lie.
+    pub(crate) fn nested(&self) -> &Nested {
+        &self.nested
     }
 
     /// The first point of the finest grid, counted from the origin.
     pub(crate) fn first(&self) -> [i64; 3] {
-        self.levels[0].first
+        self.nested.shapes[0].0
     }
 
     /// The coefficients of a level's sums, by the difference of two points.
     pub(crate) fn stencil(&self, l: usize) -> Vec<([i64; 3], T)> {
-        self.levels[l].stencil.entries().collect()
+        self.stencils[l].entries().collect()
     }
 
     /// A coordinate in spacings of the finest grid from the origin.
     pub(crate) fn in_spacings(&self, axis: usize, x: f64) -> f64 {
-        (x - self.origin[axis]) / self.spacing[axis]
+        (x - self.nested.origin[axis]) / self.nested.spacing[axis]
     }
 
     /// Finds the smooth part of the potential of charges.
     pub fn solve(&mut self, positions: &[Vec3<f64>], charges: &[f64]) {
-        let mut charged = vec![self.spread(positions, charges)];
-        for l in 1..self.levels.len() {
+        let spread = self.spread(positions, charges);
+        self.potential = self.potential_of(spread, false).0;
+    }
+
+    /// The potential of charges on the finest grid; with `sums`, their energy, and in periodic grids their virial.
+    pub(crate) fn potential_of(&mut self, charges: Vec<T>, sums: bool) -> (Vec<T>, GridSums) {
+        let mut charged = vec![charges];
+        for l in 1..self.stencils.len() {
             charged.push(self.restrict(l, &charged[l - 1]));
         }
-        let axes = [self.periodic; 3];
+        let axes = self.nested.boundaries.periodic();
         let mut above: Option<Vec<T>> = None;
-        for (l, level) in self.levels.iter().enumerate().rev() {
-            let mut potential = level.stencil.apply(level.shape, axes, &charged[l], self.set);
+        for (l, stencil) in self.stencils.iter().enumerate().rev() {
+            let mut potential = stencil.apply(self.nested.shapes[l].1, axes, &charged[l], self.set);
             if let Some(coarse) = above {
                 self.prolongate(l + 1, &coarse, &mut potential);
             }
             above = Some(potential);
         }
-        self.potential = above.unwrap_or_default();
+        let potential = above.unwrap_or_default();
+        let mut found = GridSums::default();
+        if sums {
+            // Row by row: rows without charges add nothing, however many an open grid has.
+            let along_z = self.nested.shapes[0].1[2];
+            let product = |(q, v): (&T, &T)| Into::<f64>::into(*q) * Into::<f64>::into(*v);
+            let rows = charged[0].chunks(along_z).zip(potential.chunks(along_z));
+            let of_row = |(q, v): (&[T], &[T])| q.iter().zip(v).map(product).sum::<f64>();
+            found.energy = 0.5 * rows.map(of_row).sum::<f64>();
+            if axes == [true; 3] {
+                found.virial = self.virial(&charged);
+            }
+        }
+        (potential, found)
+    }
+
+    /// −∂E/∂ε for a strain ε of the cell. Charges keep their weights, as their fractional coordinates stay, so that only
+    /// kernels change: −½ Σ_d ∂K(d)/∂ε Σ_i Q(i) Q(i + d), level by level.
+    fn virial(&mut self, charged: &[Vec<T>]) -> [f64; 6] {
+        if self.strains.is_empty() {
+            self.strains = (0..self.stencils.len()).map(|l| self.strains_of(l)).collect();
+        }
+        let axes = self.nested.boundaries.periodic();
+        let mut virial = [0.0; 6];
+        for (l, stencil) in self.stencils.iter().enumerate() {
+            let found = stencil.correlate(self.nested.shapes[l].1, axes, &charged[l], self.set);
+            for (c, strain) in found.iter().zip(&self.strains[l]) {
+                virial.iter_mut().zip(strain).for_each(|(w, x)| *w -= 0.5 * c * x);
+            }
+        }
+        virial
+    }
+
+    /// Derivatives of a level's coefficients by a strain: xx yy zz xy xz yz.
+    pub(crate) fn strain_entries(&self, l: usize) -> [Vec<([i64; 3], T)>; 6] {
+        let strains = self.strains_of(l);
+        let places = || self.stencils[l].entries().map(|(n, _)| n);
+        std::array::from_fn(|k| places().zip(&strains).map(|(n, s)| (n, T::of(s[k]))).collect())
+    }
+
+    fn strains_of(&self, l: usize) -> Vec<[f64; 6]> {
+        let (kernel, shape) = (Kernel::new(&self.plan, &self.nested, l), self.nested.shapes[l].1);
+        let places: Vec<[i64; 3]> = self.stencils[l].entries().map(|(n, _)| n).collect();
+        if !kernel.is_costly() {
+            return places.par_iter().map(|&n| kernel.at(n).1).collect();
+        }
+        let known = Mirrored::new(&self.nested, shape, |n| kernel.at(n).1);
+        let strain = |n: &[i64; 3]| {
+            let (w, signs) = known.at(*n);
+            let [x, y, z] = signs;
+            [w[0], w[1], w[2], x * y * w[3], x * z * w[4], y * z * w[5]]
+        };
+        places.iter().map(strain).collect()
     }
 
     /// The point below a coordinate, and how far beyond it.
@@ -232,8 +233,9 @@ impl<T: GridReal> Levels<T> {
 
     /// The place of a point of a level along an axis; `None` where there is none.
     fn place(&self, l: usize, axis: usize, i: i64) -> Option<usize> {
-        let (first, n) = (self.levels[l].first[axis], self.levels[l].shape[axis] as i64);
-        if self.periodic {
+        let (first, shape) = self.nested.shapes[l];
+        let (first, n) = (first[axis], shape[axis] as i64);
+        if self.nested.boundaries.periodic()[axis] {
             Some((i - first).rem_euclid(n) as usize)
         } else {
             (0..n).contains(&(i - first)).then_some((i - first) as usize)
@@ -242,7 +244,7 @@ impl<T: GridReal> Levels<T> {
 
     /// Charges on the finest grid.
     fn spread(&self, positions: &[Vec3<f64>], charges: &[f64]) -> Vec<T> {
-        let [nx, ny, nz] = self.levels[0].shape;
+        let [nx, ny, nz] = self.nested.shapes[0].1;
         let mut grid = vec![0.0_f64; nx * ny * nz];
         let interpolation = self.plan.interpolation;
         let order = interpolation.order();
@@ -273,10 +275,10 @@ impl<T: GridReal> Levels<T> {
     /// How points of level l touch those of the finer level along an axis: place there, weight.
     pub(crate) fn joined(&self, l: usize, axis: usize) -> Vec<Vec<(usize, T)>> {
         let halves = self.plan.interpolation.halves();
-        let level = &self.levels[l];
-        (0..level.shape[axis] as i64)
+        let (first, shape) = self.nested.shapes[l];
+        (0..shape[axis] as i64)
             .map(|i| {
-                let fine = |k: i64| self.place(l - 1, axis, 2 * (level.first[axis] + i) + k);
+                let fine = |k: i64| self.place(l - 1, axis, 2 * (first[axis] + i) + k);
                 let touched = halves.iter().filter_map(|&(k, w)| Some((fine(k)?, T::of(w))));
                 touched.collect()
             })
@@ -285,7 +287,7 @@ impl<T: GridReal> Levels<T> {
 
     /// The same by points of the finer level.
     pub(crate) fn parents(&self, l: usize, axis: usize) -> Vec<Vec<(usize, T)>> {
-        let mut lists = vec![Vec::new(); self.levels[l - 1].shape[axis]];
+        let mut lists = vec![Vec::new(); self.nested.shapes[l - 1].1[axis]];
         for (i, touched) in self.joined(l, axis).into_iter().enumerate() {
             for (there, weight) in touched {
                 lists[there].push((i, weight));
@@ -296,7 +298,7 @@ impl<T: GridReal> Levels<T> {
 
     /// Charges of level l from those of the finer level.
     fn restrict(&self, l: usize, fine: &[T]) -> Vec<T> {
-        let mut shape = self.levels[l - 1].shape;
+        let mut shape = self.nested.shapes[l - 1].1;
         let mut values = fine.to_vec();
         for axis in (0..3).rev() {
             let lists = self.joined(l, axis);
@@ -308,7 +310,7 @@ impl<T: GridReal> Levels<T> {
 
     /// Adds the potential of level l to the finer level.
     fn prolongate(&self, l: usize, coarse: &[T], fine: &mut [T]) {
-        let mut shape = self.levels[l].shape;
+        let mut shape = self.nested.shapes[l].1;
         let mut values = coarse.to_vec();
         for axis in 0..3 {
             let lists = self.parents(l, axis);
@@ -339,7 +341,7 @@ impl<T: GridReal> Levels<T> {
 
     /// The potential at the points of a rectangular grid, which lies along the axes: x slowest.
     pub(crate) fn on_grid(&self, coordinates: [Vec<f64>; 3]) -> Vec<T> {
-        let mut shape = self.levels[0].shape;
+        let mut shape = self.nested.shapes[0].1;
         let mut values: Option<Vec<T>> = None;
         for axis in (0..3).rev() {
             let lists = self.interpolated(axis, coordinates[axis].iter().copied());
@@ -355,60 +357,55 @@ impl<T: GridReal> Levels<T> {
     }
 }
 
-/// Where grids begin and how large they are: origin, spacing, and first point and shape of every level.
-type Shapes = ([f64; 3], [f64; 3], Vec<([i64; 3], [usize; 3])>);
-
-fn open_shapes(plan: &MultilevelPlan, lower: [f64; 3], upper: [f64; 3]) -> Shapes {
-    let h = plan.spacing;
-    let interpolation = plan.interpolation;
-    let reach = interpolation.order() as i64 / 2;
-    let mut first: [i64; 3] = [interpolation.first(); 3];
-    let mut last: [i64; 3] = std::array::from_fn(|k| ((upper[k] - lower[k]) / h).floor() as i64 + reach);
-    let mut shapes = Vec::new();
-    loop {
-        shapes.push((first, std::array::from_fn(|k| (last[k] - first[k] + 1) as usize)));
-        let reach = interpolation.order() as i64 - 1;
-        let coarse_first =
-            first.map(|i| (i - reach).div_euclid(2) + i64::from((i - reach).rem_euclid(2) != 0));
-        let coarse_last = last.map(|i| (i + reach).div_euclid(2));
-        let small = (0..3).all(|k| last[k] - first[k] < FEW as i64);
-        let coarser = (0..3).any(|k| coarse_last[k] - coarse_first[k] < last[k] - first[k]);
-        if small || !coarser {
-            return (lower, [h; 3], shapes);
-        }
-        (first, last) = (coarse_first, coarse_last);
-    }
+/// Values of a kernel that is the same for n and −n along each axis, and for N − n along periodic ones.
+struct Mirrored<V> {
+    shape: [usize; 3],
+    periodic: [bool; 3],
+    values: Vec<V>,
 }
 
-/// Grids that halve evenly: as many levels as leave four points along the shortest edge.
-fn periodic_shapes(plan: &MultilevelPlan, corner: [f64; 3], edges: [f64; 3]) -> Shapes {
-    let needed = edges.map(|edge| (edge / plan.spacing - 1e-9).ceil().max(1.0) as usize);
-    let least = needed.into_iter().min().unwrap_or(1);
-    let halvings = (least / 4).max(1).ilog2();
-    let unit = 1_usize << halvings;
-    let finest = needed.map(|n| n.next_multiple_of(unit));
-    let shapes = (0..=halvings).map(|l| ([0; 3], finest.map(|n| n >> l))).collect();
-    (
-        corner,
-        std::array::from_fn(|k| edges[k] / finest[k] as f64),
-        shapes,
-    )
-}
+impl<V: Send> Mirrored<V> {
+    fn new(nested: &Nested, shape: [usize; 3], value: impl Fn([i64; 3]) -> V + Sync) -> Self {
+        let periodic = nested.boundaries.periodic();
+        let mut mirrored = Self {
+            shape,
+            periodic,
+            values: Vec::new(),
+        };
+        let [nx, ny, nz] = std::array::from_fn(|k| mirrored.length(k));
+        let each = (0..nx * ny * nz).into_par_iter().map(|i| {
+            let n = [i / (ny * nz), i / nz % ny, i % nz];
+            value(n.map(|n| n as i64))
+        });
+        mirrored.values = each.collect();
+        mirrored
+    }
 
-/// A kernel of finite reach summed over images.
-fn folded(d: [f64; 3], edges: [f64; 3], reach: f64, kernel: &impl Fn(f64) -> f64) -> f64 {
-    let most: [i64; 3] = std::array::from_fn(|k| (reach / edges[k]).ceil() as i64 + 1);
-    let mut sum = 0.0;
-    for i in -most[0]..=most[0] {
-        for j in -most[1]..=most[1] {
-            for k in -most[2]..=most[2] {
-                let n = [i, j, k];
-                let r2: f64 = (0..3).map(|c| (d[c] + n[c] as f64 * edges[c]).powi(2)).sum();
-                if r2 < reach * reach {
-                    sum += kernel(r2.sqrt());
-                }
-            }
+    fn length(&self, axis: usize) -> usize {
+        match self.periodic[axis] {
+            true => self.shape[axis] / 2 + 1,
+            false => self.shape[axis],
         }
     }
-    sum
+
+    /// The value, and the signs that odd functions of the differences have.
+    fn at(&self, n: [i64; 3]) -> (&V, [f64; 3]) {
+        let mut signs = [1.0; 3];
+        let places: [usize; 3] = std::array::from_fn(|k| {
+            let size = self.shape[k] as i64;
+            let place = if self.periodic[k] {
+                n[k].rem_euclid(size)
+            } else {
+                n[k]
+            };
+            let (place, sign) = match self.periodic[k] {
+                true if 2 * place > size => (size - place, -1.0),
+                _ => (place.abs(), if place < 0 { -1.0 } else { 1.0 }),
+            };
+            signs[k] = sign;
+            place as usize
+        });
+        let place = (places[0] * self.length(1) + places[1]) * self.length(2) + places[2];
+        (&self.values[place], signs)
+    }
 }

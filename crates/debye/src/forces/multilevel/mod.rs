@@ -9,13 +9,18 @@
 //! Skeel, Tezcan & Hardy (2002); Hardy's thesis (2006).
 
 mod interpolation;
+mod kernel;
 mod levels;
+mod nested;
 mod periodic;
 pub(crate) mod separable;
+mod slab;
 mod softening;
 mod stencil;
 
 pub use interpolation::Interpolation;
-pub(crate) use levels::Region;
+pub(crate) use levels::GridSums;
 pub use levels::{GridReal, Levels, MultilevelPlan};
+pub(crate) use nested::Nested;
+pub use nested::{Boundaries, GridPlan};
 pub use softening::Softening;

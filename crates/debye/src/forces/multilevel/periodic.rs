@@ -1,17 +1,20 @@
 //! The potential of a unit charge and all its images, less its short-range part: the kernel of the coarsest periodic
 //! grid.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 
 use super::Softening;
+use super::kernel::{Strained, add, over_images, radial, square};
 
-/// Σ over images of g_s(r), in a box of these edges with a background that makes the mean of the whole potential zero.
+/// Σ over images of g_s(r), in a box of these edges with a background that makes the mean of the whole potential zero: an
+/// Ewald sum with erf(αr)/r in place of what is short-range.
 pub(super) struct PeriodicKernel {
     edges: [f64; 3],
     softening: Softening,
     s: f64,
     alpha: f64,
-    waves: Vec<([f64; 3], f64)>,
+    /// 2π m, its term, and its derivatives by a strain.
+    waves: Vec<([f64; 3], Strained)>,
 }
 
 impl PeriodicKernel {
@@ -21,18 +24,16 @@ impl PeriodicKernel {
         let alpha = 6.0 / (1.5 * volume.cbrt());
         let most = edges.map(|edge| (6.0 * alpha * edge / PI).ceil() as i64);
         let mut waves = Vec::new();
-        for i in -most[0]..=most[0] {
-            for j in -most[1]..=most[1] {
-                for k in -most[2]..=most[2] {
-                    let m = [i as f64 / edges[0], j as f64 / edges[1], k as f64 / edges[2]];
-                    let m2: f64 = m.iter().map(|x| x * x).sum();
-                    let exponent = (PI / alpha).powi(2) * m2;
-                    if m2 > 0.0 && exponent < 37.0 {
-                        waves.push((m.map(|x| TAU * x), (-exponent).exp() / (PI * volume * m2)));
-                    }
-                }
+        over_images([0.0; 3], edges.map(f64::recip), most, |m| {
+            let m2 = square(m);
+            let exponent = (PI / alpha).powi(2) * m2;
+            if m2 > 0.0 && exponent < 37.0 {
+                let value = (-exponent).exp() / (PI * volume * m2);
+                let mut term = radial(m, (value, 2.0 * value * (1.0 + exponent) / m2));
+                term.1[..3].iter_mut().for_each(|w| *w -= value);
+                waves.push((m.map(|x| TAU * x), term));
             }
-        }
+        });
         Self {
             edges,
             softening,
@@ -43,34 +44,50 @@ impl PeriodicKernel {
     }
 
     /// At a difference of two points.
-    pub(super) fn at(&self, d: [f64; 3]) -> f64 {
+    pub(super) fn at(&self, d: [f64; 3]) -> Strained {
         let volume: f64 = self.edges.iter().product();
-        let far = (6.0 / self.alpha).max(self.s);
-        let most: [i64; 3] = std::array::from_fn(|k| (far / self.edges[k]).ceil() as i64 + 1);
-        let mut sum = -PI / (self.alpha * self.alpha * volume);
-        for i in -most[0]..=most[0] {
-            for j in -most[1]..=most[1] {
-                for k in -most[2]..=most[2] {
-                    let n = [i, j, k];
-                    let r = (0..3)
-                        .map(|c| (d[c] + n[c] as f64 * self.edges[c]).powi(2))
-                        .sum::<f64>()
-                        .sqrt();
-                    // erfc(αr)/r − (1/r − g_s(r)), of which g_s(r) = 1/r beyond s.
-                    if r < self.s {
-                        let erf = if r < 1e-8 {
-                            2.0 * self.alpha / PI.sqrt()
-                        } else {
-                            libm::erf(self.alpha * r) / r
-                        };
-                        sum += self.softening.smooth(r, self.s) - erf;
-                    } else if self.alpha * r < 6.5 {
-                        sum += libm::erfc(self.alpha * r) / r;
-                    }
-                }
-            }
+        let background = PI / (self.alpha * self.alpha * volume);
+        let mut sum = (-background, [background, background, background, 0.0, 0.0, 0.0]);
+        over_images(d, self.edges, self.images(), |r| {
+            add(
+                &mut sum,
+                radial(r, near(self.softening, self.s, self.alpha, square(r))),
+            );
+        });
+        for (w, (value, tensor)) in &self.waves {
+            let turn = (w[0] * d[0] + w[1] * d[1] + w[2] * d[2]).cos();
+            add(&mut sum, (turn * value, tensor.map(|x| turn * x)));
         }
-        let turn = |w: &[f64; 3]| (w[0] * d[0] + w[1] * d[1] + w[2] * d[2]).cos();
-        sum + self.waves.iter().map(|(w, factor)| factor * turn(w)).sum::<f64>()
+        sum
     }
+
+    fn images(&self) -> [i64; 3] {
+        let far = (6.5 / self.alpha).max(self.s);
+        self.edges.map(|edge| (far / edge).ceil() as i64 + 1)
+    }
+}
+
+/// g_s(r) − erf(αr)/r, and its derivative by r over r.
+pub(super) fn near(softening: Softening, s: f64, alpha: f64, r2: f64) -> (f64, f64) {
+    let (x2, r) = (alpha * alpha * r2, r2.sqrt());
+    if r >= s {
+        if alpha * r > 6.5 {
+            return (0.0, 0.0);
+        }
+        let value = libm::erfc(alpha * r) / r;
+        return (value, -(value + FRAC_2_SQRT_PI * alpha * (-x2).exp()) / r2);
+    }
+    let (value, along) = softening.smooth_radial(r2, s);
+    let erf = if x2 < 1e-4 {
+        let unit = FRAC_2_SQRT_PI * alpha;
+        let derivative = -2.0 / 3.0 + x2 * (0.4 - x2 / 7.0);
+        (
+            unit * (1.0 - x2 * (1.0 / 3.0 - x2 * (0.1 - x2 / 42.0))),
+            unit * alpha * alpha * derivative,
+        )
+    } else {
+        let erf = libm::erf(alpha * r) / r;
+        (erf, (FRAC_2_SQRT_PI * alpha * (-x2).exp() - erf) / r2)
+    };
+    (value - erf.0, along - erf.1)
 }

@@ -109,6 +109,9 @@ impl<T: GridReal> Stencil<T> {
                 .iter()
                 .filter_map(|r| {
                     let (x, y) = (place(0, r.x)?, place(1, r.y)?);
+                    if padded.is_empty[x * shape[1] + y] {
+                        return None;
+                    }
                     let start = padded.start([x, y], r.first);
                     Some((&padded.values[start..], &self.coefficients[r.begin..r.end]))
                 })
@@ -120,9 +123,49 @@ impl<T: GridReal> Stencil<T> {
     }
 }
 
+impl<T: GridReal> Stencil<T> {
+    /// Σ_i Q(i) Q(i + d) for every d that there is a coefficient of, in their order. Planes of i are summed one by one.
+    pub(super) fn correlate(
+        &self,
+        shape: [usize; 3],
+        periodic: [bool; 3],
+        charges: &[T],
+        set: InstructionSet,
+    ) -> Vec<f64> {
+        let padded = Padded::new(shape, periodic[2], self.reach, charges);
+        let sum = T::rows_of(set);
+        let of_row = |row: &Row| {
+            let place = |k: usize, i: usize, offset: i64| {
+                let (n, i) = (shape[k] as i64, i as i64 + offset);
+                ((0..n).contains(&i) || periodic[k]).then(|| i.rem_euclid(n) as usize)
+            };
+            let mut total = vec![0.0; row.end - row.begin];
+            let mut part = vec![T::default(); row.end - row.begin];
+            for x in 0..shape[0] {
+                let slides: Vec<Slide<T>> = (0..shape[1])
+                    .filter_map(|y| {
+                        let start = padded.start([place(0, x, row.x)?, place(1, y, row.y)?], row.first);
+                        let own = &charges[(x * shape[1] + y) * shape[2]..][..shape[2]];
+                        Some((&padded.values[start..], own))
+                    })
+                    .collect();
+                // SAFETY: the loop is that of a set that this processor has.
+                unsafe { sum(&slides, &mut part) };
+                let parts = total.iter_mut().zip(&part);
+                parts.for_each(|(to, &x)| *to += Into::<f64>::into(x));
+            }
+            total
+        };
+        let rows: Vec<Vec<f64>> = self.rows.par_iter().map(of_row).collect();
+        rows.concat()
+    }
+}
+
 /// A copy of a grid whose rows go on beyond their ends: with zeros, or with their other end.
 struct Padded<T> {
     values: Vec<T>,
+    /// Rows without charges, of which open grids have many.
+    is_empty: Vec<bool>,
     pitch: usize,
     along_y: usize,
     below: usize,
@@ -150,7 +193,9 @@ impl<T: GridReal> Padded<T> {
             });
         // The last row may be read past its end too.
         values.resize(values.len() + 16 * VECTORS + below + above, T::default());
+        let is_empty = from.par_chunks(n).map(|row| row.iter().all(|&q| q.into() == 0.0));
         Self {
+            is_empty: is_empty.collect(),
             values,
             pitch,
             along_y: shape[1],

@@ -1,6 +1,7 @@
 //! [`Basis`]: how a charge is spread over the points of a mesh near it, and a potential gathered from them.
 
-use crate::expr::Real;
+use crate::expr::{Dual, Real};
+use crate::forces::multilevel::Interpolation;
 
 /// Points along an axis that a charge may be spread over.
 pub const MOST_POINTS: usize = 8;
@@ -12,6 +13,8 @@ pub enum Basis {
     BSpline(usize),
     /// The interpolating C¹ cubic of Skeel, Tezcan & Hardy (2002).
     Cubic,
+    /// Interpolation of order 6 or 8 of multilevel summation.
+    Interpolating(Interpolation),
 }
 
 /// Weights of the points a charge touches along one axis, and their derivatives. Those beyond [`Basis::points`] are zero.
@@ -24,7 +27,7 @@ pub struct Weights<R> {
 }
 
 impl Basis {
-    /// Every basis there is.
+    /// Every basis that meshes of Ewald sums are offered with.
     pub const ALL: [Self; 7] = [
         Self::BSpline(3),
         Self::BSpline(4),
@@ -35,11 +38,20 @@ impl Basis {
         Self::Cubic,
     ];
 
+    /// The basis of an interpolation: order 4 is the cubic.
+    pub fn interpolating(interpolation: Interpolation) -> Self {
+        match interpolation.order() {
+            4 => Self::Cubic,
+            _ => Self::Interpolating(interpolation),
+        }
+    }
+
     /// Points along an axis.
     pub fn points(self) -> usize {
         match self {
             Self::BSpline(order) => order,
             Self::Cubic => 4,
+            Self::Interpolating(interpolation) => interpolation.order(),
         }
     }
 
@@ -48,6 +60,7 @@ impl Basis {
         match self {
             Self::BSpline(order) => 1 - order as i32,
             Self::Cubic => -1,
+            Self::Interpolating(interpolation) => interpolation.first() as i32,
         }
     }
 
@@ -62,6 +75,10 @@ impl Basis {
             Self::BSpline(7) => padded(b_spline::<R, 7>(rest)),
             Self::BSpline(_) => padded(b_spline::<R, 8>(rest)),
             Self::Cubic => padded(cubic(rest)),
+            Self::Interpolating(interpolation) => match interpolation.order() {
+                6 => padded(interpolating::<R, 6>(rest)),
+                _ => padded(interpolating::<R, 8>(rest)),
+            },
         }
     }
 
@@ -75,6 +92,7 @@ impl Basis {
                 let [one, two, four] = [1.0, 2.0, 4.0].map(|k| sinc(k * f));
                 per * (3.0 * (one * one - two) - (3.0 * two * two - 2.0 * two - four))
             }
+            Self::Interpolating(interpolation) => interpolation.transform(f),
         }
     }
 
@@ -84,7 +102,7 @@ impl Basis {
         let turn = std::f64::consts::TAU * f;
         match self {
             // It interpolates: one at its middle, zero at all other points.
-            Self::Cubic => 1.0,
+            Self::Cubic | Self::Interpolating(_) => 1.0,
             Self::BSpline(order) => {
                 // At a point of the mesh, weights are M_n(1), …, M_n(n−1); their middle is n/2.
                 let weights = self.weights(0.0_f64).values;
@@ -159,14 +177,25 @@ pub fn cubic<R: Real>(o: R) -> ([R; 4], [R; 4]) {
     (values, derivatives)
 }
 
+/// Interpolation of order N and its derivatives.
+#[inline(always)]
+fn interpolating<R: Real, const N: usize>(rest: R) -> ([R; N], [R; N]) {
+    let found = Interpolation::points::<Dual<R>, N>(Dual::variable(rest));
+    (found.map(|w| w.value), found.map(|w| w.derivative))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Dual;
+
+    const OF_GRIDS: [Basis; 2] = [
+        Basis::Interpolating(Interpolation::SIX),
+        Basis::Interpolating(Interpolation::EIGHT),
+    ];
 
     #[test]
     fn weights_sum_to_one_and_follow_the_charge() {
-        for basis in Basis::ALL {
+        for basis in Basis::ALL.into_iter().chain(OF_GRIDS) {
             let n = basis.points();
             for k in 0..100 {
                 let f = f64::from(k) / 100.0;
@@ -190,7 +219,7 @@ mod tests {
                             "{basis:?} {f}"
                         );
                     }
-                    Basis::Cubic => {
+                    Basis::Cubic | Basis::Interpolating(_) => {
                         assert!((moment(1) - f).abs() < 1e-14 && (moment(2) - f * f).abs() < 1e-14);
                     }
                 }
@@ -220,18 +249,21 @@ mod tests {
             (1.2, -0.004_359_832_4),
         ] {
             assert!((Basis::Cubic.transform(f) - w).abs() < 1e-10, "{f}");
+            let four = Interpolation::of_order(4).unwrap();
+            assert!((four.transform(f) - w).abs() < 1e-8, "{f}");
         }
     }
 
     #[test]
     fn what_spreading_does_to_a_wave_is_the_sum_of_the_transforms() {
-        for basis in Basis::ALL {
+        for basis in Basis::ALL.into_iter().chain(OF_GRIDS) {
             for f in [0.05, 0.2, 0.45] {
                 // The middle of a function of odd order lies between two points: a wave there turns by half a turn per point.
                 let odd = basis.points() % 2 == 1;
                 let sign = |s: i32| if odd && s % 2 != 0 { -1.0 } else { 1.0 };
                 let alias = |s: i32| sign(s) * basis.transform(f + f64::from(s));
-                let sum: f64 = (-200..=200).map(alias).sum();
+                let most = if OF_GRIDS.contains(&basis) { 20 } else { 200 };
+                let sum: f64 = (-most..=most).map(alias).sum();
                 assert!((sum - basis.on_mesh(f)).abs() < 2e-5, "{basis:?} {f}");
             }
         }

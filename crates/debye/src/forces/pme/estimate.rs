@@ -13,7 +13,8 @@ use crate::forces::electrostatics::{
     Boundary, ChargeSums, Electrostatics, MeshPlan, Method, WaveSet, Within,
 };
 use crate::forces::ewald::reciprocal;
-use crate::system::Cell;
+use crate::forces::multilevel::MultilevelPlan;
+use crate::system::{Cell, System};
 
 /// What errors depend on besides the settings.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,14 @@ pub struct Charged {
     pub k: f64,
     /// How charges stand to one another, if that is known.
     pub structure: Option<Structure>,
+}
+
+/// Order of interpolation, C and m of [`Charged::grid_error`], measured for h/a from 1/12 to 1/3.
+const GRID_ERRORS: [(usize, f64, f64); 3] = [(4, 1.5, 2.05), (6, 4.0, 3.5), (8, 9.2, 4.55)];
+
+fn grid_constants(order: usize) -> (usize, f64, f64) {
+    let known = GRID_ERRORS.into_iter().find(|(known, ..)| *known == order);
+    known.unwrap_or(GRID_ERRORS[0])
 }
 
 impl Charged {
@@ -54,6 +63,24 @@ impl Charged {
             volume: cell.with_periodicity([true; 3]).volume(),
             k,
             structure: None,
+        }
+    }
+
+    /// Of a system. An open one has the volume of what it fills.
+    pub fn of(system: &System, boundary: Boundary, k: f64) -> Self {
+        let p = &system.particles;
+        let charged = Self::new(&system.cell, boundary, &p.charges, k);
+        if boundary != Boundary::Open {
+            return charged;
+        }
+        let spacing = (charged.volume / charged.particles).cbrt();
+        let filled = |axis: usize| {
+            let along = || p.positions.iter().map(|r| r[axis]);
+            (along().fold(f64::NEG_INFINITY, f64::max) - along().fold(f64::INFINITY, f64::min)).max(spacing)
+        };
+        Self {
+            volume: filled(0) * filled(1) * filled(2),
+            ..charged
         }
     }
 
@@ -89,6 +116,23 @@ impl Charged {
     pub fn alpha(&self, cutoff: f64, error: f64) -> f64 {
         let x = error / self.pair_error_at_random(0.0, cutoff);
         (-x.min(0.5).ln()).sqrt() / cutoff
+    }
+
+    /// Error of the grids of multilevel summation: C (h/a)^m k_e ⟨q²⟩ √(N/(V a)), with C and m of the order of interpolation
+    /// as measured on a melt of ions ([`GRID_ERRORS`]).
+    pub fn grid_error(&self, split: &MultilevelPlan) -> f64 {
+        let (_, c, m) = grid_constants(split.interpolation.order());
+        c * (split.spacing / split.cutoff).powf(m) * self.grid_unit(split.cutoff)
+    }
+
+    /// The spacing at which it is this large.
+    pub fn grid_spacing(&self, order: usize, cutoff: f64, error: f64) -> f64 {
+        let (_, c, m) = grid_constants(order);
+        cutoff * (error / (c * self.grid_unit(cutoff))).powf(1.0 / m)
+    }
+
+    fn grid_unit(&self, cutoff: f64) -> f64 {
+        self.k * self.squares / self.particles * (self.particles / (self.volume * cutoff)).sqrt()
     }
 
     /// Error of leaving out waves shorter than 1/`longest` (the mean over axes of Kolafa & Perram's).

@@ -5,7 +5,7 @@ use super::estimate::Charged;
 use super::pressure::{ChargeOrder, PressureError};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::forces::electrostatics::{Electrostatics, Method, WaveSet, Within};
+use crate::forces::electrostatics::{Boundary, Electrostatics, Method, WaveSet, Within};
 use crate::system::{Dimension, System, Units};
 
 /// Errors of forces before any is computed: root mean squares over the charged particles.
@@ -26,7 +26,10 @@ impl Expected {
         let plan = field.electrostatics.as_ref()?;
         let charged = charged(system, field, plan);
         let p = &system.particles;
-        Self::of_plan(&charged.placed(&p.positions, &p.charges, plan.alpha), plan)
+        match plan.grids() {
+            Some(_) => Self::of_plan(&charged, plan),
+            None => Self::of_plan(&charged.placed(&p.positions, &p.charges, plan.alpha), plan),
+        }
     }
 
     /// For settings that are not those of a field yet.
@@ -34,12 +37,19 @@ impl Expected {
         if charged.squares == 0.0 {
             return None;
         }
+        let pairs = || charged.pair_error(plan.alpha, plan.cutoff);
+        let (pairs, rest) = match &plan.method {
+            Method::Mesh(mesh) => (pairs(), charged.mesh_error(plan.alpha, mesh)),
+            Method::Ewald(set) => (
+                pairs(),
+                charged.wave_error(plan.alpha, complete_up_to(charged, set)),
+            ),
+            // The pair term ends where the smooth part is all of 1/r.
+            Method::Multilevel(grids) => (0.0, charged.grid_error(&grids.split)),
+        };
         Some(Self {
-            pairs: charged.pair_error(plan.alpha, plan.cutoff),
-            rest: match &plan.method {
-                Method::Mesh(mesh) => charged.mesh_error(plan.alpha, mesh),
-                Method::Ewald(set) => charged.wave_error(plan.alpha, complete_up_to(charged, set)),
-            },
+            pairs,
+            rest,
             usual: charged.usual_force(),
         })
     }
@@ -56,16 +66,15 @@ impl Expected {
 
     /// In words.
     pub fn sentence(&self, plan: &Electrostatics, units: Units) -> String {
-        let rest = match plan.method {
-            Method::Ewald(_) => "waves left out",
-            Method::Mesh(_) => "the mesh",
+        let parts = match plan.method {
+            Method::Ewald(_) => format!(" (pairs {:.1e}, waves left out {:.1e})", self.pairs, self.rest),
+            Method::Mesh(_) => format!(" (pairs {:.1e}, the mesh {:.1e})", self.pairs, self.rest),
+            Method::Multilevel(_) => String::new(),
         };
         format!(
-            "{:.1e} {} (pairs {:.1e}, {rest} {:.1e}), {:.1e} of the force between neighbors",
+            "{:.1e} {}{parts}, {:.1e} of the force between neighbors",
             self.total(),
             units.label(Dimension::FORCE),
-            self.pairs,
-            self.rest,
             self.relative()
         )
     }
@@ -74,7 +83,7 @@ impl Expected {
 /// What errors depend on besides the settings.
 pub fn charged(system: &System, field: &ForceField, plan: &Electrostatics) -> Charged {
     let k = field.coulomb_constant / plan.permittivity;
-    Charged::new(&system.cell, plan.boundary, &system.particles.charges, k)
+    Charged::of(system, plan.boundary, k)
 }
 
 /// The length of reciprocal vectors up to which a set has all waves.
@@ -100,30 +109,45 @@ impl Electrostatics {
             Method::Ewald(_) => "ewald",
             Method::Mesh(mesh) if mesh.optimal => "p3m",
             Method::Mesh(_) => "pme",
+            Method::Multilevel(_) => "multilevel",
         }
     }
 
-    /// Mesh or waves: `mesh 63 × 63 × 63, order 5`.
+    /// Mesh, waves or grids: `mesh 63 × 63 × 63, order 5`.
     pub fn sum_in_words(&self) -> String {
-        let [x, y, z] = match &self.method {
-            Method::Ewald(set) => set.reach,
-            Method::Mesh(mesh) => mesh.size,
-        };
+        let three = |[x, y, z]: [usize; 3]| format!("{x} × {y} × {z}");
         match &self.method {
-            Method::Ewald(_) => format!("up to {x} × {y} × {z} waves"),
-            Method::Mesh(mesh) => format!("mesh {x} × {y} × {z}, {}", mesh.basis.in_words()),
+            Method::Ewald(set) => format!("up to {} waves", three(set.reach)),
+            Method::Mesh(mesh) => format!("mesh {}, {}", three(mesh.size), mesh.basis.in_words()),
+            Method::Multilevel(grids) => format!(
+                "{} grids, the finest {}{}, order {}",
+                grids.levels,
+                if self.boundary == Boundary::Open {
+                    "about "
+                } else {
+                    ""
+                },
+                three(grids.points),
+                grids.split.interpolation.order()
+            ),
         }
     }
 
-    /// The settings: kind, cut-off, α, mesh or waves.
+    /// The settings: kind, cut-off, α or spacing, mesh, waves or grids.
     pub fn in_words(&self, units: Units) -> String {
+        let length = units.label(Dimension::LENGTH);
+        let parameter = match self.grids() {
+            None => format!(
+                "α {} {}",
+                four_digits(self.alpha),
+                units.label(Dimension::PER_LENGTH)
+            ),
+            Some(grids) => format!("spacing {} {length}", four_digits(grids.split.spacing)),
+        };
         format!(
-            "{}, cut-off {} {}, α {} {}, {}",
+            "{}, cut-off {} {length}, {parameter}, {}",
             self.kind(),
             four_digits(self.cutoff),
-            units.label(Dimension::LENGTH),
-            four_digits(self.alpha),
-            units.label(Dimension::PER_LENGTH),
             self.sum_in_words()
         )
     }
@@ -135,6 +159,7 @@ impl Basis {
         match self {
             Self::BSpline(order) => format!("order {order}"),
             Self::Cubic => "cubic".into(),
+            Self::Interpolating(interpolation) => format!("interpolation of order {}", interpolation.order()),
         }
     }
 }
@@ -154,9 +179,13 @@ pub fn describe(system: &System, field: &ForceField, pressure: Option<f64>) -> O
 }
 
 impl PressureError {
-    /// For a system and its force field; `None` where it has no long-range electrostatics, or no charges.
+    /// For a system and its force field; `None` where it has no long-range electrostatics, or no charges. That of
+    /// multilevel summation is not estimated.
     pub fn of(system: &System, field: &ForceField) -> Option<Self> {
-        let plan = field.electrostatics.as_ref()?;
+        let plan = field
+            .electrostatics
+            .as_ref()
+            .filter(|plan| plan.grids().is_none())?;
         let charged = charged(system, field, plan);
         (charged.squares > 0.0).then(|| ChargeOrder::of(system, charged, plan.cutoff).error(plan))
     }
@@ -166,7 +195,7 @@ impl PressureError {
         let (factor, unit) = units.readable(Dimension::PRESSURE);
         let rest = match plan.method {
             Method::Ewald(_) => "waves left out",
-            Method::Mesh(_) => "the mesh",
+            Method::Mesh(_) | Method::Multilevel(_) => "the mesh",
         };
         let two = |x: f64| two_digits(factor * x.abs());
         format!(

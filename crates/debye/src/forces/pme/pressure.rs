@@ -114,12 +114,13 @@ impl ChargeOrder {
         }
     }
 
-    /// Errors of settings with the cut-off this was made for.
+    /// Errors of settings with the cut-off this was made for; those of multilevel summation are not known.
     pub fn error(&self, plan: &Electrostatics) -> PressureError {
         let [energy_pairs, pairs] = self.pair_error(plan.alpha);
         let [energy_rest, rest] = match &plan.method {
             Method::Mesh(mesh) => self.mesh_error(plan.alpha, mesh),
             Method::Ewald(set) => self.wave_error(plan.alpha, complete_up_to(&self.charged, set)),
+            Method::Multilevel(_) => [f64::NAN; 2],
         };
         PressureError {
             energy_pairs,

@@ -5,12 +5,11 @@ use debye_gpu::{
     Buffer, Const, CudaError, Device, Header, Kernel as Compiled, ModuleSource, Mut, Shape, Stream,
 };
 
-use super::levels::Grids;
-use super::mesh::MeshPotential;
+use super::mesh::{MeshPotential, smooth};
 use super::sums::{Cubes, PointSums};
 use crate::engines::cuda::mesh::{Particles, Unpack};
 use crate::expr::Vec3;
-use crate::forces::multilevel::{GridReal, Interpolation};
+use crate::forces::multilevel::GridReal;
 use crate::maps::charges::PointCharges;
 use crate::maps::mesh::{MapMesh, Plan};
 use crate::maps::tiles::Kernel;
@@ -61,7 +60,6 @@ pub(in crate::maps) struct LiveMap<T: MapMesh> {
     keys_of: Compiled<(LiveWork, Const<f64>, Mut<u32>)>,
     charges_of: Ordered<T>,
     add: Compiled<(Const<T>, f64, u64, Mut<f64>)>,
-    grids: Grids<T>,
     mesh: MeshPotential<T>,
     sums: PointSums<T>,
     sort: CountingSort,
@@ -106,7 +104,6 @@ impl<T: MapMesh + GridReal> LiveMap<T> {
             keys_of: module.kernel("debye_live_keys")?,
             charges_of: module.kernel("debye_live_charges")?,
             add: module.kernel("debye_live_add")?,
-            grids: Grids::new(device, Interpolation::CUBIC)?,
             mesh: MeshPotential::new(device, &plan, charges)?,
             sums: PointSums::resident(device, grid, &kernel, scale, &cubes, entries)?,
             sort: CountingSort::new(device, entries, buckets)?,
@@ -174,7 +171,7 @@ impl<T: MapMesh + GridReal> LiveMap<T> {
         );
         self.charges_of.launch(&self.stream, shape, given)?;
         let potential = self.mesh.of(device, particles, cell)?;
-        let smooth = self.grids.smooth(&self.plan, grid, potential, self.scale)?;
+        let smooth = smooth(device, &self.stream, &self.plan, grid, potential, self.scale)?;
         self.sums
             .set(grid, &self.kernel, self.scale, &self.cubes, smooth)?;
         self.sums.queue(&self.stream)?;

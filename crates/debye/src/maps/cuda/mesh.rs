@@ -3,16 +3,18 @@
 use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, CudaError, Device, Stream};
 
+use crate::engines::cuda::mesh::levels::AxisPasses;
 use crate::engines::cuda::mesh::{
     Bricks, Fixed, MeshCell, MeshNumber, Particles, Solve, Spread, SpreadKernel, Tiling,
 };
 use crate::expr::Mat3;
 use crate::forces::electrostatics::MeshPlan;
 use crate::forces::ewald::reciprocal;
+use crate::forces::multilevel::GridReal;
 use crate::forces::pme::Influence;
-use crate::maps::MapError;
 use crate::maps::charges::PointCharges;
-use crate::maps::mesh::Plan;
+use crate::maps::mesh::{MapMesh, Plan};
+use crate::maps::{MapError, MapGrid};
 use crate::system::Cell;
 
 /// Fractions of the cell as whole numbers of 2⁻⁶⁴: upper and lower halves.
@@ -73,6 +75,31 @@ impl<M: MeshNumber> MeshPotential<M> {
         self.stream.synchronize()?;
         Ok(&self.mesh)
     }
+}
+
+/// `scale` times what a potential on a mesh is at the points of a grid; waits for it.
+pub(super) fn smooth<T: MapMesh + GridReal>(
+    device: &Device,
+    stream: &Stream,
+    plan: &Plan,
+    grid: &MapGrid,
+    potential: &Buffer<T>,
+    scale: f64,
+) -> Result<Buffer<T>, CudaError> {
+    if plan.cell.is_orthorhombic() {
+        let lists = plan.lists(grid);
+        let axes = [2, 1, 0].map(|axis| (axis, &lists[axis][..]));
+        let mut passes = AxisPasses::new(device, plan.mesh.size, axes, scale, false)?;
+        let mut values = device.allocate(passes.len())?;
+        passes.queue(stream, potential.all(), values.all_mut())?;
+        stream.synchronize()?;
+        return Ok(values);
+    }
+    // The mesh is small: the rest of its way is the CPU's.
+    let mut values = plan.gathered(grid, stream.download(potential)?);
+    let by = <T as GridReal>::of(scale);
+    values.iter_mut().for_each(|value| *value = *value * by);
+    device.upload(&values)
 }
 
 fn rows(cell: &Cell) -> Mat3<f64> {

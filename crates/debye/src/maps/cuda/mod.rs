@@ -10,7 +10,6 @@ mod mesh;
 mod sums;
 
 pub use cut::Tuning;
-use levels::Grids;
 pub(super) use live::LiveMap;
 use mesh::{MeshPotential, Uploaded};
 pub use sums::PointSums;
@@ -123,8 +122,7 @@ pub(super) fn by_mesh<T: GridReal + MapMesh>(
     let uploaded = Uploaded::<T>::new(device, &plan.cell, charges)?;
     let mut potential = MeshPotential::<T>::new(device, plan, charges)?;
     let potential = potential.of(device, &uploaded.particles(), &plan.cell)?;
-    let grids = Grids::new(device, Interpolation::CUBIC)?;
-    let smooth = grids.smooth(plan, grid, potential, scale)?;
+    let smooth = mesh::smooth(device, &device.stream()?, plan, grid, potential, scale)?;
     let mut values = short_onto(
         device,
         grid,

@@ -44,8 +44,17 @@ impl<T> Slab<'_, T> {
     }
 }
 
+/// Where a mesh lies in space.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axes {
+    /// What fractional coordinates along periodic axes are found with, and numbers of points along open ones.
+    pub(super) vectors: [Vec3<f64>; 3],
+    /// The number of the first point along open axes.
+    pub(super) first: [Option<i32>; 3],
+}
+
 /// Finds where charges are on the mesh.
-type Place<T> = unsafe fn(&MeshPlan, &[Vec3<f64>; 3], &[Vec3<f64>], &[f64], &mut [Spot<T>]);
+type Place<T> = unsafe fn(&MeshPlan, &Axes, &[Vec3<f64>], &[f64], &mut [Spot<T>]);
 /// Adds those of the charges that are listed to the planes of a slab.
 type Spread<T> = unsafe fn(&MeshPlan, &[Spot<T>], &[u32], &mut Slab<T>);
 /// The derivatives of the potential by the coordinates in units of the mesh, at every charge.
@@ -67,25 +76,24 @@ const WIDEST: usize = 16;
 #[inline(always)]
 fn place<T: MeshReal>(
     plan: &MeshPlan,
-    vectors: &[Vec3<f64>; 3],
+    axes: &Axes,
     positions: &[Vec3<f64>],
     charges: &[f64],
     spots: &mut [Spot<T>],
 ) {
     let MeshPlan { size, basis, .. } = *plan;
     for ((spot, &r), &q) in spots.iter_mut().zip(positions).zip(charges) {
-        for axis in 0..3 {
-            let s = vectors[axis].dot(r);
-            let u = (s - s.floor()) * size[axis] as f64;
+        for (axis, &points) in size.iter().enumerate() {
+            let s = axes.vectors[axis].dot(r);
+            let (u, first) = match axes.first[axis] {
+                None => ((s - s.floor()) * points as f64, 0),
+                Some(first) => (s, first),
+            };
             let below = u.floor();
-            let mut point = below as i32 + basis.first();
+            let mut point = below as i32 + basis.first() - first;
             // Rounding may lead to the end of the cell, which is its beginning.
-            let points = size[axis] as i32;
-            while point < 0 {
-                point += points;
-            }
-            while point >= points {
-                point -= points;
+            if !(0..points as i32).contains(&point) {
+                point = point.rem_euclid(points as i32);
             }
             spot.first[axis] = point as u32;
             spot.rest[axis] = T::of(u - below);
@@ -237,12 +245,12 @@ macro_rules! entries {
             #[target_feature(enable = $features)]
             unsafe fn place(
                 plan: &MeshPlan,
-                vectors: &[Vec3<f64>; 3],
+                axes: &Axes,
                 positions: &[Vec3<f64>],
                 charges: &[f64],
                 spots: &mut [Spot<$element>],
             ) {
-                super::place(plan, vectors, positions, charges, spots);
+                super::place(plan, axes, positions, charges, spots);
             }
             #[target_feature(enable = $features)]
             unsafe fn spread(

@@ -1,9 +1,12 @@
-//! Particle mesh Ewald on the CPU: spread, transform, multiply, transform back, gather.
+//! Particle mesh Ewald on the CPU: spread, transform, multiply, transform back, gather. Multilevel summation
+//! (`grids.rs`) has the same first and last step.
 //!
 //! Every plane of the mesh belongs to one thread at a time, and so does every particle: no two write to one place, and
 //! sums do not depend on the number of threads.
 
+pub(super) mod grids;
 mod kernels;
+mod planes;
 mod spread;
 mod transform;
 
@@ -17,7 +20,7 @@ use crate::forces::pme::Influence;
 use crate::simd::InstructionSet;
 use crate::system::Cell;
 
-use kernels::Entries;
+use kernels::{Axes, Entries};
 use spread::Spots;
 use transform::Transform;
 
@@ -53,7 +56,7 @@ pub struct Mesh<T: MeshReal> {
     alpha: f64,
     /// The cell that the influence function was made for.
     cell: Option<Cell>,
-    vectors: [Vec3<f64>; 3],
+    axes: Axes,
     transform: Transform<T>,
     spots: Spots<T>,
     forces: Vec<Vec3<f64>>,
@@ -68,8 +71,11 @@ impl<T: MeshReal> Mesh<T> {
             plan,
             alpha,
             cell: None,
-            vectors: [Vec3::zero(); 3],
-            transform: Transform::new(plan.size, plan.basis.points()),
+            axes: Axes {
+                vectors: [Vec3::zero(); 3],
+                first: [None; 3],
+            },
+            transform: Transform::new(plan.size),
             spots: Spots::new(plan, set),
             forces: Vec::new(),
         }
@@ -92,8 +98,8 @@ impl<T: MeshReal> Mesh<T> {
         energy: bool,
     ) -> Part {
         self.follow(cell);
-        self.spots.place(&self.vectors, positions, charges);
-        self.spots.spread(&mut self.transform);
+        self.spots.place(&self.axes, positions, charges);
+        self.spots.spread(&mut self.transform.real);
         let mut part = self.transform.solve(energy);
         part.energy *= k;
         part.virial.iter_mut().for_each(|w| *w *= k);
@@ -104,12 +110,10 @@ impl<T: MeshReal> Mesh<T> {
     /// The smooth part of the potential of charges at every point of the mesh, the third index fastest, without k_e.
     pub fn potential(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) -> Vec<T> {
         self.follow(cell);
-        self.spots.place(&self.vectors, positions, charges);
-        self.spots.spread(&mut self.transform);
+        self.spots.place(&self.axes, positions, charges);
+        self.spots.spread(&mut self.transform.real);
         self.transform.solve(false);
-        let along_z = self.plan.size[2];
-        let rows = self.transform.values().chunks_exact(self.transform.pitch());
-        rows.flat_map(|row| &row[..along_z]).copied().collect()
+        self.transform.real.packed()
     }
 
     /// The influence function of the cell as it is now.
@@ -117,8 +121,8 @@ impl<T: MeshReal> Mesh<T> {
         if self.cell == Some(*cell) {
             return;
         }
-        self.vectors = reciprocal(cell);
-        let [a, b, c] = self.vectors;
+        self.axes.vectors = reciprocal(cell);
+        let [a, b, c] = self.axes.vectors;
         let rows = Mat3::from_rows(a, b, c);
         let plan = self.plan;
         let influence = Influence::new(
@@ -133,28 +137,33 @@ impl<T: MeshReal> Mesh<T> {
         self.cell = Some(*cell);
     }
 
-    /// Forces from the potential on the mesh, less their mean: it would push the whole system.
+    /// Forces from the potential on the mesh, less their mean.
     fn gather(&mut self, k: f64, charges: &[f64], forces: &mut [Vec3<f64>]) {
         self.forces.resize(charges.len(), Vec3::zero());
         // From derivatives along the mesh to those in space.
         let along: [Vec3<f64>; 3] =
-            std::array::from_fn(|axis| self.vectors[axis] * (-k * self.plan.size[axis] as f64));
-        let sums = self
+            std::array::from_fn(|axis| self.axes.vectors[axis] * (-k * self.plan.size[axis] as f64));
+        let sum = self
             .spots
-            .gather(&self.transform, charges, along, &mut self.forces);
-        let charged = charges.iter().filter(|q| **q != 0.0).count().max(1);
-        let mean = sums * (1.0 / charged as f64);
-        forces
-            .par_iter_mut()
-            .zip(&self.forces)
-            .zip(charges)
-            .with_min_len(spread::BLOCK)
-            .for_each(|((to, &f), &q)| {
-                if q != 0.0 {
-                    *to += f - mean;
-                }
-            });
+            .gather(&self.transform.real, charges, along, &mut self.forces);
+        add_without_mean(&self.forces, sum, charges, forces);
     }
+}
+
+/// Adds forces of a mesh less their mean, which would push the whole system.
+fn add_without_mean(found: &[Vec3<f64>], sum: Vec3<f64>, charges: &[f64], forces: &mut [Vec3<f64>]) {
+    let charged = charges.iter().filter(|q| **q != 0.0).count().max(1);
+    let mean = sum * (1.0 / charged as f64);
+    forces
+        .par_iter_mut()
+        .zip(found)
+        .zip(charges)
+        .with_min_len(spread::BLOCK)
+        .for_each(|((to, &f), &q)| {
+            if q != 0.0 {
+                *to += f - mean;
+            }
+        });
 }
 
 #[cfg(test)]

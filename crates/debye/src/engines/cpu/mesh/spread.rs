@@ -8,14 +8,16 @@
 use rayon::prelude::*;
 
 use super::MeshReal;
-use super::kernels::{Entries, Slab};
-use super::transform::{PAD, Transform};
+use super::kernels::{Axes, Entries, Slab};
+use super::planes::{PAD, Planes};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::MeshPlan;
 use crate::forces::pme::MOST_POINTS;
 use crate::neighbors::CountingSort;
 use crate::simd::InstructionSet;
 
+/// Planes of a slab of a mesh that is open along x.
+pub(super) const OPEN_SLAB: usize = 8;
 /// Particles per block of parallel work and of ordered sums.
 pub(super) const BLOCK: usize = 512;
 
@@ -44,14 +46,25 @@ pub(super) struct Spots<T: MeshReal> {
 
 /// Cuts planes into an even number of slabs no thinner than a charge reaches, or into one.
 fn slabs(planes: usize, points: usize) -> Vec<usize> {
-    let number = (planes / (points - 1)) & !1;
+    cut_into((planes / (points - 1)) & !1, planes)
+}
+
+fn cut_into(number: usize, planes: usize) -> Vec<usize> {
     let number = if number == 0 { 1 } else { number };
     (0..=number).map(|s| s * planes / number).collect()
 }
 
 impl<T: MeshReal> Spots<T> {
     pub(super) fn new(plan: MeshPlan, set: InstructionSet) -> Self {
-        let slabs = slabs(plan.size[0], plan.basis.points());
+        Self::with_slabs(plan, slabs(plan.size[0], plan.basis.points()), set)
+    }
+
+    /// With slabs of [`OPEN_SLAB`] planes, for meshes that may grow by pairs of them without other sums.
+    pub(super) fn open(plan: MeshPlan, set: InstructionSet) -> Self {
+        Self::with_slabs(plan, cut_into(plan.size[0] / OPEN_SLAB, plan.size[0]), set)
+    }
+
+    fn with_slabs(plan: MeshPlan, slabs: Vec<usize>, set: InstructionSet) -> Self {
         let slab_of = (0..plan.size[0]).map(|x| slabs.partition_point(|&s| s <= x) as u32 - 1);
         Self {
             plan,
@@ -69,7 +82,7 @@ impl<T: MeshReal> Spots<T> {
     }
 
     /// Takes positions, and sorts them by the first slab they touch.
-    pub(super) fn place(&mut self, vectors: &[Vec3<f64>; 3], positions: &[Vec3<f64>], charges: &[f64]) {
+    pub(super) fn place(&mut self, axes: &Axes, positions: &[Vec3<f64>], charges: &[f64]) {
         let nowhere = Spot {
             first: [0; 3],
             rest: [T::of(0.0); 3],
@@ -84,7 +97,7 @@ impl<T: MeshReal> Spots<T> {
             .zip(positions.par_chunks(BLOCK).zip(charges.par_chunks(BLOCK)))
             .for_each(|((spots, keys), (positions, charges))| {
                 // SAFETY: the entries are those of a set that this processor has.
-                unsafe { place(plan, vectors, positions, charges, spots) };
+                unsafe { place(plan, axes, positions, charges, spots) };
                 for (key, spot) in keys.iter_mut().zip(spots) {
                     *key = slab_of[spot.first[0] as usize];
                 }
@@ -96,11 +109,11 @@ impl<T: MeshReal> Spots<T> {
     }
 
     /// Charges on the mesh.
-    pub(super) fn spread(&self, transform: &mut Transform<T>) {
-        let pitch = transform.pitch();
+    pub(super) fn spread(&self, planes: &mut Planes<T>) {
+        let pitch = planes.pitch();
         let last = self.slabs.len() - 2;
         for odd in [false, true] {
-            let mut tasks = self.tasks(transform, odd);
+            let mut tasks = self.tasks(planes, odd);
             tasks.par_iter_mut().with_max_len(1).for_each(|(number, slab)| {
                 if !odd {
                     slab.own.fill(T::of(0.0));
@@ -118,9 +131,9 @@ impl<T: MeshReal> Spots<T> {
     }
 
     /// The even or the odd slabs with their numbers, each with the one that follows it.
-    fn tasks<'a>(&self, transform: &'a mut Transform<T>, odd: bool) -> Vec<(usize, Slab<'a, T>)> {
-        let (pitch, length) = (transform.pitch(), transform.plane_length());
-        let mut rest = transform.all_planes();
+    fn tasks<'a>(&self, planes: &'a mut Planes<T>, odd: bool) -> Vec<(usize, Slab<'a, T>)> {
+        let (pitch, length) = (planes.pitch(), planes.plane_length());
+        let mut rest = &mut planes.values[..];
         let mut slices = Vec::with_capacity(self.slabs.len());
         for ends in self.slabs.windows(2) {
             let (slice, others) = rest.split_at_mut((ends[1] - ends[0]) * length);
@@ -153,13 +166,13 @@ impl<T: MeshReal> Spots<T> {
     /// Sets the force on every particle; gives their sum.
     pub(super) fn gather(
         &self,
-        transform: &Transform<T>,
+        planes: &Planes<T>,
         charges: &[f64],
         along: [Vec3<f64>; 3],
         forces: &mut [Vec3<f64>],
     ) -> Vec3<f64> {
         let (plan, gather) = (&self.plan, self.entries.gather);
-        let (pitch, values) = (transform.pitch(), transform.values());
+        let (pitch, values) = (planes.pitch(), &planes.values[..]);
         let sums: Vec<Vec3<f64>> = forces
             .par_chunks_mut(BLOCK)
             .zip(self.spots.par_chunks(BLOCK))
@@ -189,4 +202,4 @@ fn wrap<T: MeshReal>(row: &mut [T], along_z: usize) {
     }
 }
 
-const _: () = assert!(PAD >= MOST_POINTS);
+const _: () = assert!(PAD >= MOST_POINTS && OPEN_SLAB >= MOST_POINTS - 1);

@@ -64,14 +64,12 @@ fn stencil(basis: Basis, r: Vec3<f64>) -> Vec<(usize, f64, [f64; 3])> {
 
 /// Values of a mesh without what lies beyond the ends of rows.
 fn values<T: MeshReal>(transform: &Transform<T>) -> Vec<f64> {
-    let rows = transform.values().chunks_exact(transform.pitch());
-    rows.flat_map(|row| row[..SIZE[2]].iter().map(|&x| x.into()))
-        .collect()
+    transform.real.packed().into_iter().map(Into::into).collect()
 }
 
 fn set_values<T: MeshReal>(transform: &mut Transform<T>, from: &[f64]) {
-    let pitch = transform.pitch();
-    let rows = transform.all_planes().chunks_exact_mut(pitch);
+    let pitch = transform.real.pitch();
+    let rows = transform.real.values.chunks_exact_mut(pitch);
     for (row, from) in rows.zip(from.chunks_exact(SIZE[2])) {
         // The ends of rows repeat their beginnings.
         for (k, x) in row.iter_mut().enumerate() {
@@ -96,10 +94,10 @@ fn spreads<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
     }
     let mut mesh = Mesh::<T>::new(plan(basis), 2.0, set);
     mesh.follow(&cell());
-    mesh.spots.place(&mesh.vectors, &places, &q);
+    mesh.spots.place(&mesh.axes, &places, &q);
     // Twice: what was there before goes away.
     for _ in 0..2 {
-        mesh.spots.spread(&mut mesh.transform);
+        mesh.spots.spread(&mut mesh.transform.real);
         close(
             &values(&mesh.transform),
             &want,
@@ -114,7 +112,7 @@ fn gathers<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
     let potential = noise(5, SIZE.iter().product());
     let mut mesh = Mesh::<T>::new(plan(basis), 2.0, set);
     mesh.follow(&cell());
-    mesh.spots.place(&mesh.vectors, &places, &q);
+    mesh.spots.place(&mesh.axes, &places, &q);
     set_values(&mut mesh.transform, &potential);
     let k = 1.7;
     let mut want: Vec<Vec3<f64>> = Vec::new();
@@ -123,7 +121,7 @@ fn gathers<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
         for (at, _, derivatives) in stencil(basis, r) {
             for axis in 0..3 {
                 let derivative = derivatives[axis] * SIZE[axis] as f64;
-                force -= mesh.vectors[axis] * (k * q * derivative * potential[at]);
+                force -= mesh.axes.vectors[axis] * (k * q * derivative * potential[at]);
             }
         }
         want.push(force);
@@ -161,7 +159,7 @@ fn solves<T: MeshReal>(limit: f64) {
     let (basis, alpha, charges) = (Basis::BSpline(5), 2.0, noise(6, SIZE.iter().product()));
     let mut mesh = Mesh::<T>::new(plan(basis), alpha, InstructionSet::detect());
     mesh.follow(&cell());
-    let [a, b, c] = mesh.vectors;
+    let [a, b, c] = mesh.axes.vectors;
     let influence = Influence::new(
         Mat3::from_rows(a, b, c),
         cell().volume(),

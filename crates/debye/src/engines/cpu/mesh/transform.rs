@@ -1,7 +1,7 @@
 //! [`Transform`]: the mesh, its Fourier transform, and the convolution between.
 //!
-//! Real values stand in planes of x, rows of y, z along a row, each row with room beyond its end. The transform goes along
-//! z and y plane by plane, then along x in the middle, where the influence function is multiplied in; and back.
+//! The transform goes along z and y plane by plane, then along x in the middle, where the influence function is multiplied
+//! in; and back.
 
 use std::sync::Arc;
 
@@ -9,16 +9,14 @@ use debye_fft::{Complex, ComplexToReal, Fft, RealToComplex};
 use rayon::prelude::*;
 
 use super::MeshReal;
+use super::planes::{PAD, Planes};
 use crate::forces::electrostatics::Part;
 use crate::forces::pme::Influence;
-
-/// Places beyond the end of a row.
-pub(super) const PAD: usize = 8;
 
 /// A mesh with its plans.
 pub(super) struct Transform<T: MeshReal> {
     size: [usize; 3],
-    real: Vec<T>,
+    pub(super) real: Planes<T>,
     /// By x, then z, then y.
     planes: Vec<Complex<T>>,
     /// After the transforms along x, by z, then x, then y.
@@ -33,7 +31,7 @@ pub(super) struct Transform<T: MeshReal> {
 }
 
 impl<T: MeshReal> Transform<T> {
-    pub(super) fn new(size: [usize; 3], _points: usize) -> Self {
+    pub(super) fn new(size: [usize; 3]) -> Self {
         let half = size[2] / 2 + 1;
         let (along_z, back_z) = T::real_plans(size[2]);
         let (along_x, back_x) = T::complex_plans(size[0]);
@@ -41,7 +39,7 @@ impl<T: MeshReal> Transform<T> {
         let zero = Complex::new(T::of(0.0), T::of(0.0));
         Self {
             size,
-            real: vec![T::of(0.0); size[0] * size[1] * (size[2] + PAD)],
+            real: Planes::new(size),
             planes: vec![zero; size[0] * size[1] * half],
             columns: vec![zero; size[0] * size[1] * half],
             along_z,
@@ -54,29 +52,9 @@ impl<T: MeshReal> Transform<T> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.real.capacity() * size_of::<T>()
+        self.real.bytes()
             + 2 * self.planes.capacity() * size_of::<Complex<T>>()
             + self.factors.capacity() * size_of::<T>()
-    }
-
-    /// Places of a row.
-    pub(super) fn pitch(&self) -> usize {
-        self.size[2] + PAD
-    }
-
-    /// Places of a plane.
-    pub(super) fn plane_length(&self) -> usize {
-        self.size[1] * self.pitch()
-    }
-
-    /// Real values, plane by plane.
-    pub(super) fn values(&self) -> &[T] {
-        &self.real
-    }
-
-    /// The same, to be changed.
-    pub(super) fn all_planes(&mut self) -> &mut [T] {
-        &mut self.real
     }
 
     /// Takes another influence function.
@@ -105,12 +83,12 @@ impl<T: MeshReal> Transform<T> {
 
     /// Along z, then y, plane by plane.
     fn forward(&mut self) {
-        let (half, pitch, along_y) = (self.size[2] / 2 + 1, self.pitch(), self.size[1]);
+        let (half, pitch, along_y) = (self.size[2] / 2 + 1, self.real.pitch(), self.size[1]);
         let zero = Complex::new(T::of(0.0), T::of(0.0));
         let (along_z, fft) = (&self.along_z, &self.along[1]);
         self.planes
             .par_chunks_exact_mut(along_y * half)
-            .zip(self.real.par_chunks_exact_mut(along_y * pitch))
+            .zip(self.real.values.par_chunks_exact_mut(along_y * pitch))
             .for_each_init(
                 || {
                     let scratch = along_z.get_scratch_len().max(fft.get_inplace_scratch_len());
@@ -187,13 +165,13 @@ impl<T: MeshReal> Transform<T> {
 
     /// Along y, then z.
     fn inverse(&mut self) {
-        let (half, pitch) = (self.size[2] / 2 + 1, self.pitch());
+        let (half, pitch) = (self.size[2] / 2 + 1, self.real.pitch());
         let [along_x, along_y, along_z] = self.size;
         let zero = Complex::new(T::of(0.0), T::of(0.0));
         let (columns, back_z, fft) = (&self.columns, &self.back_z, &self.back[1]);
         self.planes
             .par_chunks_exact_mut(along_y * half)
-            .zip(self.real.par_chunks_exact_mut(along_y * pitch))
+            .zip(self.real.values.par_chunks_exact_mut(along_y * pitch))
             .enumerate()
             .for_each_init(
                 || {

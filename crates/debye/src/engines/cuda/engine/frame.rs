@@ -32,6 +32,9 @@ pub(super) struct Region {
     pub(super) length: [f64; 3],
 }
 
+/// Lengths around all particles of an open system that lists and near faces need, in radii.
+const ROOM: f64 = 4.0;
+
 impl Region {
     /// Around all particles, with room where the cell is open.
     pub(super) fn around(cell: &Cell, positions: &[Vec3<f64>], radius: f64) -> Self {
@@ -46,7 +49,7 @@ impl Region {
                 (low.min(s), high.max(s))
             });
             // As much again as there is, and what lists and near faces need.
-            let room = 0.5 * (high - low) + 4.0 * radius / heights[axis];
+            let room = 0.5 * (high - low) + ROOM * radius / heights[axis];
             begin[axis] = low - room;
             length[axis] = high - low + 2.0 * room;
         }
@@ -55,6 +58,25 @@ impl Region {
             begin,
             length,
         }
+    }
+
+    /// The same with faces at whole multiples of a spacing along open axes, where grids want that.
+    pub(super) fn on_grid(mut self, spacing: Option<f64>) -> Self {
+        let (heights, periodic) = (self.cell.heights(), self.cell.periodic());
+        for k in (0..3).filter(|&k| !periodic[k]) {
+            let Some(h) = spacing else { break };
+            let each = h / heights[k];
+            let end = ((self.begin[k] + self.length[k]) / each).ceil();
+            let first = (self.begin[k] / each).floor();
+            (self.begin[k], self.length[k]) = (first * each, (end - first) * each);
+        }
+        self
+    }
+
+    /// How far particles were apart along each axis when the region was laid around them, about.
+    pub(super) fn spread(&self, radius: f64) -> [f64; 3] {
+        let heights = self.cell.heights();
+        std::array::from_fn(|k| (0.5 * self.length[k] * heights[k] - ROOM * radius).max(0.0))
     }
 
     /// For a slab: as long along its open axis as the cell of the waves, around the middle of the particles, and begun at a

@@ -7,14 +7,14 @@
 use std::mem::offset_of;
 
 use super::boundary::{BoundaryForces, BoundaryTables};
-use super::frame::Frame;
+use super::frame::{Frame, Region};
 use super::kernels::{Control, KernelConfig, MeshLeft, Setup, World};
 use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, Fixed, Follow, Gather, GatherMethod, MESH_SUMS, MeshCell, MeshNumber, MeshShape, Part, Particles,
-    Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
+    Bricks, DeviceLevels, Fixed, Follow, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell, MeshNumber,
+    MeshShape, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -23,7 +23,9 @@ use crate::forces::electrostatics::{
     Boundary, ChargeSums, Electrostatics, MeshPlan, Method, Part as PartSums, open_axis,
 };
 use crate::forces::ewald::reciprocal;
-use crate::forces::pme::Influence;
+use crate::forces::multilevel::{GridPlan, Levels, Nested};
+use crate::forces::pme::{Basis, Influence};
+use crate::simd::InstructionSet;
 use crate::system::{Cell, System};
 use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
@@ -33,6 +35,8 @@ use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Strea
 pub(super) struct MeshTables {
     plan: Electrostatics,
     mesh: MeshPlan,
+    /// Of multilevel summation; the mesh is the finest of them.
+    grids: Option<Grids>,
     /// k_e, and over the permittivity.
     coulomb: f64,
     k: f64,
@@ -42,16 +46,26 @@ pub(super) struct MeshTables {
     total: ChargeSums,
     /// What is not a conductor around all images.
     boundary: Option<BoundaryTables>,
-    /// How much longer the cell of the waves is.
+    /// How much larger the cell of the waves or the region of the grids is.
     crowd: f64,
     /// Of the cell of the waves, as it is first.
     reciprocal: [Vec3<f64>; 3],
     volume: f64,
-    /// How far a particle may go before lists are stale.
+    /// Of the lists, and how far a particle may go before they are stale.
+    radius: f64,
     reach: f64,
     /// Whether a barostat changes the cell.
     moving: bool,
     precision: Precision,
+}
+
+/// The grids of multilevel summation over a region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Grids {
+    plan: GridPlan,
+    /// The first point along open axes.
+    first: [i64; 3],
+    levels: usize,
 }
 
 /// How far a cell may shrink along an axis before lists of bricks are cut anew with more room.
@@ -62,17 +76,36 @@ impl MeshTables {
     pub(super) fn new(
         system: &System,
         field: &ForceField,
-        kind_of: &[u32],
-        kinds: usize,
-        reach: f64,
+        (kind_of, kinds): (&[u32], usize),
+        region: &Region,
+        [radius, reach]: [f64; 2],
         moving: bool,
         precision: Precision,
     ) -> Result<Option<Self>, EngineError> {
         let Some(plan) = &field.electrostatics else {
             return Ok(None);
         };
-        let Method::Mesh(mesh) = plan.method else {
-            return Err(unsupported("Ewald sums wave by wave".into()));
+        let (mesh, grids) = match plan.method {
+            Method::Mesh(mesh) => (mesh, None),
+            Method::Ewald(_) => return Err(unsupported("Ewald sums wave by wave".into())),
+            Method::Multilevel(_) if moving => {
+                return Err(unsupported(
+                    "a barostat with multilevel summation (`pme` follows the cell)".into(),
+                ));
+            }
+            Method::Multilevel(plan) => {
+                let mesh = MeshPlan {
+                    size: plan.points,
+                    basis: Basis::interpolating(plan.split.interpolation),
+                    optimal: false,
+                };
+                let grids = Grids {
+                    levels: plan.levels,
+                    first: [0; 3],
+                    plan,
+                };
+                (mesh, Some(grids))
+            }
         };
         let axis = open_axis(&system.cell);
         if moving && axis.is_some() {
@@ -86,8 +119,9 @@ impl MeshTables {
         let total = ChargeSums::of(&charges);
         let k = field.coulomb_constant / plan.permittivity;
         let boundary = match plan.boundary {
-            Boundary::Conductor => None,
+            Boundary::Conductor | Boundary::Open => None,
             Boundary::Vacuum => Some(None),
+            Boundary::Slab { .. } if grids.is_some() => None,
             Boundary::Slab { .. } => Some(axis),
         };
         let boundary = boundary.map(|axis| BoundaryTables {
@@ -97,9 +131,10 @@ impl MeshTables {
             k,
         });
         let waves = plan.wave_cell(&system.cell);
-        Ok(Some(Self {
+        let mut tables = Self {
             plan: plan.clone(),
             mesh,
+            grids,
             coulomb: field.coulomb_constant,
             k,
             kinds: of_kind,
@@ -109,10 +144,51 @@ impl MeshTables {
             crowd: waves.volume() / system.cell.volume(),
             reciprocal: reciprocal(&waves),
             volume: waves.volume(),
+            radius,
             reach,
             moving,
             precision,
-        }))
+        };
+        tables.set_region(region);
+        Ok(Some(tables))
+    }
+
+    /// Lays the grids of multilevel summation over a region, whose faces along open axes are points of theirs. Says whether
+    /// they are others now.
+    fn set_region(&mut self, region: &Region) -> bool {
+        let Some(grids) = &mut self.grids else {
+            return false;
+        };
+        let before = (*grids, self.mesh.size);
+        let (edges, h, spread) = (
+            region.cell.heights(),
+            grids.plan.split.spacing,
+            region.spread(self.radius),
+        );
+        self.crowd = 1.0;
+        for k in (0..3).filter(|&k| !grids.plan.boundaries.periodic()[k]) {
+            grids.first[k] = (region.begin[k] * edges[k] / h).round() as i64;
+            self.mesh.size[k] = (region.length[k] * edges[k] / h).round() as usize;
+            // Charges stand as close as if they filled the region.
+            self.crowd *= region.length[k] * edges[k] / spread[k].max(self.radius);
+        }
+        grids.levels = grids.plan.levels_over([0.0; 3], spread);
+        let boxed = region.heights();
+        let along = |k: usize| Vec3::from(std::array::from_fn(|j| if j == k { 1.0 / boxed[k] } else { 0.0 }));
+        self.reciprocal = [along(0), along(1), along(2)];
+        (*grids, self.mesh.size) != before
+    }
+
+    /// The grids as the host lays them out.
+    fn levels<M: LevelNumber>(&self, grids: &Grids) -> Levels<M> {
+        let periodic = grids.plan.boundaries.periodic();
+        let spacing = std::array::from_fn(|k| match periodic[k] {
+            true => 1.0 / (self.reciprocal[k].norm() * self.mesh.size[k] as f64),
+            false => grids.plan.split.spacing,
+        });
+        let last = std::array::from_fn(|k| grids.first[k] + self.mesh.size[k] as i64 - 1);
+        let nested = Nested::of_points(&grids.plan, spacing, grids.first, last, grids.levels);
+        Levels::new(grids.plan.split, nested, InstructionSet::detect())
     }
 
     fn shape(&self) -> MeshShape {
@@ -147,7 +223,11 @@ impl MeshTables {
         let each = mean_of_sums(self.charged());
         let share = |q: &f64| if *q == 0.0 { 0.0 } else { each };
         let (alpha, q) = (self.plan.alpha, self.total.total);
-        let background = -std::f64::consts::PI * self.k * q * q / (2.0 * alpha * alpha);
+        let background = match self.grids {
+            None => -std::f64::consts::PI * self.k * q * q / (2.0 * alpha * alpha),
+            // It is in their kernels.
+            Some(_) => 0.0,
+        };
         let left = MeshLeft {
             sums: [0; 3],
             strength: self.k,
@@ -168,6 +248,11 @@ impl MeshTables {
     /// Whether positions are fractions of a cell that must not change but by a barostat.
     pub(super) fn is_slab(&self) -> bool {
         self.boundary.as_ref().is_some_and(|b| b.axis.is_some())
+    }
+
+    /// The spacing of grids that the region must begin and end on.
+    pub(super) fn spacing(&self) -> Option<f64> {
+        self.grids.map(|grids| grids.plan.split.spacing)
     }
 
     /// Bytes on the device, nearly.
@@ -288,8 +373,9 @@ impl MeshForces {
         &mut self,
         device: &Device,
         within: Within<'_>,
-        cells: [&Cell; 2],
+        (region, cells): (&Region, [&Cell; 2]),
     ) -> Result<(), CudaError> {
+        let other = self.tables.set_region(region);
         let mut margin = on!(&self.on, mesh => mesh.spread.bricks().margin());
         let moving = self.tables.moving;
         for cell in cells.into_iter().filter(|_| moving) {
@@ -298,7 +384,7 @@ impl MeshForces {
             margin = std::array::from_fn(|a| margin[a].max(needed[a]));
         }
         on!(&mut self.on, mesh => {
-            if mesh.spread.bricks().margin() == margin {
+            if mesh.spread.bricks().margin() == margin && !other {
                 mesh.rebind(within);
             } else {
                 // Lists that had to grow keep their room.
@@ -335,7 +421,11 @@ impl MeshForces {
     pub(super) fn launches(&self, stage: Stage) -> u64 {
         match stage {
             Stage::Spread | Stage::Gather => 1,
-            Stage::Solve(part) => on!(&self.on, mesh => mesh.solve.launches(part)),
+            Stage::Solve(part) => on!(&self.on, mesh => match &mesh.solve {
+                Solver::Fourier(solve) => solve.launches(part),
+                Solver::Levels(levels) if part == Part::Middle => levels.launches(),
+                Solver::Levels(_) => 0,
+            }),
             Stage::Boundary => 2,
         }
     }
@@ -402,9 +492,15 @@ impl MeshForces {
     }
 }
 
-struct Typed<M: MeshNumber> {
+/// How charges on the mesh become their potential.
+enum Solver<M: MeshNumber + LevelNumber> {
+    Fourier(Box<Solve<M>>),
+    Levels(Box<DeviceLevels<M>>),
+}
+
+struct Typed<M: MeshNumber + LevelNumber> {
     spread: Spread<M>,
-    solve: Solve<M>,
+    solve: Solver<M>,
     gather: Gather<M>,
     mesh: Buffer<M>,
     cell: Buffer<MeshCell>,
@@ -417,7 +513,7 @@ struct Typed<M: MeshNumber> {
     stale: Word,
 }
 
-impl<M: MeshNumber> Typed<M> {
+impl<M: MeshNumber + LevelNumber> Typed<M> {
     /// Lists have so much margin, and at least so much room.
     fn new(
         device: &Device,
@@ -433,7 +529,7 @@ impl<M: MeshNumber> Typed<M> {
         let owner = SpreadKernel::owner::<M>(&shape, tiling);
         // Two places fewer than usual: matter may crowd, and places must not change within a run. What is left is finer
         // than the numbers of the mesh.
-        // Charges of a slab stand as close as if they filled the longer cell.
+        // Charges of a slab, or of an open system, stand as close as if they filled all of it.
         let crowd = tables.crowd.ceil() as usize;
         let charges = std::iter::repeat_n(&tables.charges, crowd).flatten().copied();
         let Fixed { bits } = Fixed::choose::<M>(&shape, 1.0, charges);
@@ -453,10 +549,6 @@ impl<M: MeshNumber> Typed<M> {
             .clear_sums(&Word::of(&left, offset_of!(MeshLeft, sums)));
         let [a, b, c] = tables.reciprocal;
         let rows = Mat3::from_rows(a, b, c);
-        let MeshPlan { size, basis, optimal } = tables.mesh;
-        let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
-        // By rule, not by timing: other cuts round differently, and a resumed run must not.
-        let cut = Cut::rule(device.info(), shape.size, M::DOUBLE)?;
         let Grain { lanes, sites } = within.grain;
         let method = GatherMethod::usual::<M>(device, &shape, spread.bricks(), lanes, sites);
         let mut gather = Gather::usual(device, &shape, method, tiling.edges)?;
@@ -468,9 +560,21 @@ impl<M: MeshNumber> Typed<M> {
         gather.set_cell(&stream, turn, tables.k, tables.charged())?;
         stream.synchronize()?;
         let cell = device.upload(&[MeshCell::new(rows, tables.volume, tables.plan.alpha)])?;
-        let mut solve = Solve::new(device, &influence, cut)?;
+        let solve = match &tables.grids {
+            Some(grids) => Solver::Levels(Box::new(DeviceLevels::new(device, &tables.levels(grids), true)?)),
+            None => {
+                let MeshPlan { size, basis, optimal } = tables.mesh;
+                let influence = Influence::new(rows, tables.volume, tables.plan.alpha, size, basis, optimal);
+                // By rule, not by timing: other cuts round differently, and a resumed run must not.
+                let cut = Cut::rule(device.info(), shape.size, M::DOUBLE)?;
+                let mut solve = Solve::new(device, &influence, cut)?;
+                if tables.moving {
+                    solve.follow(device, &influence)?;
+                }
+                Solver::Fourier(Box::new(solve))
+            }
+        };
         if tables.moving {
-            solve.follow(device, &influence)?;
             spread.bricks_mut().follow(Follow {
                 frame: Word::of(within.frame, offset_of!(Frame, cell)),
                 solver: Word::of(&cell, 0),
@@ -516,10 +620,13 @@ impl<M: MeshNumber> Typed<M> {
         asked: Request,
     ) -> Result<(), CudaError> {
         let stale = asked.step.then_some(&self.stale);
-        match part {
-            Part::Forward => self.solve.forward(s, self.mesh.all(), stale),
-            Part::Middle => self.solve.middle(s, self.cell.all(), sums.is_some(), stale),
-            Part::Backward => self.solve.backward(s, self.mesh.all_mut(), sums, stale),
+        match (&mut self.solve, part) {
+            (Solver::Fourier(solve), Part::Forward) => solve.forward(s, self.mesh.all(), stale),
+            (Solver::Fourier(solve), Part::Middle) => solve.middle(s, self.cell.all(), sums.is_some(), stale),
+            (Solver::Fourier(solve), Part::Backward) => solve.backward(s, self.mesh.all_mut(), sums, stale),
+            // Where lists are stale nobody reads what comes out.
+            (Solver::Levels(levels), Part::Middle) => levels.queue(s, &mut self.mesh, sums),
+            (Solver::Levels(_), Part::Forward | Part::Backward) => Ok(()),
         }
     }
 

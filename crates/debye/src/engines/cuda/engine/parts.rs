@@ -91,9 +91,9 @@ impl Parts {
         let mesh = MeshTables::new(
             system,
             field,
-            &terms.kind_of,
-            terms.kinds.len(),
-            reach,
+            (&terms.kind_of, terms.kinds.len()),
+            &region,
+            [radius, reach],
             moving,
             settings.precision,
         )?;
@@ -244,14 +244,18 @@ impl<'a> Request<'a> {
 /// The box that coordinates are fractions of.
 pub(super) fn region(system: &System, field: &ForceField, radius: f64) -> Result<Region, EngineError> {
     let (cell, positions) = (&system.cell, &system.particles.positions[..]);
-    let slab = field.electrostatics.as_ref().and_then(|plan| {
+    let plan = field.electrostatics.as_ref();
+    if let Some(grids) = plan.and_then(|plan| plan.grids()) {
+        return Ok(Region::around(cell, positions, radius).on_grid(Some(grids.split.spacing)));
+    }
+    let slab = plan.and_then(|plan| {
         let Boundary::Slab { factor } = plan.boundary else {
             return None;
         };
         let axis = open_axis(cell)?;
         let points = match plan.method {
             Method::Mesh(mesh) => mesh.size[axis],
-            Method::Ewald(_) => 1,
+            Method::Ewald(_) | Method::Multilevel(_) => 1,
         };
         Some((axis, factor, points))
     });

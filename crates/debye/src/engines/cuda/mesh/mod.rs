@@ -5,6 +5,7 @@
 
 mod bricks;
 mod gather;
+pub(crate) mod levels;
 mod reciprocal;
 mod shape;
 mod shared;
@@ -16,6 +17,7 @@ mod unpack;
 
 pub use bricks::{Bricks, Entered, Follow, Notes};
 pub use gather::{Gather, GatherMethod, mean_of_sums};
+pub use levels::{DeviceLevels, LevelNumber};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};
 pub use solve::{MESH_SUMS, MeshCell, Part, Solve, influence_source};
 pub use spread::{Fixed, Spread, SpreadKernel, tile_bytes};
@@ -24,6 +26,7 @@ pub use unpack::Unpack;
 
 pub(super) use shape::EMPTY_SLOT;
 
+use crate::forces::multilevel::Interpolation;
 use crate::forces::pme::Basis;
 use debye_gpu::ModuleSource;
 
@@ -47,9 +50,16 @@ pub fn modules() -> Vec<ModuleSource> {
         particles: 1,
     };
     let mut all = solve::modules();
+    all.extend([false, true].map(levels::source));
+    let sixth = MeshShape {
+        size: [24, 20, 28],
+        basis: Basis::Interpolating(Interpolation::SIX),
+    };
     all.extend([
         SpreadKernel::owner::<f32>(&usual, tiling::CUBES[0]).source,
         SpreadKernel::owner::<f64>(&odd, tiling::SMALL).source,
+        SpreadKernel::owner::<f32>(&sixth, tiling::SMALL).source,
+        gather::source::<f32>(&sixth, GatherMethod::Slots, tiling::SMALL),
         bricks::source::<f32>(&usual, [16, 16, 16]),
         unpack::source::<f32>(&usual),
         unpack::source::<f64>(&odd),

@@ -235,7 +235,8 @@ impl Resident {
                 .iter()
                 .map(|&slot| old.position(state.fractions(slot, slots)))
                 .collect();
-            let region = Region::around(&old.cell, &positions, radius);
+            let grids = self.mesh.as_ref().and_then(|mesh| mesh.tables().spacing());
+            let region = Region::around(&old.cell, &positions, radius).on_grid(grids);
             for (&slot, &r) in used.iter().zip(&positions) {
                 state.put(slot, slots, region.fractional(r));
             }
@@ -301,7 +302,11 @@ impl Resident {
                 slots: layout.slots(),
                 grain: layout.grain,
             };
-            mesh.rebind(&self.device, within, [&cells[0], &cells[1]])?;
+            mesh.rebind(
+                &self.device,
+                within,
+                (&self.values.region, [&cells[0], &cells[1]]),
+            )?;
         }
         self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
         Ok(())

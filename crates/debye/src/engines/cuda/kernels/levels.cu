@@ -1,51 +1,14 @@
-// Nested grids of multilevel summation: charges spread over the finest, from grid to grid, sums with the kernel of a level,
-// and potentials back, down to the points of a map.
+// Nested grids of multilevel summation: charges from grid to coarser grid, sums with the kernel of a level, and potentials
+// back.
 //
-// Every number has one owner; charges are spread as whole numbers, whose order does not matter. Defines: DOUBLE, ORDER.
+// Every number has one owner, so that no sum depends on scheduling. Defines: DOUBLE.
 #include "levels_shared.cuh"
-#include "level_weights.cuh"
 
 #if DOUBLE
 using real = f64;
 #else
 using real = f32;
 #endif
-
-// A thread spreads a charge. 32 bytes read; a grid point is touched by ORDER³ additions of 8 bytes for each charge.
-KERNEL(debye_level_spread, 128, LevelGrid g, const f64* charges, u32 number, f64 scale, u64* sums)
-{
-    const u32 i = blockIdx.x * 128 + threadIdx.x;
-    if (i >= number) return;
-    f64 weights[3][ORDER];
-    u32 places[3][ORDER];
-#pragma unroll
-    for (u32 a = 0; a < 3; ++a) {
-        const f64 at = charges[4 * u64(i) + a], below = floor(at);
-        level_weights(at - below, weights[a]);
-        const i64 size = g.shape[a];
-#pragma unroll
-        for (u32 j = 0; j < ORDER; ++j) {
-            i64 place = i64(below) + g.first + j - (ORDER / 2 - 1);
-            if (g.periodic) place = (place % size + size) % size;
-            places[a][j] = u32(place < 0 ? 0 : place < size ? place : size - 1);
-        }
-    }
-    const f64 charge = charges[4 * u64(i) + 3] * scale;
-    for (u32 a = 0; a < ORDER; ++a) {
-        for (u32 b = 0; b < ORDER; ++b) {
-            const u64 row = (u64(places[0][a]) * g.shape[1] + places[1][b]) * g.shape[2];
-            const f64 share = charge * weights[0][a] * weights[1][b];
-            for (u32 c = 0; c < ORDER; ++c) atomicAdd(&sums[row + places[2][c]], u64(__double2ll_rn(share * weights[2][c])));
-        }
-    }
-}
-
-// Whole numbers as charges; a thread has a point.
-KERNEL(debye_level_round, 256, const u64* sums, f64 unit, real* values, u64 number)
-{
-    const u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
-    if (i < number) values[i] = real(f64(i64(sums[i])) * unit);
-}
 
 // to(…, i, …) = scale Σ weight from(…, place, …) over the list of i, added to what is there or instead; a thread has a
 // number. Neighbors along z are neighbors in a warp.
@@ -73,7 +36,7 @@ KERNEL(debye_level_pad, 256, LevelStencil s, const real* from, real* to)
     for (u32 a = 0; a < 3; ++a) {
         const i64 size = s.shape[a];
         at[a] -= s.below[a];
-        if (s.periodic) at[a] = (at[a] % size + size) % size;
+        if (s.periodic[a]) at[a] = (at[a] % size + size) % size;
         is_inside = is_inside && at[a] >= 0 && at[a] < size;
     }
     to[i] = is_inside ? from[(u64(at[0]) * s.shape[1] + u64(at[1])) * s.shape[2] + u64(at[2])] : real(0);
@@ -115,4 +78,28 @@ KERNEL(debye_level_stencil, 128, LevelStencil s, const LevelRow* rows, const rea
     for (u32 j = 0; j < OUT; ++j) {
         if (x + j < s.shape[0]) to[(u64(x + j) * s.shape[1] + y) * s.shape[2] + z] = sums[j];
     }
+}
+
+// Σ a b of a part of two grids, in one order; a block has a part. 2 numbers read for each point.
+KERNEL(debye_level_dot, 256, const real* a, const real* b, u64 number, f64* partial)
+{
+    SHARED(f64, sums, 256);
+    f64 sum = 0;
+    for (u64 i = u64(blockIdx.x) * 256 + threadIdx.x; i < number; i += u64(gridDim.x) * 256) sum += f64(a[i]) * f64(b[i]);
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    for (u32 half = 128; half > 0; half /= 2) {
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) partial[blockIdx.x] = sums[0];
+}
+
+// Adds all parts, times a factor, to one of the sums. One thread.
+KERNEL(debye_level_total, 32, const f64* partial, u32 parts, f64 scale, f64* sums, u32 which)
+{
+    if (threadIdx.x != 0) return;
+    f64 total = 0;
+    for (u32 k = 0; k < parts; ++k) total += partial[k];
+    sums[which] += scale * total;
 }
