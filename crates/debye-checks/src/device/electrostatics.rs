@@ -9,6 +9,7 @@ use debye::engines::cuda::{Choice, CudaEngine};
 use debye::engines::{Engine, Precision};
 use debye::forces::ForceField;
 use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method};
+use debye::forces::multilevel::{Boundaries, GridPlan, Interpolation, MultilevelPlan};
 use debye::forces::pme::Basis;
 use debye::integrate::Dynamics;
 use debye::system::{Cell, ExclusionRule, Exclusions, System, Topology};
@@ -21,6 +22,8 @@ struct Way {
     basis: Basis,
     optimal: bool,
     boundary: Boundary,
+    /// Nested grids of this order of interpolation instead of the mesh.
+    grids: Option<usize>,
 }
 
 /// The usual mesh in a box.
@@ -29,6 +32,7 @@ const USUAL: Way = Way {
     basis: Basis::BSpline(5),
     optimal: false,
     boundary: Boundary::Conductor,
+    grids: None,
 };
 
 const SLAB: Way = Way {
@@ -38,6 +42,21 @@ const SLAB: Way = Way {
 };
 
 impl Way {
+    fn method(self, extent: Extent, cell: &Cell) -> Result<Method, Wrong> {
+        let Some(order) = self.grids else {
+            return Ok(Method::Mesh(self.mesh(extent)));
+        };
+        let interpolation = Interpolation::of_order(order).ok_or_else(|| wrong("no such order"))?;
+        let split = MultilevelPlan {
+            cutoff: 2.3,
+            spacing: 0.7,
+            interpolation,
+        };
+        let boundaries = Boundaries::of(cell.periodic()).ok_or_else(|| wrong("a wire"))?;
+        let grids = GridPlan::new(split, boundaries, cell.heights().to_array());
+        Ok(Method::Multilevel(grids))
+    }
+
     fn mesh(self, extent: Extent) -> MeshPlan {
         let [x, y, z] = match extent {
             Extent::Full => [60, 64, 70],
@@ -59,7 +78,7 @@ fn ions(extent: Extent, way: Way) -> Result<(System, ForceField), Wrong> {
     let n = system.particles.len();
     system.exclusions = Exclusions::from_bonds(&Topology::default(), n, &rule).map_err(wrong)?;
     // Dipoles are those of particles that have left the cell: far enough to be seen in the pressure.
-    if way.space != Space::Slab {
+    if system.cell.has_volume() {
         system.particles.images.resize(n, [0; 3]);
         system.particles.images[4] = [6, 0, -9];
     }
@@ -69,7 +88,7 @@ fn ions(extent: Extent, way: Way) -> Result<(System, ForceField), Wrong> {
         cutoff: 2.3,
         alpha: 1.2,
         permittivity: 1.3,
-        method: Method::Mesh(way.mesh(extent)),
+        method: way.method(extent, &system.cell)?,
         boundary: way.boundary,
     };
     field
@@ -206,6 +225,37 @@ fn motion_of(place: &mut Place<'_>, way: Way, steps: u64, dynamics: &Dynamics) -
     continues(place, &system, &field, dynamics, mixed, halves, &large)
 }
 
+/// Multilevel summation in a box, a slab and an open system: energies, pressure, forces and motion.
+pub(super) fn multilevel(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let of = |space, boundary, order| Way {
+        space,
+        boundary,
+        grids: Some(order),
+        ..USUAL
+    };
+    let slab = Boundary::Slab { factor: 3.0 };
+    let all = [
+        (Precision::Mixed, of(Space::Box, Boundary::Conductor, 6)),
+        (Precision::Double, of(Space::Slab, slab, 4)),
+        (Precision::Mixed, of(Space::Open, Boundary::Open, 4)),
+        (Precision::Double, of(Space::Box, Boundary::Vacuum, 8)),
+        (Precision::Single, of(Space::Slab, slab, 6)),
+        (Precision::Double, of(Space::Open, Boundary::Open, 8)),
+    ];
+    // The emulation takes long over the empty space around an open system; a slab is open along one axis.
+    let (few, moved, steps) = match place.extent {
+        Extent::Smallest => (2, 1..2, 4),
+        _ => (all.len(), 0..3, 8),
+    };
+    for &(precision, way) in &all[..few] {
+        forces_of(place, precision, way).map_err(|e| wrong(format!("{way:?}, {}: {e}", precision.name())))?;
+    }
+    for &(_, way) in &all[moved] {
+        motion_of(place, way, steps, &plain()).map_err(|e| wrong(format!("{way:?}: {e}")))?;
+    }
+    Ok(())
+}
+
 /// A gas whose cell shrinks by a quarter: lists of bricks are cut anew on the way.
 pub(super) fn shrinking(place: &mut Place<'_>) -> Result<(), Wrong> {
     if place.extent == Extent::Smallest {
@@ -309,7 +359,15 @@ pub(super) fn refused(place: &mut Place<'_>) -> Result<(), Wrong> {
     let named = integrators();
     let with_barostat = named.iter().find(|(_, d)| d.barostat.is_some());
     let moving = with_barostat.map_or_else(plain, |(_, d)| d.clone());
-    for (way, dynamics, word) in [(thick, plain(), "slab_factor"), (SLAB, moving, "barostat")] {
+    let grids = Way {
+        grids: Some(6),
+        ..USUAL
+    };
+    for (way, dynamics, word) in [
+        (thick, plain(), "slab_factor"),
+        (SLAB, moving.clone(), "barostat"),
+        (grids, moving, "multilevel"),
+    ] {
         let (system, field) = ions(Extent::Smallest, way)?;
         let s = settings(Precision::Mixed);
         let made = CudaEngine::with_choice(place.device, &system, &field, &dynamics, &s, &layout(false));

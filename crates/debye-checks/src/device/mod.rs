@@ -126,6 +126,7 @@ const CHECKS: &[(&str, Check)] = &[
         "electrostatics: motion, same bits resumed",
         electrostatics::motion,
     ),
+    ("electrostatics: multilevel summation", electrostatics::multilevel),
     ("electrostatics: rigid waters", electrostatics::waters),
     ("electrostatics: a cell that shrinks", electrostatics::shrinking),
     ("electrostatics: what is not done", electrostatics::refused),

@@ -16,6 +16,7 @@ mod invariances;
 mod lists;
 mod measured;
 mod minimization;
+mod multilevel;
 mod nve;
 mod on_device;
 mod oracles;

@@ -191,6 +191,53 @@ fn contradictions() {
 }
 
 #[test]
+fn grids() {
+    let term = |rest: &str| format!("[[forces]]\nkind = \"multilevel\"\n{rest}\n[integrator]");
+    for (rest, parts) in [
+        ("order = «5»", ["`forces[1].order` is 5", "4, 6 or 8"]),
+        ("order = «9»", ["`forces[1].order` is 9", "4, 6 or 8"]),
+        (
+            "spacing = «0.9»",
+            ["is 0.9 with a cut-off of 2", "a sixth of the cut-off is usual"],
+        ),
+        (
+            "spacing = «-1.0»",
+            ["`forces[1].spacing` is -1.0", "greater than zero"],
+        ),
+        (
+            "spacing = «1e-4»",
+            ["points of the finest grid", "a larger `spacing`"],
+        ),
+        (
+            "tolerance = «2.0»",
+            ["`forces[1].tolerance` is 2.0", "between 1e-12 and 0.1"],
+        ),
+        ("boundary = «\"open\"»", ["boundary", "tin-foil"]),
+        ("«alpha» = 3.0", ["alpha", "spacing"]),
+        ("«slab_factor» = 3.0", ["slab_factor", "spacing"]),
+    ] {
+        check(SALT, "[integrator]", &term(rest), &parts);
+    }
+    let periodic = |flags: &str| with(SALT, "[system]\n", &format!("[system]\nperiodic = {flags}\n"));
+    let here = "«[[forces]]»\nkind = \"multilevel\"\n[integrator]";
+    let wire = periodic("[true, false, false]");
+    check(
+        &wire,
+        "[integrator]",
+        here,
+        &["along no, two or three axes", "[true, true, false] for a slab"],
+    );
+    let vacuum = "[[forces]]\nkind = \"multilevel\"\n«boundary» = \"vacuum\"\n[integrator]";
+    for flags in ["[true, true, false]", "false"] {
+        let parts = [
+            "`boundary` is for cells that are periodic in all directions",
+            "no such key",
+        ];
+        check(&periodic(flags), "[integrator]", vacuum, &parts);
+    }
+}
+
+#[test]
 fn bonds_beyond_their_limit() {
     let text = with(
         CHAIN,
