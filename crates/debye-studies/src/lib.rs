@@ -9,6 +9,9 @@
 //! | [`Fft::candidates`], cuFFT ([`cufft_version`]) | [`Cut::rule`] |
 //! | [`RadixSort`], a plain copy ([`primitives`]) | scan and counting sort |
 //!
+//! The papers as commands (`debye study`) are [`STUDIES`]: [`potential_map`] and [`prefix_sum`], each a ladder of
+//! variants behind one trait ([`study`]).
+//!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
 //! [`Cut::rule`]: debye_gpu::transforms::Cut::rule
 
@@ -19,8 +22,12 @@ mod design;
 mod fft;
 mod mapping;
 mod multiply;
+pub mod potential_map;
+pub mod prefix_sum;
 pub mod primitives;
 mod radix_sort;
+mod random;
+pub mod study;
 mod transforms;
 
 pub use charges::Charges;
@@ -29,6 +36,7 @@ pub use design::{Design, TimedDesign, fastest};
 pub use fft::{Fft, LibrarySolve, Solver};
 pub use mapping::{MeshRate, charge_mapping};
 pub use radix_sort::{RadixKey, RadixSort};
+pub use study::{STUDIES, Study};
 pub use transforms::{TimedSolve, solves};
 
 use debye_gpu::{CudaError, ModuleSource, Stream};
@@ -43,7 +51,9 @@ pub fn modules() -> Vec<ModuleSource> {
         multiply::source([64, 64, 64], false, false),
         multiply::source([128, 105, 45], true, true),
         multiply::source([98, 75, 120], false, false),
+        potential_map::source(),
     ]);
+    all.extend(prefix_sum::modules());
     all
 }
 

@@ -14,6 +14,7 @@ mod orders;
 mod rotation;
 mod small;
 mod solve;
+mod studies;
 mod sums;
 mod systems;
 mod watch;
@@ -108,6 +109,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("maps: multilevel summation", maps::levels),
     ("maps: requests, and what is refused", maps::requests),
     ("maps: ions, the same as on the CPU", maps::ions),
+    ("studies: direct sums of maps", studies::maps),
+    ("studies: prefix sums", studies::scans),
+    ("studies: loops over bins", studies::bins),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

@@ -14,6 +14,7 @@ mod map;
 mod mapping;
 mod primitives;
 mod run;
+mod study;
 mod tune;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ pub enum Command {
     Check(check::Check),
     Info(info::Info),
     Tune(tune::Tune),
+    Study(study::StudyCommand),
 }
 
 impl Command {
@@ -51,6 +53,7 @@ impl Command {
             Self::Check(command) => command.execute(),
             Self::Info(command) => command.execute(),
             Self::Tune(command) => command.execute(),
+            Self::Study(command) => command.execute(),
         }
     }
 }

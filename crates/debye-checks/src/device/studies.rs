@@ -1,0 +1,121 @@
+//! The papers' kernels, against double precision: everything that `debye study` measures on a device.
+
+use super::{Extent, Place, Wrong};
+use debye_studies::potential_map::{Arrangement, How as MapHow, MapVariant, Molecule, Version};
+use debye_studies::prefix_sum::{Argon, BinVariant, Counts, Gas, How, Numbers, ScanVariant};
+use debye_studies::study::{Input, Place as Runs, StudyError, Variant};
+
+impl From<StudyError> for Wrong {
+    fn from(error: StudyError) -> Self {
+        Self::Result(error.to_string())
+    }
+}
+
+fn agrees<I: Input>(place: &mut Place<'_>, input: &I, variant: &dyn Variant<I>) -> Result<(), Wrong> {
+    place.cases += 1;
+    let mut work = variant.prepare(input, Some(place.device))?;
+    // As it is timed, and as it is read.
+    work.seconds(1)?;
+    let (error, allowed) = (input.error(&work.output()?), variant.tolerance());
+    if error <= allowed {
+        return Ok(());
+    }
+    let (name, what) = (variant.name(), input.label());
+    Err(Wrong::Result(format!(
+        "{name}, {what}: off by {error:.1e}, allowed {allowed:.1e}"
+    )))
+}
+
+/// Direct sums of the potential: grids that are no multiples of blocks, more atoms than constant memory holds.
+pub(super) fn maps(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let mut shapes = vec![([21, 17, 2], 40)];
+    if place.extent >= Extent::Small {
+        shapes.extend([([130, 5, 1], 300), ([3, 2, 2], 4100)]);
+    }
+    if place.extent == Extent::Full {
+        shapes.extend([([300, 170, 3], 9000), ([128, 16, 1], 4096)]);
+    }
+    for version in Version::ALL {
+        for whole in [false, true] {
+            let how = MapHow::Version(version);
+            let variant = MapVariant {
+                how,
+                whole,
+                most: f64::INFINITY,
+            };
+            for arrangement in [
+                Arrangement::Random,
+                Arrangement::Clustered,
+                Arrangement::Boundary,
+                Arrangement::Corner,
+            ] {
+                for &(shape, atoms) in &shapes {
+                    agrees(place, &Molecule::new(arrangement, shape, atoms), &variant)?;
+                }
+            }
+        }
+    }
+    // Two chunks of atoms.
+    let how = MapHow::Version(Version::One);
+    let two = Molecule::new(Arrangement::Random, [3, 2, 1], 4100);
+    agrees(
+        place,
+        &two,
+        &MapVariant {
+            how,
+            whole: true,
+            most: f64::INFINITY,
+        },
+    )
+}
+
+/// Prefix sums: one to four levels of blocks, sums that wrap.
+pub(super) fn scans(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let lengths: &[usize] = match place.extent {
+        Extent::Smallest => &[1, 129, 4200],
+        Extent::Small => &[1, 63, 64, 65, 128, 129, 4096, 4097, 20_000],
+        Extent::Full => &[1, 511, 512, 513, 1025, 262_145, 3_000_001],
+    };
+    for how in ScanVariant::ALL {
+        let threads = if place.extent == Extent::Full { 512 } else { 64 };
+        let mut variant = ScanVariant {
+            threads,
+            ..ScanVariant::new(how)
+        };
+        if variant.place() == Runs::Cpu {
+            continue;
+        }
+        for launched in [false, true] {
+            variant.launched = launched;
+            for counts in [
+                Counts::Random,
+                Counts::Clustered,
+                Counts::Boundary,
+                Counts::Overflow,
+            ] {
+                for &length in lengths {
+                    // Quadratic work stays small.
+                    if how != How::Quadratic || length < 50_000 {
+                        agrees(place, &Numbers::new(counts, length), &variant)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Forces by loops over bins, across faces too.
+pub(super) fn bins(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let atoms = if place.extent == Extent::Full { 50_000 } else { 200 };
+    for gas in [Gas::Ball, Gas::Random, Gas::Clustered, Gas::Boundary] {
+        let argon = Argon::new(gas, atoms);
+        for branches in [true, false] {
+            agrees(place, &argon, &BinVariant::Kernel { branches })?;
+        }
+        if place.extent == Extent::Full {
+            agrees(place, &argon, &BinVariant::Engine)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! `debye study`: the papers that Debye unites, measured again on this machine.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use debye::simulation::DeviceChoice;
+use debye_gpu::{Device, Nvrtc};
+use debye_studies::study::{Bench, Extent, Row};
+use debye_studies::{STUDIES, Study};
+
+use crate::console;
+use crate::failure::Failure;
+use crate::signals::Wishes;
+
+/// Measure a paper's algorithms on this machine: every version, checked, with its tables and figures
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  debye study
+  debye study prefix-sum --quick -o scans
+  debye study potential-map --device cuda -o maps
+
+Each version of an algorithm is compared with double precision and timed: the median of several rounds counts.
+DIR gets report.html, results.csv, results.json, and figures as SVG and PNG. Without a CUDA device the versions
+for the CPU run and the others say so. Ctrl-C stops early and writes what there is. The exit status is 1 when any
+version is wrong.")]
+pub struct StudyCommand {
+    /// The study; none or `list` for a list of them
+    name: Option<String>,
+    /// Where to compute: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// Small sizes: less than three minutes on two cores
+    #[arg(long)]
+    quick: bool,
+    /// The smallest sizes: seconds, for tests
+    #[arg(long, hide = true, conflicts_with = "quick")]
+    smallest: bool,
+    /// The folder for reports, tables and figures
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Write into a folder that is there already
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl StudyCommand {
+    /// Does it.
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let name = self.name.as_deref().unwrap_or("list");
+        if name == "list" {
+            console::print(&list())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let study = Study::find(name).ok_or_else(|| {
+            Failure::refused(format!(
+                "there is no study `{name}`; these are:\n{}",
+                list().trim_end()
+            ))
+        })?;
+        let Some(folder) = &self.output else {
+            return Err(Failure::refused("say where the report goes: -o DIR"));
+        };
+        self.prepare(folder)?;
+        let device = match self.device {
+            DeviceChoice::Cpu => Err("--device cpu".to_string()),
+            DeviceChoice::Cuda(number) => Ok(Device::open(number).map_err(Failure::refused)?),
+            DeviceChoice::Auto => Device::open(0)
+                .ok()
+                .filter(|_| Nvrtc::get().is_ok())
+                .ok_or_else(|| "no CUDA device".to_string()),
+        };
+        let extent = match (self.smallest, self.quick) {
+            (true, _) => Extent::Smallest,
+            (_, true) => Extent::Quick,
+            _ => Extent::Full,
+        };
+        let wishes = Wishes::listen()?;
+        let began = Instant::now();
+        let mut tell = |row: &Row| {
+            // Where nobody reads, the files will say it.
+            let _ = console::print(&line(row));
+        };
+        let mut bench = Bench::new(extent, device, &wishes.stop, &mut tell);
+        let done = study.run(&mut bench);
+        let stopped = bench.stopped();
+        let found = bench.found;
+        // Also what was measured before something went wrong.
+        found.save(study, folder).map_err(Failure::failed)?;
+        done.map_err(Failure::failed)?;
+        let failures = found.failures().count();
+        let report = folder.join("report.html");
+        console::print(&format!(
+            "{} measurements in {}: {}\n",
+            found.rows.iter().filter(|row| row.seconds.is_some()).count(),
+            console::duration(began.elapsed().as_secs_f64()),
+            report.display()
+        ))?;
+        if failures > 0 {
+            return Err(Failure::failed(format!(
+                "{failures} measurements failed their check"
+            )));
+        }
+        if stopped {
+            return Err(Failure::interrupted(
+                "stopped early; what was measured is written",
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Makes the folder.
+    fn prepare(&self, folder: &Path) -> Result<(), Failure> {
+        if folder.exists() && !self.overwrite {
+            let name = folder.display();
+            return Err(Failure::refused(format!(
+                "{name} is there already; --overwrite writes into it"
+            )));
+        }
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::refused(format!("cannot make {}: {e}", folder.display())))
+    }
+}
+
+fn list() -> String {
+    let one = |study: &Study| {
+        format!(
+            "{}\n  paper     {}\n  measures  {}\n  page      {}\n",
+            study.name, study.paper, study.what, study.page
+        )
+    };
+    STUDIES.iter().map(one).collect()
+}
+
+/// A measurement in a line.
+fn line(row: &Row) -> String {
+    let how = match (row.seconds, &row.failure, &row.skipped) {
+        (_, Some(failure), _) => format!("FAILED: {failure}"),
+        (Some(seconds), ..) => format!(
+            "{:>10} s  {:>10} {}/s  error {:.0e}",
+            console::short(seconds),
+            console::short(row.work / seconds),
+            row.unit,
+            row.error.unwrap_or(f64::NAN)
+        ),
+        (.., Some(why)) => format!("not run: {why}"),
+        _ => String::new(),
+    };
+    format!("  {:<32} {:<38} {how}\n", row.variant, row.input)
+}

@@ -1,0 +1,316 @@
+//! `prefix-sum`: scans, the loop over bins, and the argon sphere (Hedman, "Fast prefix sum on the GPU, for molecular
+//! dynamics", 2016). `docs/studies/prefix-sum.md` is its page.
+
+mod banks;
+mod bins;
+mod lammps;
+mod scans;
+mod sphere;
+
+pub use banks::Counted;
+pub use bins::{Argon, BinVariant, Gas};
+pub use scans::{Counts, How, Numbers, ScanVariant};
+
+use debye::plot::Axis;
+use debye_gpu::ModuleSource;
+
+use crate::study::{
+    Bench, Comparison, Extent, Figure, Place, Section, Shown, Study, StudyError, Table, Variant,
+};
+
+pub(crate) const STUDY: Study = Study {
+    name: "prefix-sum",
+    paper: "D. Hedman, Fast prefix sum on the GPU, for molecular dynamics, Luleå University of Technology (2016)",
+    what: "prefix sums by balanced trees and double-buffered, the loop over bins for Lennard-Jones forces, and the collapse \
+           of a sphere of argon",
+    page: "docs/studies/prefix-sum.md",
+    run,
+};
+
+pub(crate) fn modules() -> Vec<ModuleSource> {
+    let both = [false, true];
+    let scans = both.map(|padded| scans::source(padded, scans::THREADS));
+    scans.into_iter().chain(both.map(bins::source)).collect()
+}
+
+const SCANS: &str = "scan";
+const LAUNCHED: &str = "scan, launched by the host";
+const FORCES: &str = "forces";
+
+fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
+    scans(bench);
+    conflicts(bench);
+    forces(bench)?;
+    if bench.stopped() {
+        return Ok(());
+    }
+    sphere::collapse(bench)
+}
+
+/// The most elements that a rung is given.
+fn most(extent: Extent, how: How) -> usize {
+    match how {
+        How::QuadraticOnHost => extent.pick(1 << 10, 1 << 15, 1 << 16),
+        How::Quadratic => extent.pick(1 << 10, 1 << 17, 1 << 19),
+        _ => usize::MAX,
+    }
+}
+
+/// Prefix sums of all lengths: Fig. 1.
+fn scans(bench: &mut Bench<'_>) {
+    let extent = bench.extent;
+    let powers: Vec<u32> = extent.pick(vec![9, 11], (9..=24).collect(), (9..=27).collect());
+    for &power in &powers {
+        let numbers = Numbers::new(Counts::Random, 1 << power);
+        let size = f64::from(1_u32 << power);
+        for how in ScanVariant::ALL {
+            let mut variant = ScanVariant {
+                most: most(extent, how),
+                ..ScanVariant::new(how)
+            };
+            bench.measure(SCANS, "elements", size, &numbers, &variant);
+            let compared = matches!(
+                how,
+                How::Loop | How::Tree { padded: true } | How::Double | How::Engine
+            );
+            if compared {
+                variant.launched = variant.place() == Place::Cuda;
+                bench.measure(LAUNCHED, "elements", size, &numbers, &variant);
+            }
+        }
+    }
+    let found = &bench.found;
+    let best = |name: &str| found.best_rate(SCANS, name);
+    let ratio = |a: &str, b: &str| Some(best(a)? / best(b)?);
+    let chart = |ladder: &str, title: &str| {
+        let (x, y) = (Axis::log("elements"), Axis::log("million elements per second"));
+        found.chart(ladder, title, x, y, |row| row.rate().map(|rate| rate * 1e-6))
+    };
+    let (tree, double, engine, plain) = (
+        "GPU balanced trees",
+        "GPU double-buffered",
+        "GPU engine",
+        "CPU loop",
+    );
+    let meaning = match (ratio(engine, double), ratio("CPU engine", plain)) {
+        (Some(gpu), _) => format!(
+            "The engine's scan is {gpu:.1} times as fast as the double-buffered one, because it reads and writes every element \
+             once and in one launch. Both kernels of the paper write the array, read it again and write it once more when \
+             they add the sums of blocks."
+        ),
+        (None, Some(cpu)) => format!(
+            "On {} threads the engine's scan reaches {cpu:.2} times the rate of one loop: it reads the array twice, and \
+             memory limits both. The kernels of the paper were not measured: no CUDA device was used.",
+            rayon::current_num_threads()
+        ),
+        _ => "Nothing was measured.".into(),
+    };
+    let percent = |a: Option<f64>| a.map(|a| 100.0 * (a - 1.0));
+    let section = Section {
+        title: "Prefix sums (Fig. 1)".into(),
+        meaning,
+        comparisons: vec![
+            Comparison {
+                what: "double-buffered before balanced trees, large arrays".into(),
+                paper: 14.0,
+                source: "GeForce GTX 760",
+                ours: percent(ratio(double, tree)),
+                unit: "% faster",
+            },
+            Comparison {
+                what: "double-buffered over one loop of the processor".into(),
+                paper: 10.0,
+                source: "GeForce GTX 760, Core i7-4770K",
+                ours: ratio(double, plain),
+                unit: "times",
+            },
+            Comparison {
+                what: "the engine over one loop of the processor".into(),
+                paper: 10.0,
+                source: "GeForce GTX 760, Core i7-4770K",
+                ours: ratio(engine, plain),
+                unit: "times",
+            },
+            Comparison {
+                what: "elements above which the GPU wins, double-buffered".into(),
+                paper: 1e4,
+                source: "Fig. 1, launches from Python",
+                ours: found.crossover(LAUNCHED, double, plain),
+                unit: "elements",
+            },
+            Comparison {
+                what: "elements above which the GPU wins, engine".into(),
+                paper: 1e4,
+                source: "Fig. 1, launches from Python",
+                ours: found.crossover(LAUNCHED, engine, plain),
+                unit: "elements",
+            },
+        ],
+        tables: Vec::new(),
+        figures: vec![
+            Figure {
+                name: "scans".into(),
+                caption: "Fig. 1: rates on the device, by replays of a graph. Dashed: this processor.".into(),
+                shown: Shown::Chart(Box::new(chart(SCANS, "Prefix sums"))),
+            },
+            Figure {
+                name: "scans-launched".into(),
+                caption: "The same with launches and waiting by the host, as the paper measured it.".into(),
+                shown: Shown::Chart(Box::new(chart(LAUNCHED, "Prefix sums, launched one by one"))),
+            },
+        ],
+    };
+    bench.found.sections.push(section);
+}
+
+/// Bank conflicts and divergence of a block, counted.
+fn conflicts(bench: &mut Bench<'_>) {
+    let kernels = [
+        ("balanced trees, no padding", Counted::tree(false), 1024),
+        ("balanced trees, padded", Counted::tree(true), 1024),
+        ("double-buffered", Counted::double(), 512),
+    ];
+    let row = |(name, c, elements): &(&str, Counted, u32)| {
+        vec![
+            (*name).to_string(),
+            elements.to_string(),
+            c.accesses.to_string(),
+            (c.cycles - c.accesses).to_string(),
+            format!("{:.2}", f64::from(c.cycles) * 1000.0 / f64::from(*elements)),
+            format!("{:.1} %", 100.0 * f64::from(c.divergent) / f64::from(c.branches)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = kernels.iter().map(row).collect();
+    let [plain, padded, _] = kernels;
+    bench.found.sections.push(Section {
+        title: "Bank conflicts and divergence, counted".into(),
+        meaning: format!(
+            "Padding takes {} of {} conflicts of the balanced trees away: the paper says \"partly solved\". Neighboring lanes \
+             of the double-buffered kernel use neighboring words, so it has none.",
+            plain.1.cycles - plain.1.accesses - (padded.1.cycles - padded.1.accesses),
+            plain.1.cycles - plain.1.accesses,
+        ),
+        comparisons: vec![Comparison {
+            what: "divergent branches of the balanced trees".into(),
+            paper: 12.5,
+            source: "profiler, GeForce GTX 760",
+            ours: Some(100.0 * f64::from(padded.1.divergent) / f64::from(padded.1.branches)),
+            unit: "%",
+        }],
+        tables: vec![Table {
+            name: "conflicts".into(),
+            title: "A block of 512 threads".into(),
+            head: [
+                "",
+                "elements",
+                "accesses of warps to shared memory",
+                "bank conflicts",
+                "cycles for 1000 elements",
+                "divergent branches",
+            ]
+            .map(String::from)
+            .into(),
+            rows,
+        }],
+        figures: Vec::new(),
+    });
+}
+
+/// The loop over bins.
+fn forces(bench: &mut Bench<'_>) -> Result<(), StudyError> {
+    let sizes: &[usize] = bench
+        .extent
+        .pick(&[400], &[4000, 30_000], &[30_000, 250_000, 1_000_000]);
+    let mut rows = Vec::new();
+    for &atoms in sizes {
+        let argon = Argon::new(Gas::Ball, atoms);
+        for variant in BinVariant::ALL {
+            bench.measure(
+                FORCES,
+                "particles",
+                crate::study::Input::work(&argon),
+                &argon,
+                &variant,
+            );
+        }
+        rows.push((crate::study::Input::label(&argon), argon.divergence()));
+    }
+    let occupancy = |branches: bool| {
+        bench
+            .device()
+            .map(|device| bins::kernel_occupancy(device, branches))
+            .transpose()
+    };
+    let (with, without) = (occupancy(true)?, occupancy(false)?);
+    let found = &bench.found;
+    let best = |name: &str| found.best_rate(FORCES, name);
+    let ratio = |a: &str, b: &str| Some(best(a)? / best(b)?);
+    let meaning = match (
+        ratio("GPU engine, whole step", "GPU bins, branches at faces"),
+        ratio("CPU engine, whole step", "CPU bins"),
+    ) {
+        (Some(gpu), _) => format!(
+            "A whole step of the engine is {gpu:.1} times as fast as the paper's force kernel alone: a list spares the 125 bins \
+             of which most particles are out of reach. The branches at the faces cost the kernel {:.0} % on this device.",
+            100.0 * (ratio("GPU bins, no branches", "GPU bins, branches at faces").unwrap_or(1.0) - 1.0)
+        ),
+        (None, Some(cpu)) => format!(
+            "A whole step of the engine on this processor is {cpu:.1} times as fast as a loop over bins for the forces alone. \
+             The kernels of the paper were not measured: no CUDA device was used."
+        ),
+        _ => "Nothing was measured.".into(),
+    };
+    let percent = |x: Option<f64>| x.map(|x| 100.0 * x);
+    let last = rows.last().map(|(_, divergence)| *divergence);
+    let chart = found.chart(
+        FORCES,
+        "Lennard-Jones forces",
+        Axis::log("atoms"),
+        Axis::log("million particles per second"),
+        |row| row.rate().map(|rate| rate * 1e-6),
+    );
+    let table = rows
+        .iter()
+        .map(|(label, divergence)| vec![label.clone(), format!("{:.1} %", 100.0 * divergence)])
+        .collect();
+    let section = Section {
+        title: "The loop over bins".into(),
+        meaning,
+        comparisons: vec![
+            Comparison {
+                what: "decisions about faces that lanes of a warp disagree on".into(),
+                paper: 40.6,
+                source: "profiler, Tesla K80",
+                ours: percent(last),
+                unit: "%",
+            },
+            Comparison {
+                what: "theoretical occupancy, with branches".into(),
+                paper: 75.0,
+                source: "39 registers, Tesla K80",
+                ours: percent(with),
+                unit: "%",
+            },
+            Comparison {
+                what: "theoretical occupancy, without".into(),
+                paper: 75.0,
+                source: "39 registers, Tesla K80",
+                ours: percent(without),
+                unit: "%",
+            },
+        ],
+        tables: vec![Table {
+            name: "faces".into(),
+            title: "Decisions about faces that lanes of a warp disagree on, counted".into(),
+            head: ["", "divergent"].map(String::from).into(),
+            rows: table,
+        }],
+        figures: vec![Figure {
+            name: "forces".into(),
+            caption: "Bins of half a cut-off, 5³ of them for each particle. Dashed: this processor.".into(),
+            shown: Shown::Chart(Box::new(chart)),
+        }],
+    };
+    bench.found.sections.push(section);
+    Ok(())
+}

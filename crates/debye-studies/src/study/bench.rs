@@ -1,0 +1,150 @@
+//! [`Bench`]: what a study measures with.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use debye_gpu::Device;
+
+use super::findings::{Findings, Row};
+use super::{Input, Place, StudyError, Variant};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent {
+    /// Seconds: for tests.
+    Smallest,
+    /// Less than three minutes on two cores.
+    Quick,
+    /// The sizes of the paper where the machine allows it.
+    Full,
+}
+
+impl Extent {
+    /// One of three.
+    pub fn pick<T>(self, smallest: T, quick: T, full: T) -> T {
+        match self {
+            Self::Smallest => smallest,
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// What a study measures with, and what it has found.
+pub struct Bench<'a> {
+    /// How much is measured.
+    pub extent: Extent,
+    /// What has been found so far.
+    pub found: Findings,
+    device: Result<Device, String>,
+    stop: &'a AtomicBool,
+    tell: &'a mut dyn FnMut(&Row),
+}
+
+impl<'a> Bench<'a> {
+    /// On a device, or without one for the reason given. `stop` ends it early with what is there; `tell` hears of each
+    /// measurement.
+    pub fn new(
+        extent: Extent,
+        device: Result<Device, String>,
+        stop: &'a AtomicBool,
+        tell: &'a mut dyn FnMut(&Row),
+    ) -> Self {
+        let name = device.as_ref().map(|device| device.info().name.clone());
+        Self {
+            extent,
+            found: Findings::new(name.map_err(Clone::clone)),
+            device,
+            stop,
+            tell,
+        }
+    }
+
+    /// The device, if there is one.
+    pub fn device(&self) -> Option<&Device> {
+        self.device.as_ref().ok()
+    }
+
+    /// Whether it was told to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The flag that says so.
+    pub fn stop_flag(&self) -> &'a AtomicBool {
+        self.stop
+    }
+
+    /// Compares a variant with the reference, and times it if it is right. `size` is where it stands in a figure.
+    pub fn measure<I: Input>(
+        &mut self,
+        ladder: &'static str,
+        unit: &'static str,
+        size: f64,
+        input: &I,
+        variant: &dyn Variant<I>,
+    ) {
+        let mut row = Row {
+            ladder,
+            variant: variant.name(),
+            place: variant.place(),
+            input: input.label(),
+            size,
+            work: input.work(),
+            unit,
+            seconds: None,
+            fastest: None,
+            slowest: None,
+            rounds: 0,
+            error: None,
+            tolerance: variant.tolerance(),
+            failure: None,
+            skipped: None,
+        };
+        if self.stopped() {
+            row.skipped = Some("interrupted".into());
+        } else if let (Place::Cuda, Err(why)) = (variant.place(), &self.device) {
+            row.skipped = Some(why.clone());
+        } else if let Some(why) = variant.declines(input) {
+            row.skipped = Some(why);
+        } else {
+            match self.timed(input, variant, &mut row) {
+                Ok(()) => {}
+                Err(StudyError::NoDevice) => row.skipped = Some(StudyError::NoDevice.to_string()),
+                Err(error) => row.failure = Some(error.to_string()),
+            }
+        }
+        (self.tell)(&row);
+        self.found.rows.push(row);
+    }
+
+    fn timed<I: Input>(&self, input: &I, variant: &dyn Variant<I>, row: &mut Row) -> Result<(), StudyError> {
+        let mut work = variant.prepare(input, self.device())?;
+        // Caches, clocks, memory: the first pass does not count.
+        work.seconds(1)?;
+        let error = input.error(&work.output()?);
+        row.error = Some(error);
+        if error.is_nan() || error > variant.tolerance() {
+            row.failure = Some(format!(
+                "off by {error:.1e}, allowed are {:.1e}",
+                variant.tolerance()
+            ));
+            return Ok(());
+        }
+        let once = work.seconds(1)?.max(1e-7);
+        let passes = (self.extent.pick(0.001, 0.02, 0.02) / once).clamp(1.0, 1000.0) as u32;
+        let rounds = if once > 0.3 { 3 } else { self.extent.pick(3, 7, 9) };
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            times.push(work.seconds(passes)? / f64::from(passes));
+            if self.stopped() {
+                break;
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        row.rounds = times.len();
+        row.seconds = times.get(times.len() / 2).copied();
+        row.fastest = times.first().copied();
+        row.slowest = times.last().copied();
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! [`Findings`]: what a study has found, as data.
+
+use debye::plot::{Axis, Chart, Picture, Series, Stroke};
+use serde::Serialize;
+
+use super::Place;
+
+/// A variant on an input.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Which comparison it belongs to.
+    pub ladder: &'static str,
+    /// The variant.
+    pub variant: String,
+    /// Where it ran.
+    pub place: Place,
+    /// The input.
+    pub input: String,
+    /// Where it stands in a figure.
+    pub size: f64,
+    /// Units of work of one pass.
+    pub work: f64,
+    /// What the units are.
+    pub unit: &'static str,
+    /// Seconds of a pass: the median.
+    pub seconds: Option<f64>,
+    /// Of the fastest round.
+    pub fastest: Option<f64>,
+    /// Of the slowest round.
+    pub slowest: Option<f64>,
+    /// How many rounds.
+    pub rounds: usize,
+    /// How far it is from the reference.
+    pub error: Option<f64>,
+    /// How far it may be.
+    pub tolerance: f64,
+    /// What went wrong.
+    pub failure: Option<String>,
+    /// Why it was not run.
+    pub skipped: Option<String>,
+}
+
+impl Row {
+    /// Units of work per second.
+    pub fn rate(&self) -> Option<f64> {
+        self.seconds.map(|seconds| self.work / seconds)
+    }
+}
+
+/// A number of the paper and ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// What is compared.
+    pub what: String,
+    /// The paper's number.
+    pub paper: f64,
+    /// Where the paper measured it, or says it.
+    pub source: &'static str,
+    /// Ours; none where it was not measured.
+    pub ours: Option<f64>,
+    /// Of both.
+    pub unit: &'static str,
+}
+
+/// A table of words and numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// Its file, without extension.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The head.
+    pub head: Vec<String>,
+    /// The rows, as long as the head.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What a figure shows.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// Curves.
+    Chart(Box<Chart>),
+    /// Pixels.
+    Picture(Box<Picture>),
+}
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Its file, without extension.
+    pub name: String,
+    /// What is to be seen.
+    pub caption: String,
+    /// What is drawn.
+    pub shown: Shown,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its title.
+    pub title: String,
+    /// What the numbers mean, in two sentences.
+    pub meaning: String,
+    /// The paper's numbers and ours.
+    pub comparisons: Vec<Comparison>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+}
+
+/// Everything a study has found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The CUDA device, or why there is none.
+    pub device: Result<String, String>,
+    /// Every measurement.
+    pub rows: Vec<Row>,
+    /// The report.
+    pub sections: Vec<Section>,
+}
+
+impl Findings {
+    /// Nothing yet.
+    pub fn new(device: Result<String, String>) -> Self {
+        Self {
+            device,
+            rows: Vec::new(),
+            sections: Vec::new(),
+        }
+    }
+
+    /// Measurements that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.failure.is_some())
+    }
+
+    /// The measurements of a variant on a ladder.
+    pub fn of<'f>(&'f self, ladder: &'f str, variant: &'f str) -> impl Iterator<Item = &'f Row> {
+        self.rows
+            .iter()
+            .filter(move |row| row.ladder == ladder && row.variant == variant)
+    }
+
+    /// The highest rate of a variant on a ladder.
+    pub fn best_rate(&self, ladder: &str, variant: &str) -> Option<f64> {
+        self.of(ladder, variant)
+            .filter_map(Row::rate)
+            .max_by(f64::total_cmp)
+    }
+
+    /// Names of what was measured on a ladder, in order.
+    fn measured(&self, ladder: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.ladder == ladder) {
+            if row.seconds.is_some() && !names.contains(&row.variant) {
+                names.push(row.variant.clone());
+            }
+        }
+        names
+    }
+
+    /// A chart of a ladder with a curve for each variant; those of the processor are dashed. `value` makes the height.
+    pub fn chart(
+        &self,
+        ladder: &str,
+        title: &str,
+        x: Axis,
+        y: Axis,
+        value: impl Fn(&Row) -> Option<f64>,
+    ) -> Chart {
+        let mut chart = Chart::new(title, x, y).with_size(760.0, 460.0);
+        for name in self.measured(ladder) {
+            let rows: Vec<&Row> = self.of(ladder, &name).collect();
+            let (sizes, values): (Vec<f64>, Vec<f64>) = rows
+                .iter()
+                .filter_map(|row| Some((row.size, value(row)?)))
+                .unzip();
+            let stroke = match rows.first().map(|row| row.place) {
+                Some(Place::Cpu) => Stroke::Dashed,
+                _ => Stroke::Solid,
+            };
+            chart = chart.with(Series::new(&name, &sizes, &values).with_stroke(stroke));
+        }
+        chart
+    }
+
+    /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
+    /// scales.
+    pub fn crossover(&self, ladder: &str, slow_start: &str, fast_start: &str) -> Option<f64> {
+        let lead = |row: &Row| {
+            let other = self.of(ladder, fast_start).find(|other| other.size == row.size)?;
+            Some((row.size.ln(), (row.seconds? / other.seconds?).ln()))
+        };
+        let leads: Vec<(f64, f64)> = self.of(ladder, slow_start).filter_map(lead).collect();
+        leads
+            .windows(2)
+            .find(|pair| pair[0].1 > 0.0 && pair[1].1 <= 0.0)
+            .map(|pair| {
+                let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+                (x0 + (x1 - x0) * y0 / (y0 - y1)).exp()
+            })
+    }
+}

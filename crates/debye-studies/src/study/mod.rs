@@ -1,0 +1,246 @@
+//! What all studies share: a [`Study`] of a paper climbs ladders of [`Variant`]s on the same [`Input`]s.
+//!
+//! Each variant is prepared for an input, compared with a reference in double precision, and timed: once to warm up,
+//! then in rounds, of which the median counts and the fastest and slowest are shown ([`Bench::measure`]). What came of
+//! it goes into sections with tables, figures and the paper's numbers beside ours, and [`Findings::save`] writes all
+//! of it. A study of another paper is another line of [`STUDIES`].
+
+mod bench;
+mod files;
+mod findings;
+mod html;
+mod machine;
+
+pub use bench::{Bench, Extent};
+pub use findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
+pub(crate) use html::{number, seconds};
+pub use machine::{DeviceStudied, occupancy};
+
+use std::time::Instant;
+
+use debye::engines::EngineError;
+use debye::maps::MapError;
+use debye::plot::PlotError;
+use debye::run::RunError;
+use debye_gpu::{CudaError, Device, Stream};
+
+/// A paper as a command: what it compares, done again on this machine.
+pub struct Study {
+    /// As it is typed.
+    pub name: &'static str,
+    /// Who wrote the paper, and its title.
+    pub paper: &'static str,
+    /// What is measured.
+    pub what: &'static str,
+    /// Its page in the documentation.
+    pub page: &'static str,
+    pub(crate) run: fn(&mut Bench<'_>) -> Result<(), StudyError>,
+}
+
+/// All studies, by name.
+pub const STUDIES: &[Study] = &[crate::potential_map::STUDY, crate::prefix_sum::STUDY];
+
+impl Study {
+    /// The study of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        STUDIES.iter().find(|study| study.name == name)
+    }
+
+    /// Measures everything. What fails a check is in the rows, and the rest goes on.
+    ///
+    /// # Errors
+    /// What cannot be gone on from: no memory, a simulation that cannot be set up.
+    pub fn run(&self, bench: &mut Bench<'_>) -> Result<(), StudyError> {
+        (self.run)(bench)
+    }
+}
+
+/// Why a study, or a variant of it, cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A variant for CUDA where there is none.
+    #[error("no CUDA device")]
+    NoDevice,
+    /// A device that failed.
+    #[error(transparent)]
+    Device(#[from] CudaError),
+    /// A map that could not be computed.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// A simulation that could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An engine that failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A picture that could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// Anything else, in words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl StudyError {
+    /// Of words.
+    pub fn other(error: impl std::fmt::Display) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// Where a variant runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// This processor.
+    Cpu,
+    /// A CUDA device, or its emulation.
+    Cuda,
+}
+
+impl Place {
+    /// `cpu` or `cuda`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
+    }
+}
+
+/// Something to compute, with what is right in double precision.
+pub trait Input {
+    /// What a variant gives.
+    type Output;
+
+    /// In words: `2^20 elements`.
+    fn label(&self) -> String;
+
+    /// How much work it is, in the unit of the ladder: elements, evaluations, particles.
+    fn work(&self) -> f64;
+
+    /// How far an output is from the reference; not a number where it is none.
+    fn error(&self, output: &Self::Output) -> f64;
+}
+
+/// A version of an algorithm.
+pub trait Variant<I: Input> {
+    /// Its name in tables and figures.
+    fn name(&self) -> String;
+
+    /// Where it runs.
+    fn place(&self) -> Place;
+
+    /// The largest error that is allowed.
+    fn tolerance(&self) -> f64;
+
+    /// Why it is not run on this input, if so: too much work, a limit of the algorithm.
+    fn declines(&self, _input: &I) -> Option<String> {
+        None
+    }
+
+    /// Gets everything ready that is not timed. Variants for CUDA are given the device, if there is one.
+    ///
+    /// # Errors
+    /// [`StudyError::NoDevice`] where it needs a device, and what the device says.
+    fn prepare<'i>(
+        &self,
+        input: &'i I,
+        device: Option<&Device>,
+    ) -> Result<Box<dyn Work<I::Output> + 'i>, StudyError>;
+}
+
+/// A variant that is ready to run on an input.
+pub trait Work<O> {
+    /// Does it so many times; seconds for all of them.
+    ///
+    /// # Errors
+    /// What the device or the library says.
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError>;
+
+    /// What the last pass gave.
+    ///
+    /// # Errors
+    /// As [`Self::seconds`].
+    fn output(&mut self) -> Result<O, StudyError>;
+}
+
+/// Work on the processor: a function that gives the output, timed by the clock.
+pub struct OnHost<'i, O> {
+    work: Box<dyn FnMut() -> Result<O, StudyError> + 'i>,
+    last: Option<O>,
+}
+
+impl<'i, O: 'i> OnHost<'i, O> {
+    /// Of this function.
+    pub fn boxed(work: impl FnMut() -> Result<O, StudyError> + 'i) -> Box<dyn Work<O> + 'i> {
+        Box::new(Self {
+            work: Box::new(work),
+            last: None,
+        })
+    }
+}
+
+impl<O> Work<O> for OnHost<'_, O> {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        let began = Instant::now();
+        for _ in 0..passes {
+            // Dropped on the way, as every caller would.
+            self.last = Some((self.work)()?);
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    fn output(&mut self) -> Result<O, StudyError> {
+        match self.last.take() {
+            Some(output) => Ok(output),
+            None => (self.work)(),
+        }
+    }
+}
+
+/// Work on a device: launches that are captured once and replayed, timed by events; and how to get the output.
+pub struct OnDevice<'i, O, S> {
+    stream: Stream,
+    state: S,
+    queue: Queue<S>,
+    output: Output<'i, O, S>,
+}
+
+type Queue<S> = fn(&mut S, &Stream) -> Result<(), CudaError>;
+type Output<'i, O, S> = Box<dyn FnMut(&mut S, &Stream) -> Result<O, StudyError> + 'i>;
+
+impl<'i, O: 'i, S: 'i> OnDevice<'i, O, S> {
+    /// `queue` launches the kernels of one pass; `output` does a pass and reads what came of it.
+    pub fn boxed(
+        device: &Device,
+        state: S,
+        queue: Queue<S>,
+        output: impl FnMut(&mut S, &Stream) -> Result<O, StudyError> + 'i,
+    ) -> Result<Box<dyn Work<O> + 'i>, StudyError> {
+        Ok(Box::new(Self {
+            stream: device.stream()?,
+            state,
+            queue,
+            output: Box::new(output),
+        }))
+    }
+}
+
+impl<O, S> Work<O> for OnDevice<'_, O, S> {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        // Several passes in a graph, so that gaps between launches of graphs do not count.
+        let each = passes.min(20);
+        let graph = self
+            .stream
+            .capture(|stream| (0..each).try_for_each(|_| (self.queue)(&mut self.state, stream)))?;
+        let replays = passes.div_ceil(each);
+        let seconds = self.stream.time(&graph, replays)?;
+        Ok(seconds * f64::from(passes) / f64::from(replays * each))
+    }
+
+    fn output(&mut self) -> Result<O, StudyError> {
+        (self.output)(&mut self.state, &self.stream)
+    }
+}

@@ -1,0 +1,145 @@
+//! Every rung of the studies that runs on the processor, against double precision. Those of CUDA are checked by
+//! `debye-checks`, on the emulation and on cards.
+
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::atomic::AtomicBool;
+
+use debye_studies::potential_map::{Arrangement, How, MapVariant, Molecule};
+use debye_studies::prefix_sum::{self, Argon, BinVariant, Counts, Gas, Numbers, ScanVariant};
+use debye_studies::study::{Bench, Extent, Input, Place, Row, StudyError, Variant, Work};
+use debye_studies::{STUDIES, Study};
+
+fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
+    let mut work = variant.prepare(input, None).unwrap();
+    assert!(work.seconds(1).unwrap() >= 0.0);
+    let error = input.error(&work.output().unwrap());
+    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
+    assert!(error <= variant.tolerance(), "{what}");
+}
+
+#[test]
+fn maps_agree() {
+    let all = [How::Loop, How::LoopOnThreads, How::EngineOnOneThread, How::Engine];
+    let all = all
+        .into_iter()
+        .chain([How::Cutoff(Place::Cpu), How::Multilevel(Place::Cpu)]);
+    for how in all {
+        for whole in [false, true] {
+            let variant = MapVariant {
+                how,
+                whole,
+                most: f64::INFINITY,
+            };
+            for arrangement in [
+                Arrangement::Random,
+                Arrangement::Clustered,
+                Arrangement::Boundary,
+                Arrangement::Corner,
+            ] {
+                for (shape, atoms) in [([21, 17, 9], 90), ([40, 3, 1], 700), ([1, 1, 1], 1)] {
+                    agrees(&Molecule::new(arrangement, shape, atoms), &variant);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scans_agree() {
+    for how in ScanVariant::ALL {
+        let variant = ScanVariant::new(how);
+        for counts in [
+            Counts::Random,
+            Counts::Clustered,
+            Counts::Boundary,
+            Counts::Overflow,
+        ] {
+            for length in [1, 2, 511, 512, 513, 40_000] {
+                let numbers = Numbers::new(counts, length);
+                if variant.place() == Place::Cpu && variant.declines(&numbers).is_none() {
+                    agrees(&numbers, &variant);
+                }
+            }
+        }
+    }
+    // The engine says that sums do not fit; it does not wrap them.
+    let engine = ScanVariant::new(prefix_sum::How::EngineOnHost);
+    let numbers = Numbers::new(Counts::Overflow, 3);
+    assert!(engine.declines(&numbers).is_some());
+    assert!(engine.prepare(&numbers, None).unwrap().seconds(1).is_err());
+}
+
+#[test]
+fn forces_agree() {
+    for gas in [Gas::Ball, Gas::Random, Gas::Clustered, Gas::Boundary] {
+        let argon = Argon::new(gas, 300);
+        agrees(&argon, &BinVariant::Loop);
+        agrees(&argon, &BinVariant::EngineOnHost);
+        assert!((0.0..1.0).contains(&argon.divergence()));
+    }
+}
+
+/// A version that is wrong.
+struct Wrong;
+
+impl Variant<Numbers> for Wrong {
+    fn name(&self) -> String {
+        "wrong".into()
+    }
+    fn place(&self) -> Place {
+        Place::Cpu
+    }
+    fn tolerance(&self) -> f64 {
+        0.0
+    }
+    fn prepare<'i>(
+        &self,
+        input: &'i Numbers,
+        _: Option<&debye_gpu::Device>,
+    ) -> Result<Box<dyn Work<Vec<u32>> + 'i>, StudyError> {
+        Ok(debye_studies::study::OnHost::boxed(|| {
+            Ok(vec![7; input.work() as usize])
+        }))
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_and_not_timed() {
+    let (stop, mut told) = (AtomicBool::new(false), 0);
+    let mut tell = |_: &Row| told += 1;
+    let mut bench = Bench::new(Extent::Smallest, Err("none here".into()), &stop, &mut tell);
+    let numbers = Numbers::new(Counts::Random, 100);
+    bench.measure("scan", "elements", 100.0, &numbers, &Wrong);
+    bench.measure(
+        "scan",
+        "elements",
+        100.0,
+        &numbers,
+        &ScanVariant::new(prefix_sum::How::Double),
+    );
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    bench.measure(
+        "scan",
+        "elements",
+        100.0,
+        &numbers,
+        &ScanVariant::new(prefix_sum::How::Loop),
+    );
+    let rows = &bench.found.rows;
+    assert!(rows[0].failure.as_deref().unwrap().contains("off by") && rows[0].seconds.is_none());
+    assert_eq!(rows[1].skipped.as_deref(), Some("none here"));
+    assert_eq!(rows[2].skipped.as_deref(), Some("interrupted"));
+    assert_eq!(bench.found.failures().count(), 1);
+    assert_eq!(told, 3);
+}
+
+#[test]
+fn studies_have_names_of_their_own() {
+    for study in STUDIES {
+        assert_eq!(Study::find(study.name).unwrap().page, study.page);
+        assert!(study.page.contains(study.name));
+    }
+    assert!(Study::find("nothing").is_none());
+}
