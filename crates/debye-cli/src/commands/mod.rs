@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod analyze;
+mod animate;
 mod bench;
 mod builders;
 mod check;
@@ -37,6 +38,7 @@ pub enum Command {
     Info(info::Info),
     Tune(tune::Tune),
     Study(study::StudyCommand),
+    Animate(Box<animate::Animate>),
 }
 
 impl Command {
@@ -54,6 +56,7 @@ impl Command {
             Self::Info(command) => command.execute(),
             Self::Tune(command) => command.execute(),
             Self::Study(command) => command.execute(),
+            Self::Animate(command) => command.execute(),
         }
     }
 }

@@ -19,3 +19,4 @@ mod membranes;
 mod reading;
 mod signals;
 mod stages;
+mod studies;

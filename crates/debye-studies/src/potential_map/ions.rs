@@ -81,9 +81,9 @@ impl Variant<Solute> for PlaceIons {
         Place::Cpu
     }
 
-    /// The engine's own tolerance of the map, 1e-3, as √⟨ΔV²⟩/√⟨V²⟩; a point may be off by more.
+    /// The engine asks for a map of 1e-5, as √⟨ΔV²⟩/√⟨V²⟩; a point may be off by more.
     fn tolerance(&self) -> f64 {
-        5e-3
+        1e-4
     }
 
     fn prepare<'i>(

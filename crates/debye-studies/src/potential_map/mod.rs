@@ -56,8 +56,8 @@ fn direct() -> Vec<How> {
 /// The most evaluations that a rung is given, so that a study ends.
 fn most(extent: Extent, how: How) -> f64 {
     match how {
-        How::Loop | How::LoopOnThreads => extent.pick(1e7, 3e8, 2e9),
-        How::EngineOnOneThread | How::Engine => extent.pick(1e8, 3e9, 2e10),
+        How::Loop | How::LoopOnThreads => extent.pick(1e7, 3e8, 1e9),
+        How::EngineOnOneThread | How::Engine => extent.pick(1e8, 4e9, 8e9),
         _ => f64::INFINITY,
     }
 }

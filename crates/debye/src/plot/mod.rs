@@ -4,8 +4,9 @@
 //! so that an inlined chart follows the reader's light or dark scheme ([`STYLE`]); as PNG they are the
 //! light scheme's colors. Letters in a PNG are DejaVu Sans, embedded (`assets/fonts`, which holds its licence).
 //! [`Scenery`] paints particles as shaded spheres, [`SliceFigure`] a plane of a map;
-//! [`isosurface`] finds the triangles of a level. [`MapPage`] is a viewer of a map in one file.
+//! [`isosurface`] finds the triangles of a level, [`Animation`] makes a film of pictures. [`MapPage`] is a viewer of a map in one file.
 
+mod animation;
 mod camera;
 mod canvas;
 mod chart;
@@ -23,6 +24,7 @@ mod svg;
 mod text;
 mod ticks;
 
+pub use animation::Animation;
 pub use chart::{Axis, Chart, Series, Stroke};
 pub use isosurface::isosurface;
 pub use map_page::MapPage;

@@ -2,10 +2,10 @@
 
 mod average;
 mod drift;
-mod frames;
+pub(super) mod frames;
 mod info;
 mod measure;
-mod picture;
+pub(super) mod picture;
 mod rows;
 
 use std::path::{Path, PathBuf};

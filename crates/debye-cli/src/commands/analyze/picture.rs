@@ -98,7 +98,7 @@ impl Look {
 }
 
 /// Numbers of so many frames out of `all`, the last one always.
-fn evenly(all: usize, wanted: usize) -> Vec<usize> {
+pub fn evenly(all: usize, wanted: usize) -> Vec<usize> {
     let last = all.saturating_sub(1);
     let mut chosen: Vec<usize> = match wanted {
         1 => vec![last],
@@ -111,7 +111,7 @@ fn evenly(all: usize, wanted: usize) -> Vec<usize> {
 }
 
 /// A time in words, without the digits of single precision.
-fn moment(time: f64, unit: &str) -> String {
+pub fn moment(time: f64, unit: &str) -> String {
     let rounded = |time: f64| format!("{time:.5e}").parse::<f64>().unwrap_or(time);
     match unit {
         "ps" if time >= 1000.0 => format!("{} ns", rounded(time / 1000.0)),

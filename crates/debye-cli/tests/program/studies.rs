@@ -1,0 +1,103 @@
+//! `debye study` and `debye animate`, as they are typed.
+
+use crate::lab::{ARGON, Lab};
+
+/// What the files of a study must hold.
+fn well_formed(lab: &Lab, folder: &str, figures: &[&str]) {
+    let text = |name: &str| String::from_utf8(lab.read(&format!("{folder}/{name}"))).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text("results.json")).unwrap();
+    assert_eq!(json["schema"], "debye/study/1");
+    let rows = json["rows"].as_array().unwrap();
+    assert!(
+        rows.iter()
+            .any(|row| row["seconds"].as_f64().is_some_and(|s| s > 0.0))
+    );
+    assert!(rows.iter().all(|row| row["failure"].is_null()), "{rows:?}");
+    let csv = text("results.csv");
+    assert_eq!(csv.lines().count(), rows.len() + 1);
+    let columns = csv.lines().next().unwrap().split(',').count();
+    // Inputs have commas in them and are quoted.
+    assert!(csv.lines().all(|line| line.split(',').count() >= columns));
+    let page = text("report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert!(
+        !page.contains("src=\"http") && !page.contains("href="),
+        "the page needs nothing else"
+    );
+    assert!(page.contains("here / paper"));
+    for figure in figures {
+        assert!(text(&format!("{figure}.svg")).ends_with("</svg>"), "{figure}");
+        assert!(
+            lab.read(&format!("{folder}/{figure}.png"))
+                .starts_with(b"\x89PNG"),
+            "{figure}"
+        );
+    }
+}
+
+#[test]
+fn studies_are_listed_run_and_not_replaced() {
+    let lab = Lab::new();
+    for list in [vec!["study"], vec!["study", "list"]] {
+        let tried = lab.debye(&list);
+        assert_eq!(tried.status, Some(0), "{}", tried.err);
+        assert!(tried.out.contains("potential-map") && tried.out.contains("prefix-sum"));
+    }
+    let unknown = lab.debye(&["study", "nothing", "-o", "x"]);
+    assert_eq!(unknown.status, Some(2));
+    assert!(
+        unknown.err.contains("there is no study `nothing`"),
+        "{}",
+        unknown.err
+    );
+    assert_eq!(lab.debye(&["study", "prefix-sum"]).status, Some(2));
+    for (name, figures) in [
+        ("potential-map", ["rates", "crossover", "volumes"]),
+        ("prefix-sum", ["scans", "forces", "energies"]),
+    ] {
+        let command = ["study", name, "--device", "cpu", "--smallest", "-o", name];
+        let tried = lab.debye(&command);
+        assert_eq!(tried.status, Some(0), "{}{}", tried.out, tried.err);
+        assert!(tried.out.contains("not run: --device cpu"), "{}", tried.out);
+        well_formed(&lab, name, &figures);
+        let again = lab.debye(&command);
+        assert_eq!(again.status, Some(2));
+        assert!(again.err.contains("--overwrite"), "{}", again.err);
+    }
+    assert!(lab.read("prefix-sum/snapshots.png").len() > 1000);
+}
+
+#[test]
+fn a_trajectory_is_animated() {
+    let lab = Lab::with_argon(ARGON);
+    assert_eq!(lab.debye(&["run", "argon.toml"]).status, Some(0));
+    let command = [
+        "animate",
+        "argon.out/argon.xtc",
+        "--frames",
+        "3",
+        "--size",
+        "160,120",
+        "-o",
+        "a.png",
+    ];
+    let tried = lab.debye(&command);
+    assert_eq!(tried.status, Some(0), "{}", tried.err);
+    assert!(tried.out.contains("3 of 5 frames"), "{}", tried.out);
+    let film = lab.read("a.png");
+    assert!(film.starts_with(b"\x89PNG") && film.windows(4).any(|w| w == b"acTL"));
+    let page = String::from_utf8(lab.read("a.html")).unwrap();
+    assert_eq!(page.matches("<img ").count(), 3);
+    let again = lab.debye(&command);
+    assert_eq!(again.status, Some(2));
+    // A format that says its velocities, and one frame.
+    let one = lab.debye(&[
+        "animate",
+        "argon.out/final.gro",
+        "--size",
+        "160,120",
+        "-o",
+        "b.png",
+    ]);
+    assert_eq!(one.status, Some(0), "{}", one.err);
+}
