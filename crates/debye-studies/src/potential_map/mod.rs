@@ -184,8 +184,7 @@ fn rates(bench: &Bench<'_>) -> Table {
         name: "best-rates".into(),
         title: format!(
             "The highest rate of each rung; an evaluation counts {FLOPS} operations, as in the paper"
-        )
-        .into(),
+        ),
         head: ["", "10⁹ evaluations/s", "GFLOPS"].map(String::from).into(),
         rows,
     }

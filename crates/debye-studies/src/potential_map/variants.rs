@@ -103,7 +103,7 @@ impl Variant<Molecule> for MapVariant {
             How::Loop | How::LoopOnThreads | How::Version(_) => 2e-5,
             How::EngineOnOneThread | How::Engine | How::EngineOnDevice | How::Cutoff(_) => 1e-6,
             How::Lines => 2.0 * LINES,
-            How::Multilevel(_) => 2e-3,
+            How::Multilevel(_) => 5e-4,
         }
     }
 

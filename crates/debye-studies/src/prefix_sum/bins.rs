@@ -371,9 +371,11 @@ fn bin_loop(argon: &Argon) -> Vec<[f64; 3]> {
     argon.positions.par_iter().enumerate().map(force).collect()
 }
 
+type BinKernel = Kernel<(BinWork, Const<f32>, Const<u32>, Mut<f32>)>;
+
 /// The paper's kernel, ready to be launched.
 struct BinForces {
-    kernel: Kernel<(BinWork, Const<f32>, Const<u32>, Mut<f32>)>,
+    kernel: BinKernel,
     work: BinWork,
     sorted: Buffer<f32>,
     starts: Buffer<u32>,
@@ -419,8 +421,7 @@ impl BinForces {
 
 /// The share of a multiprocessor's threads that the kernel can fill.
 pub(super) fn kernel_occupancy(device: &Device, branches: bool) -> Result<f64, CudaError> {
-    let module = device.module(&source(branches))?;
-    let kernel = module.kernel::<(BinWork, Const<f32>, Const<u32>, Mut<f32>)>("debye_lj_bins")?;
+    let kernel: BinKernel = device.module(&source(branches))?.kernel("debye_lj_bins")?;
     let resident = kernel.resident_blocks(BIN_THREADS as u32, 0)?;
     Ok(crate::study::occupancy(device, resident, BIN_THREADS as u32))
 }

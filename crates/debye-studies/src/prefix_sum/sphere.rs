@@ -141,6 +141,8 @@ impl Course {
         let title = format!("{time:.0} ps");
         let scenery = Scenery {
             size: [480, 400],
+            // Half of the distance between neighbors in the liquid.
+            radii: &[0.19],
             paint: if run.step() == 0 {
                 Paint::Species
             } else {
