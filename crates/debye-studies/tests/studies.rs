@@ -143,3 +143,22 @@ fn studies_have_names_of_their_own() {
     }
     assert!(Study::find("nothing").is_none());
 }
+
+/// Whole studies on an emulated device: every section with its numbers of a GPU.
+#[test]
+#[ignore = "a minute: simulations on the emulation"]
+fn studies_run_on_a_device() {
+    for study in STUDIES {
+        let device = debye_gpu::Device::emulated(debye_gpu::Emulation::default()).unwrap();
+        let (stop, mut tell) = (AtomicBool::new(false), |row: &Row| println!("{row:?}"));
+        let mut bench = Bench::new(Extent::Smallest, Ok(device), &stop, &mut tell);
+        study.run(&mut bench).unwrap();
+        assert_eq!(bench.found.failures().count(), 0, "{}", study.name);
+        let ours = bench
+            .found
+            .sections
+            .iter()
+            .flat_map(|section| &section.comparisons);
+        assert!(ours.filter(|c| c.ours.is_some()).count() >= 6, "{}", study.name);
+    }
+}
