@@ -40,6 +40,12 @@ impl Version {
     }
 }
 
+/// Blocks of a square slice.
+pub(super) fn blocks(version: Version, edge: usize) -> usize {
+    let [x, y] = version.padded([edge; 2]);
+    x / (SIDE * version.points()) * (y / SIDE)
+}
+
 pub(crate) fn source() -> ModuleSource {
     ModuleSource::new("potential_map.cu", include_str!("../kernels/potential_map.cu"))
 }

@@ -15,7 +15,7 @@ use debye::plot::Axis;
 use debye_gpu::ModuleSource;
 
 use crate::study::{
-    Bench, Comparison, Extent, Figure, Place, Section, Shown, Study, StudyError, Table, Variant,
+    Bench, Comparison, Extent, Figure, NOT_FILLED, Place, Section, Shown, Study, StudyError, Table, Variant,
 };
 
 pub(crate) const STUDY: Study = Study {
@@ -93,11 +93,16 @@ fn scans(bench: &mut Bench<'_>) {
         "CPU loop",
     );
     let meaning = match (ratio(engine, double), ratio("CPU engine", plain)) {
-        (Some(gpu), _) => format!(
-            "The engine's scan is {gpu:.1} times as fast as the double-buffered one, because it reads and writes every element \
-             once and in one launch. Both kernels of the paper write the array, read it again and write it once more when \
-             they add the sums of blocks."
-        ),
+        (Some(gpu), _) => {
+            let why = match gpu >= 1.0 {
+                true => "it reads and writes every element once, in one launch",
+                false => NOT_FILLED,
+            };
+            format!(
+                "The engine's scan is {gpu:.1} times as fast as the double-buffered one: {why}. Both kernels of the paper write \
+                 the array, read it again and write it once more when they add the sums of blocks."
+            )
+        }
         (None, Some(cpu)) => format!(
             "On {} threads the engine's scan reaches {cpu:.2} times the rate of one loop: it first sums in 64 bits, so that a \
              sum that does not fit is reported, and so reads the array twice. The kernels of the paper were not measured: no \
@@ -251,11 +256,17 @@ fn forces(bench: &mut Bench<'_>) -> Result<(), StudyError> {
         ratio("GPU engine, whole step", "GPU bins, branches at faces"),
         ratio("CPU engine, whole step", "CPU bins"),
     ) {
-        (Some(gpu), _) => format!(
-            "A whole step of the engine is {gpu:.1} times as fast as the paper's force kernel alone: a list spares the 125 bins \
-             of which most particles are out of reach. The branches at the faces cost the kernel {:.0} % on this device.",
-            100.0 * (ratio("GPU bins, no branches", "GPU bins, branches at faces").unwrap_or(1.0) - 1.0)
-        ),
+        (Some(gpu), _) => {
+            let why = match gpu >= 1.0 {
+                true => "its list leaves out most particles of the 125 bins",
+                false => NOT_FILLED,
+            };
+            let cost = ratio("GPU bins, no branches", "GPU bins, branches at faces").unwrap_or(1.0);
+            format!(
+                "A whole step of the engine is {gpu:.2} times as fast as the paper's force kernel alone: {why}. Without branches \
+                 at the faces that kernel is {cost:.2} times as fast as with them."
+            )
+        }
         (None, Some(cpu)) => format!(
             "A whole step of the engine on this processor is {cpu:.1} times as fast as a loop over bins for the forces alone. \
              The kernels of the paper were not measured: no CUDA device was used."

@@ -24,6 +24,10 @@ use debye::plot::PlotError;
 use debye::run::RunError;
 use debye_gpu::{CudaError, Device, Stream};
 
+/// Why the engine's kernels may lose to simpler ones.
+pub(crate) const NOT_FILLED: &str =
+    "the engine's kernels are made for inputs that fill a card, which these do not";
+
 /// A paper as a command: what it compares, done again on this machine.
 pub struct Study {
     /// As it is typed.
