@@ -63,7 +63,6 @@ impl StudyCommand {
         let Some(folder) = &self.output else {
             return Err(Failure::refused("say where the report goes: -o DIR"));
         };
-        self.prepare(folder)?;
         let device = match self.device {
             DeviceChoice::Cpu => Err("--device cpu".to_string()),
             DeviceChoice::Cuda(number) => Ok(Device::open(number).map_err(Failure::refused)?),
@@ -72,6 +71,7 @@ impl StudyCommand {
                 .filter(|_| Nvrtc::get().is_ok())
                 .ok_or_else(|| "no CUDA device".to_string()),
         };
+        self.prepare(folder)?;
         let extent = match (self.smallest, self.quick) {
             (true, _) => Extent::Smallest,
             (_, true) => Extent::Quick,
