@@ -194,10 +194,12 @@ impl<'a> Terms<'_, 'a> {
             (None, _) => Err(section
                 .error("multilevel summation needs a cell that is periodic along no, two or three axes")
                 .found(format!("periodic = {:?}", cell.periodic()))
-                .expected("periodic = true, false, or [true, true, false] for a slab")),
+                .expected("periodic = true, false, or [true, true, false] for a slab")
+                .help("say periodic = true, false, or [true, true, false] for a slab")),
             (Some(Boundaries::Open | Boundaries::Slab { .. }), Some(item)) => Err(item
                 .key_error("`boundary` is for cells that are periodic in all directions")
-                .expected("no such key")),
+                .expected("no such key")
+                .help("leave it out: along open axes there are no images")),
             _ => Ok(chosen),
         }
     }

@@ -231,7 +231,7 @@ fn grids() {
     for flags in ["[true, true, false]", "false"] {
         let parts = [
             "`boundary` is for cells that are periodic in all directions",
-            "no such key",
+            "leave it out",
         ];
         check(&periodic(flags), "[integrator]", vacuum, &parts);
     }
