@@ -119,7 +119,7 @@ impl Charged {
     }
 
     /// Error of the grids of multilevel summation: C (h/a)^m k_e ⟨q²⟩ √(N/(V a)), with C and m of the order of interpolation
-    /// as measured on a melt of ions ([`GRID_ERRORS`]).
+    /// as measured on a melt of ions (`GRID_ERRORS`).
     pub fn grid_error(&self, split: &MultilevelPlan) -> f64 {
         let (_, c, m) = grid_constants(split.interpolation.order());
         c * (split.spacing / split.cutoff).powf(m) * self.grid_unit(split.cutoff)
