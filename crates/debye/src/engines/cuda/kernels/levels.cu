@@ -53,7 +53,8 @@ KERNEL(debye_level_stencil, 128, LevelStencil s, const LevelRow* rows, const rea
     const u64 plane = u64(s.padded[1]) * s.padded[2];
     const real* middle = from + (x + s.below[0]) * plane + u64(y + s.below[1]) * s.padded[2] + z + s.below[2];
     real sums[OUT] = {};
-    for (u32 r = 0; r < s.rows; ++r) {
+    const u32 first = u32(u64(blockIdx.y) * s.rows / gridDim.y), end = u32((u64(blockIdx.y) + 1) * s.rows / gridDim.y);
+    for (u32 r = first; r < end; ++r) {
         const LevelRow row = rows[r];
         const real* at = middle + row.offset;
         const real* next = coefficients + row.begin;
@@ -76,8 +77,18 @@ KERNEL(debye_level_stencil, 128, LevelStencil s, const LevelRow* rows, const rea
     }
 #pragma unroll
     for (u32 j = 0; j < OUT; ++j) {
-        if (x + j < s.shape[0]) to[(u64(x + j) * s.shape[1] + y) * s.shape[2] + z] = sums[j];
+        if (x + j < s.shape[0]) to[((u64(blockIdx.y) * s.shape[0] + x + j) * s.shape[1] + y) * s.shape[2] + z] = sums[j];
     }
+}
+
+// Adds up what blocks found that had a part of the rows each; a thread has a point.
+KERNEL(debye_level_parts, 256, const real* found, u32 number, u64 points, real* to)
+{
+    const u64 i = u64(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= points) return;
+    real sum = 0;
+    for (u32 k = 0; k < number; ++k) sum += found[k * points + i];
+    to[i] = sum;
 }
 
 // Σ a b of a part of two grids, in one order; a block has a part. 2 numbers read for each point.

@@ -12,6 +12,8 @@ use crate::forces::multilevel::{GridReal, Levels};
 
 /// Points of a thread along x, over which rows of a stencil slide.
 const OUT: usize = 8;
+/// Blocks that keep any device busy; the same everywhere, so that sums are.
+const BUSY: u32 = 512;
 /// Parts that energies are summed in.
 const PARTS: usize = 64;
 
@@ -76,6 +78,7 @@ type Sum<T> = Kernel<(LevelStencil, Const<LevelRow>, Const<T>, Const<T>, Mut<T>)
 struct Kernels<T: LevelNumber> {
     pad: Kernel<(LevelStencil, Const<T>, Mut<T>)>,
     sum: Sum<T>,
+    parts: Kernel<(Const<T>, u32, u64, Mut<T>)>,
     dot: Dot<T>,
     total: Total,
 }
@@ -86,6 +89,7 @@ impl<T: LevelNumber> Kernels<T> {
         Ok(Self {
             pad: module.kernel("debye_level_pad")?,
             sum: module.kernel("debye_level_stencil")?,
+            parts: module.kernel("debye_level_parts")?,
             dot: module.kernel("debye_level_dot")?,
             total: module.kernel("debye_level_total")?,
         })
@@ -250,6 +254,25 @@ impl<T: LevelNumber> DeviceStencil<T> {
         })
     }
 
+    fn blocks(&self) -> u32 {
+        let [nx, ny, nz] = self.work.shape;
+        nx.div_ceil(OUT as u32) * ny.div_ceil(4) * nz.div_ceil(32)
+    }
+
+    /// Parts that rows are cut into, so that small grids keep a device busy too.
+    fn parts(&self) -> u32 {
+        (BUSY / self.blocks()).clamp(1, self.work.rows.max(1))
+    }
+
+    /// Numbers that the parts make; none for one part.
+    fn found(&self) -> usize {
+        let points: u32 = self.work.shape.iter().product();
+        match self.parts() {
+            1 => 0,
+            parts => points as usize * parts as usize,
+        }
+    }
+
     fn padded(&self) -> usize {
         self.work.padded.iter().map(|&n| n as usize).product()
     }
@@ -260,23 +283,42 @@ impl<T: LevelNumber> DeviceStencil<T> {
         kernels: &Kernels<T>,
         stream: &Stream,
         from: Slice<'_, T>,
-        copy: &mut Buffer<T>,
-        to: SliceMut<'_, T>,
+        room: &mut Room<T>,
+        mut to: SliceMut<'_, T>,
     ) -> Result<(), CudaError> {
         let size = self.padded();
-        let given = (self.work, from, copy.part_mut(0..size));
+        let given = (self.work, from, room.copy.part_mut(0..size));
         kernels.pad.launch(stream, Shape::covering(size, 256), given)?;
-        let [nx, ny, nz] = self.work.shape;
-        let blocks = nx.div_ceil(OUT as u32) * ny.div_ceil(4) * nz.div_ceil(32);
-        let given = (
-            self.work,
-            self.rows.all(),
-            self.coefficients.all(),
-            copy.all(),
-            to,
-        );
-        kernels.sum.launch(stream, Shape::new(blocks, 128), given)
+        let (parts, points) = (self.parts(), to.len());
+        let shape = Shape {
+            grid: [self.blocks(), parts, 1],
+            ..Shape::new(1, 128)
+        };
+        let (rows, coefficients) = (self.rows.all(), self.coefficients.all());
+        let sums = match parts {
+            1 => to.again(),
+            _ => room.found.part_mut(0..self.found()),
+        };
+        kernels.sum.launch(
+            stream,
+            shape,
+            (self.work, rows, coefficients, room.copy.all(), sums),
+        )?;
+        if parts == 1 {
+            return Ok(());
+        }
+        let given = (room.found.part(0..self.found()), parts, points as u64, to);
+        kernels.parts.launch(stream, Shape::covering(points, 256), given)
     }
+}
+
+/// Room that stencils share.
+#[derive(Debug)]
+struct Room<T: LevelNumber> {
+    /// A copy of a grid that goes on beyond its ends.
+    copy: Buffer<T>,
+    /// What parts of a stencil find.
+    found: Buffer<T>,
 }
 
 /// One level.
@@ -299,8 +341,8 @@ struct DeviceLevel<T: LevelNumber> {
 pub struct DeviceLevels<T: LevelNumber> {
     kernels: Kernels<T>,
     levels: Vec<DeviceLevel<T>>,
-    /// Copies of grids that go on beyond their ends, one after another, and what strains make of charges.
-    copy: Buffer<T>,
+    room: Room<T>,
+    /// What strains make of charges.
     strained: Buffer<T>,
     partial: Buffer<f64>,
 }
@@ -345,14 +387,21 @@ impl<T: LevelNumber> DeviceLevels<T> {
                 joined,
             });
         }
-        let stencils = |level: &DeviceLevel<T>| {
+        let stencils = |level: &DeviceLevel<T>, size: fn(&DeviceStencil<T>) -> usize| {
             let all = [&level.stencil].into_iter().chain(&level.strains);
-            all.map(DeviceStencil::padded).max().unwrap_or(0)
+            all.map(size).max().unwrap_or(0)
+        };
+        let largest = |size: fn(&DeviceStencil<T>) -> usize| {
+            let levels = all.iter().map(|level| stencils(level, size));
+            device.allocate(levels.max().unwrap_or(0))
         };
         let finest = shapes[0].iter().product::<usize>();
         Ok(Self {
             kernels: Kernels::new(device)?,
-            copy: device.allocate(all.iter().map(stencils).max().unwrap_or(0))?,
+            room: Room {
+                copy: largest(DeviceStencil::padded)?,
+                found: largest(DeviceStencil::found)?,
+            },
             strained: device.allocate(if virial { finest } else { 0 })?,
             partial: device.allocate(PARTS)?,
             levels: all,
@@ -361,7 +410,8 @@ impl<T: LevelNumber> DeviceLevels<T> {
 
     /// Launches without sums.
     pub(crate) fn launches(&self) -> u64 {
-        8 * self.levels.len() as u64 - 6
+        let parts = self.levels.iter().filter(|level| level.stencil.parts() > 1);
+        8 * self.levels.len() as u64 - 6 + parts.count() as u64
     }
 
     /// From charges on the finest grid to their potential. `sums`, if wanted, are [`MESH_SUMS`] numbers: energy, and the
@@ -388,7 +438,7 @@ impl<T: LevelNumber> DeviceLevels<T> {
             let to = level.potential.all_mut();
             level
                 .stencil
-                .queue(&self.kernels, stream, charges, &mut self.copy, to)?;
+                .queue(&self.kernels, stream, charges, &mut self.room, to)?;
             if let Some(coarse) = coarser.first_mut()
                 && let Some([_, up]) = &mut coarse.joined
             {
@@ -427,7 +477,7 @@ impl<T: LevelNumber> DeviceLevels<T> {
             }
             for (k, strain) in level.strains.iter().enumerate() {
                 let to = self.strained.part_mut(0..points);
-                strain.queue(kernels, stream, charges, &mut self.copy, to)?;
+                strain.queue(kernels, stream, charges, &mut self.room, to)?;
                 add(self.strained.part(0..points), -0.5, 1 + k)?;
             }
         }
