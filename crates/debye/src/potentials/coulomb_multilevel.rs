@@ -28,12 +28,18 @@ impl PairPotential for CoulombMultilevel {
              give it beside that. Alone it is Coulomb's law that ends smoothly at a.",
         ],
         conventions: Conventions {
-            gromacs: ["no such function; a table", "the same table: kind = \"tabulated\""],
+            gromacs: [
+                "no such function; a table",
+                "the same table: kind = \"tabulated\"",
+            ],
             lammps: [
                 "pair_style coul/msm r_c with kspace_style msm, kspace_modify order 4 to 10",
                 "a = r_c, order as it is",
             ],
-            openmm: ["CustomNonbondedForce with the formula", "as the formula is written there"],
+            openmm: [
+                "CustomNonbondedForce with the formula",
+                "as the formula is written there",
+            ],
             amber_charmm: ["no such function", "–"],
         },
         references: &["Hardy et al., J. Chem. Theory Comput. 11, 766 (2015)"],
