@@ -54,7 +54,7 @@ impl Tuning {
             resident: match points {
                 _ if double => 8,
                 ..=12 => 8,
-                ..=16 => 4,
+                13..=16 => 4,
                 _ => 3,
             },
             line_order: 0,
@@ -261,7 +261,7 @@ mod tests {
         assert!(2.0 * time([192; 3], lines) < time([192; 3], direct));
         // Nothing is far in a small grid.
         assert!(time([21; 3], lines) > time([21; 3], direct));
-        assert_eq!(Cut::choose([192; 3], lines, None).1, 32);
+        assert_eq!(Cut::choose([192; 3], lines, None).1, 24);
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub(super) fn by_mesh<T: GridReal + MapMesh>(
     let background = plan.background(charges.total());
     if background != 0.0 {
         let background = <T as GridReal>::of(scale * background);
-        values.iter_mut().for_each(|value| *value = *value + background);
+        values.iter_mut().for_each(|value| *value += background);
     }
     Ok(values)
 }
