@@ -309,7 +309,7 @@ fn a_run_maps_its_potential() {
     ];
     lab.succeeds(&map);
     let [run, alone] = ["first.out/map.npy", "m.npy"].map(|name| values(&lab.read(name)));
-    assert_eq!(run.len(), 8 * 8 * 8);
+    assert_eq!(run.len(), 9 * 9 * 9);
     let largest = alone.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
     assert!(
         run.iter()
