@@ -38,8 +38,8 @@ pub use coulomb_multilevel::{COULOMB_SMOOTH, CoulombSmooth};
 use debye_io::{Register, Registered};
 
 use bonded::{AngleAdapter, AxisAdapter, BondAdapter, DihedralAdapter};
-pub(crate) use oriented::INVARIANT_NAMES;
 use oriented::OrientedAdapter;
+pub(crate) use oriented::{INVARIANT_NAMES, by_hand};
 pub(crate) use pair::PairAdapter;
 
 /// Declares the modules and the register of one kind of potential.

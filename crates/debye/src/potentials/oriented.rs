@@ -10,7 +10,7 @@ use super::pair::{PairModel, Preparation};
 use super::parameter::{Parameter, ParameterError, Parameters, Value};
 use crate::expr::{Dual, Real, Sym, Table, Tape, Vec3};
 use crate::record::Doc;
-use crate::truncation::{Adapter, Switched, Truncation, TruncationCoefficients};
+use crate::truncation::{Adapter, Switched, Truncation, TruncationCoefficients, constant_truncation};
 
 /// How many numbers an oriented potential may keep per pair of species.
 pub const MAX_ORIENTED: usize = 20;
@@ -124,6 +124,21 @@ impl<R: Real> OrientedEnergy<R> {
         [self.value, self.r2].iter().chain(derivatives).copied().collect()
     }
 
+    /// Switched off with the distance.
+    #[inline(always)]
+    pub fn switched(&self, r2: R, t: &TruncationCoefficients<R>) -> Self {
+        let one = Dual::constant(R::lit(1.0));
+        let fall = Switched::apply(one, Dual::variable(r2), &constant_truncation(t));
+        let s = fall.value;
+        let ([a, b], [c, d, e]) = (self.along, self.cosines);
+        Self {
+            value: self.value * s,
+            r2: self.r2 * s + self.value * fall.derivative,
+            along: [scaled(a, s), scaled(b, s)],
+            cosines: [scaled(c, s), scaled(d, s), scaled(e, s)],
+        }
+    }
+
     /// Forces and torques from the separation and the axes.
     #[inline(always)]
     pub fn forces(&self, separation: Vec3<R>, axes: [[Vec3<R>; 3]; 2]) -> OrientedForces<R> {
@@ -146,6 +161,12 @@ impl<R: Real> OrientedEnergy<R> {
             torques,
         }
     }
+}
+
+/// Three numbers times one. A function, as closures do not have the instruction set of the kernel they are in.
+#[inline(always)]
+pub(super) fn scaled<R: Real>([x, y, z]: [R; 3], by: R) -> [R; 3] {
+    [x * by, y * by, z * by]
 }
 
 /// Which axes of its particles a formula reads.
@@ -225,7 +246,7 @@ pub trait OrientedPotential: Send + Sync + 'static {
     }
 
     /// The truncated energy and its derivatives by hand, where that is measurably faster than the derived ones; the tests
-    /// hold both together. `None` for truncations that are not worth it.
+    /// hold both together. `None` for truncations that are not worth it; a switch follows from `Cut`.
     #[inline(always)]
     fn energy_and_derivatives<R: Real>(
         _truncation: Truncation,
@@ -282,6 +303,23 @@ fn truncated<P: OrientedPotential, R: Real>(
             P::energy(pair, c) - end.value - (pair.r2 - t[0] * t[0]) * slope
         }
         Truncation::Switch { .. } => Switched::apply(P::energy(pair, c), pair.r2, t),
+    }
+}
+
+/// The truncated energy and its derivatives by hand, where the potential has them.
+#[inline(always)]
+pub(crate) fn by_hand<P: OrientedPotential, R: Real>(
+    truncation: Truncation,
+    pair: &OrientedPair<R>,
+    c: &OrientedCoefficients<R>,
+    t: &TruncationCoefficients<R>,
+) -> Option<OrientedEnergy<R>> {
+    match truncation {
+        Truncation::Switch { .. } => {
+            let bare = P::energy_and_derivatives(Truncation::Cut, pair, c)?;
+            Some(bare.switched(pair.r2, t))
+        }
+        _ => P::energy_and_derivatives(truncation, pair, c),
     }
 }
 
@@ -352,6 +390,7 @@ pub trait OrientedFamily: PairModel {
         truncation: Truncation,
         pair: &OrientedPair<f64>,
         c: &OrientedCoefficients<f64>,
+        t: &TruncationCoefficients<f64>,
     ) -> Option<OrientedEnergy<f64>>;
     /// The energy at the end of the truncation [`Truncation::ForceShift`], by the general formula.
     fn force_shifted_by_duals(
@@ -445,8 +484,9 @@ impl<P: OrientedPotential> OrientedFamily for OrientedAdapter<P> {
         truncation: Truncation,
         pair: &OrientedPair<f64>,
         c: &OrientedCoefficients<f64>,
+        t: &TruncationCoefficients<f64>,
     ) -> Option<OrientedEnergy<f64>> {
-        P::energy_and_derivatives(truncation, pair, c)
+        by_hand::<P, f64>(truncation, pair, c, t)
     }
     fn force_shifted_by_duals(
         &self,
@@ -461,17 +501,15 @@ impl<P: OrientedPotential> OrientedFamily for OrientedAdapter<P> {
         energy.value_and_gradient_by(0, INVARIANTS)
     }
     fn shortest_tape(&self, truncation: Truncation) -> Tape {
-        let mut by_hand = false;
-        let tape = recorded(
-            |pair, c, _| match P::energy_and_derivatives(truncation, pair, c) {
-                Some(energy) => {
-                    by_hand = true;
-                    energy.to_vec()
-                }
-                None => Vec::new(),
-            },
-        );
-        if by_hand { tape } else { self.tape(truncation) }
+        let mut written = false;
+        let tape = recorded(|pair, c, t| match by_hand::<P, Sym>(truncation, pair, c, t) {
+            Some(energy) => {
+                written = true;
+                energy.to_vec()
+            }
+            None => Vec::new(),
+        });
+        if written { tape } else { self.tape(truncation) }
     }
 }
 

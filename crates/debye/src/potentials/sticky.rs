@@ -1,12 +1,14 @@
 //! The sticky part of soft sticky dipole water.
 
+use super::oriented::scaled;
 use super::{
-    Axes, Mixing, OrientedCoefficients, OrientedPair, OrientedPotential, OrientedSample, Parameter,
-    ParameterError, Parameters, Preparation,
+    Axes, Mixing, OrientedCoefficients, OrientedEnergy, OrientedPair, OrientedPotential, OrientedSample,
+    Parameter, ParameterError, Parameters, Preparation,
 };
 use crate::expr::Real;
 use crate::record::{Conventions, Doc};
 use crate::system::Dimension;
+use crate::truncation::Truncation;
 
 crate::parameters! {
     /// The tetrahedral attraction of soft sticky dipole water.
@@ -26,7 +28,7 @@ impl OrientedPotential for Sticky {
             "Axes of a molecule: z bisects the angle H–O–H and points to the hydrogens, which lie in the plane of y and z.",
             "SSD water is this beside `lennard-jones` and `dipoles` or `dipoles-reaction-field`. The parametrizations SSD, \
              SSD1, SSD/E and SSD/RF come with `include`.",
-            "It ends by itself at the larger of r_U and r′_U.",
+            "It ends by itself at the larger of r_U and r′_U; with `truncation = \"cut\"` it is fastest.",
         ],
         conventions: Conventions {
             gromacs: ["no", "–"],
@@ -117,6 +119,33 @@ impl OrientedPotential for Sticky {
         c[0] * (s * (w1 + w2) + s_prime * (w1_prime + w2_prime))
     }
 
+    /// A third of the operations of the derived ones.
+    #[inline(always)]
+    fn energy_and_derivatives<R: Real>(
+        truncation: Truncation,
+        pair: &OrientedPair<R>,
+        c: &OrientedCoefficients<R>,
+    ) -> Option<OrientedEnergy<R>> {
+        if truncation != Truncation::Cut {
+            return None;
+        }
+        let zero = R::lit(0.0);
+        let per_r = pair.r2.sqrt().recip();
+        let (r, per_r2) = (pair.r2 * per_r, per_r * per_r);
+        let at = At { r, per_r, per_r2 };
+        let [s, slope] = at.falling(c[2], c[3], c[4]);
+        let [s_prime, slope_prime] = at.falling(c[5], c[6], c[7]);
+        let first = at.molecule(pair.along[0], per_r, s, s_prime);
+        let second = at.molecule(pair.along[1], -per_r, s, s_prime);
+        let (w, w_prime) = (first.w + second.w, first.w_prime + second.w_prime - c[1] - c[1]);
+        Some(OrientedEnergy {
+            value: c[0] * (s * w + s_prime * w_prime),
+            r2: c[0] * (first.by_r2 + second.by_r2 + slope * w + slope_prime * w_prime),
+            along: [scaled(first.by, c[0]), scaled(second.by, c[0])],
+            cosines: [[zero; 3]; 3],
+        })
+    }
+
     fn natural_cutoff(p: Parameters) -> Option<f64> {
         Some(p.number(3).max(p.number(5)))
     }
@@ -137,5 +166,52 @@ impl OrientedPotential for Sticky {
                 0.38,
             ),
         ]
+    }
+}
+
+/// A distance.
+struct At<R> {
+    r: R,
+    per_r: R,
+    per_r2: R,
+}
+
+/// What a molecule adds: w, w′ + w₀, and the derivatives of s w + s′ w′ at constant s and s′, by the components of the way
+/// and by r².
+struct Part<R> {
+    w: R,
+    w_prime: R,
+    by: [R; 3],
+    by_r2: R,
+}
+
+impl<R: Real> At<R> {
+    /// A function that falls from one to zero, and its derivative by r².
+    #[inline(always)]
+    fn falling(&self, lower: R, upper: R, per_cube: R) -> [R; 2] {
+        let (zero, three, r) = (R::lit(0.0), R::lit(3.0), self.r);
+        let left = (upper - r) * per_cube;
+        let fall = left * (upper - r) * (upper + r + r - three * lower);
+        let slope = three * left * (lower - r) * self.per_r;
+        [
+            R::select_lt(r, lower, R::lit(1.0), R::select_lt(r, upper, fall, zero)),
+            R::select_lt(r, lower, zero, R::select_lt(r, upper, slope, zero)),
+        ]
+    }
+
+    #[inline(always)]
+    fn molecule(&self, [x, y, z]: [R; 3], per_r: R, s: R, s_prime: R) -> Part<R> {
+        let two = R::lit(2.0);
+        let (x, y, z) = (x * per_r, y * per_r, z * per_r);
+        let (square, a, b) = (x * x - y * y, z - R::lit(0.6), z + R::lit(0.8));
+        let (w, product) = (two * square * z, a * b);
+        let steep = two * product * (a + b) * s_prime;
+        let four = R::lit(4.0) * z * s;
+        Part {
+            w,
+            w_prime: product * product,
+            by: scaled([four * x, -(four * y), two * square * s + steep], per_r),
+            by_r2: -(R::lit(0.5) * self.per_r2) * (R::lit(3.0) * s * w + z * steep),
+        }
     }
 }

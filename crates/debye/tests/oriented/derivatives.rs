@@ -201,7 +201,7 @@ fn derivatives_by_hand_are_the_derived_ones() {
         let tape = family.tape(truncation);
         for (d, turns) in configurations(sample, 40) {
             let pair = n.pair(d, turns);
-            let Some(by_hand) = family.energy_and_derivatives(truncation, &pair, &n.c) else {
+            let Some(by_hand) = family.energy_and_derivatives(truncation, &pair, &n.c, &n.t) else {
                 return;
             };
             found += 1;

@@ -18,7 +18,7 @@ use crate::forces::{ForceField, OrientedTerm, PairTerm};
 use crate::neighbors::ListBlock;
 use crate::potentials::{
     Axes, Dipoles, INVARIANTS, LennardJones, MAX_ORIENTED, OrientedPotential, PairJob, PairPotential,
-    PairSums,
+    PairSums, Sticky,
 };
 use crate::simd::{Array, InstructionSet};
 #[cfg(all(target_arch = "x86_64", not(test)))]
@@ -94,7 +94,7 @@ fn beside(field: &ForceField) -> Option<usize> {
     let first = field.oriented.first()?;
     let fits = |term: &PairTerm| term.family.name() == LennardJones::NAME;
     let place = field.pairs.iter().position(fits)?;
-    is_by_hand(first).then_some(place)
+    matches!(Written::of(first), Written::Dipoles).then_some(place)
 }
 
 impl<P: OrientedPrecision> Oriented<P> {
@@ -250,10 +250,23 @@ pub trait OrientedPrecision: Store {
         Self: Sized;
 }
 
-/// Whether there is a kernel by hand for a term: dipoles alone, for the build's sake.
-fn is_by_hand(term: &OrientedTerm) -> bool {
-    let ends = matches!(term.truncation, Truncation::Cut | Truncation::ForceShift);
-    term.family.name() == Dipoles::NAME && ends
+/// Formulas that kernels are built with; all others are tapes, for the build's sake.
+enum Written {
+    Dipoles,
+    Sticky,
+    Tape,
+}
+
+impl Written {
+    fn of(term: &OrientedTerm) -> Self {
+        match (term.family.name(), term.truncation) {
+            (Dipoles::NAME, Truncation::Cut | Truncation::ForceShift | Truncation::Switch { .. }) => {
+                Self::Dipoles
+            }
+            (Sticky::NAME, Truncation::Cut) => Self::Sticky,
+            _ => Self::Tape,
+        }
+    }
 }
 
 /// A kernel for an instruction set.
@@ -289,21 +302,27 @@ macro_rules! precision {
                 energy: bool,
             ) -> Kernel<Self> {
                 use InstructionSet::{Avx2, Avx512, Portable};
-                type Hand = ByHand<Dipoles>;
+                type Moments = ByHand<Dipoles>;
                 type Pair = Fused<LennardJones>;
-                // A tape gives energies whether they are wanted or not.
-                match (set, is_by_hand(term), along, energy) {
-                    (Avx512, true, true, false) => $avx512::<Hand, Pair, false>,
-                    (Avx512, true, true, true) => $avx512::<Hand, Pair, true>,
-                    (Avx512, true, false, _) => $avx512::<Hand, NoPair, true>,
-                    (Avx512, false, ..) => $avx512::<ByTape, NoPair, true>,
-                    (Avx2, true, true, false) => $avx2::<Hand, Pair, false>,
-                    (Avx2, true, true, true) => $avx2::<Hand, Pair, true>,
-                    (Avx2, true, false, _) => $avx2::<Hand, NoPair, true>,
-                    (Avx2, false, ..) => $avx2::<ByTape, NoPair, true>,
-                    (Portable, true, true, _) => visit::<Hand, Pair, $name, $portable, true>,
-                    (Portable, true, false, _) => visit::<Hand, NoPair, $name, $portable, true>,
-                    (Portable, false, ..) => visit::<ByTape, NoPair, $name, $portable, true>,
+                type Stuck = ByHand<Sticky>;
+                // Tapes, and what is rare, give energies whether they are wanted or not.
+                match (set, Written::of(term), along, energy) {
+                    (Avx512, Written::Dipoles, true, false) => $avx512::<Moments, Pair, false>,
+                    (Avx512, Written::Dipoles, true, true) => $avx512::<Moments, Pair, true>,
+                    (Avx512, Written::Dipoles, false, _) => $avx512::<Moments, NoPair, true>,
+                    (Avx512, Written::Sticky, ..) => $avx512::<Stuck, NoPair, true>,
+                    (Avx512, Written::Tape, ..) => $avx512::<ByTape, NoPair, true>,
+                    (Avx2, Written::Dipoles, true, false) => $avx2::<Moments, Pair, false>,
+                    (Avx2, Written::Dipoles, true, true) => $avx2::<Moments, Pair, true>,
+                    (Avx2, Written::Dipoles, false, _) => $avx2::<Moments, NoPair, true>,
+                    (Avx2, Written::Sticky, ..) => $avx2::<Stuck, NoPair, true>,
+                    (Avx2, Written::Tape, ..) => $avx2::<ByTape, NoPair, true>,
+                    (Portable, Written::Dipoles, true, _) => visit::<Moments, Pair, $name, $portable, true>,
+                    (Portable, Written::Dipoles, false, _) => {
+                        visit::<Moments, NoPair, $name, $portable, true>
+                    }
+                    (Portable, Written::Sticky, ..) => visit::<Stuck, NoPair, $name, $portable, true>,
+                    (Portable, Written::Tape, ..) => visit::<ByTape, NoPair, $name, $portable, true>,
                 }
             }
         }

@@ -8,17 +8,16 @@ use crate::engines::cpu::space::Store;
 use crate::expr::{Table, Tape, Vec3};
 use crate::neighbors::ListBlock;
 use crate::potentials::{
-    Axes, INVARIANTS, MAX_ORIENTED, Numbers, OrientedEnergy, OrientedPair, OrientedPotential, PairPotential,
-    PairSums,
+    Axes, INVARIANTS, MAX_ORIENTED, Numbers, OrientedCoefficients, OrientedEnergy, OrientedPair,
+    OrientedPotential, PairPotential, PairSums, by_hand,
 };
 use crate::simd::Lanes;
+use crate::truncation::TruncationCoefficients;
 
 /// Where energies and derivatives of a vector of pairs come from.
 pub trait Formula {
     /// Which axes are read, where that is known when the program is built.
     const AXES: Option<Axes>;
-    /// How many numbers of a row are read at the most.
-    const NUMBERS: usize;
 
     /// Energy and derivatives by the invariants. `row` has the coefficients and the numbers of the truncation.
     fn evaluate<P: Store, L: Lanes>(
@@ -37,7 +36,6 @@ pub struct ByHand<Q>(PhantomData<Q>);
 
 impl Formula for ByTape {
     const AXES: Option<Axes> = None;
-    const NUMBERS: usize = ROW;
 
     #[inline(always)]
     fn evaluate<P: Store, L: Lanes>(
@@ -65,7 +63,6 @@ impl Formula for ByTape {
 
 impl<Q: OrientedPotential> Formula for ByHand<Q> {
     const AXES: Option<Axes> = Some(Q::AXES);
-    const NUMBERS: usize = 2;
 
     #[inline(always)]
     fn evaluate<P: Store, L: Lanes>(
@@ -74,9 +71,11 @@ impl<Q: OrientedPotential> Formula for ByHand<Q> {
         row: &[L; ROW],
         _scratch: &mut Vec<L>,
     ) -> OrientedEnergy<L> {
-        let mut c = [L::lit(0.0); MAX_ORIENTED];
-        c[..Self::NUMBERS].copy_from_slice(&row[..Self::NUMBERS]);
-        match Q::energy_and_derivatives(term.truncation, pair, &c) {
+        let mut c: OrientedCoefficients<L> = [L::lit(0.0); MAX_ORIENTED];
+        c.copy_from_slice(&row[..MAX_ORIENTED]);
+        let [.., a, b, e, f] = *row;
+        let t: TruncationCoefficients<L> = [a, b, e, f];
+        match by_hand::<Q, L>(term.truncation, pair, &c, &t) {
             Some(energy) => energy,
             // The kernel is chosen for truncations that there is a formula for.
             None => OrientedEnergy::from_slice(&[L::lit(f64::NAN); 1 + INVARIANTS]),
