@@ -92,7 +92,9 @@ impl Argon {
                 Gas::Boundary => at.iter().any(|&x| x < 1.5 || x > cells as f64 - 1.5) && random.unit() < 0.8,
             };
             if keep {
-                let shaken = at.map(|x| (x + 0.25 + 0.3 * random.unit()) * spacing);
+                // The ball is nearly the lattice of the paper's sphere: the engine's steps are of a system at rest.
+                let far = if gas == Gas::Ball { 0.05 } else { 0.3 };
+                let shaken = at.map(|x| (x + 0.25 + far * random.unit()) * spacing);
                 positions.push(shaken.map(|x| f64::from((x % side) as f32)));
             }
         }
