@@ -9,13 +9,14 @@
 //! | [`Fft::candidates`], cuFFT ([`cufft_version`]) | [`Cut::rule`] |
 //! | [`RadixSort`], a plain copy ([`primitives`]) | scan and counting sort |
 //!
-//! The papers as commands (`debye study`) are [`STUDIES`]: [`potential_map`] and [`prefix_sum`], each a ladder of
+//! The papers as commands (`debye study`) are [`STUDIES`]: [`coarse_grain`], [`potential_map`], [`prefix_sum`], each a ladder of
 //! variants behind one trait ([`study`]).
 //!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
 //! [`Cut::rule`]: debye_gpu::transforms::Cut::rule
 
 mod charges;
+pub mod coarse_grain;
 mod cufft;
 mod cuts;
 mod design;
@@ -54,6 +55,7 @@ pub fn modules() -> Vec<ModuleSource> {
         potential_map::source(),
     ]);
     all.extend(prefix_sum::modules());
+    all.extend(coarse_grain::modules());
     all
 }
 

@@ -112,6 +112,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("studies: direct sums of maps", studies::maps),
     ("studies: prefix sums", studies::scans),
     ("studies: loops over bins", studies::bins),
+    ("studies: beads with orientations", studies::beads),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

@@ -1,6 +1,7 @@
 //! The papers' kernels, against double precision: everything that `debye study` measures on a device.
 
 use super::{Extent, Place, Wrong};
+use debye_studies::coarse_grain::{self, Arithmetic, BeadVariant, Beads, Model, Order, Part};
 use debye_studies::potential_map::{Arrangement, How as MapHow, MapVariant, Molecule, Version};
 use debye_studies::prefix_sum::{Argon, BinVariant, Counts, Gas, How, Numbers, ScanVariant};
 use debye_studies::study::{Input, Place as Runs, StudyError, Variant};
@@ -115,6 +116,48 @@ pub(super) fn bins(place: &mut Place<'_>) -> Result<(), Wrong> {
         }
         if place.extent == Extent::Full {
             agrees(place, &argon, &BinVariant::Engine)?;
+        }
+    }
+    Ok(())
+}
+
+/// Beads with axes by matrices of neighbors and of types of interactions; then a whole step.
+pub(super) fn beads(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let orders: &[Order] = match place.extent {
+        Extent::Smallest => &[Order::Clustered],
+        _ => &[Order::Random, Order::Clustered, Order::Boundary, Order::Overflow],
+    };
+    let atoms = if place.extent == Extent::Full { 20_000 } else { 200 };
+    for model in Model::ALL {
+        for &order in orders {
+            let beads = Beads::lying(model, order, atoms)?;
+            for complete in [true, false] {
+                if !complete && model == Model::Lipids {
+                    continue;
+                }
+                for arithmetic in Arithmetic::ALL {
+                    let version = coarse_grain::Version {
+                        complete,
+                        arithmetic,
+                        merged: complete,
+                    };
+                    agrees(place, &beads, &BeadVariant::Kernels(version, Part::Forces))?;
+                    let (off, allowed) = match arithmetic {
+                        Arithmetic::Double => {
+                            (coarse_grain::step_error(place.device, &beads, version)?, 1e-9)
+                        }
+                        // What is left of a displacement of 10⁻³ nm beside coordinates of some nm in single precision.
+                        Arithmetic::Single => {
+                            (coarse_grain::step_error(place.device, &beads, version)?, 5e-3)
+                        }
+                        _ => continue,
+                    };
+                    if !(off <= allowed) {
+                        let what = format!("a step, {model:?}, {order:?}, {arithmetic:?}: off by {off:.1e}");
+                        return Err(Wrong::Result(what));
+                    }
+                }
+            }
         }
     }
     Ok(())

@@ -42,7 +42,11 @@ pub struct Study {
 }
 
 /// All studies, by name.
-pub const STUDIES: &[Study] = &[crate::potential_map::STUDY, crate::prefix_sum::STUDY];
+pub const STUDIES: &[Study] = &[
+    crate::coarse_grain::STUDY,
+    crate::potential_map::STUDY,
+    crate::prefix_sum::STUDY,
+];
 
 impl Study {
     /// The study of this name.

@@ -1,0 +1,138 @@
+//! `coarse-grain`: water and lipids by cell, neighbor and interaction-type matrices, and by the engine (Shkurti, Orsi,
+//! Macii, Ficarra & Acquaviva, J. Comput. Chem. 34, 803 (2013)). `docs/studies/coarse-grain.md` is its page.
+
+mod beads;
+mod branches;
+mod device;
+mod divergence;
+mod interactions;
+mod report;
+mod runs;
+mod sequential;
+mod variants;
+
+pub use beads::{Acted, Beads, Model, Order};
+pub use branches::{Branches, Ways, of_kernels};
+pub(crate) use device::modules;
+pub use device::{Arithmetic, Version};
+pub use interactions::Interaction;
+pub use variants::{BeadVariant, Part, step_error};
+
+use debye::prelude::Precision;
+
+use crate::study::{Bench, Input, Place, Study, StudyError};
+
+pub(crate) const STUDY: Study = Study {
+    name: "coarse-grain",
+    paper: "A. Shkurti, M. Orsi, E. Macii, E. Ficarra & A. Acquaviva, Acceleration of coarse grain molecular dynamics on GPU \
+            architectures, J. Comput. Chem. 34, 803 (2013)",
+    what: "sticky water and lipid bilayers by matrices of neighbors and of interaction types, in four kinds of arithmetic, and \
+           by the engine: speed against size, divergence, time step, accuracy, memory",
+    page: "docs/studies/coarse-grain.md",
+    run,
+};
+
+const MERGED: Version = Version {
+    complete: true,
+    arithmetic: Arithmetic::Single,
+    merged: true,
+};
+
+fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
+    let sizes: &[usize] = bench.extent.pick(
+        &[840],
+        &[840, 2_496, 6_144],
+        &[840, 2_496, 6_144, 23_040, 55_008, 100_032, 218_904],
+    );
+    // Steps of 2 fs after minimization.
+    let settle = bench.extent.pick(20, 300, 2000);
+    let mut last = Vec::new();
+    for &size in sizes {
+        last.clear();
+        for model in Model::ALL {
+            if bench.stopped() {
+                break;
+            }
+            // The engine brings the beads to rest where it will run, the emulation of a device apart: that is slow.
+            let device = bench
+                .device()
+                .filter(|_| bench.extent > crate::study::Extent::Smallest);
+            let beads = Beads::relaxed(model, size, settle, device)?;
+            measure(bench, &beads, size == sizes[sizes.len() / 2]);
+            last.push(beads);
+        }
+    }
+    report::speed(bench);
+    if bench.stopped() || last.len() < 2 {
+        return Ok(());
+    }
+    divergence::kernels(bench, &last);
+    divergence::ways(bench, &last);
+    report::arithmetic(bench);
+    report::merged(bench);
+    report::capacity(bench, &last)?;
+    let middle = bench.extent.pick(840, 2_496, 23_040);
+    let device = bench
+        .device()
+        .filter(|_| bench.extent > crate::study::Extent::Smallest);
+    let lipids = Beads::relaxed(Model::Lipids, middle, 2 * settle, device)?;
+    runs::timestep(bench, &lipids)?;
+    if bench.stopped() {
+        return Ok(());
+    }
+    runs::accuracy(bench, &lipids)
+}
+
+/// Every way on a system; every arithmetic and both steps where asked for.
+fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool) {
+    let size = beads.work();
+    let ladder = |part: Part| ladder(beads.model, part);
+    let mut see =
+        |part: Part, variant: &BeadVariant| bench.measure(ladder(part), "beads", size, beads, variant);
+    for part in [Part::Neighbors, Part::Forces, Part::Integration, Part::Step] {
+        see(part, &BeadVariant::Sequential(part));
+    }
+    let version = |complete: bool, arithmetic: Arithmetic| Version {
+        complete,
+        arithmetic,
+        merged: true,
+    };
+    for complete in [true, false] {
+        if complete || beads.model == Model::Water {
+            for arithmetic in Arithmetic::ALL {
+                let forces = BeadVariant::Kernels(version(complete, arithmetic), Part::Forces);
+                if all || matches!(arithmetic, Arithmetic::Single | Arithmetic::Double) {
+                    see(Part::Forces, &forces);
+                }
+            }
+        }
+    }
+    for part in [Part::Neighbors, Part::Integration, Part::Step] {
+        see(part, &BeadVariant::Kernels(MERGED, part));
+    }
+    let apart = Version {
+        merged: false,
+        ..MERGED
+    };
+    see(Part::Step, &BeadVariant::Kernels(apart, Part::Step));
+    for place in [Place::Cpu, Place::Cuda] {
+        see(Part::Step, &BeadVariant::Engine(Precision::Mixed, place));
+        if all {
+            see(Part::Step, &BeadVariant::Engine(Precision::Double, place));
+        }
+    }
+}
+
+/// Names of the ladders.
+fn ladder(model: Model, part: Part) -> &'static str {
+    match (model, part) {
+        (Model::Water, Part::Neighbors) => "neighbors, water",
+        (Model::Water, Part::Forces) => "forces, water",
+        (Model::Water, Part::Integration) => "integration, water",
+        (Model::Water, Part::Step) => "step, water",
+        (Model::Lipids, Part::Neighbors) => "neighbors, lipids",
+        (Model::Lipids, Part::Forces) => "forces, lipids",
+        (Model::Lipids, Part::Integration) => "integration, lipids",
+        (Model::Lipids, Part::Step) => "step, lipids",
+    }
+}

@@ -1,0 +1,474 @@
+//! What the measurements mean: the paper's tables and figures with ours.
+
+use debye::plot::{Axis, Chart, Series, Stroke};
+use debye::prelude::Precision;
+
+use super::beads::{Beads, Model};
+use super::device::{Arithmetic, OnCard, Version};
+use super::variants::{BeadVariant, Part};
+use super::{MERGED, ladder};
+use crate::study::{
+    Bench, Comparison, Figure, Findings, Input, Place, Row, Section, Shown, StudyError, Table, Variant,
+    number,
+};
+
+pub(super) const SERIAL: &str = "CPU serial";
+
+pub(super) fn kernels_name(complete: bool, arithmetic: Arithmetic, merged: bool) -> String {
+    let version = Version {
+        complete,
+        arithmetic,
+        merged,
+    };
+    BeadVariant::Kernels(version, Part::Forces).name()
+}
+
+pub(super) fn engine_name(precision: Precision, place: Place) -> String {
+    BeadVariant::Engine(precision, place).name()
+}
+
+/// Sizes, and how many times faster than the serial program a variant is.
+fn speed_ups(found: &Findings, ladder: &str, variant: &str) -> (Vec<f64>, Vec<f64>) {
+    let ratio = |row: &Row| {
+        let serial = found.of(ladder, SERIAL).find(|s| s.size == row.size)?;
+        Some((row.size, serial.seconds? / row.seconds?))
+    };
+    found.of(ladder, variant).filter_map(ratio).unzip()
+}
+
+/// The highest of them.
+fn best(found: &Findings, ladder: &str, variant: &str) -> Option<f64> {
+    speed_ups(found, ladder, variant)
+        .1
+        .into_iter()
+        .max_by(f64::total_cmp)
+}
+
+pub(super) fn compare(
+    what: &str,
+    paper: f64,
+    source: &'static str,
+    ours: Option<f64>,
+    unit: &'static str,
+) -> Comparison {
+    Comparison {
+        what: what.into(),
+        paper,
+        source,
+        ours,
+        unit,
+    }
+}
+
+pub(super) fn table(name: &str, title: &str, head: &[&str], rows: Vec<Vec<String>>) -> Table {
+    Table {
+        name: name.into(),
+        title: title.into(),
+        head: head.iter().map(|cell| (*cell).to_owned()).collect(),
+        rows,
+    }
+}
+
+pub(super) fn figure(name: &str, caption: &str, chart: Chart) -> Figure {
+    Figure {
+        name: name.into(),
+        caption: caption.into(),
+        shown: Shown::Chart(Box::new(chart)),
+    }
+}
+
+pub(super) fn percent(x: Option<f64>) -> Option<f64> {
+    x.map(|x| 100.0 * x)
+}
+
+/// Speed-up against size, water and lipids: Figs. 7 and 9, Table 3.
+pub(super) fn speed(bench: &mut Bench<'_>) {
+    let found = &bench.found;
+    let mut chart = Chart::new(
+        "Speed-up over the serial program",
+        Axis::log("beads"),
+        Axis::log("times as fast as one thread"),
+    )
+    .with_size(760.0, 460.0);
+    let mut curves = Vec::new();
+    for (arithmetic, stroke) in [
+        (Arithmetic::Single, Stroke::Solid),
+        (Arithmetic::Double, Stroke::Dashed),
+    ] {
+        let name = |complete: bool| kernels_name(complete, arithmetic, true);
+        let kind = arithmetic.name();
+        curves.push((
+            format!("forces, water only, {kind}"),
+            Model::Water,
+            Part::Forces,
+            name(false),
+            stroke,
+            0,
+        ));
+        curves.push((
+            format!("forces, water, complete, {kind}"),
+            Model::Water,
+            Part::Forces,
+            name(true),
+            stroke,
+            1,
+        ));
+        curves.push((
+            format!("forces, lipids, {kind}"),
+            Model::Lipids,
+            Part::Forces,
+            name(true),
+            stroke,
+            2,
+        ));
+    }
+    for (model, color) in [(Model::Water, 3), (Model::Lipids, 4)] {
+        for (place, stroke) in [(Place::Cuda, Stroke::Solid), (Place::Cpu, Stroke::Thin)] {
+            let name = engine_name(Precision::Mixed, place);
+            let legend = format!("step, engine, {}, {}", model.name(), place.name());
+            curves.push((legend, model, Part::Step, name, stroke, color));
+        }
+    }
+    for (legend, model, part, variant, stroke, color) in curves {
+        let (x, y) = speed_ups(found, ladder(model, part), &variant);
+        if !x.is_empty() {
+            chart = chart.with(Series::new(&legend, &x, &y).with_stroke(stroke).with_color(color));
+        }
+    }
+    let forces = |model, complete, arithmetic| {
+        best(
+            found,
+            ladder(model, Part::Forces),
+            &kernels_name(complete, arithmetic, true),
+        )
+    };
+    let engine = |model, place| {
+        best(
+            found,
+            ladder(model, Part::Step),
+            &engine_name(Precision::Mixed, place),
+        )
+    };
+    let lost = |arithmetic: Arithmetic| -> Vec<f64> {
+        let ladder = ladder(Model::Water, Part::Forces);
+        let complete = speed_ups(found, ladder, &kernels_name(true, arithmetic, true)).1;
+        let alone = speed_ups(found, ladder, &kernels_name(false, arithmetic, true)).1;
+        complete
+            .iter()
+            .zip(&alone)
+            .map(|(c, a)| 100.0 * (1.0 - c / a))
+            .collect()
+    };
+    let mean = |x: &[f64]| (!x.is_empty()).then(|| x.iter().sum::<f64>() / x.len() as f64);
+    let [single, double] = [lost(Arithmetic::Single), lost(Arithmetic::Double)];
+    let line = |name: &str, lost: &[f64]| {
+        let cell = |x: Option<f64>| x.map_or("not measured".into(), |x| format!("{x:.1} %"));
+        vec![
+            name.to_owned(),
+            cell(mean(lost)),
+            cell(lost.iter().copied().max_by(f64::total_cmp)),
+            cell(lost.iter().copied().min_by(f64::total_cmp)),
+        ]
+    };
+    let whole = |model: Model| {
+        let ours = engine(model, Place::Cuda)?;
+        Some(
+            ours / best(
+                found,
+                ladder(model, Part::Step),
+                &kernels_name(true, Arithmetic::Single, true),
+            )?,
+        )
+    };
+    let meaning = match (whole(Model::Water), whole(Model::Lipids)) {
+        (Some(water), Some(lipids)) => {
+            let why = if water >= 1.0 && lipids >= 1.0 {
+                "lists by class of particle keep warps together, and blocks of neighbors share what they read"
+            } else {
+                crate::study::NOT_FILLED
+            };
+            format!(
+                "A whole step of the engine, bonds, lists and thermostat included, is {water:.1} times as fast as the \
+                 paper's kernels without lists for water and {lipids:.1} times for lipids: {why}. The paper compares with \
+                 one thread of its own serial program; so does this, in double precision."
+            )
+        }
+        _ => match (
+            engine(Model::Water, Place::Cpu),
+            engine(Model::Lipids, Place::Cpu),
+        ) {
+            (Some(water), Some(lipids)) => format!(
+                "A whole step of the engine on {} threads of this processor is {water:.1} (water) and {lipids:.1} (lipids) \
+                 times as fast as the serial program. The paper's kernels were not measured: no CUDA device was used.",
+                rayon::current_num_threads()
+            ),
+            _ => "Nothing was measured.".into(),
+        },
+    };
+    let section = Section {
+        title: "Speed against size (Figs. 7 and 9, Table 3)".into(),
+        meaning,
+        comparisons: vec![
+            compare(
+                "water only, single",
+                12.0,
+                "GTX 295",
+                forces(Model::Water, false, Arithmetic::Single),
+                "times",
+            ),
+            compare(
+                "water, complete, double",
+                13.69,
+                "GTX 480",
+                forces(Model::Water, true, Arithmetic::Double),
+                "times",
+            ),
+            compare(
+                "lipids, double",
+                7.0,
+                "GTX 480",
+                forces(Model::Lipids, true, Arithmetic::Double),
+                "times",
+            ),
+            compare(
+                "water, engine, whole step",
+                13.69,
+                "GTX 480",
+                engine(Model::Water, Place::Cuda),
+                "times",
+            ),
+            compare(
+                "lipids, engine, whole step",
+                7.0,
+                "GTX 480",
+                engine(Model::Lipids, Place::Cuda),
+                "times",
+            ),
+            compare(
+                "lost to types of beads, single",
+                28.85,
+                "GTX 295, average",
+                mean(&single),
+                "%",
+            ),
+            compare(
+                "lost to types of beads, double",
+                13.65,
+                "GTX 295, average",
+                mean(&double),
+                "%",
+            ),
+        ],
+        tables: vec![table(
+            "heterogeneity",
+            "Table 3: what the complete version loses on water beside the one for water alone",
+            &["arithmetic", "average", "largest", "smallest"],
+            vec![line("single", &single), line("double", &double)],
+        )],
+        figures: vec![figure(
+            "speed-up",
+            "Figs. 7 and 9. Solid: single or mixed precision; dashed: double; thin: the engine on this processor.",
+            chart,
+        )],
+    };
+    bench.found.sections.push(section);
+}
+
+/// Floating point, fixed point, intrinsics: Table 8.
+pub(super) fn arithmetic(bench: &mut Bench<'_>) {
+    let found = &bench.found;
+    let mut rows = Vec::new();
+    let mut comparisons = Vec::new();
+    for model in Model::ALL {
+        // Where all were measured.
+        let ladder_name = ladder(model, Part::Forces);
+        let name = |arithmetic| kernels_name(true, arithmetic, true);
+        let size = found
+            .of(ladder_name, &name(Arithmetic::Fixed))
+            .next()
+            .map(|row| row.size);
+        let at = |variant: &str, ladder_name: &'static str| {
+            let is_it =
+                |row: &&Row| row.ladder == ladder_name && row.variant == variant && Some(row.size) == size;
+            found.rows.iter().find(is_it)
+        };
+        let mut line = |variant: String, ladder_name: &'static str| {
+            if let Some(row) = at(&variant, ladder_name) {
+                let speed = at(SERIAL, ladder_name).and_then(|serial| Some(serial.seconds? / row.seconds?));
+                rows.push(vec![
+                    format!("{}, {variant}", model.name()),
+                    speed.map_or("not measured".into(), number),
+                    row.error.map_or("–".into(), |error| format!("{error:.1e}")),
+                ]);
+            }
+        };
+        Arithmetic::ALL
+            .into_iter()
+            .for_each(|arithmetic| line(name(arithmetic), ladder_name));
+        for place in [Place::Cuda, Place::Cpu] {
+            for precision in [Precision::Mixed, Precision::Double] {
+                line(engine_name(precision, place), ladder(model, Part::Step));
+            }
+        }
+        let over_double = |arithmetic| {
+            let [a, b] = [name(Arithmetic::Double), name(arithmetic)].map(|v| at(&v, ladder_name)?.seconds);
+            Some(a? / b?)
+        };
+        let (fixed, intrinsic) = match model {
+            Model::Water => (19.61 / 13.69, 27.71 / 13.69),
+            Model::Lipids => (9.81 / 7.0, 12.91 / 7.0),
+        };
+        let what = |x: &str| format!("{}: {x} over double", model.name());
+        let source = "GTX 480, ratio of speed-ups";
+        comparisons.push(compare(
+            &what("fixed point"),
+            fixed,
+            source,
+            over_double(Arithmetic::Fixed),
+            "times",
+        ));
+        comparisons.push(compare(
+            &what("intrinsics"),
+            intrinsic,
+            source,
+            over_double(Arithmetic::Intrinsic),
+            "times",
+        ));
+        comparisons.push(compare(
+            &what("single"),
+            intrinsic,
+            source,
+            over_double(Arithmetic::Single),
+            "times",
+        ));
+    }
+    let worst = |arithmetic| {
+        let errors = found
+            .rows
+            .iter()
+            .filter(|row| row.variant == kernels_name(true, arithmetic, true));
+        errors.filter_map(|row| row.error).max_by(f64::total_cmp)
+    };
+    let meaning = match Arithmetic::ALL.map(worst) {
+        [Some(single), Some(double), Some(fixed), Some(intrinsic)] => format!(
+            "Forces and torques are off by up to {single:.0e} in single, {double:.0e} in double precision, {fixed:.0e} in fixed \
+             point with 40 bits behind the point, {intrinsic:.0e} by intrinsics. The paper found total energies off by 104 % \
+             and more with the last two and gives no format; the intrinsics it names round as IEEE 754 asks, and with \
+             enough bits neither is to blame."
+        ),
+        _ => "The kernels of the paper were not measured: no CUDA device was used.".into(),
+    };
+    let section = Section {
+        title: "Arithmetic (Table 8)".into(),
+        meaning,
+        comparisons,
+        tables: vec![table(
+            "arithmetic",
+            "Table 8: speed-up over the serial program, and the error of forces and torques",
+            &["", "speed-up", "error"],
+            rows,
+        )],
+        figures: Vec::new(),
+    };
+    bench.found.sections.push(section);
+}
+
+/// Forces and integration in one kernel or two: §9.1.
+pub(super) fn merged(bench: &mut Bench<'_>) {
+    let found = &bench.found;
+    let gain = |model: Model| {
+        let ladder = ladder(model, Part::Step);
+        let [one, two] = [true, false].map(|merged| kernels_name(true, Arithmetic::Single, merged));
+        let ratios = found.of(ladder, &one).filter_map(|row| {
+            let other = found.of(ladder, &two).find(|other| other.size == row.size)?;
+            Some(100.0 * (other.seconds? / row.seconds? - 1.0))
+        });
+        ratios.max_by(f64::total_cmp)
+    };
+    let [water, lipids] = Model::ALL.map(gain);
+    let meaning = match (water, lipids) {
+        (Some(water), Some(lipids)) => format!(
+            "A kernel of its own for the second half of a step costs up to {water:.1} % with water and {lipids:.1} % with \
+             lipids, most of it in small systems, where a launch counts. The engine has one kernel for both where the \
+             system fits, and its integration follows the forces in the same launch."
+        ),
+        _ => "The kernels of the paper were not measured: no CUDA device was used.".into(),
+    };
+    bench.found.sections.push(Section {
+        title: "Merging work (§9.1)".into(),
+        meaning,
+        comparisons: vec![
+            compare(
+                "two kernels in place of one, water",
+                11.0,
+                "up to, in words",
+                water,
+                "% slower",
+            ),
+            compare(
+                "two kernels in place of one, lipids",
+                11.0,
+                "up to, in words",
+                lipids,
+                "% slower",
+            ),
+        ],
+        tables: Vec::new(),
+        figures: Vec::new(),
+    });
+}
+
+/// Memory: §10.2.
+pub(super) fn capacity(bench: &mut Bench<'_>, systems: &[Beads]) -> Result<(), StudyError> {
+    let mut comparisons = Vec::new();
+    for beads in systems {
+        let paper = match beads.model {
+            Model::Water => 3072.0 * 1_048_576.0 / 1.63e6,
+            Model::Lipids => 3072.0 * 1_048_576.0 / 7.26e5,
+        };
+        let per_bead = |bytes: usize| bytes as f64 / beads.work();
+        let version = Version {
+            complete: beads.model == Model::Lipids,
+            ..MERGED
+        };
+        let matrices = match bench.device() {
+            Some(device) => Some(per_bead(
+                OnCard::<f32>::new(device, beads, version, 0.0, 32)?.bytes(),
+            )),
+            None => None,
+        };
+        let engine = match bench.device() {
+            Some(device) => {
+                let engine = beads.engine(beads.simulation(), Precision::Mixed, Some(device))?;
+                Some(per_bead(engine.bytes()))
+            }
+            None => None,
+        };
+        let what = |x: &str| format!("{}, {x}", beads.label());
+        let source = "C2050, 3072 MB by the largest system";
+        comparisons.push(compare(
+            &what("matrices, single"),
+            paper,
+            source,
+            matrices,
+            "bytes/bead",
+        ));
+        comparisons.push(compare(
+            &what("engine, mixed"),
+            paper,
+            source,
+            engine,
+            "bytes/bead",
+        ));
+    }
+    bench.found.sections.push(Section {
+        title: "The largest system (§10.2)".into(),
+        meaning: "A matrix has as many rows as the most crowded bead has neighbors, and one more of the same size for the types. \
+                  The engine keeps places of 16 bits in lists as long as each bead needs."
+            .into(),
+        comparisons,
+        tables: Vec::new(),
+        figures: Vec::new(),
+    });
+    Ok(())
+}

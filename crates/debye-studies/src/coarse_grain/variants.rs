@@ -1,0 +1,266 @@
+//! [`BeadVariant`]: ways to compute forces and torques of beads.
+
+use std::time::Instant;
+
+use debye::engines::Engine;
+use debye::expr::Vec3;
+use debye::prelude::Precision;
+use debye_gpu::{CudaError, Device, Stream};
+
+use super::beads::{Acted, Beads, Model};
+use super::device::{Arithmetic, Kept, OnCard, Version};
+use super::sequential::{Motion, PairList};
+use crate::study::{OnDevice, OnHost, Place, StudyError, Variant, Work};
+
+/// Rows of the matrix of neighbors at first.
+const FEW: u32 = 32;
+
+/// Which part of a step is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Lists of neighbors, and forces to be compared.
+    Neighbors,
+    /// Forces.
+    Forces,
+    /// The first integration, and forces to be compared.
+    Integration,
+    /// Integration, forces, integration; no list.
+    Step,
+}
+
+/// A way to compute forces and torques.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeadVariant {
+    /// The paper's serial program.
+    Sequential(Part),
+    /// The paper's kernels.
+    Kernels(Version, Part),
+    /// Whole steps of the engine, bonds and lists among them.
+    Engine(Precision, Place),
+}
+
+impl Variant<Beads> for BeadVariant {
+    fn name(&self) -> String {
+        match self {
+            Self::Sequential(_) => "CPU serial".into(),
+            Self::Kernels(version, _) => {
+                let which = if version.complete {
+                    "complete"
+                } else {
+                    "water only"
+                };
+                let apart = if version.merged { "" } else { ", kick apart" };
+                format!("GPU {which}, {}{apart}", version.arithmetic.name())
+            }
+            Self::Engine(precision, place) => {
+                let place = place.name().replace("cuda", "GPU").replace("cpu", "CPU");
+                format!("{place} engine, {}, whole step", precision.name())
+            }
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Self::Sequential(_) => Place::Cpu,
+            Self::Kernels(..) => Place::Cuda,
+            Self::Engine(_, place) => *place,
+        }
+    }
+
+    fn tolerance(&self) -> f64 {
+        match self {
+            Self::Sequential(_) | Self::Engine(Precision::Double, _) => 1e-9,
+            // Differences of coordinates in single precision, and r⁻¹² of them.
+            Self::Engine(..) => 1e-4,
+            Self::Kernels(version, _) => match version.arithmetic {
+                Arithmetic::Double => 1e-9,
+                Arithmetic::Single | Arithmetic::Intrinsic => 1e-3,
+                // 6·10⁻⁶ kJ nm¹²/mol of a pair of waters leave seven digits of 40 bits.
+                Arithmetic::Fixed => 1e-3,
+            },
+        }
+    }
+
+    fn declines(&self, beads: &Beads) -> Option<String> {
+        match self {
+            Self::Kernels(version, _) if !version.complete && beads.model != Model::Water => {
+                Some("there is more than water".into())
+            }
+            _ => None,
+        }
+    }
+
+    fn prepare<'i>(
+        &self,
+        beads: &'i Beads,
+        device: Option<&Device>,
+    ) -> Result<Box<dyn Work<Acted> + 'i>, StudyError> {
+        match *self {
+            Self::Sequential(part) => Ok(sequential(beads, part)),
+            Self::Kernels(version, part) => {
+                let device = device.ok_or(StudyError::NoDevice)?;
+                match version.arithmetic {
+                    Arithmetic::Single | Arithmetic::Intrinsic => {
+                        kernels::<f32>(device, beads, version, part)
+                    }
+                    Arithmetic::Double => kernels::<f64>(device, beads, version, part),
+                    Arithmetic::Fixed => kernels::<i64>(device, beads, version, part),
+                }
+            }
+            Self::Engine(precision, place) => {
+                let device = match place {
+                    Place::Cpu => None,
+                    Place::Cuda => Some(device.ok_or(StudyError::NoDevice)?),
+                };
+                // Forces are compared without those of bonds, which the kernels do not have.
+                let bare = beads.engine(&beads.without_bonds(), precision, device)?;
+                let torques = bare.torques()?;
+                let acted = Acted {
+                    forces: bare.forces()?,
+                    torques: (0..beads.len())
+                        .map(|i| torques.get(i).copied().unwrap_or_else(Vec3::zero))
+                        .collect(),
+                    energy: f64::NAN,
+                };
+                let engine = beads.engine(&beads.simulation, precision, device)?;
+                Ok(Box::new(Steps { engine, acted }))
+            }
+        }
+    }
+}
+
+fn sequential(beads: &Beads, part: Part) -> Box<dyn Work<Acted> + '_> {
+    let list = PairList::new(beads);
+    match part {
+        Part::Neighbors => Box::new(Listing { beads, list }),
+        Part::Forces => OnHost::boxed(move || Ok(list.act(beads))),
+        Part::Integration | Part::Step => {
+            let (mut motion, acted) = (Motion::new(beads), list.act(beads));
+            OnHost::boxed(move || {
+                motion.first(beads, &acted, 0.0);
+                let again = if part == Part::Step {
+                    list.act(beads)
+                } else {
+                    acted.clone()
+                };
+                motion.second(beads, &again, 0.0);
+                Ok(again)
+            })
+        }
+    }
+}
+
+/// Lists of the serial program, and what follows from the last.
+struct Listing<'i> {
+    beads: &'i Beads,
+    list: PairList,
+}
+
+impl Work<Acted> for Listing<'_> {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        let began = Instant::now();
+        (0..passes).for_each(|_| self.list = PairList::new(self.beads));
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    fn output(&mut self) -> Result<Acted, StudyError> {
+        Ok(self.list.act(self.beads))
+    }
+}
+
+/// Time stands still while it is measured, so that lists stay right; the arithmetic is the same.
+fn kernels<'i, S: Kept + 'i>(
+    device: &Device,
+    beads: &'i Beads,
+    version: Version,
+    part: Part,
+) -> Result<Box<dyn Work<Acted> + 'i>, StudyError> {
+    let state = OnCard::<S>::new(device, beads, version, 0.0, FEW)?;
+    let queue: fn(&mut OnCard<S>, &Stream) -> Result<(), CudaError> = match part {
+        Part::Neighbors => OnCard::list,
+        Part::Forces => OnCard::act,
+        Part::Integration => OnCard::integrate,
+        Part::Step => OnCard::step,
+    };
+    OnDevice::boxed(device, state, queue, move |state, stream| {
+        queue(state, stream)?;
+        if matches!(part, Part::Neighbors | Part::Integration) {
+            state.act(stream)?;
+        }
+        Ok(state.acted(stream)?)
+    })
+}
+
+/// Steps of the engine; its forces are those of the first.
+struct Steps {
+    engine: Box<dyn Engine>,
+    acted: Acted,
+}
+
+impl Work<Acted> for Steps {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        // Many steps, so that lists count as they come and launches overlap.
+        let each = 50;
+        let began = Instant::now();
+        self.engine.advance(each * u64::from(passes), false)?;
+        Ok(began.elapsed().as_secs_f64() / each as f64)
+    }
+
+    fn output(&mut self) -> Result<Acted, StudyError> {
+        Ok(self.acted.clone())
+    }
+}
+
+/// Whether a whole step of the kernels is right: what is left of the places, axes and momenta after one real step when
+/// that of the serial program is taken away, by how far they went.
+///
+/// # Errors
+/// What the device says.
+pub fn step_error(device: &Device, beads: &Beads, version: Version) -> Result<f64, StudyError> {
+    const TIMESTEP: f64 = 0.002;
+    let list = PairList::new(beads);
+    let mut want = Motion::new(beads);
+    let start = want.clone();
+    want.first(beads, &list.act(beads), TIMESTEP);
+    let moved = beads.moved(&want);
+    want.second(beads, &list.act(&moved), TIMESTEP);
+    match version.arithmetic {
+        Arithmetic::Double => one_step::<f64>(device, beads, version, TIMESTEP, &start, &want),
+        _ => one_step::<f32>(device, beads, version, TIMESTEP, &start, &want),
+    }
+}
+
+fn one_step<S: Kept>(
+    device: &Device,
+    beads: &Beads,
+    version: Version,
+    timestep: f64,
+    start: &Motion,
+    want: &Motion,
+) -> Result<f64, StudyError> {
+    let stream = device.stream()?;
+    // Forces alone first: with a kernel that kicks, for no time at all.
+    let mut state = OnCard::<S>::new(device, beads, version, 0.0, FEW)?;
+    state.act(&stream)?;
+    state.set_timestep(timestep);
+    state.step(&stream)?;
+    let got = state.motion(&stream)?;
+    let worst = |got: &[Vec3<f64>], want: &[Vec3<f64>], start: &[Vec3<f64>]| {
+        let near = |a: Vec3<f64>, b: Vec3<f64>| beads.nearest(b - a).norm();
+        let (mut off, mut way) = (0.0_f64, f64::MIN_POSITIVE);
+        for i in 0..beads.len() {
+            off = off.max(near(got[i], want[i]));
+            way = way.max(near(start[i], want[i]));
+        }
+        off / way
+    };
+    let flat = |motion: &Motion| motion.axes.iter().map(|axes| axes[2]).collect::<Vec<_>>();
+    Ok([
+        worst(&got.positions, &want.positions, &start.positions),
+        worst(&got.velocities, &want.velocities, &start.velocities),
+        worst(&got.momenta, &want.momenta, &start.momenta),
+        worst(&flat(&got), &flat(want), &flat(start)),
+    ]
+    .into_iter()
+    .fold(0.0, f64::max))
+}
