@@ -46,7 +46,12 @@ pub enum Stroke {
     Thin,
     /// Dots.
     Dots,
+    /// Bars from the lower end of the axis, [`BAR`] wide; a linear axis then begins at zero.
+    Bars,
 }
+
+/// The width of a bar, in units of the horizontal axis.
+pub const BAR: f64 = 0.7;
 
 /// A curve. It is broken where a coordinate is not finite.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! Where everything on a chart goes.
 
-use super::chart::{Chart, Series, Stroke};
+use super::chart::{BAR, Chart, Series, Stroke};
 use super::scene::{Anchor, Ink, Mark, Scene};
 use super::text;
 use super::ticks::{Ticks, linear, logarithmic, named};
@@ -143,6 +143,10 @@ fn axis_ticks(chart: &Chart, axis: usize, count: usize) -> Ticks {
     for point in chart.series.iter().flat_map(|s| s.points.iter()).filter(visible) {
         let value = point[axis].clamp(-1e300, 1e300);
         (low, high) = (low.min(value), high.max(value));
+    }
+    let bars = chart.series.iter().any(|s| s.stroke == Stroke::Bars);
+    if bars && axis == 1 && !log[1] {
+        low = low.min(0.0);
     }
     if log[axis] {
         return logarithmic(low, high);
@@ -351,6 +355,20 @@ fn thin_band(run: &[[f64; 3]]) -> Vec<[f64; 3]> {
 
 fn draw_series(series: &Series, index: usize, place: &Place, marks: &mut Vec<Mark>) {
     let ink = ink_of(series, index);
+    if series.stroke == Stroke::Bars {
+        let bottom = place.frame[3];
+        let side = |x: f64, sign: f64| place.along(0, x + sign * 0.5 * BAR);
+        for &[x, y] in &series.points {
+            if let (Some(left), Some(right), Some(top)) = (side(x, -1.0), side(x, 1.0), place.along(1, y)) {
+                marks.push(Mark::Area {
+                    points: vec![[left, bottom], [left, top], [right, top], [right, bottom]],
+                    ink,
+                    opacity: 0.85,
+                });
+            }
+        }
+        return;
+    }
     if series.stroke == Stroke::Dots {
         let mut last = [f64::NAN; 2];
         for at in series.points.iter().filter_map(|&p| place.at(p)) {

@@ -25,7 +25,7 @@ mod text;
 mod ticks;
 
 pub use animation::Animation;
-pub use chart::{Axis, Chart, Series, Stroke};
+pub use chart::{Axis, BAR, Chart, Series, Stroke};
 pub use isosurface::isosurface;
 pub use map_page::MapPage;
 pub use palette::{MISSING, Rgb, diverging, gradient, series_color};

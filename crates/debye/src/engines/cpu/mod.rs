@@ -26,6 +26,8 @@ mod verlet;
 pub use bonded::{BondedForces, Slots};
 pub use engine::CpuEngine;
 pub use interactions::ListSize;
+#[doc(hidden)]
+pub use mesh::{Mesh, MeshReal, grids::Grids};
 pub(crate) use minimize::Descent;
 pub use minimize::{FIRE, Fire, Minimized};
 pub use observe::describe;

@@ -69,6 +69,25 @@ impl<T: MeshReal + GridReal> Grids<T> {
         forces: &mut [Vec3<f64>],
         energy: bool,
     ) -> Result<Part, EngineError> {
+        self.spread(cell, positions, charges)?;
+        let part = self.solve(energy);
+        self.gather(k, charges, forces);
+        Ok(Part {
+            energy: k * part.energy,
+            virial: part.virial.map(|w| k * w),
+        })
+    }
+
+    /// The first stage of [`Self::add`]: charges on the finest grid.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn spread(
+        &mut self,
+        cell: &Cell,
+        positions: &[Vec3<f64>],
+        charges: &[f64],
+    ) -> Result<(), EngineError> {
         let placed = match self.placed.take() {
             Some(placed) => self.plan.follow(placed, cell, positions, self.set)?,
             None => Placed::new(&self.plan, edges(cell), bounds(positions), self.set)?,
@@ -76,9 +95,25 @@ impl<T: MeshReal + GridReal> Grids<T> {
         let placed = self.placed.insert(placed);
         placed.spots.place(&placed.axes, positions, charges);
         placed.spots.spread(&mut placed.planes);
+        Ok(())
+    }
+
+    /// The second: their potential, without k_e. With `sums`, energy and virial.
+    pub fn solve(&mut self, sums: bool) -> Part {
+        let Some(placed) = &mut self.placed else {
+            return Part::default();
+        };
         let (potential, GridSums { energy, virial }) =
-            placed.levels.potential_of(placed.planes.packed(), energy);
+            placed.levels.potential_of(placed.planes.packed(), sums);
         placed.planes.unpack(&potential);
+        Part { energy, virial }
+    }
+
+    /// The third: adds forces from the potential on the finest grid, less their mean.
+    pub fn gather(&mut self, k: f64, charges: &[f64], forces: &mut [Vec3<f64>]) {
+        let Some(placed) = &self.placed else {
+            return;
+        };
         self.forces.resize(charges.len(), Vec3::zero());
         let spacing = placed.levels.spacing();
         let along = std::array::from_fn(|axis| unit(axis) * (-k / spacing[axis]));
@@ -86,10 +121,6 @@ impl<T: MeshReal + GridReal> Grids<T> {
             .spots
             .gather(&placed.planes, charges, along, &mut self.forces);
         add_without_mean(&self.forces, sum, charges, forces);
-        Ok(Part {
-            energy: k * energy,
-            virial: virial.map(|w| k * w),
-        })
     }
 }
 

@@ -97,23 +97,36 @@ impl<T: MeshReal> Mesh<T> {
         forces: &mut [Vec3<f64>],
         energy: bool,
     ) -> Part {
-        self.follow(cell);
-        self.spots.place(&self.axes, positions, charges);
-        self.spots.spread(&mut self.transform.real);
-        let mut part = self.transform.solve(energy);
+        self.spread(cell, positions, charges);
+        let mut part = self.solve(energy);
         part.energy *= k;
         part.virial.iter_mut().for_each(|w| *w *= k);
         self.gather(k, charges, forces);
         part
     }
 
-    /// The smooth part of the potential of charges at every point of the mesh, the third index fastest, without k_e.
-    pub fn potential(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) -> Vec<T> {
+    /// The first stage of [`Self::add`]: charges on the mesh.
+    pub fn spread(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) {
         self.follow(cell);
         self.spots.place(&self.axes, positions, charges);
         self.spots.spread(&mut self.transform.real);
-        self.transform.solve(false);
+    }
+
+    /// The second: their potential, without k_e. With `sums`, energy and virial.
+    pub fn solve(&mut self, sums: bool) -> Part {
+        self.transform.solve(sums)
+    }
+
+    /// What is at every point now, the third index fastest.
+    pub fn values(&self) -> Vec<T> {
         self.transform.real.packed()
+    }
+
+    /// The smooth part of the potential of charges at every point of the mesh, the third index fastest, without k_e.
+    pub fn potential(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) -> Vec<T> {
+        self.spread(cell, positions, charges);
+        self.solve(false);
+        self.values()
     }
 
     /// The influence function of the cell as it is now.
@@ -137,8 +150,8 @@ impl<T: MeshReal> Mesh<T> {
         self.cell = Some(*cell);
     }
 
-    /// Forces from the potential on the mesh, less their mean.
-    fn gather(&mut self, k: f64, charges: &[f64], forces: &mut [Vec3<f64>]) {
+    /// The third: adds forces from the potential on the mesh, less their mean.
+    pub fn gather(&mut self, k: f64, charges: &[f64], forces: &mut [Vec3<f64>]) {
         self.forces.resize(charges.len(), Vec3::zero());
         // From derivatives along the mesh to those in space.
         let along: [Vec3<f64>; 3] =

@@ -8,7 +8,8 @@ use debye_gpu::{
 };
 
 use super::MESH_SUMS;
-use crate::forces::multilevel::{GridReal, Levels};
+use crate::forces::multilevel::{GridReal, Levels, MultilevelPlan, Nested};
+use crate::simd::InstructionSet;
 
 /// Points of a thread along x, over which rows of a stencil slide.
 const OUT: usize = 8;
@@ -414,9 +415,17 @@ impl<T: LevelNumber> DeviceLevels<T> {
         8 * self.levels.len() as u64 - 6 + parts.count() as u64
     }
 
+    /// The grids of a plan in a periodic cell of these edges, without virial; for measurements.
+    #[doc(hidden)]
+    pub fn periodic(device: &Device, split: &MultilevelPlan, edges: [f64; 3]) -> Result<Self, CudaError> {
+        let nested = Nested::periodic(split, edges);
+        let levels = Levels::new(*split, nested, InstructionSet::detect());
+        Self::new(device, &levels, false)
+    }
+
     /// From charges on the finest grid to their potential. `sums`, if wanted, are [`MESH_SUMS`] numbers: energy, and the
     /// virial xx yy zz xy xz yz.
-    pub(crate) fn queue(
+    pub fn queue(
         &mut self,
         stream: &Stream,
         mesh: &mut Buffer<T>,
