@@ -11,10 +11,13 @@
 //!
 //! The papers as commands (`debye study`) are [`STUDIES`]: [`coarse_grain`], [`potential_map`], [`prefix_sum`], each a ladder of
 //! variants behind one trait ([`study`]).
+//! The papers as commands (`debye study`) are [`STUDIES`]: [`mod@charge_mapping`], [`potential_map`] and [`prefix_sum`], each
+//! a ladder of variants behind one trait ([`study`]).
 //!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
 //! [`Cut::rule`]: debye_gpu::transforms::Cut::rule
 
+pub mod charge_mapping;
 mod charges;
 pub mod coarse_grain;
 mod cufft;
@@ -56,6 +59,7 @@ pub fn modules() -> Vec<ModuleSource> {
     ]);
     all.extend(prefix_sum::modules());
     all.extend(coarse_grain::modules());
+    all.extend(charge_mapping::modules());
     all
 }
 

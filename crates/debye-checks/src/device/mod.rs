@@ -15,6 +15,7 @@ mod rotation;
 mod small;
 mod solve;
 mod studies;
+mod studies_charge_mapping;
 mod sums;
 mod systems;
 mod watch;
@@ -113,6 +114,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("studies: prefix sums", studies::scans),
     ("studies: loops over bins", studies::bins),
     ("studies: beads with orientations", studies::beads),
+    ("studies: charge mapping", studies_charge_mapping::mapping),
+    ("studies: stages of a mesh", studies_charge_mapping::stages),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

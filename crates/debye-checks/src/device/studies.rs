@@ -12,7 +12,11 @@ impl From<StudyError> for Wrong {
     }
 }
 
-fn agrees<I: Input>(place: &mut Place<'_>, input: &I, variant: &dyn Variant<I>) -> Result<(), Wrong> {
+pub(super) fn agrees<I: Input>(
+    place: &mut Place<'_>,
+    input: &I,
+    variant: &dyn Variant<I>,
+) -> Result<(), Wrong> {
     place.cases += 1;
     let mut work = variant.prepare(input, Some(place.device))?;
     // As it is timed, and as it is read.

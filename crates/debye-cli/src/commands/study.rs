@@ -21,6 +21,7 @@ Examples:
   debye study
   debye study prefix-sum --quick -o scans
   debye study potential-map --device cuda -o maps
+  debye study charge-mapping --quick -o mapping
 
 Each version of an algorithm is compared with double precision and timed: the median of several rounds counts.
 DIR gets report.html, results.csv, results.json, and figures as SVG and PNG. Without a CUDA device the versions
@@ -41,6 +42,9 @@ pub struct StudyCommand {
     /// The folder for reports, tables and figures
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// A profile of the kernels, as `ncu --csv` writes it: for the counters of charge-mapping
+    #[arg(long, value_name = "FILE")]
+    counters: Option<PathBuf>,
     /// Write into a folder that is there already
     #[arg(long)]
     overwrite: bool,
@@ -84,6 +88,7 @@ impl StudyCommand {
             let _ = console::print(&line(row));
         };
         let mut bench = Bench::new(extent, device, &wishes.stop, &mut tell);
+        bench.counters = self.counters.clone();
         let done = study.run(&mut bench);
         let stopped = bench.stopped();
         let found = bench.found;

@@ -1,5 +1,6 @@
 //! [`Bench`]: what a study measures with.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use debye_gpu::Device;
@@ -35,6 +36,8 @@ pub struct Bench<'a> {
     pub extent: Extent,
     /// What has been found so far.
     pub found: Findings,
+    /// A profile of the kernels that `ncu --csv` wrote, for studies of counters.
+    pub counters: Option<PathBuf>,
     device: Result<Device, String>,
     stop: &'a AtomicBool,
     tell: &'a mut dyn FnMut(&Row),
@@ -53,6 +56,7 @@ impl<'a> Bench<'a> {
         Self {
             extent,
             found: Findings::new(name.map_err(Clone::clone)),
+            counters: None,
             device,
             stop,
             tell,

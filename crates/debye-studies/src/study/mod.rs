@@ -44,6 +44,7 @@ pub struct Study {
 /// All studies, by name.
 pub const STUDIES: &[Study] = &[
     crate::coarse_grain::STUDY,
+    crate::charge_mapping::STUDY,
     crate::potential_map::STUDY,
     crate::prefix_sum::STUDY,
 ];

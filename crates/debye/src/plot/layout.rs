@@ -145,8 +145,8 @@ fn axis_ticks(chart: &Chart, axis: usize, count: usize) -> Ticks {
         (low, high) = (low.min(value), high.max(value));
     }
     let bars = chart.series.iter().any(|s| s.stroke == Stroke::Bars);
-    if bars && axis == 1 && !log[1] {
-        low = low.min(0.0);
+    if bars && axis == 1 {
+        low = if log[1] { 0.5 * low } else { low.min(0.0) };
     }
     if log[axis] {
         return logarithmic(low, high);

@@ -1,0 +1,133 @@
+//! The rungs of charge mapping that run on the processor, against double precision, and what the study counts.
+
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use debye_studies::charge_mapping::{
+    Arrangement, Charged, Counted, HostBins, How, MappingVariant, Method, Profile, Sites, Stage, Staged,
+    metrics,
+};
+use debye_studies::study::{Input, Place, Variant};
+
+const ARRANGEMENTS: [Arrangement; 4] = [
+    Arrangement::Random,
+    Arrangement::Clustered,
+    Arrangement::Boundary,
+    Arrangement::Overflow,
+];
+
+fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
+    let mut work = variant.prepare(input, None).unwrap();
+    assert!(work.seconds(1).unwrap() >= 0.0);
+    let error = input.error(&work.output().unwrap());
+    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
+    assert!(error <= variant.tolerance(), "{what}");
+}
+
+#[test]
+fn meshes_agree() {
+    for arrangement in ARRANGEMENTS {
+        for (size, particles) in [
+            ([4, 4, 4], 40),
+            ([7, 12, 5], 900),
+            ([20, 9, 16], 3000),
+            ([6, 6, 6], 1),
+        ] {
+            let sites = Sites::synthetic(arrangement, size, particles);
+            for how in How::HOST {
+                for fresh in [false, true] {
+                    let variant = MappingVariant {
+                        fresh,
+                        ..MappingVariant::new(how)
+                    };
+                    assert!(variant.declines(&sites).is_none());
+                    agrees(&sites, &variant);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_mesh_is_seen() {
+    let sites = Sites::synthetic(Arrangement::Random, [8; 3], 100);
+    let mut work = MappingVariant::new(How::Optimized).prepare(&sites, None).unwrap();
+    let mut mesh = work.output().unwrap();
+    let total: f32 = mesh.iter().sum();
+    let charge: f32 = sites.particles().iter().map(|p| p[3]).sum();
+    assert!((total - charge).abs() < 1e-4, "{total} {charge}");
+    mesh[77] += 0.01;
+    assert!(sites.error(&mesh) > 1e-3);
+    mesh[77] = f32::NAN;
+    assert!(sites.error(&mesh).is_nan());
+    mesh.pop();
+    assert!(sites.error(&mesh).is_nan());
+}
+
+#[test]
+fn bins_that_overflow_are_enlarged_or_refused() {
+    let sites = Sites::synthetic(Arrangement::Overflow, [8; 3], 4000);
+    assert!(sites.crowd() > 400);
+    let bins = HostBins::new(sites.size(), sites.particles());
+    assert!(bins.slots() >= sites.crowd());
+    let held: usize = bins.all().map(|(_, slots)| slots.len()).sum();
+    assert_eq!(held, 4000);
+    // Threads that keep a bin whole say that they cannot.
+    let whole = MappingVariant::new(How::PARTICLE_CENTRIC[1]);
+    assert!(whole.declines(&sites).unwrap().contains("a bin holds"));
+    let slots = MappingVariant::new(How::PARTICLE_CENTRIC[3]);
+    assert!(slots.declines(&sites).is_none());
+    // Bins that no memory holds.
+    let crowded = Sites::synthetic(Arrangement::Overflow, [80; 3], 50_000);
+    assert!(slots.declines(&crowded).unwrap().contains("GB"));
+}
+
+#[test]
+fn the_benchmark_is_that_of_namd() {
+    let sites = Sites::apoa1([32; 3]).unwrap();
+    assert_eq!(sites.particles().len(), 92_224);
+    let charge: f64 = sites.particles().iter().map(|p| f64::from(p[3])).sum();
+    assert!((charge + 14.0).abs() < 1e-3, "{charge}");
+    let (pc, gc) = (Counted::particle_centric(&sites), Counted::grid_centric(&sites));
+    // The paper: about 400K, and 1022.
+    assert!((300_000..600_000).contains(&pc.atomics), "{pc:?}");
+    assert_eq!(gc.stores, 1024);
+    assert!(gc.loads > 20 * pc.loads && gc.efficiency < 1.0 && pc.efficiency < 1.0);
+}
+
+#[test]
+fn counts_of_one_particle() {
+    let sites = Sites::synthetic(Arrangement::Random, [8, 8, 8], 1);
+    let (pc, gc) = (Counted::particle_centric(&sites), Counted::grid_centric(&sites));
+    assert_eq!((pc.loads, pc.stores, pc.atomics), (16 + 4, 0, 64));
+    // A load of a counter for each warp and bin; the particle lies in bins of warps with 4 rows of 8 points.
+    assert_eq!(gc.stores, 16);
+    assert_eq!((gc.loads - 16 * 64) % 4, 0);
+    assert!((gc.efficiency - 1.0 / 32.0).abs() < 1e-12, "{gc:?}");
+}
+
+#[test]
+fn profiles_are_read() {
+    let text = "==PROF== Connected\n\
+        \"ID\",\"Process ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+        \"0\",\"7\",\"debye_map_bins_coalesced(MapWork)\",\"(256, 1, 1)\",\"smsp__inst_executed.sum\",\"inst\",\"1,234\"\n\
+        \"1\",\"7\",\"debye_map_bins_coalesced(MapWork)\",\"(256, 1, 1)\",\"smsp__inst_executed.sum\",\"inst\",\"9\"\n";
+    let profile = Profile::parse(text).unwrap();
+    assert!(format!("{profile:?}").contains("1234.0") && !format!("{profile:?}").contains("9.0"));
+    assert!(Profile::parse("nothing\nhere\n").is_none());
+    assert!(metrics().len() > 14);
+}
+
+#[test]
+fn stages_agree() {
+    for method in [Method::Transforms, Method::Grids] {
+        for arrangement in [Arrangement::Random, Arrangement::Boundary] {
+            let sites = Sites::synthetic(arrangement, [20, 18, 16], 600);
+            let charged = Charged::new(sites, method).unwrap();
+            for stage in Stage::ALL {
+                let place = Place::Cpu;
+                agrees(&charged, &Staged { stage, place });
+            }
+        }
+    }
+}
