@@ -83,6 +83,21 @@ fn charts() -> Vec<(&'static str, Chart)> {
         &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
         &[1.0, f64::NAN, 2.0, 2.5, f64::INFINITY, 1.0],
     ));
+    let named = ["one", "two", "three"].map(String::from);
+    let axis = |y: Axis| {
+        let names = few.into_iter().zip(named.clone()).collect();
+        let x = Axis {
+            names,
+            ..Axis::new("")
+        };
+        let bars = |name, x: &[f64], y: &[f64]| Series::new(name, x, y).with_stroke(Stroke::Bars);
+        Chart::new("Bars", x, y)
+            .with(bars("some", &few[..2], &[3.0, 700.0]))
+            .with(bars("other", &few[2..], &[90.0]))
+    };
+    let (bars, log_bars) = (axis(Axis::new("y")), axis(Axis::log("y")));
+    // Filled from the axis on: four corners each.
+    assert_eq!(bars.to_svg().matches("<polygon").count(), 3);
     let empty = Chart::new("Nothing", Axis::new("x"), Axis::log("y"));
     vec![
         ("rdf", rdf),
@@ -91,6 +106,8 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ("six", six),
         ("crowd", crowd),
         ("gaps", gaps),
+        ("bars", bars),
+        ("log-bars", log_bars),
         ("empty", empty),
     ]
 }

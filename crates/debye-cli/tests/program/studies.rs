@@ -41,7 +41,9 @@ fn studies_are_listed_run_and_not_replaced() {
     for list in [vec!["study"], vec!["study", "list"]] {
         let tried = lab.debye(&list);
         assert_eq!(tried.status, Some(0), "{}", tried.err);
-        assert!(tried.out.contains("potential-map") && tried.out.contains("prefix-sum"));
+        for name in ["charge-mapping", "potential-map", "prefix-sum"] {
+            assert!(tried.out.contains(name), "{}", tried.out);
+        }
     }
     let unknown = lab.debye(&["study", "nothing", "-o", "x"]);
     assert_eq!(unknown.status, Some(2));
@@ -52,6 +54,7 @@ fn studies_are_listed_run_and_not_replaced() {
     );
     assert_eq!(lab.debye(&["study", "prefix-sum"]).status, Some(2));
     for (name, figures) in [
+        ("charge-mapping", ["sizes", "throughput", "stages"]),
         ("potential-map", ["rates", "crossover", "volumes"]),
         ("prefix-sum", ["scans", "forces", "energies"]),
     ] {

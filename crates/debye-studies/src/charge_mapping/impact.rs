@@ -76,25 +76,29 @@ pub(super) fn throughput(bench: &mut Bench<'_>, apoa1: &Sites) {
         ("PC here", best(&How::PARTICLE_CENTRIC)),
         (ENGINE, of(ENGINE)),
     ];
-    let named = paper.iter().chain(&ours).enumerate();
+    // What was not measured has no place on the axis.
+    let drawn = |all: &[(&'static str, Option<f64>)]| -> Vec<(&'static str, f64)> {
+        all.iter()
+            .filter_map(|(name, rate)| Some((*name, (*rate)?)))
+            .collect()
+    };
+    let (of_paper, of_ours) = (drawn(&paper), drawn(&ours));
+    let named = of_paper.iter().chain(&of_ours).enumerate();
     let axis = Axis {
         names: named
             .map(|(k, (name, _))| (k as f64, (*name).to_string()))
             .collect(),
         ..Axis::new("")
     };
-    let bars = |name: &str, all: &[(&str, Option<f64>)], first: usize| {
-        let (x, y): (Vec<f64>, Vec<f64>) = all
-            .iter()
-            .enumerate()
-            .filter_map(|(k, (_, rate))| Some(((first + k) as f64, (*rate)?)))
-            .unzip();
+    let bars = |name: &str, all: &[(&str, f64)], first: usize| {
+        let x: Vec<f64> = (0..all.len()).map(|k| (first + k) as f64).collect();
+        let y: Vec<f64> = all.iter().map(|bar| bar.1).collect();
         Series::new(name, &x, &y).with_stroke(Stroke::Bars)
     };
     let chart = Chart::new("Fig. 5: ApoA1", axis, Axis::log("particles per µs"))
         .with_size(860.0, 420.0)
-        .with(bars("the paper", &paper, 0))
-        .with(bars("here", &ours, paper.len()));
+        .with(bars("the paper", &of_paper, 0))
+        .with(bars("here", &of_ours, of_paper.len()));
     let row =
         |place: &str, (name, rate): &(&str, Option<f64>)| vec![(*name).into(), place.into(), shown(*rate)];
     let rows = paper
@@ -211,6 +215,7 @@ pub(super) fn pipeline(bench: &mut Bench<'_>) {
     };
     let mut rows = Vec::new();
     let mut shares = Vec::new();
+    let mut all_times = Vec::new();
     for (ladder, _) in PIPELINES {
         let input = found.rows.iter().find(|row| row.ladder == ladder);
         for place in [Place::Cpu, Place::Cuda] {
@@ -221,14 +226,16 @@ pub(super) fn pipeline(bench: &mut Bench<'_>) {
             ];
             row.extend(times.map(|t| t.map_or("not measured".into(), seconds)));
             rows.push(row);
+            if times.iter().any(Option::is_some) {
+                all_times.push((format!("{}, {}", place.name(), method_of(ladder)), times));
+            }
             if let [Some(mapping), Some(solve), Some(back), _] = times {
                 shares.push((place, ladder, (mapping + back) / (mapping + solve + back)));
             }
         }
     }
     let share = |(place, ladder, share): &(Place, &str, f64)| {
-        let method = ladder.trim_start_matches("stages, ");
-        format!("{:.0} % ({}, {method})", 100.0 * share, place.name())
+        format!("{:.0} % ({}, {})", 100.0 * share, place.name(), method_of(ladder))
     };
     let all: Vec<String> = shares.iter().map(share).collect();
     let meaning = format!(
@@ -266,6 +273,37 @@ pub(super) fn pipeline(bench: &mut Bench<'_>) {
             head: head.map(String::from).into(),
             rows,
         }],
-        ..Section::default()
+        figures: vec![Figure {
+            name: "stages".into(),
+            caption: "Fig. 1 with the time of each stage; lists are ready on a device, and made in every pass on a processor."
+                .into(),
+            shown: Shown::Chart(Box::new(stage_bars(&all_times))),
+        }],
     });
+}
+
+/// What comes after `stages, `.
+fn method_of(ladder: &str) -> &str {
+    ladder.trim_start_matches("stages, ")
+}
+
+/// Three bars for each place and method.
+fn stage_bars(all: &[(String, [Option<f64>; 4])]) -> Chart {
+    let at = |group: usize, stage: usize| (4 * group + stage) as f64;
+    let names = all
+        .iter()
+        .enumerate()
+        .map(|(group, (name, _))| (at(group, 1), name.clone()));
+    let axis = Axis {
+        names: names.collect(),
+        ..Axis::new("")
+    };
+    let chart =
+        Chart::new("Stages of long-range forces", axis, Axis::log("time (ms)")).with_size(760.0, 400.0);
+    (0..3).fold(chart, |chart, stage| {
+        let bars = all.iter().enumerate();
+        let bars = bars.filter_map(|(group, (_, times))| Some((at(group, stage), 1e3 * times[stage]?)));
+        let (x, y): (Vec<f64>, Vec<f64>) = bars.unzip();
+        chart.with(Series::new(Stage::ALL[stage].name(), &x, &y).with_stroke(Stroke::Bars))
+    })
 }
