@@ -61,6 +61,7 @@ const UNIT: &str = "particles";
 const FINE_MESH: [usize; 3] = [108, 108, 80];
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
+    let profile = bench.counters.as_deref().map(Profile::read).transpose()?;
     // A synthetic set stands for ApoA1 where seconds count.
     let smallest = bench.extent == Extent::Smallest;
     let apoa1 = match smallest {
@@ -87,10 +88,6 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     report::fine(bench);
     sizes(bench);
     impact::throughput(bench, &apoa1);
-    let profile = match &bench.counters {
-        Some(path) => Some(Profile::read(path)?),
-        None => None,
-    };
     impact::counters(bench, &apoa1, profile.as_ref());
     stages(bench)
 }
