@@ -7,7 +7,8 @@ mod diagnosis;
 mod engine;
 mod interactions;
 mod long_range;
-pub(crate) mod mesh;
+#[doc(hidden)]
+pub mod mesh;
 mod minimize;
 mod motion;
 mod observe;
