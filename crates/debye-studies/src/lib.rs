@@ -24,6 +24,7 @@ mod cufft;
 mod cuts;
 mod design;
 mod fft;
+mod lammps;
 mod mapping;
 mod multiply;
 pub mod potential_map;

