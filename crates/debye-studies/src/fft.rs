@@ -111,15 +111,21 @@ impl<R: MeshNumber> Solver<R> {
         let size = influence.mesh().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         // A mesh that no simulation could have is refused.
         Cut::rule(device.info(), size, R::DOUBLE)?;
-        Ok(match fft {
-            Fft::Own(cut) => Self::Own(Box::new(Solve::new(device, influence, cut)?)),
-            Fft::Library => Self::Library(Box::new(LibrarySolve {
-                size,
-                cufft: Cufft::new(device, size)?,
-                multiply: Multiply::new(device, size, influence)?,
-                spectrum: device.zeros(2 * (size[0] * size[1] * (size[2] / 2 + 1)) as usize)?,
-            })),
-        })
+        match fft {
+            Fft::Own(cut) => Ok(Self::Own(Box::new(Solve::new(device, influence, cut)?))),
+            Fft::Library => Self::library(device, influence),
+        }
+    }
+
+    /// By cuFFT, which also takes meshes that no simulation could have.
+    pub(crate) fn library(device: &Device, influence: &Influence) -> Result<Self, CudaError> {
+        let size = influence.mesh().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        Ok(Self::Library(Box::new(LibrarySolve {
+            size,
+            cufft: Cufft::new(device, size)?,
+            multiply: Multiply::new(device, size, influence)?,
+            spectrum: device.zeros(2 * (size[0] * size[1] * (size[2] / 2 + 1)) as usize)?,
+        })))
     }
 
     /// Points of the mesh.

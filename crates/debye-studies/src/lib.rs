@@ -12,6 +12,7 @@
 //! The papers as commands (`debye study`) are [`STUDIES`]: [`coarse_grain`], [`potential_map`], [`prefix_sum`], each a ladder of
 //! variants behind one trait ([`study`]).
 //! The papers as commands (`debye study`) are [`STUDIES`]: [`mod@charge_mapping`], [`potential_map`] and [`prefix_sum`], each
+//! The papers as commands (`debye study`) are [`STUDIES`]: [`potential_map`], [`prefix_sum`] and [`spme`], each
 //! a ladder of variants behind one trait ([`study`]).
 //!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
@@ -32,6 +33,7 @@ pub mod prefix_sum;
 pub mod primitives;
 mod radix_sort;
 mod random;
+pub mod spme;
 pub mod study;
 mod transforms;
 
@@ -61,6 +63,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend(prefix_sum::modules());
     all.extend(coarse_grain::modules());
     all.extend(charge_mapping::modules());
+    all.extend(spme::modules());
     all
 }
 

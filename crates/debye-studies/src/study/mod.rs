@@ -49,6 +49,9 @@ pub const STUDIES: &[Study] = &[
     crate::charge_mapping::STUDY,
     crate::potential_map::STUDY,
     crate::prefix_sum::STUDY,
+    crate::potential_map::STUDY,
+    crate::prefix_sum::STUDY,
+    crate::spme::STUDY,
 ];
 
 impl Study {

@@ -1,0 +1,84 @@
+//! What the measurements mean: the sections of the report.
+
+mod mesh;
+mod pairs;
+
+pub(super) use mesh::{interpolation, transforms, whole};
+pub(super) use pairs::{kinds, orders, real_space, search};
+
+use debye::plot::{Axis, Chart, Series, Stroke};
+
+use crate::study::{Comparison, Figure, Findings, Row, Shown};
+
+/// Ions of the paper's largest crystal.
+const IONS: f64 = 5832.0;
+
+/// How often one variant is as fast as another, on the largest input that both were measured on, and its size.
+fn lead(found: &Findings, ladder: &str, fast: &str, slow: &str) -> Option<(f64, f64)> {
+    let timed = |row: &Row| Some((row.size, row.seconds?));
+    let slow: Vec<(f64, f64)> = found.of(ladder, slow).filter_map(timed).collect();
+    let both = found.of(ladder, fast).filter_map(timed).filter_map(|(size, s)| {
+        let other = slow.iter().find(|other| other.0 == size)?;
+        Some((other.1 / s, size))
+    });
+    both.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Seconds of a variant on an input of this size.
+fn at(found: &Findings, ladder: &str, variant: &str, size: f64) -> Option<f64> {
+    found.of(ladder, variant).find(|row| row.size == size)?.seconds
+}
+
+fn figure(name: &str, caption: &str, chart: Chart) -> Figure {
+    Figure {
+        name: name.into(),
+        caption: caption.into(),
+        shown: Shown::Chart(Box::new(chart)),
+    }
+}
+
+/// Curves of a ladder in a unit of time, with those of the paper as dots.
+fn times(
+    found: &Findings,
+    ladder: &str,
+    title: &str,
+    (x, per_second, unit): (Axis, f64, &str),
+    of_paper: &[(&str, &[f64], &[f64])],
+) -> Chart {
+    let mut chart = found.chart(ladder, title, x, Axis::log(&format!("time ({unit})")), |row| {
+        row.seconds.map(|s| s * per_second)
+    });
+    for (color, (name, x, y)) in of_paper.iter().enumerate() {
+        chart = chart.with(
+            Series::new(name, x, y)
+                .with_stroke(Stroke::Dots)
+                .with_color(color + 6),
+        );
+    }
+    chart
+}
+
+fn compared(
+    what: &str,
+    (paper, source): (f64, &'static str),
+    ours: Option<f64>,
+    unit: &'static str,
+) -> Comparison {
+    Comparison {
+        what: what.into(),
+        paper,
+        source,
+        ours,
+        unit,
+    }
+}
+
+const NO_DEVICE: &str = "The kernels of the paper were not measured: no CUDA device was used.";
+
+/// Which of two is faster, and by how much.
+fn faster(ratio: f64) -> String {
+    match ratio >= 1.0 {
+        true => format!("{ratio:.1} times as fast as"),
+        false => format!("{:.1} times slower than", 1.0 / ratio),
+    }
+}

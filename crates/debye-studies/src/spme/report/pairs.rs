@@ -1,0 +1,277 @@
+//! Sections of the real-space sum: Fig. 4, orders, kinds of tile, the search for neighbors.
+
+use debye::plot::Axis;
+
+use super::super::order::{BLOCK, EMPTY, Order};
+use super::super::real_space::{How, KindVariant, Kinds};
+use super::super::salt::{Ions, LARGEST, Salt};
+use super::super::tiles::{Blocks, Kind, UNFLAGGED};
+use super::super::{KINDS, REAL, SEARCH, paper};
+use super::{IONS, NO_DEVICE, at, compared, faster, figure, lead, times};
+use crate::study::{Bench, Comparison, Place, Section, StudyError, Table, Variant, number, seconds};
+
+pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
+    let found = &bench.found;
+    let tiles = How::Tiles(Order::Hilbert, Kinds::Three).name();
+    let [engine, host] = [How::Engine, How::EngineOnHost].map(How::name);
+    let on_host = How::TilesOnHost(Order::Hilbert).name();
+    let meaning = match (
+        lead(found, REAL, &engine, &tiles),
+        lead(found, REAL, &host, &on_host),
+    ) {
+        (Some((gpu, size)), _) => {
+            let why = match gpu >= 1.0 {
+                true => "its lists hold few pairs beyond the cut-off, and no force is added by atomics",
+                false => {
+                    "a tile sums a pair once and the engine twice, and a step also moves ions and looks after its lists"
+                }
+            };
+            let small = at(found, REAL, &engine, IONS).zip(at(found, REAL, &tiles, IONS));
+            let small = small.map_or(String::new(), |(engine, tiles)| {
+                format!(" For 5,832 ions it is {} it.", faster(tiles / engine))
+            });
+            format!(
+                "For {size:.0} ions a whole step of the engine is {} the paper's tiles, which sum forces alone: {why}.{small}",
+                faster(gpu)
+            )
+        }
+        (None, Some((cpu, size))) => format!(
+            "For {size:.0} ions a whole step of the engine on this processor is {} the paper's tiles in plain loops of double \
+             precision. {NO_DEVICE}",
+            faster(cpu)
+        ),
+        _ => "Nothing was measured.".into(),
+    };
+    let ms = |name: &str| at(found, REAL, name, IONS).map(|s| s * 1e3);
+    let ratio = |slow: &str, fast: &str| Some(ms(slow)? / ms(fast)?);
+    let chart = times(
+        found,
+        REAL,
+        "Real-space sum",
+        (Axis::log("ions"), 1e3, "ms"),
+        &[
+            ("paper, NVIDIA 2080", &paper::IONS, &paper::REAL),
+            ("paper, LAMMPS on one core", &paper::IONS, &paper::REAL_LAMMPS),
+        ],
+    );
+    let section =
+        Section {
+            title: "The real-space sum (Fig. 4)".into(),
+            meaning,
+            comparisons: vec![
+            compared("tiles, 5,832 ions", (paper::REAL[6], paper::GPU), ms(&tiles), "ms"),
+            compared("the engine, 5,832 ions", (paper::REAL[6], paper::GPU), ms(&engine), "ms"),
+            compared(
+                "the engine on all threads against LAMMPS on one core, 5,832 ions",
+                (paper::REAL_LAMMPS[6], paper::CORE),
+                ms(&host),
+                "ms",
+            ),
+            Comparison {
+                what:
+                    "tiles over the processor, 5,832 ions (there LAMMPS on one core, here the engine on all)"
+                        .into(),
+                paper: 4.0,
+                source: "abstract; the data of Fig. 4 give 2.7",
+                ours: ratio(&host, &tiles),
+                unit: "times",
+            },
+            Comparison {
+                what: "ions above which tiles on the GPU win over the processor".into(),
+                paper: 1000.0,
+                source: "text of Fig. 4",
+                ours: found.crossover(REAL, &tiles, &host),
+                unit: "ions",
+            },
+        ],
+            tables: Vec::new(),
+            figures: vec![figure(
+                "real-space",
+                "Fig. 4: time of the real-space sum, lists ready. Dashed: this processor. Dots: the paper.",
+                chart,
+            )],
+        };
+    bench.found.sections.push(section);
+}
+
+/// How many tiles each order makes.
+pub(in crate::spme) fn orders(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
+    let most = bench.extent.pick(4, LARGEST, 40);
+    let mut rows = Vec::new();
+    let mut counts: Vec<(Order, f64)> = Vec::new();
+    for &cells in sizes.iter().filter(|&&cells| (4..=most).contains(&cells)) {
+        let salt = Salt::new(Ions::Displaced, cells);
+        counts.clear();
+        for order in Order::ALL {
+            let blocks = Blocks::new(&salt, order)?;
+            let tiles = blocks.by_cells();
+            let share = |kind: Kind| {
+                let of_kind = tiles.iter().filter(|tile| tile.kind(UNFLAGGED) == kind).count();
+                format!("{:.1} %", 100.0 * of_kind as f64 / tiles.len() as f64)
+            };
+            let filled = blocks.slots.iter().filter(|slot| **slot != EMPTY).count();
+            let timed = |how: How| at(&bench.found, REAL, &how.name(), salt.len() as f64);
+            rows.push(vec![
+                salt.len().to_string(),
+                order.name().into(),
+                tiles.len().to_string(),
+                format!("{:.1}", tiles.len() as f64 / blocks.len() as f64),
+                share(Kind::Diagonal),
+                share(Kind::Sparse),
+                share(Kind::Dense),
+                format!("{:.1} %", 100.0 * filled as f64 / (blocks.len() * BLOCK) as f64),
+                format!(
+                    "{:.1} %",
+                    100.0 * blocks.without_images(&tiles) as f64 / tiles.len() as f64
+                ),
+                timed(How::Tiles(order, Kinds::Three)).map_or("–".into(), seconds),
+            ]);
+            counts.push((order, tiles.len() as f64));
+        }
+    }
+    let count = |order: Order| counts.iter().find(|c| c.0 == order).map(|c| c.1);
+    let meaning = match (
+        count(Order::Hilbert),
+        count(Order::Rows),
+        count(Order::Columns),
+        count(Order::Cells),
+    ) {
+        (Some(curve), Some(rows), Some(columns), Some(cells)) => format!(
+            "In the largest crystal counted, columns as in the engine on CUDA devices make {:.2} times as many tiles as the \
+             Hilbert curve, and cells in serpentines as in the engine on the processor {:.2} times; voxels in rows, which the paper's code comes to, make {:.2} times as many. Tiles that only \
+             periodic images make are missing in that code.",
+            columns / curve,
+            cells / curve,
+            rows / curve,
+        ),
+        _ => "Nothing was counted.".into(),
+    };
+    bench.found.sections.push(Section {
+        title: "Orders of ions (Fig. 1)".into(),
+        meaning,
+        tables: vec![Table {
+            name: "orders".into(),
+            title: "Tiles of blocks of 32 ions".into(),
+            head: [
+                "ions",
+                "order",
+                "tiles",
+                "tiles per block",
+                "diagonal",
+                "sparse",
+                "dense",
+                "slots filled",
+                "across faces",
+                "time on the device",
+            ]
+            .map(String::from)
+            .into(),
+            rows,
+        }],
+        ..Section::default()
+    });
+    Ok(())
+}
+
+pub(in crate::spme) fn kinds(bench: &mut Bench<'_>, counted: &[(Kind, usize, f64)]) {
+    let found = &bench.found;
+    let timed = |place: Place, kind: Kind| {
+        let name = KindVariant(place, kind).name();
+        found.of(KINDS, &name).find_map(|row| row.seconds)
+    };
+    let per_tile =
+        |s: Option<f64>, tiles: usize| s.map_or("–".into(), |s| format!("{:.2}", 1e9 * s / tiles as f64));
+    let rows = counted.iter().map(|&(kind, tiles, pairs)| {
+        let (cpu, gpu) = (timed(Place::Cpu, kind), timed(Place::Cuda, kind));
+        let rate = gpu.or(cpu).map_or("–".into(), |s| number(pairs / s));
+        vec![
+            kind.name().to_string(),
+            tiles.to_string(),
+            format!("{:.0}", pairs / tiles.max(1) as f64),
+            per_tile(cpu, tiles),
+            per_tile(gpu, tiles),
+            rate,
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let cost = |place: Place, kind: Kind| {
+        let tiles = counted.iter().find(|c| c.0 == kind)?.1;
+        Some(timed(place, kind)? / tiles as f64)
+    };
+    let ratio = |place: Place| Some(cost(place, Kind::Sparse)? / cost(place, Kind::Dense)?);
+    let full = 100.0 * (BLOCK as f64 - f64::from(UNFLAGGED)) / BLOCK as f64;
+    let meaning = match (ratio(Place::Cuda), ratio(Place::Cpu)) {
+        (Some(gpu), _) => format!(
+            "A sparse tile has at most {full:.0} % of the pairs of a dense one and takes {:.0} % of its time: each of its ions \
+             costs fifteen shuffles. The limit of 24 ions without a flag {} here.",
+            100.0 * gpu,
+            if gpu < 1.0 { "pays" } else { "does not pay" },
+        ),
+        (None, Some(cpu)) => format!(
+            "A sparse tile takes {:.0} % of the time of a dense one on this processor, where nothing is shuffled. {NO_DEVICE}",
+            100.0 * cpu
+        ),
+        _ => "Nothing was measured.".into(),
+    };
+    bench.found.sections.push(Section {
+        title: "Three kinds of tile (Fig. 2)".into(),
+        meaning,
+        tables: vec![Table {
+            name: "tiles".into(),
+            title: "Tiles along a Hilbert curve".into(),
+            head: [
+                "",
+                "tiles",
+                "pairs in a tile",
+                "ns per tile, CPU",
+                "ns per tile, GPU",
+                "pairs per second",
+            ]
+            .map(String::from)
+            .into(),
+            rows,
+        }],
+        ..Section::default()
+    });
+}
+
+pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
+    let found = &bench.found;
+    let [all, cells, engine, device] = [
+        "CPU all pairs of blocks, one thread",
+        "CPU blocks through cells",
+        "CPU engine, sort and list",
+        "GPU all pairs of blocks",
+    ];
+    let meaning = match (lead(found, SEARCH, cells, all), lead(found, SEARCH, engine, all)) {
+        (Some((linear, size)), Some((list, _))) => {
+            let gpu = lead(found, SEARCH, device, all).map_or(format!(" {NO_DEVICE}"), |(gpu, size)| {
+                format!(" On the device all pairs of blocks are {gpu:.0} times as fast for {size:.0} ions.")
+            });
+            format!(
+                "For {size:.0} ions blocks through cells are found {} all pairs of blocks, and the engine's list of single ions \
+                 is made {} them; all pairs grow with the square of the ions, the others with the ions.{gpu}",
+                faster(linear),
+                faster(list),
+            )
+        }
+        _ => "Nothing was measured.".into(),
+    };
+    let chart = times(
+        found,
+        SEARCH,
+        "Search for neighbors",
+        (Axis::log("ions"), 1e3, "ms"),
+        &[],
+    );
+    bench.found.sections.push(Section {
+        title: "The search for neighbors".into(),
+        meaning,
+        figures: vec![figure(
+            "search",
+            "From sorted ions to a list. Dashed: this processor.",
+            chart,
+        )],
+        ..Section::default()
+    });
+}

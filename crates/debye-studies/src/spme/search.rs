@@ -1,0 +1,189 @@
+//! [`Search`]: who is near whom, by all pairs of blocks as in the paper, through cells, and by the engine.
+
+use debye::run::engine_on;
+use debye_gpu::Device;
+
+use super::device::TileSearch;
+use super::exact::Sums;
+use super::order::Order;
+use super::salt::Salt;
+use super::tiles::{Blocks, Tile, UNFLAGGED};
+use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
+
+/// The ions near each other, of salt in blocks along a Hilbert curve.
+pub struct Search {
+    salt: Salt,
+    blocks: Blocks,
+}
+
+impl Search {
+    /// Of this salt.
+    pub fn new(salt: Salt) -> Result<Self, StudyError> {
+        let blocks = Blocks::new(&salt, Order::Hilbert)?;
+        Ok(Self { salt, blocks })
+    }
+}
+
+/// What a search gives.
+#[derive(Clone, Debug)]
+pub enum Listed {
+    /// Tiles.
+    Tiles(Vec<Tile>),
+    /// A list of the engine, shown by the sums that it gives.
+    Sums(Sums),
+}
+
+impl Input for Search {
+    type Output = Listed;
+
+    fn label(&self) -> String {
+        self.salt.label()
+    }
+
+    fn work(&self) -> f64 {
+        self.salt.len() as f64
+    }
+
+    /// The share of pairs within the cut-off that are not listed, or how far sums are from what is right.
+    fn error(&self, listed: &Listed) -> f64 {
+        match listed {
+            Listed::Tiles(tiles) => self.blocks.missed(tiles, UNFLAGGED),
+            Listed::Sums(sums) => self.salt.error(self.salt.real_space(), sums),
+        }
+    }
+}
+
+/// How neighbors are searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchHow {
+    /// All pairs of blocks on one thread: the paper.
+    AllPairs,
+    /// The same tiles through cells.
+    Cells,
+    /// The engine's list on the processor.
+    EngineOnHost,
+    /// All pairs of blocks on the device.
+    AllPairsOnDevice,
+}
+
+/// A rung of the ladder of searches.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchVariant {
+    /// How.
+    pub how: SearchHow,
+    /// The most ions that it is given.
+    pub most: usize,
+    /// Tiles that there is room for at first, on the device.
+    pub room: usize,
+}
+
+impl SearchVariant {
+    /// Every rung.
+    pub const ALL: [SearchHow; 4] = [
+        SearchHow::AllPairs,
+        SearchHow::Cells,
+        SearchHow::EngineOnHost,
+        SearchHow::AllPairsOnDevice,
+    ];
+
+    /// However many ions there are.
+    pub fn new(how: SearchHow) -> Self {
+        Self {
+            how,
+            most: usize::MAX,
+            room: 1 << 12,
+        }
+    }
+}
+
+impl Variant<Search> for SearchVariant {
+    fn name(&self) -> String {
+        let name = match self.how {
+            SearchHow::AllPairs => "CPU all pairs of blocks, one thread",
+            SearchHow::Cells => "CPU blocks through cells",
+            SearchHow::EngineOnHost => "CPU engine, sort and list",
+            SearchHow::AllPairsOnDevice => "GPU all pairs of blocks",
+        };
+        name.into()
+    }
+
+    fn place(&self) -> Place {
+        match self.how {
+            SearchHow::AllPairsOnDevice => Place::Cuda,
+            _ => Place::Cpu,
+        }
+    }
+
+    fn tolerance(&self) -> f64 {
+        match self.how {
+            SearchHow::EngineOnHost => 1e-4,
+            _ => 0.0,
+        }
+    }
+
+    fn declines(&self, input: &Search) -> Option<String> {
+        let ions = input.salt.len();
+        (ions > self.most).then(|| format!("{ions} ions are more than the {} it is given", self.most))
+    }
+
+    fn prepare<'i>(
+        &self,
+        input: &'i Search,
+        device: Option<&Device>,
+    ) -> Result<Box<dyn Work<Listed> + 'i>, StudyError> {
+        let blocks = &input.blocks;
+        match self.how {
+            SearchHow::AllPairs => Ok(OnHost::boxed(|| Ok(Listed::Tiles(blocks.by_all_pairs())))),
+            SearchHow::Cells => Ok(OnHost::boxed(|| Ok(Listed::Tiles(blocks.by_cells())))),
+            SearchHow::EngineOnHost => Ok(Box::new(EngineList {
+                salt: &input.salt,
+                last: None,
+            })),
+            SearchHow::AllPairsOnDevice => {
+                let device = device.ok_or(StudyError::NoDevice)?;
+                let mut search = TileSearch::new(device, &input.salt, blocks, self.room)?;
+                // Room is made before anything is timed.
+                search.tiles(device, &device.stream()?)?;
+                let again = device.clone();
+                OnDevice::boxed(device, search, TileSearch::queue, move |search, stream| {
+                    Ok(Listed::Tiles(search.tiles(&again, stream)?))
+                })
+            }
+        }
+    }
+}
+
+/// The list of the engine on the processor: what an engine takes at its start to sort ions and to list neighbors.
+struct EngineList<'i> {
+    salt: &'i Salt,
+    last: Option<Sums>,
+}
+
+impl Work<Listed> for EngineList<'_> {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        let simulation = self.salt.pairs()?.build().map_err(StudyError::other)?;
+        let mut seconds = 0.0;
+        for _ in 0..passes {
+            let mut engine = engine_on(&simulation, None)?;
+            let stages = engine.stages().list();
+            let listing = stages.iter().filter(|s| ["sort", "neighbors"].contains(&s.name));
+            seconds += listing.map(|s| s.seconds).sum::<f64>();
+            if self.last.is_none() {
+                self.last = Some(Sums {
+                    energy: engine.observe()?.potential,
+                    forces: engine.forces()?.iter().map(|f| f.to_array()).collect(),
+                });
+            }
+        }
+        Ok(seconds)
+    }
+
+    fn output(&mut self) -> Result<Listed, StudyError> {
+        if self.last.is_none() {
+            self.seconds(1)?;
+        }
+        let last = self.last.clone();
+        last.map(Listed::Sums)
+            .ok_or_else(|| StudyError::other("the engine gave nothing"))
+    }
+}

@@ -1,0 +1,100 @@
+//! Every rung of the study of particle mesh Ewald that runs on the processor, against double precision. Those of CUDA
+//! are checked by `debye-checks`, on the emulation and on cards.
+
+// A test may stop at the first surprise.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use debye_studies::spme::{
+    Blocks, How, Interpolation, Ions, Kind, KindVariant, MeshHow, MeshVariant, OneKind, Order, Potential,
+    RealSpace, RealVariant, Salt, Search, SearchVariant, Sizes, TransformVariant, Whole, WholeHow,
+    WholeVariant,
+};
+use debye_studies::study::{Input, Place, Variant};
+
+fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
+    if variant.place() == Place::Cuda || variant.declines(input).is_some() {
+        return;
+    }
+    let mut work = variant.prepare(input, None).unwrap();
+    assert!(work.seconds(1).unwrap() >= 0.0);
+    let error = input.error(&work.output().unwrap());
+    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
+    assert!(error <= variant.tolerance(), "{what}");
+}
+
+#[test]
+fn real_space_sums_agree() {
+    for ions in Ions::ALL {
+        for cells in [1, 3, 4] {
+            let input = RealSpace(Salt::new(ions, cells));
+            if input.work() > 0.0 {
+                How::ALL
+                    .into_iter()
+                    .for_each(|how| agrees(&input, &RealVariant::new(how)));
+            }
+        }
+    }
+    for kind in Kind::ALL {
+        let input = OneKind::new(Salt::new(Ions::Displaced, 4), kind).unwrap();
+        agrees(&input, &KindVariant(Place::Cpu, kind));
+    }
+}
+
+#[test]
+fn searches_find_everybody() {
+    for ions in Ions::ALL {
+        for cells in [3, 5] {
+            let input = Search::new(Salt::new(ions, cells)).unwrap();
+            SearchVariant::ALL
+                .into_iter()
+                .for_each(|how| agrees(&input, &SearchVariant::new(how)));
+        }
+    }
+}
+
+#[test]
+fn cells_find_the_tiles_of_all_pairs() {
+    for (ions, cells) in [(Ions::Displaced, 12), (Ions::Clustered, 13), (Ions::Boundary, 12)] {
+        let salt = Salt::new(ions, cells);
+        for order in Order::ALL {
+            let blocks = Blocks::new(&salt, order).unwrap();
+            assert_eq!(blocks.by_cells(), blocks.by_all_pairs(), "{ions:?}, {order:?}");
+        }
+    }
+}
+
+#[test]
+fn charges_on_a_mesh_agree() {
+    for ions in Ions::ALL {
+        for cells in [1, 3] {
+            let input = Interpolation::new(Salt::new(ions, cells));
+            if input.work() > 0.0 {
+                MeshHow::ALL
+                    .into_iter()
+                    .for_each(|how| agrees(&input, &MeshVariant::new(how)));
+            }
+        }
+    }
+}
+
+#[test]
+fn transforms_agree() {
+    for ions in [Ions::Perfect, Ions::Displaced, Ions::Boundary] {
+        let salt = Salt::new(ions, 2);
+        for variant in TransformVariant::ALL {
+            agrees(&Potential::new(&salt, variant.sizes), &variant);
+        }
+    }
+    assert!(Salt::new(Ions::Perfect, 9).mesh() == 120);
+    assert_ne!(Sizes::Computed, Sizes::Smooth);
+}
+
+#[test]
+fn whole_sums_agree() {
+    for ions in Ions::ALL {
+        let input = Whole(Salt::new(ions, 3));
+        WholeHow::ALL
+            .into_iter()
+            .for_each(|how| agrees(&input, &WholeVariant::new(how)));
+    }
+}
