@@ -16,6 +16,7 @@ mod small;
 mod solve;
 mod studies;
 mod studies_charge_mapping;
+mod studies_spme;
 mod sums;
 mod systems;
 mod watch;
@@ -116,6 +117,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("studies: beads with orientations", studies::beads),
     ("studies: charge mapping", studies_charge_mapping::mapping),
     ("studies: stages of a mesh", studies_charge_mapping::stages),
+    ("studies: tiles of 32 × 32 ions", studies_spme::tiles),
+    (
+        "studies: charges onto a mesh by atomics",
+        studies_spme::interpolation,
+    ),
+    ("studies: kernels of a whole Ewald sum", studies_spme::sums),
     ("engine: energies, pressure, forces", engine::forces),
     ("engine: pairs left out", engine::exclusions),
     ("engine: lists of particles and of warps", engine::tiles),

@@ -12,6 +12,7 @@ impl From<StudyError> for Wrong {
     }
 }
 
+/// Prepares a variant, times it once, and compares what it gives.
 pub(super) fn agrees<I: Input>(
     place: &mut Place<'_>,
     input: &I,

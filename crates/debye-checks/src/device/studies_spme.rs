@@ -1,0 +1,93 @@
+//! The kernels of the study of particle mesh Ewald, against double precision.
+
+use super::studies::agrees;
+use super::{Extent, Place, Wrong};
+use debye_studies::spme::{
+    How, Interpolation, Ions, Kind, KindVariant, MeshHow, MeshVariant, OneKind, Potential, RealSpace,
+    RealVariant, Salt, Search, SearchHow, SearchVariant, TransformHow, TransformVariant, Whole, WholeHow,
+    WholeVariant,
+};
+use debye_studies::study::{Place as Runs, Variant};
+
+/// Cells along an axis: boxes of few blocks, and of blocks that are not full.
+fn cells(place: &Place<'_>) -> &'static [usize] {
+    match place.extent {
+        Extent::Smallest => &[2],
+        Extent::Small => &[2, 3],
+        Extent::Full => &[1, 3, 4, 9],
+    }
+}
+
+/// Tiles of three kinds in every order, across faces too, and the search for them with too little room.
+pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
+    for ions in Ions::ALL {
+        for &cells in cells(place) {
+            let input = RealSpace(Salt::new(ions, cells));
+            for how in How::ALL {
+                let variant = RealVariant::new(how);
+                // The engine on the emulation has checks of its own.
+                let engine = how == How::Engine && place.extent != Extent::Full;
+                if variant.place() == Runs::Cuda && !engine {
+                    agrees(place, &input, &variant)?;
+                }
+            }
+            let variant = SearchVariant {
+                room: 1,
+                ..SearchVariant::new(SearchHow::AllPairsOnDevice)
+            };
+            agrees(
+                place,
+                &Search::new(Salt::new(ions, cells)).map_err(Wrong::from)?,
+                &variant,
+            )?;
+        }
+    }
+    let cells = if place.extent == Extent::Smallest { 2 } else { 4 };
+    for kind in Kind::ALL {
+        let input = OneKind::new(Salt::new(Ions::Displaced, cells), kind)?;
+        let variant = KindVariant(Runs::Cuda, kind);
+        if variant.declines(&input).is_none() {
+            agrees(place, &input, &variant)?;
+        }
+    }
+    Ok(())
+}
+
+/// Charges onto a mesh, with weights from memory and without.
+pub(super) fn interpolation(place: &mut Place<'_>) -> Result<(), Wrong> {
+    for ions in Ions::ALL {
+        for &cells in cells(place) {
+            let input = Interpolation::new(Salt::new(ions, cells));
+            for how in MeshHow::ALL {
+                let variant = MeshVariant::new(how);
+                if variant.place() == Runs::Cuda {
+                    agrees(place, &input, &variant)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Transforms, and the kernels of the paper one after the other.
+pub(super) fn sums(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let full = place.extent == Extent::Full;
+    for variant in TransformVariant::ALL {
+        let library = variant.how == TransformHow::Library && !full;
+        if variant.place() == Runs::Cuda && !library {
+            let salt = Salt::new(Ions::Displaced, if full { 4 } else { 1 });
+            agrees(place, &Potential::new(&salt, variant.sizes), &variant)?;
+        }
+    }
+    for ions in Ions::ALL {
+        for &cells in cells(place) {
+            let input = Whole(Salt::new(ions, cells));
+            for how in [WholeHow::Kernels, WholeHow::Engine] {
+                if how == WholeHow::Kernels || full {
+                    agrees(place, &input, &WholeVariant::new(how))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
