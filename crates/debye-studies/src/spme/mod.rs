@@ -63,8 +63,13 @@ fn sizes(bench: &Bench<'_>) -> Vec<usize> {
     match (bench.extent, bench.device().is_some()) {
         (Extent::Smallest, _) => vec![2, 4],
         (Extent::Quick, _) | (Extent::Full, false) => (1..=salt::LARGEST).collect(),
-        (Extent::Full, true) => vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 40, 80],
+        (Extent::Full, true) => vec![1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 80],
     }
+}
+
+/// Whether the engine on a device is asked for crystals of this size too: it compiles its kernels anew for each.
+fn engine_takes(extent: Extent, cells: usize) -> bool {
+    extent != Extent::Full || [3, 5, 9, 20, 80].contains(&cells)
 }
 
 fn ions(cells: usize) -> usize {
@@ -86,6 +91,9 @@ fn real_space(bench: &mut Bench<'_>, sizes: &[usize]) {
     for &cells in sizes {
         let input = RealSpace(Salt::new(Ions::Displaced, cells));
         for how in How::ALL {
+            if how == How::Engine && !engine_takes(extent, cells) {
+                continue;
+            }
             let variant = RealVariant {
                 most: match RealVariant::new(how).place() {
                     _ if how == How::Loop => most_of_all_pairs(extent),
@@ -122,7 +130,7 @@ fn kinds(bench: &mut Bench<'_>) -> Result<(), StudyError> {
 fn search(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
     let extent = bench.extent;
     // Where the square of the ions begins to count.
-    let more: &[usize] = extent.pick(&[], &[12, 16, 24], &[14]);
+    let more: &[usize] = extent.pick(&[], &[12, 16, 24], &[14, 30]);
     let mut sizes: Vec<usize> = sizes.iter().chain(more).copied().collect();
     sizes.sort_unstable();
     for cells in sizes {
@@ -130,7 +138,7 @@ fn search(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
         for how in SearchVariant::ALL {
             let variant = SearchVariant {
                 most: match how {
-                    SearchHow::AllPairs | SearchHow::EngineOnHost => extent.pick(ions(4), ions(24), ions(40)),
+                    SearchHow::AllPairs | SearchHow::EngineOnHost => extent.pick(ions(4), ions(24), ions(30)),
                     _ => usize::MAX,
                 },
                 ..SearchVariant::new(how)
@@ -147,6 +155,10 @@ fn interpolation(bench: &mut Bench<'_>, sizes: &[usize]) {
     for &cells in sizes {
         let input = Interpolation::new(Salt::new(Ions::Displaced, cells));
         for how in MeshHow::ALL {
+            let engine = matches!(how, MeshHow::Engine | MeshHow::EngineAndLists);
+            if engine && !engine_takes(extent, cells) {
+                continue;
+            }
             let on_host = MeshVariant::new(how).place() == Place::Cpu;
             let variant = MeshVariant {
                 how,
@@ -194,8 +206,12 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
         let input = Whole(Salt::new(Ions::Displaced, cells));
         for variant in &variants {
             // What the engine chooses is one setting more: it is asked for at a few sizes only.
-            let chosen = matches!(variant.how, WholeHow::Chosen | WholeHow::ChosenOnHost);
-            if chosen && ![4, 9, 20, 80].contains(&cells) {
+            let asked = match variant.how {
+                WholeHow::Chosen | WholeHow::ChosenOnHost => [4, 9, 80].contains(&cells),
+                WholeHow::Engine => engine_takes(extent, cells),
+                _ => true,
+            };
+            if !asked {
                 continue;
             }
             bench.measure(WHOLE, "ions", input.work(), &input, variant);

@@ -253,8 +253,8 @@ impl Variant<Potential> for TransformVariant {
             TransformHow::Library | TransformHow::Engine => {
                 let device = device.ok_or(StudyError::NoDevice)?;
                 let library = self.how == TransformHow::Library;
-                if library && cufft_version(device).is_err() {
-                    return Err(StudyError::NoDevice);
+                if library {
+                    cufft_version(device).map_err(|error| StudyError::Missing(error.to_string()))?;
                 }
                 let size = [input.points as u32; 3];
                 let solver = if library {

@@ -210,31 +210,37 @@ impl Blocks {
         tiles.iter().filter(beyond).count()
     }
 
-    /// The share of pairs within the cut-off that tiles do not hold, for some of the ions.
+    /// The share of pairs within the cut-off that tiles, in order, do not hold, for some of the ions.
     pub(super) fn missed(&self, tiles: &[Tile], unflagged: u32) -> f64 {
-        let held: std::collections::HashMap<(u32, u32), &Tile> =
-            tiles.iter().map(|tile| ((tile.i, tile.j), tile)).collect();
         let there: Vec<usize> = (0..self.slots.len())
             .filter(|&s| self.slots[s] != EMPTY)
             .collect();
-        let some = there.iter().step_by(there.len().div_ceil(200).max(1));
-        let (mut all, mut missed) = (0_u64, 0_u64);
-        for &a in some {
+        let holds = |a: usize, b: usize| {
+            let (first, second) = if a / BLOCK <= b / BLOCK { (a, b) } else { (b, a) };
+            let key = ((first / BLOCK) as u32, (second / BLOCK) as u32);
+            let found = tiles.binary_search_by_key(&key, |tile| (tile.i, tile.j));
+            found.is_ok_and(|at| {
+                tiles[at].kind(unflagged) != Kind::Sparse || tiles[at].flags >> (second % BLOCK) & 1 == 1
+            })
+        };
+        let of = |&a: &usize| {
+            let (mut all, mut missed) = (0_u64, 0_u64);
             for &b in &there {
                 let d = |k: usize| self.nearest(self.places[a][k] - self.places[b][k]);
                 let r2: f64 = (0..3).map(|k| d(k) * d(k)).sum();
-                if a == b || r2 >= self.cutoff * self.cutoff {
-                    continue;
+                if a != b && r2 < self.cutoff * self.cutoff {
+                    all += 1;
+                    missed += u64::from(!holds(a, b));
                 }
-                all += 1;
-                let (first, second) = if a / BLOCK <= b / BLOCK { (a, b) } else { (b, a) };
-                let key = ((first / BLOCK) as u32, (second / BLOCK) as u32);
-                let holds = held.get(&key).is_some_and(|tile| {
-                    tile.kind(unflagged) != Kind::Sparse || tile.flags >> (second % BLOCK) & 1 == 1
-                });
-                missed += u64::from(!holds);
             }
-        }
+            (all, missed)
+        };
+        let step = there.len().div_ceil(200).max(1);
+        let (all, missed) = there
+            .par_iter()
+            .step_by(step)
+            .map(of)
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         missed as f64 / all.max(1) as f64
     }
 }

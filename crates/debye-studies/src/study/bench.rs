@@ -113,7 +113,9 @@ impl<'a> Bench<'a> {
         } else {
             match self.timed(input, variant, &mut row) {
                 Ok(()) => {}
-                Err(StudyError::NoDevice) => row.skipped = Some(StudyError::NoDevice.to_string()),
+                Err(error @ (StudyError::NoDevice | StudyError::Missing(_))) => {
+                    row.skipped = Some(error.to_string());
+                }
                 Err(error) => row.failure = Some(error.to_string()),
             }
         }

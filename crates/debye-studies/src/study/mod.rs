@@ -76,6 +76,9 @@ pub enum StudyError {
     /// A variant for CUDA where there is none.
     #[error("no CUDA device")]
     NoDevice,
+    /// A library that is not there.
+    #[error("{0}")]
+    Missing(String),
     /// A device that failed.
     #[error(transparent)]
     Device(#[from] CudaError),

@@ -8,10 +8,22 @@ pub(super) use pairs::{kinds, orders, real_space, search};
 
 use debye::plot::{Axis, Chart, Series, Stroke};
 
+use super::paper;
 use crate::study::{Comparison, Figure, Findings, Row, Shown};
 
-/// Ions of the paper's largest crystal.
-const IONS: f64 = 5832.0;
+/// The largest crystal of a ladder that the paper has too: its place among [`paper::IONS`] and its ions.
+fn largest_common(found: &Findings, ladder: &str) -> (usize, f64) {
+    let last = paper::IONS.len() - 1;
+    let measured = |ions: f64| {
+        found
+            .rows
+            .iter()
+            .any(|row| row.ladder == ladder && row.size == ions && row.seconds.is_some())
+    };
+    let place = (0..=last).rev().find(|&i| measured(paper::IONS[i]));
+    let place = place.unwrap_or(last);
+    (place, paper::IONS[place])
+}
 
 /// How often one variant is as fast as another, on the largest input that both were measured on, and its size.
 fn lead(found: &Findings, ladder: &str, fast: &str, slow: &str) -> Option<(f64, f64)> {
@@ -59,13 +71,13 @@ fn times(
 }
 
 fn compared(
-    what: &str,
+    what: String,
     (paper, source): (f64, &'static str),
     ours: Option<f64>,
     unit: &'static str,
 ) -> Comparison {
     Comparison {
-        what: what.into(),
+        what,
         paper,
         source,
         ours,

@@ -7,7 +7,7 @@ use super::super::real_space::{How, KindVariant, Kinds};
 use super::super::salt::{Ions, LARGEST, Salt};
 use super::super::tiles::{Blocks, Kind, UNFLAGGED};
 use super::super::{KINDS, REAL, SEARCH, paper};
-use super::{IONS, NO_DEVICE, at, compared, faster, figure, lead, times};
+use super::{NO_DEVICE, at, compared, faster, figure, largest_common, lead, times};
 use crate::study::{Bench, Comparison, Place, Section, StudyError, Table, Variant, number, seconds};
 
 pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
@@ -15,6 +15,7 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
     let tiles = How::Tiles(Order::Hilbert, Kinds::Three).name();
     let [engine, host] = [How::Engine, How::EngineOnHost].map(How::name);
     let on_host = How::TilesOnHost(Order::Hilbert).name();
+    let (place, ions) = largest_common(found, REAL);
     let meaning = match (
         lead(found, REAL, &engine, &tiles),
         lead(found, REAL, &host, &on_host),
@@ -26,9 +27,9 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
                     "a tile sums a pair once and the engine twice, and a step also moves ions and looks after its lists"
                 }
             };
-            let small = at(found, REAL, &engine, IONS).zip(at(found, REAL, &tiles, IONS));
+            let small = at(found, REAL, &engine, ions).zip(at(found, REAL, &tiles, ions));
             let small = small.map_or(String::new(), |(engine, tiles)| {
-                format!(" For 5,832 ions it is {} it.", faster(tiles / engine))
+                format!(" For {ions} ions it is {} them.", faster(tiles / engine))
             });
             format!(
                 "For {size:.0} ions a whole step of the engine is {} the paper's tiles, which sum forces alone: {why}.{small}",
@@ -42,7 +43,7 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
         ),
         _ => "Nothing was measured.".into(),
     };
-    let ms = |name: &str| at(found, REAL, name, IONS).map(|s| s * 1e3);
+    let ms = |name: &str| at(found, REAL, name, ions).map(|s| s * 1e3);
     let ratio = |slow: &str, fast: &str| Some(ms(slow)? / ms(fast)?);
     let chart = times(
         found,
@@ -59,11 +60,11 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
             title: "The real-space sum (Fig. 4)".into(),
             meaning,
             comparisons: vec![
-            compared("tiles, 5,832 ions", (paper::REAL[6], paper::GPU), ms(&tiles), "ms"),
-            compared("the engine, 5,832 ions", (paper::REAL[6], paper::GPU), ms(&engine), "ms"),
+            compared(format!("tiles, {ions} ions"), (paper::REAL[place], paper::GPU), ms(&tiles), "ms"),
+            compared(format!("the engine, {ions} ions"), (paper::REAL[place], paper::GPU), ms(&engine), "ms"),
             compared(
-                "the engine on all threads against LAMMPS on one core, 5,832 ions",
-                (paper::REAL_LAMMPS[6], paper::CORE),
+                format!("the engine on all threads against LAMMPS on one core, {ions} ions"),
+                (paper::REAL_LAMMPS[place], paper::CORE),
                 ms(&host),
                 "ms",
             ),
