@@ -57,6 +57,7 @@ fn studies_are_listed_run_and_not_replaced() {
         ("charge-mapping", ["sizes", "throughput", "stages"]),
         ("potential-map", ["rates", "crossover", "volumes"]),
         ("prefix-sum", ["scans", "forces", "energies"]),
+        ("spme", ["real-space", "transforms", "whole"]),
     ] {
         let command = ["study", name, "--device", "cpu", "--smallest", "-o", name];
         let tried = lab.debye(&command);

@@ -28,7 +28,7 @@ pub use whole::{Whole, WholeHow, WholeVariant};
 pub(crate) use device::modules;
 
 use crate::lammps::Lammps;
-use crate::study::{Bench, Extent, Input, Place, Study, StudyError, Variant};
+use crate::study::{Bench, Extent, Input, Place, Study, StudyError};
 
 pub(crate) const STUDY: Study = Study {
     name: "spme",
@@ -50,7 +50,7 @@ const MADELUNG: &str = "perfect crystal";
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let sizes = sizes(bench);
     real_space(bench, &sizes);
-    report::orders(bench, &sizes)?;
+    report::orders(bench)?;
     kinds(bench)?;
     search(bench, &sizes)?;
     interpolation(bench, &sizes);
@@ -95,10 +95,12 @@ fn real_space(bench: &mut Bench<'_>, sizes: &[usize]) {
                 continue;
             }
             let variant = RealVariant {
-                most: match RealVariant::new(how).place() {
-                    _ if how == How::Loop => most_of_all_pairs(extent),
-                    Place::Cpu => most_on_host(extent),
-                    Place::Cuda => usize::MAX,
+                most: match how {
+                    How::Loop => most_of_all_pairs(extent),
+                    How::TilesOnHost(_) | How::EngineOnHost => most_on_host(extent),
+                    How::Tiles(Order::Hilbert | Order::Columns, Kinds::Three) | How::Engine => usize::MAX,
+                    // The largest crystal has one list of the paper's and one of ours.
+                    How::Tiles(..) => ions(20),
                 },
                 ..RealVariant::new(how)
             };
@@ -159,10 +161,13 @@ fn interpolation(bench: &mut Bench<'_>, sizes: &[usize]) {
             if engine && !engine_takes(extent, cells) {
                 continue;
             }
-            let on_host = MeshVariant::new(how).place() == Place::Cpu;
             let variant = MeshVariant {
                 how,
-                most: if on_host { most_on_host(extent) } else { usize::MAX },
+                most: match how {
+                    MeshHow::Loop | MeshHow::EngineOnHost => most_on_host(extent),
+                    MeshHow::Atomics { stored: true } | MeshHow::Engine => usize::MAX,
+                    _ => ions(20),
+                },
             };
             bench.measure(MESH, "ions", input.work(), &input, &variant);
         }
@@ -207,7 +212,7 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
         for variant in &variants {
             // What the engine chooses is one setting more: it is asked for at a few sizes only.
             let asked = match variant.how {
-                WholeHow::Chosen | WholeHow::ChosenOnHost => [4, 9, 80].contains(&cells),
+                WholeHow::Chosen | WholeHow::ChosenOnHost => [4, 9].contains(&cells),
                 WholeHow::Engine => engine_takes(extent, cells),
                 _ => true,
             };
