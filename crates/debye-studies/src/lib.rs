@@ -9,11 +9,8 @@
 //! | [`Fft::candidates`], cuFFT ([`cufft_version`]) | [`Cut::rule`] |
 //! | [`RadixSort`], a plain copy ([`primitives`]) | scan and counting sort |
 //!
-//! The papers as commands (`debye study`) are [`STUDIES`]: [`coarse_grain`], [`potential_map`], [`prefix_sum`], each a ladder of
-//! variants behind one trait ([`study`]).
-//! The papers as commands (`debye study`) are [`STUDIES`]: [`mod@charge_mapping`], [`potential_map`] and [`prefix_sum`], each
-//! The papers as commands (`debye study`) are [`STUDIES`]: [`potential_map`], [`prefix_sum`] and [`spme`], each
-//! a ladder of variants behind one trait ([`study`]).
+//! The papers as commands (`debye study`) are [`STUDIES`]: [`mod@charge_mapping`], [`coarse_grain`], [`potential_map`],
+//! [`prefix_sum`] and [`spme`], each a ladder of variants behind one trait ([`study`]).
 //!
 //! [`SpreadKernel`]: debye::engines::cuda::mesh::SpreadKernel
 //! [`Cut::rule`]: debye_gpu::transforms::Cut::rule

@@ -175,7 +175,8 @@ impl Variant<Interpolation> for MeshVariant {
                 let mut mesh = Mesh::<f32>::new(salt.plan(), salt.alpha, InstructionSet::detect());
                 let (cell, positions) = (salt.cell()?, salt.vectors());
                 Ok(Widened::boxed(OnHost::boxed(move || {
-                    Ok(mesh.spread(&cell, &positions, &salt.charges))
+                    mesh.spread(&cell, &positions, &salt.charges);
+                    Ok(mesh.values())
                 })))
             }
             MeshHow::Atomics { stored } => {

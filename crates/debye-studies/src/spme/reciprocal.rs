@@ -247,7 +247,9 @@ impl Variant<Potential> for TransformVariant {
                 let charges: Vec<f32> = input.charges.iter().map(|&q| q as f32).collect();
                 let cell = Cell::orthorhombic([input.side; 3]).map_err(StudyError::other)?;
                 Ok(Widened::boxed(OnHost::boxed(move || {
-                    Ok(mesh.solve(&cell, &charges))
+                    mesh.set_values(&cell, &charges);
+                    mesh.solve(false);
+                    Ok(mesh.values())
                 })))
             }
             TransformHow::Library | TransformHow::Engine => {

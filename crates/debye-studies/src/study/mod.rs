@@ -45,10 +45,8 @@ pub struct Study {
 
 /// All studies, by name.
 pub const STUDIES: &[Study] = &[
-    crate::coarse_grain::STUDY,
     crate::charge_mapping::STUDY,
-    crate::potential_map::STUDY,
-    crate::prefix_sum::STUDY,
+    crate::coarse_grain::STUDY,
     crate::potential_map::STUDY,
     crate::prefix_sum::STUDY,
     crate::spme::STUDY,
