@@ -138,6 +138,61 @@ fn every_kind_of_file_is_written_and_not_replaced() {
     assert!(nowhere.err.contains("its folder is not there"), "{}", nowhere.err);
 }
 
+/// Coarse-grain water: sites with dipoles and without charges.
+const DIPOLES: &str = r#"units = "md"
+[system]
+build = { kind = "lattice", lattice = "fcc", cells = [3, 3, 3], density = "0.99 g/cm^3", species = "W" }
+[forcefield]
+include = "elba"
+[integrator]
+kind = "nve"
+timestep = "5 fs"
+[run]
+steps = 10
+temperature = "300 K"
+[output]
+final = ["w.debye", "w.data"]
+report = false
+"#;
+
+#[test]
+fn native_files_keep_dipoles() {
+    let lab = Lab::new();
+    lab.write("w.toml", DIPOLES);
+    lab.succeeds(&["run", "w.toml", "--device", "cpu"]);
+    let map = |from: &str, to: &str| {
+        let tried = lab.succeeds(&[
+            "map",
+            from,
+            "--length-unit",
+            "Å",
+            "--open",
+            "--method",
+            "direct",
+            "--origin",
+            "0.2 Å,0.3 Å,0.4 Å",
+            "--spacing",
+            "3 Å",
+            "--shape",
+            "5,5,5",
+            "-o",
+            to,
+        ]);
+        assert!(
+            tried.out.contains("216"),
+            "two charges for each dipole: {}",
+            tried.out
+        );
+        values(&lab.read(to))
+    };
+    let native = map("w.out/w.debye", "native.npy");
+    let lammps = map("w.out/w.data", "lammps.npy");
+    let largest = lammps.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
+    let differ = native.iter().zip(&lammps).map(|(a, b)| (a - b).abs());
+    // LAMMPS data have fewer digits.
+    assert!(differ.fold(0.0, f32::max) < 1e-4 * largest);
+}
+
 #[test]
 fn bad_input_is_named() {
     let lab = lab();

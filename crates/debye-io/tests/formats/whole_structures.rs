@@ -219,6 +219,9 @@ fn native_files_keep_every_bit() {
     assert_eq!(structure.atoms[1].type_name.as_deref(), Some("HW"));
     assert_eq!(structure.bonds.len(), 2);
     assert_eq!(structure.frame.periodic, Some([true, false, true]));
+    // Along the axis z of the body, a third of a turn about a diagonal.
+    assert_eq!(structure.atoms[0].dipole, Some([0.0, 0.04, 0.0]));
+    assert_eq!(structure.atoms[1].dipole, None);
     let packed = folder.path().join("system.debye.gz");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&made.to_bytes()).unwrap();

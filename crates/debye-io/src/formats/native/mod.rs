@@ -157,6 +157,7 @@ impl NativeStructure {
                 molecule: Some(i64::from(self.molecules[i]) + 1),
                 charge: Some(self.charges[i]),
                 mass: Some(self.masses[i]),
+                dipole: self.dipole(i),
                 ..Atom::default()
             };
             self.labels.apply(i, &mut atom);
@@ -186,6 +187,20 @@ impl NativeStructure {
             impropers: self.impropers.to_bonded(),
             ..Structure::default()
         }
+    }
+}
+
+impl NativeStructure {
+    /// The dipole of a particle that has one: along the axis z of its body, as that is turned.
+    fn dipole(&self, i: usize) -> Option<[f64; 3]> {
+        let size = self.rotors.get(i)?[3];
+        let [w, x, y, z] = *self.orientations.get(i)?;
+        let axis = [
+            2.0 * (x * z + w * y),
+            2.0 * (y * z - w * x),
+            1.0 - 2.0 * (x * x + y * y),
+        ];
+        (size != 0.0).then(|| axis.map(|along| size * along))
     }
 }
 
