@@ -95,6 +95,51 @@ fn points_on_charges_have_the_potential_of_the_exclusion_radius() {
 }
 
 #[test]
+fn a_mesh_keeps_the_rule_of_the_exclusion_radius() {
+    let edges = [4.0; 3];
+    let some = charges(300, edges, 19);
+    let cell = Cell::orthorhombic(edges).unwrap();
+    // From a charge on, so that one point has no distance from it at all.
+    let corner = some.positions()[0].to_array();
+    let grid = MapGrid::new(corner, [0.04; 3], [5; 3]).unwrap();
+    let mesh = |exclusion: f64| {
+        MapRequest::new(grid)
+            .method(MapMethod::Mesh)
+            .periodic(cell)
+            .tolerance(1e-5)
+            .exclusion(exclusion)
+    };
+    let least = 1e-3;
+    let request = mesh(least).precision(Precision::Double);
+    let bare = request.device(DeviceChoice::Cpu).compute(&some).unwrap();
+    for exclusion in [0.02, 0.1, 0.2] {
+        let k = Units::Md.coulomb_constant();
+        let rule = |point: [usize; 3]| -> f64 {
+            let at = grid.position(point);
+            let all = some.positions().iter().zip(some.charges());
+            let change = |(&r, q): (&Vec3<f64>, &f64)| {
+                let distance = cell.minimum_image(at - r).norm();
+                k * q * (1.0 / distance.max(exclusion) - 1.0 / distance.max(least))
+            };
+            bare.value(point) + all.map(change).sum::<f64>()
+        };
+        let reference: Vec<f64> = every(&grid).map(rule).collect();
+        for set in InstructionSet::available() {
+            for precision in [Precision::Mixed, Precision::Double] {
+                let request = mesh(exclusion).precision(precision).instruction_set(set);
+                let found = error(&request.compute(&some).unwrap(), &reference);
+                assert!(
+                    found < 1e-4,
+                    "{exclusion} nm, {set:?}, {precision:?}: {found:.1e}"
+                );
+            }
+        }
+    }
+    let text = mesh(0.9).compute(&some).unwrap_err().to_string();
+    assert!(text.contains("9 Å") && text.contains("cut-off"), "{text}");
+}
+
+#[test]
 fn multilevel_summation_is_as_good_as_its_order() {
     let some = charges(3000, [3.0, 3.5, 4.0], 5);
     let grid = MapGrid::around(some.positions(), 0.4, 0.15).unwrap();

@@ -10,6 +10,7 @@ use debye::prelude::{
     Precision,
 };
 use debye_gpu::{Float, Value};
+use std::f64::consts::FRAC_2_SQRT_PI;
 
 impl From<MapError> for Wrong {
     fn from(error: MapError) -> Self {
@@ -281,50 +282,59 @@ pub(super) fn lines(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Terms of finite reach against the double loop, with a charge on a point.
+/// Terms of finite reach against the double loop, with a charge on a point and others within the exclusion radius.
 pub(super) fn reaches(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let (exclusion, reach) = (EXCLUSION, 0.37);
-    let softened = [Softening::C2, Softening::C3, Softening::C4].map(|softening| PointKernel::Softened {
-        exclusion,
-        reach,
-        softening,
-    });
+    let reach = 0.37;
     let alpha = 8.0;
-    let screened = PointKernel::Screened {
-        exclusion,
-        reach,
-        alpha,
-    };
     let grid = MapGrid::new([-0.2, 0.1, 0.3], [0.05, 0.04, 0.05], [19, 6, 11])?;
     let inside = charges(place, &grid, 300, Which::Random, 0.5)?;
     let mut positions = inside.positions().to_vec();
     positions[0] = grid.position([9, 3, 3]);
     let charges = PointCharges::new(&positions, inside.charges())?;
-    for kernel in softened.into_iter().chain([screened]) {
-        let term = |r: f64| match kernel {
-            _ if r >= reach => 0.0,
-            PointKernel::Softened { softening, .. } => coulomb(r) - softening.smooth(r, reach),
-            PointKernel::Screened { .. } => Real::erfc(alpha / coulomb(r)) * coulomb(r),
-            PointKernel::Coulomb { .. } => coulomb(r),
+    for exclusion in [EXCLUSION, 0.15] {
+        let softened = [Softening::C2, Softening::C3, Softening::C4].map(|softening| PointKernel::Softened {
+            exclusion,
+            reach,
+            softening,
+        });
+        let screened = PointKernel::Screened {
+            exclusion,
+            reach,
+            alpha,
         };
-        let (want, size) = plain(&grid, &charges, term);
-        let single: Vec<f32> = short(place.device, &grid, &charges, None, &kernel, 1.0)?;
-        compare(place, &format!("{kernel:?}"), &single, &want, &size, 1e-6)?;
-        if place.extent > Extent::Smallest || kernel == softened[0] {
-            let double: Vec<f64> = short(place.device, &grid, &charges, None, &kernel, 1.0)?;
-            compare(
-                place,
-                &format!("double, {kernel:?}"),
-                &double,
-                &want,
-                &size,
-                1e-12,
-            )?;
+        for kernel in softened.into_iter().chain([screened]) {
+            let inverse = |r: f64| 1.0 / r.max(exclusion);
+            let term = |r: f64| match kernel {
+                _ if r >= reach => 0.0,
+                PointKernel::Softened { softening, .. } => inverse(r) - softening.smooth(r, reach),
+                PointKernel::Screened { .. } if r < 1e-9 => inverse(r) - alpha * FRAC_2_SQRT_PI,
+                PointKernel::Screened { .. } => inverse(r) - (1.0 - Real::erfc(alpha * r)) / r,
+                PointKernel::Coulomb { .. } => inverse(r),
+            };
+            let (want, size) = plain(&grid, &charges, term);
+            let single: Vec<f32> = short(place.device, &grid, &charges, None, &kernel, 1.0)?;
+            compare(place, &format!("{kernel:?}"), &single, &want, &size, 1e-6)?;
+            if place.extent > Extent::Smallest || kernel == softened[0] || kernel == screened {
+                let double: Vec<f64> = short(place.device, &grid, &charges, None, &kernel, 1.0)?;
+                compare(
+                    place,
+                    &format!("double, {kernel:?}"),
+                    &double,
+                    &want,
+                    &size,
+                    1e-12,
+                )?;
+            }
         }
     }
     // Nothing within reach.
     let away = PointCharges::new(&[Vec3::new(50.0, 0.0, 0.0)], &[1.0])?;
-    let none: Vec<f32> = short(place.device, &grid, &away, None, &softened[0], 1.0)?;
+    let kernel = PointKernel::Screened {
+        exclusion: EXCLUSION,
+        reach,
+        alpha,
+    };
+    let none: Vec<f32> = short(place.device, &grid, &away, None, &kernel, 1.0)?;
     place.expect("nothing within reach", &none, &vec![0.0; grid.points()])
 }
 

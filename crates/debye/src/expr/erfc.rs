@@ -19,6 +19,12 @@ pub(crate) fn screened<R: Real>(double: bool, x: R) -> R {
     }
 }
 
+/// erf(√x)/√x, the potential of a Gaussian charge: as exact as [`screened`] of single precision, and finite at zero.
+#[inline(always)]
+pub(crate) fn smooth<R: Real>(x: R) -> R {
+    R::select_lt(x, R::lit(FAR), quotient(x, &ENERGY), x.inverse_sqrt())
+}
+
 /// [erfc(√x)/√x + 2/√π exp(−x)]/x, −2 times the derivative of [`screened`]; in single precision to 2·10⁻⁷ of x^(−3/2),
 /// and zero where no more than 5·10⁻⁷ of that is left.
 #[inline(always)]
@@ -171,6 +177,7 @@ mod tests {
             close(screened(true, x), energy, 1e-14 * energy);
             close(real_space_force(true, x), pull, 1e-14 * pull);
             close(screened(false, x), energy, 4e-8 * x.powf(-0.5));
+            close(smooth(x), x.powf(-0.5) - energy, 4e-8 * x.powf(-0.5));
             let left_out = if x < FAR { 2e-7 } else { 6e-7 };
             close(real_space_force(false, x), pull, left_out * x.powf(-1.5));
             let single = x as f32;

@@ -36,7 +36,7 @@ mod vector;
 pub use dual::Dual;
 pub use emit_cuda::CudaReal;
 pub(crate) use emit_cuda::Given;
-pub(crate) use erfc::{erfc_beside, real_space_force, screened};
+pub(crate) use erfc::{erfc_beside, real_space_force, screened, smooth};
 pub use matrix::Mat3;
 pub use quaternion::Quat;
 pub use real::Real;

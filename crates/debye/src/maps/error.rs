@@ -4,6 +4,7 @@ use debye_io::IoError;
 use debye_io::volumes::VolumeError;
 
 use crate::engines::EngineError;
+use crate::system::units::display::number;
 
 /// Why there is no map.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,16 @@ pub enum MapError {
         value: f64,
         /// What it must be.
         expected: &'static str,
+    },
+    /// A length that does not go with another.
+    #[error("{what} of {} Å: {expected}", number(10.0 * .value))]
+    Length {
+        /// Which.
+        what: &'static str,
+        /// As it was given, in nm.
+        value: f64,
+        /// What it must be.
+        expected: String,
     },
     /// An order of interpolation that is not there.
     #[error("interpolation of order {0}; there are 4, 6 and 8")]

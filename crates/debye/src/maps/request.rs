@@ -14,6 +14,7 @@ use crate::engines::DeviceChoice;
 use crate::engines::memory::available;
 use crate::engines::{InstructionSet, Precision};
 use crate::forces::multilevel::{GridReal, Interpolation, Levels, MultilevelPlan, Nested, Softening};
+use crate::system::units::display::number;
 use crate::system::{Cell, Units};
 
 /// How the potential is summed.
@@ -270,15 +271,21 @@ impl MapRequest {
                 .map(|k| bounds.upper[k] - bounds.lower[k] + 2.0 * reach)
                 .product()
         };
-        let mut reach = self.cutoff.unwrap_or(CUTOFF);
+        let mut reach = self.cutoff.unwrap_or(match method {
+            MapMethod::Mesh => mesh::CUTOFF,
+            _ => CUTOFF,
+        });
         if method == MapMethod::Multilevel {
             let plan = self.multilevel_plan()?;
             reach = plan.cutoff;
             if plan.cutoff < 2.0 * plan.spacing {
-                return Err(MapError::Setting {
-                    what: "a cut-off in nm",
+                return Err(MapError::Length {
+                    what: "a cut-off",
                     value: plan.cutoff,
-                    expected: "it must be twice the spacing of the finest grid or more",
+                    expected: format!(
+                        "it must be {} Å or more, twice the spacing of the finest grid",
+                        number(20.0 * plan.spacing)
+                    ),
                 });
             }
             let all = Bounds::of(charges.positions()).with(bounds);
@@ -289,6 +296,14 @@ impl MapRequest {
                     .product(),
             };
             refuse_memory(self.grid.points(), 32.0 * points)?;
+        }
+        // Beyond the cut-off nothing is left to correct.
+        if method != MapMethod::Direct && self.exclusion >= reach {
+            return Err(MapError::Length {
+                what: "an exclusion radius",
+                value: self.exclusion,
+                expected: format!("it must be less than the cut-off, {} Å", number(10.0 * reach)),
+            });
         }
         match self.cell {
             Some(cell) if method != MapMethod::Direct => {

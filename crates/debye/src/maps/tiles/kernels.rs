@@ -9,7 +9,8 @@ use crate::simd::{Array, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
 
-/// What a unit charge makes at a distance. Nearer than the exclusion radius d, 1/r is 1/d.
+/// What a unit charge makes at a distance. Nearer than the exclusion radius d, 1/r is 1/d; what is subtracted from it comes
+/// back from a grid at the distance as it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kernel {
     /// 1/r.
@@ -26,7 +27,7 @@ pub enum Kernel {
         /// γ.
         softening: Softening,
     },
-    /// erfc(αr)/r up to a cut-off.
+    /// 1/r − erf(αr)/r up to a cut-off.
     Screened {
         /// d.
         exclusion: f64,
@@ -92,7 +93,7 @@ impl Kernel {
         match self {
             Self::Coulomb { .. } => inverse,
             Self::Softened { softening, .. } => softened(r2, inverse, &numbers[..softening.terms()]),
-            Self::Screened { .. } => screened(inverse, numbers[0]),
+            Self::Screened { .. } => screened(r2, inverse, numbers[0]),
         }
     }
 }
@@ -104,10 +105,24 @@ fn softened<R: Real>(r2: R, inverse: R, coefficients: &[R]) -> R {
     inverse - rest.iter().rev().fold(last, |sum, &c| sum.mul_add(r2, c))
 }
 
-/// erfc(αr)/r, r no smaller than the exclusion radius.
-#[inline(always)]
-fn screened<R: Real>(inverse: R, alpha: R) -> R {
-    (alpha / inverse).erfc() * inverse
+/// 1/r less erf(αr)/r, in full precision also at r = 0.
+fn screened<R: Real>(r2: R, inverse: R, alpha: R) -> R {
+    let x = alpha * alpha * r2;
+    let root = x.sqrt();
+    // erf(√x)/√x for x < 1: Σ 2/√π (−x)^k/(k! (2k + 1)).
+    let mut coefficient = std::f64::consts::FRAC_2_SQRT_PI;
+    let coefficients: [f64; 17] = std::array::from_fn(|k| {
+        if k > 0 {
+            coefficient /= -(k as f64);
+        }
+        coefficient / (2 * k + 1) as f64
+    });
+    let series = coefficients
+        .iter()
+        .rev()
+        .fold(R::lit(0.0), |sum, &c| sum.mul_add(x, R::lit(c)));
+    let smooth = R::select_lt(x, R::lit(1.0), series, (R::lit(1.0) - root.erfc()) / root);
+    inverse - smooth * alpha
 }
 
 /// A kernel with its numbers, as the loops call it.
@@ -118,6 +133,11 @@ trait Term: Copy {
     fn exclusion2(&self) -> f64;
     /// Its value, of the square of the distance and of the same, no smaller than that of the exclusion radius.
     fn of<R: Real>(&self, r2: R, outside2: R) -> R;
+    /// The same where the two may differ.
+    #[inline(always)]
+    fn near<R: Real>(&self, r2: R, outside2: R) -> R {
+        self.of(r2, outside2)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -181,6 +201,12 @@ impl Term for Screened {
     fn of<R: Real>(&self, _: R, outside2: R) -> R {
         // To 3·10⁻⁸ of 1/r in either precision: far below what a mesh gives.
         expr::screened(false, outside2 * R::lit(self.alpha * self.alpha)) * R::lit(self.alpha)
+    }
+    #[inline(always)]
+    fn near<R: Real>(&self, r2: R, outside2: R) -> R {
+        // The mesh has erf(αr)/r at the distance as it is.
+        let smooth = expr::smooth(r2 * R::lit(self.alpha * self.alpha)) * R::lit(self.alpha);
+        outside2.inverse_sqrt() - smooth
     }
 }
 
@@ -303,7 +329,11 @@ where
         for k in 0..N {
             let dy = y[k] - along;
             let r2 = dy.mul_add(dy, base);
-            let value = term.of(r2, if NEAR { r2.max(exclusion2) } else { r2 });
+            let value = if NEAR {
+                term.near(r2, r2.max(exclusion2))
+            } else {
+                term.of(r2, r2)
+            };
             let value = if K::ENDS {
                 L::keep(L::less(r2, reach2), value)
             } else {
