@@ -93,7 +93,10 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Engine(error) => error.into(),
-            RunError::Explained { .. } | RunError::Broken { .. } | RunError::NoTime => Self::failed(error),
+            RunError::Explained { .. }
+            | RunError::Broken { .. }
+            | RunError::Unmapped { .. }
+            | RunError::NoTime => Self::failed(error),
             RunError::StoppedEarly => Self::interrupted(error),
             _ => Self::refused(error),
         }

@@ -401,4 +401,62 @@ fn maps_of_runs_are_refused_where_they_make_no_sense() {
         lab.write("salt.toml", SALT.replace(from, to));
         lab.refuses(&["run", "salt.toml"], 2, expected);
     }
+    // Methods that do not go with the cell or the tolerance, before the first step.
+    let open = |text: String| {
+        let text = text.replace("[species.Na]", "periodic = false\n[species.Na]");
+        text.replace("kind = \"pme\"", "kind = \"multilevel\"")
+    };
+    let with = |keys: &str| SALT.replace("spacing", &format!("{keys}, spacing"));
+    let oblique = |text: String| {
+        let cell =
+            "cell = [[\"1.13 nm\", 0.0, 0.0], [\"0.2 nm\", \"1.13 nm\", 0.0], [0.0, 0.0, \"1.13 nm\"]]";
+        text.replace("[species.Na]", &format!("{cell}\n[species.Na]"))
+    };
+    let cases: [(String, &[&str]); 6] = [
+        (
+            with("method = \"direct\""),
+            &["method = \"direct\"", "open boundaries"],
+        ),
+        (
+            open(with("method = \"mesh\"")),
+            &["method = \"mesh\"", "periodic along all axes"],
+        ),
+        (
+            with("method = \"multilevel\", tolerance = 1e-8"),
+            &["tolerance = 1e-8", "method `multilevel` has errors"],
+        ),
+        (
+            with("method = \"mesh\", tolerance = 1e-300"),
+            &["tolerance = 1e-300", "no mesh"],
+        ),
+        (
+            oblique(with("method = \"multilevel\"")),
+            &["method = \"multilevel\"", "rectangular cells"],
+        ),
+        (
+            open(with("center = [\"Na\"]")),
+            &["center = ", "centering takes a cell"],
+        ),
+    ];
+    for (text, expected) in cases {
+        lab.write("salt.toml", text);
+        lab.refuses(&["run", "salt.toml", "--device", "cpu"], 2, expected);
+        assert!(!lab.path("salt.out").exists());
+    }
+}
+
+#[test]
+fn a_map_that_fails_on_the_way_leaves_a_checkpoint() {
+    let lab = Lab::new();
+    // Beyond all numbers, which nobody knows before there is a value.
+    let text = SALT.replace("every = 10,", "every = 10, from = 20, permittivity = 1e-60,");
+    lab.write("salt.toml", &text);
+    let tried = lab.debye(&["run", "salt.toml", "--device", "cpu"]);
+    assert_eq!(tried.status, Some(1), "{}", tried.err);
+    for expected in ["not finite", "of step 20", "--resume"] {
+        assert!(tried.err.contains(expected), "{}", tried.err);
+    }
+    let without = text.lines().filter(|line| !line.starts_with("map"));
+    lab.write("salt.toml", without.collect::<Vec<_>>().join("\n"));
+    lab.succeeds(&["run", "salt.toml", "--device", "cpu", "--resume"]);
 }

@@ -14,7 +14,7 @@ use crate::analysis::{
     ANALYSES, AnalysisError, AnalysisKind, AnalysisRequest, Setting, SettingKind, SettingValue,
 };
 use crate::engines::{ListKind, Precision};
-use crate::maps::MapMethod;
+use crate::maps::{MapError, MapMethod};
 use crate::simulation::{
     AnalysisPlan, Buffer, CheckpointPlan, DeviceChoice, MOST_STEPS, MapPlan, NeighborOptions, OutputPlan,
     RunPlan, Simulation, TablePlan, TrajectoryPlan,
@@ -303,7 +303,14 @@ impl Outputs<'_, '_> {
             plan.center = self.around.species(item)?;
         }
         if let Err(error) = plan.frames(self.around.system, None) {
-            return Err(item.error(error.to_string()));
+            let key = match error {
+                MapError::Periodic(_) | MapError::Open(_) | MapError::Triclinic(_) => "method",
+                MapError::Tolerance(_) | MapError::MultilevelTolerance { .. } => "tolerance",
+                MapError::Spacing(_) | MapError::Shape(_) | MapError::Memory { .. } => "spacing",
+                MapError::Centering => "center",
+                _ => "map",
+            };
+            return Err(section.get(key).unwrap_or(item).key_error(error.to_string()));
         }
         Ok(plan)
     }

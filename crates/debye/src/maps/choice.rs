@@ -80,7 +80,10 @@ impl MapRequest {
         let (order, cutoff, spacing, _) = match for_tolerance(tolerance) {
             Some(measured) => measured,
             None if asked => MEASURED[MEASURED.len() - 1],
-            None => return Err(MapError::Tolerance(tolerance)),
+            None => {
+                let least = MEASURED[MEASURED.len() - 1].3;
+                return Err(MapError::MultilevelTolerance { tolerance, least });
+            }
         };
         let order = self.order.unwrap_or(order);
         let cutoff = self.cutoff.unwrap_or(cutoff);

@@ -92,8 +92,30 @@ pub enum MapError {
     #[error("ions at extrema take rectangular cells; with open boundaries (--open) the cell does not matter")]
     TriclinicIons,
     /// No mesh is fine enough.
-    #[error("no mesh reaches a tolerance of {0}: ask for less, or take a longer cut-off")]
+    #[error(
+        "no mesh has errors of forces below a tolerance of {0:e}: allow a larger one, or take a longer cut-off"
+    )]
     Tolerance(f64),
+    /// No setting of multilevel summation is fine enough.
+    #[error(
+        "method `multilevel` has errors of {least:e} at least, above half a tolerance of {tolerance:e}: allow a larger one, or \
+         take `direct` with open boundaries, `mesh` with periodic ones"
+    )]
+    MultilevelTolerance {
+        /// What was asked for.
+        tolerance: f64,
+        /// What the finest setting has.
+        least: f64,
+    },
+    /// A cell that is periodic along some axes.
+    #[error("maps take a cell that is periodic along all axes or along none")]
+    PartlyPeriodic,
+    /// Centering where there is no cell to be in the middle of.
+    #[error("centering takes a cell that is periodic along all axes")]
+    Centering,
+    /// Alignment where images would be turned.
+    #[error("alignment turns atoms, but not the cell: it takes open boundaries")]
+    AlignedImages,
     /// A grid longer than the cell.
     #[error(
         "the grid is longer than the cell along {axis}: {grid:.4} nm of points, {cell:.4} nm of cell; its values would repeat"

@@ -55,10 +55,11 @@ macro_rules! live {
 
 impl MapFrames {
     /// For the atoms of a subject. `follows`: the grid of the request goes over the whole cell, and does so in every
-    /// frame.
+    /// frame. Refuses what no map of the subject can be made with.
     pub fn new(subject: MapSubject, request: MapRequest, follows: bool) -> Result<Self, MapError> {
         // Sums of the average besides.
         request.check_memory(72)?;
+        request.check_for(&subject.point_charges()?)?;
         Ok(Self {
             average: MapAverage::new(request.grid),
             follows: follows && request.cell.is_some(),
@@ -99,7 +100,7 @@ impl MapFrames {
     /// Lays these atoms, counted from 0, over where they are in the subject; with open boundaries.
     pub fn aligned(mut self, atoms: Vec<usize>) -> Result<Self, MapError> {
         if self.request.cell.is_some() {
-            return Err(MapError::Periodic("alignment"));
+            return Err(MapError::AlignedImages);
         }
         self.alignment = Some(Alignment::new(&self.subject.positions, atoms)?);
         Ok(self)
@@ -108,7 +109,7 @@ impl MapFrames {
     /// Moves the middle of these atoms to the middle of the periodic cell in every frame.
     pub fn centered(mut self, atoms: Vec<usize>) -> Result<Self, MapError> {
         if self.request.cell.is_none() {
-            return Err(MapError::Open("centering"));
+            return Err(MapError::Centering);
         }
         self.center = atoms;
         Ok(self)
@@ -217,7 +218,7 @@ impl MapFrames {
         self.flush()?;
         let mut request = self.request.clone();
         if request.cell.is_some() {
-            let cell = subject.cell.or(request.cell).ok_or(MapError::Open("periodic"))?;
+            let cell = subject.cell.or(request.cell).ok_or(MapError::PartlyPeriodic)?;
             let cell = cell.with_periodicity([true; 3]);
             request.cell = Some(cell);
             if self.follows {

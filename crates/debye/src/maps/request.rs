@@ -210,10 +210,7 @@ impl MapRequest {
         charges: &PointCharges,
         watch: &(dyn Fn(f64) + Sync),
     ) -> Result<PotentialMap, MapError> {
-        self.check()?;
-        self.check_cell(charges)?;
-        let method = self.choose(charges).method;
-        self.check_method(method, charges)?;
+        let method = self.check_for(charges)?;
         let values = if self.double() {
             VolumeValues::F64(self.values::<f64>(method, charges, watch)?)
         } else {
@@ -224,6 +221,17 @@ impl MapRequest {
             true => Ok(map),
             false => Err(MapError::Infinite),
         }
+    }
+
+    /// Refuses settings, a cell or a grid that no map of these charges can be made with, before anything is computed;
+    /// says which method is taken.
+    pub(super) fn check_for(&self, charges: &PointCharges) -> Result<MapMethod, MapError> {
+        self.check()?;
+        self.check_cell(charges)?;
+        let method = self.choose(charges).method;
+        self.check_boundaries(method)?;
+        self.check_method(method, charges)?;
+        Ok(method)
     }
 
     fn check(&self) -> Result<(), MapError> {
@@ -263,6 +271,21 @@ impl MapRequest {
         )
     }
 
+    /// Refuses a method that does not go with the cell.
+    fn check_boundaries(&self, method: MapMethod) -> Result<(), MapError> {
+        match (method, &self.cell) {
+            (MapMethod::Direct, Some(_)) => Err(MapError::Periodic("direct")),
+            (MapMethod::Mesh, None) => Err(MapError::Open("mesh")),
+            (MapMethod::Mesh | MapMethod::Multilevel, Some(cell)) if cell.periodic() != [true; 3] => {
+                Err(MapError::Open(method.name()))
+            }
+            (MapMethod::Multilevel, Some(cell)) if !cell.is_orthorhombic() => {
+                Err(MapError::Triclinic("multilevel"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses grids of levels and images of charges that the memory cannot hold, and settings that make no sense.
     fn check_method(&self, method: MapMethod, charges: &PointCharges) -> Result<(), MapError> {
         let bounds = self.grid.bounds();
@@ -296,6 +319,9 @@ impl MapRequest {
                     .product(),
             };
             refuse_memory(self.grid.points(), 32.0 * points)?;
+        }
+        if method == MapMethod::Mesh {
+            mesh::Plan::new(self, charges)?;
         }
         // Beyond the cut-off nothing is left to correct.
         if method != MapMethod::Direct && self.exclusion >= reach {
@@ -367,9 +393,6 @@ impl MapRequest {
         match method {
             // `choose` never gives Auto.
             MapMethod::Direct | MapMethod::Auto => {
-                if self.cell.is_some() {
-                    return Err(MapError::Periodic("direct"));
-                }
                 let kernel = Kernel::Coulomb { exclusion };
                 sum(
                     &self.grid,
@@ -387,7 +410,7 @@ impl MapRequest {
             }
             MapMethod::Multilevel => {
                 let plan = self.multilevel_plan()?;
-                let mut levels = Levels::<T>::new(plan, self.nested(&plan, charges)?, self.set);
+                let mut levels = Levels::<T>::new(plan, self.nested(&plan, charges), self.set);
                 levels.solve(charges.positions(), charges.charges());
                 values = levels.on_grid(std::array::from_fn(|axis| self.grid.along(axis).collect()));
                 let scale = <T as MapReal>::of(k);
@@ -424,7 +447,7 @@ impl MapRequest {
         }
         if method == MapMethod::Multilevel {
             let plan = self.multilevel_plan()?;
-            let levels = Levels::<T>::new(plan, self.nested(&plan, charges)?, self.set);
+            let levels = Levels::<T>::new(plan, self.nested(&plan, charges), self.set);
             let kernel = self.softened(plan.cutoff, plan.interpolation.order());
             return cuda::multilevel(
                 device,
@@ -439,9 +462,6 @@ impl MapRequest {
         if method == MapMethod::Mesh {
             let plan = mesh::Plan::new(self, charges)?;
             return self.by_mesh(&plan, charges, &|_| ());
-        }
-        if self.cell.is_some() {
-            return Err(MapError::Periodic("direct"));
         }
         cuda::direct(device, &self.grid, charges, self.exclusion, k, self.tolerance)
     }
@@ -508,19 +528,15 @@ impl MapRequest {
     }
 
     /// Where the grids of a plan lie.
-    fn nested(&self, plan: &MultilevelPlan, charges: &PointCharges) -> Result<Nested, MapError> {
-        let method = "multilevel";
+    fn nested(&self, plan: &MultilevelPlan, charges: &PointCharges) -> Nested {
         match &self.cell {
             None => {
                 let bounds = Bounds::of(charges.positions()).with(self.grid.bounds());
-                Ok(Nested::open(plan, bounds.lower, bounds.upper))
+                Nested::open(plan, bounds.lower, bounds.upper)
             }
-            Some(cell) if cell.periodic() != [true; 3] => Err(MapError::Open(method)),
-            Some(cell) if !cell.is_orthorhombic() => Err(MapError::Triclinic(method)),
             Some(cell) => {
                 let vectors = cell.to_arrays();
-                let edges = std::array::from_fn(|k| vectors[k][k]);
-                Ok(Nested::periodic(plan, edges))
+                Nested::periodic(plan, std::array::from_fn(|k| vectors[k][k]))
             }
         }
     }

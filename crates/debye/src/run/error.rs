@@ -33,6 +33,19 @@ pub enum RunError {
         /// The checkpoint.
         file: PathBuf,
     },
+    /// A map could not be made on the way.
+    #[error(
+        "{error}. The last checkpoint, of step {step}, is {}: without this map, `--resume` goes on from there",
+        file.display()
+    )]
+    Unmapped {
+        /// Why.
+        error: Box<MapError>,
+        /// The step of the checkpoint.
+        step: u64,
+        /// The checkpoint.
+        file: PathBuf,
+    },
     /// A checkpoint was refused or could not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

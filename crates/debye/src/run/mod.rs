@@ -414,8 +414,10 @@ impl Run<'_> {
             if let Err(error) = self.engine.advance(target - step, observe) {
                 return Err(self.explain(error));
             }
-            if target == due {
-                self.outputs.record(self.engine.as_mut())?;
+            if target == due
+                && let Err(error) = self.outputs.record(self.engine.as_mut())
+            {
+                return Err(self.unmapped(error));
             }
             let asked = wanted.is_some_and(|flag| flag.swap(false, Ordering::Relaxed));
             let files = self.files.as_ref();
@@ -483,6 +485,22 @@ impl Run<'_> {
         files.saved_step = checkpoint.step;
         self.closing.save = self.closing.save.max(began.elapsed());
         Ok(())
+    }
+
+    /// Saves the steps so far where a map cannot be made of the particles any more: all else of the step is written.
+    fn unmapped(&mut self, error: RunError) -> RunError {
+        let RunError::Map(error) = error else {
+            return error;
+        };
+        match (self.save(), self.last_checkpoint()) {
+            (Ok(()), Some((step, file))) => RunError::Unmapped {
+                error: Box::new(error),
+                step,
+                file,
+            },
+            // What went wrong first matters more.
+            _ => error.into(),
+        }
     }
 
     /// Writes the surroundings of a particle that exploded.

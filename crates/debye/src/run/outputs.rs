@@ -361,13 +361,17 @@ impl Outputs {
         let maps_now = |m: &MapFile| step >= m.plan.from && due(m.plan.every, m.fresh);
         let mut maps: Vec<&mut MapFile> = self.maps.iter_mut().filter(|m| maps_now(m)).collect();
         let mut left = Vec::new();
+        // A map that fails does so after all else of the step is written: the checkpoint that follows has it.
+        let mut failed = Ok(());
         for map in maps.drain(..) {
-            if !map.frames.add_on_device(engine)? {
-                left.push(map);
+            match map.frames.add_on_device(engine) {
+                Ok(true) => {}
+                Ok(false) => left.push(map),
+                Err(error) => failed = failed.and(Err(error)),
             }
         }
         if !frames && !looks && left.is_empty() {
-            return Ok(());
+            return Ok(failed?);
         }
         // As engines have it; asking one would evaluate all energies.
         let time = step as f64 * self.timestep;
@@ -396,7 +400,7 @@ impl Outputs {
             }
         }
         for map in left {
-            map.frames.add_particles(&particles, &cell)?;
+            failed = failed.and(map.frames.add_particles(&particles, &cell));
         }
         if looks {
             let unwrapped = unwrapped(&particles, &cell);
@@ -418,7 +422,7 @@ impl Outputs {
                 m.analysis.add(&snapshot)?;
             }
         }
-        Ok(())
+        Ok(failed?)
     }
 
     /// Hands everything to the disk and says how far each output has come.

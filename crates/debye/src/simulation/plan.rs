@@ -186,7 +186,7 @@ impl MapPlan {
         let periodic = match system.cell.periodic() {
             [true, true, true] => true,
             [false, false, false] => false,
-            _ => return Err(MapError::Open("a map of a running simulation")),
+            _ => return Err(MapError::PartlyPeriodic),
         };
         let subject = MapSubject::of_system(system);
         let grid = subject.grid(periodic, self.padding, self.spacing)?;
@@ -203,7 +203,6 @@ impl MapPlan {
             Some(device) => request.on_device(device),
             None => request.device(DeviceChoice::Cpu),
         };
-        subject.point_charges()?;
         let frames = MapFrames::new(subject, request, periodic)?;
         if self.center.is_empty() {
             return Ok(frames);
