@@ -505,6 +505,61 @@ fn ions_count_images_of_the_solute() {
     }
 }
 
+/// Along axes where atoms fill the cell evenly there is no middle, and nothing moves.
+#[test]
+fn centering_leaves_axes_without_a_middle_alone() {
+    let cell = Cell::orthorhombic([2.0; 3]).unwrap();
+    // A layer across z, its sites a little off a lattice.
+    let random = Philox::new(4);
+    let off = |i: usize, k: u64| 0.02 * (random.uniform(k, i as u32, 0) - 0.5);
+    let sites = |z: f64| -> Vec<Vec3<f64>> {
+        let at = |i: usize| {
+            Vec3::new(
+                0.4 * (i % 5) as f64 + off(i, 0),
+                0.4 * (i / 5) as f64 + off(i, 1),
+                z,
+            )
+        };
+        (0..25).map(at).collect()
+    };
+    let charges: Vec<f64> = (0..25).map(|i| [1.0, -1.0][i % 2]).collect();
+    let of = |positions: Vec<Vec3<f64>>, center: Vec<usize>| {
+        let mut subject = MapSubject::new(positions.clone(), charges.clone());
+        subject.structure.origin = Some([0.0; 3]);
+        let subject = subject.with_cell(Some(cell));
+        let grid = subject.grid(true, 0.0, 0.2).unwrap();
+        let request = MapRequest::new(grid).periodic(cell).tolerance(1e-5);
+        let mut frames = MapFrames::new(subject, request, true).unwrap();
+        if !center.is_empty() {
+            frames = frames.centered(center).unwrap();
+        }
+        let frame = debye_io::Frame {
+            length_unit: debye_io::LengthUnit::Nanometer,
+            cell: Some(cell.to_arrays()),
+            positions: positions.iter().map(|r| r.to_array()).collect(),
+            ..debye_io::Frame::default()
+        };
+        frames.add(&frame, None).unwrap();
+        (frames.uncentered(), frames.finish().unwrap().0.mean().unwrap())
+    };
+    let all: Vec<usize> = (0..25).collect();
+    let (_, plain) = of(sites(1.0), Vec::new());
+    let (without, centered) = of(sites(0.3), all.clone());
+    assert_eq!(without, 0);
+    for i in 0..plain.values().len() {
+        let [a, b] = [&plain, &centered].map(|map| map.values().get(i).unwrap());
+        assert!((a - b).abs() < 1e-2 * (1.0 + a.abs()), "{i}: {a} {b}");
+    }
+    // Two layers half a cell apart have no middle at all.
+    let two = |i: usize, r: Vec3<f64>| r + Vec3::new(0.0, 0.0, [0.0, 1.0][i / 13]);
+    let apart: Vec<Vec3<f64>> = sites(0.3)
+        .into_iter()
+        .enumerate()
+        .map(|(i, r)| two(i, r))
+        .collect();
+    assert_eq!(of(apart, all).0, 1);
+}
+
 /// The middle of the atoms goes to the middle of the cell, wherever its corner is.
 #[test]
 fn centered_frames_lie_in_the_middle() {

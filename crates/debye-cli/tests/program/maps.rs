@@ -446,6 +446,18 @@ fn maps_of_runs_are_refused_where_they_make_no_sense() {
 }
 
 #[test]
+fn maps_that_see_nothing_are_doubted() {
+    let lab = Lab::new();
+    // Ions of a crystal have no middle.
+    let text = SALT.replace("every = 10,", "every = 10, center = [\"Na\"],");
+    lab.write("salt.toml", text.replace("spacing =", "from = 41, spacing ="));
+    let tried = lab.debye(&["run", "salt.toml", "--device", "cpu"]);
+    for expected in ["begins at step 50", "they have no middle"] {
+        assert!(tried.err.contains(expected) || tried.out.contains(expected), "{}", tried.err);
+    }
+}
+
+#[test]
 fn a_map_that_fails_on_the_way_leaves_a_checkpoint() {
     let lab = Lab::new();
     // Beyond all numbers, which nobody knows before there is a value.

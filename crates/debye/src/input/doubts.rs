@@ -5,7 +5,7 @@ use super::reader::{Item, Section};
 use crate::forces::ForceField;
 use crate::integrate::{Dynamics, ThermostatKind};
 use crate::potentials::PAIRS;
-use crate::simulation::{AnalysisPlan, RunPlan};
+use crate::simulation::{AnalysisPlan, MapPlan, RunPlan};
 use crate::system::units::display::{digits, number, time};
 use crate::system::{Dimension, System, Units};
 
@@ -16,6 +16,7 @@ pub(super) struct Seen<'s> {
     pub(super) dynamics: &'s Dynamics,
     pub(super) run: &'s RunPlan,
     pub(super) analyses: &'s [AnalysisPlan],
+    pub(super) maps: &'s [MapPlan],
     /// Whether steps will be made.
     pub(super) moves: bool,
 }
@@ -557,13 +558,12 @@ impl<'a> Doubts<'_, 'a> {
             );
             self.say(&item, text);
         }
-        let mut all: Vec<Item> = Vec::new();
-        if let Some(output) = self.section("output") {
-            for key in ["table", "trajectory"] {
-                let items = get(&output, key).map(|i| i.one_or_many());
-                all.extend(items.unwrap_or_default());
-            }
-        }
+        let outputs = |key: &str| {
+            let output = self.section("output").and_then(|output| get(&output, key));
+            output.map(|item| item.one_or_many()).unwrap_or_default()
+        };
+        let maps = outputs("map");
+        let mut all = [outputs("table"), outputs("trajectory"), maps.clone()].concat();
         let analyses = self.section("analyze").map(|list| list.one_or_many());
         let analyses = analyses.unwrap_or_default();
         all.extend(analyses.iter().cloned());
@@ -574,13 +574,22 @@ impl<'a> Doubts<'_, 'a> {
                 self.say(&every, text);
             }
         }
-        for (item, plan) in analyses.iter().zip(self.seen.analyses) {
-            if let Some(from) = get(item, "from").filter(|_| plan.first_look() > steps) {
-                let text = format!(
-                    "begins at step {}, and the run has {steps} steps: nothing is measured",
-                    plan.first_look()
-                );
+        let (analyzed, mapped) = (self.seen.analyses.iter(), self.seen.maps.iter());
+        let first = analyzed.map(AnalysisPlan::first_look);
+        let first = first.chain(mapped.map(MapPlan::first_look));
+        for (item, first) in analyses.iter().chain(&maps).zip(first) {
+            if let Some(from) = get(item, "from").filter(|_| first > steps) {
+                let text =
+                    format!("begins at step {first}, and the run has {steps} steps: nothing is measured");
                 self.say(&from, text);
+            }
+        }
+        for (item, plan) in maps.iter().zip(self.seen.maps) {
+            let frames = plan.frames(self.seen.system, None);
+            if let Some(center) = get(item, "center").filter(|_| frames.is_ok_and(|f| !f.has_middle())) {
+                let text = "names particles that are spread evenly along all axes: they have no middle, and nothing is \
+                            centered; of a bilayer take what lies between its leaflets";
+                self.say(&center, text);
             }
         }
     }

@@ -381,6 +381,7 @@ fn assemble(root: &Section, folder: &Path, name: &str, options: &InputOptions) -
         dynamics: &dynamics,
         run: &run,
         analyses: &analyses,
+        maps: &output.maps,
         moves: options.moves,
     };
     warnings.extend(doubts::of(root, &seen));

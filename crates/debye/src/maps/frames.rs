@@ -24,6 +24,7 @@ pub struct MapFrames {
     follows: bool,
     alignment: Option<Alignment>,
     center: Vec<usize>,
+    uncentered: usize,
     profile: Option<PotentialProfile>,
     average: MapAverage,
     edges: Vec3<f64>,
@@ -67,6 +68,7 @@ impl MapFrames {
             request,
             alignment: None,
             center: Vec::new(),
+            uncentered: 0,
             profile: None,
             edges: Vec3::zero(),
             live: None,
@@ -106,13 +108,26 @@ impl MapFrames {
         Ok(self)
     }
 
-    /// Moves the middle of these atoms to the middle of the periodic cell in every frame.
+    /// Moves the middle of these atoms to the middle of the periodic cell in every frame, along the axes where they have one:
+    /// not where they are spread over the whole cell, as a bilayer is in its plane.
     pub fn centered(mut self, atoms: Vec<usize>) -> Result<Self, MapError> {
         if self.request.cell.is_none() {
             return Err(MapError::Centering);
         }
         self.center = atoms;
         Ok(self)
+    }
+
+    /// Frames that nothing was moved in: the atoms to be centered have no middle along any axis.
+    pub fn uncentered(&self) -> usize {
+        self.uncentered
+    }
+
+    /// Whether the atoms to be centered, if there are any, have a middle in the subject itself.
+    pub(crate) fn has_middle(&self) -> bool {
+        let found = |cell: &Cell| middle(cell, &self.center, &self.subject.positions);
+        let middle = self.request.cell.as_ref().map(found);
+        self.center.is_empty() || middle.is_none_or(|middle| middle.iter().any(Option::is_some))
     }
 
     /// Adds a frame. `unit`: the length in nm of a file that does not say its own.
@@ -226,7 +241,9 @@ impl MapFrames {
             }
             if !self.center.is_empty() {
                 let corner = Vec3::from(self.subject.corner(&cell));
-                center(&cell, corner, &self.center, &mut subject.positions);
+                if !center(&cell, corner, &self.center, &mut subject.positions) {
+                    self.uncentered += 1;
+                }
             }
         }
         if let Some(alignment) = &self.alignment {
@@ -283,21 +300,34 @@ impl MapFrames {
     }
 }
 
-/// Moves the middle of some atoms, taken around the periodic cell, to the middle of the cell.
-fn center(cell: &Cell, corner: Vec3<f64>, atoms: &[usize], positions: &mut [Vec3<f64>]) {
+/// The least length R of the mean of exp(2πis) over the fractions s of atoms along an axis: where it is shorter, atoms are
+/// spread so evenly that their middle is noise.
+const LEAST_RESULTANT: f64 = 0.1;
+
+/// The circular mean of some atoms along each vector of a periodic cell, in fractions of it; none where it is undefined.
+fn middle(cell: &Cell, atoms: &[usize], positions: &[Vec3<f64>]) -> [Option<f64>; 3] {
     use std::f64::consts::TAU;
-    let mut waves = [[0.0; 2]; 3];
+    let (mut sums, mut number) = ([[0.0; 2]; 3], 0.0);
     for r in atoms.iter().filter_map(|&i| positions.get(i)) {
         let s = cell.fractional(*r);
-        for (k, wave) in waves.iter_mut().enumerate() {
-            wave[0] += (TAU * s[k]).cos();
-            wave[1] += (TAU * s[k]).sin();
+        for (k, sum) in sums.iter_mut().enumerate() {
+            sum[0] += (TAU * s[k]).cos();
+            sum[1] += (TAU * s[k]).sin();
         }
+        number += 1.0;
     }
-    let here = waves.map(|[c, s]| s.atan2(c) / TAU);
+    sums.map(|[c, s]: [f64; 2]| (c.hypot(s) > LEAST_RESULTANT * number).then(|| s.atan2(c) / TAU))
+}
+
+/// Moves the middle of some atoms to the middle of the cell along each of its vectors along which there is one. Whether there
+/// is any.
+fn center(cell: &Cell, corner: Vec3<f64>, atoms: &[usize], positions: &mut [Vec3<f64>]) -> bool {
+    let here = middle(cell, atoms, positions);
     let to = cell.fractional(corner) + Vec3::splat(0.5);
-    let shift = cell.position(Vec3::new(to.x - here[0], to.y - here[1], to.z - here[2]));
+    let [x, y, z] = std::array::from_fn(|k| here[k].map_or(0.0, |here| to[k] - here));
+    let shift = cell.position(Vec3::new(x, y, z));
     positions.iter_mut().for_each(|r| *r += shift);
+    here.iter().any(Option::is_some)
 }
 
 impl MapSubject {

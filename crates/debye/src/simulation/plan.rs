@@ -178,6 +178,11 @@ impl MapPlan {
         with_word(&self.file, "error")
     }
 
+    /// The first step it looks at.
+    pub fn first_look(&self) -> u64 {
+        first_multiple(self.from, self.every)
+    }
+
     /// Maps of this system as it moves; on a device, if given.
     pub(crate) fn frames(&self, system: &System, device: Option<&Device>) -> Result<MapFrames, MapError> {
         if system.units != Units::Md {
@@ -295,10 +300,15 @@ impl Minimize {
     }
 }
 
+/// The first multiple of `every` from a step on.
+fn first_multiple(from: u64, every: u64) -> u64 {
+    from.div_ceil(every.max(1)).saturating_mul(every)
+}
+
 impl AnalysisPlan {
     /// The first step it looks at.
     pub fn first_look(&self) -> u64 {
-        self.from.div_ceil(self.every.max(1)).saturating_mul(self.every)
+        first_multiple(self.from, self.every)
     }
 
     /// Whether it looks at this step.

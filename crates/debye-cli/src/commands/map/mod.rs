@@ -35,7 +35,7 @@ Examples:
   debye map protein.pqr --permittivity 78.5 -o map.html -o slice.png --at \"4 Å\"
   debye map c.pqr --method direct --origin \"0 Å,0 Å,0 Å\" --spacing \"2 Å\" --shape 21,21,21 --units kJ/mol/e -o m.npy
   debye map water.pqr --cell \"30 Å,30 Å,30 Å\" --tolerance 1e-4 -o periodic.mrc
-  debye map dopc.toml --trajectory dopc.out/lipids.xtc --units mV --center P --profile profile.csv -o mean.dx
+  debye map dopc.toml --trajectory dopc.out/lipids.xtc --units mV --center T --profile profile.csv -o mean.dx
   debye map protein.pqr --level 5 -o plus.ply
   debye map potential.dx --units kT/e --axis x -o slice.png
 
@@ -60,7 +60,7 @@ pub struct Map {
     /// Lay these atoms of each frame over the structure's: names of atoms or residues, ranges such as 1-100
     #[arg(long, value_name = "ATOMS", requires = "trajectory")]
     align: Option<String>,
-    /// Move the middle of these atoms to the middle of the cell in each frame
+    /// Move the middle of these atoms to the middle of the cell in each frame, along axes where they do not fill it evenly
     #[arg(long, value_name = "ATOMS", requires = "trajectory", conflicts_with = "align")]
     center: Option<String>,
     /// How the potential is summed: auto, direct, cutoff, multilevel or mesh
@@ -355,6 +355,13 @@ impl Map {
         }
         for warning in trajectory.warnings() {
             console::tell(&format!("warning: {warning}"));
+        }
+        if frames.uncentered() > 0 {
+            console::tell(&format!(
+                "warning: {} of {taken} frames are not centered: the atoms of --center are spread evenly along all axes. Of a \
+                 bilayer, name what lies between its leaflets",
+                frames.uncentered()
+            ));
         }
         let (average, profile) = frames.finish()?;
         Ok(Done {
