@@ -273,6 +273,15 @@ fn auto_takes_what_is_cheapest_and_says_why() {
         MapRequest::new(grid).tolerance(1e-7).choose(&many).method,
         MapMethod::Direct
     );
+    // Grids of levels go over charges and points, however far apart they are.
+    let some = charges(3000, [6.0; 3], 1);
+    let near = MapGrid::new([0.0; 3], [0.1; 3], [64; 3]).unwrap();
+    assert_eq!(MapRequest::new(near).choose(&some).method, MapMethod::Multilevel);
+    for away in [100.0, 400.0, 1e6] {
+        let far = MapGrid::new([away; 3], [0.1; 3], [64; 3]).unwrap();
+        let request = MapRequest::new(far).device(DeviceChoice::Cpu);
+        assert_eq!(request.choose(&some).method, MapMethod::Direct, "{away}");
+    }
     let cell = Cell::triclinic([[8.0, 0.0, 0.0], [1.0, 8.0, 0.0], [0.0, 0.0, 8.0]]).unwrap();
     assert_eq!(
         MapRequest::new(grid).periodic(cell).choose(&many).method,

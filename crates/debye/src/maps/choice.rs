@@ -3,6 +3,8 @@
 use std::f64::consts::PI;
 
 use super::charges::PointCharges;
+use super::grid::Bounds;
+use super::request::refuse_memory;
 use super::{MapError, MapMethod, MapRequest};
 use crate::forces::multilevel::{Interpolation, MultilevelPlan};
 
@@ -53,6 +55,9 @@ const CUDA: Costs = Costs {
     stencil: 0.0,
     mesh: f64::INFINITY,
 };
+
+/// Memory of a point of the finest grid of multilevel summation, with its share of the coarser ones.
+pub(super) const LEVEL_BYTES: f64 = 32.0;
 
 /// Points of a mesh are about this far apart, in nm.
 const MESH_SPACING: f64 = 0.11;
@@ -152,16 +157,27 @@ impl MapRequest {
         let Ok(plan) = self.multilevel_plan() else {
             return f64::INFINITY;
         };
-        let bounds = self.grid.bounds();
-        let levels: f64 = (0..3)
-            .map(|k| (bounds.upper[k] - bounds.lower[k]) / plan.spacing + 8.0)
-            .product();
+        let levels = self.level_points(&plan, charges);
+        if refuse_memory(self.grid.points(), LEVEL_BYTES * levels).is_err() {
+            return f64::INFINITY;
+        }
         let stencil = 4.0 / 3.0 * PI * (2.0 * plan.cutoff / plan.spacing).powi(3);
         costs.fixed
             + costs.charge * charges.len() as f64
             + costs.near * self.near(plan.cutoff, charges)
             + costs.stencil * 8.0 / 7.0 * levels * stencil.min(8.0 * levels)
             + costs.point * self.grid.points() as f64
+    }
+
+    /// Points of the finest grid of multilevel summation: over the cell, or over all charges and points.
+    pub(super) fn level_points(&self, plan: &MultilevelPlan, charges: &PointCharges) -> f64 {
+        let all = Bounds::of(charges.positions()).with(self.grid.bounds());
+        match self.cell {
+            Some(cell) => cell.volume() / plan.spacing.powi(3),
+            None => (0..3)
+                .map(|k| (all.upper[k] - all.lower[k]) / plan.spacing + 8.0)
+                .product(),
+        }
     }
 
     fn mesh_cost(&self, charges: &PointCharges) -> f64 {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use debye_io::volumes::VolumeValues;
 
 use super::charges::PointCharges;
+use super::choice::LEVEL_BYTES;
 use super::grid::Bounds;
 use super::near::Near;
 use super::tiles::{Charges, Kernel, MapReal, Watch, sum};
@@ -311,14 +312,8 @@ impl MapRequest {
                     ),
                 });
             }
-            let all = Bounds::of(charges.positions()).with(bounds);
-            let points: f64 = match self.cell {
-                Some(cell) => cell.volume() / plan.spacing.powi(3),
-                None => (0..3)
-                    .map(|k| (all.upper[k] - all.lower[k]) / plan.spacing + 16.0)
-                    .product(),
-            };
-            refuse_memory(self.grid.points(), 32.0 * points)?;
+            let points = self.level_points(&plan, charges);
+            refuse_memory(self.grid.points(), LEVEL_BYTES * points)?;
         }
         if method == MapMethod::Mesh {
             mesh::Plan::new(self, charges)?;
