@@ -17,7 +17,7 @@
 //! | origin | yes | yes | yes | no |
 //! | oblique steps | yes | yes | yes | no |
 //! | first step not along x, or second not in the xy plane | yes | refused | yes | no |
-//! | NaN and infinities | yes | yes | yes | yes |
+//! | NaN and infinities | written, not read | yes | yes | yes |
 //! | title | first comment | label, 80 characters | first line | no |
 //! | atoms | no | no | yes | no |
 //!
@@ -30,7 +30,7 @@
 //! use debye_io::volumes::{Volume, read_dx, write_dx};
 //!
 //! let steps = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]];
-//! let volume = Volume::new([2, 2, 1], [0.0; 3], steps, vec![0.1_f32, -0.2, 0.3, f32::NAN])?;
+//! let volume = Volume::new([2, 2, 1], [0.0; 3], steps, vec![0.1_f32, -0.2, 0.3, 1.5])?;
 //! let mut file = Vec::new();
 //! write_dx(&mut file, "map.dx", &volume.with_title("potential, kT/e"))?;
 //! let read = read_dx(&file[..], "map.dx")?;

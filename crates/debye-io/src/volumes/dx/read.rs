@@ -9,12 +9,12 @@ use crate::volumes::volume::{Volume, VolumeError, VolumeValues, check_geometry, 
 
 /// Reads the one map of an OpenDX file, which messages call `label`. Lengths stay those of the file, Å by custom.
 ///
-/// Values of type `float` are kept in single precision, those of type `double` or `int` in double precision. NaN and
-/// infinities are kept. The title is the first comment that says something.
+/// Values of type `float` are kept in single precision, those of type `double` or `int` in double precision. The
+/// title is the first comment that says something.
 ///
 /// # Errors
-/// [`IoError::Parse`], [`IoError::NotFinite`] and [`IoError::Volume`] name the line. Binary values, arrays of vectors
-/// and grids that are not regular are refused; so are more than [`LARGEST_READ`](crate::volumes::LARGEST_READ) points.
+/// [`IoError::Parse`], [`IoError::NotFinite`] and [`IoError::Volume`] name the line. NaN and infinities, binary values, arrays
+/// of vectors and grids that are not regular are refused; so are more than [`LARGEST_READ`](crate::volumes::LARGEST_READ) points.
 pub fn read_dx(source: impl BufRead, label: impl Into<String>) -> Result<Volume, IoError> {
     let mut words = Words::new(source, label);
     let mut parts = Parts::default();
@@ -219,8 +219,7 @@ fn read_values<R: BufRead, T: Number>(words: &mut Words<R>, count: usize) -> Res
         let Some(value) = number_of::<T>(&text) else {
             return Err(words.unexpected(expected(&values)));
         };
-        // A number with digits that is infinite is too large; the word `inf` is meant.
-        if value.to_f64().is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+        if !value.to_f64().is_finite() {
             return Err(words.not_finite());
         }
         values.push(value).map_err(|error| words.refuse(error))?;
