@@ -9,6 +9,7 @@ use clap::Args;
 use debye::maps::Ionized;
 use debye::prelude::{DeviceChoice, Ion, IonPlacement, IonRequest, PotentialUnit};
 use debye::system::{Cell, Dimension, Units};
+use debye_io::Format;
 
 use super::map::{length, subject, three};
 use crate::console;
@@ -99,6 +100,9 @@ pub struct Ionize {
     output: PathBuf,
 }
 
+/// Formats that hold names of atoms, and no bonds that would be missing.
+const FORMATS: [Format; 4] = [Format::PQR, Format::GRO, Format::PDB, Format::XYZ];
+
 impl Ionize {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
@@ -107,7 +111,12 @@ impl Ionize {
             .cloned()
             .collect();
         console::check_new(&files, self.overwrite)?;
-        debye_io::Format::from_path(&self.output)?;
+        if !Format::from_path(&self.output).is_ok_and(|format| FORMATS.contains(&format)) {
+            let file = self.output.display();
+            return Err(Failure::refused(format!(
+                "{file}: structures with ions are written as pqr, gro, pdb or xyz"
+            )));
+        }
         let request = self.request()?;
         let unit = self.length_unit.as_deref();
         let unit = unit

@@ -203,7 +203,13 @@ fn bad_input_is_named() {
         "ATOM 1 N ALA 1 1.0 1.0 1.0 1.0 1.8\nATOM 2 N ALA 1 1.0 1.0 1.0 1.0 1.8\n",
     );
     lab.write("damaged.dx", "object 1 class gridpositions counts 2 2 2\n");
-    let cases: [(&[&str], &str); 9] = [
+    lab.write(
+        "nan.dx",
+        "object 1 class gridpositions counts 1 1 2\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n\
+         object 3 class array type double rank 0 items 2 data follows\n1.0 nan\n",
+    );
+    let formats = "pqr, gro, pdb or xyz";
+    let cases: [(&[&str], &str); 13] = [
         (&["map", "empty.pqr", "-o", "m.dx"], "empty.pqr"),
         (&["map", "neutral.pqr", "-o", "m.dx"], "no atom has a charge"),
         (&["map", "c.pqr", "--spacing", "1e-4 Å", "-o", "m.dx"], "GB"),
@@ -219,6 +225,10 @@ fn bad_input_is_named() {
             "--origin and --shape go together",
         ),
         (&["ionize", "neutral.pqr", "-o", "i.pqr"], "no atom has a charge"),
+        (&["ionize", "c.pqr", "-o", "i.dcd"], formats),
+        (&["ionize", "c.pqr", "-o", "i.data"], formats),
+        (&["ionize", "c.pqr", "-o", "ions"], formats),
+        (&["map", "nan.dx", "-o", "n.png"], "line 7: `nan`"),
     ];
     for (command, expected) in cases {
         let tried = lab.debye(command);
@@ -453,7 +463,11 @@ fn maps_that_see_nothing_are_doubted() {
     lab.write("salt.toml", text.replace("spacing =", "from = 41, spacing ="));
     let tried = lab.debye(&["run", "salt.toml", "--device", "cpu"]);
     for expected in ["begins at step 50", "they have no middle"] {
-        assert!(tried.err.contains(expected) || tried.out.contains(expected), "{}", tried.err);
+        assert!(
+            tried.err.contains(expected) || tried.out.contains(expected),
+            "{}",
+            tried.err
+        );
     }
 }
 
