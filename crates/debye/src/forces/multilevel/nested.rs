@@ -2,9 +2,6 @@
 
 use super::{Interpolation, MultilevelPlan};
 
-/// Points along an axis of a grid that is not worth a coarser one.
-const FEW: usize = 12;
-
 /// Along which axes grids begin again where they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundaries {
@@ -183,6 +180,12 @@ fn around(interpolation: Interpolation, highest: [i64; 3]) -> Vec<Shape> {
     open_shapes(interpolation, [interpolation.first(); 3], last, None)
 }
 
+/// Points along an axis of a grid that is not worth a coarser one. Coarsening ends at 2(p − 1) points for an order p: near
+/// that, a coarser grid has nearly as many, and the stencil reaches over all of them anyway.
+fn few(interpolation: Interpolation) -> i64 {
+    2 * (interpolation.order() as i64 - 1) + 4
+}
+
 /// Grids over points of the finest: so many, or as many as are worth it.
 fn open_shapes(
     interpolation: Interpolation,
@@ -197,11 +200,31 @@ fn open_shapes(
         let coarse_first =
             first.map(|i| (i - reach).div_euclid(2) + i64::from((i - reach).rem_euclid(2) != 0));
         let coarse_last = last.map(|i| (i + reach).div_euclid(2));
-        let small = (0..3).all(|k| last[k] - first[k] < FEW as i64);
+        let small = (0..3).all(|k| last[k] - first[k] < few(interpolation));
         let coarser = (0..3).any(|k| coarse_last[k] - coarse_first[k] < last[k] - first[k]);
         if levels.map_or(small || !coarser, |levels| shapes.len() == levels) {
             return shapes;
         }
         (first, last) = (coarse_first, coarse_last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarsening_ends_where_it_gains_nothing() {
+        for order in [4, 6, 8] {
+            let interpolation = Interpolation::of_order(order).unwrap();
+            let shapes = around(interpolation, [40; 3]);
+            let points: Vec<usize> = shapes.iter().map(|(_, shape)| shape[0]).collect();
+            // No grid is followed by one that is nearly as large.
+            assert!(
+                points.windows(2).all(|pair| 10 * pair[1] <= 9 * pair[0]),
+                "{order}: {points:?}"
+            );
+            assert!(points.len() <= 5 && points[points.len() - 1] <= 2 * order + 2, "{points:?}");
+        }
     }
 }
