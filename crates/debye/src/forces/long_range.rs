@@ -22,6 +22,10 @@ const OF_TARGET: f64 = 0.01;
 const MOST_GRID_POINTS: f64 = 1e8;
 /// An error of forces that nobody wants, where no tolerance was asked for.
 const LARGE: f64 = 1e-2;
+/// Products of grids in a step that take a core ten seconds or more, and for a particle many times what grids of usual
+/// tolerances take.
+const SLOW_PRODUCTS: f64 = 2e10;
+const SLOW_PER_PARTICLE: f64 = 1e6;
 
 /// Coulomb's law between all charges and their images, to a tolerance. What is not said is chosen for it:
 ///
@@ -413,6 +417,13 @@ impl LongRange {
                 allowed,
             };
             warnings.extend(choice.tighten(&mut plan, system.units));
+        }
+        let products = plan.grids().map_or(0.0, GridPlan::products);
+        if products > SLOW_PRODUCTS.max(SLOW_PER_PARTICLE * system.particles.len() as f64) {
+            warnings.push(format!(
+                "the grids of {kind} take {products:.0e} products for every step, of which a core makes some 10⁹ in a second: \
+                 with a larger `tolerance` or a longer `cutoff` they are fewer"
+            ));
         }
         if let Some(expected) = Expected::of_plan(&charged, &plan) {
             let off = expected.total() / expected.usual;

@@ -1,6 +1,6 @@
 //! Odd values are questioned, with their line and what was probably meant; sensible ones are not.
 
-use crate::{ARGON, CHAIN, accept, with};
+use crate::{ARGON, CHAIN, SALT, accept, with};
 use debye::simulation::Simulation;
 
 /// Argon at constant temperature and pressure, as the guide has it.
@@ -270,4 +270,18 @@ fn reduced_units() {
     assert!(doubt(&with(melt, "0.005", "0.05")).contains("at most 0.02 τ"));
     assert!(doubt(&with(melt, "temperature = 1.44", "temperature = 300")).contains("kelvins"));
     assert!(doubt(&with(melt, "cutoff = 2.5", "cutoff = 0.9")).contains("0.9 σ"));
+}
+
+#[test]
+fn grids_that_take_minutes_are_doubted() {
+    let open = with(SALT, "[system]\n", "[system]\nperiodic = false\n");
+    let slow = |spacing: &str| {
+        let term = format!("[[forces]]\nkind = \"multilevel\"\nspacing = {spacing}\n[integrator]");
+        let warnings = accept(&with(&open, "[integrator]", &term)).warnings;
+        warnings
+            .iter()
+            .any(|warning| warning.contains("products for every step"))
+    };
+    assert!(slow("0.05"));
+    assert!(!slow("0.3"));
 }

@@ -89,6 +89,18 @@ impl GridPlan {
         })
     }
 
+    /// Products of a step, about: points of the finest grid times those of its stencil, and a seventh for the coarser ones.
+    pub(crate) fn products(&self) -> f64 {
+        let beside = |k: usize| match self.boundaries.periodic()[k] {
+            true => 0,
+            false => self.split.interpolation.order(),
+        };
+        let points: f64 = (0..3).map(|k| (self.points[k] + beside(k)) as f64).product();
+        let reach = 2.0 * self.split.cutoff / self.split.spacing;
+        let stencil = 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3);
+        8.0 / 7.0 * points * stencil.min(points)
+    }
+
     /// Grids for particles between two corners: one more for each doubling of an open system, after the first. It follows
     /// from where particles are now, so that a resumed run has as many.
     pub(crate) fn levels_over(&self, lower: [f64; 3], upper: [f64; 3]) -> usize {
@@ -224,7 +236,10 @@ mod tests {
                 points.windows(2).all(|pair| 10 * pair[1] <= 9 * pair[0]),
                 "{order}: {points:?}"
             );
-            assert!(points.len() <= 5 && points[points.len() - 1] <= 2 * order + 2, "{points:?}");
+            assert!(
+                points.len() <= 5 && points[points.len() - 1] <= 2 * order + 2,
+                "{points:?}"
+            );
         }
     }
 }
