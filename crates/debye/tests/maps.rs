@@ -420,7 +420,7 @@ fn the_first_ion_is_at_the_extremum() {
 fn aligned_frames_give_the_map_of_the_reference() {
     let some = charges(40, [1.5; 3], 21);
     let subject = MapSubject::new(some.positions().to_vec(), some.charges().to_vec());
-    let grid = subject.grid(false, 0.6, 0.2).unwrap();
+    let grid = subject.grid_around(0.6, 0.2).unwrap();
     let request = MapRequest::new(grid).method(MapMethod::Direct);
     let alone = request.compute(&some).unwrap();
     let frames = MapFrames::new(subject.clone(), request, false).unwrap();
@@ -536,7 +536,7 @@ fn centering_leaves_axes_without_a_middle_alone() {
         let mut subject = MapSubject::new(positions.clone(), charges.clone());
         subject.structure.origin = Some([0.0; 3]);
         let subject = subject.with_cell(Some(cell));
-        let grid = subject.grid(true, 0.0, 0.2).unwrap();
+        let grid = subject.grid_over_cell(0.2).unwrap();
         let request = MapRequest::new(grid).periodic(cell).tolerance(1e-5);
         let mut frames = MapFrames::new(subject, request, true).unwrap();
         if !center.is_empty() {
@@ -576,7 +576,7 @@ fn centered_frames_lie_in_the_middle() {
     let mut subject = MapSubject::new(vec![Vec3::splat(-0.9), Vec3::splat(-0.7)], vec![1.0, -1.0]);
     subject.structure.origin = Some([-1.0; 3]);
     let subject = subject.with_cell(Some(cell));
-    let grid = subject.grid(true, 0.0, 0.2).unwrap();
+    let grid = subject.grid_over_cell(0.2).unwrap();
     assert_eq!(grid.origin(), Vec3::splat(-1.0));
     let frames = MapFrames::new(subject.clone(), MapRequest::new(grid).periodic(cell), true).unwrap();
     let mut frames = frames.centered(vec![0, 1]).unwrap();

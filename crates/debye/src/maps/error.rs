@@ -107,6 +107,9 @@ pub enum MapError {
         /// What the finest setting has.
         least: f64,
     },
+    /// A grid over a cell that is not there.
+    #[error("the structure has no cell to lay a grid over")]
+    NoCell,
     /// A cell that is periodic along some axes.
     #[error("maps take a cell that is periodic along all axes or along none")]
     PartlyPeriodic,

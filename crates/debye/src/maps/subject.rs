@@ -260,11 +260,14 @@ impl MapSubject {
         })
     }
 
-    /// The grid for it unless another is asked for: over the cell where images count, else around the atoms.
-    pub fn grid(&self, periodic: bool, padding: f64, spacing: f64) -> Result<MapGrid, MapError> {
-        match &self.cell {
-            Some(cell) if periodic => MapGrid::of_cell(cell, self.corner(cell), spacing),
-            _ => MapGrid::around(&self.positions, padding, spacing),
-        }
+    /// A grid over the whole cell, from its corner on, with points at most `spacing` apart: where images count.
+    pub fn grid_over_cell(&self, spacing: f64) -> Result<MapGrid, MapError> {
+        let cell = self.cell.as_ref().ok_or(MapError::NoCell)?;
+        MapGrid::of_cell(cell, self.corner(cell), spacing)
+    }
+
+    /// A grid around the atoms, with so much room on every side.
+    pub fn grid_around(&self, padding: f64, spacing: f64) -> Result<MapGrid, MapError> {
+        MapGrid::around(&self.positions, padding, spacing)
     }
 }

@@ -194,7 +194,10 @@ impl MapPlan {
             _ => return Err(MapError::PartlyPeriodic),
         };
         let subject = MapSubject::of_system(system);
-        let grid = subject.grid(periodic, self.padding, self.spacing)?;
+        let grid = match periodic {
+            true => subject.grid_over_cell(self.spacing)?,
+            false => subject.grid_around(self.padding, self.spacing)?,
+        };
         let mut request = MapRequest::new(grid)
             .method(self.method)
             .permittivity(self.permittivity);

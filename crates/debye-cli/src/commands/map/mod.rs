@@ -396,10 +396,8 @@ impl Map {
         let shape = three("shape", &self.shape, |&n| Ok(n))?;
         let grid = match (origin, shape) {
             (Some(origin), Some(shape)) => MapGrid::new(origin, [spacing; 3], shape)?,
-            (None, None) => {
-                let subject = subject.clone().with_cell(cell);
-                subject.grid(cell.is_some(), length("padding", &self.padding)?, spacing)?
-            }
+            (None, None) if cell.is_some() => subject.clone().with_cell(cell).grid_over_cell(spacing)?,
+            (None, None) => subject.grid_around(length("padding", &self.padding)?, spacing)?,
             _ => return Err(Failure::refused("--origin and --shape go together")),
         };
         let mut request = MapRequest::new(grid)
