@@ -39,7 +39,7 @@ pub struct Energy {
     /// Write the force on every particle: id,fx,fy,fz
     #[arg(long, value_name = "FILE")]
     forces: Option<PathBuf>,
-    /// Measure the error of the Coulomb forces against an Ewald sum in double precision
+    /// Measure the error of the Coulomb forces against a sum in double precision: an Ewald sum, or all pairs of an open system
     #[arg(long)]
     check_electrostatics: bool,
     #[command(flatten)]
