@@ -1,7 +1,7 @@
 //! `[[forces]]` of kind `ewald`, `pme`, `p3m` and `multilevel`: long-range electrostatics from their keys.
 
 use super::error::InputError;
-use super::forces::Terms;
+use super::forces::{Terms, number};
 use super::reader::{Item, Section};
 use crate::forces::electrostatics::{
     Boundary, EWALD, MULTILEVEL, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet, Within, open_axis,
@@ -126,6 +126,7 @@ impl<'a> Terms<'_, 'a> {
 
     /// What was refused, at the key that it is about.
     fn long_range_error(&self, error: LongRangeError, kind: &str, section: &Section<'a>) -> InputError {
+        let unit = self.units.label(Dimension::LENGTH);
         match error {
             LongRangeError::Two => section
                 .error("there are two [[forces]] of long-range electrostatics")
@@ -163,7 +164,11 @@ impl<'a> Terms<'_, 'a> {
             LongRangeError::Coarse { spacing, cutoff } => section
                 .get("spacing")
                 .unwrap_or(&section.item)
-                .error(format!("is {spacing} with a cut-off of {cutoff}"))
+                .error(format!(
+                    "is {} {unit}, more than a third of the cut-off of {} {unit}",
+                    number(spacing),
+                    number(cutoff)
+                ))
                 .expected("at most a third of the cut-off")
                 .help("a sixth of the cut-off is usual; without `spacing` one is chosen for the tolerance"),
             LongRangeError::ManyPoints { points } => section

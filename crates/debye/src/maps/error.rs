@@ -35,10 +35,14 @@ pub enum MapError {
     #[error("a spacing of {0} nm: it must be above zero")]
     Spacing(f64),
     /// A grid without points, or with more than can be counted.
-    #[error("a grid of {} × {} × {} points", .0[0], .0[1], .0[2])]
+    #[error(
+        "a grid of {} × {} × {} points: it takes one along each axis at least, and no more than can be counted; do atoms lie \
+         far apart?",
+        .0[0], .0[1], .0[2]
+    )]
     Shape([usize; 3]),
     /// A grid nowhere.
-    #[error("a grid from {0:?} nm on")]
+    #[error("a grid from {0:?} nm on: its coordinates must be finite")]
     Origin([f64; 3]),
     /// Room around a structure that cannot be.
     #[error("a padding of {0} nm: it must be zero or more")]

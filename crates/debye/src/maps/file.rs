@@ -102,7 +102,11 @@ impl PotentialMap {
         ];
         let origin = (self.grid.origin() * ANGSTROM).to_array();
         let how = self.method.rsplit("; ").next().unwrap_or_default();
-        let title = format!("electrostatic potential, {}; {how}", unit.described());
+        let mut title = format!("electrostatic potential, {}", unit.described());
+        if !how.is_empty() {
+            title += "; ";
+            title += how;
+        }
         Ok(Volume::new(self.grid.shape(), origin, steps, values)?.with_title(title))
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use debye::maps::PotentialProfile;
 use debye::maps::with_word;
-use debye::plot::{AtomSphere, Axis, Axis3, Chart, MapPage, Series, SliceFigure, isosurface};
+use debye::plot::{AtomSphere, Axis, Axis3, Chart, MapPage, PlotError, Series, SliceFigure, isosurface};
 use debye::prelude::{MapSubject, PotentialMap, PotentialUnit};
 use debye_io::surfaces::{SurfaceFormat, write_surface};
 use debye_io::volumes::{VolumeAtom, VolumeFormat};
@@ -79,7 +79,16 @@ impl Drawing {
                 if let Some(limit) = self.limit {
                     figure = figure.limit(limit);
                 }
-                console::save(path, &figure.paint()?.to_png()?)
+                let picture = figure.paint().map_err(|error| match error {
+                    PlotError::Outside { axis, at, range } => {
+                        let [at, first, last] = [at, range[0], range[1]].map(console::short);
+                        Failure::refused(format!(
+                            "--at {at} Å lies outside of the grid, which goes from {first} to {last} Å along {axis}"
+                        ))
+                    }
+                    other => other.into(),
+                })?;
+                console::save(path, &picture.to_png()?)
             }
             Kind::Surface => self.surfaces(path, map),
             Kind::Page => {

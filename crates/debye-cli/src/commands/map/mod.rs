@@ -484,7 +484,11 @@ impl Map {
             ),
         ));
         if let Some((blocks, frames)) = done.average.as_ref().map(MapAverage::blocks) {
-            rows.push(("error", format!("from {blocks} blocks of {frames} frames")));
+            let text = match blocks {
+                ..2 => "unknown: one frame has none".into(),
+                _ => format!("from {blocks} blocks of {frames} frames"),
+            };
+            rows.push(("error", text));
         }
         rows.push(("time", console::duration(seconds)));
         let drawing = self.drawing(rows.clone())?;

@@ -198,7 +198,10 @@ fn grids() {
         ("order = «9»", ["`forces[1].order` is 9", "4, 6 or 8"]),
         (
             "spacing = «0.9»",
-            ["is 0.9 with a cut-off of 2", "a sixth of the cut-off is usual"],
+            [
+                "more than a third of the cut-off of 2",
+                "a sixth of the cut-off is usual",
+            ],
         ),
         (
             "spacing = «-1.0»",
