@@ -117,6 +117,11 @@ impl Ionize {
                 "{file}: structures with ions are written as pqr, gro, pdb or xyz"
             )));
         }
+        if self.no_neutralize && self.concentration.is_none() {
+            return Err(Failure::refused(
+                "--no-neutralize adds no counter-ions: give a --concentration",
+            ));
+        }
         let request = self.request()?;
         let unit = self.length_unit.as_deref();
         let unit = unit
@@ -156,7 +161,7 @@ impl Ionize {
                 "energy",
                 format!(
                     "{} kJ/mol, of the ions with the solute and one another",
-                    console::short(ionized.energy())
+                    console::short(ionized.energy() + 0.0)
                 ),
             ),
             ("time", console::duration(seconds)),

@@ -209,7 +209,12 @@ fn bad_input_is_named() {
          object 3 class array type double rank 0 items 2 data follows\n1.0 nan\n",
     );
     let formats = "pqr, gro, pdb or xyz";
-    let cases: [(&[&str], &str); 13] = [
+    lab.write(
+        "plain.dx",
+        "object 1 class gridpositions counts 1 1 2\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n\
+         object 3 class array type double rank 0 items 2 data follows\n1.0 2.0\n",
+    );
+    let cases: [(&[&str], &str); 24] = [
         (&["map", "empty.pqr", "-o", "m.dx"], "empty.pqr"),
         (&["map", "neutral.pqr", "-o", "m.dx"], "no atom has a charge"),
         (&["map", "c.pqr", "--spacing", "1e-4 Å", "-o", "m.dx"], "GB"),
@@ -229,12 +234,77 @@ fn bad_input_is_named() {
         (&["ionize", "c.pqr", "-o", "i.data"], formats),
         (&["ionize", "c.pqr", "-o", "ions"], formats),
         (&["map", "nan.dx", "-o", "n.png"], "line 7: `nan`"),
+        (
+            &[
+                "map",
+                "c.pqr",
+                "--method",
+                "multilevel",
+                "--tolerance",
+                "1e-6",
+                "-o",
+                "m.dx",
+            ],
+            "`multilevel` has errors of 4.4e-6 at least, above half a tolerance of 1e-6",
+        ),
+        (&["map", "c.pqr", "--tolerance", "2", "-o", "m.dx"], "below 1"),
+        (
+            &[
+                "map", "c.pqr", "--origin", "0,0,0", "--shape", "0,10,10", "-o", "m.dx",
+            ],
+            "one along each axis at least",
+        ),
+        (
+            &[
+                "map",
+                "c.pqr",
+                "--method",
+                "multilevel",
+                "--cutoff",
+                "1 Å",
+                "-o",
+                "m.dx",
+            ],
+            "a cut-off of 1 Å: it must be 5 Å or more",
+        ),
+        (
+            &["map", "c.pqr", "--method", "direct", "--order", "6", "-o", "m.dx"],
+            "--order does nothing with --method direct",
+        ),
+        (
+            &["map", "c.pqr", "--at", "500 Å", "-o", "m.png"],
+            "--at 500.0 Å lies outside of the grid, which goes from 9.600 to 35.60 Å",
+        ),
+        (
+            &["map", "plain.dx", "--method", "mesh", "-o", "p.npy"],
+            "--method needs a structure",
+        ),
+        (
+            &["map", "plain.dx", "--cell", "1,1,1", "-o", "p.npy"],
+            "--cell needs a structure",
+        ),
+        (
+            &["ionize", "c.pqr", "--anion", "CL:1", "-o", "i.pqr"],
+            "the charge of the anion of 1: it must be below zero",
+        ),
+        (
+            &["ionize", "c.pqr", "--cation", "NA:1:-2", "-o", "i.pqr"],
+            "radius of an ion",
+        ),
+        (
+            &["ionize", "c.pqr", "--no-neutralize", "-o", "i.pqr"],
+            "give a --concentration",
+        ),
     ];
     for (command, expected) in cases {
         let tried = lab.debye(command);
         assert_eq!(tried.status, Some(2), "{command:?}: {}", tried.err);
         assert!(tried.err.contains(expected), "{command:?}: {}", tried.err);
     }
+    // A map without a title gets one that does not end in nothing.
+    lab.succeeds(&["map", "plain.dx", "--units", "V", "-o", "titled.dx"]);
+    let titled = String::from_utf8(lab.read("titled.dx")).unwrap();
+    assert!(titled.starts_with("# electrostatic potential, V\n"), "{titled}");
     let tried = lab.debye(&["map", "twice.pqr", "-o", "twice.dx"]);
     assert_eq!(tried.status, Some(0), "{}", tried.err);
     assert!(
@@ -310,6 +380,23 @@ fn trajectories_are_averaged() {
     assert!(
         table.starts_with("x (Å),potential (kT/e),standard error (kT/e)\n"),
         "{table}"
+    );
+    let one = [
+        "map",
+        "c.pqr",
+        "--trajectory",
+        "c.xyz",
+        "--skip",
+        "5",
+        "-o",
+        "one.dx",
+    ];
+    let tried = lab.debye(&one);
+    assert!(
+        tried.out.contains("one frame has none"),
+        "{} {}",
+        tried.out,
+        tried.err
     );
     let refused = lab.debye(&[
         "map",
@@ -422,7 +509,8 @@ fn maps_of_runs_are_refused_where_they_make_no_sense() {
             "cell = [[\"1.13 nm\", 0.0, 0.0], [\"0.2 nm\", \"1.13 nm\", 0.0], [0.0, 0.0, \"1.13 nm\"]]";
         text.replace("[species.Na]", &format!("{cell}\n[species.Na]"))
     };
-    let cases: [(String, &[&str]); 6] = [
+    let cases: [(String, &[&str]); 7] = [
+        (with("tolerance = 2"), &["tolerance = 2", "it must be below 1"]),
         (
             with("method = \"direct\""),
             &["method = \"direct\"", "open boundaries"],

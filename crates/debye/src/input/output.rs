@@ -308,6 +308,9 @@ impl Outputs<'_, '_> {
                 MapError::Tolerance(_) | MapError::MultilevelTolerance { .. } => "tolerance",
                 MapError::Spacing(_) | MapError::Shape(_) | MapError::Memory { .. } => "spacing",
                 MapError::Centering => "center",
+                MapError::Setting {
+                    what: "a tolerance", ..
+                } => "tolerance",
                 _ => "map",
             };
             return Err(section.get(key).unwrap_or(item).key_error(error.to_string()));

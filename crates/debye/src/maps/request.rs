@@ -253,6 +253,13 @@ impl MapRequest {
                 });
             }
         }
+        if let Some(value) = self.tolerance.filter(|t| *t >= 1.0) {
+            return Err(MapError::Setting {
+                what: "a tolerance",
+                value,
+                expected: "it must be below 1",
+            });
+        }
         if let Some(order) = self
             .order
             .filter(|order| Interpolation::of_order(*order).is_none())

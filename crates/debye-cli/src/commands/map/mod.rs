@@ -242,10 +242,25 @@ impl Map {
 
     /// Draws or converts a map that is there.
     fn redraw(&self) -> Result<ExitCode, Failure> {
-        if self.trajectory.is_some() || self.profile.is_some() || self.json {
-            return Err(Failure::refused(
-                "a map that is there can be drawn and converted (-o): --trajectory, --profile and --json need a structure",
-            ));
+        let given = [
+            ("trajectory", self.trajectory.is_some()),
+            ("profile", self.profile.is_some()),
+            ("json", self.json),
+            ("method", self.method != MapMethod::Auto),
+            ("cell", !self.cell.is_empty()),
+            ("open", self.open),
+            ("origin", !self.origin.is_empty()),
+            ("shape", !self.shape.is_empty()),
+            ("cutoff", self.cutoff.is_some()),
+            ("level-spacing", self.level_spacing.is_some()),
+            ("order", self.order.is_some()),
+            ("tolerance", self.tolerance.is_some()),
+            ("precision", self.precision.is_some()),
+        ];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(Failure::refused(format!(
+                "a map that is there can be drawn and converted (-o): --{flag} needs a structure"
+            )));
         }
         let map = PotentialMap::read(&self.structure, self.unit()?)?;
         let drawing = self.drawing(vec![("method", map.method().to_owned())])?;
@@ -280,6 +295,12 @@ impl Map {
         if let Some(bad) = numbers.find(|x| !x.is_finite()) {
             return Err(Failure::refused(format!("{bad} is no value of the potential")));
         }
+        if let Some(flag) = self.idle_setting() {
+            return Err(Failure::refused(format!(
+                "--{flag} does nothing with --method {}",
+                self.method
+            )));
+        }
         match self.limit {
             Some(limit) if limit <= 0.0 => Err(Failure::refused("--limit must be above zero")),
             _ if !self.cell.is_empty() && self.method == MapMethod::Direct => Err(Failure::refused(
@@ -287,6 +308,22 @@ impl Map {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// A setting that the method that was asked for has no use for.
+    fn idle_setting(&self) -> Option<&'static str> {
+        use MapMethod::{Cutoff, Direct, Mesh};
+        let given = [
+            ("order", self.order.is_some(), &[Direct, Cutoff, Mesh][..]),
+            (
+                "level-spacing",
+                self.level_spacing.is_some(),
+                &[Direct, Cutoff, Mesh][..],
+            ),
+            ("cutoff", self.cutoff.is_some(), &[Direct][..]),
+        ];
+        let idle = |(_, given, of): &&(_, bool, &[MapMethod])| *given && of.contains(&self.method);
+        given.iter().find(idle).map(|(flag, ..)| *flag)
     }
 
     fn single(&self, request: &MapRequest, subject: &MapSubject) -> Result<Done, Failure> {

@@ -211,7 +211,6 @@ impl IonRequest {
             ("a relative permittivity", self.permittivity),
             ("a temperature", self.temperature),
             ("the charge of the cation", self.cation.charge),
-            ("minus the charge of the anion", -self.anion.charge),
         ];
         let not_negative = [
             ("a concentration", self.concentration),
@@ -233,6 +232,18 @@ impl IonRequest {
         for (what, value) in not_negative {
             if !(value.is_finite() && value >= 0.0) {
                 return refuse(what, value, "it must be zero or more");
+            }
+        }
+        if !(self.anion.charge.is_finite() && self.anion.charge < 0.0) {
+            return refuse(
+                "the charge of the anion",
+                self.anion.charge,
+                "it must be below zero",
+            );
+        }
+        for ion in [&self.cation, &self.anion] {
+            if let Some(radius) = ion.radius.filter(|r| !r.is_finite() || *r < 0.0) {
+                return refuse("the radius of an ion", radius, "it must be zero or more");
             }
         }
         Ok(())
