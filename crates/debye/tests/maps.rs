@@ -280,7 +280,9 @@ fn auto_takes_what_is_cheapest_and_says_why() {
     for away in [100.0, 400.0, 1e6] {
         let far = MapGrid::new([away; 3], [0.1; 3], [64; 3]).unwrap();
         let request = MapRequest::new(far).device(DeviceChoice::Cpu);
-        assert_eq!(request.choose(&some).method, MapMethod::Direct, "{away}");
+        let choice = request.choose(&some);
+        assert_eq!(choice.method, MapMethod::Direct, "{away}");
+        assert!(!choice.why.unwrap().contains("inf"));
     }
     let cell = Cell::triclinic([[8.0, 0.0, 0.0], [1.0, 8.0, 0.0], [0.0, 0.0, 8.0]]).unwrap();
     assert_eq!(

@@ -202,10 +202,11 @@ impl MapRequest {
 }
 
 fn compared(other: &str, factor: f64) -> String {
-    let factor = if factor < 10.0 {
-        format!("{factor:.1}")
-    } else {
-        format!("{factor:.0}")
+    let times = match factor {
+        ..10.0 => format!("{factor:.1} times "),
+        // More than the memory holds, or not for this device.
+        f64::INFINITY => String::new(),
+        _ => format!("{factor:.0} times "),
     };
-    format!("predicted to take {factor} times less than {other}")
+    format!("predicted to take {times}less than {other}")
 }
