@@ -183,6 +183,7 @@ impl<'a> Run<'a> {
             first_step: start.first_step,
             seconds: 0.0,
             since: None,
+            rate: 100.0,
             seconds_before: start.seconds_before,
             closing: Closing::default(),
             notes,

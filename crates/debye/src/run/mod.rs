@@ -103,6 +103,8 @@ pub struct Run<'a> {
     seconds: f64,
     /// Since when steps are done, while they are.
     since: Option<Instant>,
+    /// Steps of a second, as far as is known.
+    rate: f64,
     seconds_before: f64,
     /// How long an end takes.
     closing: Closing,
@@ -390,7 +392,7 @@ impl Run<'_> {
     }
 
     fn advance(&mut self, steps: u64, options: &mut RunOptions) -> Result<Outcome, RunError> {
-        let (mut rate, mut glance) = (100.0, Instant::now());
+        let mut glance = Instant::now();
         let (mut pace, mut chunk) = (Pace::default(), GLANCE);
         let mut since = self.engine.step_number();
         let (stop, wanted, deadline) = (options.stop, options.save, options.deadline);
@@ -408,7 +410,7 @@ impl Run<'_> {
                 .as_ref()
                 .map_or(u64::MAX, |files| files.checkpoint.every);
             let saves = (step / every).saturating_add(1).saturating_mul(every);
-            let soon = step.saturating_add(((rate * GLANCE) as u64).max(1));
+            let soon = step.saturating_add(((self.rate * GLANCE) as u64).max(1));
             let target = due.min(saves).min(steps).min(soon);
             let observe = self.outputs.wants_row(target) && target == due;
             if let Err(error) = self.engine.advance(target - step, observe) {
@@ -434,7 +436,7 @@ impl Run<'_> {
             let seconds = glance.elapsed().as_secs_f64();
             if seconds > 0.5 * GLANCE {
                 let steps_per_second = pace.add(target - since, seconds);
-                rate = (target - since) as f64 / seconds;
+                self.rate = (target - since) as f64 / seconds;
                 (chunk, since, glance) = (seconds, target, Instant::now());
                 if let Some(tell) = &mut options.progress {
                     tell(Progress {
@@ -443,6 +445,9 @@ impl Run<'_> {
                         steps_per_second,
                     });
                 }
+            } else if target == soon {
+                // Too soon to say how fast it is: as many again.
+                self.rate *= 2.0;
             }
         }
         Ok(if self.engine.step_number() >= steps {
