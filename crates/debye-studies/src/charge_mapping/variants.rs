@@ -142,10 +142,11 @@ impl Variant<Sites> for MappingVariant {
 
     fn tolerance(&self) -> f64 {
         match self.how {
-            // Whole numbers with room for all blocks that may add to a point: 27 where the mesh is shorter than a brick.
-            How::Bricks(Design::Halo) => 5e-5,
-            // Whole numbers of some 2^−28 of the largest sum, or vectors of single precision.
-            How::EngineOnOneThread | How::Engine | How::Bricks(_) => 5e-6,
+            // Whole numbers with room for all charges, or blocks, that may add to a point: the more crowded the mesh, the
+            // fewer digits are left.
+            How::Bricks(_) => 5e-5,
+            // Vectors of single precision.
+            How::EngineOnOneThread | How::Engine => 5e-6,
             // Sums in single precision, one after another.
             _ => 2e-5,
         }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use debye::engines::Engine;
+use debye::engines::reference::{Evaluation, evaluate};
 use debye::expr::Vec3;
 use debye::prelude::{DeviceChoice, Minimize, Precision, RunOptions, Simulation, Units};
 use debye::run::engine_on;
@@ -12,7 +13,7 @@ use debye_gpu::Device;
 use rayon::prelude::*;
 
 use super::interactions::{self, CUTOFF2, Numbers};
-use super::sequential::Motion;
+use super::sequential::{Motion, PairList};
 use crate::random::Random;
 use crate::study::{Input, StudyError};
 
@@ -111,6 +112,7 @@ pub struct Beads {
     pub(super) simulation: Simulation,
     pub(super) axes: Vec<[Vec3<f64>; 3]>,
     reference: OnceLock<Vec<(usize, [Vec3<f64>; 2])>>,
+    list: OnceLock<PairList>,
 }
 
 /// What a way of computing gives: forces and torques of all beads, and the energy.
@@ -223,6 +225,7 @@ impl Beads {
             simulation,
             axes,
             reference: OnceLock::new(),
+            list: OnceLock::new(),
         })
     }
 
@@ -234,6 +237,11 @@ impl Beads {
     /// Never.
     pub fn is_empty(&self) -> bool {
         self.axes.is_empty()
+    }
+
+    /// Pairs within the cut-off and a buffer, made once.
+    pub(super) fn list(&self) -> &PairList {
+        self.list.get_or_init(|| PairList::new(self))
     }
 
     /// All of it, with bonds.
@@ -278,6 +286,7 @@ impl Beads {
             simulation,
             axes: to.axes.clone(),
             reference: OnceLock::new(),
+            list: OnceLock::new(),
         }
     }
 
@@ -312,22 +321,21 @@ impl Beads {
         })
     }
 
-    /// The simulation with pair terms alone.
-    pub(super) fn without_bonds(&self) -> Simulation {
-        let mut simulation = self.simulation.clone();
-        let f = &mut simulation.forces;
-        (f.bonds.clear(), f.angles.clear(), f.axes.clear());
-        simulation
+    /// Forces and torques of bonds, angles and restraints, in double precision.
+    pub(super) fn bonded(&self) -> Evaluation {
+        let mut field = self.simulation.forces.clone();
+        field.pairs.clear();
+        field.oriented.clear();
+        evaluate(&self.simulation.system, &field)
     }
 
     /// Its engine, on a device or on the processor.
     pub(super) fn engine(
         &self,
-        simulation: &Simulation,
         precision: Precision,
         device: Option<&Device>,
     ) -> Result<Box<dyn Engine>, StudyError> {
-        let mut simulation = simulation.clone();
+        let mut simulation = self.simulation.clone();
         simulation.run.precision = precision;
         Ok(engine_on(&simulation, device)?)
     }

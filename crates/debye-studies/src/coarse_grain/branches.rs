@@ -3,7 +3,7 @@
 
 use super::beads::{BUFFER, Beads};
 use super::interactions::{CUTOFF2, Interaction};
-use super::sequential::{Cells, PairList};
+use super::sequential::Cells;
 
 const WARP: usize = 32;
 
@@ -23,7 +23,7 @@ pub struct Ways {
 impl Ways {
     /// Of a system.
     pub fn of(beads: &Beads) -> Self {
-        let (list, numbers) = (PairList::new(beads), &beads.numbers);
+        let (list, numbers) = (beads.list(), &beads.numbers);
         let mut ways = Self::default();
         for (&[i, j], &what) in list.pairs.iter().zip(&list.types) {
             let r2 = beads.apart(i as usize, j as usize).norm2();

@@ -27,8 +27,12 @@ pub(super) fn kernels(bench: &mut Bench<'_>, systems: &[Beads]) {
         Model::Lipids => [(10.0, 1.48), (4.38, 5.52), (7.58, 11.61)],
     };
     let (mut tables, mut comparisons) = (Vec::new(), Vec::new());
-    for beads in systems {
-        let counted = of_kernels(beads, true);
+    let branches: Vec<_> = systems.iter().map(|beads| of_kernels(beads, true)).collect();
+    let within: Vec<f64> = systems
+        .iter()
+        .map(|beads| Ways::of(beads).within as f64)
+        .collect();
+    for (beads, counted) in systems.iter().zip(&branches) {
         let parts = [Part::Integration, Part::Neighbors, Part::Forces];
         let names = ["integration", "neighbors", "forces"];
         // A list for ten steps, as at 10 fs.
@@ -95,8 +99,8 @@ pub(super) fn kernels(bench: &mut Bench<'_>, systems: &[Beads]) {
     }
     // What a pair within the cut-off costs, lipids beside water.
     let per_pair = |part: Part, variant: &str| {
-        let cost = |beads: &Beads| Some(seconds(beads, part, variant)? / Ways::of(beads).within as f64);
-        Some(cost(&systems[1])? / cost(&systems[0])?)
+        let cost = |k: usize| Some(seconds(&systems[k], part, variant)? / within[k]);
+        Some(cost(1)? / cost(0)?)
     };
     let engine = engine_name(Precision::Mixed, Place::Cuda);
     comparisons.push(compare(
@@ -113,7 +117,7 @@ pub(super) fn kernels(bench: &mut Bench<'_>, systems: &[Beads]) {
         per_pair(Part::Step, &engine),
         "times",
     ));
-    let [water, lipids] = [0, 1].map(|k| of_kernels(&systems[k], true)[2].percent());
+    let [water, lipids] = [0, 1].map(|k| branches[k][2].percent());
     let section = Section {
         title: "Kernels and their divergence (Tables 4 and 5)".into(),
         meaning: format!(

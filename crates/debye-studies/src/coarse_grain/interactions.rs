@@ -267,6 +267,9 @@ pub(super) fn act(
     (energy.value, energy.forces(d, axes))
 }
 
+/// An energy of symbols: of the separation, the axes of both, and the numbers of the pair.
+type Formula<'f> = &'f dyn Fn(Vec3<Sym>, [[Vec3<Sym>; 3]; 2], &[Sym; ROW]) -> OrientedEnergy<Sym>;
+
 /// The functions as CUDA text: `usual_N` for each type that is not water, whose `usual_3` is that of dipoles, and
 /// `sticky`. They give force and torque on the first, and the energy.
 pub(super) fn text(ends: Ends, real: CudaReal) -> String {
@@ -278,22 +281,21 @@ pub(super) fn text(ends: Ends, real: CudaReal) -> String {
         .chain((0..ROW).map(|k| format!("p{k}")))
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let printed =
-        |name: &str, energy: &dyn Fn(Vec3<Sym>, [[Vec3<Sym>; 3]; 2], &[Sym; ROW]) -> OrientedEnergy<Sym>| {
-            let tape = Tape::record(names.len(), |x| {
-                let vector = |at: usize| Vec3::from([x[at], x[at + 1], x[at + 2]]);
-                let (d, axes) = (
-                    vector(0),
-                    [3, 12].map(|at| [vector(at), vector(at + 3), vector(at + 6)]),
-                );
-                let energy = energy(d, axes, &std::array::from_fn(|k| x[21 + k]));
-                let OrientedForces { force, torques } = energy.forces(d, axes);
-                let [force, torque] = [-force, torques[0]].map(Vec3::to_array);
-                [&force[..], &torque, &[energy.value]].concat()
-            });
-            tape.named(&names, &["fx", "fy", "fz", "tx", "ty", "tz", "u"])
-                .to_cuda(name, real)
-        };
+    let printed = |name: &str, energy: Formula<'_>| {
+        let tape = Tape::record(names.len(), |x| {
+            let vector = |at: usize| Vec3::from([x[at], x[at + 1], x[at + 2]]);
+            let (d, axes) = (
+                vector(0),
+                [3, 12].map(|at| [vector(at), vector(at + 3), vector(at + 6)]),
+            );
+            let energy = energy(d, axes, &std::array::from_fn(|k| x[21 + k]));
+            let OrientedForces { force, torques } = energy.forces(d, axes);
+            let [force, torque] = [-force, torques[0]].map(Vec3::to_array);
+            [&force[..], &torque, &[energy.value]].concat()
+        });
+        tape.named(&names, &["fx", "fy", "fz", "tx", "ty", "tz", "u"])
+            .to_cuda(name, real)
+    };
     let mut text: String = Interaction::ALL[1..]
         .iter()
         .map(|&what| {

@@ -46,9 +46,10 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     );
     // Steps of 2 fs after minimization.
     let settle = bench.extent.pick(20, 300, 2000);
+    // Kernels are looked at one by one where the paper does.
+    let table = bench.extent.pick(840, 6_144, 100_032);
     let mut last = Vec::new();
     for &size in sizes {
-        last.clear();
         for model in Model::ALL {
             if bench.stopped() {
                 break;
@@ -58,8 +59,10 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
                 .device()
                 .filter(|_| bench.extent > crate::study::Extent::Smallest);
             let beads = Beads::relaxed(model, size, settle, device)?;
-            measure(bench, &beads, size == sizes[sizes.len() / 2]);
-            last.push(beads);
+            measure(bench, &beads, size == sizes[sizes.len() / 2], size == table);
+            if size == table {
+                last.push(beads);
+            }
         }
     }
     report::speed(bench);
@@ -83,14 +86,18 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     runs::accuracy(bench, &lipids)
 }
 
-/// Every way on a system; every arithmetic and both steps where asked for.
-fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool) {
+/// Every way on a system; every arithmetic, and every kernel, where asked for.
+fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool, each: bool) {
     let size = beads.work();
     let ladder = |part: Part| ladder(beads.model, part);
     let mut see =
         |part: Part, variant: &BeadVariant| bench.measure(ladder(part), "beads", size, beads, variant);
-    for part in [Part::Neighbors, Part::Forces, Part::Integration, Part::Step] {
-        see(part, &BeadVariant::Sequential(part));
+    see(Part::Forces, &BeadVariant::Sequential(Part::Forces));
+    for part in [Part::Neighbors, Part::Integration] {
+        if each {
+            see(part, &BeadVariant::Sequential(part));
+            see(part, &BeadVariant::Kernels(MERGED, part));
+        }
     }
     let version = |complete: bool, arithmetic: Arithmetic| Version {
         complete,
@@ -107,9 +114,7 @@ fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool) {
             }
         }
     }
-    for part in [Part::Neighbors, Part::Integration, Part::Step] {
-        see(part, &BeadVariant::Kernels(MERGED, part));
-    }
+    see(Part::Step, &BeadVariant::Kernels(MERGED, Part::Step));
     let apart = Version {
         merged: false,
         ..MERGED

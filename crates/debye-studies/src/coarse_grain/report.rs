@@ -27,18 +27,20 @@ pub(super) fn engine_name(precision: Precision, place: Place) -> String {
     BeadVariant::Engine(precision, place).name()
 }
 
-/// Sizes, and how many times faster than the serial program a variant is.
-fn speed_ups(found: &Findings, ladder: &str, variant: &str) -> (Vec<f64>, Vec<f64>) {
+/// Sizes, and how many times faster than the forces of the serial program a variant is. They are nearly all of its step.
+fn speed_ups(found: &Findings, model: Model, part: Part, variant: &str) -> (Vec<f64>, Vec<f64>) {
     let ratio = |row: &Row| {
-        let serial = found.of(ladder, SERIAL).find(|s| s.size == row.size)?;
+        let serial = found
+            .of(ladder(model, Part::Forces), SERIAL)
+            .find(|s| s.size == row.size)?;
         Some((row.size, serial.seconds? / row.seconds?))
     };
-    found.of(ladder, variant).filter_map(ratio).unzip()
+    found.of(ladder(model, part), variant).filter_map(ratio).unzip()
 }
 
 /// The highest of them.
-fn best(found: &Findings, ladder: &str, variant: &str) -> Option<f64> {
-    speed_ups(found, ladder, variant)
+fn best(found: &Findings, model: Model, part: Part, variant: &str) -> Option<f64> {
+    speed_ups(found, model, part, variant)
         .1
         .into_iter()
         .max_by(f64::total_cmp)
@@ -130,7 +132,7 @@ pub(super) fn speed(bench: &mut Bench<'_>) {
         }
     }
     for (legend, model, part, variant, stroke, color) in curves {
-        let (x, y) = speed_ups(found, ladder(model, part), &variant);
+        let (x, y) = speed_ups(found, model, part, &variant);
         if !x.is_empty() {
             chart = chart.with(Series::new(&legend, &x, &y).with_stroke(stroke).with_color(color));
         }
@@ -138,21 +140,18 @@ pub(super) fn speed(bench: &mut Bench<'_>) {
     let forces = |model, complete, arithmetic| {
         best(
             found,
-            ladder(model, Part::Forces),
+            model,
+            Part::Forces,
             &kernels_name(complete, arithmetic, true),
         )
     };
-    let engine = |model, place| {
-        best(
-            found,
-            ladder(model, Part::Step),
-            &engine_name(Precision::Mixed, place),
-        )
-    };
+    let engine = |model, place| best(found, model, Part::Step, &engine_name(Precision::Mixed, place));
     let lost = |arithmetic: Arithmetic| -> Vec<f64> {
-        let ladder = ladder(Model::Water, Part::Forces);
-        let complete = speed_ups(found, ladder, &kernels_name(true, arithmetic, true)).1;
-        let alone = speed_ups(found, ladder, &kernels_name(false, arithmetic, true)).1;
+        let of = |complete: bool| {
+            let name = kernels_name(complete, arithmetic, true);
+            speed_ups(found, Model::Water, Part::Forces, &name).1
+        };
+        let (complete, alone) = (of(true), of(false));
         complete
             .iter()
             .zip(&alone)
@@ -175,7 +174,8 @@ pub(super) fn speed(bench: &mut Bench<'_>) {
         Some(
             ours / best(
                 found,
-                ladder(model, Part::Step),
+                model,
+                Part::Step,
                 &kernels_name(true, Arithmetic::Single, true),
             )?,
         )
@@ -281,10 +281,10 @@ pub(super) fn arithmetic(bench: &mut Bench<'_>) {
     let mut comparisons = Vec::new();
     for model in Model::ALL {
         // Where all were measured.
-        let ladder_name = ladder(model, Part::Forces);
+        let forces = ladder(model, Part::Forces);
         let name = |arithmetic| kernels_name(true, arithmetic, true);
         let size = found
-            .of(ladder_name, &name(Arithmetic::Fixed))
+            .of(forces, &name(Arithmetic::Fixed))
             .next()
             .map(|row| row.size);
         let at = |variant: &str, ladder_name: &'static str| {
@@ -294,7 +294,7 @@ pub(super) fn arithmetic(bench: &mut Bench<'_>) {
         };
         let mut line = |variant: String, ladder_name: &'static str| {
             if let Some(row) = at(&variant, ladder_name) {
-                let speed = at(SERIAL, ladder_name).and_then(|serial| Some(serial.seconds? / row.seconds?));
+                let speed = at(SERIAL, forces).and_then(|serial| Some(serial.seconds? / row.seconds?));
                 rows.push(vec![
                     format!("{}, {variant}", model.name()),
                     speed.map_or("not measured".into(), number),
@@ -304,14 +304,14 @@ pub(super) fn arithmetic(bench: &mut Bench<'_>) {
         };
         Arithmetic::ALL
             .into_iter()
-            .for_each(|arithmetic| line(name(arithmetic), ladder_name));
+            .for_each(|arithmetic| line(name(arithmetic), forces));
         for place in [Place::Cuda, Place::Cpu] {
             for precision in [Precision::Mixed, Precision::Double] {
                 line(engine_name(precision, place), ladder(model, Part::Step));
             }
         }
         let over_double = |arithmetic| {
-            let [a, b] = [name(Arithmetic::Double), name(arithmetic)].map(|v| at(&v, ladder_name)?.seconds);
+            let [a, b] = [name(Arithmetic::Double), name(arithmetic)].map(|v| at(&v, forces)?.seconds);
             Some(a? / b?)
         };
         let (fixed, intrinsic) = match model {
@@ -439,7 +439,7 @@ pub(super) fn capacity(bench: &mut Bench<'_>, systems: &[Beads]) -> Result<(), S
         };
         let engine = match bench.device() {
             Some(device) => {
-                let engine = beads.engine(beads.simulation(), Precision::Mixed, Some(device))?;
+                let engine = beads.engine(Precision::Mixed, Some(device))?;
                 Some(per_bead(engine.bytes()))
             }
             None => None,

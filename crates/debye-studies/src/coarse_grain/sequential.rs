@@ -157,9 +157,8 @@ impl Motion {
 
     /// The second half of a step of velocities and angular momenta.
     pub(super) fn second(&mut self, beads: &Beads, acted: &Acted, timestep: f64) {
-        let masses = &beads.particles().masses;
-        for i in 0..beads.len() {
-            self.velocities[i] += acted.forces[i] * (0.5 * timestep / masses[i]);
+        for (i, mass) in beads.particles().masses.iter().enumerate() {
+            self.velocities[i] += acted.forces[i] * (0.5 * timestep / mass);
             self.momenta[i] += acted.torques[i] * (0.5 * timestep);
         }
     }

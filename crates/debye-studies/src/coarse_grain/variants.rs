@@ -112,17 +112,18 @@ impl Variant<Beads> for BeadVariant {
                     Place::Cpu => None,
                     Place::Cuda => Some(device.ok_or(StudyError::NoDevice)?),
                 };
+                let engine = beads.engine(precision, device)?;
                 // Forces are compared without those of bonds, which the kernels do not have.
-                let bare = beads.engine(&beads.without_bonds(), precision, device)?;
-                let torques = bare.torques()?;
+                let (bonded, torques) = (beads.bonded(), engine.torques()?);
+                let without = |found: &[Vec3<f64>], bonded: &[Vec3<f64>]| {
+                    let at = |v: &[Vec3<f64>], i: usize| v.get(i).copied().unwrap_or_else(Vec3::zero);
+                    (0..beads.len()).map(|i| at(found, i) - at(bonded, i)).collect()
+                };
                 let acted = Acted {
-                    forces: bare.forces()?,
-                    torques: (0..beads.len())
-                        .map(|i| torques.get(i).copied().unwrap_or_else(Vec3::zero))
-                        .collect(),
+                    forces: without(&engine.forces()?, &bonded.forces),
+                    torques: without(&torques, &bonded.torques),
                     energy: f64::NAN,
                 };
-                let engine = beads.engine(&beads.simulation, precision, device)?;
                 Ok(Box::new(Steps { engine, acted }))
             }
         }
@@ -130,9 +131,12 @@ impl Variant<Beads> for BeadVariant {
 }
 
 fn sequential(beads: &Beads, part: Part) -> Box<dyn Work<Acted> + '_> {
-    let list = PairList::new(beads);
+    let list = beads.list();
     match part {
-        Part::Neighbors => Box::new(Listing { beads, list }),
+        Part::Neighbors => Box::new(Listing {
+            beads,
+            list: list.clone(),
+        }),
         Part::Forces => OnHost::boxed(move || Ok(list.act(beads))),
         Part::Integration | Part::Step => {
             let (mut motion, acted) = (Motion::new(beads), list.act(beads));
@@ -200,10 +204,10 @@ struct Steps {
 impl Work<Acted> for Steps {
     fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
         // Many steps, so that lists count as they come and launches overlap.
-        let each = 50;
+        let steps = passes.max(50);
         let began = Instant::now();
-        self.engine.advance(each * u64::from(passes), false)?;
-        Ok(began.elapsed().as_secs_f64() / each as f64)
+        self.engine.advance(u64::from(steps), false)?;
+        Ok(began.elapsed().as_secs_f64() * f64::from(passes) / f64::from(steps))
     }
 
     fn output(&mut self) -> Result<Acted, StudyError> {
@@ -218,7 +222,7 @@ impl Work<Acted> for Steps {
 /// What the device says.
 pub fn step_error(device: &Device, beads: &Beads, version: Version) -> Result<f64, StudyError> {
     const TIMESTEP: f64 = 0.002;
-    let list = PairList::new(beads);
+    let list = beads.list();
     let mut want = Motion::new(beads);
     let start = want.clone();
     want.first(beads, &list.act(beads), TIMESTEP);

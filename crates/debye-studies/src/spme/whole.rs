@@ -55,6 +55,9 @@ impl Input for Whole {
     }
 }
 
+/// The longest side of a mesh that the engine's transforms have on a device.
+const LONGEST: usize = 512;
+
 /// How the whole sum is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WholeHow {
@@ -144,6 +147,11 @@ impl Variant<Whole> for WholeVariant {
         let ions = input.0.len();
         if self.how == WholeHow::Lammps && self.lammps.is_none() {
             return Some(crate::lammps::NO_LAMMPS.into());
+        }
+        if self.how == WholeHow::Engine && input.0.mesh() > LONGEST {
+            return Some(format!(
+                "the engine's meshes have up to {LONGEST} points along an axis on a device"
+            ));
         }
         (ions > self.most).then(|| format!("{ions} ions are more than the {} it is given", self.most))
     }
