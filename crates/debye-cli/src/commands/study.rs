@@ -23,10 +23,10 @@ Examples:
   debye study potential-map --device cuda -o maps
   debye study charge-mapping --quick -o mapping
 
-Each version of an algorithm is compared with double precision and timed: the median of several rounds counts.
-DIR gets report.html, results.csv, results.json, and figures as SVG and PNG. Without a CUDA device the versions
-for the CPU run and the others say so. Ctrl-C stops early and writes what there is. The exit status is 1 when any
-version is wrong.")]
+Each version of an algorithm is compared with double precision and timed: the median of several rounds counts. \
+DIR gets report.html, results.csv, results.json, and figures as SVG and PNG. Without a CUDA device the versions for \
+the CPU run and the others say so. Ctrl-C stops early and writes what there is. The exit status is 1 when any version \
+is wrong.")]
 pub struct StudyCommand {
     /// The study; none or `list` for a list of them
     name: Option<String>,
@@ -64,6 +64,9 @@ impl StudyCommand {
                 list().trim_end()
             ))
         })?;
+        if let Some(profile) = &self.counters {
+            readable(study, profile)?;
+        }
         let Some(folder) = &self.output else {
             return Err(Failure::refused("say where the report goes: -o DIR"));
         };
@@ -126,6 +129,25 @@ impl StudyCommand {
         }
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::refused(format!("cannot make {}: {e}", folder.display())))
+    }
+}
+
+/// Refuses a profile that the study would not read, or cannot.
+fn readable(study: &Study, profile: &Path) -> Result<(), Failure> {
+    if !study.counters {
+        let takers: Vec<&str> = STUDIES.iter().filter(|s| s.counters).map(|s| s.name).collect();
+        return Err(Failure::refused(format!(
+            "{} reads no profile; leave --counters out. These do: {}",
+            study.name,
+            takers.join(", ")
+        )));
+    }
+    match std::fs::File::open(profile) {
+        Ok(_) => Ok(()),
+        Err(e) => Err(Failure::refused(format!(
+            "cannot read {}: {e}",
+            profile.display()
+        ))),
     }
 }
 

@@ -72,6 +72,28 @@ fn studies_are_listed_run_and_not_replaced() {
 }
 
 #[test]
+fn a_profile_is_refused_where_it_is_not_read() {
+    let lab = Lab::new();
+    let tried = lab.debye(&["study", "spme", "--counters", "missing.csv", "-o", "spme"]);
+    assert_eq!(tried.status, Some(2));
+    assert!(
+        tried.err.contains("spme reads no profile") && tried.err.contains("These do: charge-mapping"),
+        "{}",
+        tried.err
+    );
+    let tried = lab.debye(&[
+        "study",
+        "charge-mapping",
+        "--counters",
+        "missing.csv",
+        "-o",
+        "mapping",
+    ]);
+    assert_eq!(tried.status, Some(2));
+    assert!(tried.err.contains("cannot read missing.csv"), "{}", tried.err);
+}
+
+#[test]
 fn a_trajectory_is_animated() {
     let lab = Lab::with_argon(ARGON);
     assert_eq!(lab.debye(&["run", "argon.toml"]).status, Some(0));

@@ -30,6 +30,7 @@ pub(crate) const STUDY: Study = Study {
     what: "charges spread over a mesh with Skeel's cubic: four versions on one core, four with threads for particles, four \
            with threads for points, the engine, and the stages around it",
     page: "docs/studies/charge-mapping.md",
+    counters: true,
     run,
 };
 

@@ -29,6 +29,7 @@ pub(crate) const STUDY: Study = Study {
     what: "sticky water and lipid bilayers by matrices of neighbors and of interaction types, in four kinds of arithmetic, and \
            by the engine: speed against size, divergence, time step, accuracy, memory",
     page: "docs/studies/coarse-grain.md",
+    counters: false,
     run,
 };
 

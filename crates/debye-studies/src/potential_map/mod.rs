@@ -26,6 +26,7 @@ pub(crate) const STUDY: Study = Study {
     what: "the electrostatic potential on a grid by direct summation: three kernels, the sequential loop, the engine, and \
            methods of linear cost",
     page: "docs/studies/potential-map.md",
+    counters: false,
     run,
 };
 

@@ -23,6 +23,7 @@ pub(crate) const STUDY: Study = Study {
     what: "prefix sums by balanced trees and double-buffered, the loop over bins for Lennard-Jones forces, and the collapse \
            of a sphere of argon",
     page: "docs/studies/prefix-sum.md",
+    counters: false,
     run,
 };
 

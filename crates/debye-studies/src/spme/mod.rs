@@ -36,6 +36,7 @@ pub(crate) const STUDY: Study = Study {
     what: "the real-space sum by tiles of 32 × 32 ions along a Hilbert curve, the search for neighbors, charges on a mesh, \
            transforms, and the whole Ewald sum of rock salt",
     page: "docs/studies/spme.md",
+    counters: false,
     run,
 };
 

@@ -40,6 +40,8 @@ pub struct Study {
     pub what: &'static str,
     /// Its page in the documentation.
     pub page: &'static str,
+    /// Whether it reads a profile of the kernels ([`Bench::counters`]).
+    pub counters: bool,
     pub(crate) run: fn(&mut Bench<'_>) -> Result<(), StudyError>,
 }
 
