@@ -8,6 +8,7 @@ use debye::engines::cuda::mesh::{
 use debye::forces::pme::Basis;
 use debye_gpu::{Buffer, CudaError, Device, ModuleSource, Stream};
 
+use crate::charges::Charges;
 use crate::{REPETITIONS, median};
 
 /// Who adds charges to the mesh. All of them give the same bits.
@@ -86,6 +87,21 @@ impl Design {
                 }
             }
         }
+    }
+
+    /// How the mesh is cut for so many particles: the engine's choice for its own design, else the first that keeps all
+    /// multiprocessors busy, or the one with the most bricks.
+    fn tiling(self, device: &Device, shape: &MeshShape, particles: usize) -> Result<Tiling, CudaError> {
+        if self == Self::Owner {
+            return Ok(Tiling::usual::<f32>(device, shape, particles));
+        }
+        let bricks =
+            |tiling: &Tiling| -> u32 { (0..3).map(|k| shape.size[k].div_ceil(tiling.edges[k])).product() };
+        let all = device.info().multiprocessors;
+        let fitting = self.fitting::<f32>(device, shape, [0; 3]);
+        let enough = fitting.iter().find(|tiling| bricks(tiling) >= all);
+        let found = enough.or_else(|| fitting.iter().max_by_key(|tiling| bricks(tiling)));
+        found.copied().ok_or_else(none_fits)
     }
 
     /// Ways to cut the mesh that fit this device, the fastest on an H200 first.
@@ -209,7 +225,67 @@ pub fn fastest<M: MeshNumber>(
     }
     all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let found = found.map(|(spread, _)| (spread, all));
-    found.ok_or_else(|| CudaError::shape("debye_mesh", "no brick fits into shared memory"))
+    found.ok_or_else(none_fits)
+}
+
+fn none_fits() -> CudaError {
+    CudaError::shape("debye_mesh", "no brick fits into shared memory")
+}
+
+/// Charges on a device, and a mesh in single precision that they are spread over.
+pub(crate) struct Spreading {
+    spread: Spread<f32>,
+    particles: Particles,
+    mesh: Buffer<f32>,
+    fresh: bool,
+}
+
+impl Spreading {
+    /// `fresh`: every pass makes its lists anew.
+    pub(crate) fn new(
+        device: &Device,
+        shape: &MeshShape,
+        charges: &Charges,
+        design: Design,
+        fresh: bool,
+    ) -> Result<Self, CudaError> {
+        let stream = device.stream()?;
+        let (slots, table) = charges.kinds();
+        let table: Vec<f32> = table.iter().map(|&q| q as f32).collect();
+        let particles = Particles::new(&device.upload(&slots)?, &device.upload(&table)?);
+        let all = &charges.charges;
+        let tiling = design.tiling(device, shape, all.len())?;
+        let mut spread = settled(device, &stream, shape, design, tiling, &particles, all, [0; 3])?;
+        if fresh {
+            spread.bricks_mut().clear(&stream)?;
+        }
+        stream.synchronize()?;
+        Ok(Self {
+            spread,
+            particles,
+            mesh: device.zeros(shape.points())?,
+            fresh,
+        })
+    }
+
+    /// Queues a pass.
+    pub(crate) fn queue(&mut self, stream: &Stream) -> Result<(), CudaError> {
+        if self.fresh {
+            self.spread.queue_fresh(stream, &self.particles, &mut self.mesh)
+        } else {
+            self.spread.queue(stream, &self.particles, &mut self.mesh)
+        }
+    }
+
+    /// The mesh after a pass; refused where lists or sums overflowed.
+    pub(crate) fn mesh(&mut self, stream: &Stream) -> Result<Vec<f32>, CudaError> {
+        self.queue(stream)?;
+        let notes = self.spread.bricks().notes(stream)?;
+        if notes.listed.is_some() || notes.strayed || !self.spread.fixed().holds(&notes) {
+            return Err(CudaError::shape("debye_mesh", "lists or sums that overflowed"));
+        }
+        stream.download(&self.mesh)
+    }
 }
 
 /// With lists that fit and sums that hold for where particles are now, lists made.

@@ -2,17 +2,16 @@
 
 use debye::engines::InstructionSet;
 use debye::engines::cpu::Mesh;
-use debye::engines::cuda::mesh::{Particles, Spread, Tiling};
 use debye::forces::electrostatics::MeshPlan;
 use debye::prelude::Cell;
-use debye_gpu::{Buffer, CudaError, Device, Stream};
+use debye_gpu::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::bins::{HostBins, Layout, slots, too_large};
 use super::device::{MOST_WHOLE, Mapped, Owner, PointRead};
 use super::host;
 use super::input::Sites;
-use crate::design::{Design, settled};
+use crate::design::{Design, Spreading};
 use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
 
 /// How charges are mapped.
@@ -191,9 +190,9 @@ impl Variant<Sites> for MappingVariant {
             }
             How::Bricks(design) => {
                 let device = needed()?;
-                let bricks = BricksOnDevice::new(device, sites, design, self.fresh)?;
-                OnDevice::boxed(device, bricks, BricksOnDevice::queue, |bricks, stream| {
-                    Ok(bricks.mesh(stream)?)
+                let spreading = Spreading::new(device, &sites.shape(), &sites.charges(), design, self.fresh)?;
+                OnDevice::boxed(device, spreading, Spreading::queue, |spreading, stream| {
+                    Ok(spreading.mesh(stream)?)
                 })
             }
         }
@@ -267,76 +266,5 @@ impl Work<Vec<f32>> for EngineOnHost {
     fn output(&mut self) -> Result<Vec<f32>, StudyError> {
         self.mesh.spread(&self.cell, &self.positions, &self.charges);
         Ok(self.mesh.values())
-    }
-}
-
-/// The engine's kernels on a device.
-struct BricksOnDevice {
-    spread: Spread<f32>,
-    particles: Particles,
-    mesh: Buffer<f32>,
-    fresh: bool,
-}
-
-impl BricksOnDevice {
-    fn new(device: &Device, sites: &Sites, design: Design, fresh: bool) -> Result<Self, CudaError> {
-        let (stream, shape, charges) = (device.stream()?, sites.shape(), sites.charges());
-        let (slots, table) = charges.kinds();
-        let table: Vec<f32> = table.iter().map(|&q| q as f32).collect();
-        let (pos, table) = (device.upload(&slots)?, device.upload(&table)?);
-        let particles = Particles::new(&pos, &table);
-        let number = charges.charges.len();
-        let tiling = match design {
-            Design::Owner => Tiling::usual::<f32>(device, &shape, number),
-            _ => {
-                // The first that keeps all multiprocessors busy, or the one with the most bricks.
-                let bricks = |tiling: &Tiling| -> u32 {
-                    (0..3).map(|k| shape.size[k].div_ceil(tiling.edges[k])).product()
-                };
-                let all = device.info().multiprocessors;
-                let fitting = design.fitting::<f32>(device, &shape, [0; 3]);
-                let enough = fitting.iter().find(|tiling| bricks(tiling) >= all);
-                let found = enough.or_else(|| fitting.iter().max_by_key(|tiling| bricks(tiling)));
-                let none = || CudaError::shape("debye_mesh", "no brick fits into shared memory");
-                found.copied().ok_or_else(none)?
-            }
-        };
-        let mut spread = settled(
-            device,
-            &stream,
-            &shape,
-            design,
-            tiling,
-            &particles,
-            &charges.charges,
-            [0; 3],
-        )?;
-        if fresh {
-            spread.bricks_mut().clear(&stream)?;
-        }
-        Ok(Self {
-            spread,
-            particles,
-            mesh: device.zeros(shape.points())?,
-            fresh,
-        })
-    }
-
-    fn queue(&mut self, stream: &Stream) -> Result<(), CudaError> {
-        if self.fresh {
-            self.spread.queue_fresh(stream, &self.particles, &mut self.mesh)
-        } else {
-            self.spread.queue(stream, &self.particles, &mut self.mesh)
-        }
-    }
-
-    /// The mesh; refused where lists or sums overflowed.
-    fn mesh(&mut self, stream: &Stream) -> Result<Vec<f32>, CudaError> {
-        self.queue(stream)?;
-        let notes = self.spread.bricks().notes(stream)?;
-        if notes.listed.is_some() || notes.strayed || !self.spread.fixed().holds(&notes) {
-            return Err(CudaError::shape("debye_mesh", "lists or sums that overflowed"));
-        }
-        stream.download(&self.mesh)
     }
 }

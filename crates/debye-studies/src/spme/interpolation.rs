@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 
 use debye::engines::InstructionSet;
 use debye::engines::cpu::mesh::Mesh;
-use debye::engines::cuda::mesh::{MeshShape, Particles, Spread, Tiling};
+use debye::engines::cuda::mesh::MeshShape;
 use debye::forces::pme::Basis;
 use debye_gpu::{Buffer, CudaError, Device, Stream};
 
 use super::device::MeshKernels;
 use super::salt::{ORDER, Salt};
 use crate::charges::Charges;
-use crate::design::{Design, settled};
+use crate::design::{Design, Spreading};
 use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
 
 /// Charges of salt and the mesh that its tolerance asks for.
@@ -193,10 +193,9 @@ impl Variant<Interpolation> for MeshVariant {
             MeshHow::Engine | MeshHow::EngineAndLists => {
                 let device = device.ok_or(StudyError::NoDevice)?;
                 let fresh = self.how == MeshHow::EngineAndLists;
-                let state = Owners::new(device, input, fresh)?;
-                OnDevice::boxed(device, state, Owners::queue, |state, stream| {
-                    state.queue(stream)?;
-                    wide(stream.download(&state.mesh)?)
+                let state = Spreading::new(device, shape, &input.charges, Design::Owner, fresh)?;
+                OnDevice::boxed(device, state, Spreading::queue, |state, stream| {
+                    wide(state.mesh(stream)?)
                 })
             }
         }
@@ -234,53 +233,6 @@ struct Atomics {
 impl Atomics {
     fn queue(&mut self, stream: &Stream) -> Result<(), CudaError> {
         self.kernels.interpolate(stream, self.mesh.all_mut())
-    }
-}
-
-/// The engine's kernel: owners of points.
-struct Owners {
-    spread: Spread<f32>,
-    particles: Particles,
-    mesh: Buffer<f32>,
-    fresh: bool,
-}
-
-impl Owners {
-    fn new(device: &Device, input: &Interpolation, fresh: bool) -> Result<Self, CudaError> {
-        let (shape, stream) = (&input.shape, device.stream()?);
-        let (slots, table) = input.charges.kinds();
-        let table: Vec<f32> = table.iter().map(|&q| q as f32).collect();
-        let particles = Particles::new(&device.upload(&slots)?, &device.upload(&table)?);
-        let charges = &input.charges.charges;
-        let tiling = Tiling::usual::<f32>(device, shape, charges.len());
-        let mut spread = settled(
-            device,
-            &stream,
-            shape,
-            Design::Owner,
-            tiling,
-            &particles,
-            charges,
-            [0; 3],
-        )?;
-        if fresh {
-            spread.bricks_mut().clear(&stream)?;
-        }
-        stream.synchronize()?;
-        Ok(Self {
-            spread,
-            particles,
-            mesh: device.zeros(shape.points())?,
-            fresh,
-        })
-    }
-
-    fn queue(&mut self, stream: &Stream) -> Result<(), CudaError> {
-        if self.fresh {
-            self.spread.queue_fresh(stream, &self.particles, &mut self.mesh)
-        } else {
-            self.spread.queue(stream, &self.particles, &mut self.mesh)
-        }
     }
 }
 
