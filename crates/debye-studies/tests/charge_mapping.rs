@@ -7,7 +7,7 @@ use debye_studies::charge_mapping::{
     Arrangement, Charged, Counted, HostBins, How, MappingVariant, Method, Profile, Sites, Stage, Staged,
     metrics,
 };
-use debye_studies::study::{Input, Place, Variant};
+use debye_studies::study::{Input, Place, Variant, check};
 
 const ARRANGEMENTS: [Arrangement; 4] = [
     Arrangement::Random,
@@ -15,14 +15,6 @@ const ARRANGEMENTS: [Arrangement; 4] = [
     Arrangement::Boundary,
     Arrangement::Overflow,
 ];
-
-fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
-    let mut work = variant.prepare(input, None).unwrap();
-    assert!(work.seconds(1).unwrap() >= 0.0);
-    let error = input.error(&work.output().unwrap());
-    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
-    assert!(error <= variant.tolerance(), "{what}");
-}
 
 #[test]
 fn meshes_agree() {
@@ -41,7 +33,7 @@ fn meshes_agree() {
                         ..MappingVariant::new(how)
                     };
                     assert!(variant.declines(&sites).is_none());
-                    agrees(&sites, &variant);
+                    check(&sites, &variant, None).unwrap();
                 }
             }
         }
@@ -126,7 +118,7 @@ fn stages_agree() {
             let charged = Charged::new(sites, method).unwrap();
             for stage in Stage::ALL {
                 let place = Place::Cpu;
-                agrees(&charged, &Staged { stage, place });
+                check(&charged, &Staged { stage, place }, None).unwrap();
             }
         }
     }

@@ -6,7 +6,7 @@
 use debye::engines::reference::evaluate;
 use debye::prelude::Precision;
 use debye_studies::coarse_grain::{BeadVariant, Beads, Model, Order, Part};
-use debye_studies::study::{Input, Place, Variant};
+use debye_studies::study::{Input, Place, Variant, check};
 
 const ORDERS: [Order; 4] = [Order::Random, Order::Clustered, Order::Boundary, Order::Overflow];
 
@@ -54,14 +54,7 @@ fn the_engine_agrees() {
             let beads = Beads::lying(model, order, 250).unwrap();
             for precision in [Precision::Mixed, Precision::Double] {
                 let variant = BeadVariant::Engine(precision, Place::Cpu);
-                let mut work = variant.prepare(&beads, None).unwrap();
-                let error = beads.error(&work.output().unwrap());
-                assert!(
-                    error <= variant.tolerance(),
-                    "{}, {}: {error:e}",
-                    variant.name(),
-                    beads.label()
-                );
+                check(&beads, &variant, None).unwrap();
             }
         }
     }
@@ -74,9 +67,6 @@ fn bonded_beads_have_no_pair_terms() {
         BeadVariant::Sequential(Part::Forces),
         BeadVariant::Engine(Precision::Double, Place::Cpu),
     ] {
-        let mut work = variant.prepare(&beads, None).unwrap();
-        work.seconds(1).unwrap();
-        let error = beads.error(&work.output().unwrap());
-        assert!(error <= variant.tolerance(), "{}: {error:e}", variant.name());
+        check(&beads, &variant, None).unwrap();
     }
 }

@@ -9,17 +9,13 @@ use debye_studies::spme::{
     RealSpace, RealVariant, Salt, Search, SearchVariant, Sizes, TransformVariant, Whole, WholeHow,
     WholeVariant,
 };
-use debye_studies::study::{Input, Place, Variant};
+use debye_studies::study::{Input, Place, Variant, check};
 
 fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
     if variant.place() == Place::Cuda || variant.declines(input).is_some() {
         return;
     }
-    let mut work = variant.prepare(input, None).unwrap();
-    assert!(work.seconds(1).unwrap() >= 0.0);
-    let error = input.error(&work.output().unwrap());
-    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
-    assert!(error <= variant.tolerance(), "{what}");
+    check(input, variant, None).unwrap();
 }
 
 #[test]

@@ -8,16 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use debye_studies::potential_map::{Arrangement, How, MapVariant, Molecule};
 use debye_studies::prefix_sum::{self, Argon, BinVariant, Counts, Gas, Numbers, ScanVariant};
-use debye_studies::study::{Bench, Extent, Input, Place, Row, StudyError, Variant, Work};
+use debye_studies::study::{Bench, Extent, Input, Place, Row, StudyError, Variant, Work, check};
 use debye_studies::{STUDIES, Study};
-
-fn agrees<I: Input>(input: &I, variant: &dyn Variant<I>) {
-    let mut work = variant.prepare(input, None).unwrap();
-    assert!(work.seconds(1).unwrap() >= 0.0);
-    let error = input.error(&work.output().unwrap());
-    let what = format!("{}, {}: {error:e}", variant.name(), input.label());
-    assert!(error <= variant.tolerance(), "{what}");
-}
 
 #[test]
 fn maps_agree() {
@@ -39,7 +31,7 @@ fn maps_agree() {
                 Arrangement::Corner,
             ] {
                 for (shape, atoms) in [([21, 17, 9], 90), ([40, 3, 1], 700), ([1, 1, 1], 1)] {
-                    agrees(&Molecule::new(arrangement, shape, atoms), &variant);
+                    check(&Molecule::new(arrangement, shape, atoms), &variant, None).unwrap();
                 }
             }
         }
@@ -59,7 +51,7 @@ fn scans_agree() {
             for length in [1, 2, 511, 512, 513, 40_000] {
                 let numbers = Numbers::new(counts, length);
                 if variant.place() == Place::Cpu && variant.declines(&numbers).is_none() {
-                    agrees(&numbers, &variant);
+                    check(&numbers, &variant, None).unwrap();
                 }
             }
         }
@@ -75,8 +67,8 @@ fn scans_agree() {
 fn forces_agree() {
     for gas in [Gas::Ball, Gas::Random, Gas::Clustered, Gas::Boundary] {
         let argon = Argon::new(gas, 300);
-        agrees(&argon, &BinVariant::Loop);
-        agrees(&argon, &BinVariant::EngineOnHost);
+        check(&argon, &BinVariant::Loop, None).unwrap();
+        check(&argon, &BinVariant::EngineOnHost, None).unwrap();
         assert!((0.0..1.0).contains(&argon.divergence()));
     }
 }

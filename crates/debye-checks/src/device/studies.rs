@@ -4,7 +4,7 @@ use super::{Extent, Place, Wrong};
 use debye_studies::coarse_grain::{self, Arithmetic, BeadVariant, Beads, Model, Order, Part};
 use debye_studies::potential_map::{Arrangement, How as MapHow, MapVariant, Molecule, Version};
 use debye_studies::prefix_sum::{Argon, BinVariant, Counts, Gas, How, Numbers, ScanVariant};
-use debye_studies::study::{Input, Place as Runs, StudyError, Variant};
+use debye_studies::study::{Input, Place as Runs, StudyError, Variant, check};
 
 impl From<StudyError> for Wrong {
     fn from(error: StudyError) -> Self {
@@ -19,17 +19,7 @@ pub(super) fn agrees<I: Input>(
     variant: &dyn Variant<I>,
 ) -> Result<(), Wrong> {
     place.cases += 1;
-    let mut work = variant.prepare(input, Some(place.device))?;
-    // As it is timed, and as it is read.
-    work.seconds(1)?;
-    let (error, allowed) = (input.error(&work.output()?), variant.tolerance());
-    if error <= allowed {
-        return Ok(());
-    }
-    let (name, what) = (variant.name(), input.label());
-    Err(Wrong::Result(format!(
-        "{name}, {what}: off by {error:.1e}, allowed {allowed:.1e}"
-    )))
+    Ok(check(input, variant, Some(place.device))?)
 }
 
 /// Direct sums of the potential: grids that are no multiples of blocks, more atoms than constant memory holds.

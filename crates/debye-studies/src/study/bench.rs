@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use debye_gpu::Device;
 
 use super::findings::{Findings, Row};
-use super::{Input, Place, StudyError, Variant};
+use super::{Input, Place, StudyError, Variant, compare};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,13 +127,11 @@ impl<'a> Bench<'a> {
         let mut work = variant.prepare(input, self.device())?;
         // Caches, clocks, memory: the first pass does not count.
         work.seconds(1)?;
-        let error = input.error(&work.output()?);
+        let [error, allowed] = compare(input, variant, work.as_mut())?;
         row.error = Some(error);
-        if error.is_nan() || error > variant.tolerance() {
-            row.failure = Some(format!(
-                "off by {error:.1e}, allowed are {:.1e}",
-                variant.tolerance()
-            ));
+        row.tolerance = allowed;
+        if error.is_nan() || error > allowed {
+            row.failure = Some(format!("off by {error:.1e}, allowed are {allowed:.1e}"));
             return Ok(());
         }
         let once = work.seconds(1)?.max(1e-7);

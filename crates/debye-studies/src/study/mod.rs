@@ -76,6 +76,16 @@ pub enum StudyError {
     /// A variant for CUDA where there is none.
     #[error("no CUDA device")]
     NoDevice,
+    /// An output too far from the reference.
+    #[error("{what}: off by {error:.1e}, allowed {allowed:.1e}")]
+    Inexact {
+        /// The variant and the input.
+        what: String,
+        /// How far it is off.
+        error: f64,
+        /// How far it may be off.
+        allowed: f64,
+    },
     /// A library that is not there.
     #[error("{0}")]
     Missing(String),
@@ -181,6 +191,38 @@ pub trait Work<O> {
     /// # Errors
     /// As [`Self::seconds`].
     fn output(&mut self) -> Result<O, StudyError>;
+}
+
+/// Prepares a variant, runs it as it is timed, and compares what it gives.
+///
+/// # Errors
+/// [`StudyError::Inexact`] where it is off by more than is allowed, and what the variant says.
+pub fn check<I: Input>(
+    input: &I,
+    variant: &dyn Variant<I>,
+    device: Option<&Device>,
+) -> Result<(), StudyError> {
+    let mut work = variant.prepare(input, device)?;
+    work.seconds(1)?;
+    let [error, allowed] = compare(input, variant, work.as_mut())?;
+    if error <= allowed {
+        return Ok(());
+    }
+    Err(StudyError::Inexact {
+        what: format!("{}, {}", variant.name(), input.label()),
+        error,
+        allowed,
+    })
+}
+
+/// How far the output is off, and how far it may be.
+fn compare<I: Input>(
+    input: &I,
+    variant: &dyn Variant<I>,
+    work: &mut dyn Work<I::Output>,
+) -> Result<[f64; 2], StudyError> {
+    let error = input.error(&work.output()?);
+    Ok([error, variant.tolerance()])
 }
 
 /// Work on the processor: a function that gives the output, timed by the clock.
