@@ -268,6 +268,11 @@ impl Spreading {
         })
     }
 
+    /// The whole numbers that it sums.
+    pub(crate) fn fixed(&self) -> Fixed {
+        self.spread.fixed()
+    }
+
     /// Queues a pass.
     pub(crate) fn queue(&mut self, stream: &Stream) -> Result<(), CudaError> {
         if self.fresh {

@@ -3,9 +3,12 @@
 // A test may stop at the first surprise.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use debye::engines::cuda::mesh::Fixed;
+use debye_gpu::{Device, Emulation};
+use debye_studies::Design;
 use debye_studies::charge_mapping::{
-    Arrangement, Charged, Counted, HostBins, How, MappingVariant, Method, Profile, Sites, Stage, Staged,
-    metrics,
+    Arrangement, Charged, Counted, FixedPoint, HostBins, How, MappingVariant, Method, Profile, Sites, Stage,
+    Staged, metrics,
 };
 use debye_studies::study::{Input, Place, Variant, check};
 
@@ -54,6 +57,77 @@ fn a_wrong_mesh_is_seen() {
     assert!(sites.error(&mesh).is_nan());
     mesh.pop();
     assert!(sites.error(&mesh).is_nan());
+}
+
+/// Sums of whole numbers of 2^−places with weights in single precision, as the brick kernels make them.
+fn summed(sites: &Sites, places: i32) -> Vec<f32> {
+    let (shape, scale) = (sites.shape(), 2_f32.powi(places));
+    let [x, y, z] = sites.size();
+    let mut sums = vec![0_i32; shape.points()];
+    for particle in sites.particles() {
+        let weights = [0, 1, 2].map(|k| shape.basis.weights::<f32>(particle[k].fract()).values);
+        let first = [0, 1, 2].map(|k| particle[k] as usize);
+        for at in 0..64 {
+            let [i, j, k] = [at % 4, at / 4 % 4, at / 16];
+            let part = scale * particle[3] * weights[2][k] * weights[1][j] * weights[0][i];
+            let row = (first[2] + z + k - 1) % z * y + (first[1] + y + j - 1) % y;
+            sums[row * x + (first[0] + x + i - 1) % x] += part.round_ties_even() as i32;
+        }
+    }
+    sums.into_iter().map(|sum| sum as f32 / scale).collect()
+}
+
+#[test]
+fn what_fixed_point_costs_is_known() {
+    // Places from all that charges leave room for to the few of a mesh that is crowded beyond measure.
+    for (arrangement, size, particles, places) in [
+        (Arrangement::Random, [16; 3], 10_000, 23),
+        (Arrangement::Boundary, [13, 8, 7], 900, 17),
+        (Arrangement::Overflow, [32; 3], 92_000, 10),
+        (Arrangement::Clustered, [32; 3], 92_000, 9),
+    ] {
+        let sites = Sites::synthetic(arrangement, size, particles);
+        let sums = FixedPoint::new(&sites, Fixed { bits: places });
+        let mut mesh = summed(&sites, places);
+        sums.check(&mesh).unwrap();
+        let (error, cost) = (sites.error(&mesh), sums.cost());
+        assert!(error < cost + 5e-6, "{arrangement:?}: {error:e}, {cost:e}");
+        // Nor is more allowed than rounding costs.
+        assert!(cost < error + 5e-6, "{arrangement:?}: {error:e}, {cost:e}");
+        // The same charges but for the last.
+        let without = summed(&Sites::synthetic(arrangement, size, particles - 1), places);
+        assert!(
+            sums.check(&without).is_err(),
+            "{arrangement:?}: a lost charge is not seen"
+        );
+        mesh[5] += 0.02;
+        assert!(
+            sums.check(&mesh).is_err(),
+            "{arrangement:?}: a wrong weight is not seen"
+        );
+        mesh.pop();
+        assert!(sums.check(&mesh).is_err());
+    }
+}
+
+#[test]
+fn brick_kernels_have_the_places_they_may() {
+    let device = Device::emulated(Emulation::default()).unwrap();
+    for (arrangement, size, particles, most) in [
+        (Arrangement::Random, [12, 9, 10], 1200, 2e-6),
+        (Arrangement::Overflow, [12, 9, 10], 1200, 1e-5),
+        // As crowded as lists allow.
+        (Arrangement::Clustered, [32; 3], 92_000, 1e-5),
+    ] {
+        let sites = Sites::synthetic(arrangement, size, particles);
+        for design in Design::ALL {
+            let variant = MappingVariant::new(How::Bricks(design));
+            check(&sites, &variant, Some(&device)).unwrap();
+            let rounding = variant.prepare(&sites, Some(&device)).unwrap().rounding();
+            println!("{design}, {arrangement:?}: {rounding:e}");
+            assert!((0.0..most * design.overlap()).contains(&rounding));
+        }
+    }
 }
 
 #[test]

@@ -231,24 +231,7 @@ impl Sites {
 
     fn reference(&self) -> &Reference {
         self.reference.get_or_init(|| {
-            let zeros = || (vec![0.0_f64; self.points()], vec![0.0_f64; self.points()]);
-            let parts = self
-                .particles
-                .par_chunks(self.particles.len().div_ceil(PARTS).max(1));
-            let summed = parts.map(|part| {
-                let (mut values, mut sizes) = zeros();
-                part.iter().for_each(|p| self.add(p, &mut values, &mut sizes));
-                (values, sizes)
-            });
-            let add = |to: &mut Vec<f64>, from: Vec<f64>| to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
-            let (values, sizes) = summed
-                .collect::<Vec<_>>()
-                .into_iter()
-                .fold(zeros(), |mut all, part| {
-                    add(&mut all.0, part.0);
-                    add(&mut all.1, part.1);
-                    all
-                });
+            let [values, sizes] = self.sums(|part| [part, part.abs()]);
             Reference {
                 values,
                 largest: sizes.into_iter().fold(f64::MIN_POSITIVE, f64::max),
@@ -256,8 +239,48 @@ impl Sites {
         })
     }
 
-    /// Eq. 1 for one particle in double precision, and the same without signs.
-    fn add(&self, particle: &[f32; 4], values: &mut [f64], sizes: &mut [f64]) {
+    /// The mesh with what every charge gives to a point rounded to a whole number of 2^−places.
+    pub(super) fn rounded(&self, places: i32) -> Vec<f64> {
+        let (scale, unit) = (2_f64.powi(places), 2_f64.powi(-places));
+        let [values] = self.sums(|part| [(part * scale).round_ties_even() * unit]);
+        values
+    }
+
+    /// The largest point of the mesh of charges without signs.
+    pub(super) fn largest(&self) -> f64 {
+        self.reference().largest
+    }
+
+    /// The largest difference between the mesh and another; not a number where a point is none.
+    pub(super) fn off(&self, mesh: impl IntoIterator<Item = f64>) -> f64 {
+        farthest(mesh, &self.reference().values)
+    }
+
+    /// Meshes of what a function makes of each part of Eq. 1.
+    fn sums<const N: usize>(&self, of: impl Fn(f64) -> [f64; N] + Sync) -> [Vec<f64>; N] {
+        let zeros = || -> [Vec<f64>; N] { std::array::from_fn(|_| vec![0.0; self.points()]) };
+        let part = self.particles.len().div_ceil(PARTS).max(1);
+        let summed = self.particles.par_chunks(part).map(|part| {
+            let mut meshes = zeros();
+            part.iter().for_each(|p| self.add(p, &of, &mut meshes));
+            meshes
+        });
+        let mut all = zeros();
+        for meshes in summed.collect::<Vec<_>>() {
+            for (to, from) in all.iter_mut().zip(meshes) {
+                to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
+            }
+        }
+        all
+    }
+
+    /// Eq. 1 for one particle in double precision.
+    fn add<const N: usize>(
+        &self,
+        particle: &[f32; 4],
+        of: &impl Fn(f64) -> [f64; N],
+        meshes: &mut [Vec<f64>; N],
+    ) {
         let along: [([usize; 4], [f64; 4]); 3] = std::array::from_fn(|k| {
             let (n, x) = (self.size[k], f64::from(particle[k]));
             let points = std::array::from_fn(|w| (x.floor() as usize + n + w - 1) % n);
@@ -269,13 +292,21 @@ impl Sites {
             for j in 0..4 {
                 let row = (z.0[k] * self.size[1] + y.0[j]) * self.size[0];
                 for i in 0..4 {
-                    let part = q * z.1[k] * y.1[j] * x.1[i];
-                    values[row + x.0[i]] += part;
-                    sizes[row + x.0[i]] += part.abs();
+                    let parts = of(q * z.1[k] * y.1[j] * x.1[i]);
+                    for (mesh, part) in meshes.iter_mut().zip(parts) {
+                        mesh[row + x.0[i]] += part;
+                    }
                 }
             }
         }
     }
+}
+
+/// The largest difference of two meshes. Not a number is worse than any.
+pub(super) fn farthest(mesh: impl IntoIterator<Item = f64>, from: &[f64]) -> f64 {
+    let worse = |worst: f64, d: f64| if d > worst || d.is_nan() { d } else { worst };
+    let off = mesh.into_iter().zip(from);
+    off.map(|(a, b)| (a - b).abs()).fold(0.0, worse)
 }
 
 /// The bin of a particle: the point at or below it.
@@ -302,10 +333,6 @@ impl Input for Sites {
         if mesh.len() != self.points() {
             return f64::NAN;
         }
-        let reference = self.reference();
-        let off = mesh.iter().zip(&reference.values);
-        // Not a number is worse than any.
-        let worse = |worst: f64, d: f64| if d > worst || d.is_nan() { d } else { worst };
-        off.map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, worse) / reference.largest
+        self.off(mesh.iter().copied().map(f64::from)) / self.largest()
     }
 }

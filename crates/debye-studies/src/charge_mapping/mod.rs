@@ -4,6 +4,7 @@
 mod bins;
 mod counters;
 mod device;
+mod fixed_point;
 mod host;
 mod impact;
 mod input;
@@ -14,6 +15,7 @@ mod variants;
 pub use bins::{HostBins, Layout};
 pub use counters::{Counted, Profile, metrics};
 pub use device::{Owner, PointRead};
+pub use fixed_point::FixedPoint;
 pub use input::{Arrangement, Sites};
 pub use pipeline::{Charged, Method, Stage, Staged};
 pub use variants::{How, MappingVariant};

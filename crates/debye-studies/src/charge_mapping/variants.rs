@@ -9,6 +9,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::bins::{HostBins, Layout, slots, too_large};
 use super::device::{MOST_WHOLE, Mapped, Owner, PointRead};
+use super::fixed_point::{FixedPoint, Rounded, SINGLE};
 use super::host;
 use super::input::Sites;
 use crate::design::{Design, Spreading};
@@ -141,11 +142,8 @@ impl Variant<Sites> for MappingVariant {
 
     fn tolerance(&self) -> f64 {
         match self.how {
-            // Whole numbers with room for all charges, or blocks, that may add to a point: the more crowded the mesh, the
-            // fewer digits are left.
-            How::Bricks(_) => 5e-5,
-            // Vectors of single precision.
-            How::EngineOnOneThread | How::Engine => 5e-6,
+            // Weights in single precision. What fixed-point sums cost is added: [`FixedPoint::cost`].
+            How::EngineOnOneThread | How::Engine | How::Bricks(_) => SINGLE,
             // Sums in single precision, one after another.
             _ => 2e-5,
         }
@@ -191,9 +189,14 @@ impl Variant<Sites> for MappingVariant {
             How::Bricks(design) => {
                 let device = needed()?;
                 let spreading = Spreading::new(device, &sites.shape(), &sites.charges(), design, self.fresh)?;
-                OnDevice::boxed(device, spreading, Spreading::queue, |spreading, stream| {
-                    Ok(spreading.mesh(stream)?)
-                })
+                let sums = FixedPoint::new(sites, spreading.fixed());
+                let rounding = sums.cost();
+                let work = OnDevice::boxed(device, spreading, Spreading::queue, move |spreading, stream| {
+                    let mesh = spreading.mesh(stream)?;
+                    sums.check(&mesh)?;
+                    Ok(mesh)
+                })?;
+                Ok(Box::new(Rounded { work, rounding }))
             }
         }
     }

@@ -159,7 +159,7 @@ pub trait Variant<I: Input> {
     /// Where it runs.
     fn place(&self) -> Place;
 
-    /// The largest error that is allowed.
+    /// The largest error that is allowed on any input; [`Work::rounding`] is added to it.
     fn tolerance(&self) -> f64;
 
     /// Why it is not run on this input, if so: too much work, a limit of the algorithm.
@@ -191,6 +191,12 @@ pub trait Work<O> {
     /// # Errors
     /// As [`Self::seconds`].
     fn output(&mut self) -> Result<O, StudyError>;
+
+    /// The error that rounding alone costs on this input, where that depends on the input: fixed-point sums have as
+    /// many places as it leaves room for.
+    fn rounding(&self) -> f64 {
+        0.0
+    }
 }
 
 /// Prepares a variant, runs it as it is timed, and compares what it gives.
@@ -222,7 +228,7 @@ fn compare<I: Input>(
     work: &mut dyn Work<I::Output>,
 ) -> Result<[f64; 2], StudyError> {
     let error = input.error(&work.output()?);
-    Ok([error, variant.tolerance()])
+    Ok([error, variant.tolerance() + work.rounding()])
 }
 
 /// Work on the processor: a function that gives the output, timed by the clock.
