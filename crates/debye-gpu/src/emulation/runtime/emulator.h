@@ -3,8 +3,11 @@
 #pragma once
 #define DEBYE_EMULATED 1
 
-#include <cmath>
 #include <cstddef>
+// The special functions of C++17, which no kernel uses, are half of what all headers here take to compile. The macro is
+// libstdc++'s own; other libraries have none of that name.
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
