@@ -2,10 +2,12 @@
 //!
 //! A damaged entry counts as missing. A folder that cannot be read or written only costs time.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
@@ -42,9 +44,35 @@ pub(crate) fn folder() -> Option<PathBuf> {
     base.map(|base| base.join("debye"))
 }
 
-/// The entry of this key, made where there is none.
+/// The entry of this key, made where there is none. Threads that want the same one wait for the first of them.
 pub(crate) fn get<E>(key: &str, make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Vec<u8>, E> {
-    get_in(folder().as_deref(), key, make)
+    static MAKERS: Makers = Makers::new();
+    MAKERS.alone(key, || get_in(folder().as_deref(), key, make))
+}
+
+/// Locks by key, of those entries that a thread of this process looks for.
+struct Makers(Mutex<BTreeMap<String, Arc<Mutex<()>>>>);
+
+impl Makers {
+    const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// Runs `work` while no other thread runs its own for the same key.
+    fn alone<T>(&self, key: &str, work: impl FnOnce() -> T) -> T {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = Arc::clone(all().entry(key.to_owned()).or_default());
+        let done = {
+            let _alone = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            work()
+        };
+        let mut all = all();
+        // This thread's and the map's own: nobody else waits.
+        if Arc::strong_count(&lock) == 2 {
+            all.remove(key);
+        }
+        done
+    }
 }
 
 fn get_in<E>(
@@ -118,6 +146,26 @@ mod tests {
         assert_eq!(fetch(Some(folder.path()), &mut made), b"machine code");
         assert_eq!(made, 2);
         assert_eq!(fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn threads_make_an_entry_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (makers, made) = (Makers::new(), Mutex::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let make = || {
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        *made.lock().unwrap() += 1;
+                        Ok::<_, ()>(b"machine code".to_vec())
+                    };
+                    makers.alone("entry", || get_in(Some(folder.path()), "entry", make))
+                });
+            }
+        });
+        assert_eq!(made.into_inner().unwrap(), 1);
+        assert!(makers.0.into_inner().unwrap().is_empty());
     }
 
     #[test]
