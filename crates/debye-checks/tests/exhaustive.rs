@@ -7,24 +7,26 @@
 mod emulation;
 
 use debye_checks::device::{self as checks, Extent};
-use debye_gpu::{Emulation, Instrument};
+use debye_gpu::Instrument;
 use emulation::{compile, emulation, extent, nvrtc, run, under_sanitizers};
 
-/// The kernels of the plain tests in another order of blocks and threads, on another number of multiprocessors: the same
-/// results.
+/// Less than the plain tests do, unless more is asked for.
+fn watched() -> Extent {
+    match extent() {
+        Extent::Smallest => Extent::Watched,
+        more => more,
+    }
+}
+
+/// The kernels of the plain tests in another order of blocks and threads: the same results.
 #[test]
 fn order_of_execution_does_not_matter() {
-    let emulation = Emulation {
-        seed: 3,
-        multiprocessors: 3,
-        ..Emulation::default()
-    };
-    run(&emulation, extent(), 1);
+    run(&emulation(3, Instrument::Nothing), watched(), 1);
 }
 
 #[test]
 fn primitives_have_no_races() {
-    run(&emulation(4, Instrument::Races), Extent::Smallest, 4);
+    run(&emulation(4, Instrument::Races), watched(), 4);
 }
 
 /// The address sanitizer must be in the process from the start, so the checks run in a second one.
@@ -36,7 +38,7 @@ fn primitives_are_clean_under_sanitizers() {
 #[test]
 #[ignore = "started by another test, with the sanitizers preloaded"]
 fn sanitized_checks() {
-    run(&emulation(5, Instrument::Memory), Extent::Smallest, 5);
+    run(&emulation(5, Instrument::Memory), watched(), 5);
 }
 
 /// Of the many specializations of a file every fourth is compiled for one of the other architectures in turn.

@@ -317,7 +317,7 @@ fn agree(place: &mut Place<'_>, system: &System, field: &ForceField) -> Result<(
 /// Every potential by itself, then chains, hubs and links across faces.
 pub(super) fn potentials(place: &mut Place<'_>) -> Result<(), Wrong> {
     let copies = match place.extent {
-        Extent::Smallest => 2,
+        Extent::Watched | Extent::Smallest => 2,
         Extent::Small => 6,
         Extent::Full => 16,
     };
@@ -399,7 +399,7 @@ fn molecules(extent: Extent, space: Space) -> Result<(System, ForceField), Wrong
 /// Molecules move as on the CPU, and to the last bit the same after saving and going on.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     motion_of(place, &plain(), Space::Box, Precision::Mixed)?;
-    if place.extent == Extent::Smallest {
+    if place.extent <= Extent::Smallest {
         return Ok(());
     }
     // A barostat feels the bonds.

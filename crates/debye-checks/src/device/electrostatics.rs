@@ -141,7 +141,7 @@ pub(super) fn forces(place: &mut Place<'_>) -> Result<(), Wrong> {
             },
         ),
     ];
-    let few = if place.extent == Extent::Smallest {
+    let few = if place.extent <= Extent::Smallest {
         3
     } else {
         all.len()
@@ -182,9 +182,11 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
     within(place, "forces", off, 0.0, force)
 }
 
-/// A short run stays with the CPU's through several lists; the same bits again, and resumed.
+/// A short run stays with the CPU's through several lists; the same bits again, and resumed. Whoever watches sees the same
+/// kernels again when a run is resumed, and need not.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (steps, few) = match place.extent {
+        Extent::Watched => (4, 1),
         Extent::Smallest => (6, 2),
         Extent::Small => (8, 4),
         Extent::Full => (30, usize::MAX),
@@ -197,8 +199,8 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
         ..USUAL
     };
     let mut all = vec![
-        ("velocity Verlet", USUAL),
         ("Langevin, cell rescaling", all_follow),
+        ("velocity Verlet", USUAL),
         ("Langevin", SLAB),
         ("Bussi, cell rescaling", USUAL),
     ];
@@ -221,6 +223,9 @@ fn motion_of(place: &mut Place<'_>, way: Way, steps: u64, dynamics: &Dynamics) -
     };
     let mixed = Precision::Mixed;
     moves_alike(place, &system, &field, dynamics, mixed, steps, &large)?;
+    if place.extent == Extent::Watched {
+        return Ok(());
+    }
     let halves = [steps / 2, 1];
     continues(place, &system, &field, dynamics, mixed, halves, &large)
 }
@@ -244,6 +249,7 @@ pub(super) fn multilevel(place: &mut Place<'_>) -> Result<(), Wrong> {
     ];
     // The emulation takes long over the empty space around an open system; a slab is open along one axis.
     let (few, moved, steps) = match place.extent {
+        Extent::Watched => (1, 1..2, 2),
         Extent::Smallest => (2, 1..2, 4),
         _ => (all.len(), 0..3, 8),
     };
@@ -258,7 +264,7 @@ pub(super) fn multilevel(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 /// A gas whose cell shrinks by a quarter: lists of bricks are cut anew on the way.
 pub(super) fn shrinking(place: &mut Place<'_>) -> Result<(), Wrong> {
-    if place.extent == Extent::Smallest {
+    if place.extent <= Extent::Smallest {
         return Ok(());
     }
     let (mut system, mut field) = ions(place.extent, USUAL)?;
@@ -330,17 +336,18 @@ fn waters_on_mesh(what: What, name: &str, extent: Extent) -> Result<(System, For
 
 /// Rigid waters on a mesh stay with the CPU's; the same bits again, and resumed; one that turns too fast is named.
 pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let few = match place.extent {
-        Extent::Smallest => 1,
-        Extent::Small => 4,
-        Extent::Full => WATERS.len(),
+    let (few, steps) = match place.extent {
+        Extent::Watched => (1, 4),
+        Extent::Smallest => (1, 10),
+        Extent::Small => (4, 10),
+        Extent::Full => (WATERS.len(), 10),
     };
     for (number, &(what, name, precision)) in WATERS[..few].iter().enumerate() {
         let (system, field, dynamics) = waters_on_mesh(what, name, place.extent)?;
         let large = many_lanes(number);
         let named = |e: Wrong| wrong(format!("{what:?}, {name}: {e}"));
-        moves_alike(place, &system, &field, &dynamics, precision, 10, &large).map_err(named)?;
-        if number == 0 || place.extent == Extent::Full {
+        moves_alike(place, &system, &field, &dynamics, precision, steps, &large).map_err(named)?;
+        if (number == 0 && place.extent > Extent::Watched) || place.extent == Extent::Full {
             continues(place, &system, &field, &dynamics, precision, [4, 1], &large).map_err(named)?;
         }
         if name == "velocity Verlet" {

@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 pub(super) fn cases(place: &Place<'_>) -> &'static [Case] {
-    if place.extent == Extent::Smallest {
+    if place.extent <= Extent::Smallest {
         &CASES[..2]
     } else {
         CASES
@@ -89,7 +89,7 @@ pub(super) fn charges(place: &mut Place<'_>, shape: &MeshShape, number: usize) -
 
 pub(super) fn number(place: &Place<'_>) -> usize {
     match place.extent {
-        Extent::Smallest => 60,
+        Extent::Watched | Extent::Smallest => 60,
         Extent::Small => 150,
         Extent::Full => 5000,
     }

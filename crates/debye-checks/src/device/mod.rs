@@ -30,7 +30,10 @@ use debye_gpu::{CudaError, Device, ModuleSource, primitives};
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
-    /// What an emulation that watches memory or races does in seconds.
+    /// One version of each kernel or two: what an emulation does in a minute that watches memory or races, or that
+    /// repeats what another has done.
+    Watched,
+    /// Every kernel, in the versions that differ in what they do, on as little as shows a fault.
     Smallest,
     /// What the plain emulation does in seconds.
     Small,

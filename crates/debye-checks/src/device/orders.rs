@@ -65,7 +65,7 @@ pub(super) fn scan_tilings(place: &mut Place<'_>) -> Result<(), Wrong> {
         let rounds = 2 * device.info().multiprocessors as usize;
         let mut lengths = vec![1, tile - 1, tile, tile + 1, 3 * tile + 17];
         match place.extent {
-            Extent::Smallest => lengths.truncate(if tile > 4096 { 1 } else { 5 }),
+            Extent::Watched | Extent::Smallest => lengths.truncate(if tile > 4096 { 1 } else { 5 }),
             Extent::Small if tile > 4096 => {}
             // More tiles than blocks: several rounds.
             _ => lengths.extend([rounds * tile, 3 * rounds * tile + 5, 5 * rounds * tile]),
@@ -127,7 +127,7 @@ pub(super) fn counting_sort(place: &mut Place<'_>) -> Result<(), Wrong> {
         };
         let mut sort = CountingSort::new(device, n, buckets)?;
         let kinds = match n {
-            _ if place.extent == Extent::Smallest => i % 6..i % 6 + 1,
+            _ if place.extent <= Extent::Smallest => i % 6..i % 6 + 1,
             50_000.. => i % 5..i % 5 + 2,
             _ => 0..6,
         };

@@ -69,7 +69,7 @@ fn compare(
 /// Of every precision where there is time for it.
 fn precisions(place: &Place<'_>, number: usize) -> Vec<Precision> {
     let mut all = vec![Precision::Double, Precision::Single, Precision::Mixed];
-    if place.extent == Extent::Smallest {
+    if place.extent <= Extent::Smallest {
         all.rotate_left(number % 3);
         all.truncate(1);
     }
@@ -78,7 +78,7 @@ fn precisions(place: &Place<'_>, number: usize) -> Vec<Precision> {
 
 fn steps(place: &Place<'_>) -> u64 {
     match place.extent {
-        Extent::Smallest => 8,
+        Extent::Watched | Extent::Smallest => 8,
         Extent::Small => 16,
         Extent::Full => 40,
     }
@@ -91,7 +91,7 @@ pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
         [4, 4, 4]
     };
     let (system, field) = melt_of(cells, true, Space::Box, 40)?;
-    let count = if place.extent == Extent::Smallest { 3 } else { 5 };
+    let count = if place.extent <= Extent::Smallest { 3 } else { 5 };
     for choice in layouts().into_iter().take(count) {
         moves_alike(
             place,
@@ -108,12 +108,17 @@ pub(super) fn lanes(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 /// Every way to move in cells that are short, with one and with several particles to a group.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
-    let smallest = place.extent == Extent::Smallest;
+    let smallest = place.extent <= Extent::Smallest;
     let many = Choice {
         threads: Some(64),
         ..usual(place)
     };
-    let wanted = |number: usize| !smallest || [3, 4, 6, 12].contains(&number);
+    let few: &[usize] = if place.extent == Extent::Watched {
+        &[3, 6]
+    } else {
+        &[3, 4, 6, 12]
+    };
+    let wanted = |number: usize| !smallest || few.contains(&number);
     for (number, (name, dynamics)) in integrators().into_iter().enumerate().filter(|x| wanted(x.0)) {
         let (cells, space) = [([2, 2, 3], Space::Box), ([2, 3, 2], Space::Triclinic)][number % 2];
         let (system, field) = melt_of(cells, number % 3 == 0, space, 40)?;
@@ -130,9 +135,15 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Of three shapes of cells.
+fn most(place: &Place<'_>) -> usize {
+    if place.extent == Extent::Watched { 2 } else { 3 }
+}
+
 /// Shorter than twice the radius, than the radius, and in one direction only.
 pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for (number, cells) in [[2, 2, 3], [1, 1, 2], [1, 4, 3]].into_iter().enumerate() {
+    let all = [[2, 2, 3], [1, 1, 2], [1, 4, 3]];
+    for (number, cells) in all.into_iter().take(most(place)).enumerate() {
         let of = melt_of(cells, true, Space::Box, 40)?;
         let usual = usual(place);
         for precision in precisions(place, number) {
@@ -148,7 +159,8 @@ pub(super) fn short_cells(place: &mut Place<'_>) -> Result<(), Wrong> {
 }
 
 pub(super) fn triclinic(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for (number, cells) in [[4, 4, 4], [2, 3, 2], [1, 2, 1]].into_iter().enumerate() {
+    let all = [[2, 3, 2], [1, 2, 1], [4, 4, 4]];
+    for (number, cells) in all.into_iter().take(most(place)).enumerate() {
         let of = melt_of(cells, false, Space::Triclinic, 40)?;
         let usual = usual(place);
         for precision in precisions(place, number + 1) {
@@ -169,11 +181,12 @@ fn exclude(system: &mut System) -> Result<(), Wrong> {
 }
 
 pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for (cells, space) in [
+    let all = [
         ([4, 4, 4], Space::Box),
-        ([2, 2, 3], Space::Box),
         ([2, 3, 2], Space::Triclinic),
-    ] {
+        ([2, 2, 3], Space::Box),
+    ];
+    for (cells, space) in all.into_iter().take(most(place)) {
         let mut of = melt_of(cells, true, space, 40)?;
         exclude(&mut of.0)?;
         let choice = usual(place);

@@ -233,7 +233,7 @@ fn compile_ahead(device: &Device, sizes: &[[u32; 3]], fft: Fft) {
 
 pub(super) fn lengths(place: &mut Place<'_>) -> Result<(), Wrong> {
     let few: &[[u32; 3]] = match place.extent {
-        Extent::Smallest => &[[16, 4, 15], [14, 9, 4]],
+        Extent::Watched | Extent::Smallest => &[[16, 4, 15], [14, 9, 4]],
         // All radices from 2 to 16, and products of two.
         Extent::Small => &[
             [16, 4, 27],
@@ -265,7 +265,7 @@ pub(super) fn lengths(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 pub(super) fn meshes(place: &mut Place<'_>) -> Result<(), Wrong> {
     let sizes: &[[u32; 3]] = match place.extent {
-        Extent::Smallest => &[[6, 5, 7]],
+        Extent::Watched | Extent::Smallest => &[[6, 5, 7]],
         Extent::Small => &[[12, 10, 14], [5, 7, 9]],
         Extent::Full => &[
             [12, 10, 14],

@@ -39,12 +39,16 @@ pub(super) fn maps(place: &mut Place<'_>) -> Result<(), Wrong> {
                 whole,
                 most: f64::INFINITY,
             };
-            for arrangement in [
+            let mut arrangements = vec![
                 Arrangement::Random,
-                Arrangement::Clustered,
                 Arrangement::Boundary,
+                Arrangement::Clustered,
                 Arrangement::Corner,
-            ] {
+            ];
+            if place.extent == Extent::Watched {
+                arrangements.truncate(2);
+            }
+            for arrangement in arrangements {
                 for &(shape, atoms) in &shapes {
                     agrees(place, &Molecule::new(arrangement, shape, atoms), &variant)?;
                 }
@@ -68,7 +72,7 @@ pub(super) fn maps(place: &mut Place<'_>) -> Result<(), Wrong> {
 /// Prefix sums: one to four levels of blocks, sums that wrap.
 pub(super) fn scans(place: &mut Place<'_>) -> Result<(), Wrong> {
     let lengths: &[usize] = match place.extent {
-        Extent::Smallest => &[1, 129, 4200],
+        Extent::Watched | Extent::Smallest => &[1, 129, 4200],
         Extent::Small => &[1, 63, 64, 65, 128, 129, 4096, 4097, 20_000],
         Extent::Full => &[1, 511, 512, 513, 1025, 262_145, 3_000_001],
     };
@@ -83,12 +87,16 @@ pub(super) fn scans(place: &mut Place<'_>) -> Result<(), Wrong> {
         }
         for launched in [false, true] {
             variant.launched = launched;
-            for counts in [
+            let mut all = vec![
                 Counts::Random,
+                Counts::Overflow,
                 Counts::Clustered,
                 Counts::Boundary,
-                Counts::Overflow,
-            ] {
+            ];
+            if place.extent == Extent::Watched {
+                all.truncate(2);
+            }
+            for counts in all {
                 for &length in lengths {
                     // Quadratic work stays small.
                     if how != How::Quadratic || length < 50_000 {
@@ -116,10 +124,18 @@ pub(super) fn bins(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// What beads are computed with. Where kernels are watched, those are enough that differ in more than a type.
+fn arithmetics(place: &Place<'_>) -> &'static [Arithmetic] {
+    match place.extent {
+        Extent::Watched => &[Arithmetic::Single, Arithmetic::Fixed],
+        _ => &Arithmetic::ALL,
+    }
+}
+
 /// Beads with axes by matrices of neighbors and of types of interactions; then a whole step.
 pub(super) fn beads(place: &mut Place<'_>) -> Result<(), Wrong> {
     let orders: &[Order] = match place.extent {
-        Extent::Smallest => &[Order::Clustered],
+        Extent::Watched | Extent::Smallest => &[Order::Clustered],
         _ => &[Order::Random, Order::Clustered, Order::Boundary, Order::Overflow],
     };
     let atoms = if place.extent == Extent::Full { 20_000 } else { 200 };
@@ -130,7 +146,7 @@ pub(super) fn beads(place: &mut Place<'_>) -> Result<(), Wrong> {
                 if !complete && model == Model::Lipids {
                     continue;
                 }
-                for arithmetic in Arithmetic::ALL {
+                for &arithmetic in arithmetics(place) {
                     let version = coarse_grain::Version {
                         complete,
                         arithmetic,

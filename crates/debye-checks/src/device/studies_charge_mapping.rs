@@ -22,14 +22,18 @@ pub(super) fn mapping(place: &mut Place<'_>) -> Result<(), Wrong> {
     }
     let mut all = How::PARTICLE_CENTRIC.to_vec();
     all.extend(How::GRID_CENTRIC);
-    all.extend(&How::BRICKS[..if place.extent == Extent::Smallest { 1 } else { 3 }]);
+    all.extend(&How::BRICKS[..if place.extent <= Extent::Smallest { 1 } else { 3 }]);
     let mut declined = 0;
-    for arrangement in [
+    let mut arrangements = vec![
         Arrangement::Random,
+        Arrangement::Overflow,
         Arrangement::Clustered,
         Arrangement::Boundary,
-        Arrangement::Overflow,
-    ] {
+    ];
+    if place.extent == Extent::Watched {
+        arrangements.truncate(2);
+    }
+    for arrangement in arrangements {
         for &(size, particles) in &shapes {
             let sites = Sites::synthetic(arrangement, size, particles);
             for &how in &all {

@@ -10,10 +10,18 @@ use debye_studies::spme::{
 };
 use debye_studies::study::{Place as Runs, Variant};
 
+/// Where the ions are. Those that are watched also lie across the faces of the cell.
+fn salts(place: &Place<'_>) -> &'static [Ions] {
+    match place.extent {
+        Extent::Watched => &[Ions::Displaced, Ions::Boundary],
+        _ => &Ions::ALL,
+    }
+}
+
 /// Cells along an axis: boxes of few blocks, and of blocks that are not full.
 fn cells(place: &Place<'_>) -> &'static [usize] {
     match place.extent {
-        Extent::Smallest => &[2],
+        Extent::Watched | Extent::Smallest => &[2],
         Extent::Small => &[2, 3],
         Extent::Full => &[1, 3, 4, 9],
     }
@@ -26,7 +34,7 @@ fn engine_takes(place: &Place<'_>, cells: usize) -> bool {
 
 /// Tiles of three kinds in every order, across faces too, and the search for them with too little room.
 pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for ions in Ions::ALL {
+    for &ions in salts(place) {
         for &cells in cells(place) {
             let input = RealSpace(Salt::new(ions, cells));
             for how in How::ALL {
@@ -46,7 +54,7 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
             )?;
         }
     }
-    let cells = if place.extent == Extent::Smallest { 2 } else { 4 };
+    let cells = if place.extent <= Extent::Smallest { 2 } else { 4 };
     for kind in Kind::ALL {
         let input = OneKind::new(Salt::new(Ions::Displaced, cells), kind)?;
         let variant = KindVariant(Runs::Cuda, kind);
@@ -59,7 +67,7 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
 
 /// Charges onto a mesh, with weights from memory and without.
 pub(super) fn interpolation(place: &mut Place<'_>) -> Result<(), Wrong> {
-    for ions in Ions::ALL {
+    for &ions in salts(place) {
         for &cells in cells(place) {
             let input = Interpolation::new(Salt::new(ions, cells));
             for how in MeshHow::ALL {
@@ -83,7 +91,7 @@ pub(super) fn sums(place: &mut Place<'_>) -> Result<(), Wrong> {
             agrees(place, &Potential::new(&salt, variant.sizes), &variant)?;
         }
     }
-    for ions in Ions::ALL {
+    for &ions in salts(place) {
         for &cells in cells(place) {
             let input = Whole(Salt::new(ions, cells));
             for how in [WholeHow::Kernels, WholeHow::Engine] {

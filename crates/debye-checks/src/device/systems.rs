@@ -170,7 +170,7 @@ pub(super) fn melt(
     steps: u64,
 ) -> Result<(System, ForceField), Wrong> {
     let cells = match extent {
-        Extent::Smallest => [4, 4, 5],
+        Extent::Watched | Extent::Smallest => [4, 4, 5],
         Extent::Small => [5, 6, 7],
         Extent::Full => [14, 15, 16],
     };
@@ -247,7 +247,7 @@ pub(super) fn settings(precision: Precision) -> Settings {
 /// Steps of a run that is short, or through several lists.
 pub(super) fn steps_of(extent: Extent) -> u64 {
     match extent {
-        Extent::Smallest => 12,
+        Extent::Watched | Extent::Smallest => 12,
         Extent::Small => 24,
         Extent::Full => 40,
     }
