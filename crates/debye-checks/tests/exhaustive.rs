@@ -8,7 +8,7 @@ mod emulation;
 
 use debye_checks::device::{self as checks, Extent};
 use debye_gpu::Instrument;
-use emulation::{compile, emulation, extent, nvrtc, run, under_sanitizers};
+use emulation::{by_file, compile, emulation, extent, nvrtc, run, under_sanitizers};
 
 /// Less than the plain tests do, unless more is asked for.
 fn watched() -> Extent {
@@ -41,23 +41,23 @@ fn sanitized_checks() {
     run(&emulation(5, Instrument::Memory), watched(), 5);
 }
 
-/// Of the many specializations of a file every fourth is compiled for one of the other architectures in turn.
+/// Files of few specializations are compiled for all other architectures, the more there are the fewer of them: one in
+/// three, or one in twelve, for each architecture in turn.
 #[test]
 fn nvrtc_accepts_kernels_for_every_architecture() {
     let Some(nvrtc) = nvrtc() else { return };
     let modules = checks::modules();
-    let file = |label: &str| label.split_whitespace().next().unwrap_or_default().to_owned();
-    let mut seen: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut jobs = Vec::new();
-    for source in &modules {
-        let name = file(&source.label());
-        let alike = modules.iter().filter(|m| file(&m.label()) == name).count();
-        let count = seen.entry(name).or_default();
-        let number = *count;
-        *count += 1;
+    for one in by_file(&modules) {
+        let wanted = |k: usize| match one.alike {
+            _ if extent() == Extent::Full => true,
+            0..4 => true,
+            4..12 => one.number % 3 == k,
+            _ => one.number % 12 == 4 * k,
+        };
         let others = ["sm_75", "sm_80", "sm_100"].into_iter().enumerate();
-        let turn = others.filter(|(k, _)| extent() == Extent::Full || alike < 12 || number % 12 == 4 * k);
-        jobs.extend(turn.map(|(_, architecture)| (source, architecture)));
+        let turn = others.filter(|(k, _)| wanted(*k));
+        jobs.extend(turn.map(|(_, architecture)| (one.source, architecture)));
     }
     compile(nvrtc, &jobs);
 }

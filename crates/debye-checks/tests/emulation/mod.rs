@@ -3,6 +3,7 @@
 // Each test program uses some of it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
+use std::collections::HashMap;
 use std::process::Command;
 
 use debye_checks::device::{self as checks, Extent};
@@ -89,6 +90,33 @@ pub fn nvrtc() -> Option<&'static Nvrtc> {
             None
         }
     }
+}
+
+/// A module, how many of its file come before it, and how many there are.
+pub struct OfFile<'a> {
+    pub source: &'a ModuleSource,
+    pub number: usize,
+    pub alike: usize,
+}
+
+/// The modules, counted by the file they are made from.
+pub fn by_file(modules: &[ModuleSource]) -> Vec<OfFile<'_>> {
+    let mut found: HashMap<&str, usize> = HashMap::new();
+    let mut all = Vec::new();
+    for source in modules {
+        let count = found.entry(&source.name).or_default();
+        let (number, alike) = (*count, 0);
+        *count += 1;
+        all.push(OfFile {
+            source,
+            number,
+            alike,
+        });
+    }
+    for one in &mut all {
+        one.alike = found[one.source.name.as_str()];
+    }
+    all
 }
 
 /// Compiles modules for architectures, on all cores; a warning is a failure.
