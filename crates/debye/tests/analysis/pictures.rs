@@ -1,7 +1,5 @@
 //! Charts and pictures: they are made, they are well formed, and with `DEBYE_PICTURES=folder` they can be looked at.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::PathBuf;
 
 use debye::analysis::Snapshot;

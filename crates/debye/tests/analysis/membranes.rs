@@ -1,7 +1,5 @@
 //! Analyses of bilayers and of particles that turn, on systems whose answers are known.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use debye::analysis::{
     ANALYSES, Analysis, AnalysisError, AnalysisRequest, Analyzed, Labels, SettingValue, Snapshot, Subject,
 };

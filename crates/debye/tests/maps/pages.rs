@@ -1,7 +1,5 @@
 //! Pictures of maps: a slice, and the page in a browser. With `DEBYE_PICTURES=folder` they can be looked at.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

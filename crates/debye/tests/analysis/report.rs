@@ -1,7 +1,5 @@
 //! The report: well formed, escaped, and calm about missing data. `DEBYE_PICTURES=folder` keeps the page.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::PathBuf;
 
 use debye::analysis::{Analysis, Column, Labels, Rdf, RdfOptions, Rounded, Snapshot, drift};

@@ -1,5 +1,4 @@
 //! Salt, water, solutions: counts, densities, distances, neutrality, geometry.
-#![allow(clippy::unwrap_used)]
 
 use debye::expr::Vec3;
 use debye::system::builders::{self, BuildError};

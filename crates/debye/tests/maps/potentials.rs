@@ -1,8 +1,5 @@
 //! Maps of the potential against double loops in f64, and against one another.
 
-// A test may stop at the first surprise.
-#![allow(clippy::unwrap_used)]
-
 use debye::engines::{InstructionSet, Precision};
 use debye::prelude::*;
 use debye::random::Philox;

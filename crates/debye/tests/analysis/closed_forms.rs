@@ -1,7 +1,5 @@
 //! Analyses against closed forms.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::sync::Arc;
 
 use debye::analysis::{

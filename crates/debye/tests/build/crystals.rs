@@ -1,5 +1,4 @@
 //! Crystals, spheres, random places, copies.
-#![allow(clippy::unwrap_used)]
 
 use debye::expr::Vec3;
 use debye::system::builders::{self, BuildError, Edge, Lattice};
@@ -95,7 +94,7 @@ fn melt_is_that_of_lammps_in_order() {
     let system = builders::lj_melt([20, 20, 20]).build().unwrap();
     assert_eq!(system.particles.len(), 32_000);
     assert!((system.cell.to_arrays()[0][0] - 33.591_923_8).abs() < 1e-6);
-    let rows = include_str!("data/build_ljmelt_first2000.dat").lines().skip(1);
+    let rows = include_str!("../data/build_ljmelt_first2000.dat").lines().skip(1);
     let mut compared = 0;
     for (row, r) in rows.zip(&system.particles.positions) {
         let v: Vec<f64> = row.split(' ').map(|w| w.parse().unwrap()).collect();

@@ -1,7 +1,5 @@
 //! Saving, restoring and damaging the state of analyses; refusing bad frames; writing tables.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::sync::Arc;
 
 use debye::analysis::{

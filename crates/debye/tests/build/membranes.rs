@@ -1,5 +1,4 @@
 //! Bilayers, dispersions and liquids: counts, topology, geometry, distances, and the same bits for the same seed.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 
