@@ -61,6 +61,9 @@ constexpr std::size_t STACK = 256 * 1024;
 constexpr std::size_t STACK = 64 * 1024;
 #endif
 
+// How far apart stacks lie: the ends of stacks a power of two apart would share the same few lines of a cache.
+constexpr std::size_t STRIDE = STACK + 13 * 64;
+
 // Stacks, used again and again. They begin with a page nobody may touch: poisoned where the address sanitizer watches;
 // elsewhere a mark at its start is looked at whenever a fiber gives way, before another can run on what was overwritten.
 // (A page without rights would be a mapping of its own, of which a process may have some 65,000 for all its modules.)
@@ -72,9 +75,9 @@ class Stacks {
     {
         for (unsigned char* slab : slabs_) {
 #if defined(__SANITIZE_ADDRESS__)
-            __asan_unpoison_memory_region(slab, SLAB * STACK);
+            __asan_unpoison_memory_region(slab, SLAB * STRIDE);
 #endif
-            munmap(slab, SLAB * STACK);
+            munmap(slab, SLAB * STRIDE);
         }
     }
     // Ends the process if somebody has written through the end of this stack.
@@ -101,9 +104,9 @@ class Stacks {
     bool owns(const void* address) const
     {
         const auto* p = static_cast<const unsigned char*>(address);
-        if (p < first_ || p >= last_ + SLAB * STACK) return false;
+        if (p < first_ || p >= last_ + SLAB * STRIDE) return false;
         for (const unsigned char* slab : slabs_) {
-            if (p >= slab && p < slab + SLAB * STACK) return true;
+            if (p >= slab && p < slab + SLAB * STRIDE) return true;
         }
         return false;
     }
@@ -120,7 +123,7 @@ class Stacks {
     void more()
     {
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        void* memory = mmap(nullptr, SLAB * STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
+        void* memory = mmap(nullptr, SLAB * STRIDE, PROT_READ | PROT_WRITE, flags, -1, 0);
         if (memory == MAP_FAILED) {
             std::fputs("the emulator has no memory for stacks\n", stderr);
             std::abort();
@@ -130,7 +133,7 @@ class Stacks {
         if (slab > last_) last_ = slab;
         slabs_.push_back(slab);
         for (std::size_t i = SLAB; i-- > 0;) {
-            unsigned char* stack = slab + i * STACK;
+            unsigned char* stack = slab + i * STRIDE;
 #if defined(__SANITIZE_ADDRESS__)
             __asan_poison_memory_region(stack, 4096);
 #else
