@@ -49,10 +49,20 @@ struct SharedPiece {
     std::unique_ptr<unsigned char, void (*)(void*)> memory{nullptr, std::free};
 };
 
+// The lanes of a warp that wait at a collective or have ended. While all who wait came with one mask to one collective,
+// nobody needs to look at each of them.
+struct Warp {
+    unsigned waiting = 0, done = 0;
+    bool alike = true;
+    unsigned mask = 0;
+    Collective what = Collective::Sync;
+};
+
 struct Block {
     dim3 index;
     unsigned number = 0;
     std::vector<Thread> threads;
+    std::vector<Warp> warps;
     std::vector<unsigned> order;
     unsigned alive = 0, waiting = 0;
     const char* file = "";
@@ -198,6 +208,7 @@ void thread_main()
     launch->call(launch->values);
     Block& block = *launch->block;
     launch->thread->state = State::Done;
+    block.warps[number_in_block() / 32].done |= 1u << number_in_block() % 32;
     --block.alive;
     if (block.waiting > 0) {
         fail("this thread ended while %u others wait at the barrier %s:%d", block.waiting, block.file, block.line);
@@ -248,6 +259,7 @@ std::unique_ptr<Block> start_block(unsigned number)
                     number / shape.grid[0] / shape.grid[1]};
     block->alive = launch->block_size;
     block->threads.resize(launch->block_size);
+    block->warps.resize((launch->block_size + 31) / 32);
     block->order.resize(launch->block_size);
     for (unsigned i = 0; i < launch->block_size; ++i) {
         Thread& t = block->threads[i];
@@ -307,11 +319,13 @@ void run_all()
         while (next < blocks && live.size() < together) live.push_back(start_block(order[next++]));
         const bool progress = pass(live);
         if (!launch->failure.empty()) return;
-        bool spinning = false;
-        for (const auto& block : live) {
-            for (const Thread& t : block->threads) spinning |= t.state == State::Spinning;
+        if (!progress) {
+            bool spinning = false;
+            for (const auto& block : live) {
+                for (const Thread& t : block->threads) spinning |= t.state == State::Spinning;
+            }
+            if (!spinning || ++stalled > PATIENCE) return report_stall(live);
         }
-        if (!progress && (!spinning || ++stalled > PATIENCE)) return report_stall(live);
         if (progress) stalled = 0;
         live.erase(std::remove_if(live.begin(), live.end(), [](auto& block) { return block->alive == 0; }),
                    live.end());
@@ -369,27 +383,38 @@ std::uint64_t warp_collective(const char* file, int line, Collective what, unsig
     thread.value = value;
     thread.lane_argument = lane_argument;
     thread.width = width;
-    bool complete = true;
-    for (unsigned l = 0; l < 32; ++l) {
-        if (!(mask >> l & 1) || l == lane) continue;
+    Warp& all = block.warps[warp];
+    const unsigned others = mask & ~(1u << lane);
+    if (all.waiting == 0) {
+        all.alike = true;
+        all.mask = mask;
+        all.what = what;
+    }
+    all.alike = all.alike && all.mask == mask && all.what == what;
+    bool complete = (others & ~all.waiting) == 0;
+    for (unsigned l = 0; l < 32 && (!all.alike || others & all.done); ++l) {
+        if (!(others >> l & 1)) continue;
         const Thread& other = lanes[l];
         if (other.state == State::Done) {
             fail("%s:%d: lane %u is in the mask %08x but has ended", file, line, l, mask);
         }
-        if (other.state != State::AtCollective) {
-            complete = false;
-        } else if (other.mask != mask || other.what != what) {
+        if (other.state == State::AtCollective && (other.mask != mask || other.what != what)) {
             fail("%s:%d: a warp collective with mask %08x, while lane %u waits at another at %s:%d with mask %08x",
                  file, line, mask, l, other.file, other.line, other.mask);
         }
     }
     if (!complete) {
         thread.state = State::AtCollective;
+        all.waiting |= 1u << lane;
         leave();
         return thread.result;
     }
+    all.waiting &= ~mask;
+    // What is the same for all is found once.
+    const bool each = what == Collective::MatchAny || (what >= Collective::Shuffle && what <= Collective::ShuffleXor);
+    const std::uint64_t common = each ? 0 : combined(block, warp, lane);
     for (unsigned l = 0; l < 32; ++l) {
-        if (mask >> l & 1) lanes[l].result = combined(block, warp, l);
+        if (mask >> l & 1) lanes[l].result = each ? combined(block, warp, l) : common;
     }
     for (unsigned l = 0; l < 32; ++l) {
         if (mask >> l & 1) lanes[l].state = State::Ready;
