@@ -82,15 +82,23 @@ class Races {
     // Words side by side, as they are used.
     static constexpr std::uintptr_t PAGE = 64;
     using Page = std::array<Word, PAGE>;
+    // A page that was found lately.
+    struct Found {
+        std::uintptr_t number = 0;
+        Page* page = nullptr;
+    };
+    static constexpr std::uintptr_t LATELY = 256;
     Word& at(std::uintptr_t word)
     {
-        if (word / PAGE != recent_number_ || !recent_) {
-            recent_number_ = word / PAGE;
-            std::unique_ptr<Page>& page = pages_[recent_number_];
+        const std::uintptr_t number = word / PAGE;
+        // Threads in turn read the same few arrays.
+        Found& found = lately_[number % LATELY];
+        if (found.number != number || !found.page) {
+            std::unique_ptr<Page>& page = pages_[number];
             if (!page) page = std::make_unique<Page>();
-            recent_ = page.get();
+            found = {number, page.get()};
         }
-        return (*recent_)[word % PAGE];
+        return (*found.page)[word % PAGE];
     }
     void access(const void* address, std::size_t size, bool writes, bool atomic, const void* caller);
     bool conflict(const Access& old, const Access& mine) const;
@@ -101,8 +109,7 @@ class Races {
     const BlockOrder* order_ = nullptr;
     unsigned block_ = 0, thread_ = 0;
     std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
-    std::uintptr_t recent_number_ = 0;
-    Page* recent_ = nullptr;
+    std::array<Found, LATELY> lately_{};
 #else
     std::uint64_t now() { return 0; }
     void across_blocks(bool) {}
