@@ -179,7 +179,7 @@ impl Arrays {
         let single = case.terms.precision == Precision::Single;
         let triclinic = !case.region.cell.is_orthorhombic();
         let columns = (layout.columns[0] * layout.columns[1]) as usize;
-        let buckets = columns * layout.columns[2] as usize;
+        let buckets = layout.buckets();
         let box_words = if triclinic { 12 } else { 8 };
         let turning = if case.terms.axes > 0 { slots } else { 0 };
         let (speed, real) = words_of(case.terms.precision);

@@ -49,6 +49,11 @@ debye_gpu::device_struct! {
         pub(super) due: u32,
         /// Square of the distance within which short terms of orientations may act while a list lasts.
         short2: f32,
+        /// Room: places of a stage, groups of 32 candidates of a warp, rows of a body, near blocks.
+        stage: u32,
+        most_groups: u32,
+        rows: u32,
+        most_near: u32,
     }
 
     /// What a list was found to need where it did not fit.
@@ -318,12 +323,8 @@ impl KernelConfig<'_> {
         let flag = u32::from;
         let double = terms.precision == Precision::Double;
         self.module(name, text)
-            .define("STAGE", layout.stage)
             .define("STAGED", terms.staged_bytes())
             .define("STAGED_NUMBERS", terms.staged_numbers())
-            .define("GROUPS", layout.groups)
-            .define("ROWS", layout.rows)
-            .define("NEAR", layout.near)
             .define("TILES", flag(layout.tiles))
             .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
@@ -354,7 +355,9 @@ impl KernelConfig<'_> {
     // Quotients and roots to 2 ulp, as the pair functions of single precision are on the CPU; and no care for what is smaller
     // than any normal number, which takes a fifth of their instructions.
     fn with_pairs(self, module: ModuleSource) -> ModuleSource {
+        let molecules = self.layout.grain.sites > 1;
         module
+            .define("STAGE", if molecules { self.layout.stage } else { 0 })
             .include("pair_terms.cuh", &self.terms.text)
             .option("--prec-div=false")
             .option("--prec-sqrt=false")
@@ -410,6 +413,9 @@ impl Kernels {
         // Allows the dynamic shared memory they need.
         let threads = BLOCK as u32;
         kernels
+            .stages
+            .resident_blocks(threads, case.layout.near_shared())?;
+        kernels
             .lists
             .resident_blocks(case.layout.grain.bodies() as u32, case.layout.list_shared())?;
         let pair_kernels = kernels
@@ -454,5 +460,9 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         arm: values.arm as f32,
         due: DUE_ALWAYS,
         short2: (short * short) as f32,
+        stage: layout.stage as u32,
+        most_groups: layout.groups as u32,
+        rows: layout.rows as u32,
+        most_near: layout.near as u32,
     }
 }

@@ -218,6 +218,11 @@ impl Layout {
         self.blocks * BLOCK
     }
 
+    /// Of the sort.
+    pub(super) fn buckets(&self) -> usize {
+        self.columns.iter().map(|&n| n as usize).product()
+    }
+
     /// Room for bodies.
     pub(super) fn bodies(&self) -> usize {
         self.blocks * self.grain.bodies()
@@ -226,6 +231,12 @@ impl Layout {
     /// Boxes of a block: its own, and one for every 32 of its bodies.
     pub(super) fn boxes(&self) -> usize {
         1 + self.grain.bodies() / WARP
+    }
+
+    /// Shared memory of the kernel that makes stages: near blocks, and of their warps bits, masks, numbers and sums.
+    pub(super) fn near_shared(&self) -> u32 {
+        let warps = self.near * self.grain.bodies() / WARP;
+        (4 * self.near + 4 * warps / WARP + 8 * warps) as u32
     }
 
     /// Shared memory of the kernel that makes lists.

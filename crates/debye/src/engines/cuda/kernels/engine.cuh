@@ -68,13 +68,11 @@ __device__ __forceinline__ f64 mesh_share(const MeshLeft* mesh, u32 kind)
     return reinterpret_cast<const f64*>(mesh + 1)[kind];
 }
 
-#ifdef GROUPS
 // The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
-__device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp)
+__device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp, const Setup& f)
 {
-    return reinterpret_cast<uint4*>(w.lists) + (u64(block) * BLOCK_WARPS + warp) * (GROUPS * 4 + 2);
+    return reinterpret_cast<uint4*>(w.lists) + (u64(block) * BLOCK_WARPS + warp) * (f.most_groups * 4 + 2);
 }
-#endif
 
 // Everything that moves with a particle is there twice, one half after the other.
 template <class T> __device__ __forceinline__ T* half_of(T* both, u32 which, u32 length)

@@ -1,6 +1,6 @@
 // Neighbors of a block's particles: which candidates of a warp are within the radius, and their lists.
 //
-// Defines: GROUPS, ROWS, EXCLUSIONS, PARTED, SHORT and SOME_APOLAR, see rebuild.cu; WRAP, see engine.cuh.
+// Defines: EXCLUSIONS, PARTED, SHORT and SOME_APOLAR, see rebuild.cu; WRAP, see engine.cuh.
 #pragma once
 #include "engine.cuh"
 
@@ -114,7 +114,7 @@ __device__ __forceinline__ void search(u32 (&hits)[COUNT], const float4 (&candid
 // Which of a warp's candidates are neighbors of this lane's particle: a word for 32 of them, the first in its highest
 // bit, and for 32 words one that says which of those are not empty.
 struct Neighbors {
-    static constexpr u32 SUPERS = (GROUPS + WARP - 1) / WARP, HIGHEST = 0x80000000u;
+    static constexpr u32 HIGHEST = 0x80000000u;
     u32 *words, *present; // of this lane, every 32nd
     const u16* candidates;
     u32 own;                       // the particle itself among the candidates
@@ -128,22 +128,20 @@ struct Neighbors {
         if (own / WARP == g) bits &= ~(HIGHEST >> own % WARP);
         words[g * WARP] = bits;
         total += u32(__popc(bits));
-        if (SUPERS > 1 && g % WARP == 0) any = 0;
+        if (g % WARP == 0) any = 0;
         if (bits != 0) any |= HIGHEST >> g % WARP;
-        if (SUPERS > 1) present[g / WARP * WARP] = any;
+        present[g / WARP * WARP] = any;
     }
     __device__ __forceinline__ void rewind(u32 groups)
     {
         word = first = super = 0;
-        if (SUPERS > 1 && groups > 0) any = present[0];
+        if (groups > 0) any = present[0];
     }
     // The next one's place in the stage; to be called `total` times.
     __device__ __forceinline__ u32 next()
     {
         if (word == 0) {
-            if (SUPERS > 1) {
-                while (any == 0) any = present[++super * WARP];
-            }
+            while (any == 0) any = present[++super * WARP];
             const u32 group = u32(__clz(int(any)));
             any ^= HIGHEST >> group;
             first = (super * WARP + group) * WARP;
@@ -235,14 +233,12 @@ __device__ __forceinline__ Parts write_parts(ushort4* list, Neighbors& n, u32 gr
     };
     auto add_back = [&](u32 at) {
         back = back >> 16 | u64(at) << 48;
-        if (++behind % 4 == 0) list[u64(ROWS - behind / 4) * BODIES] = four(back);
+        if (++behind % 4 == 0) list[u64(f.rows - behind / 4) * BODIES] = four(back);
     };
     const bool leaves_out = EXCLUSIONS && (left_out.near != 0 || left_out.begin != left_out.end);
-    const u32 any = n.any;
     // With three parts, the near ones first.
     for (u32 pass = SHORT && SOME_APOLAR ? 0 : 1; pass < 2; ++pass) {
         n.rewind(groups);
-        if (Neighbors::SUPERS == 1) n.any = any;
         for (u32 k = 0; k < n.total; ++k) {
             const u32 at = n.next();
             const float4 p = places[at];
@@ -292,7 +288,7 @@ __device__ __forceinline__ Picked pick(u16* candidates, const float4* places, u3
             const u32 first = base + j * WARP;
             const bool hit = first + lane < staged && near_box(d, box.half, f.radius2);
             const u32 mask = __ballot_sync(ALL_LANES, hit), at = picked.count + u32(__popc(mask & lanes_below(lane)));
-            if (hit && at < GROUPS * WARP) candidates[at] = u16(first + lane);
+            if (hit && at < f.most_groups * WARP) candidates[at] = u16(first + lane);
             if (own_place - first < WARP) picked.own = picked.count + u32(__popc(mask & lanes_below(own_place - first)));
             picked.count += u32(__popc(mask));
         }

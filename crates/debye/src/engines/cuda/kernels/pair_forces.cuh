@@ -30,10 +30,11 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
     const u32* low = half_of(w.low, low_half(parity, side), 3 * f.slots);
     p.own = now_at[slot];
     const u32 rows = w.rows_of[body];
-    const Stage stage = {shared};
-    read_stage(stage, w, now_at, low, w.stages + u64(b) * STAGE, count, box, f);
+    const u32 room = STAGE > 0 ? STAGE : f.stage;
+    const Stage stage = {shared, room};
+    read_stage(stage, w, now_at, low, w.stages + u64(b) * room, count, box, f);
 #if TURNING
-    read_facings(stage, half_of(w.facings, parity, f.slots), w.stages + u64(b) * STAGE, count);
+    read_facings(stage, half_of(w.facings, parity, f.slots), w.stages + u64(b) * room, count);
 #endif
     __syncthreads();
 #if SITES > 1
@@ -41,12 +42,12 @@ __device__ __forceinline__ void pair_forces(PairForces& p, Spot* shared, const W
 #pragma unroll
     for (u32 s = 0; s < SITES; ++s) from[s] = spot_of(box, now_at[anchor + s], low, anchor + s, f);
     MoleculeSums molecule = {};
-    visit_molecule<ENERGY>(molecule, stage, count, list_of(w, b), rows, from, w, f);
+    visit_molecule<ENERGY>(molecule, stage, count, list_of(w, b, f), rows, from, w, f);
     distribute<ENERGY>(p.sums, molecule);
 #else
     const Visitor visitor = visitor_of(box, LANES == 1 ? p.own : now_at[anchor], low, anchor, parity, w, f);
     p.sums = {};
-    visit<ENERGY>(p.sums, stage, count, list_of(w, b), rows, visitor, w, f);
+    visit<ENERGY>(p.sums, stage, count, list_of(w, b, f), rows, visitor, w, f);
 #if LANES > 1
     join(p.sums.fx);
     join(p.sums.fy);

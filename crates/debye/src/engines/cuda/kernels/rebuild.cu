@@ -2,9 +2,10 @@
 // (the stage, read together into shared memory in every step) and for every body which of those are its
 // neighbors (16-bit places in the stage, four to a row). What is said here of particles holds for the anchors of bodies.
 //
-// Defines: STAGE, the most places of a stage; GROUPS, the most candidates of a warp, in groups of 32; ROWS, the most rows
-// of a body; NEAR, the most near blocks; WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED,
-// whether there are bonded terms (0 or 1); TILES, see visit.cuh; PARTED, whether lists have parts: SHORT (1: there are terms
+// Room is told by `Setup`, so that these kernels need not be compiled again where it grows.
+//
+// Defines: WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED, whether there are bonded terms (0 or
+// 1); TILES, see visit.cuh; PARTED, whether lists have parts: SHORT (1: there are terms
 // of orientations that end before the others), SOME_APOLAR (1: there are particles that no long one acts on).
 #include "engine.cuh"
 #include "lists.cuh"
@@ -205,17 +206,15 @@ KERNEL(debye_boxes, BODIES, World w, Setup f)
 // the count is zero. Latencies rule here, so that many blocks share a multiprocessor.
 KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
 {
-    constexpr u32 NEAR_GROUPS = NEAR * BODY_WARPS, NEAR_WORDS = NEAR_GROUPS / WARP;
     SHARED(u32, column_mask, WARP);
     SHARED(u32, column_first, WARP);
     SHARED(u32, column_before, WARP + 1);
-    SHARED(u32, near_blocks, NEAR);
-    SHARED(u32, near_words, NEAR_WORDS);
-    SHARED(u16, near_groups, NEAR_GROUPS);
-    SHARED(u32, group_masks, NEAR_GROUPS);
-    SHARED(u16, group_before, NEAR_GROUPS);
     SHARED(u32, sums, BLOCK_WARPS);
     SHARED(u32, total, 1);
+    DYNAMIC_SHARED(u32, near_blocks);
+    const u32 most_near = f.most_near, most_groups = most_near * BODY_WARPS;
+    u32 *near_words = near_blocks + most_near, *group_masks = near_words + most_groups / WARP;
+    u16 *near_groups = reinterpret_cast<u16*>(group_masks + most_groups), *group_before = near_groups + most_groups;
     const u32 nx = f.nx, ny = f.ny, reach_x = f.reach_x, reach_y = f.reach_y;
     const f32 radius2 = f.radius2;
     const Control* c = w.control;
@@ -249,14 +248,14 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     }
     __syncthreads();
     u32 near = column_before[WARP];
-    if (near > NEAR) {
+    if (near > most_near) {
         if (threadIdx.x == 0) too_much(w.control, &Needed::near_blocks, near);
         fits = false;
-        near = NEAR;
+        near = most_near;
     }
     for (u32 q = warp; q < columns; q += BLOCK_WARPS) {
         const u32 mask = column_mask[q], at = column_before[q] + u32(__popc(mask & lanes_below(lane)));
-        if ((mask >> lane & 1) && at < NEAR) near_blocks[at] = column_first[q] + lane;
+        if ((mask >> lane & 1) && at < most_near) near_blocks[at] = column_first[q] + lane;
     }
     __syncthreads();
 
@@ -307,34 +306,28 @@ KERNEL_RESIDENT(debye_stages, BLOCK, 4, World w, Setup f)
     }
     __syncthreads();
     // Where each group begins in the stage.
-    constexpr u32 EACH = (NEAR_GROUPS + BLOCK - 1) / BLOCK;
-    u32 counts[EACH], own_sum = 0;
-#pragma unroll
-    for (u32 k = 0; k < EACH; ++k) {
-        const u32 g = threadIdx.x * EACH + k;
-        counts[k] = g < groups ? u32(__popc(group_masks[g])) : 0;
-        own_sum += counts[k];
-    }
+    const u32 each = (groups + BLOCK - 1) / BLOCK, first = threadIdx.x * each, behind = smaller(first + each, groups);
+    u32 own_sum = 0;
+    for (u32 g = first; g < behind; ++g) own_sum += u32(__popc(group_masks[g]));
     const u32 inclusive = warp_inclusive(own_sum, lane);
     if (lane == WARP - 1) sums[warp] = inclusive;
     __syncthreads();
     u32 before = inclusive - own_sum;
     for (u32 k = 0; k < warp; ++k) before += sums[k];
-#pragma unroll
-    for (u32 k = 0; k < EACH; ++k) {
-        if (threadIdx.x * EACH + k < NEAR_GROUPS) group_before[threadIdx.x * EACH + k] = u16(before);
-        before += counts[k];
+    for (u32 g = first; g < behind; ++g) {
+        group_before[g] = u16(before);
+        before += u32(__popc(group_masks[g]));
     }
     if (threadIdx.x == BLOCK - 1) total[0] = before;
     __syncthreads();
     const u32 staged = total[0];
-    fits = fits && staged < STAGE; // one place is kept for padding
+    fits = fits && staged < f.stage; // one place is kept for padding
     if (threadIdx.x == 0) {
-        if (staged >= STAGE) too_much(w.control, &Needed::places, staged + 1);
+        if (staged >= f.stage) too_much(w.control, &Needed::places, staged + 1);
         w.stage_counts[b] = fits ? staged : 0;
     }
     if (!fits) return;
-    u32* stage = w.stages + u64(b) * STAGE;
+    u32* stage = w.stages + u64(b) * f.stage;
     for (u32 k = warp; k < groups; k += BLOCK_WARPS) {
         const u32 mask = group_masks[k];
         if (mask >> lane & 1) stage[group_before[k] + u32(__popc(mask & lanes_below(lane)))] = body_of(k);
@@ -348,9 +341,9 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
 {
     SHARED(u16, own_places, BODIES);
     DYNAMIC_SHARED(float4, places);
-    u16* all_candidates = reinterpret_cast<u16*>(places + STAGE);
+    u16* all_candidates = reinterpret_cast<u16*>(places + f.stage);
 #if !TILES
-    float4* particles = reinterpret_cast<float4*>(all_candidates + GROUPS * BODIES);
+    float4* particles = reinterpret_cast<float4*>(all_candidates + f.most_groups * BODIES);
     u32* words = reinterpret_cast<u32*>(particles + BODIES);
 #endif
     const Control* c = w.control;
@@ -360,7 +353,7 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     const u32 staged = w.stage_counts[b];
     if (staged == 0) return; // there was no room
     const Box own_box = w.boxes[b];
-    const u32* stage = w.stages + u64(b) * STAGE;
+    const u32* stage = w.stages + u64(b) * f.stage;
     const u32* ids = half_of(w.ids, c->side ^ 1, f.slots); // particles are in their new slots
     constexpr u32 AT_ONCE = 4;
     for (u32 k = threadIdx.x; k < staged; k += BODIES * AT_ONCE) {
@@ -401,15 +394,15 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
 #if PARTED
         w.parts_of[2 * body] = w.parts_of[2 * body + 1] = 0;
 #endif
-        if (TILES && lane == 0) tile_of(w, b, warp)[0] = make_uint4(0, 0, 0, 0);
+        if (TILES && lane == 0) tile_of(w, b, warp, f)[0] = make_uint4(0, 0, 0, 0);
         return;
     }
-    u16* candidates = all_candidates + warp * GROUPS * WARP;
+    u16* candidates = all_candidates + warp * f.most_groups * WARP;
     const Place middle = between(own_box, warp_box, f);
     const u32 own_place = there ? own_places[threadIdx.x] : NO_PLACE;
     const Picked picked = pick(candidates, places, staged, own_place, warp_box, middle, lane, f);
     u32 groups = (picked.count + WARP - 1) / WARP;
-    if (groups > GROUPS) {
+    if (groups > f.most_groups) {
         if (lane == 0) too_much(w.control, &Needed::groups, groups);
         groups = 0;
     }
@@ -417,7 +410,7 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     __syncwarp();
     u64* pairs = reinterpret_cast<u64*>(w.control->pairs);
 #if TILES
-    uint4* tile = tile_of(w, b, warp);
+    uint4* tile = tile_of(w, b, warp, f);
     const uint4* from = reinterpret_cast<const uint4*>(candidates);
     const u32 eights = groups > 0 ? (picked.count + 7) / 8 : 0, molecule = u32(__popc(__ballot_sync(ALL_LANES, there)));
     for (u32 k = lane; k < eights; k += WARP) tile[k + 1] = from[k];
@@ -425,17 +418,17 @@ KERNEL_RESIDENT(debye_lists, BODIES, (LANES > 4 ? 16 : 3 * LANES), World w, Setu
     if (lane == 0) atomicAdd(pairs, u64(picked.count) * molecule);
     w.rows_of[body] = u16(own_place);
 #else
-    u32* present = words + GROUPS * BODIES + warp * Neighbors::SUPERS * WARP + lane;
-    Neighbors neighbors = {words + warp * GROUPS * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
+    u32* present = words + f.most_groups * BODIES + warp * ((f.most_groups + WARP - 1) / WARP) * WARP + lane;
+    Neighbors neighbors = {words + warp * f.most_groups * WARP + lane, present, candidates, picked.own, 0, 0, 0, 0, 0};
     test_all(neighbors, groups, places, particles + warp * WARP, lane, f);
     // Every part of a list may end with a row that is not full.
     const u32 needed = (neighbors.total + 3) / 4 + (PARTED ? 2 : 0);
-    if (needed > ROWS) {
+    if (needed > f.rows) {
         too_much(w.control, &Needed::rows, needed);
         neighbors.total = 0;
     }
     neighbors.rewind(groups);
-    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * ROWS * BODIES + threadIdx.x;
+    ushort4* list = reinterpret_cast<ushort4*>(w.lists) + u64(b) * f.rows * BODIES + threadIdx.x;
     u32 kept = neighbors.total;
 #if EXCLUSIONS || PARTED
     LeftOut left_out = {};

@@ -8,7 +8,7 @@
 //
 // Particles at fixed distances get their kick here and no more; constrain.cu moves them and ends the step.
 //
-// Defines: STAGE, ROWS and WRAP as in rebuild.cu; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
+// Defines: STAGE, see visit.cuh; WRAP, see engine.cuh; LANGEVIN, BONDED, SPLIT (0 or 1: whether steps may need sums);
 // RESIDENT, the blocks that should fit on a multiprocessor.
 #include "pair_forces.cuh"
 

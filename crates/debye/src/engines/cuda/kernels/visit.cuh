@@ -1,8 +1,9 @@
 // Pairs: the stage of a block, and the visit of every particle to its neighbors in it.
 //
-// Defines: STAGED, the bytes of a body in a stage; STAGED_NUMBERS, how many numbers of the terms are kept beside it; PARTED,
-// SHORT and SOME_APOLAR, see rebuild.cu; TILES, whether a list belongs to a warp instead of a particle (0 or 1), and GROUPS,
-// see rebuild.cu. A warp's list has all that is near any of its particles, in the same order as theirs would be; what is
+// Defines: STAGE, the room of a stage where bodies are molecules, whose coordinates are found by it at no cost, else 0;
+// STAGED, the bytes of a body in it; STAGED_NUMBERS, how many numbers of the terms are kept beside it; PARTED,
+// SHORT and SOME_APOLAR, see rebuild.cu; TILES, whether a list belongs to a warp instead of a particle (0 or 1).
+// A warp's list has all that is near any of its particles, in the same order as theirs would be; what is
 // beyond a cut-off adds exactly nothing. So the sums are the same to the last bit.
 //
 // Includes pair_terms.cuh, which is printed for the simulation: TERMS, the number of pair terms, read_rows, debye_pair,
@@ -57,6 +58,7 @@ __device__ __forceinline__ Traits traits_of(const Kind& kind) { return {real(kin
 // The particles of a stage in shared memory, one more body than it has.
 struct Stage {
     Spot* spots;
+    u32 room; // in bodies
 #if SITES > 1 && PRECISION != 2
     // Coordinates by site, x beside y, and kinds where there are others than molecules: a quarter less memory than with kinds
     // for all of them, and one block more on a multiprocessor.
@@ -80,15 +82,15 @@ struct Stage {
     __device__ __forceinline__ Spot get(u32 body, u32 site) const { return spots[body * SITES + site]; }
 #endif
 #if TURNING
-    __device__ __forceinline__ Facing* facings() const { return reinterpret_cast<Facing*>(spots + STAGE); }
+    __device__ __forceinline__ Facing* facings() const { return reinterpret_cast<Facing*>(spots + room); }
 #endif
 #if VARIED
     __device__ __forceinline__ Traits* traits() const
     {
 #if TURNING
-        return reinterpret_cast<Traits*>(facings() + STAGE);
+        return reinterpret_cast<Traits*>(facings() + room);
 #else
-        return reinterpret_cast<Traits*>(spots + STAGE);
+        return reinterpret_cast<Traits*>(spots + room);
 #endif
     }
 #endif
@@ -97,7 +99,7 @@ struct Stage {
     {
 #if STAGED_NUMBERS
         (void)w;
-        return reinterpret_cast<const real*>(reinterpret_cast<const char*>(spots) + u64(STAGE) * STAGED);
+        return reinterpret_cast<const real*>(reinterpret_cast<const char*>(spots) + u64(room) * STAGED);
 #else
         return w.parameters;
 #endif
@@ -163,12 +165,12 @@ __device__ __forceinline__ void read_facings(const Stage& to, const Facing* faci
 #endif
 
 // The list of this thread's body, from where this thread begins, or of its warp.
-__device__ __forceinline__ const ushort4* list_of(const World& w, u32 b)
+__device__ __forceinline__ const ushort4* list_of(const World& w, u32 b, const Setup& f)
 {
 #if TILES
-    return reinterpret_cast<const ushort4*>(tile_of(w, b, warp_of(threadIdx.x)));
+    return reinterpret_cast<const ushort4*>(tile_of(w, b, warp_of(threadIdx.x), f));
 #else
-    return reinterpret_cast<const ushort4*>(w.lists) + (u64(b) * ROWS + threadIdx.x % LANES) * BODIES + threadIdx.x / LANES;
+    return reinterpret_cast<const ushort4*>(w.lists) + (u64(b) * f.rows + threadIdx.x % LANES) * BODIES + threadIdx.x / LANES;
 #endif
 }
 
@@ -363,10 +365,10 @@ __device__ __forceinline__ void visit(Sums& s, const Stage& stage, u32 padding, 
     }
 #elif PARTED
     // See `Parts` in lists.cuh.
-    const u32 first = visitor.parts[0], front = visitor.parts[1], back = ROWS - rows;
+    const u32 first = visitor.parts[0], front = visitor.parts[1], back = f.rows - rows;
     if (SHORT && SOME_APOLAR) visit_part<ENERGY, 0>(s, stage, padding, list, 0, first, visitor, w, f);
     visit_part<ENERGY, SOME_APOLAR ? 1 : 0>(s, stage, padding, list, first, front, visitor, w, f);
-    visit_part<ENERGY, SOME_APOLAR ? 2 : 1>(s, stage, padding, list, back, ROWS, visitor, w, f);
+    visit_part<ENERGY, SOME_APOLAR ? 2 : 1>(s, stage, padding, list, back, f.rows, visitor, w, f);
 #else
     visit_part<ENERGY, 0>(s, stage, padding, list, 0, rows, visitor, w, f);
 #endif

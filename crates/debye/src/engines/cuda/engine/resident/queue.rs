@@ -60,7 +60,7 @@ impl Resident {
             16.0 * n.slots + 9.0 * 32.0 * n.blocks
         })?;
         // Boxes, and the positions of what may be near; stages.
-        self.launch(s, &k.stages, self.blocks(0), |n| {
+        self.launch(s, &k.stages, self.blocks(self.layout.near_shared()), |n| {
             9.0 * 32.0 * n.blocks + 16.0 * n.slots + 4.0 * n.staged
         })?;
         // Stages and their positions; lists, and how many rows.
