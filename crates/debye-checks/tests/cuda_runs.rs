@@ -368,6 +368,22 @@ map = { every = 1, from = 1, spacing = "1.5 Å", units = "V" }
 checkpoint = { every = 10, file = "salt.checkpoint" }
 "#;
 
+/// All modules of an engine are known before the first of them is compiled.
+#[test]
+fn nothing_is_compiled_late() {
+    let device = emulated(Emulation::default());
+    for input in [SALT, INPUT] {
+        let mut simulation = Simulation::parse(input, ".", "ahead").unwrap();
+        let cell = &mut simulation.system.cell;
+        // Not as a small system.
+        if input == INPUT {
+            *cell = cell.with_periodicity([true, true, false]);
+        }
+        debye::run::engine_on(&simulation, Some(&device)).unwrap();
+    }
+    assert!(device.not_ahead().is_empty(), "{:?}", device.not_ahead());
+}
+
 /// A map that is summed on the device is the CPU's, and a run that went on has the same bytes.
 #[test]
 fn maps_are_made_on_the_device() {

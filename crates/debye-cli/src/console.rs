@@ -24,6 +24,11 @@ pub fn tell(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Tells what is compiled for a card, which takes seconds where it is not on disk.
+pub fn tell_compilations() {
+    debye_gpu::tell_compilations(|name| tell(&format!("compiling {name}")));
+}
+
 /// Refuses files that are there (unless they may be replaced), two of one name, and folders that are not there.
 pub fn check_new(files: &[std::path::PathBuf], overwrite: bool) -> Result<(), Failure> {
     for (n, path) in files.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! [`Device`]: a card, or the emulation of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use crate::buffer::Buffer;
 use crate::card::Gpu;
@@ -18,6 +19,36 @@ use crate::stream::Stream;
 #[derive(Clone)]
 pub struct Device {
     driver: Arc<dyn Driver>,
+    asked: Arc<Mutex<Asked>>,
+}
+
+/// Labels of the modules that were to be compiled ahead, and of those that were asked for and were not among them.
+#[derive(Default)]
+struct Asked {
+    ahead: BTreeSet<String>,
+    late: BTreeSet<String>,
+}
+
+impl Asked {
+    fn note(&mut self, label: String) {
+        if !self.ahead.contains(&label) {
+            self.late.insert(label);
+        }
+    }
+}
+
+/// Modules that are being compiled; waits for them when dropped, since a compiler must not be left alone.
+#[derive(Debug)]
+#[must_use]
+pub struct Ahead(Vec<JoinHandle<()>>);
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            // Whoever wants the module is told what went wrong.
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Device {
@@ -29,18 +60,21 @@ impl Device {
         if let Some(device) = open.get(&number) {
             return Ok(device.clone());
         }
-        let device = Self {
-            driver: Arc::new(Gpu::open(number)?),
-        };
+        let device = Self::new(Gpu::open(number)?);
         open.insert(number, device.clone());
         Ok(device)
     }
 
     /// An emulated device.
     pub fn emulated(emulation: Emulation) -> Result<Self, CudaError> {
-        Ok(Self {
-            driver: Arc::new(Emulated::new(emulation)?),
-        })
+        Ok(Self::new(Emulated::new(emulation)?))
+    }
+
+    fn new(driver: impl Driver + 'static) -> Self {
+        Self {
+            driver: Arc::new(driver),
+            asked: Arc::default(),
+        }
     }
 
     /// All cards of this machine; empty where there is none or no driver.
@@ -105,7 +139,31 @@ impl Device {
 
     /// Compiles a module, or takes it from the cache on disk, and loads it.
     pub fn module(&self, source: &ModuleSource) -> Result<Module, CudaError> {
+        self.asked().note(source.label());
         Module::load(&self.driver, source)
+    }
+
+    /// Begins to compile modules that will be asked for, each on a thread of its own. Those on disk cost nothing, and
+    /// [`Self::module`] waits for what is under way. The emulation, whose compiler is slow, leaves it all to those who ask.
+    pub fn compile_ahead(&self, sources: Vec<ModuleSource>) -> Ahead {
+        let begin = |source: ModuleSource| {
+            self.asked().ahead.insert(source.label());
+            let driver = Arc::clone(&self.driver);
+            let compile = move || drop(driver.compile(&source));
+            let thread = thread::Builder::new().name("compile".into());
+            (!self.info().emulated).then(|| thread.spawn(compile).ok())?
+        };
+        Ahead(sources.into_iter().filter_map(begin).collect())
+    }
+
+    /// Labels of modules that were asked for and not compiled ahead; for tests.
+    #[doc(hidden)]
+    pub fn not_ahead(&self) -> Vec<String> {
+        self.asked().late.iter().cloned().collect()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -93,6 +93,8 @@ pub(crate) trait Driver: Send + Sync {
     fn memory(&self) -> Result<Memory, CudaError>;
     fn allocate(&self, bytes: usize) -> Result<u64, CudaError>;
     fn free(&self, address: u64, bytes: usize);
+    /// The code of a module, from the cache on disk where it is there.
+    fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError>;
     fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError>;
     fn unload(&self, module: Handle);
     fn kernel(&self, module: Handle, name: &str) -> Result<RawKernel, CudaError>;

@@ -1,13 +1,15 @@
 //! `debye check`: the physics on this machine, against closed forms and plain loops.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Args;
-use debye::simulation::DeviceChoice;
+use debye::simulation::{DeviceChoice, Simulation};
 use debye_checks::cpu::{Finding, SECTIONS};
 use serde::Serialize;
 
-use super::primitives;
+use super::{bench, primitives};
 use crate::console;
 use crate::failure::Failure;
 use crate::flags::ThreadFlag;
@@ -18,6 +20,8 @@ use crate::flags::ThreadFlag;
 Examples:
   debye check
   debye check --device cuda
+  debye check --device cuda --prepare
+  debye check --device cuda --prepare examples/water.toml
 
 Takes less than a minute on a CPU; some minutes on a CUDA device when its kernels are compiled for
 the first time. Each line is one check, on a CPU with its largest error and what is allowed.
@@ -34,6 +38,9 @@ pub struct Check {
     /// Only checks with this in their names, on a CUDA device: "small systems"
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Check nothing: compile the kernels of these simulations, or of usual ones, and keep them on disk
+    #[arg(long, value_name = "FILE", num_args = 0.., conflicts_with_all = ["quick", "only", "json"])]
+    prepare: Option<Vec<PathBuf>>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -64,6 +71,9 @@ impl<'f> Line<'f> {
 impl Check {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
+        if let Some(files) = &self.prepare {
+            return prepare(self.device, files);
+        }
         if let DeviceChoice::Cuda(number) = self.device {
             return primitives::check(number, self.quick, self.only.as_deref().unwrap_or(""), self.json);
         }
@@ -93,6 +103,27 @@ impl Check {
             )))
         }
     }
+}
+
+/// Compiles the kernels of simulations for a CUDA device, all at once.
+fn prepare(choice: DeviceChoice, files: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let began = Instant::now();
+    let (device, _) = primitives::device_for(choice, "--prepare")?;
+    console::tell_compilations();
+    let read = |file: &PathBuf| Simulation::read(file).map_err(Failure::from);
+    let simulations: Vec<Simulation> = if files.is_empty() {
+        bench::usual()?
+    } else {
+        files.iter().map(read).collect::<Result<_, _>>()?
+    };
+    let under_way = simulations.iter().map(|s| debye::run::prepare(s, &device));
+    drop(under_way.collect::<Result<Vec<_>, _>>()?);
+    let seconds = console::duration(began.elapsed().as_secs_f64());
+    console::print(&format!(
+        "the kernels of {} simulations are compiled, in {seconds}\n",
+        simulations.len()
+    ))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn page(title: &str, findings: &[Finding]) -> String {

@@ -79,7 +79,7 @@ pub fn bench(
     flags: &Flags,
     json: bool,
 ) -> Result<(), Failure> {
-    let (device, number) = device_for(choice, "fft")?;
+    let (device, number) = device_for(choice, "case `fft`")?;
     if !json {
         let library = cufft_version(&device).map_or("no cuFFT".into(), |(a, b)| format!("cuFFT {a}.{b}"));
         console::print(&format!(

@@ -175,7 +175,7 @@ pub fn bench(
     options: &Options,
     json: bool,
 ) -> Result<(), Failure> {
-    let (device, number) = primitives::device_for(choice, CASE)?;
+    let (device, number) = primitives::device_for(choice, &format!("case `{CASE}`"))?;
     if !json {
         console::print(&format!(
             "CUDA device {number}: {}\n",

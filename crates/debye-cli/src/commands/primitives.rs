@@ -123,14 +123,14 @@ fn told(found: &Finding) -> String {
     )
 }
 
-/// The CUDA device that a case measures, and its number.
+/// The CUDA device that something needs, and its number.
 pub fn device_for(choice: DeviceChoice, what: &str) -> Result<(Device, u32), Failure> {
     let number = match choice {
         DeviceChoice::Cuda(number) => number,
         DeviceChoice::Auto => 0,
         DeviceChoice::Cpu => {
             return Err(Failure::refused(format!(
-                "case `{what}` measures primitives of a CUDA device; use --device cuda"
+                "{what} needs a CUDA device; use --device cuda"
             )));
         }
     };
@@ -139,7 +139,7 @@ pub fn device_for(choice: DeviceChoice, what: &str) -> Result<(Device, u32), Fai
 
 /// Measures scans and sorts of several lengths beside a plain copy.
 pub fn bench(choice: DeviceChoice, what: &str, json: bool) -> Result<(), Failure> {
-    let (device, number) = device_for(choice, what)?;
+    let (device, number) = device_for(choice, &format!("case `{what}`"))?;
     let mut all = Vec::new();
     if !json {
         let head = format!(

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, cudaError_enum as Status};
 
@@ -107,20 +107,15 @@ impl Gpu {
             }
         }
     }
+}
 
-    /// Machine code for exactly this card, or PTX where the compiler does not know it.
-    fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError> {
-        let nvrtc = Nvrtc::get()?;
-        let target = target(nvrtc, self.info.capability)?;
-        let (major, minor) = nvrtc.version()?;
-        let version = format!("nvrtc {major}.{minor}");
-        let texts = [version.as_str(), target.as_str()]
-            .into_iter()
-            .chain(source.fingerprint());
-        cache::get(&cache::key(texts), || {
-            Ok(compile_for(nvrtc, source, &target)?.code)
-        })
-    }
+/// Told what is compiled for a card.
+static TELL: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Has this function told the name of each module that is compiled for a card from now on, as it begins, from any thread.
+/// The first one stays.
+pub fn tell_compilations(tell: fn(&str)) {
+    let _ = TELL.set(tell);
 }
 
 /// What to compile for: `sm_90`, or PTX of the newest architecture before it.
@@ -197,6 +192,23 @@ impl Driver for Gpu {
             // SAFETY: it was allocated by `allocate` and is freed once.
             let _ = unsafe { sys::cuMemFree_v2(address) };
         }
+    }
+
+    /// Machine code for exactly this card, or PTX where the compiler does not know it.
+    fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError> {
+        let nvrtc = Nvrtc::get()?;
+        let target = target(nvrtc, self.info.capability)?;
+        let (major, minor) = nvrtc.version()?;
+        let version = format!("nvrtc {major}.{minor}");
+        let texts = [version.as_str(), target.as_str()]
+            .into_iter()
+            .chain(source.fingerprint());
+        cache::get(&cache::key(texts), || {
+            if let Some(tell) = TELL.get() {
+                tell(&source.name);
+            }
+            Ok(compile_for(nvrtc, source, &target)?.code)
+        })
     }
 
     fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError> {

@@ -261,7 +261,7 @@ impl Emulated {
         let failed = |error: &dyn std::fmt::Display| {
             CudaError::HostCompiler(format!("{} does not load on the host: {error}", source.label()))
         };
-        let bytes = self.compiler.compile(source, self.emulation.instrument)?;
+        let bytes = self.compile(source)?;
         let mut file = tempfile::NamedTempFile::new().map_err(|e| failed(&e))?;
         file.write_all(&bytes).map_err(|e| failed(&e))?;
         let path = file.into_temp_path();
@@ -342,6 +342,10 @@ impl Driver for Emulated {
             unsafe { dealloc(address as *mut u8, layout) };
             self.state().used -= bytes;
         }
+    }
+
+    fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError> {
+        self.compiler.compile(source, self.emulation.instrument)
     }
 
     fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError> {

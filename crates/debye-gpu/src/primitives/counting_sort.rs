@@ -63,6 +63,11 @@ impl CountingSort {
         })
     }
 
+    /// What is compiled for one with so many buckets.
+    pub fn sources(device: &Device, buckets: usize) -> [ModuleSource; 2] {
+        [source(), Scan::source(device, buckets)]
+    }
+
     /// Kernels that a sort launches.
     pub const LAUNCHES: u64 = 5;
 

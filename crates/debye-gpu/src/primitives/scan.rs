@@ -106,6 +106,11 @@ impl Scan {
         Self::with_tiling(device, capacity, Tiling::choose(device, capacity))
     }
 
+    /// What is compiled for up to `capacity` elements.
+    pub(super) fn source(device: &Device, capacity: usize) -> ModuleSource {
+        Tiling::choose(device, capacity).source()
+    }
+
     /// The same, cut in a stated way; for tests and measurements.
     pub fn with_tiling(device: &Device, capacity: usize, tiling: Tiling) -> Result<Self, CudaError> {
         let kernel = device.module(&tiling.source())?.kernel("debye_scan")?;

@@ -149,3 +149,5 @@ pub struct Settings {
     /// Kind of neighbor list; `None` for the one that suits the pair terms.
     pub lists: Option<ListKind>,
 }
+    /// Whether the energy will be minimized: a device compiles the kernels of that beside the others.
+    pub minimizes: bool,

@@ -94,5 +94,6 @@ pub(super) fn settings(simulation: &Simulation) -> Settings {
         drift_tolerance: simulation.neighbors.drift_tolerance,
         instruction_set: None,
         lists: simulation.neighbors.lists,
+        minimizes: simulation.minimize.is_some(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use debye_gpu::Device;
+use debye_gpu::{Ahead, Device};
 
 use super::device::{device, settings};
 use super::{Existing, RunError};
@@ -29,6 +29,18 @@ pub fn engine_on(simulation: &Simulation, device: Option<&Device>) -> Result<Box
         Some(device) => Box::new(CudaEngine::new(device, system, forces, dynamics, settings)?),
         None => Box::new(CpuEngine::new(system, forces, dynamics, settings)?),
     })
+}
+
+/// Begins to compile what a simulation would use on a CUDA device, so that a run finds it on disk.
+pub fn prepare(simulation: &Simulation, device: &Device) -> Result<Ahead, RunError> {
+    let s = simulation;
+    Ok(CudaEngine::prepare(
+        device,
+        &s.system,
+        &s.forces,
+        &s.dynamics,
+        &settings(s),
+    )?)
 }
 
 /// The engine a simulation asks for, going on from a saved state.

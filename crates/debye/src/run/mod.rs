@@ -31,7 +31,7 @@ use std::time::Instant;
 pub use crate::simulation::Existing;
 pub use describe::{Fact, setup};
 pub use device::{choose_device, device_memory};
-pub use engine::{coarse_coordinates, engine, engine_on, resumed_engine};
+pub use engine::{coarse_coordinates, engine, engine_on, prepare, resumed_engine};
 pub use error::RunError;
 pub use folder::{ResumePoint, resume_point};
 pub use options::{Progress, RunOptions};

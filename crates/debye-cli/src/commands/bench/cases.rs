@@ -300,6 +300,15 @@ fn any_melt(number: &str) -> Option<Kind> {
     Some(Kind::Melt(&FCC, side))
 }
 
+/// Cases whose kernels many simulations share: a small and a large melt, salt, water, sticky water.
+const USUAL: [&str; 5] = ["lj1k", "lj32k", "nacl6k", "water21k", "ssd4k"];
+
+/// The simulations of [`USUAL`].
+pub fn usual() -> Result<Vec<Simulation>, Failure> {
+    let one = |name: &str| Selection::named(name)?.simulation(None);
+    USUAL.into_iter().map(one).collect()
+}
+
 impl Selection {
     /// A case of the list, or a melt of about as many atoms as its name says.
     pub(super) fn named(name: &str) -> Result<Self, Failure> {

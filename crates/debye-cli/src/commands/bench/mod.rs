@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+pub use cases::usual;
 use cases::{CASES, Kind, PRIMITIVES, Selection};
 use clap::Args;
 use debye::engines::cpu::Fire;

@@ -5,7 +5,7 @@ use debye_gpu::{Address, Addresses, ConstAddress, CudaError, Device, Kernel, Mod
 
 use super::arrays::words_of;
 use super::frame::{Frame, Region};
-use super::layout::{BLOCK, Layout};
+use super::layout::{BLOCK, Layout, WARP};
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rules::{Ensemble, Fire, Rules, ScalingThermostat, VelocityScaling};
 use super::shared::{BoundingBox, Facing, Real, Speed, Uint4};
@@ -321,12 +321,10 @@ impl KernelConfig<'_> {
     fn with_lists(self, name: &str, text: &str) -> ModuleSource {
         let (layout, terms, rules) = (self.layout, self.terms, self.rules);
         let flag = u32::from;
-        let double = terms.precision == Precision::Double;
         self.module(name, text)
             .define("STAGED", terms.staged_bytes())
             .define("STAGED_NUMBERS", terms.staged_numbers())
             .define("TILES", flag(layout.tiles))
-            .define("SPLIT", flag(rules.split()))
             .define("GROUPS_OF", rules.groups())
             .define("EXCLUSIONS", flag(terms.excluded.any))
             .define("PARTED", flag(terms.parted()))
@@ -334,17 +332,25 @@ impl KernelConfig<'_> {
             .define("SOME_APOLAR", flag(terms.some_apolar))
             .define("BONDED", flag(self.bonded))
             .define("NUMBERED", flag(self.numbered()))
-            .define("RESIDENT", if double || terms.axes > 0 { 2 } else { 4 })
     }
 
     /// The module that makes lists.
     pub(super) fn rebuild(self) -> ModuleSource {
         self.with_lists("rebuild.cu", include_str!("../kernels/rebuild.cu"))
+            .define("MANY", u32::from(self.layout.groups > WARP))
     }
 
     /// The module that uses them.
     pub(super) fn step(self) -> ModuleSource {
+        let few_registers = self.terms.precision == Precision::Double || self.terms.axes > 0;
         self.with_pairs(self.with_lists("step.cu", include_str!("../kernels/step.cu")))
+            .define("SPLIT", u32::from(self.rules.split()))
+            .define("RESIDENT", if few_registers { 2 } else { 4 })
+    }
+
+    /// The module of what the host asks for.
+    pub(super) fn evaluate(self) -> ModuleSource {
+        self.with_pairs(self.with_lists("evaluate.cu", include_str!("../kernels/evaluate.cu")))
     }
 
     /// The module that goes downhill.
@@ -385,6 +391,7 @@ impl KernelConfig<'_> {
 impl Kernels {
     pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
         let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
+        let evaluate = device.module(&case.evaluate())?;
         let split = if case.rules.split() {
             let moving = case.rules.scale_every > 0;
             Some(Split {
@@ -408,7 +415,7 @@ impl Kernels {
             pairs: case.meshed.then(|| step.kernel("debye_pairs")).transpose()?,
             step: step.kernel("debye_step")?,
             split,
-            evaluate: step.kernel("debye_evaluate")?,
+            evaluate: evaluate.kernel("debye_evaluate")?,
         };
         // Allows the dynamic shared memory they need.
         let threads = BLOCK as u32;

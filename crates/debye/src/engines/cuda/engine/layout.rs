@@ -7,7 +7,7 @@ use crate::engines::EngineError;
 
 /// Particles of a block.
 pub(super) const BLOCK: usize = 256;
-const WARP: usize = 32;
+pub(super) const WARP: usize = 32;
 /// The most blocks of a column, and columns within reach: a lane of a warp takes each.
 const MOST: usize = WARP;
 /// Particles of a layer, about.

@@ -13,8 +13,8 @@ use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    Bricks, DeviceLevels, Fixed, Follow, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell, MeshNumber,
-    MeshShape, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
+    self, Bricks, DeviceLevels, Fixed, Follow, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell,
+    MeshNumber, MeshShape, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -243,6 +243,21 @@ impl MeshTables {
             .iter()
             .map(|boundary| boundary.source(case))
             .collect()
+    }
+
+    /// Those that every mesh has.
+    pub(super) fn common_sources(
+        &self,
+        device: &Device,
+        grain: Grain,
+    ) -> Result<Vec<ModuleSource>, CudaError> {
+        let (shape, slots) = (self.shape(), [grain.lanes, grain.sites]);
+        let fourier = self.grids.is_none().then_some([self.mesh.optimal, self.moving]);
+        if self.precision == Precision::Double {
+            mesh::sources::<f64>(device, &shape, self.charged(), slots, fourier)
+        } else {
+            mesh::sources::<f32>(device, &shape, self.charged(), slots, fourier)
+        }
     }
 
     /// Whether positions are fractions of a cell that must not change but by a barostat.

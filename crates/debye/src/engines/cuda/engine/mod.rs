@@ -56,7 +56,7 @@ use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
-use debye_gpu::{CudaError, Device, ModuleSource};
+use debye_gpu::{Ahead, CudaError, Device, ModuleSource};
 
 fn unsupported(what: String) -> EngineError {
     EngineError::Unsupported(format!(
@@ -159,22 +159,13 @@ impl CudaEngine {
     }
 
     fn begun(device: &Device, request: Request) -> Result<Self, EngineError> {
-        let Request {
-            system,
-            settings,
-            choice,
-            ..
-        } = request;
         let mut engine = Self::unevaluated(device, request)?;
-        let particles = constraints::constrained(system)?;
-        // On the emulation a clock says nothing, and lists of warps leave nothing out.
-        let by_rule = settings.lists.is_none() && !device.info().emulated;
-        let measure = choice.measure.unwrap_or(by_rule) && system.exclusions.is_empty();
+        let particles = constraints::constrained(request.system)?;
         let large = engine.skeleton.get_mut().large();
         let plain = large
             .filter(|large| large.layout.grain == Grain::PARTICLE)
             .filter(|large| !large.terms.own_lists());
-        if let (true, Some(resident)) = (measure, plain) {
+        if let (true, Some(resident)) = (request.tries_lists(device), plain) {
             resident.place(&particles)?;
             choose::choose(resident)?;
         }
@@ -247,8 +238,7 @@ impl CudaEngine {
         if request.is_small()? {
             return request.small_needs(device);
         }
-        let mut parts = Parts::new(request)?;
-        parts.fit(device)?;
+        let parts = request.parts(device)?;
         needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
@@ -260,6 +250,25 @@ impl CudaEngine {
             settings,
             choice,
             start,
+    /// Begins to compile what a simulation would use on a device, so that a run finds it on disk.
+    pub fn prepare(
+        device: &Device,
+        system: &System,
+        field: &ForceField,
+        dynamics: &Dynamics,
+        settings: &Settings,
+    ) -> Result<Ahead, EngineError> {
+        refuse(system, field, dynamics, settings)?;
+        let choice = Choice::default();
+        let request = Request::new(system, field, dynamics, settings, &choice, &BEGINNING);
+        if request.is_small()? {
+            let multiprocessors = device.info().multiprocessors;
+            let module = small_module(system, field, dynamics, settings, multiprocessors, &choice)?;
+            return Ok(device.compile_ahead(vec![module]));
+        }
+        request.compile_ahead(device, &request.parts(device)?)
+    }
+
         } = request;
         refuse(system, field, dynamics, settings)?;
         let host = HostCopy::new(system, field, dynamics)?;
@@ -423,12 +432,7 @@ pub fn modules(
     let parts = Parts::new(Request::new(
         system, field, dynamics, settings, choice, &BEGINNING,
     ))?;
-    let case = parts.case();
-    let mut sources = vec![case.rebuild(), case.step(), case.minimize()];
-    sources.extend(parts.links.as_ref().map(|links| links.source(case)));
-    sources.extend(parts.mesh.iter().flat_map(|mesh| mesh.sources(case)));
-    sources.extend(parts.constrained.is_some().then(|| constraints::source(case)));
-    Ok(sources)
+    Ok(parts.sources(true))
 }
 
 impl Engine for CudaEngine {

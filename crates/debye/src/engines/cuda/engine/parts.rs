@@ -3,7 +3,7 @@
 use super::bodies::Bodies;
 use super::bonded::LinkTables;
 use super::choice::{self, Choice};
-use super::constraints::HostConstraints;
+use super::constraints::{self, HostConstraints};
 use super::frame::Region;
 use super::kernels::{KernelConfig, Values};
 use super::layout::{Grain, Layout};
@@ -19,7 +19,8 @@ use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Method, open_axis};
 use crate::integrate::{Dynamics, MotionState, Scheme};
 use crate::system::System;
-use debye_gpu::Device;
+use debye_gpu::primitives::CountingSort;
+use debye_gpu::{Ahead, CudaError, Device, ModuleSource};
 
 /// What an engine is made from.
 pub(super) struct Parts {
@@ -117,7 +118,7 @@ impl Parts {
     }
 
     /// Fits the layout to the shared memory of a device.
-    pub(super) fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
+    fn fit(&mut self, device: &Device) -> Result<(), EngineError> {
         let shared = device.info().shared_per_block;
         let excludes = self.terms.own_lists();
         self.layout = self.layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
@@ -134,6 +135,43 @@ impl Parts {
                 .map(|constrained| constrained.bytes(&self.rules)),
             mesh: self.mesh.as_ref().map_or(0, MeshTables::bytes),
         }
+    }
+
+    /// The modules of the engine itself.
+    pub(super) fn sources(&self, minimizes: bool) -> Vec<ModuleSource> {
+        let case = self.case();
+        let mut all = vec![case.rebuild(), case.step(), case.evaluate()];
+        all.extend(minimizes.then(|| case.minimize()));
+        all.extend(self.links.as_ref().map(|links| links.source(case)));
+        all.extend(self.mesh.iter().flat_map(|mesh| mesh.sources(case)));
+        all.extend(self.constrained.is_some().then(|| constraints::source(case)));
+        all
+    }
+
+    /// All modules that it takes on a device, also those of the other kind of lists where both are tried.
+    fn all_sources(
+        &self,
+        device: &Device,
+        minimizes: bool,
+        tries: bool,
+    ) -> Result<Vec<ModuleSource>, CudaError> {
+        let mut all = self.sources(minimizes);
+        all.extend(CountingSort::sources(device, self.layout.buckets()));
+        if let Some(mesh) = &self.mesh {
+            all.extend(mesh.common_sources(device, self.layout.grain)?);
+        }
+        if tries && self.layout.grain == Grain::PARTICLE && !self.terms.own_lists() {
+            let layout = Layout {
+                tiles: !self.layout.tiles,
+                ..self.layout
+            };
+            let other = KernelConfig {
+                layout: &layout,
+                ..self.case()
+            };
+            all.extend([other.rebuild(), other.step(), other.evaluate()]);
+        }
+        Ok(all)
     }
 
     pub(super) fn case(&self) -> KernelConfig<'_> {
@@ -193,9 +231,28 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn large(self, device: &Device) -> Result<Resident, EngineError> {
+        let parts = self.parts(device)?;
+        let _ahead = self.compile_ahead(device, &parts)?;
+        Resident::new(device, parts)
+    }
+
+    /// Fitted to a device.
+    pub(super) fn parts(self, device: &Device) -> Result<Parts, EngineError> {
         let mut parts = Parts::new(self)?;
         parts.fit(device)?;
-        Resident::new(device, parts)
+        Ok(parts)
+    }
+
+    pub(super) fn compile_ahead(self, device: &Device, parts: &Parts) -> Result<Ahead, EngineError> {
+        let (minimizes, tries) = (self.settings.minimizes, self.tries_lists(device));
+        Ok(device.compile_ahead(parts.all_sources(device, minimizes, tries)?))
+    }
+
+    /// Whether both kinds of lists are tried, where there may be both.
+    pub(super) fn tries_lists(self, device: &Device) -> bool {
+        // On the emulation a clock says nothing, and lists of warps leave nothing out.
+        let by_rule = self.settings.lists.is_none() && !device.info().emulated;
+        self.choice.measure.unwrap_or(by_rule) && self.system.exclusions.is_empty()
     }
 
     pub(super) fn rules(self) -> Result<Rules, EngineError> {

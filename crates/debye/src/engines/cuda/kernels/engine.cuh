@@ -68,6 +68,17 @@ __device__ __forceinline__ f64 mesh_share(const MeshLeft* mesh, u32 kind)
     return reinterpret_cast<const f64*>(mesh + 1)[kind];
 }
 
+// Whether constrain.cu moves particles of this kind.
+__device__ __forceinline__ bool is_constrained(const Kind& kind)
+{
+#if CONSTRAINED
+    return kind.constrained != 0;
+#else
+    (void)kind;
+    return false;
+#endif
+}
+
 // The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
 __device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp, const Setup& f)
 {

@@ -1,6 +1,6 @@
 // Neighbors of a block's particles: which candidates of a warp are within the radius, and their lists.
 //
-// Defines: EXCLUSIONS, PARTED, SHORT and SOME_APOLAR, see rebuild.cu; WRAP, see engine.cuh.
+// Defines: MANY, EXCLUSIONS, PARTED, SHORT and SOME_APOLAR, see rebuild.cu; WRAP, see engine.cuh.
 #pragma once
 #include "engine.cuh"
 
@@ -128,20 +128,20 @@ struct Neighbors {
         if (own / WARP == g) bits &= ~(HIGHEST >> own % WARP);
         words[g * WARP] = bits;
         total += u32(__popc(bits));
-        if (g % WARP == 0) any = 0;
+        if (MANY && g % WARP == 0) any = 0;
         if (bits != 0) any |= HIGHEST >> g % WARP;
-        present[g / WARP * WARP] = any;
+        if (MANY) present[g / WARP * WARP] = any;
     }
     __device__ __forceinline__ void rewind(u32 groups)
     {
         word = first = super = 0;
-        if (groups > 0) any = present[0];
+        if (MANY && groups > 0) any = present[0];
     }
     // The next one's place in the stage; to be called `total` times.
     __device__ __forceinline__ u32 next()
     {
         if (word == 0) {
-            while (any == 0) any = present[++super * WARP];
+            while (MANY && any == 0) any = present[++super * WARP];
             const u32 group = u32(__clz(int(any)));
             any ^= HIGHEST >> group;
             first = (super * WARP + group) * WARP;
@@ -235,10 +235,12 @@ __device__ __forceinline__ Parts write_parts(ushort4* list, Neighbors& n, u32 gr
         back = back >> 16 | u64(at) << 48;
         if (++behind % 4 == 0) list[u64(f.rows - behind / 4) * BODIES] = four(back);
     };
+    const u32 any = n.any;
     const bool leaves_out = EXCLUSIONS && (left_out.near != 0 || left_out.begin != left_out.end);
     // With three parts, the near ones first.
     for (u32 pass = SHORT && SOME_APOLAR ? 0 : 1; pass < 2; ++pass) {
         n.rewind(groups);
+        if (!MANY) n.any = any;
         for (u32 k = 0; k < n.total; ++k) {
             const u32 at = n.next();
             const float4 p = places[at];

@@ -4,7 +4,7 @@
 //
 // Room is told by `Setup`, so that these kernels need not be compiled again where it grows.
 //
-// Defines: WRAP, see engine.cuh; EXCLUSIONS, whether pairs are left out, and BONDED, whether there are bonded terms (0 or
+// Defines: WRAP, see engine.cuh; MANY, whether a warp may have more than 32 groups of candidates; EXCLUSIONS, whether pairs are left out, and BONDED, whether there are bonded terms (0 or
 // 1); TILES, see visit.cuh; PARTED, whether lists have parts: SHORT (1: there are terms
 // of orientations that end before the others), SOME_APOLAR (1: there are particles that no long one acts on).
 #include "engine.cuh"

@@ -1,8 +1,8 @@
 //! [`Gather`]: forces and potentials of charges from a mesh of potentials.
 
 use debye_gpu::{
-    Address, Addresses, Binder, Buffer, Bundle, Const, ConstAddress, CudaError, Device, Kernel, ModuleSource,
-    Shape, Stream,
+    Address, Addresses, Binder, Buffer, Bundle, Const, ConstAddress, CudaError, Device, DeviceInfo, Kernel,
+    ModuleSource, Shape, Stream,
 };
 
 use super::bricks::{Bricks, Entered, MeshLists, MeshNotes, Notes};
@@ -131,6 +131,15 @@ impl GatherMethod {
         }
     }
 
+    /// The usual threads, and bricks with these edges if it is from tiles.
+    pub(super) fn tiling_for<M: MeshNumber>(self, shape: &MeshShape, edges: [u32; 3]) -> Tiling {
+        let usual = self.tiling().for_registers::<M>(shape);
+        match self {
+            Self::Slots | Self::Groups { .. } => usual,
+            Self::Tiles => Tiling { edges, ..usual },
+        }
+    }
+
     /// What is taken without measuring, for slots that belong together and the particles that may be in them: on an
     /// H200, tiles were faster where every multiprocessor has several bricks, and groups where a particle has many
     /// slots to itself.
@@ -141,14 +150,23 @@ impl GatherMethod {
         slots: usize,
         particles: usize,
     ) -> Self {
-        let info = device.info();
-        let several = bricks.number() >= 4 * info.multiprocessors as usize;
+        Self::by_rule::<M>(device.info(), shape, bricks.edges(), [slots, particles])
+    }
+
+    pub(super) fn by_rule<M: MeshNumber>(
+        info: &DeviceInfo,
+        shape: &MeshShape,
+        edges: [u32; 3],
+        [slots, particles]: [usize; 2],
+    ) -> Self {
+        let bricks: u32 = shape.bricks(edges).iter().product();
+        let several = bricks >= 4 * info.multiprocessors;
         if slots > 1 && particles == 1 {
             Self::Groups {
                 slots: slots as u32,
                 particles: 1,
             }
-        } else if several && tiles_fit::<M>(shape, bricks.edges(), info.shared_per_block) {
+        } else if several && tiles_fit::<M>(shape, edges, info.shared_per_block) {
             Self::Tiles
         } else {
             Self::Slots
@@ -212,11 +230,7 @@ impl<M: MeshNumber> Gather<M> {
         method: GatherMethod,
         edges: [u32; 3],
     ) -> Result<Self, CudaError> {
-        let mut tiling = method.tiling().for_registers::<M>(shape);
-        if method == GatherMethod::Tiles {
-            tiling.edges = edges;
-        }
-        Self::new(device, shape, method, tiling)
+        Self::new(device, shape, method, method.tiling_for::<M>(shape, edges))
     }
 
     /// For particles that all have charges: from tiles, what is in slots without a particle is then left as it is.

@@ -28,7 +28,31 @@ pub(super) use shape::EMPTY_SLOT;
 
 use crate::forces::multilevel::Interpolation;
 use crate::forces::pme::Basis;
-use debye_gpu::ModuleSource;
+use debye_gpu::{CudaError, Device, ModuleSource};
+
+/// What is compiled for a mesh with so many charges on a device, where nothing is measured. `slots`: those that belong
+/// together, and the particles that may be in them. `fourier`: whether the influence function is optimal and whether it
+/// follows the cell; `None` for grids of many levels.
+pub(super) fn sources<M: MeshNumber>(
+    device: &Device,
+    shape: &MeshShape,
+    charges: usize,
+    slots: [usize; 2],
+    fourier: Option<[bool; 2]>,
+) -> Result<Vec<ModuleSource>, CudaError> {
+    let tiling = Tiling::usual::<M>(device, shape, charges);
+    let method = GatherMethod::by_rule::<M>(device.info(), shape, tiling.edges, slots);
+    let mut all = match fourier {
+        Some(kind) => Solve::<M>::sources(device.info(), shape.size, kind)?,
+        None => vec![levels::source(M::DOUBLE)],
+    };
+    all.extend([
+        bricks::source::<M>(shape, tiling.edges),
+        SpreadKernel::owner::<M>(shape, tiling).source,
+        gather::source::<M>(shape, method, method.tiling_for::<M>(shape, tiling.edges)),
+    ]);
+    Ok(all)
+}
 
 /// Modules for a few meshes, for tests that compile them.
 #[doc(hidden)]

@@ -4,7 +4,8 @@ use crate::expr::Mat3;
 use crate::forces::pme::Influence;
 use debye_gpu::transforms::{Across, Cut, Lines, Passes, Spectrum, spectrum_source};
 use debye_gpu::{
-    Binder, Buffer, Bundle, ConstAddress, CudaError, Device, ModuleSource, Slice, SliceMut, Stream,
+    Binder, Buffer, Bundle, ConstAddress, CudaError, Device, DeviceInfo, ModuleSource, Slice, SliceMut,
+    Stream,
 };
 
 use super::reciprocal;
@@ -166,6 +167,19 @@ impl<R: MeshNumber> Solve<R> {
             passes,
             sizes,
         })
+    }
+
+    /// What is compiled for a mesh of this size, with an influence function that may be optimal and then follow the cell.
+    pub(super) fn sources(
+        info: &DeviceInfo,
+        size: [u32; 3],
+        [optimal, follows]: [bool; 2],
+    ) -> Result<Vec<ModuleSource>, CudaError> {
+        let cut = Cut::rule(info, size, R::DOUBLE)?;
+        let sizes = Spectrum::new(size, cut.radix)?;
+        let table = (optimal && follows).then(|| table::source(&sizes, R::DOUBLE));
+        let passes = source(&cut, &sizes, R::DOUBLE, optimal);
+        Ok([passes].into_iter().chain(table).collect())
     }
 
     /// Takes another table, such as [`Influence::table`] of another cell; waits for the stream.

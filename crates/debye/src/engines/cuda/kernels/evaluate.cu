@@ -1,0 +1,65 @@
+// What the host asks for now and then: forces, energies and sums of a configuration. A module of its own, which is compiled
+// beside that of the steps.
+//
+// Defines: STAGE, see visit.cuh; GROUPS_OF, how many groups have thermostats of their own; WRAP, see engine.cuh.
+#include "pair_forces.cuh"
+
+// Forces, and for every block: energies by term, virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and where
+// particles turn for every group Σ L·ω. Moves nothing.
+KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
+{
+    constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + (GROUP_SUMS + TURNING) * GROUPS_OF;
+    DYNAMIC_SHARED(Spot, shared);
+    SHARED(f64, warps, BLOCK_WARPS);
+    const Control* c = w.control;
+    const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
+    if (b >= c->blocks) return;
+    load_frame(w, f);
+    PairForces p;
+    all_forces<true>(p, shared, w, f, c->parity, c->side);
+    const bool there = p.own.w != EMPTY_SLOT;
+    f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
+#if TURNING
+    f64 turning = 0.0;
+#endif
+    u32 group = 0;
+    if (there) {
+        const Kind kind = w.kinds[p.own.w];
+        speed kept[3];
+        read_velocity(kept, w, f, c->side, slot);
+        // constrain.cu looks at the others, whose velocities of now need more than a kick.
+        mass = is_constrained(kind) ? 0.0 : kind.mass;
+        group = kind.group;
+        for (u32 axis = 0; axis < 3; ++axis) {
+            v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * p.force[axis];
+            w.forces[axis * slots + slot] = p.force[axis];
+        }
+#if TURNING
+        Rotation r = read_rotation(w, f, c->side, slot);
+        kick_rotation(r, p.torque, 0.5 * f.dt);
+        turning = twice_rotation(r, kind);
+        for (u32 axis = 0; axis < 3; ++axis) w.torques[u64(axis) * slots + slot] = p.torque[axis];
+#endif
+    }
+    f64* to = w.partial + u64(b) * WIDTH;
+    auto write = [&](u32 k, f64 x) {
+        const f64 sum = block_sum(there ? x : 0.0, warps);
+        if (threadIdx.x == 0) to[k] = sum;
+    };
+    for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(p.sums.energy[t]));
+    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(p.sums.virial[k]));
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        const f64 m = group == g ? mass : 0.0;
+        const u32 first = TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
+        write(first, m * v[0] * v[0]);
+        write(first + 1, m * v[1] * v[1]);
+        write(first + 2, m * v[2] * v[2]);
+        write(first + 3, m * v[0] * v[1]);
+        write(first + 4, m * v[0] * v[2]);
+        write(first + 5, m * v[1] * v[2]);
+        for (u32 k = 0; k < 3; ++k) write(first + 6 + k, m * v[k]);
+#if TURNING
+        write(TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + g, group == g ? turning : 0.0);
+#endif
+    }
+}
