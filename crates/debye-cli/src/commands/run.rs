@@ -67,9 +67,10 @@ pub struct Run {
 impl Run {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
+        let began = Instant::now();
         let deadline = self
             .max_hours
-            .map(|hours| Instant::now() + Duration::from_secs_f64(3600.0 * hours));
+            .map(|hours| began + Duration::from_secs_f64(3600.0 * hours));
         let wishes = Wishes::listen()?;
         let mut simulation = Simulation::read(&self.input)?;
         self.engine.apply(&mut simulation);
@@ -96,6 +97,7 @@ impl Run {
                 .flatten();
             let text = header(&simulation, self.engine.threads.number(), memory, why, from);
             console::print(&text)?;
+            console::tell_compilations();
         }
         let mut meter = Meter::new(self.quiet);
         let mut progress = |p: Progress| meter.show(p);
@@ -109,11 +111,12 @@ impl Run {
             deadline,
             progress: Some(&mut progress),
         };
+        let before = began.elapsed().as_secs_f64();
         let result = debye::run::run(&simulation, options);
         meter.clear();
         let summary = result?;
         if !self.quiet {
-            console::print(&closing(&simulation, &summary))?;
+            console::print(&closing(&simulation, &summary, before))?;
         }
         if summary.outcome == Outcome::OutOfTime && summary.last_step == summary.first_step {
             let needs = "the start and the time kept for saving and the report take longer";
@@ -182,8 +185,9 @@ fn header(
     text
 }
 
-fn closing(simulation: &Simulation, s: &Summary) -> String {
-    let mut rows = Vec::new();
+/// What is said at the end. `before`: seconds until the run was asked for.
+fn closing(simulation: &Simulation, s: &Summary, before: f64) -> String {
+    let mut rows = vec![("start", console::duration(before + s.start_seconds))];
     let steps = s.last_step - s.first_step;
     let mut done = format!(
         "{} steps in {}",

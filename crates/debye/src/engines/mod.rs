@@ -25,6 +25,9 @@ use crate::expr::Vec3;
 use crate::integrate::MotionState;
 use crate::system::{Cell, Particles};
 
+/// Particles of a moment that has passed, in the order of the input.
+pub type LaterParticles = Box<dyn FnOnce() -> Particles + Send>;
+
 /// A place where a simulation runs: all that the rest of the program asks of it.
 pub trait Engine: Send {
     /// What it is, for the header of a log.
@@ -41,6 +44,11 @@ pub trait Engine: Send {
     fn observe(&mut self) -> Result<Observation, EngineError>;
     /// The particles now, in the order of the input.
     fn particles(&self) -> Result<Particles, EngineError>;
+    /// The particles now, put in order when they are asked for, by any thread.
+    fn particles_later(&self) -> Result<LaterParticles, EngineError> {
+        let particles = self.particles()?;
+        Ok(Box::new(|| particles))
+    }
     /// Forces on them.
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// Torques on them, in the laboratory's axes; none where everything is a point.
@@ -148,6 +156,6 @@ pub struct Settings {
     pub instruction_set: Option<InstructionSet>,
     /// Kind of neighbor list; `None` for the one that suits the pair terms.
     pub lists: Option<ListKind>,
-}
     /// Whether the energy will be minimized: a device compiles the kernels of that beside the others.
     pub minimizes: bool,
+}

@@ -50,7 +50,14 @@ impl Start {
         if writes {
             folder::prepare(folder, options.existing, true, simulation)?;
         }
-        let mut outputs = Outputs::open(simulation, folder, layout, &Known::default(), device)?;
+        let mut outputs = Outputs::open(
+            simulation,
+            folder,
+            layout,
+            &Known::default(),
+            device,
+            options.threads,
+        )?;
         outputs.record(engine.as_mut())?;
         Ok(Self {
             engine,
@@ -68,6 +75,7 @@ impl Start {
         plan: &CheckpointPlan,
         notes: &mut Vec<String>,
         folder: &Path,
+        threads: Option<usize>,
     ) -> Result<Self, RunError> {
         let Found {
             checkpoint: saved,
@@ -101,7 +109,7 @@ impl Start {
                 "begun on {then}, continued on {here}: the bits may differ from one run"
             ));
         }
-        let mut outputs = Outputs::open(simulation, folder, layout, &known, device)?;
+        let mut outputs = Outputs::open(simulation, folder, layout, &known, device, threads)?;
         outputs.record_fresh(engine.as_mut())?;
         if saved.step >= simulation.run.steps && simulation.run.steps > 0 {
             notes.push(format!(
@@ -120,6 +128,13 @@ impl Start {
 
 impl<'a> Run<'a> {
     pub(super) fn begin(simulation: Cow<'a, Simulation>, options: &mut RunOptions) -> Result<Self, RunError> {
+        let began = Instant::now();
+        let mut run = Self::begun(simulation, options)?;
+        run.start_seconds = began.elapsed().as_secs_f64();
+        Ok(run)
+    }
+
+    fn begun(simulation: Cow<'a, Simulation>, options: &mut RunOptions) -> Result<Self, RunError> {
         let device = match options.device {
             Some(device) => Some(device.clone()),
             None => device::device(&simulation, options.existing)?,
@@ -144,7 +159,15 @@ impl<'a> Run<'a> {
             notes.push("no checkpoint found: the run begins at step 0".into());
         }
         let start = match found {
-            Some(found) => Start::resumed(s, device.as_ref(), found, &plan, &mut notes, &folder)?,
+            Some(found) => Start::resumed(
+                s,
+                device.as_ref(),
+                found,
+                &plan,
+                &mut notes,
+                &folder,
+                options.threads,
+            )?,
             None => Start::anew(s, device.as_ref(), options, &mut notes, &folder)?,
         };
         let files = Files {
@@ -181,6 +204,7 @@ impl<'a> Run<'a> {
             outputs: start.outputs,
             files,
             first_step: start.first_step,
+            start_seconds: 0.0,
             seconds: 0.0,
             since: None,
             rate: 100.0,

@@ -66,6 +66,7 @@ impl Run<'_> {
             outcome,
             first_step: self.first_step,
             last_step,
+            start_seconds: self.start_seconds,
             seconds,
             nanoseconds_per_day,
             drift: drift.map(|d| d.drift),
@@ -133,9 +134,10 @@ impl Run<'_> {
 
     fn write_analyses(&mut self) -> Result<Vec<crate::analysis::Analyzed>, RunError> {
         let mut all = Vec::new();
+        self.outputs.settle();
         let last = self.engine.step_number();
         let (names, mut late) = (self.species_names(), Vec::new());
-        for m in &self.outputs.measurements {
+        for m in self.outputs.measurements() {
             let first = m.plan.first_look();
             if first > last {
                 let file = m.plan.file.display();

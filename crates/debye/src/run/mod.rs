@@ -10,6 +10,7 @@ mod error;
 pub mod export;
 mod fingerprint;
 mod folder;
+mod frames;
 mod lock;
 pub mod measure;
 mod minimization;
@@ -99,6 +100,8 @@ pub struct Run<'a> {
     /// Where files go; `None` where nothing is written.
     files: Option<Files>,
     first_step: u64,
+    /// Seconds before the first of them.
+    start_seconds: f64,
     /// Seconds that steps and their outputs have taken.
     seconds: f64,
     /// Since when steps are done, while they are.
@@ -295,11 +298,12 @@ impl Run<'_> {
     }
 
     /// What an analysis has found so far, by the name of its file.
-    pub fn analysis(&self, file: impl AsRef<Path>) -> Option<Analyzed> {
+    pub fn analysis(&mut self, file: impl AsRef<Path>) -> Option<Analyzed> {
+        self.outputs.settle();
         let names = self.species_names();
         let found = self
             .outputs
-            .measurements
+            .measurements()
             .iter()
             .find(|m| m.plan.file == file.as_ref());
         found.map(|m| m.plan.request.narrow(m.analysis.finish(), &names))

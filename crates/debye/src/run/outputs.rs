@@ -1,46 +1,24 @@
 //! The files a run writes while it goes on; those it has written before are cut back together when it resumes.
 
 use std::cell::LazyCell;
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use debye_gpu::Device;
-use debye_io::{Format, OrientationWriter, WriteFrames, create_writer, open_append};
+use debye_io::{Format, OrientationWriter, create_writer, open_append};
 
 use super::RunError;
-use super::export::{Export, Placement, unwrapped};
+use super::export::{Export, Placement};
+use super::frames::{self, Beside, Measurement, TakenFrame, TrajectoryFile};
 use super::table::{Table, TableLayout};
-use crate::analysis::{Analysis, Snapshot};
 use crate::checkpoint::{Checkpoint, Record, Written};
 use crate::engines::Engine;
 use crate::maps::{MapError, MapFrames};
 use crate::simulation::{AnalysisPlan, MapPlan, OutputPlan, Simulation, TrajectoryPlan};
 use crate::system::System;
 
-struct TrajectoryFile {
-    path: PathBuf,
-    plan: TrajectoryPlan,
-    export: Export,
-    writer: Box<dyn WriteFrames>,
-    /// Where orientations go that the format does not hold.
-    orientations: Option<(PathBuf, OrientationWriter)>,
-    /// What goes into it, for a checkpoint.
-    content: u32,
-    fresh: bool,
-}
-
 struct TableFile {
     every: u64,
     file: Table,
-    fresh: bool,
-}
-
-/// An analysis and when it looks.
-pub struct Measurement {
-    /// What was asked for.
-    pub plan: AnalysisPlan,
-    /// The accumulator.
-    pub analysis: Box<dyn Analysis>,
     fresh: bool,
 }
 
@@ -55,16 +33,23 @@ pub struct MapFile {
 
 /// Everything that is written or measured on the way.
 pub struct Outputs {
-    title: String,
     timestep: f64,
     plan: OutputPlan,
     table: Option<TableFile>,
     layout: TableLayout,
-    trajectories: Vec<TrajectoryFile>,
     /// Maps of the potential.
     pub maps: Vec<MapFile>,
-    /// Analyses.
-    pub measurements: Vec<Measurement>,
+    /// Trajectories and analyses.
+    frames: Beside,
+    /// When frames are wanted.
+    due: Vec<Due>,
+}
+
+/// When an output wants frames, and whether it has just begun.
+struct Due {
+    every: u64,
+    from: u64,
+    fresh: bool,
 }
 
 /// Kinds of outputs, as checkpoints call them.
@@ -228,13 +213,15 @@ fn companion(path: &Path, turning: usize, frames: Option<u64>, step: u64) -> Res
 }
 
 impl Outputs {
-    /// New files in the output folder; those a checkpoint knows are cut back to where it saw them.
+    /// New files in the output folder; those a checkpoint knows are cut back to where it saw them. Analyses have so many
+    /// threads.
     pub fn open(
         simulation: &Simulation,
         folder: &Path,
         layout: TableLayout,
         known: &Known,
         device: Option<&Device>,
+        threads: Option<usize>,
     ) -> Result<Self, RunError> {
         let mut table = None;
         if let Some(plan) = &simulation.output.table {
@@ -311,15 +298,30 @@ impl Outputs {
                 fresh: record.is_none(),
             });
         }
-        Ok(Self {
+        let mut due = Vec::new();
+        due.extend(trajectories.iter().map(|t| Due {
+            every: t.plan.every,
+            from: 0,
+            fresh: t.fresh,
+        }));
+        due.extend(measurements.iter().map(|m| Due {
+            every: m.plan.every,
+            from: m.plan.from,
+            fresh: m.fresh,
+        }));
+        let written = frames::FrameOutputs {
             title: simulation.title.clone(),
+            trajectories,
+            measurements,
+        };
+        Ok(Self {
             timestep: simulation.dynamics.timestep,
             plan: simulation.output.clone(),
             table,
             layout,
-            trajectories,
             maps,
-            measurements,
+            frames: Beside::new(written, threads),
+            due,
         })
     }
 
@@ -338,91 +340,68 @@ impl Outputs {
         self.table.as_ref().is_some_and(|t| step.is_multiple_of(t.every))
     }
 
-    /// Writes and measures all that is due at the engine's step.
+    /// Writes and measures all that is due at the engine's step, or has it done beside the steps that follow.
     pub fn record(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
-        self.record_of(engine, |_| true)
+        self.record_of(engine, false)
     }
 
     /// The same for outputs that begin at this step: the others have it already.
     pub fn record_fresh(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
-        self.record_of(engine, |fresh| fresh)
+        self.record_of(engine, true)
     }
 
-    /// Writes and measures what is due; `wanted` is asked with whether an output has just begun.
-    fn record_of(&mut self, engine: &mut dyn Engine, wanted: fn(bool) -> bool) -> Result<(), RunError> {
+    /// Writes and measures what is due; `only` what has just begun.
+    fn record_of(&mut self, engine: &mut dyn Engine, only: bool) -> Result<(), RunError> {
         let step = engine.step_number();
-        let due = |every: u64, fresh: bool| step.is_multiple_of(every) && wanted(fresh);
-        if let Some(table) = self.table.as_mut().filter(|t| due(t.every, t.fresh)) {
+        let wanted = |every: u64, from: u64, fresh: bool| {
+            step >= from && step.is_multiple_of(every) && (fresh || !only)
+        };
+        if let Some(table) = self.table.as_mut().filter(|t| wanted(t.every, 0, t.fresh)) {
             table.file.add(&self.layout.row(&engine.observe()?))?;
         }
-        let frames = self.trajectories.iter().any(|t| due(t.plan.every, t.fresh));
-        let looks_now = |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh);
-        let looks = self.measurements.iter().any(looks_now);
-        let maps_now = |m: &MapFile| step >= m.plan.from && due(m.plan.every, m.fresh);
-        let mut maps: Vec<&mut MapFile> = self.maps.iter_mut().filter(|m| maps_now(m)).collect();
         let mut left = Vec::new();
         // A map that fails does so after all else of the step is written: the checkpoint that follows has it.
         let mut failed = Ok(());
-        for map in maps.drain(..) {
+        let maps = self.maps.iter_mut();
+        for map in maps.filter(|m| wanted(m.plan.every, m.plan.from, m.fresh)) {
             match map.frames.add_on_device(engine) {
                 Ok(true) => {}
                 Ok(false) => left.push(map),
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
-        if !frames && !looks && left.is_empty() {
+        let frames = self.due.iter().any(|due| wanted(due.every, due.from, due.fresh));
+        if !frames && left.is_empty() {
             return Ok(failed?);
         }
-        // As engines have it; asking one would evaluate all energies.
-        let time = step as f64 * self.timestep;
-        let (particles, cell) = (engine.particles()?, engine.cell());
-        for t in self
-            .trajectories
-            .iter_mut()
-            .filter(|t| due(t.plan.every, t.fresh))
-        {
-            let frame = t.export.frame(&particles, &cell, step, time, &self.title);
-            // A full disk leaves whole frames, as far as it lets us.
-            let cut = |path: &Path, whole: u64| {
-                let file = OpenOptions::new().write(true).open(path);
-                let _ = file.and_then(|file| file.set_len(whole));
-            };
-            let before = t.writer.bytes_written();
-            if let Err(e) = t.writer.write_frame(t.export.atoms(), &frame) {
-                cut(&t.path, before);
-                return Err(e.into());
-            }
-            if let Some((path, orientations)) = &mut t.orientations
-                && let Err(e) = orientations.write_frame(&frame)
-            {
-                cut(path, orientations.bytes_written());
-                return Err(e.into());
+        let cell = engine.cell();
+        if !left.is_empty() {
+            let particles = engine.particles()?;
+            for map in left {
+                failed = failed.and(map.frames.add_particles(&particles, &cell));
             }
         }
-        for map in left {
-            failed = failed.and(map.frames.add_particles(&particles, &cell));
-        }
-        if looks {
-            let unwrapped = unwrapped(&particles, &cell);
-            let turning = &particles.orientations;
-            let axes = turning.facings();
-            let rotation: Vec<f64> = (0..axes.len()).map(|i| turning.kinetic_energy(i)).collect();
-            let snapshot = Snapshot {
+        if frames {
+            self.frames.add(TakenFrame {
                 step,
-                time,
-                cell: &cell,
-                positions: &particles.positions,
-                unwrapped: &unwrapped,
-                velocities: Some(&particles.velocities),
-                species: &particles.species,
-                axes: (!axes.is_empty()).then_some(&axes),
-                rotational_energies: (!axes.is_empty()).then_some(&rotation),
-            };
-            for m in self.measurements.iter_mut().filter(|m| looks_now(m)) {
-                m.analysis.add(&snapshot)?;
-            }
+                // As engines have it; asking one would evaluate all energies.
+                time: step as f64 * self.timestep,
+                particles: engine.particles_later()?,
+                cell,
+                only_fresh: only,
+            })?;
         }
         Ok(failed?)
+    }
+
+    /// Waits until all frames so far are written and measured.
+    pub fn settle(&mut self) {
+        self.frames.settle();
+    }
+
+    /// Analyses, when nothing is on its way.
+    pub fn measurements(&self) -> &[Measurement] {
+        self.frames.measurements()
     }
 
     /// Hands everything to the disk and says how far each output has come.
@@ -441,7 +420,8 @@ impl Outputs {
             let columns = content(&self.layout.header());
             put(TABLE, &plan.file, columns, table.file.sync()?, Vec::new());
         }
-        for t in &mut self.trajectories {
+        let mut written = self.frames.settled()?;
+        for t in written.iter_mut().flat_map(|w| &mut w.trajectories) {
             t.writer.flush()?;
             if let Some((_, orientations)) = &mut t.orientations {
                 orientations.flush()?;
@@ -456,7 +436,7 @@ impl Outputs {
             let content = content(&format!("{:?}", m.plan));
             put(MAP, &m.plan.file, content, Written::default(), m.frames.save()?);
         }
-        for m in &self.measurements {
+        for m in written.iter().flat_map(|w| &w.measurements) {
             let (content, state) = (analysis_content(&m.plan), m.analysis.save());
             put(ANALYSIS, &m.plan.file, content, Written::default(), state);
         }
@@ -465,7 +445,12 @@ impl Outputs {
 
     /// Writes what closes the files. A run that goes on cuts it off again.
     pub fn finish(&mut self) -> Result<(), RunError> {
-        for t in &mut self.trajectories {
+        for t in self
+            .frames
+            .settled()?
+            .into_iter()
+            .flat_map(|w| &mut w.trajectories)
+        {
             t.writer.finish()?;
         }
         Ok(())
@@ -473,11 +458,8 @@ impl Outputs {
 
     fn periods(&self) -> impl Iterator<Item = u64> + '_ {
         let table = self.table.iter().map(|t| t.every);
-        let trajectories = self.trajectories.iter().map(|t| t.plan.every);
-        table
-            .chain(trajectories)
-            .chain(self.maps.iter().map(|m| m.plan.every))
-            .chain(self.measurements.iter().map(|m| m.plan.every))
+        let maps = self.maps.iter().map(|m| m.plan.every);
+        table.chain(maps).chain(self.due.iter().map(|due| due.every))
     }
 }
 

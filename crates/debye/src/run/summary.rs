@@ -27,7 +27,9 @@ pub struct Summary {
     pub first_step: u64,
     /// The last.
     pub last_step: u64,
-    /// Seconds it took, files included.
+    /// Seconds before the first step: the device, its kernels, a minimization, the first files.
+    pub start_seconds: f64,
+    /// Seconds that the steps took, files included.
     pub seconds: f64,
     /// Simulated nanoseconds per day, where time has that unit.
     pub nanoseconds_per_day: Option<f64>,

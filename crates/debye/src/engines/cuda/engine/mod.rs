@@ -36,7 +36,8 @@ mod watch;
 
 pub use choice::Choice;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bonded::LinkTables;
@@ -49,7 +50,9 @@ use small::Small;
 
 use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
-use crate::engines::{DeviceUse, Engine, EngineError, Lists, Needs, Observation, Settings, Stages};
+use crate::engines::{
+    DeviceUse, Engine, EngineError, LaterParticles, Lists, Needs, Observation, Settings, Stages,
+};
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
 use crate::forces::{ForceField, TailCorrection};
@@ -73,6 +76,8 @@ impl From<CudaError> for EngineError {
 /// A simulation on a CUDA device, or on the emulation of one.
 pub struct CudaEngine {
     skeleton: RefCell<Box<dyn Skeleton>>,
+    /// Sums of now, where they were asked for since anything moved.
+    sums: RefCell<Option<Sums>>,
     cell: Cell,
     units: Units,
     dynamics: Dynamics,
@@ -84,6 +89,8 @@ pub struct CudaEngine {
     tail: TailCorrection,
     /// What does not change, and what is needed to say why a step went wrong.
     host: HostCopy,
+    /// The particles as they began, shared with threads that put frames in order.
+    like: OnceCell<Arc<Particles>>,
     /// Particles before a step that went wrong.
     failed_state: Option<Particles>,
     radius: f64,
@@ -175,6 +182,7 @@ impl CudaEngine {
 
     /// Puts particles on the device, with the velocities of now.
     fn begin(&mut self, particles: &Particles) -> Result<(), EngineError> {
+        self.sums.take();
         let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
@@ -242,14 +250,6 @@ impl CudaEngine {
         needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
-    fn unevaluated(device: &Device, request: Request) -> Result<Self, EngineError> {
-        let Request {
-            system,
-            field,
-            dynamics,
-            settings,
-            choice,
-            start,
     /// Begins to compile what a simulation would use on a device, so that a run finds it on disk.
     pub fn prepare(
         device: &Device,
@@ -269,6 +269,14 @@ impl CudaEngine {
         request.compile_ahead(device, &request.parts(device)?)
     }
 
+    fn unevaluated(device: &Device, request: Request) -> Result<Self, EngineError> {
+        let Request {
+            system,
+            field,
+            dynamics,
+            settings,
+            choice,
+            start,
         } = request;
         refuse(system, field, dynamics, settings)?;
         let host = HostCopy::new(system, field, dynamics)?;
@@ -287,6 +295,7 @@ impl CudaEngine {
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
             skeleton: RefCell::new(skeleton),
+            sums: RefCell::default(),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
@@ -296,6 +305,7 @@ impl CudaEngine {
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
             host,
+            like: OnceCell::new(),
             failed_state: None,
             radius,
             first: start.step,
@@ -303,6 +313,18 @@ impl CudaEngine {
             began: (start.step, 0),
             stages: Stages::default(),
         })
+    }
+
+    /// Sums of now; forces are those of now too.
+    fn sums(&self) -> Result<Sums, EngineError> {
+        if let Some(sums) = &*self.sums.borrow() {
+            return Ok(sums.clone());
+        }
+        let mut skeleton = self.skeleton.borrow_mut();
+        skeleton.refresh_list()?;
+        let sums = skeleton.evaluate()?;
+        self.sums.replace(Some(sums.clone()));
+        Ok(sums)
     }
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
@@ -440,8 +462,9 @@ impl Engine for CudaEngine {
         self.device.clone()
     }
 
-    fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError> {
+    fn advance(&mut self, steps: u64, _observe: bool) -> Result<(), EngineError> {
         let began = Instant::now();
+        self.sums.take();
         let resident = self.skeleton.get_mut();
         let done = resident.advance(self.step + steps);
         self.stages.add("steps", began);
@@ -450,13 +473,6 @@ impl Engine for CudaEngine {
         }
         self.step += steps;
         self.cell = self.skeleton.get_mut().cell()?.unwrap_or(self.cell);
-        if observe {
-            let began = Instant::now();
-            let resident = self.skeleton.get_mut();
-            resident.refresh_list()?;
-            resident.evaluate()?;
-            self.stages.add("observe", began);
-        }
         Ok(())
     }
 
@@ -465,14 +481,13 @@ impl Engine for CudaEngine {
         fire: Fire,
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
+        self.sums.take();
         self.descend(fire, proceed).map_err(|error| self.explained(error))
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let mut resident = self.skeleton.borrow_mut();
-        resident.refresh_list()?;
-        let sums = resident.evaluate()?;
-        let (change, thermostats) = self.ending(resident.as_ref(), &sums)?;
+        let sums = self.sums()?;
+        let (change, thermostats) = self.ending(self.skeleton.borrow().as_ref(), &sums)?;
         let kinetic = kinetic_tensor(&sums, &change);
         let energies = sums.energies.iter().copied();
         let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
@@ -513,11 +528,23 @@ impl Engine for CudaEngine {
         if let Some(particles) = &self.failed_state {
             return Ok(particles.clone());
         }
+        let sums = self.sums()?;
         let mut resident = self.skeleton.borrow_mut();
-        resident.refresh_list()?;
-        let sums = resident.evaluate()?;
         let (change, _) = self.ending(resident.as_ref(), &sums)?;
         resident.particles(&self.host.system.particles, &change)
+    }
+
+    fn particles_later(&self) -> Result<LaterParticles, EngineError> {
+        if let Some(particles) = self.failed_state.clone() {
+            return Ok(Box::new(|| particles));
+        }
+        let sums = self.sums()?;
+        let like = self
+            .like
+            .get_or_init(|| Arc::new(self.host.system.particles.clone()));
+        let mut resident = self.skeleton.borrow_mut();
+        let (change, _) = self.ending(resident.as_ref(), &sums)?;
+        resident.later(like, &change)
     }
 
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
@@ -545,9 +572,8 @@ impl Engine for CudaEngine {
     }
 
     fn motion(&self) -> Result<MotionState, EngineError> {
-        let mut resident = self.skeleton.borrow_mut();
-        resident.refresh_list()?;
-        let sums = resident.evaluate()?;
+        let sums = self.sums()?;
+        let resident = self.skeleton.borrow();
         let (_, thermostats) = self.ending(resident.as_ref(), &sums)?;
         Ok(MotionState {
             step: self.step,

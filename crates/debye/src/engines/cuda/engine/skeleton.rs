@@ -1,8 +1,10 @@
 //! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
 
+use std::sync::Arc;
+
 use super::resident::{Change, Resident, Sums};
 use super::rules::ScalingThermostat;
-use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs};
+use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, LaterParticles, Needs};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
@@ -21,6 +23,11 @@ pub(super) trait Skeleton: Send {
     /// Particles as they were evaluated, in the order of the input. `change` is what has yet to happen to the
     /// velocities of every group.
     fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
+    /// The same, put in order later.
+    fn later(&mut self, like: &Arc<Particles>, change: &[Change]) -> Result<LaterParticles, EngineError> {
+        let particles = self.particles(like, change)?;
+        Ok(Box::new(move || particles))
+    }
     /// Forces in the order of the input.
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// Torques in the order of the input; empty where nothing turns.

@@ -3,9 +3,12 @@
 mod queue;
 mod steps;
 mod sums;
+mod taken;
 mod transfer;
 
 pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
+
+use std::sync::Arc;
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
@@ -22,7 +25,7 @@ use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
 use crate::engines::ChargesOnDevice;
-use crate::engines::{DeviceUse, EngineError, Needs, Precision};
+use crate::engines::{DeviceUse, EngineError, LaterParticles, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 use debye_gpu::{Buffer, Bundle, Device, Stream};
@@ -335,7 +338,12 @@ impl Skeleton for Resident {
     }
 
     fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
-        Self::particles(self, like, change)
+        Ok(self.taken(change)?.particles(like))
+    }
+
+    fn later(&mut self, like: &Arc<Particles>, change: &[Change]) -> Result<LaterParticles, EngineError> {
+        let (taken, like) = (self.taken(change)?, Arc::clone(like));
+        Ok(Box::new(move || taken.particles(&like)))
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {

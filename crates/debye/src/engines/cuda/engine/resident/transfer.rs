@@ -8,6 +8,7 @@ use super::super::rotation;
 use super::super::rules::{Fire, ScalingThermostat};
 use super::super::state::{State, fraction};
 use super::super::terms::Kind;
+use super::taken::Taken;
 use super::{Change, Resident};
 use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::engines::{EngineError, Precision};
@@ -235,47 +236,31 @@ impl Resident {
         Ok(self.stream.synchronize()?)
     }
 
-    /// Particles as they are now, in the order of the input. `change` is what has yet to happen to the velocities of
-    /// every group.
-    pub(in super::super) fn particles(
-        &mut self,
-        like: &Particles,
-        change: &[Change],
-    ) -> Result<Particles, EngineError> {
+    /// What particles are made of as they are now. `change` is what has yet to happen to the velocities of every group.
+    pub(in super::super) fn taken(&mut self, change: &[Change]) -> Result<Taken, EngineError> {
         let (state, frame) = (self.download()?, self.frame()?);
-        let forces = self.stream.download(&self.arrays.forces)?;
-        let torques = self.stream.download(&self.arrays.torques)?;
-        let slots = self.layout.slots();
-        let region = self.region(&frame);
-        let mut out = like.clone();
-        out.images.resize(like.len(), [0; 3]);
-        for (slot, &id) in state.used(&self.last) {
-            let i = id as usize;
-            let kind = &self.terms.kinds[state.pos[4 * slot + 3] as usize];
-            let (factor, shift) = change[kind.group as usize];
-            out.positions[i] = region.position(state.fractions(slot, slots));
-            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
-                let at = k * slots + slot;
-                let kept = state.velocities[at] * frame.pending[k];
-                (kept + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
-            }));
-            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
-            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
-                *turn = state.rotation(slot, slots);
-                out.orientations.angular_momenta[i] = Vec3::from(std::array::from_fn(|k| {
-                    let at = k * slots + slot;
-                    (state.momenta[at] + 0.5 * self.values.dt * torques[at]) * factor
-                }));
-            }
-        }
-        if let Some(constrained) = &self.constrained {
-            for (id, v) in constrained.velocities(&self.stream)? {
-                let i = id as usize;
-                let (factor, shift) = change[self.terms.kinds[self.terms.kind_of[i] as usize].group as usize];
-                out.velocities[i] = v * factor - Vec3::from(shift);
-            }
-        }
-        Ok(out)
+        let constrained = match &self.constrained {
+            Some(constrained) => constrained.velocities(&self.stream)?,
+            None => Vec::new(),
+        };
+        let change_of =
+            |id: u32| change[self.terms.kinds[self.terms.kind_of[id as usize] as usize].group as usize];
+        Ok(Taken {
+            forces: self.stream.download(&self.arrays.forces)?,
+            torques: self.stream.download(&self.arrays.torques)?,
+            constrained: constrained
+                .into_iter()
+                .map(|(id, v)| (id, v, change_of(id)))
+                .collect(),
+            region: self.region(&frame),
+            pending: frame.pending,
+            slots: self.layout.slots(),
+            dt: self.values.dt,
+            kinds: self.terms.kinds.clone(),
+            change: change.to_vec(),
+            control: self.last,
+            state,
+        })
     }
 
     /// Forces in the order of the input.
