@@ -66,6 +66,8 @@ fn endless_waiting_is_reported() {
         .launch(&stream, Shape::new(1, 64), (flag.all_mut(),))
         .unwrap_err();
     assert!(error.to_string().contains("no thread can go on"), "{error}");
+    // A thread is interrupted at every sixteenth atomic, and two thousand passes without progress are a stall.
+    fault(Instrument::Nothing, "debye_no_fault_adds", 1, 100_000).unwrap();
 }
 
 #[test]

@@ -29,6 +29,12 @@ KERNEL(debye_fault_spin, 64, u64* flag)
     while (load_relaxed(flag) == 0) SPIN();
 }
 
+// Nothing is wrong here: a thread that adds for long is no endless loop.
+KERNEL(debye_no_fault_adds, 64, u32* out, u32 times)
+{
+    for (u32 k = 0; k < times; ++k) atomicAdd(&out[threadIdx.x], 1u);
+}
+
 // No barrier between writing and reading.
 KERNEL(debye_fault_race, 64, u32* out)
 {

@@ -86,6 +86,8 @@ struct Launch {
     unsigned block_size;
     std::uint64_t random;
     std::string failure;
+    // Whether an atomic has changed memory since the last pass.
+    bool changed = false;
     Block* block = nullptr;
     Thread* thread = nullptr;
     Fiber scheduler;
@@ -288,10 +290,12 @@ void run_thread(Block& block, Thread& thread)
     if (thread.state == State::Done) thread.fiber.finish();
 }
 
-// One pass over the live blocks; says whether anything happened.
+// One pass over the live blocks; says whether anything happened: a thread came to another place than a spin loop or an
+// atomic, or memory changed. Who adds a long time gets somewhere; who only looks does not.
 bool pass(std::vector<std::unique_ptr<Block>>& live)
 {
     bool progress = false;
+    launch->changed = false;
     for (auto& block : live) {
         for (unsigned i : block->order) {
             Thread& t = block->threads[i];
@@ -301,7 +305,7 @@ bool pass(std::vector<std::unique_ptr<Block>>& live)
             progress |= t.state != State::Spinning;
         }
     }
-    return progress;
+    return progress || launch->changed;
 }
 
 void run_all()
@@ -444,13 +448,17 @@ void spin()
 
 void shared_access_begins(const void* address, std::size_t size, bool writes)
 {
-    // To be interrupted here is not to get anywhere.
+    // To be interrupted here is not to get anywhere, but to change memory is.
     if (next_random() % 16 == 0) spin();
     launch->races.atomic(address, size, writes);
     launch->races.quiet(true);
 }
 
-void shared_access_ends() { launch->races.quiet(false); }
+void shared_access_ends(bool changed)
+{
+    launch->changed |= changed;
+    launch->races.quiet(false);
+}
 
 static void* shared_piece(const void* declaration, std::size_t size)
 {

@@ -91,9 +91,10 @@ std::uint64_t warp_collective(const char* file, int line, Collective what, unsig
 unsigned active_lanes();
 // Lets other threads run.
 void spin();
-// Around every access that other threads may make at the same time; the first may let others run before it.
+// Around every access that other threads may make at the same time; the first may let others run before it, the last is
+// told whether memory has changed.
 void shared_access_begins(const void* address, std::size_t size, bool writes);
-void shared_access_ends();
+void shared_access_ends(bool changed);
 // The memory of this block behind a declaration, made when the first thread comes by.
 void* static_shared(const void* declaration, std::size_t size);
 void* dynamic_shared();
@@ -199,9 +200,9 @@ template <class T> unsigned match_all(const char* file, int line, unsigned mask,
 template <class T, class F> T exchange(T* p, F&& change)
 {
     shared_access_begins(p, sizeof(T), true);
-    const T old = *p;
-    *p = change(old);
-    shared_access_ends();
+    const T old = *p, now = change(old);
+    *p = now;
+    shared_access_ends(!(old == now));
     return old;
 }
 template <class T> T wrapping_add(T a, T b) { return a + b; }
@@ -299,7 +300,7 @@ template <class T> T debye_load(const T* p)
 {
     debye_emulator::shared_access_begins(p, sizeof(T), false);
     const T x = *p;
-    debye_emulator::shared_access_ends();
+    debye_emulator::shared_access_ends(false);
     return x;
 }
 inline unsigned long long load_relaxed(const unsigned long long* p) { return debye_load(p); }
@@ -310,8 +311,9 @@ inline void arrive(unsigned long long* p, unsigned long long x) { atomicAdd(p, x
 inline void store_relaxed(unsigned long long* p, unsigned long long x)
 {
     debye_emulator::shared_access_begins(p, 8, true);
+    const bool changes = *p != x;
     *p = x;
-    debye_emulator::shared_access_ends();
+    debye_emulator::shared_access_ends(changes);
 }
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
