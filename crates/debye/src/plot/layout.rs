@@ -216,7 +216,7 @@ fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
             marks.push(Mark::Line {
                 points: vec![[x, y], [x + 20.0, y]],
                 ink,
-                width: 2.2,
+                width: width_of(series),
                 dashed: series.stroke == Stroke::Dashed || ink.repeats(),
                 series: None,
             });
@@ -236,6 +236,14 @@ fn legend(chart: &Chart, top: f64, marks: &mut Vec<Mark>) -> f64 {
 
 fn ink_of(series: &Series, index: usize) -> Ink {
     Ink::Series(series.color.unwrap_or(index))
+}
+
+/// How wide the line of a series is, on the chart and in the legend.
+fn width_of(series: &Series) -> f64 {
+    match series.stroke {
+        Stroke::Thin => 1.0,
+        _ => 1.8,
+    }
 }
 
 fn draw_axes(chart: &Chart, place: &Place, x: &Ticks, y: &Ticks, marks: &mut Vec<Mark>) {
@@ -391,7 +399,7 @@ fn draw_series(series: &Series, index: usize, place: &Place, marks: &mut Vec<Mar
             _ => marks.push(Mark::Line {
                 points: thin(run),
                 ink,
-                width: if series.stroke == Stroke::Thin { 1.0 } else { 1.8 },
+                width: width_of(series),
                 dashed: series.stroke == Stroke::Dashed || ink.repeats(),
                 series: Some(series.name.clone()),
             }),
