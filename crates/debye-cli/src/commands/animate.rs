@@ -80,6 +80,7 @@ impl Animate {
             None => Vec::new(),
         };
         let labels = frames.subject().labels.clone();
+        let unit = labels.speed();
         let mut patience = Patience::new("frames");
         let (mut number, mut drawn, mut failed) = (0, Vec::new(), None);
         frames.for_each(|snapshot| {
@@ -95,7 +96,11 @@ impl Animate {
                     names: &labels.species,
                     hidden: &hidden,
                     title: &title,
-                    paint: if moving { Paint::Speed } else { Paint::Species },
+                    paint: if moving {
+                        Paint::Speed(&unit)
+                    } else {
+                        Paint::Species
+                    },
                     ..Scenery::default()
                 };
                 match scenery.render(snapshot) {

@@ -146,7 +146,7 @@ impl Course {
             paint: if run.step() == 0 {
                 Paint::Species
             } else {
-                Paint::Speed
+                Paint::Speed("nm/ps")
             },
             title: &title,
             ..Scenery::default()

@@ -175,6 +175,11 @@ impl Labels {
             species: species.iter().map(|s| s.name.clone()).collect(),
         }
     }
+
+    /// Unit of speed.
+    pub fn speed(&self) -> String {
+        format!("{}/{}", self.length, self.time)
+    }
 }
 
 /// Refuses a frame whose lists do not fit together or hold what is not a number.

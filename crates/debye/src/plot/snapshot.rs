@@ -34,8 +34,8 @@ pub enum Paint<'a> {
     Species,
     /// A group number for each particle: molecules, clusters.
     Groups(&'a [u32]),
-    /// Speed, slow dark to fast bright; needs velocities.
-    Speed,
+    /// Speed, slow dark to fast bright, and its unit; needs velocities.
+    Speed(&'a str),
     /// A number for each particle, and what it is called.
     Values(&'a [f64], &'a str),
 }
@@ -198,11 +198,14 @@ impl Scenery<'_> {
                 fits("values", values.len())?;
                 by_value(values, name)
             }
-            (Paint::Speed, Some(velocities)) => {
+            (Paint::Speed(unit), Some(velocities)) => {
                 fits("velocities", velocities.len())?;
-                by_value(&velocities.iter().map(|v| v.norm()).collect::<Vec<_>>(), "speed")
+                let speeds: Vec<f64> = velocities.iter().map(|v| v.norm()).collect();
+                by_value(&speeds, &format!("speed ({unit})"))
             }
-            (Paint::Speed, None) => return Err(fits("velocities", 0).err().unwrap_or(PlotError::Size(0, 0))),
+            (Paint::Speed(_), None) => {
+                return Err(fits("velocities", 0).err().unwrap_or(PlotError::Size(0, 0)));
+            }
             (Paint::Species, _) => (
                 frame.species.iter().map(|&s| sphere_color(s as usize)).collect(),
                 None,

@@ -8,7 +8,7 @@ use super::export::{Export, Moment, Placement, write_system};
 use super::report::{DriftFacts, Host, Kind, Place, Quantity, Report, Shot, Speed, Stage, SystemFacts};
 use super::table::{TableLayout, read_table};
 use super::{Averages, Outcome, Run, RunError, Summary, describe};
-use crate::analysis::{BlockAverage, Column, Snapshot, drift};
+use crate::analysis::{BlockAverage, Column, Labels, Snapshot, drift};
 use crate::engines::{Culprit, Engine, Observation};
 use crate::maps::MapError;
 use crate::plot::{Paint, Scenery, data_uri};
@@ -163,13 +163,13 @@ impl Run<'_> {
         if !pictures || (path.exists() && !fresh) {
             return Ok(None);
         }
-        let species = self.simulation.system.species.iter();
+        let system = &self.simulation.system;
         Ok(Some(Picture {
             path,
             step: self.engine.step_number(),
             particles: self.engine.particles()?,
             cell: self.engine.cell(),
-            names: species.map(|s| s.name.clone()).collect(),
+            labels: Labels::new(system.units, &system.species),
         }))
     }
 
@@ -446,7 +446,7 @@ pub(super) struct Picture {
     step: u64,
     particles: Particles,
     cell: Cell,
-    names: Vec<String>,
+    labels: Labels,
 }
 
 impl Picture {
@@ -466,14 +466,16 @@ impl Picture {
             axes: (!axes.is_empty()).then_some(&axes),
             rotational_energies: None,
         };
-        let paint = if self.names.len() == 1 && moving {
-            Paint::Speed
+        let names = &self.labels.species;
+        let unit = self.labels.speed();
+        let paint = if names.len() == 1 && moving {
+            Paint::Speed(&unit)
         } else {
             Paint::Species
         };
         let scenery = Scenery {
             paint,
-            names: &self.names,
+            names,
             ..Scenery::default()
         };
         let png = scenery.render(&snapshot)?.to_png()?;

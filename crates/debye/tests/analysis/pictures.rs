@@ -192,7 +192,7 @@ fn particles_are_painted_the_same_by_any_number_of_threads() {
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(alone.install(|| render(&salt, 10, false)), picture);
     let speed = Scenery {
-        paint: Paint::Speed,
+        paint: Paint::Speed("nm/ps"),
         radii: &[0.55, 0.55],
         paper: [18, 22, 28],
         ..Scenery::default()
