@@ -24,7 +24,7 @@ Examples:
   debye study charge-mapping --quick -o mapping
 
 Each version of an algorithm is compared with double precision and timed: the median of several rounds counts. \
-DIR gets report.html, results.csv, results.json, and figures as SVG and PNG. Without a CUDA device the versions for \
+DIR gets report.html, results.csv, results.json, figures as SVG and PNG, and films as animated PNG. Without a CUDA device the versions for \
 the CPU run and the others say so. Ctrl-C stops early and writes what there is. The exit status is 1 when any version \
 is wrong.")]
 pub struct StudyCommand {

@@ -89,6 +89,11 @@ fn a_profile_is_refused_where_it_is_not_read() {
         "-o",
         "mapping",
     ]);
+    let film = lab.read("prefix-sum/collapse.png");
+    assert!(film.windows(4).any(|w| w == b"acTL"));
+    // Six rows after the start.
+    let page = String::from_utf8(lab.read("prefix-sum/collapse.html")).unwrap();
+    assert_eq!(page.matches("<img ").count(), 7);
     assert_eq!(tried.status, Some(2));
     assert!(tried.err.contains("cannot read missing.csv"), "{}", tried.err);
 }

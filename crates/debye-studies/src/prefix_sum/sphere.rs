@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use debye::plot::{Axis, Chart, Paint, Picture, Scenery, Series, Stroke};
+use debye::plot::{Animation, Axis, Chart, Paint, Picture, Scenery, Series, Stroke};
 use debye::prelude::{DeviceChoice, Lattice, Precision, Run, RunOptions, Snapshot, System, Units, builders};
 
 use super::bins::{CUTOFF, EPSILON, MASS, SIGMA, argon};
@@ -14,7 +14,10 @@ use crate::study::{Bench, Comparison, Figure, Section, Shown, StudyError, Table}
 /// eV in kJ/mol, the paper's unit of energy.
 const EV: f64 = 96.485_332_12;
 /// Snapshots, as in Fig. 2.
-const SNAPSHOTS: u64 = 6;
+const SNAPSHOTS: usize = 6;
+/// Frames of the film after the first, and how many there are in a second.
+const FRAMES: u64 = 60;
+const RATE: u16 = 12;
 
 /// What the run gave.
 #[derive(Default)]
@@ -25,7 +28,8 @@ struct Course {
     potential: Vec<f64>,
     /// Million particles per second, over the steps before.
     speed: Vec<f64>,
-    snapshots: Vec<Picture>,
+    /// Pictures and their times.
+    frames: Vec<(Picture, String)>,
 }
 
 /// The sphere, its steps, and what it is called.
@@ -103,9 +107,9 @@ fn course(bench: &Bench<'_>, system: &System, each: u64, rows: u64) -> Result<(C
         run.steps(each)?;
         let speed = 1e-6 * atoms * each as f64 / began.elapsed().as_secs_f64();
         course.observe(&mut run, speed)?;
-        if row * (SNAPSHOTS - 1) >= drawn * rows {
+        if row * FRAMES >= drawn * rows {
             course.draw(&run)?;
-            drawn += 1;
+            drawn = row * FRAMES / rows + 1;
         }
         if bench.stopped() {
             break;
@@ -138,21 +142,30 @@ impl Course {
             axes: None,
             rotational_energies: None,
         };
-        let title = format!("{time:.0} ps");
+        let title = format!("{time:.1} ps");
         let scenery = Scenery {
             size: [480, 400],
             // Half of the distance between neighbors in the liquid.
             radii: &[0.19],
-            paint: if run.step() == 0 {
-                Paint::Species
-            } else {
-                Paint::Speed("nm/ps")
-            },
+            paint: Paint::Speed("nm/ps"),
             title: &title,
             ..Scenery::default()
         };
-        self.snapshots.push(scenery.render(&snapshot)?);
+        let picture = scenery.render(&snapshot)?;
+        self.frames.push((picture, title));
         Ok(())
+    }
+
+    /// Some of the frames from the first to the last, three beside each other.
+    fn snapshots(&self) -> Picture {
+        let last = self.frames.len().saturating_sub(1);
+        let mut places: Vec<usize> = (0..SNAPSHOTS).map(|k| k * last / (SNAPSHOTS - 1)).collect();
+        places.dedup();
+        let chosen: Vec<Picture> = places
+            .iter()
+            .filter_map(|&k| Some(self.frames.get(k)?.0.clone()))
+            .collect();
+        below(&chosen.chunks(3).map(Picture::beside).collect::<Vec<_>>())
     }
 
     /// The largest change of the total energy, by the total energy at the start.
@@ -241,7 +254,6 @@ fn section(
         caption: caption.into(),
         shown: Shown::Chart(Box::new(chart)),
     };
-    let rows: Vec<Picture> = course.snapshots.chunks(3).map(Picture::beside).collect();
     let mut table = vec![
         vec!["atoms".into(), atoms.to_string()],
         vec!["ran on".into(), device.to_string()],
@@ -290,8 +302,18 @@ fn section(
         figures: vec![
             Figure {
                 name: "snapshots".into(),
-                caption: "Fig. 2: the sphere in time. After the start, color is speed.".into(),
-                shown: Shown::Picture(Box::new(below(&rows))),
+                caption: "Fig. 2: the sphere in time. Color is speed.".into(),
+                shown: Shown::Picture(Box::new(course.snapshots())),
+            },
+            Figure {
+                name: "collapse".into(),
+                caption: "The video of Fig. 2: the same as a film, which collapse.html plays with a slider."
+                    .into(),
+                shown: Shown::Film(Box::new(Animation {
+                    title: "The collapse of the argon sphere".into(),
+                    frames: course.frames.clone(),
+                    rate: RATE,
+                })),
             },
             figure("energies", "Fig. 3: kinetic and potential energy.", energies),
             figure("speed", "Fig. 4a: speed along the run.", speed),

@@ -29,7 +29,8 @@ struct Part<'f> {
 }
 
 impl Findings {
-    /// Writes `report.html`, `results.csv`, `results.json`, tables as CSV and figures as SVG and PNG into a folder.
+    /// Writes `report.html`, `results.csv`, `results.json`, tables as CSV and figures as SVG and PNG into a folder. Pictures
+    /// of particles are PNG alone; a film is an animated PNG and a page that plays it.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -53,6 +54,10 @@ impl Findings {
                         chart.to_png()?
                     }
                     Shown::Picture(picture) => picture.to_png()?,
+                    Shown::Film(film) => {
+                        write(format!("{name}.html"), film.to_html()?.as_bytes())?;
+                        film.to_png()?
+                    }
                 };
                 write(format!("{name}.png"), &png)?;
             }

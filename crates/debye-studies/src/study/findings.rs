@@ -1,6 +1,6 @@
 //! [`Findings`]: what a study has found, as data.
 
-use debye::plot::{Axis, Chart, Picture, Series, Stroke};
+use debye::plot::{Animation, Axis, Chart, Picture, Series, Stroke};
 use serde::Serialize;
 
 use super::Place;
@@ -82,6 +82,8 @@ pub enum Shown {
     Chart(Box<Chart>),
     /// Pixels.
     Picture(Box<Picture>),
+    /// Pictures that follow one another.
+    Film(Box<Animation>),
 }
 
 /// A figure.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use debye::plot::{STYLE, escape};
+use debye::plot::{STYLE, data_uri, escape};
 
-use super::findings::{Comparison, Findings, Row, Section, Shown, Table};
+use super::findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
 use super::{DeviceStudied, Study, StudyError};
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -56,13 +56,8 @@ fn section(part: &Section) -> Result<String, StudyError> {
     for figure in &part.figures {
         let shown = match &figure.shown {
             Shown::Chart(chart) => chart.to_svg_inline(),
-            Shown::Picture(picture) => {
-                format!(
-                    "<img alt=\"{}\" src=\"{}\">",
-                    escape(&figure.caption),
-                    picture.to_data_uri()?
-                )
-            }
+            Shown::Picture(picture) => image(figure, &picture.to_data_uri()?),
+            Shown::Film(film) => image(figure, &data_uri("image/png", &film.to_png()?)),
         };
         let _ = writeln!(
             text,
@@ -77,6 +72,10 @@ fn section(part: &Section) -> Result<String, StudyError> {
         let _ = writeln!(text, "<h3>{}</h3>{}", escape(title), table(head, rows));
     }
     Ok(text + "</section>\n")
+}
+
+fn image(figure: &Figure, source: &str) -> String {
+    format!("<img alt=\"{}\" src=\"{source}\">", escape(&figure.caption))
 }
 
 fn compared(all: &[Comparison]) -> String {
