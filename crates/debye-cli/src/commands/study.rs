@@ -175,5 +175,8 @@ fn line(row: &Row) -> String {
         (.., Some(why)) => format!("not run: {why}"),
         _ => String::new(),
     };
-    format!("  {:<32} {:<38} {how}\n", row.variant, row.input)
+    format!(
+        "  {:<26} {:<32} {:<38} {how}\n",
+        row.ladder, row.variant, row.input
+    )
 }
