@@ -41,7 +41,7 @@ pub mod record;
 pub mod run;
 mod simd;
 pub mod simulation;
-mod suggest;
+pub mod suggest;
 pub mod system;
 pub mod truncation;
 

@@ -33,7 +33,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// The candidate that looks most like `name`, if one does, or is another program's word for it.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_lowercase().replace(['_', ' '], "-");
     // The distance of two long texts costs the product of their lengths.
     if name.len() > 64 {

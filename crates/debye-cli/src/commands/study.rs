@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use debye::simulation::DeviceChoice;
+use debye::suggest::nearest;
 use debye_gpu::{Device, Nvrtc};
+use debye_studies::charge_mapping::Profile;
 use debye_studies::study::{Bench, Extent, Row};
 use debye_studies::{STUDIES, Study};
 
@@ -58,15 +60,9 @@ impl StudyCommand {
             console::print(&list())?;
             return Ok(ExitCode::SUCCESS);
         }
-        let study = Study::find(name).ok_or_else(|| {
-            Failure::refused(format!(
-                "there is no study `{name}`; these are:\n{}",
-                list().trim_end()
-            ))
-        })?;
-        if let Some(profile) = &self.counters {
-            readable(study, profile)?;
-        }
+        let study = Study::find(name).ok_or_else(|| unknown(name))?;
+        let profile = self.counters.as_deref().map(|file| profile(study, file));
+        let profile = profile.transpose()?;
         let Some(folder) = &self.output else {
             return Err(Failure::refused("say where the report goes: -o DIR"));
         };
@@ -91,7 +87,7 @@ impl StudyCommand {
             let _ = console::print(&line(row));
         };
         let mut bench = Bench::new(extent, device, &wishes.stop, &mut tell);
-        bench.counters = self.counters.clone();
+        bench.counters = profile;
         let done = study.run(&mut bench);
         let stopped = bench.stopped();
         let found = bench.found;
@@ -121,19 +117,33 @@ impl StudyCommand {
 
     /// Makes the folder.
     fn prepare(&self, folder: &Path) -> Result<(), Failure> {
+        let name = folder.display();
+        if folder.is_file() {
+            return Err(Failure::refused(format!(
+                "{name} is a file; -o takes a folder, which is made for the report, its tables and its figures"
+            )));
+        }
         if folder.exists() && !self.overwrite {
-            let name = folder.display();
             return Err(Failure::refused(format!(
                 "{name} is there already; --overwrite writes into it"
             )));
         }
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::refused(format!("cannot make {}: {e}", folder.display())))
+        std::fs::create_dir_all(folder).map_err(|e| Failure::refused(format!("cannot make {name}: {e}")))
     }
 }
 
-/// Refuses a profile that the study would not read, or cannot.
-fn readable(study: &Study, profile: &Path) -> Result<(), Failure> {
+/// What to say of a study that there is not.
+fn unknown(name: &str) -> Failure {
+    let meant = nearest(name, STUDIES.iter().map(|study| study.name));
+    let meant = meant.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+    Failure::refused(format!(
+        "there is no study `{name}`.{meant} These are:\n{}",
+        list().trim_end()
+    ))
+}
+
+/// Reads a profile, where the study takes one.
+fn profile(study: &Study, file: &Path) -> Result<Profile, Failure> {
     if !study.counters {
         let takers: Vec<&str> = STUDIES.iter().filter(|s| s.counters).map(|s| s.name).collect();
         return Err(Failure::refused(format!(
@@ -142,13 +152,7 @@ fn readable(study: &Study, profile: &Path) -> Result<(), Failure> {
             takers.join(", ")
         )));
     }
-    match std::fs::File::open(profile) {
-        Ok(_) => Ok(()),
-        Err(e) => Err(Failure::refused(format!(
-            "cannot read {}: {e}",
-            profile.display()
-        ))),
-    }
+    Profile::read(file).map_err(Failure::refused)
 }
 
 fn list() -> String {

@@ -13,6 +13,11 @@ fn well_formed(lab: &Lab, folder: &str, figures: &[&str]) {
             .any(|row| row["seconds"].as_f64().is_some_and(|s| s > 0.0))
     );
     assert!(rows.iter().all(|row| row["failure"].is_null()), "{rows:?}");
+    // Nothing was timed on a device.
+    assert!(
+        rows.iter()
+            .all(|row| row["place"] == "cpu" || row["seconds"].is_null())
+    );
     let csv = text("results.csv");
     assert_eq!(csv.lines().count(), rows.len() + 1);
     let columns = csv.lines().next().unwrap().split(',').count();
@@ -52,7 +57,22 @@ fn studies_are_listed_run_and_not_replaced() {
         "{}",
         unknown.err
     );
+    let mistyped = lab.debye(&["study", "prefix_smu", "-o", "x"]);
+    assert_eq!(mistyped.status, Some(2));
+    assert!(
+        mistyped.err.contains("Did you mean `prefix-sum`?"),
+        "{}",
+        mistyped.err
+    );
     assert_eq!(lab.debye(&["study", "prefix-sum"]).status, Some(2));
+    lab.write("taken", "a file");
+    let file = lab.debye(&["study", "prefix-sum", "-o", "taken", "--overwrite"]);
+    assert_eq!(file.status, Some(2));
+    assert!(
+        file.err.contains("taken is a file; -o takes a folder"),
+        "{}",
+        file.err
+    );
     for (name, figures) in [
         ("charge-mapping", ["sizes", "throughput", "stages"]),
         ("potential-map", ["rates", "crossover", "volumes"]),
@@ -69,6 +89,11 @@ fn studies_are_listed_run_and_not_replaced() {
         assert!(again.err.contains("--overwrite"), "{}", again.err);
     }
     assert!(lab.read("prefix-sum/snapshots.png").len() > 1000);
+    let film = lab.read("prefix-sum/collapse.png");
+    assert!(film.windows(4).any(|w| w == b"acTL"));
+    // Six rows after the start.
+    let page = String::from_utf8(lab.read("prefix-sum/collapse.html")).unwrap();
+    assert_eq!(page.matches("<img ").count(), 7);
 }
 
 #[test]
@@ -89,13 +114,21 @@ fn a_profile_is_refused_where_it_is_not_read() {
         "-o",
         "mapping",
     ]);
-    let film = lab.read("prefix-sum/collapse.png");
-    assert!(film.windows(4).any(|w| w == b"acTL"));
-    // Six rows after the start.
-    let page = String::from_utf8(lab.read("prefix-sum/collapse.html")).unwrap();
-    assert_eq!(page.matches("<img ").count(), 7);
     assert_eq!(tried.status, Some(2));
     assert!(tried.err.contains("cannot read missing.csv"), "{}", tried.err);
+    lab.write("empty.csv", "ID,Kernel Name\n");
+    let command = [
+        "study",
+        "charge-mapping",
+        "--counters",
+        "empty.csv",
+        "-o",
+        "mapping",
+    ];
+    let tried = lab.debye(&command);
+    assert_eq!(tried.status, Some(2));
+    assert!(tried.err.contains("empty.csv has no metrics"), "{}", tried.err);
+    assert!(!lab.path("mapping").exists(), "no folder is left behind");
 }
 
 #[test]

@@ -236,9 +236,11 @@ impl Profile {
     /// # Errors
     /// A file that cannot be read or has no metrics.
     pub fn read(path: &Path) -> Result<Self, StudyError> {
-        let wrong = |what: &str| StudyError::Other(format!("{}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
-        Self::parse(&text).ok_or_else(|| wrong("no metrics; write it with `ncu --csv`"))
+        let name = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| StudyError::Other(format!("cannot read {name}: {error}")))?;
+        Self::parse(&text)
+            .ok_or_else(|| StudyError::Other(format!("{name} has no metrics; write it with `ncu --csv`")))
     }
 
     /// None where there are no metrics. What the program and `ncu` print before the table is passed over.

@@ -64,7 +64,7 @@ const UNIT: &str = "particles";
 const FINE_MESH: [usize; 3] = [108, 108, 80];
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
-    let profile = bench.counters.as_deref().map(Profile::read).transpose()?;
+    let profile = bench.counters.take();
     // A synthetic set stands for ApoA1 where seconds count.
     let smallest = bench.extent == Extent::Smallest;
     let apoa1 = match smallest {

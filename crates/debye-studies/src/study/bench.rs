@@ -1,12 +1,12 @@
 //! [`Bench`]: what a study measures with.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use debye_gpu::Device;
 
 use super::findings::{Findings, Row};
 use super::{Input, Place, StudyError, Variant, compare};
+use crate::charge_mapping::Profile;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ pub struct Bench<'a> {
     /// What has been found so far.
     pub found: Findings,
     /// A profile of the kernels that `ncu --csv` wrote, for studies of counters.
-    pub counters: Option<PathBuf>,
+    pub counters: Option<Profile>,
     device: Result<Device, String>,
     stop: &'a AtomicBool,
     tell: &'a mut dyn FnMut(&Row),
