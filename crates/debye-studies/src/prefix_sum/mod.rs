@@ -14,7 +14,8 @@ use debye::plot::Axis;
 use debye_gpu::ModuleSource;
 
 use crate::study::{
-    Bench, Comparison, Extent, Figure, NOT_FILLED, Place, Section, Shown, Study, StudyError, Table, Variant,
+    Bench, Comparison, Extent, Figure, Findings, Place, Section, Shown, Study, StudyError, Table, Variant,
+    faster, loses, number, seconds,
 };
 
 pub(crate) const STUDY: Study = Study {
@@ -36,6 +37,9 @@ pub(crate) fn modules() -> Vec<ModuleSource> {
 const SCANS: &str = "scan";
 const LAUNCHED: &str = "scan, launched by the host";
 const FORCES: &str = "forces";
+/// A step of the engine, and the paper's kernel.
+const STEP: &str = "GPU engine, whole step";
+const BRANCHES: &str = "GPU bins, branches at faces";
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     scans(bench);
@@ -80,8 +84,8 @@ fn scans(bench: &mut Bench<'_>) {
         }
     }
     let found = &bench.found;
-    let best = |name: &str| found.best_rate(SCANS, name);
-    let ratio = |a: &str, b: &str| Some(best(a)? / best(b)?);
+    // At the largest size that both ran.
+    let ratio = |a: &str, b: &str| Some(found.lead(SCANS, a, b)?.1);
     let chart = |ladder: &str, title: &str| {
         let (x, y) = (Axis::log("elements"), Axis::log("million elements per second"));
         found.chart(ladder, title, x, y, |row| row.rate().map(|rate| rate * 1e-6))
@@ -92,22 +96,29 @@ fn scans(bench: &mut Bench<'_>) {
         "GPU engine",
         "CPU loop",
     );
-    let meaning = match (ratio(engine, double), ratio("CPU engine", plain)) {
-        (Some(gpu), _) => {
+    let meaning = match (
+        found.lead(SCANS, engine, double),
+        found.lead(SCANS, "CPU engine", plain),
+    ) {
+        (Some((size, gpu)), _) => {
             let why = match gpu >= 1.0 {
                 true => "it reads and writes every element once, in one launch",
-                false => NOT_FILLED,
+                false => loses(bench.device(), size),
             };
             format!(
-                "The engine's scan is {gpu:.1} times as fast as the double-buffered one: {why}. Both kernels of the paper write \
-                 the array, read it again and write it once more when they add the sums of blocks."
+                "For {} elements the engine's scan is {} the double-buffered one: {why}. Both kernels of the paper write the \
+                 array, read it again and write it once more when they add the sums of blocks.",
+                number(size),
+                faster(gpu),
             )
         }
-        (None, Some(cpu)) => format!(
-            "On {} threads the engine's scan reaches {cpu:.2} times the rate of one loop: it first sums in 64 bits, so that a \
-             sum that does not fit is reported, and so reads the array twice. The kernels of the paper were not measured: no \
-             CUDA device was used.",
-            rayon::current_num_threads()
+        (None, Some((size, cpu))) => format!(
+            "For {} elements the engine's scan on {} threads is {} one loop: it first sums in 64 bits, so that a sum that does \
+             not fit is reported, and so reads the array twice. The kernels of the paper were not measured: no CUDA device \
+             was used.",
+            number(size),
+            rayon::current_num_threads(),
+            faster(cpu),
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -250,26 +261,27 @@ fn forces(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     };
     let (with, without) = (occupancy(true)?, occupancy(false)?);
     let found = &bench.found;
-    let best = |name: &str| found.best_rate(FORCES, name);
-    let ratio = |a: &str, b: &str| Some(best(a)? / best(b)?);
     let meaning = match (
-        ratio("GPU engine, whole step", "GPU bins, branches at faces"),
-        ratio("CPU engine, whole step", "CPU bins"),
+        found.lead(FORCES, STEP, BRANCHES),
+        found.lead(FORCES, "CPU engine, whole step", "CPU bins"),
     ) {
-        (Some(gpu), _) => {
-            let why = match gpu >= 1.0 {
-                true => "its list leaves out most particles of the 125 bins",
-                false => NOT_FILLED,
-            };
-            let cost = ratio("GPU bins, no branches", "GPU bins, branches at faces").unwrap_or(1.0);
-            format!(
-                "A whole step of the engine is {gpu:.2} times as fast as the paper's force kernel alone: {why}. Without branches \
-                 at the faces that kernel is {cost:.2} times as fast as with them."
-            )
+        (Some(_), _) => {
+            let arithmetic = found.lead(FORCES, "GPU bins, no branches", BRANCHES).map_or(
+                String::new(),
+                |(size, lead)| {
+                    let (size, faster) = (number(size), faster(lead));
+                    format!(
+                        " For {size} atoms the kernel without branches at faces is {faster} that with them."
+                    )
+                },
+            );
+            step_against_kernel(found) + &arithmetic
         }
-        (None, Some(cpu)) => format!(
-            "A whole step of the engine on this processor is {cpu:.1} times as fast as a loop over bins for the forces alone. \
-             The kernels of the paper were not measured: no CUDA device was used."
+        (None, Some((size, cpu))) => format!(
+            "For {} atoms a whole step of the engine on this processor is {} a loop over bins for the forces alone. The kernels \
+             of the paper were not measured: no CUDA device was used.",
+            number(size),
+            faster(cpu)
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -326,4 +338,37 @@ fn forces(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     };
     bench.found.sections.push(section);
     Ok(())
+}
+
+/// A step of the engine against the paper's kernel at every size that both ran, and what is known of why it loses.
+fn step_against_kernel(found: &Findings) -> String {
+    let leads = found.leads(FORCES, STEP, BRANCHES);
+    let each: Vec<String> = leads
+        .iter()
+        .map(|&(size, lead)| format!("for {} atoms {} it", number(size), faster(lead)))
+        .collect();
+    let mut text = format!(
+        "A whole step of the engine against the paper's force kernel alone: {}.",
+        each.join(", ")
+    );
+    let lost = leads.iter().rev().find(|(_, lead)| *lead < 1.0);
+    let row = lost.and_then(|(size, _)| found.of(FORCES, STEP).find(|row| row.size == *size));
+    let Some((row, (fastest, slowest))) = row.and_then(|row| Some((row, row.fastest.zip(row.slowest)?)))
+    else {
+        return text + " Its list leaves out most particles of the 125 bins.";
+    };
+    text += &format!(
+        " Rounds of the engine on {} atoms take {} to {} a step.",
+        number(row.size),
+        seconds(fastest),
+        seconds(slowest)
+    );
+    // What rounds of one length differ by: moving particles and new lists alone are no factor of two.
+    text + match slowest > 2.0 * fastest {
+        true => {
+            " They are timed from the first steps of the ball on: its lists grow as it collapses, and when they outgrow their \
+             kernels these are compiled again, which the median includes."
+        }
+        false => " It also moves particles and looks after its lists, which the kernel does not.",
+    }
 }

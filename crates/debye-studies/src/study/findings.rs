@@ -193,13 +193,31 @@ impl Findings {
     }
 
     /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
+    /// How often one variant is as fast as another on each input that both were measured on, and its size; by size.
+    pub fn leads(&self, ladder: &str, fast: &str, slow: &str) -> Vec<(f64, f64)> {
+        let mut leads: Vec<(f64, f64)> = self
+            .of(ladder, fast)
+            .filter_map(|row| {
+                let other = self.of(ladder, slow).find(|other| other.size == row.size)?;
+                Some((row.size, other.seconds? / row.seconds?))
+            })
+            .collect();
+        leads.sort_by(|a, b| a.0.total_cmp(&b.0));
+        leads
+    }
+
+    /// The same for the largest of them.
+    pub fn lead(&self, ladder: &str, fast: &str, slow: &str) -> Option<(f64, f64)> {
+        self.leads(ladder, fast, slow).last().copied()
+    }
+
     /// scales.
     pub fn crossover(&self, ladder: &str, slow_start: &str, fast_start: &str) -> Option<f64> {
-        let lead = |row: &Row| {
-            let other = self.of(ladder, fast_start).find(|other| other.size == row.size)?;
-            Some((row.size.ln(), (row.seconds? / other.seconds?).ln()))
-        };
-        let leads: Vec<(f64, f64)> = self.of(ladder, slow_start).filter_map(lead).collect();
+        let leads: Vec<(f64, f64)> = self
+            .leads(ladder, fast_start, slow_start)
+            .iter()
+            .map(|(size, lead)| (size.ln(), lead.ln()))
+            .collect();
         leads
             .windows(2)
             .find(|pair| pair[0].1 > 0.0 && pair[1].1 <= 0.0)

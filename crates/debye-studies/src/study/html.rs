@@ -176,3 +176,12 @@ pub(crate) fn seconds(value: f64) -> String {
     }
     format!("{} ns", digits(value / 1e-9))
 }
+
+/// Which of two is faster, and by how much.
+pub(crate) fn faster(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio.max(1.0 / ratio) < 1.05 => "as fast as".into(),
+        ratio if ratio > 1.0 => format!("{ratio:.1} times as fast as"),
+        ratio => format!("{:.1} times slower than", 1.0 / ratio),
+    }
+}

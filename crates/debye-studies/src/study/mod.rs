@@ -14,8 +14,9 @@ mod steps;
 
 pub use bench::{Bench, Extent};
 pub use findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
-pub(crate) use html::{number, seconds};
+pub(crate) use html::{faster, number, seconds};
 pub use machine::{DeviceStudied, occupancy};
+pub(crate) use machine::{NOT_FILLED, loses};
 pub(crate) use steps::Steps;
 
 use std::time::Instant;
@@ -25,10 +26,6 @@ use debye::maps::MapError;
 use debye::plot::PlotError;
 use debye::run::RunError;
 use debye_gpu::{CudaError, Device, Stream};
-
-/// Why the engine's kernels may lose to simpler ones.
-pub(crate) const NOT_FILLED: &str =
-    "the engine's kernels are made for inputs that fill a card, which these do not";
 
 /// A paper as a command: what it compares, done again on this machine.
 pub struct Study {

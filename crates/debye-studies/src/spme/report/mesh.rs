@@ -6,9 +6,9 @@ use super::super::exact::coulomb;
 use super::super::salt::{Ions, ORDER, Salt};
 use super::super::whole::{CHOSEN, Whole, WholeHow, WholeVariant};
 use super::super::{FFT, MADELUNG, MESH, WHOLE, paper};
-use super::{NO_DEVICE, at, compared, faster, figure, largest_common, lead, times};
+use super::{NO_DEVICE, at, compared, figure, largest_common, times};
 use crate::lammps::{CALORIE, Lammps, NO_LAMMPS};
-use crate::study::{Bench, Comparison, NOT_FILLED, Section, StudyError, Table, Variant, seconds};
+use crate::study::{Bench, Comparison, Section, StudyError, Table, Variant, faster, loses, seconds};
 
 /// The power of the number of ions that times grow with, between two sizes.
 fn power(sizes: [f64; 2], times: [f64; 2]) -> f64 {
@@ -21,13 +21,13 @@ pub(in crate::spme) fn interpolation(bench: &mut Bench<'_>) {
     let (place, ions) = largest_common(found, MESH);
     let both = [paper::IONS[3], paper::IONS[6]];
     let meaning = match (
-        lead(found, MESH, engine, atomics),
-        lead(found, MESH, "CPU engine", "CPU loop"),
+        found.lead(MESH, engine, atomics),
+        found.lead(MESH, "CPU engine", "CPU loop"),
     ) {
-        (Some((gpu, size)), _) => {
+        (Some((size, gpu)), _) => {
             let why = match gpu >= 1.0 {
                 true => "it adds in shared memory and writes every point once",
-                false => NOT_FILLED,
+                false => loses(bench.device(), size),
             };
             format!(
                 "For {size:.0} ions the engine's kernel is {} the paper's, whose threads add {} numbers each to memory one by \
@@ -36,7 +36,7 @@ pub(in crate::spme) fn interpolation(bench: &mut Bench<'_>) {
                 ORDER.pow(3)
             )
         }
-        (None, Some((cpu, size))) => format!(
+        (None, Some((size, cpu))) => format!(
             "For {size:.0} ions the engine on this processor is {} one loop of double precision. {NO_DEVICE}",
             faster(cpu)
         ),
@@ -116,11 +116,13 @@ pub(in crate::spme) fn transforms(bench: &mut Bench<'_>, chosen: &[(f64, [usize;
             .collect();
         (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp())
     };
+    let largest = chosen.iter().map(|(_, [_, smooth])| smooth.pow(3)).max();
+    let largest = largest.unwrap_or(0) as f64;
     let meaning = match (mean(engine, library), mean("CPU engine", complex)) {
         (Some(gpu), _) => {
             let why = match gpu >= 1.0 {
                 true => "it has fewer launches, and multiplies between two of its passes",
-                false => NOT_FILLED,
+                false => loses(bench.device(), largest),
             };
             let rounded = mean(library, any).unwrap_or(f64::NAN);
             format!(
@@ -232,10 +234,10 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
     let beside = name(WholeHow::Lammps);
     let (place, ions) = largest_common(found, WHOLE);
     let meaning = match (
-        lead(found, WHOLE, &engine, &kernels),
-        lead(found, WHOLE, &host, &loops),
+        found.lead(WHOLE, &engine, &kernels),
+        found.lead(WHOLE, &host, &loops),
     ) {
-        (Some((gpu, size)), _) => {
+        (Some((size, gpu)), _) => {
             let why = match gpu >= 1.0 {
                 true => "pairs and mesh run side by side, and charges are spread without atomics",
                 false => "a step also moves ions and looks after its lists, which the paper's kernels do not",
@@ -246,7 +248,7 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
                 faster(gpu)
             )
         }
-        (None, Some((cpu, size))) => format!(
+        (None, Some((size, cpu))) => format!(
             "For {size:.0} ions a whole step of the engine on this processor is {} the same algorithm in plain loops of double \
              precision. {NO_DEVICE}",
             faster(cpu)

@@ -9,7 +9,7 @@ pub(super) use pairs::{kinds, orders, real_space, search};
 use debye::plot::{Axis, Chart, Series, Stroke};
 
 use super::paper;
-use crate::study::{Comparison, Figure, Findings, Row, Shown};
+use crate::study::{Comparison, Figure, Findings, Shown};
 
 /// The largest crystal of a ladder that the paper has too: its place among [`paper::IONS`] and its ions.
 fn largest_common(found: &Findings, ladder: &str) -> (usize, f64) {
@@ -23,17 +23,6 @@ fn largest_common(found: &Findings, ladder: &str) -> (usize, f64) {
     let place = (0..=last).rev().find(|&i| measured(paper::IONS[i]));
     let place = place.unwrap_or(last);
     (place, paper::IONS[place])
-}
-
-/// How often one variant is as fast as another, on the largest input that both were measured on, and its size.
-fn lead(found: &Findings, ladder: &str, fast: &str, slow: &str) -> Option<(f64, f64)> {
-    let timed = |row: &Row| Some((row.size, row.seconds?));
-    let slow: Vec<(f64, f64)> = found.of(ladder, slow).filter_map(timed).collect();
-    let both = found.of(ladder, fast).filter_map(timed).filter_map(|(size, s)| {
-        let other = slow.iter().find(|other| other.0 == size)?;
-        Some((other.1 / s, size))
-    });
-    both.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Seconds of a variant on an input of this size.
@@ -86,11 +75,3 @@ fn compared(
 }
 
 const NO_DEVICE: &str = "The kernels of the paper were not measured: no CUDA device was used.";
-
-/// Which of two is faster, and by how much.
-fn faster(ratio: f64) -> String {
-    match ratio >= 1.0 {
-        true => format!("{ratio:.1} times as fast as"),
-        false => format!("{:.1} times slower than", 1.0 / ratio),
-    }
-}

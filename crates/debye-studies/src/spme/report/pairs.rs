@@ -7,8 +7,8 @@ use super::super::real_space::{How, KindVariant, Kinds};
 use super::super::salt::{Ions, LARGEST, Salt};
 use super::super::tiles::{Blocks, Kind, UNFLAGGED};
 use super::super::{KINDS, REAL, SEARCH, paper};
-use super::{NO_DEVICE, at, compared, faster, figure, largest_common, lead, times};
-use crate::study::{Bench, Comparison, Place, Section, StudyError, Table, Variant, number, seconds};
+use super::{NO_DEVICE, at, compared, figure, largest_common, times};
+use crate::study::{Bench, Comparison, Place, Section, StudyError, Table, Variant, faster, number, seconds};
 
 pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
     let found = &bench.found;
@@ -17,10 +17,10 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
     let on_host = How::TilesOnHost(Order::Hilbert).name();
     let (place, ions) = largest_common(found, REAL);
     let meaning = match (
-        lead(found, REAL, &engine, &tiles),
-        lead(found, REAL, &host, &on_host),
+        found.lead(REAL, &engine, &tiles),
+        found.lead(REAL, &host, &on_host),
     ) {
-        (Some((gpu, size)), _) => {
+        (Some((size, gpu)), _) => {
             let why = match gpu >= 1.0 {
                 true => "its lists hold few pairs beyond the cut-off, and no force is added by atomics",
                 false => {
@@ -36,7 +36,7 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
                 faster(gpu)
             )
         }
-        (None, Some((cpu, size))) => format!(
+        (None, Some((size, cpu))) => format!(
             "For {size:.0} ions a whole step of the engine on this processor is {} the paper's tiles in plain loops of double \
              precision. {NO_DEVICE}",
             faster(cpu)
@@ -265,11 +265,15 @@ pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
         "CPU engine, sort and list",
         "GPU all pairs of blocks",
     ];
-    let meaning = match (lead(found, SEARCH, cells, all), lead(found, SEARCH, engine, all)) {
-        (Some((linear, size)), Some((list, _))) => {
-            let gpu = lead(found, SEARCH, device, all).map_or(format!(" {NO_DEVICE}"), |(gpu, size)| {
-                format!(" On the device all pairs of blocks are {gpu:.0} times as fast for {size:.0} ions.")
-            });
+    let meaning = match (found.lead(SEARCH, cells, all), found.lead(SEARCH, engine, all)) {
+        (Some((size, linear)), Some((_, list))) => {
+            let gpu = found
+                .lead(SEARCH, device, all)
+                .map_or(format!(" {NO_DEVICE}"), |(size, gpu)| {
+                    format!(
+                        " On the device all pairs of blocks are {gpu:.0} times as fast for {size:.0} ions."
+                    )
+                });
             format!(
                 "For {size:.0} ions the search through cells is {} that over all pairs of blocks, and the engine's sort and list of \
                  single ions {} it; all pairs grow with the square of the ions, the others with the ions.{gpu}",
