@@ -1,11 +1,11 @@
 //! Ions placed at the extrema of the potential of a molecule: what the paper's maps are for.
 
-use debye::prelude::{IonRequest, MapSubject, Units, Vec3};
+use debye::prelude::{DeviceChoice, IonRequest, MapSubject, Units, Vec3};
 use debye_gpu::Device;
 
 use super::input::EXCLUSION;
 use crate::random::Random;
-use crate::study::{Input, OnHost, Place, StudyError, Variant, Work};
+use crate::study::{Bench, Input, OnHost, Place, Section, StudyError, Table, Variant, Work, seconds};
 
 /// A ball of charges that is not neutral.
 pub struct Solute {
@@ -69,16 +69,19 @@ impl Input for Solute {
     }
 }
 
-/// `debye ionize` as a library call; the engine chooses the method, and takes a device if there is one.
-pub struct PlaceIons;
+/// `debye ionize` as a library call, with the map computed in a place; the engine chooses the method.
+pub struct PlaceIons(pub Place);
 
 impl Variant<Solute> for PlaceIons {
     fn name(&self) -> String {
-        "engine, extrema".into()
+        match self.0 {
+            Place::Cpu => "CPU engine, extrema".into(),
+            Place::Cuda => "GPU engine, extrema".into(),
+        }
     }
 
     fn place(&self) -> Place {
-        Place::Cpu
+        self.0
     }
 
     /// The engine asks for a map of 1e-5, as √⟨ΔV²⟩/√⟨V²⟩; a point may be off by more.
@@ -89,11 +92,21 @@ impl Variant<Solute> for PlaceIons {
     fn prepare<'i>(
         &self,
         solute: &'i Solute,
-        _device: Option<&Device>,
+        device: Option<&Device>,
     ) -> Result<Box<dyn Work<Places> + 'i>, StudyError> {
-        let request = IonRequest::default();
+        let device = match self.0 {
+            Place::Cpu => None,
+            Place::Cuda => Some(device.ok_or(StudyError::NoDevice)?.clone()),
+        };
+        let request = IonRequest {
+            device: DeviceChoice::Cpu,
+            ..IonRequest::default()
+        };
         Ok(OnHost::boxed(move || {
-            let ionized = request.place(&solute.subject)?;
+            let ionized = match &device {
+                Some(device) => request.place_on_device(&solute.subject, device)?,
+                None => request.place(&solute.subject)?,
+            };
             Ok(ionized
                 .ions
                 .iter()
@@ -101,4 +114,40 @@ impl Variant<Solute> for PlaceIons {
                 .collect())
         }))
     }
+}
+
+/// Ion placement, the use of maps in section 15.1.
+pub(super) fn measure(bench: &mut Bench<'_>) {
+    for (atoms, ions) in bench
+        .extent
+        .pick(vec![(200, 3)], vec![(2000, 20)], vec![(2000, 20), (50_000, 200)])
+    {
+        let solute = Solute::new(atoms, ions);
+        for place in [Place::Cpu, Place::Cuda] {
+            bench.measure("ions", "ions", atoms as f64, &solute, &PlaceIons(place));
+        }
+    }
+    let rows = bench.found.rows.iter().filter(|row| row.ladder == "ions");
+    let rows: Vec<Vec<String>> = rows
+        .map(|row| {
+            vec![
+                row.input.clone(),
+                row.place.name().into(),
+                row.seconds.map_or("not measured".into(), seconds),
+            ]
+        })
+        .collect();
+    bench.found.sections.push(Section {
+        title: "Ions at extrema of the potential (§15.1)".into(),
+        meaning: "Each ion goes to the lowest place of its energy that keeps its distances, and its own potential is added \
+                  before the next. The map of the molecule is computed once."
+            .into(),
+        tables: vec![Table {
+            name: "ions".into(),
+            title: "Time of `debye ionize`, files aside".into(),
+            head: ["", "map computed on", "time"].map(String::from).into(),
+            rows,
+        }],
+        ..Section::default()
+    });
 }

@@ -17,7 +17,6 @@ use debye::plot::Axis;
 use crate::study::{
     Bench, Comparison, Extent, Figure, Place, Section, Shown, Study, StudyError, Table, faster, loses,
 };
-use ions::{PlaceIons, Solute};
 
 pub(crate) const STUDY: Study = Study {
     name: "potential-map",
@@ -44,7 +43,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     padding(bench);
     atoms(bench);
     volumes(bench);
-    ions(bench);
+    ions::measure(bench);
     Ok(())
 }
 
@@ -427,39 +426,6 @@ fn volumes(bench: &mut Bench<'_>) {
                       does not."
                 .into(),
             shown: Shown::Chart(Box::new(chart)),
-        }],
-        ..Section::default()
-    });
-}
-
-/// Ion placement, the use of maps in section 15.1.
-fn ions(bench: &mut Bench<'_>) {
-    for (atoms, ions) in bench
-        .extent
-        .pick(vec![(200, 3)], vec![(2000, 20)], vec![(2000, 20), (50_000, 200)])
-    {
-        let solute = Solute::new(atoms, ions);
-        bench.measure("ions", "ions", atoms as f64, &solute, &PlaceIons);
-    }
-    let rows = bench.found.rows.iter().filter(|row| row.ladder == "ions");
-    let rows: Vec<Vec<String>> = rows
-        .map(|row| {
-            vec![
-                row.input.clone(),
-                row.seconds.map_or("not measured".into(), crate::study::seconds),
-            ]
-        })
-        .collect();
-    bench.found.sections.push(Section {
-        title: "Ions at extrema of the potential (§15.1)".into(),
-        meaning: "Each ion goes to the lowest place of its energy that keeps its distances, and its own potential is added \
-                  before the next. The map of the molecule is computed once."
-            .into(),
-        tables: vec![Table {
-            name: "ions".into(),
-            title: "Time of `debye ionize`, files aside".into(),
-            head: ["", "time"].map(String::from).into(),
-            rows,
         }],
         ..Section::default()
     });
