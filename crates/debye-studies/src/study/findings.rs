@@ -152,12 +152,13 @@ impl Findings {
             .max_by(f64::total_cmp)
     }
 
-    /// Names of what was measured on a ladder, in order.
-    fn measured(&self, ladder: &str) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
+    /// Names of what was measured on a ladder and where, in order.
+    fn measured(&self, ladder: &str) -> Vec<(String, Place)> {
+        let mut names: Vec<(String, Place)> = Vec::new();
         for row in self.rows.iter().filter(|row| row.ladder == ladder) {
-            if row.seconds.is_some() && !names.contains(&row.variant) {
-                names.push(row.variant.clone());
+            let name = (row.variant.clone(), row.place);
+            if row.seconds.is_some() && !names.contains(&name) {
+                names.push(name);
             }
         }
         names
@@ -173,26 +174,25 @@ impl Findings {
         value: impl Fn(&Row) -> Option<f64>,
     ) -> Chart {
         let mut chart = Chart::new(title, x, y).with_size(760.0, 460.0);
-        // Colors count from the first again for each place.
-        let mut colors = [0; 2];
-        for name in self.measured(ladder) {
-            let rows: Vec<&Row> = self.of(ladder, &name).collect();
-            let (sizes, values): (Vec<f64>, Vec<f64>) = rows
-                .iter()
+        let measured = self.measured(ladder);
+        for (name, place) in &measured {
+            let (sizes, values): (Vec<f64>, Vec<f64>) = self
+                .of(ladder, name)
                 .filter_map(|row| Some((row.size, value(row)?)))
                 .unzip();
-            let (stroke, color) = match rows.first().map(|row| row.place) {
-                Some(Place::Cpu) => (Stroke::Dashed, &mut colors[0]),
-                _ => (Stroke::Solid, &mut colors[1]),
+            let there = measured.iter().filter(|other| other.1 == *place);
+            let (color, again) = color(&there.map(|other| other.0.as_str()).collect::<Vec<_>>(), name);
+            let stroke = match (place, again) {
+                (Place::Cpu, _) => Stroke::Dashed,
+                (Place::Cuda, true) => Stroke::Thin,
+                (Place::Cuda, false) => Stroke::Solid,
             };
-            let series = Series::new(&name, &sizes, &values);
-            chart = chart.with(series.with_stroke(stroke).with_color(*color));
-            *color += 1;
+            let series = Series::new(name, &sizes, &values);
+            chart = chart.with(series.with_stroke(stroke).with_color(color));
         }
         chart
     }
 
-    /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
     /// How often one variant is as fast as another on each input that both were measured on, and its size; by size.
     pub fn leads(&self, ladder: &str, fast: &str, slow: &str) -> Vec<(f64, f64)> {
         let mut leads: Vec<(f64, f64)> = self
@@ -211,6 +211,7 @@ impl Findings {
         self.leads(ladder, fast, slow).last().copied()
     }
 
+    /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
     /// scales.
     pub fn crossover(&self, ladder: &str, slow_start: &str, fast_start: &str) -> Option<f64> {
         let leads: Vec<(f64, f64)> = self
@@ -225,5 +226,52 @@ impl Findings {
                 let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
                 (x0 + (x1 - x0) * y0 / (y0 - y1)).exp()
             })
+    }
+}
+
+/// The engine's own color on every chart.
+const ENGINE: usize = 0;
+/// That of the engine in another way of working.
+const ENGINE_TOO: usize = 5;
+/// The others.
+const OTHERS: [usize; 4] = [1, 2, 3, 4];
+
+/// The color of a variant among those that run in one place, and whether another of them has it already. The engine as
+/// it is has the shortest of the engine's names.
+fn color(names: &[&str], name: &str) -> (usize, bool) {
+    let is_engine = |name: &&str| name.contains("engine");
+    let mut engines: Vec<&str> = names.iter().copied().filter(is_engine).collect();
+    engines.sort_by_key(|name| name.len());
+    let others: Vec<&str> = names.iter().copied().filter(|n| !is_engine(n)).collect();
+    match engines.iter().position(|n| *n == name) {
+        Some(0) => (ENGINE, false),
+        Some(1) => (ENGINE_TOO, false),
+        rest => {
+            let own = others.iter().position(|n| *n == name);
+            let place = own.unwrap_or(others.len() + rest.unwrap_or(2) - 2);
+            (OTHERS[place % OTHERS.len()], place >= OTHERS.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_has_a_color_of_its_own() {
+        let tiles = ["a", "b", "c", "d", "e"];
+        let names = [
+            &tiles[..],
+            &["GPU engine, lists", "GPU engine", "GPU engine, other"],
+        ]
+        .concat();
+        let colors = names.iter().map(|name| color(&names, name)).collect::<Vec<_>>();
+        assert_eq!(colors[6], (ENGINE, false));
+        // Nothing else is blue, and no two of the others look alike.
+        for (i, one) in colors.iter().enumerate() {
+            assert!(i == 6 || one.0 != ENGINE);
+            assert!(!colors[..i].contains(one), "{colors:?}");
+        }
     }
 }

@@ -53,7 +53,7 @@ fn times(
         chart = chart.with(
             Series::new(name, x, y)
                 .with_stroke(Stroke::Dots)
-                .with_color(color + 6),
+                .with_color(color + 1),
         );
     }
     chart
