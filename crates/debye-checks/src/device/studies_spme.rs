@@ -47,12 +47,17 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
                 room: 1,
                 ..SearchVariant::new(SearchHow::AllPairsOnDevice)
             };
-            agrees(
-                place,
-                &Search::new(Salt::new(ions, cells)).map_err(Wrong::from)?,
-                &variant,
-            )?;
+            let input = Search::new(Salt::new(ions, cells))?;
+            agrees(place, &input, &variant)?;
+            if engine_takes(place, cells) {
+                agrees(place, &input, &SearchVariant::new(SearchHow::Engine))?;
+            }
         }
+    }
+    // Its kernels, one by one: the emulation watches them elsewhere.
+    if place.extent != Extent::Watched {
+        let input = Search::new(Salt::new(Ions::Displaced, 4))?;
+        agrees(place, &input, &SearchVariant::new(SearchHow::Engine))?;
     }
     let cells = if place.extent <= Extent::Smallest { 2 } else { 4 };
     for kind in Kind::ALL {

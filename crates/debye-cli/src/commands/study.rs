@@ -180,7 +180,7 @@ fn line(row: &Row) -> String {
         _ => String::new(),
     };
     format!(
-        "  {:<26} {:<32} {:<38} {how}\n",
+        "  {:<27} {:<32} {:<38} {how}\n",
         row.ladder, row.variant, row.input
     )
 }

@@ -113,7 +113,7 @@ fn scans(bench: &mut Bench<'_>) {
             )
         }
         (None, Some((size, cpu))) => format!(
-            "For {} elements the engine's scan on {} threads is {} one loop: it first sums in 64 bits, so that a sum that does \
+            "For {} elements the engine's scan on {} threads is {} one loop. It first sums in 64 bits, so that a sum that does \
              not fit is reported, and so reads the array twice. The kernels of the paper were not measured: no CUDA device \
              was used.",
             number(size),

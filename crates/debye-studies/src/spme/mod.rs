@@ -139,6 +139,9 @@ fn search(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
     for cells in sizes {
         let input = Search::new(Salt::new(Ions::Displaced, cells))?;
         for how in SearchVariant::ALL {
+            if how == SearchHow::Engine && !engine_takes(extent, cells) && !more.contains(&cells) {
+                continue;
+            }
             let variant = SearchVariant {
                 most: match how {
                     SearchHow::AllPairs | SearchHow::EngineOnHost => extent.pick(ions(4), ions(24), ions(30)),

@@ -1,12 +1,15 @@
 //! [`Search`]: who is near whom, by all pairs of blocks as in the paper, through cells, and by the engine.
 
+use debye::engines::cuda::{Choice, CudaEngine};
+use debye::engines::{Engine, Settings};
+use debye::expr::Vec3;
 use debye::run::engine_on;
 use debye_gpu::Device;
 
 use super::device::TileSearch;
 use super::exact::Sums;
 use super::order::Order;
-use super::salt::Salt;
+use super::salt::{SKIN, Salt};
 use super::tiles::{Blocks, Tile, UNFLAGGED};
 use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
 
@@ -64,6 +67,8 @@ pub enum SearchHow {
     EngineOnHost,
     /// All pairs of blocks on the device.
     AllPairsOnDevice,
+    /// The kernels that make the engine's list on the device.
+    Engine,
 }
 
 /// A rung of the ladder of searches.
@@ -79,11 +84,12 @@ pub struct SearchVariant {
 
 impl SearchVariant {
     /// Every rung.
-    pub const ALL: [SearchHow; 4] = [
+    pub const ALL: [SearchHow; 5] = [
         SearchHow::AllPairs,
         SearchHow::Cells,
         SearchHow::EngineOnHost,
         SearchHow::AllPairsOnDevice,
+        SearchHow::Engine,
     ];
 
     /// However many ions there are.
@@ -103,20 +109,21 @@ impl Variant<Search> for SearchVariant {
             SearchHow::Cells => "CPU blocks through cells",
             SearchHow::EngineOnHost => "CPU engine, sort and list",
             SearchHow::AllPairsOnDevice => "GPU all pairs of blocks",
+            SearchHow::Engine => "GPU engine, sort and list",
         };
         name.into()
     }
 
     fn place(&self) -> Place {
         match self.how {
-            SearchHow::AllPairsOnDevice => Place::Cuda,
+            SearchHow::AllPairsOnDevice | SearchHow::Engine => Place::Cuda,
             _ => Place::Cpu,
         }
     }
 
     fn tolerance(&self) -> f64 {
         match self.how {
-            SearchHow::EngineOnHost => 1e-4,
+            SearchHow::EngineOnHost | SearchHow::Engine => 1e-4,
             _ => 0.0,
         }
     }
@@ -149,6 +156,10 @@ impl Variant<Search> for SearchVariant {
                     Ok(Listed::Tiles(search.tiles(&again, stream)?))
                 })
             }
+            SearchHow::Engine => {
+                let device = device.ok_or(StudyError::NoDevice)?;
+                Ok(Box::new(Drifting::new(&input.salt, device)?))
+            }
         }
     }
 }
@@ -169,10 +180,7 @@ impl Work<Listed> for EngineList<'_> {
             let listing = stages.iter().filter(|s| ["sort", "neighbors"].contains(&s.name));
             seconds += listing.map(|s| s.seconds).sum::<f64>();
             if self.last.is_none() {
-                self.last = Some(Sums {
-                    energy: engine.observe()?.potential,
-                    forces: engine.forces()?.iter().map(|f| f.to_array()).collect(),
-                });
+                self.last = Some(sums(engine.as_mut())?);
             }
         }
         Ok(seconds)
@@ -185,5 +193,71 @@ impl Work<Listed> for EngineList<'_> {
         let last = self.last.clone();
         last.map(Listed::Sums)
             .ok_or_else(|| StudyError::other("the engine gave nothing"))
+    }
+}
+
+fn sums(engine: &mut dyn Engine) -> Result<Sums, StudyError> {
+    Ok(Sums {
+        energy: engine.observe()?.potential,
+        forces: engine.forces()?.iter().map(|f| f.to_array()).collect(),
+    })
+}
+
+/// The kernels that make a list of the engine on a device, by their names in a profile.
+const LIST_KERNELS: [&str; 8] = [
+    "keys", "sort", "columns", "place", "boxes", "stages", "lists", "commit",
+];
+
+/// A crystal that drifts as a whole by the buffer of its list at every step: every step needs a new list, and sums stay
+/// what they are. Its kernels are timed one by one, by events around each.
+struct Drifting(CudaEngine);
+
+impl Drifting {
+    fn new(salt: &Salt, device: &Device) -> Result<Self, StudyError> {
+        // The paper's skin, where the nearest image remains the only one within it.
+        let buffer = SKIN.min(0.99 * (0.5 * salt.side - salt.cutoff));
+        let mut setup = salt.pairs()?.build().map_err(StudyError::other)?;
+        let velocity = Vec3::from([buffer / setup.dynamics.timestep, 0.0, 0.0]);
+        setup.system.particles.velocities.fill(velocity);
+        let settings = Settings {
+            buffer: Some(buffer),
+            ..Settings::default()
+        };
+        // The kernel of small systems makes its lists inside, where nothing can time them.
+        let choice = Choice {
+            small: Some(false),
+            ..Choice::default()
+        };
+        let (system, forces, dynamics) = (&setup.system, &setup.forces, &setup.dynamics);
+        let mut engine = CudaEngine::with_choice(device, system, forces, dynamics, &settings, &choice)?;
+        // The first step finds a list that is ready.
+        engine.advance(1, false)?;
+        Ok(Self(engine))
+    }
+}
+
+impl Work<Listed> for Drifting {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        self.0.profile(0, u64::from(passes));
+        self.0.advance(u64::from(passes), false)?;
+        let profile = self.0.device_use().and_then(|used| used.profile);
+        let kernels = profile.map_or(Vec::new(), |profile| profile.kernels);
+        let mut seconds = 0.0;
+        for name in LIST_KERNELS {
+            let kernel = kernels.iter().find(|kernel| kernel.name == name);
+            match kernel.filter(|kernel| kernel.launches == u64::from(passes)) {
+                Some(kernel) => seconds += kernel.seconds,
+                None => {
+                    return Err(StudyError::other(format!(
+                        "`{name}` did not run once for each of {passes} lists"
+                    )));
+                }
+            }
+        }
+        Ok(seconds)
+    }
+
+    fn output(&mut self) -> Result<Listed, StudyError> {
+        Ok(Listed::Sums(sums(&mut self.0)?))
     }
 }

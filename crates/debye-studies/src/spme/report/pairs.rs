@@ -5,6 +5,7 @@ use debye::plot::Axis;
 use super::super::order::{BLOCK, EMPTY, Order};
 use super::super::real_space::{How, KindVariant, Kinds};
 use super::super::salt::{Ions, LARGEST, Salt};
+use super::super::search::SearchVariant;
 use super::super::tiles::{Blocks, Kind, UNFLAGGED};
 use super::super::{KINDS, REAL, SEARCH, paper};
 use super::{NO_DEVICE, at, compared, figure, largest_common, times};
@@ -259,26 +260,36 @@ pub(in crate::spme) fn kinds(bench: &mut Bench<'_>, counted: &[(Kind, usize, f64
 
 pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
     let found = &bench.found;
-    let [all, cells, engine, device] = [
-        "CPU all pairs of blocks, one thread",
-        "CPU blocks through cells",
-        "CPU engine, sort and list",
-        "GPU all pairs of blocks",
-    ];
-    let meaning = match (found.lead(SEARCH, cells, all), found.lead(SEARCH, engine, all)) {
-        (Some((size, linear)), Some((_, list))) => {
-            let gpu = found
-                .lead(SEARCH, device, all)
-                .map_or(format!(" {NO_DEVICE}"), |(size, gpu)| {
-                    format!(
-                        " On the device all pairs of blocks are {gpu:.0} times as fast for {size:.0} ions."
-                    )
-                });
+    let [all, cells, engine, device, list] = SearchVariant::ALL.map(|how| SearchVariant::new(how).name());
+    let meaning = match (
+        found.lead(SEARCH, &cells, &all),
+        found.lead(SEARCH, &engine, &all),
+    ) {
+        (Some((size, linear)), Some((_, of_ions))) => {
+            let on_device = match found.lead(SEARCH, &device, &all) {
+                Some((size, gpu)) => format!(
+                    " On the device all pairs of blocks are {} those on one thread for {size:.0} ions.",
+                    faster(gpu)
+                ),
+                None => format!(" {NO_DEVICE}"),
+            };
+            let by_engine: Vec<String> = found
+                .leads(SEARCH, &list, &device)
+                .iter()
+                .map(|&(size, lead)| format!("for {size:.0} ions {} them", faster(lead)))
+                .collect();
+            let by_engine = match by_engine.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " The kernels of the engine that sort ions and list single neighbors there are {}.",
+                    by_engine.join(", ")
+                ),
+            };
             format!(
                 "For {size:.0} ions the search through cells is {} that over all pairs of blocks, and the engine's sort and list of \
-                 single ions {} it; all pairs grow with the square of the ions, the others with the ions.{gpu}",
+                 single ions {} it; all pairs grow with the square of the ions, the others with the ions.{on_device}{by_engine}",
                 faster(linear),
-                faster(list),
+                faster(of_ions),
             )
         }
         _ => "Nothing was measured.".into(),
@@ -295,7 +306,7 @@ pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
         meaning,
         figures: vec![figure(
             "search",
-            "From sorted ions to a list. Dashed: this processor.",
+            "From ions in blocks to a list; the engine also sorts them. Dashed: this processor.",
             chart,
         )],
         ..Section::default()
