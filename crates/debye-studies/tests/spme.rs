@@ -94,3 +94,27 @@ fn whole_sums_agree() {
             .for_each(|how| agrees(&input, &WholeVariant::new(how)));
     }
 }
+
+/// Where a mesh may not be as fine as the rules ask for, a longer cut-off makes up for it.
+#[test]
+fn a_shorter_mesh_is_as_exact() {
+    let largest = Salt::new(Ions::Perfect, 80);
+    assert_eq!(largest.mesh(), 576);
+    let split = largest.split(512);
+    assert!(
+        split.points == 512 && (1.07..1.09).contains(&split.cutoff),
+        "{split}"
+    );
+    let input = Whole(Salt::new(Ions::Displaced, 5));
+    let error = |longest: usize| {
+        let mut variant = WholeVariant::new(WholeHow::EngineOnHost);
+        variant.longest = longest;
+        let mut work = variant.prepare(&input, None).unwrap();
+        input.error(&work.output().unwrap())
+    };
+    let (whole, shorter) = (error(usize::MAX), error(54));
+    assert!(
+        input.0.mesh() == 64 && shorter < 1.5 * whole,
+        "{whole:e} {shorter:e}"
+    );
+}

@@ -20,7 +20,7 @@ pub use interpolation::{Interpolation, MeshHow, MeshVariant};
 pub use order::{BLOCK, Order, hilbert};
 pub use real_space::{How, KindVariant, Kinds, OneKind, RealSpace, RealVariant};
 pub use reciprocal::{Potential, Sizes, TransformHow, TransformVariant};
-pub use salt::{Ions, Salt};
+pub use salt::{Ions, Salt, Split};
 pub use search::{Listed, Search, SearchHow, SearchVariant};
 pub use tiles::{Blocks, Kind, Tile};
 pub use whole::{Whole, WholeHow, WholeVariant};
@@ -207,17 +207,15 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
         _ => usize::MAX,
     };
     let variants = WholeHow::ALL.map(|how| WholeVariant {
-        how,
         most: most(how),
         lammps,
+        ..WholeVariant::new(how)
     });
     for &cells in sizes {
         let input = Whole(Salt::new(Ions::Displaced, cells));
         for variant in &variants {
-            // What the engine chooses is one setting more: it is asked for at a few sizes only.
             let asked = match variant.how {
-                WholeHow::Chosen | WholeHow::ChosenOnHost => [4, 9].contains(&cells),
-                WholeHow::Engine => engine_takes(extent, cells),
+                WholeHow::Chosen | WholeHow::Engine => engine_takes(extent, cells),
                 _ => true,
             };
             if !asked {
@@ -230,5 +228,5 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
     for variant in &variants {
         bench.measure(MADELUNG, "ions", perfect.work(), &perfect, variant);
     }
-    report::whole(bench, lammps)
+    report::whole(bench, sizes, lammps)
 }

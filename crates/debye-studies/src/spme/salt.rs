@@ -79,14 +79,40 @@ pub struct Salt {
     total: OnceLock<Sums>,
 }
 
-/// Points along an axis for a tolerance δ: ⌈2αL/(3δ^⅕)⌉, the rule of OpenMM that the paper's code has.
+/// Points along an axis for a tolerance δ: 2αL/(3δ^⅕) rounded up, the rule of OpenMM that the paper's code has.
 pub(super) fn points(alpha: f64, side: f64, tolerance: f64) -> usize {
-    (2.0 * alpha * side / (3.0 * tolerance.powf(0.2))).ceil() as usize
+    unrounded(alpha, side, tolerance).ceil() as usize
+}
+
+fn unrounded(alpha: f64, side: f64, tolerance: f64) -> f64 {
+    2.0 * alpha * side / (3.0 * tolerance.powf(0.2))
 }
 
 /// α = √(−ln 2δ)/r_c, the rule of OpenMM that the paper's code has.
 pub(super) fn alpha(cutoff: f64, tolerance: f64) -> f64 {
     (-(2.0 * tolerance).ln()).sqrt() / cutoff
+}
+
+/// How a sum is split, and the mesh of its reciprocal part.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// In nm.
+    pub cutoff: f64,
+    /// In 1/nm.
+    pub alpha: f64,
+    /// Along an axis.
+    pub points: usize,
+}
+
+impl std::fmt::Display for Split {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [cutoff, alpha] = [self.cutoff, self.alpha];
+        write!(
+            f,
+            "r_c = {cutoff:.3} nm, α = {alpha:.3}/nm, {}³ points",
+            self.points
+        )
+    }
 }
 
 /// The next number from `least` on without prime factors but 2, 3 and 5.
@@ -165,6 +191,26 @@ impl Salt {
     /// Points of the mesh along an axis: what the tolerance asks for, rounded up to a product of 2, 3 and 5.
     pub fn mesh(&self) -> usize {
         smooth(points(self.alpha, self.side, self.tolerance).max(ORDER))
+    }
+
+    /// The paper's splitting. Where its mesh would have more than `most` points along an axis, the cut-off is as much
+    /// longer as the same rules need for the same tolerance with so many.
+    pub fn split(&self, most: usize) -> Split {
+        // Points are proportional to α, and α to the reciprocal of the cut-off.
+        let longer = match self.mesh() > most {
+            true => unrounded(self.alpha, self.side, self.tolerance) / most as f64,
+            false => 1.0,
+        };
+        Split {
+            cutoff: self.cutoff * longer,
+            alpha: self.alpha / longer,
+            points: self.mesh().min(most),
+        }
+    }
+
+    /// The error of forces that the engine chooses its own settings for: what the paper's leave (table `whole`).
+    pub(super) fn own_error(&self) -> f64 {
+        2.0 * self.tolerance
     }
 
     pub(super) fn label(&self) -> String {
@@ -292,14 +338,14 @@ impl Salt {
         Ok(Simulation::builder(self.system()?).pair(force).timestep(1e-7))
     }
 
-    /// The whole sum with the same splitting and mesh, or with those that the engine chooses for an error of forces.
-    pub(super) fn charged(&self, error: Option<f64>) -> Result<SimulationBuilder, StudyError> {
-        let request = LongRange::pme().cutoff(self.cutoff);
-        let request = match error {
-            Some(error) => request.tolerance(error),
-            None => request
-                .alpha(self.alpha)
-                .mesh([self.mesh(); 3])
+    /// The whole sum with this splitting; or with its cut-off, and α and the mesh as the engine chooses them.
+    pub(super) fn charged(&self, split: &Split, own: bool) -> Result<SimulationBuilder, StudyError> {
+        let request = LongRange::pme().cutoff(split.cutoff);
+        let request = match own {
+            true => request.tolerance(self.own_error()),
+            false => request
+                .alpha(split.alpha)
+                .mesh([split.points; 3])
                 .basis(Basis::BSpline(ORDER)),
         };
         Ok(Simulation::builder(self.system()?)
@@ -307,23 +353,24 @@ impl Salt {
             .timestep(1e-7))
     }
 
-    /// Splitting and mesh of the whole sum, in words.
-    pub(super) fn settings(&self, error: Option<f64>) -> Result<String, StudyError> {
-        let simulation = self.charged(error)?.build().map_err(StudyError::other)?;
-        Ok(match simulation.forces.electrostatics {
+    /// What the engine chooses with the cut-off of a splitting, and the order of its splines.
+    pub(super) fn chosen(&self, split: &Split) -> Result<(Split, usize), StudyError> {
+        let simulation = self.charged(split, true)?.build().map_err(StudyError::other)?;
+        match simulation.forces.electrostatics {
             Some(Electrostatics {
                 alpha,
                 method: Method::Mesh(mesh),
                 ..
             }) => {
-                let [x, y, z] = mesh.size;
-                format!(
-                    "α = {alpha:.3}/nm, {x} × {y} × {z} points, order {}",
-                    mesh.basis.points()
-                )
+                let own = Split {
+                    cutoff: split.cutoff,
+                    alpha,
+                    points: mesh.size.into_iter().max().unwrap_or(0),
+                };
+                Ok((own, mesh.basis.points()))
             }
-            _ => String::new(),
-        })
+            _ => Err(StudyError::other("the engine chose no mesh")),
+        }
     }
 
     /// Self energy, which belongs to neither part of the sum.

@@ -56,7 +56,7 @@ impl Input for Whole {
 }
 
 /// The longest side of a mesh that the engine's transforms have on a device.
-const LONGEST: usize = 512;
+pub(super) const LONGEST: usize = 512;
 
 /// How the whole sum is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +90,6 @@ impl WholeHow {
     ];
 }
 
-/// The error of forces that the engine chooses its settings for: as large as what the paper's settings leave.
-pub(super) const CHOSEN: f64 = 2e-5;
-
 /// A rung of the ladder of whole sums.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeVariant {
@@ -100,17 +97,38 @@ pub struct WholeVariant {
     pub how: WholeHow,
     /// The most ions that it is given.
     pub most: usize,
+    /// The most points along an axis that the engine's mesh may have.
+    pub longest: usize,
     pub(super) lammps: Option<Lammps>,
 }
 
 impl WholeVariant {
     /// However many ions there are.
     pub fn new(how: WholeHow) -> Self {
+        let on_device = matches!(how, WholeHow::Engine | WholeHow::Chosen);
         Self {
             how,
             most: usize::MAX,
+            longest: if on_device { LONGEST } else { usize::MAX },
             lammps: None,
         }
+    }
+}
+
+impl WholeVariant {
+    /// The engine's simulation, where its mesh is not too long.
+    fn setup(&self, salt: &Salt, own: bool) -> Result<SimulationBuilder, StudyError> {
+        let split = salt.split(self.longest);
+        if own {
+            let points = salt.chosen(&split)?.0.points;
+            if points > self.longest {
+                return Err(StudyError::Missing(format!(
+                    "its own mesh would have {points} points along an axis, of {} that its transforms have on a device",
+                    self.longest
+                )));
+            }
+        }
+        salt.charged(&split, own)
     }
 }
 
@@ -148,11 +166,6 @@ impl Variant<Whole> for WholeVariant {
         if self.how == WholeHow::Lammps && self.lammps.is_none() {
             return Some(crate::lammps::NO_LAMMPS.into());
         }
-        if self.how == WholeHow::Engine && input.0.mesh() > LONGEST {
-            return Some(format!(
-                "the engine's meshes have up to {LONGEST} points along an axis on a device"
-            ));
-        }
         (ions > self.most).then(|| format!("{ions} ions are more than the {} it is given", self.most))
     }
 
@@ -174,10 +187,10 @@ impl Variant<Whole> for WholeVariant {
                 }))
             }
             WholeHow::Kernels => Chain::boxed(salt, given()?),
-            WholeHow::EngineOnHost => Ok(Box::new(engine(salt.charged(None)?, None)?)),
-            WholeHow::ChosenOnHost => Ok(Box::new(engine(salt.charged(Some(CHOSEN))?, None)?)),
-            WholeHow::Engine => Ok(Box::new(engine(salt.charged(None)?, Some(given()?))?)),
-            WholeHow::Chosen => Ok(Box::new(engine(salt.charged(Some(CHOSEN))?, Some(given()?))?)),
+            WholeHow::EngineOnHost => Ok(Box::new(engine(self.setup(salt, false)?, None)?)),
+            WholeHow::ChosenOnHost => Ok(Box::new(engine(self.setup(salt, true)?, None)?)),
+            WholeHow::Engine => Ok(Box::new(engine(self.setup(salt, false)?, Some(given()?))?)),
+            WholeHow::Chosen => Ok(Box::new(engine(self.setup(salt, true)?, Some(given()?))?)),
             WholeHow::Lammps => {
                 let lammps = self
                     .lammps

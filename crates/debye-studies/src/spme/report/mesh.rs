@@ -4,7 +4,7 @@ use debye::plot::Axis;
 
 use super::super::exact::coulomb;
 use super::super::salt::{Ions, ORDER, Salt};
-use super::super::whole::{CHOSEN, Whole, WholeHow, WholeVariant};
+use super::super::whole::{LONGEST, Whole, WholeHow, WholeVariant};
 use super::super::{FFT, MADELUNG, MESH, WHOLE, paper};
 use super::{NO_DEVICE, at, compared, figure, largest_common, times};
 use crate::lammps::{CALORIE, Lammps, NO_LAMMPS};
@@ -221,7 +221,11 @@ fn factored(number: usize) -> String {
     }
 }
 
-pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> Result<(), StudyError> {
+pub(in crate::spme) fn whole(
+    bench: &mut Bench<'_>,
+    sizes: &[usize],
+    lammps: Option<Lammps>,
+) -> Result<(), StudyError> {
     let found = &bench.found;
     let name = |how: WholeHow| WholeVariant::new(how).name();
     let [loops, host, kernels, engine] = [
@@ -242,9 +246,18 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
                 true => "pairs and mesh run side by side, and charges are spread without atomics",
                 false => "a step also moves ions and looks after its lists, which the paper's kernels do not",
             };
+            let salt = Salt::new(Ions::Displaced, (size / 8.0).cbrt().round() as usize);
+            let split = salt.split(LONGEST);
+            let mesh = match split.points == salt.mesh() {
+                true => "the same mesh".to_string(),
+                false => format!(
+                    "{split}, since its transforms on a device end at {LONGEST} points and the paper's rules ask for {} with its \
+                     cut-off,",
+                    salt.mesh()
+                ),
+            };
             format!(
-                "For {size:.0} ions a whole step of the engine with the same mesh is {} the paper's kernels one after the other: \
-                 {why}.",
+                "For {size:.0} ions a whole step of the engine with {mesh} is {} the paper's kernels one after the other: {why}.",
                 faster(gpu)
             )
         }
@@ -273,7 +286,8 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
     );
     // Settings side by side, where the engine chose its own.
     let largest = Salt::new(Ions::Displaced, place + 3);
-    let (same, own) = (largest.settings(None)?, largest.settings(Some(CHOSEN))?);
+    let same = format!("{}, order {ORDER}", largest.split(usize::MAX));
+    let own = own_mesh(&largest, usize::MAX)?;
     let mut rows = Vec::new();
     for row in found
         .rows
@@ -355,6 +369,7 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
                 head: ["", "settings", "time", "error", ""].map(String::from).into(),
                 rows,
             },
+            meshes(sizes)?,
             Table {
                 name: "madelung".into(),
                 title: format!(
@@ -375,4 +390,41 @@ pub(in crate::spme) fn whole(bench: &mut Bench<'_>, lammps: Option<Lammps>) -> R
     };
     bench.found.sections.push(section);
     Ok(())
+}
+
+/// What the engine chooses, where its mesh may have so many points along an axis.
+fn own_mesh(salt: &Salt, most: usize) -> Result<String, StudyError> {
+    let (own, order) = salt.chosen(&salt.split(most))?;
+    Ok(format!("{own}, order {order}"))
+}
+
+/// Splittings and meshes of all crystals.
+fn meshes(sizes: &[usize]) -> Result<Table, StudyError> {
+    let row = |&cells: &usize| {
+        let salt = Salt::new(Ions::Displaced, cells);
+        Ok(vec![
+            salt.len().to_string(),
+            format!("{:.0e}", salt.tolerance),
+            salt.split(usize::MAX).to_string(),
+            salt.split(LONGEST).to_string(),
+            own_mesh(&salt, LONGEST)?,
+        ])
+    };
+    Ok(Table {
+        name: "meshes".into(),
+        title: format!(
+            "Splitting and mesh; on a device the engine has up to {LONGEST} points along an axis, and a longer cut-off where the \
+             paper's rules ask for more"
+        ),
+        head: [
+            "ions",
+            "tolerance",
+            "the paper's rules",
+            "the engine on a device",
+            "the engine's own",
+        ]
+        .map(String::from)
+        .into(),
+        rows: sizes.iter().map(row).collect::<Result<_, StudyError>>()?,
+    })
 }
