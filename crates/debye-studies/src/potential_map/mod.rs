@@ -392,14 +392,6 @@ fn volumes(bench: &mut Bench<'_>) {
         Axis::log("seconds"),
         |row| row.seconds,
     );
-    let power = |name: &str| {
-        let rows: Vec<_> = found
-            .of(VOLUMES, name)
-            .filter_map(|row| Some((row.size, row.seconds?)))
-            .collect();
-        let (first, last) = (rows.get(rows.len().checked_sub(2)?)?, rows.last()?);
-        Some((last.1 / first.1).ln() / (last.0 / first.0).ln())
-    };
     let crossing = |place: &str| {
         found.crossover(
             VOLUMES,
@@ -408,11 +400,15 @@ fn volumes(bench: &mut Bench<'_>) {
         )
     };
     let place = if found.device.is_ok() { "GPU" } else { "CPU" };
+    let power = |name: &str| {
+        let power = found.growth(VOLUMES, name);
+        power.map_or("(not measured)".into(), |p| format!("{p:.2}"))
+    };
     let meaning = format!(
         "The direct sum of a volume costs its square, and multilevel summation its first power: between the two largest \
          volumes the time grew by the power {} and {}. {}",
-        power(&format!("{place} engine")).map_or("(not measured)".into(), |p| format!("{p:.2}")),
-        power(&format!("{place} engine, multilevel")).map_or("(not measured)".into(), |p| format!("{p:.2}")),
+        power(&format!("{place} engine")),
+        power(&format!("{place} engine, multilevel")),
         crossing(place).map_or("Their curves do not cross here.".into(), |v| format!(
             "On the {place} they cross at {v:.0} nm³; `debye map --method auto` takes the cheaper one."
         )),

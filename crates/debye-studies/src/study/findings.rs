@@ -211,6 +211,19 @@ impl Findings {
         self.leads(ladder, fast, slow).last().copied()
     }
 
+    /// The power of its size that the time of a variant grows with between the two largest inputs it ran on.
+    pub fn growth(&self, ladder: &str, variant: &str) -> Option<f64> {
+        let mut rows: Vec<(f64, f64)> = self
+            .of(ladder, variant)
+            .filter_map(|row| Some((row.size, row.seconds?)))
+            .collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        match rows[..] {
+            [.., (size, time), (larger, longer)] => Some((longer / time).ln() / (larger / size).ln()),
+            _ => None,
+        }
+    }
+
     /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
     /// scales.
     pub fn crossover(&self, ladder: &str, slow_start: &str, fast_start: &str) -> Option<f64> {

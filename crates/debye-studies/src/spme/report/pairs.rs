@@ -285,11 +285,19 @@ pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
                     by_engine.join(", ")
                 ),
             };
+            let powers = [&all, &cells, &engine].map(|name| {
+                let power = found.growth(SEARCH, name);
+                power.map_or("–".into(), |p| format!("{p:.1}"))
+            });
             format!(
                 "For {size:.0} ions the search through cells is {} that over all pairs of blocks, and the engine's sort and list of \
-                 single ions {} it; all pairs grow with the square of the ions, the others with the ions.{on_device}{by_engine}",
+                 single ions {} it. Between the two largest crystals the time of all pairs grows with the power {} of the \
+                 ions, that of cells with {} and that of the engine with {}.{on_device}{by_engine}",
                 faster(linear),
                 faster(of_ions),
+                powers[0],
+                powers[1],
+                powers[2],
             )
         }
         _ => "Nothing was measured.".into(),
