@@ -1,7 +1,7 @@
 //! [`Search`]: who is near whom, by all pairs of blocks as in the paper, through cells, and by the engine.
 
 use debye::engines::cuda::{Choice, CudaEngine};
-use debye::engines::{Engine, Settings};
+use debye::engines::{Engine, ListKind, Settings};
 use debye::expr::Vec3;
 use debye::run::engine_on;
 use debye_gpu::Device;
@@ -219,8 +219,11 @@ impl Drifting {
         let mut setup = salt.pairs()?.build().map_err(StudyError::other)?;
         let velocity = Vec3::from([buffer / setup.dynamics.timestep, 0.0, 0.0]);
         setup.system.particles.velocities.fill(velocity);
+        // Of both kinds of list the one that names the neighbors of every ion: trials of steps, which choose the faster
+        // kind elsewhere, would all make lists here.
         let settings = Settings {
             buffer: Some(buffer),
+            lists: Some(ListKind::Particles),
             ..Settings::default()
         };
         // The kernel of small systems makes its lists inside, where nothing can time them.
