@@ -388,3 +388,60 @@ fn step_against_kernel(found: &Findings) -> String {
         false => " It also moves particles and looks after its lists, which the kernel does not.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Row;
+
+    /// Seconds of the fastest round, the median and the slowest.
+    fn row(variant: &str, size: f64, [fastest, seconds, slowest]: [f64; 3]) -> Row {
+        Row {
+            ladder: FORCES,
+            variant: variant.into(),
+            place: Place::Cuda,
+            input: String::new(),
+            size,
+            work: size,
+            unit: "particles",
+            seconds: Some(seconds),
+            fastest: Some(fastest),
+            slowest: Some(slowest),
+            rounds: 9,
+            error: None,
+            tolerance: 0.0,
+            failure: None,
+            skipped: None,
+        }
+    }
+
+    /// Each size is compared with itself, whoever wins there, and rounds that differ are told of.
+    #[test]
+    fn the_report_says_where_the_engine_loses() {
+        let mut found = Findings::new(Ok("a card".into()));
+        found.rows = vec![
+            row(BRANCHES, 3e4, [1e-4; 3]),
+            row(BRANCHES, 1e6, [9e-4; 3]),
+            row(STEP, 3e4, [2.5e-5; 3]),
+            row(STEP, 1e6, [3e-4, 1.8e-3, 3e-3]),
+        ];
+        let text = step_against_kernel(&found);
+        let rounds = format!("take {} to {} a step", seconds(3e-4), seconds(3e-3));
+        for part in [
+            "for 30000 atoms 4.0 times as fast as it",
+            "for 1 M atoms 2.0 times slower than it",
+            &rounds,
+            "compiled again",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        found.rows[3] = row(STEP, 1e6, [1.8e-3; 3]);
+        assert!(!step_against_kernel(&found).contains("compiled"));
+        found.rows[3] = row(STEP, 1e6, [3e-4; 3]);
+        let wins = step_against_kernel(&found);
+        assert!(
+            wins.contains("for 1 M atoms 3.0 times as fast") && !wins.contains("Rounds"),
+            "{wins}"
+        );
+    }
+}
