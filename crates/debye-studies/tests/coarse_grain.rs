@@ -8,12 +8,10 @@ use debye::prelude::Precision;
 use debye_studies::coarse_grain::{BeadVariant, Beads, Model, Order, Part};
 use debye_studies::study::{Input, Place, Variant, check};
 
-const ORDERS: [Order; 4] = [Order::Random, Order::Clustered, Order::Boundary, Order::Overflow];
-
 #[test]
 fn serial_forces_are_those_of_the_library() {
     for model in Model::ALL {
-        for order in ORDERS {
+        for order in Order::ALL {
             let beads = Beads::lying(model, order, 250).unwrap();
             let serial = BeadVariant::Sequential(Part::Forces);
             let mut work = serial.prepare(&beads, None).unwrap();
@@ -50,7 +48,7 @@ fn serial_forces_are_those_of_the_library() {
 #[test]
 fn the_engine_agrees() {
     for model in Model::ALL {
-        for order in ORDERS {
+        for order in Order::ALL {
             let beads = Beads::lying(model, order, 250).unwrap();
             for precision in [Precision::Mixed, Precision::Double] {
                 let variant = BeadVariant::Engine(precision, Place::Cpu);

@@ -124,47 +124,36 @@ pub(super) fn bins(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What beads are computed with. Where kernels are watched, those are enough that differ in more than a type.
-fn arithmetics(place: &Place<'_>) -> &'static [Arithmetic] {
-    match place.extent {
-        Extent::Watched => &[Arithmetic::Single, Arithmetic::Fixed],
-        _ => &Arithmetic::ALL,
+/// Which versions of the kernels of beads. Where kernels are watched, those are enough that differ in more than a type.
+fn versions(place: &Place<'_>, model: Model) -> Vec<coarse_grain::Version> {
+    let mut all = coarse_grain::Version::all(model);
+    if place.extent == Extent::Watched {
+        all.retain(|version| matches!(version.arithmetic, Arithmetic::Single | Arithmetic::Fixed));
     }
+    all
 }
 
-/// Beads with axes by matrices of neighbors and of types of interactions; then a whole step.
+/// Beads with axes by matrices of neighbors and of types of interactions; then a whole step, with its second half in the
+/// kernel of the forces and in one of its own.
 pub(super) fn beads(place: &mut Place<'_>) -> Result<(), Wrong> {
     let orders: &[Order] = match place.extent {
-        Extent::Watched | Extent::Smallest => &[Order::Clustered],
-        _ => &[Order::Random, Order::Clustered, Order::Boundary, Order::Overflow],
+        Extent::Watched => &[Order::Clustered],
+        _ => &Order::ALL,
     };
     let atoms = if place.extent == Extent::Full { 20_000 } else { 200 };
     for model in Model::ALL {
         for &order in orders {
             let beads = Beads::lying(model, order, atoms)?;
-            for complete in [true, false] {
-                if !complete && model == Model::Lipids {
-                    continue;
-                }
-                for &arithmetic in arithmetics(place) {
-                    let version = coarse_grain::Version {
-                        complete,
-                        arithmetic,
-                        merged: complete,
-                    };
-                    agrees(place, &beads, &BeadVariant::Kernels(version, Part::Forces))?;
-                    let (off, allowed) = match arithmetic {
-                        Arithmetic::Double => {
-                            (coarse_grain::step_error(place.device, &beads, version)?, 1e-9)
-                        }
-                        // What is left of displacements of 10⁻⁴ nm beside coordinates of 10 nm in single precision.
-                        Arithmetic::Single => {
-                            (coarse_grain::step_error(place.device, &beads, version)?, 5e-2)
-                        }
-                        _ => continue,
-                    };
-                    if off.is_nan() || off > allowed {
-                        let what = format!("a step, {model:?}, {order:?}, {arithmetic:?}: off by {off:.1e}");
+            for version in versions(place, model) {
+                agrees(place, &beads, &BeadVariant::Kernels(version, Part::Forces))?;
+                for version in [version, version.apart()] {
+                    place.cases += 1;
+                    let ratio = coarse_grain::step_error(place.device, &beads, version)?;
+                    if ratio > 1.0 {
+                        let what = format!(
+                            "a step, {}, {version:?}: off by {ratio:.1e} of what is allowed",
+                            beads.label()
+                        );
                         return Err(Wrong::Result(what));
                     }
                 }

@@ -126,6 +126,11 @@ pub struct Acted {
     pub energy: f64,
 }
 
+impl Order {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Random, Self::Clustered, Self::Boundary, Self::Overflow];
+}
+
 impl Beads {
     /// So many, after minimization and some steps: on the device if there is one, else on the processor.
     ///
@@ -166,12 +171,14 @@ impl Beads {
     pub fn lying(model: Model, order: Order, beads: usize) -> Result<Self, StudyError> {
         let mut simulation = model.simulation(840, 2.0, "langevin")?;
         let system = &mut simulation.system;
-        let spacing = match model {
-            Model::Water => 0.33,
-            Model::Lipids => 0.52,
+        // Between beads, and how far lists reach.
+        let (spacing, reach) = match model {
+            Model::Water => (0.33, 0.9 + BUFFER),
+            Model::Lipids => (0.52, 1.2 + BUFFER),
         };
-        // Three cut-offs at least: distinct cells on all sides.
-        let cells = ((1.6 * beads as f64).cbrt().ceil() as usize).max((3.9 / spacing) as usize);
+        // Distinct cells on all sides.
+        let least = (3.0 * reach / spacing).ceil();
+        let cells = (1.6 * beads as f64).cbrt().ceil().max(least) as usize;
         let side = cells as f64 * spacing;
         let mut random = Random(11);
         let species = system.species.len();
@@ -187,7 +194,9 @@ impl Beads {
             };
             if keep {
                 let packed = if order == Order::Overflow { 0.93 } else { 1.0 };
-                let place = at.map(|x| (x * packed + 0.01 + 0.15 * random.unit()) * spacing);
+                // On both sides of the faces, which some cross within a step.
+                let first = if order == Order::Boundary { -0.075 } else { 0.01 };
+                let place = at.map(|x| (x * packed + first + 0.15 * random.unit()) * spacing);
                 let kind = random.below(species);
                 let s = &system.species[kind];
                 let molecule = particles.len() as u32;
@@ -200,6 +209,16 @@ impl Beads {
         system.exclusions = Exclusions::default();
         system.labels = Default::default();
         system.orient_at_random(3);
+        // nm/ps and rad/ps, as fast as thermal ones.
+        let mut within = |most: f64| (2.0 * random.unit() - 1.0) * most;
+        let p = &mut system.particles;
+        for i in 0..p.len() {
+            p.velocities[i] = Vec3::from([0; 3].map(|_| within(0.5)));
+            let (axes, inertia) = (p.orientations.axes(i), p.orientations.rotor(i).inertia);
+            if let Some(momentum) = p.orientations.angular_momenta.get_mut(i) {
+                *momentum = (0..3).fold(Vec3::zero(), |sum, k| sum + axes[k] * (inertia[k] * within(5.0)));
+            }
+        }
         let label = format!("{} beads, {}, {order:?}", system.particles.len(), model.name()).to_lowercase();
         Self::of(model, label, simulation)
     }

@@ -1,162 +1,17 @@
 //! The paper's kernels on a device: matrices of neighbors and of interaction types, forces, motion.
 
-use debye::expr::{CudaReal, Vec3};
-use debye_gpu::{
-    Buffer, Const, CudaError, Device, Element, Header, Kernel, ModuleSource, Mut, Shape, Stream, constants,
-};
+use debye::expr::Vec3;
+use debye_gpu::{Buffer, Const, CudaError, Device, Kernel, Mut, Shape, Stream};
 
-use super::beads::{Acted, BUFFER, Beads, Model};
-use super::interactions::{self, Ends, ROW};
+use super::beads::{Acted, BUFFER, Beads};
 use super::sequential::{Cells, Motion, NONE};
+use super::versions::{AROUND, BEAD_THREADS, BeadWork, Kept, Types, Version};
 use crate::study::StudyError;
-
-/// The paper's blocks.
-const BEAD_THREADS: usize = 64;
-/// A cell and those around it; fewer in small boxes, where the rest is [`NONE`].
-const AROUND: usize = 27;
-
-debye_gpu::device_struct! {
-    /// What the kernels are to do.
-    pub(crate) struct BeadWork {
-        sides: [f64; 3],
-        reach2: f64,
-        cutoff2: f64,
-        sticky2: f64,
-        timestep: f64,
-        beads: u32,
-        species: u32,
-        /// Rows of the matrix of neighbors.
-        rows: u32,
-        /// Columns of the matrix of cells.
-        per_cell: u32,
-    }
-}
-
-/// What is computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// 32 bits.
-    Single,
-    /// 64 bits.
-    Double,
-    /// Integers of 64 bits, 40 of them behind the point.
-    Fixed,
-    /// 32 bits, by the intrinsic functions that the paper names.
-    Intrinsic,
-}
-
-impl Arithmetic {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Single, Self::Double, Self::Fixed, Self::Intrinsic];
-
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Double => "double",
-            Self::Fixed => "fixed point",
-            Self::Intrinsic => "intrinsics",
-        }
-    }
-}
-
-/// A version of the kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// With types of beads and of interactions, or for water alone.
-    pub complete: bool,
-    /// What is computed with.
-    pub arithmetic: Arithmetic,
-    /// Whether forces end with the second half of a step.
-    pub merged: bool,
-}
-
-/// The ends of both force fields, which the text of the kernels depends on.
-fn ends(model: Model) -> Result<Ends, StudyError> {
-    let simulation = model.simulation(840, 2.0, "langevin")?;
-    Ok(interactions::Numbers::new(&simulation.forces, &simulation.system.species)?.ends)
-}
-
-fn source(ends: Ends, version: Version) -> ModuleSource {
-    let shared = Header::new(&["prelude.cuh"])
-        .constants(&constants![BEAD_THREADS, ROW, AROUND])
-        .define::<BeadWork>();
-    let functions = match version.arithmetic {
-        Arithmetic::Single => interactions::text(ends, CudaReal::Float),
-        Arithmetic::Double => interactions::text(ends, CudaReal::Double),
-        // The type is the only word of the text that differs.
-        _ => interactions::text(ends, CudaReal::Double).replace("double", "Number"),
-    };
-    ModuleSource::new("coarse_grain.cu", include_str!("../kernels/coarse_grain.cu"))
-        .include("beads_shared.cuh", &shared.text())
-        .include("numbers.cuh", include_str!("../kernels/numbers.cuh"))
-        .include("interactions.cuh", &functions)
-        .define("NUMBERS", version.arithmetic as u32)
-        .define("COMPLETE", u32::from(version.complete))
-        .define("STICKY", u32::from(ends.sticky2 > 0.0))
-        .define("MERGED", u32::from(version.merged))
-}
-
-/// Every file of kernels.
-pub(crate) fn modules() -> Vec<ModuleSource> {
-    let mut all = Vec::new();
-    for model in Model::ALL {
-        let Ok(ends) = ends(model) else { continue };
-        for arithmetic in Arithmetic::ALL {
-            for complete in [true, false] {
-                let version = Version {
-                    complete,
-                    arithmetic,
-                    merged: complete,
-                };
-                if complete || model == Model::Water {
-                    all.push(source(ends, version));
-                }
-            }
-        }
-    }
-    all
-}
-
-/// A number as a kernel keeps it.
-pub(super) trait Kept: Element {
-    fn keep(x: f64) -> Self;
-    fn back(self) -> f64;
-}
-
-impl Kept for f32 {
-    fn keep(x: f64) -> Self {
-        x as Self
-    }
-    fn back(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Kept for f64 {
-    fn keep(x: f64) -> Self {
-        x
-    }
-    fn back(self) -> f64 {
-        self
-    }
-}
-
-/// Bits behind the point.
-const POINT: f64 = (1_u64 << 40) as f64;
-
-impl Kept for i64 {
-    fn keep(x: f64) -> Self {
-        (x * POINT).round() as Self
-    }
-    fn back(self) -> f64 {
-        self as f64 / POINT
-    }
-}
 
 type Neighbors<S> = Kernel<(
     BeadWork,
     Const<S>,
+    Const<u32>,
     Const<u32>,
     Const<u32>,
     Const<u32>,
@@ -178,12 +33,14 @@ type Forces<S> = Kernel<(
     Const<u32>,
     Const<u32>,
     Const<u32>,
+    Const<u32>,
     Const<S>,
     Const<S>,
     Mut<S>,
     Mut<S>,
     Mut<S>,
 )>;
+type Sum<S> = Kernel<(BeadWork, Const<S>, Mut<S>, Mut<S>, Mut<S>)>;
 type Kick<S> = Kernel<(BeadWork, Const<S>, Const<S>, Mut<S>, Mut<S>)>;
 type Integrate<S> = Kernel<(
     BeadWork,
@@ -200,10 +57,12 @@ type Integrate<S> = Kernel<(
 pub(super) struct OnCard<S: Kept> {
     work: BeadWork,
     version: Version,
+    box_cells: Cells,
     neighbors_kernel: Neighbors<S>,
     forces_kernel: Forces<S>,
+    sum_kernel: Option<Sum<S>>,
     kick_kernel: Kick<S>,
-    integrate_kernel: Option<Integrate<S>>,
+    integrate_kernel: Integrate<S>,
     places: Buffer<S>,
     axes: Buffer<S>,
     velocities: Buffer<S>,
@@ -213,6 +72,7 @@ pub(super) struct OnCard<S: Kept> {
     rows: Buffer<S>,
     species: Buffer<u32>,
     types: Buffer<u32>,
+    order: Buffer<u32>,
     cell_of: Buffer<u32>,
     around: Buffer<u32>,
     cells: Buffer<u32>,
@@ -255,19 +115,8 @@ impl<S: Kept> OnCard<S> {
         rows: u32,
     ) -> Result<Self, StudyError> {
         let (n, p, ends) = (beads.len(), beads.particles(), beads.numbers.ends);
-        let module = device.module(&source(ends, version))?;
+        let module = device.module(&version.source(ends))?;
         let cells = Cells::new(beads);
-        let cell_of: Vec<u32> = p.positions.iter().map(|&r| cells.of(r) as u32).collect();
-        // The matrix of cells is made by the host, as in the paper; its rows are as long as the fullest.
-        let mut cell_counts = vec![0_u32; cells.all()];
-        cell_of.iter().for_each(|&cell| cell_counts[cell as usize] += 1);
-        let per_cell = cell_counts.iter().copied().max().unwrap_or(1).max(1);
-        let mut matrix = vec![0_u32; cells.all() * per_cell as usize];
-        let mut filled = vec![0_u32; cells.all()];
-        for (i, &cell) in cell_of.iter().enumerate() {
-            matrix[(cell * per_cell + filled[cell as usize]) as usize] = i as u32;
-            filled[cell as usize] += 1;
-        }
         let around: Vec<u32> = (0..cells.all())
             .flat_map(|cell| {
                 let around = cells.around(cell).map(|c| c as u32);
@@ -280,6 +129,11 @@ impl<S: Kept> OnCard<S> {
         } else {
             exclusions.start.clone()
         };
+        let mut order: Vec<u32> = Vec::new();
+        if version.types == Types::Blocks {
+            order = (0..n as u32).collect();
+            order.sort_by_key(|&i| p.species[i as usize]);
+        }
         let motion = Motion::new(beads);
         let vector = |v: &Vec<Vec3<f64>>| columns::<S, 3>(n, |i| v[i].to_array());
         let flat: Vec<S> = beads.numbers.rows.iter().flatten().map(|&x| S::keep(x)).collect();
@@ -288,7 +142,7 @@ impl<S: Kept> OnCard<S> {
             let [x, y, z] = motion.axes[i].map(Vec3::to_array);
             [x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]]
         });
-        let moves = matches!(version.arithmetic, Arithmetic::Single | Arithmetic::Double);
+        let blocks = version.types == Types::Blocks;
         let mut on_card = Self {
             work: BeadWork {
                 sides: beads.side,
@@ -299,13 +153,17 @@ impl<S: Kept> OnCard<S> {
                 beads: n as u32,
                 species: beads.numbers.species as u32,
                 rows,
-                per_cell,
+                per_cell: 1,
+                merged: u32::from(version.merged),
+                unused: 0,
             },
             version,
+            box_cells: cells,
             neighbors_kernel: module.kernel("debye_bead_neighbors")?,
             forces_kernel: module.kernel("debye_bead_forces")?,
+            sum_kernel: blocks.then(|| module.kernel("debye_bead_sum")).transpose()?,
             kick_kernel: module.kernel("debye_bead_kick")?,
-            integrate_kernel: moves.then(|| module.kernel("debye_bead_integrate")).transpose()?,
+            integrate_kernel: module.kernel("debye_bead_integrate")?,
             places: device.upload(&vector(&motion.positions))?,
             axes: device.upload(&axes)?,
             velocities: device.upload(&vector(&motion.velocities))?,
@@ -315,36 +173,66 @@ impl<S: Kept> OnCard<S> {
             rows: device.upload(&flat)?,
             species: device.upload(&p.species)?,
             types: device.upload(&types)?,
-            cell_of: device.upload(&cell_of)?,
+            order: device.upload(&some(order))?,
+            cell_of: device.zeros(n)?,
             around: device.upload(&around)?,
-            cells: device.upload(&matrix)?,
-            cell_counts: device.upload(&cell_counts)?,
+            cells: device.zeros(1)?,
+            cell_counts: device.zeros(1)?,
             excluded_starts: device.upload(&starts)?,
             excluded: device.upload(&some(exclusions.partners.clone()))?,
-            counts: device.zeros(n)?,
+            counts: device.zeros(version.parts() * n)?,
             neighbors: device.zeros(1)?,
             interactions: device.zeros(1)?,
             needed: device.zeros(1)?,
-            acted: device.zeros(7 * n)?,
+            acted: device.zeros(version.parts() * 7 * n)?,
         };
-        let stream = device.stream()?;
+        on_card.resize(device)?;
+        on_card.relist(device, &device.stream()?, &motion.positions)?;
+        Ok(on_card)
+    }
+
+    /// Makes all matrices for beads that are there now: that of the cells on the host, as in the paper, with rows as long
+    /// as the fullest; the others by the kernel, and again where they were too small.
+    pub(super) fn relist(
+        &mut self,
+        device: &Device,
+        stream: &Stream,
+        positions: &[Vec3<f64>],
+    ) -> Result<(), StudyError> {
+        let cells = self.box_cells;
+        let cell_of: Vec<u32> = positions.iter().map(|&r| cells.of(r) as u32).collect();
+        let mut counts = vec![0_u32; cells.all()];
+        cell_of.iter().for_each(|&cell| counts[cell as usize] += 1);
+        let per_cell = counts.iter().copied().max().unwrap_or(1).max(1);
+        let mut matrix = vec![0_u32; cells.all() * per_cell as usize];
+        let mut filled = vec![0_u32; cells.all()];
+        for (i, &cell) in cell_of.iter().enumerate() {
+            matrix[(cell * per_cell + filled[cell as usize]) as usize] = i as u32;
+            filled[cell as usize] += 1;
+        }
+        self.work.per_cell = per_cell;
+        self.cell_of = device.upload(&cell_of)?;
+        self.cells = device.upload(&matrix)?;
+        self.cell_counts = device.upload(&counts)?;
         loop {
-            on_card.resize(device)?;
-            stream.fill(on_card.needed.all_mut(), 0)?;
-            on_card.list(&stream)?;
+            stream.fill(self.needed.all_mut(), 0)?;
+            self.list(stream)?;
             // The paper's auxiliary kernel: were the matrices large enough?
-            let needed = stream.download(&on_card.needed)?[0];
-            if needed <= on_card.work.rows {
-                return Ok(on_card);
+            let needed = stream.download(&self.needed)?[0];
+            if needed <= self.work.rows {
+                return Ok(());
             }
-            on_card.work.rows = needed;
+            self.work.rows = needed;
+            self.resize(device)?;
         }
     }
 
     fn resize(&mut self, device: &Device) -> Result<(), CudaError> {
         let entries = self.work.rows as usize * self.work.beads as usize;
+        // The old ones go first.
+        (self.neighbors, self.interactions) = (device.zeros(1)?, device.zeros(1)?);
         self.neighbors = device.zeros(entries)?;
-        if self.version.complete {
+        if self.version.types == Types::Matrix {
             self.interactions = device.zeros(entries)?;
         }
         Ok(())
@@ -374,6 +262,7 @@ impl<S: Kept> OnCard<S> {
         let words = [
             &self.species,
             &self.types,
+            &self.order,
             &self.cell_of,
             &self.around,
             &self.cells,
@@ -396,6 +285,7 @@ impl<S: Kept> OnCard<S> {
             self.places.all(),
             self.species.all(),
             self.types.all(),
+            self.order.all(),
             self.cell_of.all(),
             self.around.all(),
             self.cells.all(),
@@ -412,12 +302,13 @@ impl<S: Kept> OnCard<S> {
 
     /// Forces, and half a step of velocities where both are merged.
     pub(super) fn act(&mut self, stream: &Stream) -> Result<(), CudaError> {
-        let shape = self.shape();
+        let blocks = (self.work.beads as usize).div_ceil(BEAD_THREADS) * self.version.parts();
         let given = (
             self.work,
             self.places.all(),
             self.axes.all(),
             self.species.all(),
+            self.order.all(),
             self.counts.all(),
             self.neighbors.all(),
             self.interactions.all(),
@@ -427,15 +318,25 @@ impl<S: Kept> OnCard<S> {
             self.velocities.all_mut(),
             self.momenta.all_mut(),
         );
-        self.forces_kernel.launch(stream, shape, given)
+        let shape = Shape::new(blocks as u32, BEAD_THREADS as u32);
+        self.forces_kernel.launch(stream, shape, given)?;
+        let shape = self.shape();
+        let Some(kernel) = &self.sum_kernel else {
+            return Ok(());
+        };
+        let given = (
+            self.work,
+            self.masses.all(),
+            self.acted.all_mut(),
+            self.velocities.all_mut(),
+            self.momenta.all_mut(),
+        );
+        kernel.launch(stream, shape, given)
     }
 
     /// The first integration.
     pub(super) fn integrate(&mut self, stream: &Stream) -> Result<(), CudaError> {
         let shape = self.shape();
-        let Some(kernel) = &self.integrate_kernel else {
-            return Ok(());
-        };
         let given = (
             self.work,
             self.masses.all(),
@@ -446,52 +347,68 @@ impl<S: Kept> OnCard<S> {
             self.velocities.all_mut(),
             self.momenta.all_mut(),
         );
-        kernel.launch(stream, shape, given)
+        self.integrate_kernel.launch(stream, shape, given)
     }
 
-    /// A whole step without a new list: integration, forces, and the second half where it stands apart.
-    pub(super) fn step(&mut self, stream: &Stream) -> Result<(), CudaError> {
-        self.integrate(stream)?;
-        self.act(stream)?;
-        if self.version.merged {
-            return Ok(());
-        }
+    /// Half a step of velocities by the last forces.
+    fn kick(&mut self, stream: &Stream) -> Result<(), CudaError> {
         let shape = self.shape();
         let given = (
             self.work,
             self.masses.all(),
-            self.acted.all(),
+            self.acted.part(0..7 * self.work.beads as usize),
             self.velocities.all_mut(),
             self.momenta.all_mut(),
         );
         self.kick_kernel.launch(stream, shape, given)
     }
 
+    /// Forces and the second half of a step.
+    pub(super) fn finish(&mut self, stream: &Stream) -> Result<(), CudaError> {
+        self.act(stream)?;
+        if self.version.merged {
+            return Ok(());
+        }
+        self.kick(stream)
+    }
+
+    /// A whole step without a new list: integration, forces, and the second half where it stands apart.
+    pub(super) fn step(&mut self, stream: &Stream) -> Result<(), CudaError> {
+        self.integrate(stream)?;
+        self.finish(stream)
+    }
+
     fn vectors(&self, stream: &Stream, from: &Buffer<S>, at: usize) -> Result<Vec<Vec3<f64>>, CudaError> {
-        let (n, all) = (self.work.beads as usize, stream.download(from)?);
-        let vector = |i: usize| Vec3::from([0, 1, 2].map(|k| all[(at + k) * n + i].back()));
+        let n = self.work.beads as usize;
+        let all = stream.download_part(from.part(at * n..(at + 3) * n))?;
+        let vector = |i: usize| Vec3::from([0, 1, 2].map(|k| all[k * n + i].back()));
         Ok((0..n).map(vector).collect())
     }
 
     /// What the last forces were.
     pub(super) fn acted(&self, stream: &Stream) -> Result<Acted, CudaError> {
         let n = self.work.beads as usize;
-        let energies = stream.download(&self.acted)?;
+        let energies = stream.download_part(self.acted.part(6 * n..7 * n))?;
         Ok(Acted {
             forces: self.vectors(stream, &self.acted, 0)?,
             torques: self.vectors(stream, &self.acted, 3)?,
-            energy: energies[6 * n..].iter().map(|x| x.back()).sum(),
+            energy: energies.iter().map(|x| x.back()).sum(),
         })
     }
 
     /// Where the beads are now.
+    pub(super) fn positions(&self, stream: &Stream) -> Result<Vec<Vec3<f64>>, CudaError> {
+        self.vectors(stream, &self.places, 0)
+    }
+
+    /// Where the beads are and how they move.
     pub(super) fn motion(&self, stream: &Stream) -> Result<Motion, CudaError> {
         let axes: Vec<Vec<Vec3<f64>>> = [0, 3, 6]
             .iter()
             .map(|&at| self.vectors(stream, &self.axes, at))
             .collect::<Result<_, _>>()?;
         Ok(Motion {
-            positions: self.vectors(stream, &self.places, 0)?,
+            positions: self.positions(stream)?,
             velocities: self.vectors(stream, &self.velocities, 0)?,
             axes: (0..self.work.beads as usize)
                 .map(|i| [axes[0][i], axes[1][i], axes[2][i]])

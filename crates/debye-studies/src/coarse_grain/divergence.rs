@@ -4,11 +4,11 @@ use debye::prelude::Precision;
 
 use super::beads::{Beads, Model};
 use super::branches::{Ways, of_kernels};
-use super::device::Arithmetic;
 use super::interactions::Interaction;
 use super::ladder;
 use super::report::{SERIAL, compare, engine_name, kernels_name, percent, table};
 use super::variants::Part;
+use super::versions::{Arithmetic, Types};
 use crate::study::{Bench, Input, Place, Section};
 
 /// Speed-up, shares of time and divergence of each kernel: Tables 4 and 5; cost per pair.
@@ -20,7 +20,7 @@ pub(super) fn kernels(bench: &mut Bench<'_>, systems: &[Beads]) {
             .find(|row| row.size == beads.work())
             .and_then(|row| row.seconds)
     };
-    let gpu = kernels_name(true, Arithmetic::Single, true);
+    let gpu = kernels_name(Types::Matrix, Arithmetic::Single);
     // Published: speed-up, divergent branches.
     let published = |model: Model| match model {
         Model::Water => [(11.78, 0.50), (5.31, 4.73), (13.11, 7.98)],

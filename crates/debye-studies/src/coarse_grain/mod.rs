@@ -9,14 +9,17 @@ mod interactions;
 mod report;
 mod runs;
 mod sequential;
+mod steps;
 mod variants;
+mod versions;
 
 pub use beads::{Acted, Beads, Model, Order};
 pub use branches::{Branches, Ways, of_kernels};
-pub(crate) use device::modules;
-pub use device::{Arithmetic, Version};
 pub use interactions::Interaction;
-pub use variants::{BeadVariant, Part, step_error};
+pub use steps::step_error;
+pub use variants::{BeadVariant, Part};
+pub(crate) use versions::modules;
+pub use versions::{Arithmetic, Types, Version};
 
 use debye::prelude::Precision;
 
@@ -33,11 +36,8 @@ pub(crate) const STUDY: Study = Study {
     run,
 };
 
-const MERGED: Version = Version {
-    complete: true,
-    arithmetic: Arithmetic::Single,
-    merged: true,
-};
+/// The paper's complete version in single precision.
+const MERGED: Version = Version::of(Types::Matrix, Arithmetic::Single);
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let sizes: &[usize] = bench.extent.pick(
@@ -72,6 +72,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     }
     divergence::kernels(bench, &last);
     divergence::ways(bench, &last);
+    report::blocks(bench);
     report::arithmetic(bench);
     report::merged(bench);
     report::capacity(bench, &last)?;
@@ -100,27 +101,15 @@ fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool, each: bool) {
             see(part, &BeadVariant::Kernels(MERGED, part));
         }
     }
-    let version = |complete: bool, arithmetic: Arithmetic| Version {
-        complete,
-        arithmetic,
-        merged: true,
-    };
-    for complete in [true, false] {
-        if complete || beads.model == Model::Water {
-            for arithmetic in Arithmetic::ALL {
-                let forces = BeadVariant::Kernels(version(complete, arithmetic), Part::Forces);
-                if all || matches!(arithmetic, Arithmetic::Single | Arithmetic::Double) {
-                    see(Part::Forces, &forces);
-                }
-            }
+    for version in Version::all(beads.model) {
+        if all || version.is_floating() {
+            see(Part::Forces, &BeadVariant::Kernels(version, Part::Forces));
+        }
+        if version.arithmetic == Arithmetic::Single {
+            see(Part::Step, &BeadVariant::Kernels(version, Part::Step));
         }
     }
-    see(Part::Step, &BeadVariant::Kernels(MERGED, Part::Step));
-    let apart = Version {
-        merged: false,
-        ..MERGED
-    };
-    see(Part::Step, &BeadVariant::Kernels(apart, Part::Step));
+    see(Part::Step, &BeadVariant::Kernels(MERGED.apart(), Part::Step));
     for place in [Place::Cpu, Place::Cuda] {
         see(Part::Step, &BeadVariant::Engine(Precision::Mixed, place));
         if all {

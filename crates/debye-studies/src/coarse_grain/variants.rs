@@ -8,12 +8,13 @@ use debye::prelude::Precision;
 use debye_gpu::{CudaError, Device, Stream};
 
 use super::beads::{Acted, Beads, Model};
-use super::device::{Arithmetic, Kept, OnCard, Version};
+use super::device::OnCard;
 use super::sequential::{Motion, PairList};
+use super::versions::{Arithmetic, Kept, Types, Version};
 use crate::study::{OnDevice, OnHost, Place, StudyError, Variant, Work};
 
 /// Rows of the matrix of neighbors at first.
-const FEW: u32 = 32;
+pub(super) const FEW: u32 = 32;
 
 /// Which part of a step is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +45,12 @@ impl Variant<Beads> for BeadVariant {
         match self {
             Self::Sequential(_) => "CPU serial".into(),
             Self::Kernels(version, _) => {
-                let which = if version.complete {
-                    "complete"
-                } else {
-                    "water only"
-                };
                 let apart = if version.merged { "" } else { ", kick apart" };
-                format!("GPU {which}, {}{apart}", version.arithmetic.name())
+                format!(
+                    "GPU {}, {}{apart}",
+                    version.types.name(),
+                    version.arithmetic.name()
+                )
             }
             Self::Engine(precision, place) => {
                 let place = place.name().replace("cuda", "GPU").replace("cpu", "CPU");
@@ -69,21 +69,16 @@ impl Variant<Beads> for BeadVariant {
 
     fn tolerance(&self) -> f64 {
         match self {
-            Self::Sequential(_) | Self::Engine(Precision::Double, _) => 1e-9,
+            Self::Sequential(_) | Self::Engine(Precision::Double, _) => force_tolerance(Arithmetic::Double),
             // Differences of coordinates in single precision, and r⁻¹² of them.
             Self::Engine(..) => 1e-4,
-            Self::Kernels(version, _) => match version.arithmetic {
-                Arithmetic::Double => 1e-9,
-                Arithmetic::Single | Arithmetic::Intrinsic => 1e-3,
-                // 6·10⁻⁶ kJ nm¹²/mol of a pair of waters leave seven digits of 40 bits.
-                Arithmetic::Fixed => 1e-3,
-            },
+            Self::Kernels(version, _) => force_tolerance(version.arithmetic),
         }
     }
 
     fn declines(&self, beads: &Beads) -> Option<String> {
         match self {
-            Self::Kernels(version, _) if !version.complete && beads.model != Model::Water => {
+            Self::Kernels(version, _) if version.types == Types::WaterOnly && beads.model != Model::Water => {
                 Some("there is more than water".into())
             }
             _ => None,
@@ -103,7 +98,7 @@ impl Variant<Beads> for BeadVariant {
                     Arithmetic::Single | Arithmetic::Intrinsic => {
                         kernels::<f32>(device, beads, version, part)
                     }
-                    Arithmetic::Double => kernels::<f64>(device, beads, version, part),
+                    Arithmetic::Double | Arithmetic::Mixed => kernels::<f64>(device, beads, version, part),
                     Arithmetic::Fixed => kernels::<i64>(device, beads, version, part),
                 }
             }
@@ -215,56 +210,14 @@ impl Work<Acted> for Steps {
     }
 }
 
-/// Whether a whole step of the kernels is right: what is left of the places, axes and momenta after one real step when
-/// that of the serial program is taken away, by how far they went.
-///
-/// # Errors
-/// What the device says.
-pub fn step_error(device: &Device, beads: &Beads, version: Version) -> Result<f64, StudyError> {
-    const TIMESTEP: f64 = 0.002;
-    let list = beads.list();
-    let mut want = Motion::new(beads);
-    let start = want.clone();
-    want.first(beads, &list.act(beads), TIMESTEP);
-    let moved = beads.moved(&want);
-    want.second(beads, &list.act(&moved), TIMESTEP);
-    match version.arithmetic {
-        Arithmetic::Double => one_step::<f64>(device, beads, version, TIMESTEP, &start, &want),
-        _ => one_step::<f32>(device, beads, version, TIMESTEP, &start, &want),
+/// By how much forces and torques of the kernels may be off, beside the largest. A pair costs about thirty roundings, the
+/// steepness of r⁻¹³ among them, and forces of pairs cancel to a hundredth in a liquid: 3000 roundings of half a unit in
+/// the last place are allowed. In fixed point the smallest coefficient, 6·10⁻⁶ kJ nm¹²/mol of two waters, is rounded to
+/// 8·10⁻⁸ of itself, which outweighs the rest.
+pub(super) fn force_tolerance(arithmetic: Arithmetic) -> f64 {
+    match arithmetic {
+        Arithmetic::Double => 1e-12,
+        Arithmetic::Single | Arithmetic::Intrinsic | Arithmetic::Mixed => 2e-4,
+        Arithmetic::Fixed => 1e-5,
     }
-}
-
-fn one_step<S: Kept>(
-    device: &Device,
-    beads: &Beads,
-    version: Version,
-    timestep: f64,
-    start: &Motion,
-    want: &Motion,
-) -> Result<f64, StudyError> {
-    let stream = device.stream()?;
-    // Forces alone first: with a kernel that kicks, for no time at all.
-    let mut state = OnCard::<S>::new(device, beads, version, 0.0, FEW)?;
-    state.act(&stream)?;
-    state.set_timestep(timestep);
-    state.step(&stream)?;
-    let got = state.motion(&stream)?;
-    let worst = |got: &[Vec3<f64>], want: &[Vec3<f64>], start: &[Vec3<f64>]| {
-        let near = |a: Vec3<f64>, b: Vec3<f64>| beads.nearest(b - a).norm();
-        let (mut off, mut way) = (0.0_f64, f64::MIN_POSITIVE);
-        for i in 0..beads.len() {
-            off = off.max(near(got[i], want[i]));
-            way = way.max(near(start[i], want[i]));
-        }
-        off / way
-    };
-    let flat = |motion: &Motion| motion.axes.iter().map(|axes| axes[2]).collect::<Vec<_>>();
-    Ok([
-        worst(&got.positions, &want.positions, &start.positions),
-        worst(&got.velocities, &want.velocities, &start.velocities),
-        worst(&got.momenta, &want.momenta, &start.momenta),
-        worst(&flat(&got), &flat(want), &flat(start)),
-    ]
-    .into_iter()
-    .fold(0.0, f64::max))
 }

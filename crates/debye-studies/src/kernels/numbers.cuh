@@ -1,5 +1,6 @@
-// Numbers of the coarse-grain study, by NUMBERS: 0 single, 1 double, 2 fixed point of 64 bits, 3 single by intrinsics.
-// `real` is what is computed with, `stored` what lies in memory.
+// Numbers of the coarse-grain study, by NUMBERS: 0 single, 1 double, 2 fixed point of 64 bits, 3 single by intrinsics,
+// 4 mixed: double, but for pairs. `real` is what pairs are computed with, `stored` what lies in memory, `moving` what
+// beads are moved with.
 #pragma once
 
 #if NUMBERS == 0
@@ -7,6 +8,9 @@ using real = f32;
 using stored = f32;
 #elif NUMBERS == 1
 using real = f64;
+using stored = f64;
+#elif NUMBERS == 4
+using real = f32;
 using stored = f64;
 #elif NUMBERS == 2
 // 23 bits before the point, 40 behind it. The paper does not say how many it has.
@@ -54,6 +58,10 @@ __device__ __forceinline__ Number sqrt(Number a) { return a * rsqrt(a); }
 __device__ __forceinline__ Number fma(Number a, Number b, Number c) { return a * b + c; }
 __device__ __forceinline__ Number load(i64 x) { return fixed_of(x); }
 __device__ __forceinline__ i64 keep(Number x) { return x.bits; }
+using moving = f64;
+__device__ __forceinline__ f64 to_moving(i64 x) { return f64(x) / f64(1ll << POINT); }
+__device__ __forceinline__ f64 to_moving(Number x) { return to_moving(x.bits); }
+__device__ __forceinline__ i64 from_moving(f64 x) { return Number(x).bits; }
 #else
 // Additions, products, quotients and roots that round to nearest and are never joined.
 #ifdef DEBYE_EMULATED
@@ -83,9 +91,34 @@ __device__ __forceinline__ Number rsqrt(Number a) { return exact_of(__fdiv_rn(1.
 __device__ __forceinline__ Number fma(Number a, Number b, Number c) { return a * b + c; }
 __device__ __forceinline__ Number load(f32 x) { return exact_of(x); }
 __device__ __forceinline__ f32 keep(Number x) { return x.value; }
+__device__ __forceinline__ f32 to_moving(Number x) { return x.value; }
 #endif
 
-#if NUMBERS < 2
-__device__ __forceinline__ real load(stored x) { return x; }
+#if NUMBERS < 2 || NUMBERS == 4
+__device__ __forceinline__ real load(stored x) { return real(x); }
 __device__ __forceinline__ stored keep(real x) { return x; }
 #endif
+
+// A difference of coordinates, rounded after it is taken.
+__device__ __forceinline__ real apart(stored to, stored from)
+{
+#if NUMBERS == 4
+    return real(to - from);
+#else
+    return load(to) - load(from);
+#endif
+}
+
+#if NUMBERS != 2
+using moving = stored;
+__device__ __forceinline__ moving to_moving(stored x) { return x; }
+__device__ __forceinline__ stored from_moving(moving x) { return x; }
+#if NUMBERS == 4
+__device__ __forceinline__ moving to_moving(real x) { return x; }
+#endif
+#endif
+
+__device__ __forceinline__ f32 sine(f32 x) { return sinf(x); }
+__device__ __forceinline__ f64 sine(f64 x) { return sin(x); }
+__device__ __forceinline__ f32 cosine(f32 x) { return cosf(x); }
+__device__ __forceinline__ f64 cosine(f64 x) { return cos(x); }
