@@ -146,6 +146,9 @@ fn studies_run_on_a_device() {
         let mut bench = Bench::new(Extent::Smallest, Ok(device), &stop, &mut tell);
         study.run(&mut bench).unwrap();
         assert_eq!(bench.found.failures().count(), 0, "{}", study.name);
+        for section in &bench.found.sections {
+            println!("{}\n{}\n{:#?}", section.title, section.meaning, section.tables);
+        }
         let ours = bench
             .found
             .sections

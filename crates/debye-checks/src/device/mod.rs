@@ -118,6 +118,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("studies: prefix sums", studies::scans),
     ("studies: loops over bins", studies::bins),
     ("studies: beads with orientations", studies::beads),
+    ("studies: beads that move", studies::beads_that_move),
     ("studies: charge mapping", studies_charge_mapping::mapping),
     ("studies: stages of a mesh", studies_charge_mapping::stages),
     ("studies: tiles of 32 × 32 ions", studies_spme::tiles),

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use debye::engines::Engine;
 use debye::engines::reference::{Evaluation, evaluate};
 use debye::expr::Vec3;
+use debye::forces::ForceField;
 use debye::prelude::{DeviceChoice, Minimize, Precision, RunOptions, Simulation, Units};
 use debye::run::engine_on;
 use debye::simulation::OutputPlan;
@@ -102,6 +103,7 @@ pub enum Order {
 }
 
 /// Beads in a rectangular cell.
+#[derive(Clone)]
 pub struct Beads {
     /// What they are.
     pub model: Model,
@@ -342,10 +344,15 @@ impl Beads {
 
     /// Forces and torques of bonds, angles and restraints, in double precision.
     pub(super) fn bonded(&self) -> Evaluation {
+        evaluate(&self.simulation.system, &self.bonded_field())
+    }
+
+    /// The force field without terms of pairs.
+    pub(super) fn bonded_field(&self) -> ForceField {
         let mut field = self.simulation.forces.clone();
         field.pairs.clear();
         field.oriented.clear();
-        evaluate(&self.simulation.system, &field)
+        field
     }
 
     /// Its engine, on a device or on the processor.

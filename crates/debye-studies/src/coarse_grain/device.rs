@@ -350,13 +350,15 @@ impl<S: Kept> OnCard<S> {
         self.integrate_kernel.launch(stream, shape, given)
     }
 
-    /// Half a step of velocities by the last forces.
-    fn kick(&mut self, stream: &Stream) -> Result<(), CudaError> {
+    /// Half a step of velocities by the last forces, or by others that are laid out as those.
+    pub(super) fn kick(&mut self, stream: &Stream, others: Option<&Buffer<S>>) -> Result<(), CudaError> {
         let shape = self.shape();
         let given = (
             self.work,
             self.masses.all(),
-            self.acted.part(0..7 * self.work.beads as usize),
+            others
+                .unwrap_or(&self.acted)
+                .part(0..7 * self.work.beads as usize),
             self.velocities.all_mut(),
             self.momenta.all_mut(),
         );
@@ -369,7 +371,7 @@ impl<S: Kept> OnCard<S> {
         if self.version.merged {
             return Ok(());
         }
-        self.kick(stream)
+        self.kick(stream, None)
     }
 
     /// A whole step without a new list: integration, forces, and the second half where it stands apart.
@@ -401,6 +403,11 @@ impl<S: Kept> OnCard<S> {
         self.vectors(stream, &self.places, 0)
     }
 
+    /// The axis z of all beads.
+    pub(super) fn facings(&self, stream: &Stream) -> Result<Vec<Vec3<f64>>, CudaError> {
+        self.vectors(stream, &self.axes, 6)
+    }
+
     /// Where the beads are and how they move.
     pub(super) fn motion(&self, stream: &Stream) -> Result<Motion, CudaError> {
         let axes: Vec<Vec<Vec3<f64>>> = [0, 3, 6]
@@ -416,4 +423,12 @@ impl<S: Kept> OnCard<S> {
             momenta: self.vectors(stream, &self.momenta, 0)?,
         })
     }
+}
+
+/// Forces and torques as kernels have them.
+pub(super) fn laid_out<S: Kept>(forces: &[Vec3<f64>], torques: &[Vec3<f64>]) -> Vec<S> {
+    columns::<S, 7>(forces.len(), |i| {
+        let [f, t] = [forces[i], torques.get(i).copied().unwrap_or_else(Vec3::zero)].map(Vec3::to_array);
+        [f[0], f[1], f[2], t[0], t[1], t[2], 0.0]
+    })
 }

@@ -1,20 +1,25 @@
 //! `coarse-grain`: water and lipids by cell, neighbor and interaction-type matrices, and by the engine (Shkurti, Orsi,
 //! Macii, Ficarra & Acquaviva, J. Comput. Chem. 34, 803 (2013)). `docs/studies/coarse-grain.md` is its page.
 
+mod arithmetic;
 mod beads;
 mod branches;
+mod courses;
 mod device;
 mod divergence;
+mod dynamics;
 mod interactions;
 mod report;
 mod runs;
 mod sequential;
 mod steps;
+mod timestep;
 mod variants;
 mod versions;
 
 pub use beads::{Acted, Beads, Model, Order};
 pub use branches::{Branches, Ways, of_kernels};
+pub use courses::{RunDifference, run_difference};
 pub use interactions::Interaction;
 pub use steps::step_error;
 pub use variants::{BeadVariant, Part};
@@ -49,7 +54,9 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let settle = bench.extent.pick(20, 300, 2000);
     // Kernels are looked at one by one where the paper does.
     let table = bench.extent.pick(840, 6_144, 100_032);
-    let mut last = Vec::new();
+    // Runs and time steps are looked at here.
+    let at = sizes[sizes.len() / 2];
+    let (mut last, mut middle) = (Vec::new(), Vec::new());
     for &size in sizes {
         for model in Model::ALL {
             if bench.stopped() {
@@ -59,44 +66,52 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
             let device = bench
                 .device()
                 .filter(|_| bench.extent > crate::study::Extent::Smallest);
-            let beads = Beads::relaxed(model, size, settle, device)?;
-            measure(bench, &beads, size == sizes[sizes.len() / 2], size == table);
+            // Longer where it runs with a thermostat later: some times the 1 ps of that.
+            let longer = match model {
+                Model::Lipids if size == at => bench.extent.pick(1, 8, 10),
+                _ => 1,
+            };
+            let beads = Beads::relaxed(model, size, longer * settle, device)?;
+            measure(bench, &beads, size == at, size == table);
+            if size == at {
+                middle.push(beads.clone());
+            }
             if size == table {
                 last.push(beads);
             }
         }
     }
     report::speed(bench);
-    if bench.stopped() || last.len() < 2 {
+    if bench.stopped() || last.len() < 2 || middle.len() < 2 {
         return Ok(());
     }
     divergence::kernels(bench, &last);
     divergence::ways(bench, &last);
     report::blocks(bench);
-    report::arithmetic(bench);
+    let looks = bench.extent.pick([2, 3], [10, 100], [10, 100]);
+    let conserved = middle
+        .iter()
+        .map(|beads| courses::Conserved::new(bench, beads, looks))
+        .collect::<Result<Vec<_>, _>>()?;
+    arithmetic::arithmetic(bench, &conserved);
     report::merged(bench);
     report::capacity(bench, &last)?;
-    let middle = bench.extent.pick(840, 2_496, 23_040);
-    let device = bench
-        .device()
-        .filter(|_| bench.extent > crate::study::Extent::Smallest);
-    let lipids = Beads::relaxed(Model::Lipids, middle, 2 * settle, device)?;
-    runs::timestep(bench, &lipids)?;
+    timestep::timestep(bench, &middle[1])?;
     if bench.stopped() {
         return Ok(());
     }
-    runs::accuracy(bench, &lipids)
+    runs::accuracy(bench, &middle[1], &conserved[1])
 }
 
 /// Every way on a system; every arithmetic, and every kernel, where asked for.
-fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool, each: bool) {
+fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool, table: bool) {
     let size = beads.work();
     let ladder = |part: Part| ladder(beads.model, part);
     let mut see =
         |part: Part, variant: &BeadVariant| bench.measure(ladder(part), "beads", size, beads, variant);
     see(Part::Forces, &BeadVariant::Sequential(Part::Forces));
     for part in [Part::Neighbors, Part::Integration] {
-        if each {
+        if table {
             see(part, &BeadVariant::Sequential(part));
             see(part, &BeadVariant::Kernels(MERGED, part));
         }

@@ -155,6 +155,17 @@ impl Motion {
         }
     }
 
+    /// Kinetic energy, that of rotations among it.
+    pub(super) fn kinetic(&self, beads: &Beads) -> f64 {
+        let p = beads.particles();
+        let of = |i: usize| {
+            let within = Vec3::from(self.axes[i].map(|axis| self.momenta[i].dot(axis)));
+            let turning = p.orientations.rotor(i).kinetic_energy(within);
+            0.5 * p.masses[i] * self.velocities[i].norm2() + turning
+        };
+        (0..beads.len()).map(of).sum()
+    }
+
     /// The second half of a step of velocities and angular momenta.
     pub(super) fn second(&mut self, beads: &Beads, acted: &Acted, timestep: f64) {
         for (i, mass) in beads.particles().masses.iter().enumerate() {
