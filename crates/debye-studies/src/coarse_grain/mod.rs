@@ -96,7 +96,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     arithmetic::arithmetic(bench, &conserved);
     report::merged(bench);
     report::capacity(bench, &last)?;
-    timestep::timestep(bench, &middle[1])?;
+    timestep::timestep(bench, &middle)?;
     if bench.stopped() {
         return Ok(());
     }
@@ -111,7 +111,7 @@ fn measure(bench: &mut Bench<'_>, beads: &Beads, all: bool, table: bool) {
         |part: Part, variant: &BeadVariant| bench.measure(ladder(part), "beads", size, beads, variant);
     see(Part::Forces, &BeadVariant::Sequential(Part::Forces));
     for part in [Part::Neighbors, Part::Integration] {
-        if table {
+        if all || table {
             see(part, &BeadVariant::Sequential(part));
             see(part, &BeadVariant::Kernels(MERGED, part));
         }
