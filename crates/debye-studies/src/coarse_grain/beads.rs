@@ -9,6 +9,7 @@ use debye::forces::ForceField;
 use debye::prelude::{DeviceChoice, Minimize, Precision, RunOptions, Simulation, Units};
 use debye::run::engine_on;
 use debye::simulation::OutputPlan;
+use debye::system::builders::replicate;
 use debye::system::{Cell, Exclusions, Particles, Topology};
 use debye_gpu::Device;
 use rayon::prelude::*;
@@ -223,6 +224,18 @@ impl Beads {
         }
         let label = format!("{} beads, {}, {order:?}", system.particles.len(), model.name()).to_lowercase();
         Self::of(model, label, simulation)
+    }
+
+    /// Copies of them side by side.
+    pub(super) fn replicated(&self, copies: [usize; 3]) -> Result<Self, StudyError> {
+        let mut simulation = self.simulation.clone();
+        simulation.system = replicate(&self.simulation.system, copies).map_err(StudyError::other)?;
+        let beads = simulation.system.particles.len();
+        Self::of(
+            self.model,
+            format!("{beads} beads, {}", self.model.name()),
+            simulation,
+        )
     }
 
     fn of(model: Model, label: String, mut simulation: Simulation) -> Result<Self, StudyError> {

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod beads;
 mod branches;
+mod capacity;
 mod courses;
 mod device;
 mod divergence;
@@ -95,7 +96,10 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
         .collect::<Result<Vec<_>, _>>()?;
     arithmetic::arithmetic(bench, &conserved);
     report::merged(bench);
-    report::capacity(bench, &last)?;
+    if bench.stopped() {
+        return Ok(());
+    }
+    capacity::capacity(bench, &last)?;
     timestep::timestep(bench, &middle)?;
     if bench.stopped() {
         return Ok(());

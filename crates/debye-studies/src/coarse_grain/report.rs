@@ -3,14 +3,12 @@
 use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::prelude::Precision;
 
-use super::beads::{Beads, Model};
-use super::device::OnCard;
-use super::variants::{BeadVariant, FEW, Part};
+use super::beads::Model;
+use super::variants::{BeadVariant, Part};
 use super::versions::{Arithmetic, Types, Version};
 use super::{MERGED, ladder};
 use crate::study::{
-    Bench, Comparison, Figure, Findings, Input, Place, Row, Section, Shown, StudyError, Table, Variant,
-    number, seconds,
+    Bench, Comparison, Figure, Findings, Place, Row, Section, Shown, Table, Variant, number, seconds,
 };
 
 pub(super) const SERIAL: &str = "CPU serial";
@@ -316,64 +314,6 @@ pub(super) fn merged(bench: &mut Bench<'_>) {
         tables: Vec::new(),
         figures: Vec::new(),
     });
-}
-
-/// Memory: §10.2.
-pub(super) fn capacity(bench: &mut Bench<'_>, systems: &[Beads]) -> Result<(), StudyError> {
-    let mut comparisons = Vec::new();
-    for beads in systems {
-        let paper = match beads.model {
-            Model::Water => 3072.0 * 1_048_576.0 / 1.63e6,
-            Model::Lipids => 3072.0 * 1_048_576.0 / 7.26e5,
-        };
-        let per_bead = |bytes: usize| bytes as f64 / beads.work();
-        let version = Version {
-            types: match beads.model {
-                Model::Water => Types::WaterOnly,
-                Model::Lipids => Types::Matrix,
-            },
-            ..MERGED
-        };
-        let matrices = match bench.device() {
-            Some(device) => Some(per_bead(
-                OnCard::<f32>::new(device, beads, version, 0.0, FEW)?.bytes(),
-            )),
-            None => None,
-        };
-        let engine = match bench.device() {
-            Some(device) => {
-                let engine = beads.engine(Precision::Mixed, Some(device))?;
-                Some(per_bead(engine.bytes()))
-            }
-            None => None,
-        };
-        let what = |x: &str| format!("{}, {x}", beads.label());
-        let source = "C2050, 3072 MB by the largest system";
-        comparisons.push(compare(
-            &what("matrices, single"),
-            paper,
-            source,
-            matrices,
-            "bytes/bead",
-        ));
-        comparisons.push(compare(
-            &what("engine, mixed"),
-            paper,
-            source,
-            engine,
-            "bytes/bead",
-        ));
-    }
-    bench.found.sections.push(Section {
-        title: "The largest system (§10.2)".into(),
-        meaning: "A matrix has as many rows as the most crowded bead has neighbors, and one more of the same size for the types. \
-                  The engine keeps places of 16 bits in lists as long as each bead needs."
-            .into(),
-        comparisons,
-        tables: Vec::new(),
-        figures: Vec::new(),
-    });
-    Ok(())
 }
 
 /// Blocks of one type of interaction beside the matrix of types.
