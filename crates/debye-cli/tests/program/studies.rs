@@ -46,7 +46,13 @@ fn studies_are_listed_run_and_not_replaced() {
     for list in [vec!["study"], vec!["study", "list"]] {
         let tried = lab.debye(&list);
         assert_eq!(tried.status, Some(0), "{}", tried.err);
-        for name in ["charge-mapping", "potential-map", "prefix-sum"] {
+        for name in [
+            "charge-mapping",
+            "coarse-grain",
+            "potential-map",
+            "prefix-sum",
+            "spme",
+        ] {
             assert!(tried.out.contains(name), "{}", tried.out);
         }
     }
@@ -75,6 +81,7 @@ fn studies_are_listed_run_and_not_replaced() {
     );
     for (name, figures) in [
         ("charge-mapping", ["sizes", "throughput", "stages"]),
+        ("coarse-grain", ["speed-up", "time-step", "potential-energy"]),
         ("potential-map", ["rates", "crossover", "volumes"]),
         ("prefix-sum", ["scans", "forces", "energies"]),
         ("spme", ["real-space", "transforms", "whole"]),
