@@ -570,7 +570,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             let sources = debye::engines::cuda::modules(&system, &field, dynamics, &settings, &large);
             // The others change little with constraints: some of them are enough.
             let wanted: &[&str] = if skewed {
-                &["constrain.cu", "step.cu", "rebuild.cu"]
+                &["constrain.cu", "step.cu", "split.cu", "evaluate.cu", "rebuild.cu"]
             } else {
                 &["constrain.cu"]
             };

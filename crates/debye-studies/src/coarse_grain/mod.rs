@@ -35,7 +35,7 @@ pub(crate) const STUDY: Study = Study {
     name: "coarse-grain",
     paper: "A. Shkurti, M. Orsi, E. Macii, E. Ficarra & A. Acquaviva, Acceleration of coarse grain molecular dynamics on GPU \
             architectures, J. Comput. Chem. 34, 803 (2013)",
-    what: "sticky water and lipid bilayers by matrices of neighbors and of interaction types, in four kinds of arithmetic, and \
+    what: "sticky water and lipid bilayers by matrices of neighbors and of interaction types, in five kinds of arithmetic, and \
            by the engine: speed against size, divergence, time step, accuracy, memory",
     page: "docs/studies/coarse-grain.md",
     counters: false,

@@ -334,6 +334,13 @@ impl KernelConfig<'_> {
             .define("NUMBERED", flag(self.numbered()))
     }
 
+    /// All modules that know the lists.
+    pub(super) fn of_lists(self, minimizes: bool) -> Vec<ModuleSource> {
+        let always = [self.rebuild(), self.step(), self.evaluate()];
+        let descent = minimizes.then(|| self.minimize());
+        always.into_iter().chain(self.split()).chain(descent).collect()
+    }
+
     /// The module that makes lists.
     pub(super) fn rebuild(self) -> ModuleSource {
         self.with_lists("rebuild.cu", include_str!("../kernels/rebuild.cu"))
@@ -342,8 +349,18 @@ impl KernelConfig<'_> {
 
     /// The module that uses them.
     pub(super) fn step(self) -> ModuleSource {
+        self.of_steps("step.cu", include_str!("../kernels/step.cu"))
+    }
+
+    /// The module of steps that need sums, where there are any.
+    pub(super) fn split(self) -> Option<ModuleSource> {
+        let split = || self.of_steps("split.cu", include_str!("../kernels/split.cu"));
+        self.rules.split().then(split)
+    }
+
+    fn of_steps(self, name: &str, text: &str) -> ModuleSource {
         let few_registers = self.terms.precision == Precision::Double || self.terms.axes > 0;
-        self.with_pairs(self.with_lists("step.cu", include_str!("../kernels/step.cu")))
+        self.with_pairs(self.with_lists(name, text))
             .define("SPLIT", u32::from(self.rules.split()))
             .define("RESIDENT", if few_registers { 2 } else { 4 })
     }
@@ -388,22 +405,24 @@ impl KernelConfig<'_> {
     }
 }
 
+impl Split {
+    fn new(device: &Device, source: &ModuleSource, case: KernelConfig<'_>) -> Result<Self, CudaError> {
+        let module = device.module(source)?;
+        let moving = case.rules.scale_every > 0;
+        let with_virial = || module.kernel("debye_forces_sums_virial");
+        Ok(Self {
+            forces_sums: module.kernel("debye_forces_sums")?,
+            forces_sums_virial: moving.then(with_virial).transpose()?,
+            moves: module.kernel("debye_move")?,
+        })
+    }
+}
+
 impl Kernels {
     pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
         let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
         let evaluate = device.module(&case.evaluate())?;
-        let split = if case.rules.split() {
-            let moving = case.rules.scale_every > 0;
-            Some(Split {
-                forces_sums: step.kernel("debye_forces_sums")?,
-                forces_sums_virial: moving
-                    .then(|| step.kernel("debye_forces_sums_virial"))
-                    .transpose()?,
-                moves: step.kernel("debye_move")?,
-            })
-        } else {
-            None
-        };
+        let split = case.split().map(|source| Split::new(device, &source, case));
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
             columns: rebuild.kernel("debye_columns")?,
@@ -414,7 +433,7 @@ impl Kernels {
             commit: rebuild.kernel("debye_commit")?,
             pairs: case.meshed.then(|| step.kernel("debye_pairs")).transpose()?,
             step: step.kernel("debye_step")?,
-            split,
+            split: split.transpose()?,
             evaluate: evaluate.kernel("debye_evaluate")?,
         };
         // Allows the dynamic shared memory they need.

@@ -140,8 +140,7 @@ impl Parts {
     /// The modules of the engine itself.
     pub(super) fn sources(&self, minimizes: bool) -> Vec<ModuleSource> {
         let case = self.case();
-        let mut all = vec![case.rebuild(), case.step(), case.evaluate()];
-        all.extend(minimizes.then(|| case.minimize()));
+        let mut all = case.of_lists(minimizes);
         all.extend(self.links.as_ref().map(|links| links.source(case)));
         all.extend(self.mesh.iter().flat_map(|mesh| mesh.sources(case)));
         all.extend(self.constrained.is_some().then(|| constraints::source(case)));
@@ -169,7 +168,7 @@ impl Parts {
                 layout: &layout,
                 ..self.case()
             };
-            all.extend([other.rebuild(), other.step(), other.evaluate()]);
+            all.extend(other.of_lists(false));
         }
         Ok(all)
     }

@@ -341,7 +341,7 @@ KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, Constrain
 #endif
 
 #if SPLIT
-// Sums of the constrained particles, added to those of the others that step.cu has published; and what follows from them.
+// Sums of the constrained particles, added to those of the others that split.cu has published; and what follows from them.
 template <bool VIRIAL, bool CLUSTERS>
 __device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
 {

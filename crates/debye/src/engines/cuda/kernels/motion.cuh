@@ -97,6 +97,13 @@ __device__ __forceinline__ void read_velocity(speed (&v)[3], const World& w, con
     }
 }
 
+__device__ __forceinline__ void write_velocity(const World& w, const Setup& f, u32 side, u32 slot, const speed (&v)[3])
+{
+    speed* velocities = half_of(w.velocities, side, 3 * f.slots);
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) velocities[axis * f.slots + slot] = v[axis];
+}
+
 // Adds what bonded terms and the mesh do to a particle.
 __device__ __forceinline__ void add_rest(f64 (&force)[3], u32 kind, u32 slot, const World& w, const Setup& f)
 {
