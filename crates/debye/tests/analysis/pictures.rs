@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::assert_well_formed;
 use debye::analysis::Snapshot;
 use debye::expr::Vec3;
 use debye::plot::{Axis, Chart, Paint, Picture, Scenery, Series, Stroke};
@@ -108,30 +109,6 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ("log-bars", log_bars),
         ("empty", empty),
     ]
-}
-
-/// Every tag closed, in order; no stray ampersands.
-fn assert_well_formed(xml: &str) {
-    let mut open = Vec::new();
-    let mut rest = xml;
-    while let Some(start) = rest.find('<') {
-        let end = start + rest[start..].find('>').expect("an unclosed tag");
-        let tag = &rest[start + 1..end];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else if !tag.ends_with('/') {
-            open.push(tag.split_whitespace().next().unwrap());
-        }
-        rest = &rest[end + 1..];
-    }
-    assert!(open.is_empty(), "{open:?} left open");
-    for (at, _) in xml.match_indices('&') {
-        assert!(
-            ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"]
-                .iter()
-                .any(|e| xml[at..].starts_with(e))
-        );
-    }
 }
 
 #[test]

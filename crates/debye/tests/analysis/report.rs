@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::assert_well_formed;
 use debye::analysis::{Analysis, Column, Labels, Rdf, RdfOptions, Rounded, Snapshot, drift};
 use debye::expr::Vec3;
 use debye::plot::Scenery;
@@ -174,28 +175,7 @@ fn assert_sound(page: &str) {
     let (script, after) = script.split_once("</script>").unwrap();
     assert!(!script.contains('<') && !script.contains('&'));
     let page = format!("{before}{after}");
-    let mut open = Vec::new();
-    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
-    while let Some(start) = rest.find('<') {
-        let end = start + rest[start..].find('>').expect("an unclosed tag");
-        let tag = &rest[start + 1..end];
-        assert!(!tag.contains('<'), "{tag}");
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else if !tag.ends_with('/') {
-            open.push(tag.split_whitespace().next().unwrap());
-        }
-        rest = &rest[end + 1..];
-    }
-    assert!(open.is_empty(), "{open:?} left open");
-    for (at, _) in page.match_indices('&') {
-        let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
-        assert!(
-            known.iter().any(|e| page[at..].starts_with(e)),
-            "{}",
-            &page[at..at + 8]
-        );
-    }
+    assert_well_formed(page.strip_prefix("<!DOCTYPE html>").unwrap());
     let without_namespace = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
     assert!(!without_namespace.contains("http:") && !without_namespace.contains("https:"));
     // Base64 may hold any three letters.

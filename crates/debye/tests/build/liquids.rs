@@ -1,5 +1,6 @@
 //! Salt, water, solutions: counts, densities, distances, neutrality, geometry.
 
+use super::nearest;
 use debye::expr::Vec3;
 use debye::system::builders::{self, BuildError};
 use debye::system::models::{self, WaterModel};
@@ -33,21 +34,6 @@ fn density(system: &System) -> f64 {
 
 fn charge(system: &System) -> f64 {
     system.particles.charges.iter().sum()
-}
-
-/// The smallest distance of atoms of two molecules.
-fn nearest(system: &System) -> f64 {
-    let p = &system.particles;
-    let mut smallest = f64::INFINITY;
-    for i in 0..p.len() {
-        for j in 0..i {
-            if p.molecules[i] != p.molecules[j] {
-                let d = system.cell.minimum_image(p.positions[i] - p.positions[j]);
-                smallest = smallest.min(d.norm());
-            }
-        }
-    }
-    smallest
 }
 
 /// Every molecule of water is O, H, H with the lengths of the model.

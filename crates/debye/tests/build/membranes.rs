@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::nearest;
 use debye::expr::Vec3;
 use debye::input::{Components, components};
 use debye::simulation::Simulation;
@@ -35,21 +36,6 @@ fn count(system: &System, of: &str) -> usize {
     (0..system.particles.len())
         .filter(|&i| name(system, i) == of)
         .count()
-}
-
-/// The smallest distance of beads of two molecules.
-fn nearest(system: &System) -> f64 {
-    let p = &system.particles;
-    let mut smallest = f64::INFINITY;
-    for i in 0..p.len() {
-        for j in 0..i {
-            if p.molecules[i] != p.molecules[j] {
-                let d = system.cell.minimum_image(p.positions[i] - p.positions[j]);
-                smallest = smallest.min(d.norm());
-            }
-        }
-    }
-    smallest
 }
 
 /// Unwrapped positions.

@@ -21,6 +21,7 @@ mod kernels;
 mod layout;
 mod mesh;
 mod minimize;
+mod modules;
 mod needs;
 mod parts;
 mod resident;
@@ -35,6 +36,7 @@ mod terms;
 mod watch;
 
 pub use choice::Choice;
+pub use modules::{modules, small_module};
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -43,7 +45,7 @@ use std::time::Instant;
 use bonded::LinkTables;
 use diagnosis::HostCopy;
 use layout::Grain;
-use parts::{Parts, Request, refuse};
+use parts::{Request, refuse};
 use resident::{Change, Sums};
 use skeleton::Skeleton;
 use small::Small;
@@ -59,7 +61,7 @@ use crate::forces::{ForceField, TailCorrection};
 use crate::integrate::{ActiveThermostat, BEGINNING, Dynamics, MotionState, Scheme};
 use crate::random::Philox;
 use crate::system::{Cell, Particles, System, Units};
-use debye_gpu::{Ahead, CudaError, Device, ModuleSource};
+use debye_gpu::{CudaError, Device};
 
 fn unsupported(what: String) -> EngineError {
     EngineError::Unsupported(format!(
@@ -250,25 +252,6 @@ impl CudaEngine {
         needs::check(device, parts.case(), parts.tables(), parts.values.radius)
     }
 
-    /// Begins to compile what a simulation would use on a device, so that a run finds it on disk.
-    pub fn prepare(
-        device: &Device,
-        system: &System,
-        field: &ForceField,
-        dynamics: &Dynamics,
-        settings: &Settings,
-    ) -> Result<Ahead, EngineError> {
-        refuse(system, field, dynamics, settings)?;
-        let choice = Choice::default();
-        let request = Request::new(system, field, dynamics, settings, &choice, &BEGINNING);
-        if request.is_small()? {
-            let multiprocessors = device.info().multiprocessors;
-            let module = small_module(system, field, dynamics, settings, multiprocessors, &choice)?;
-            return Ok(device.compile_ahead(vec![module]));
-        }
-        request.compile_ahead(device, &request.parts(device)?)
-    }
-
     fn unevaluated(device: &Device, request: Request) -> Result<Self, EngineError> {
         let Request {
             system,
@@ -396,24 +379,6 @@ fn turning(sums: &Sums, change: &[Change]) -> [f64; 6] {
     std::array::from_fn(|k| groups().map(|(c, turning)| c.0 * c.0 * turning[k]).sum())
 }
 
-/// The module that a small simulation would use on a device of so many multiprocessors.
-pub fn small_module(
-    system: &System,
-    field: &ForceField,
-    dynamics: &Dynamics,
-    settings: &Settings,
-    multiprocessors: u32,
-    choice: &Choice,
-) -> Result<ModuleSource, EngineError> {
-    let request = Request::new(system, field, dynamics, settings, choice, &BEGINNING);
-    let (values, rules) = (request.small_values(), request.rules()?);
-    let terms = request.small_terms(&rules)?;
-    let links = LinkTables::new(system, field)?;
-    let links = links.as_ref();
-    let variant = small::variant(multiprocessors, system, &values, &rules, links, choice);
-    Ok(variant.source(&terms, links))
-}
-
 /// Names of the terms in the order of their energies: pairs, then bonded terms.
 fn names(system: &System, field: &ForceField, links: Option<&LinkTables>) -> Vec<String> {
     let sums = ChargeSums::of(&system.particles.charges);
@@ -441,20 +406,6 @@ pub fn bonded_alone(
     resident.refresh_list()?;
     let sums = resident.bonded_sums()?.unwrap_or_default();
     Ok((resident.bonded_forces()?, sums))
-}
-
-/// The modules that a simulation would use.
-pub fn modules(
-    system: &System,
-    field: &ForceField,
-    dynamics: &Dynamics,
-    settings: &Settings,
-    choice: &Choice,
-) -> Result<Vec<ModuleSource>, EngineError> {
-    let parts = Parts::new(Request::new(
-        system, field, dynamics, settings, choice, &BEGINNING,
-    ))?;
-    Ok(parts.sources(true))
 }
 
 impl Engine for CudaEngine {
