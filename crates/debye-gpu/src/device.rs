@@ -132,6 +132,10 @@ impl Device {
         Ok(buffer)
     }
 
+    pub(crate) fn driver(&self) -> Arc<dyn Driver> {
+        Arc::clone(&self.driver)
+    }
+
     /// A new stream.
     pub fn stream(&self) -> Result<Stream, CudaError> {
         Stream::new(&self.driver)

@@ -93,6 +93,11 @@ pub(crate) trait Driver: Send + Sync {
     fn memory(&self) -> Result<Memory, CudaError>;
     fn allocate(&self, bytes: usize) -> Result<u64, CudaError>;
     fn free(&self, address: u64, bytes: usize);
+    /// Memory of the host that kernels write to.
+    fn allocate_host(&self, bytes: usize) -> Result<u64, CudaError>;
+    fn free_host(&self, address: u64, bytes: usize);
+    /// Copies memory of the host that no kernel writes to any more.
+    fn read_host(&self, address: u64, bytes: &mut [u8]);
     /// The code of a module, from the cache on disk where it is there.
     fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError>;
     fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError>;
@@ -120,6 +125,9 @@ pub(crate) trait Driver: Send + Sync {
     ) -> Result<(), CudaError>;
     fn event(&self, stream: Handle) -> Result<Handle, CudaError>;
     fn end_event(&self, event: Handle);
+    /// Waits for an event.
+    fn wait_for(&self, event: Handle) -> Result<(), CudaError>;
+    fn is_reached(&self, event: Handle) -> Result<bool, CudaError>;
     /// Makes a stream wait for what another has queued so far.
     fn wait(&self, stream: Handle, other: Handle) -> Result<(), CudaError>;
     /// Seconds between two events; waits for the later.

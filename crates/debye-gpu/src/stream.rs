@@ -184,6 +184,16 @@ impl Stream {
 }
 
 impl Event {
+    /// Waits for it.
+    pub fn wait(&self) -> Result<(), CudaError> {
+        self.driver.wait_for(self.handle)
+    }
+
+    /// Whether the device has come to it.
+    pub fn is_reached(&self) -> Result<bool, CudaError> {
+        self.driver.is_reached(self.handle)
+    }
+
     /// Seconds from this moment to a later one of the same stream; waits for it.
     pub fn seconds_until(&self, later: &Self) -> Result<f64, CudaError> {
         self.driver.seconds(self.handle, later.handle)

@@ -1,6 +1,7 @@
 //! Memory, parameters, collectives, atomics, graphs.
 
 use super::{Extent, Place, Wrong};
+use debye_gpu::primitives::Pieces;
 use debye_gpu::{Const, CudaError, Header, ModuleSource, Mut, Shape};
 
 pub(super) fn source() -> ModuleSource {
@@ -261,4 +262,39 @@ pub(super) fn graphs(place: &mut Place<'_>) -> Result<(), Wrong> {
         &stream.download(&total)?,
         &[want + 2 * once],
     )
+}
+
+/// Pieces of any length, which a word chooses when the device comes to them; memory that is used again.
+pub(super) fn collecting(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let device = place.device;
+    let stream = device.stream()?;
+    let mut earlier = None;
+    for n in place.lengths().into_iter().filter(|&n| n > 0) {
+        let numbers: Vec<u32> = (0..2 * n).map(|_| place.random.next() as u32).collect();
+        let doubles: Vec<f64> = numbers.iter().map(|&x| f64::from(x)).collect();
+        let (halves, whole) = (device.upload(&numbers)?, device.upload(&doubles)?);
+        let mut words = device.zeros::<u32>(3)?;
+        let mut pieces = Pieces::default();
+        let half = pieces.add_which(&halves, n, (&words, 4));
+        let part = pieces.add(whole.part(1..n));
+        let last = pieces.add(halves.part(2 * n - 1..2 * n));
+        let collection = pieces.collection(device)?;
+        let first = collection.queue(&stream, earlier.take())?;
+        stream.upload(&[7_u32, 1, 7], words.all_mut())?;
+        let second = collection.queue(&stream, None)?;
+        place.expect("the first half", &first.read(half)?, &numbers[..n])?;
+        place.expect("the second half", &second.read(half)?, &numbers[n..])?;
+        for collected in [&first, &second] {
+            place.expect("a part", &collected.read(part)?, &doubles[1..n])?;
+            place.expect(
+                "its beginning",
+                &collected.read_first(part, 2)?,
+                &doubles[1..n.min(3)],
+            )?;
+            place.expect("what follows", &collected.read(last)?, &numbers[2 * n - 1..])?;
+        }
+        place.expect("it is there", &[second.is_there()?], &[true])?;
+        earlier = Some(first);
+    }
+    Ok(())
 }

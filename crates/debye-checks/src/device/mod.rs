@@ -89,6 +89,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("radix sort, 32-bit keys", orders::radix_sort_u32),
     ("radix sort, 64-bit keys", orders::radix_sort_u64),
     ("compaction, stable", orders::compaction),
+    ("copies to the host, not waited for", basics::collecting),
     ("sums of whole and fixed-point numbers", sums::sums),
     ("sums of segments", sums::segments),
     ("sums of floating-point numbers, fixed order", sums::ordered),

@@ -194,6 +194,29 @@ impl Driver for Gpu {
         }
     }
 
+    fn allocate_host(&self, bytes: usize) -> Result<u64, CudaError> {
+        self.bind()?;
+        let mut address = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        accept("cuMemHostAlloc", unsafe {
+            sys::cuMemHostAlloc(&mut address, bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE)
+        })?;
+        // One address for all: cards of 64-bit programs see the host's memory where the host does.
+        Ok(address as u64)
+    }
+
+    fn free_host(&self, address: u64, _bytes: usize) {
+        if self.bind().is_ok() {
+            // SAFETY: it was allocated by `allocate_host` and is freed once.
+            let _ = unsafe { sys::cuMemFreeHost(address as *mut _) };
+        }
+    }
+
+    fn read_host(&self, address: u64, bytes: &mut [u8]) {
+        // SAFETY: the caller's memory is alive, at least this long, and nobody writes to it.
+        unsafe { ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+    }
+
     /// Machine code for exactly this card, or PTX where the compiler does not know it.
     fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError> {
         let nvrtc = Nvrtc::get()?;
@@ -452,6 +475,23 @@ impl Driver for Gpu {
         if self.bind().is_ok() {
             // SAFETY: it was made by `event` and is destroyed once.
             let _ = unsafe { sys::cuEventDestroy_v2(event as sys::CUevent) };
+        }
+    }
+
+    fn wait_for(&self, event: Handle) -> Result<(), CudaError> {
+        self.bind()?;
+        // SAFETY: the event is alive.
+        accept("cuEventSynchronize", unsafe {
+            sys::cuEventSynchronize(event as sys::CUevent)
+        })
+    }
+
+    fn is_reached(&self, event: Handle) -> Result<bool, CudaError> {
+        self.bind()?;
+        // SAFETY: the event is alive.
+        match unsafe { sys::cuEventQuery(event as sys::CUevent) } {
+            Status::CUDA_ERROR_NOT_READY => Ok(false),
+            status => accept("cuEventQuery", status).map(|()| true),
         }
     }
 

@@ -344,6 +344,30 @@ impl Driver for Emulated {
         }
     }
 
+    fn allocate_host(&self, bytes: usize) -> Result<u64, CudaError> {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT);
+        // SAFETY: the layout is not empty.
+        let address = layout.map_or(0, |layout| unsafe { alloc(layout) } as u64);
+        if address == 0 {
+            let Memory { free, total } = self.memory()?;
+            let wanted = bytes;
+            return Err(CudaError::OutOfMemory { wanted, free, total });
+        }
+        Ok(address)
+    }
+
+    fn free_host(&self, address: u64, bytes: usize) {
+        if let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGNMENT) {
+            // SAFETY: it was allocated by `allocate_host` with this layout, and is freed once.
+            unsafe { dealloc(address as *mut u8, layout) };
+        }
+    }
+
+    fn read_host(&self, address: u64, bytes: &mut [u8]) {
+        // SAFETY: the caller's memory is alive and at least this long.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+    }
+
     fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError> {
         self.compiler.compile(source, self.emulation.instrument)
     }
@@ -477,6 +501,14 @@ impl Driver for Emulated {
 
     fn end_event(&self, event: Handle) {
         self.state().events.remove(&event);
+    }
+
+    fn wait_for(&self, _event: Handle) -> Result<(), CudaError> {
+        self.alive()
+    }
+
+    fn is_reached(&self, _event: Handle) -> Result<bool, CudaError> {
+        self.alive().map(|()| true)
     }
 
     /// Work is done when it is queued, or when a graph is replayed in the order in which it was.

@@ -1,13 +1,15 @@
-//! Scans, sorts, reductions and compaction on a device. All of them give the same bits every time.
+//! Scans, sorts, reductions and compaction on a device, and copies to the host. All give the same bits every time.
 //!
 //! Each holds its compiled kernels and scratch memory for up to a stated length, so that using it allocates nothing
 //! and can be captured in a graph.
 
+mod collect;
 mod compact;
 mod counting_sort;
 mod reduce;
 mod scan;
 
+pub use collect::{Collected, Collection, Pieces, Place};
 pub use compact::Compact;
 pub use counting_sort::CountingSort;
 pub use reduce::{Extremes, Ordered, Reduce};
@@ -37,6 +39,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.push(counting_sort::source());
     all.push(reduce::source());
     all.push(compact::source());
+    all.push(collect::source());
     all
 }
 

@@ -1,0 +1,232 @@
+//! [`Collection`]: parts of device memory that the host wants to see together, without waiting for them.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::driver::{Allocation, Driver};
+use crate::element::Element;
+use crate::{
+    Buffer, CudaError, Device, Event, Header, Kernel, ModuleSource, Shape, Slice, Stream, constants,
+};
+
+const COLLECT_THREADS: usize = 256;
+/// Pieces begin at multiples of this.
+const ALIGNMENT: usize = 16;
+/// Blocks of a multiprocessor: enough to fill the way to the host.
+const BLOCKS_EACH: usize = 2;
+/// The most pieces: they are a parameter of the kernel.
+const MOST_PIECES: usize = 24;
+
+crate::device_struct! {
+    /// A piece: where it is, and where it goes.
+    #[derive(Default)]
+    struct Piece {
+        from: u64,
+        /// The address of a word that says how many pieces further on it is; 0: none.
+        which: u64,
+        /// Bytes.
+        length: u64,
+        to: u64,
+    }
+
+    /// All of them.
+    struct PieceList {
+        pieces: [Piece; MOST_PIECES],
+    }
+}
+
+pub(super) fn source() -> ModuleSource {
+    let shared = Header::new(&["prelude.cuh"])
+        .constants(&constants![COLLECT_THREADS, MOST_PIECES])
+        .define::<Piece>()
+        .define::<PieceList>();
+    ModuleSource::new("collect.cu", include_str!("../kernels/collect.cu"))
+        .include("collect_shared.cuh", &shared.text())
+}
+
+/// Where a piece lies in what was collected.
+#[derive(Debug)]
+pub struct Place<T> {
+    at: usize,
+    length: usize,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Place<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Place<T> {}
+
+/// Pieces in the order in which they are added.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    pieces: Vec<Piece>,
+    memory: Vec<Arc<Allocation>>,
+    bytes: usize,
+}
+
+impl Pieces {
+    /// Adds a part of an array, of whole words of four bytes.
+    pub fn add<T: Element>(&mut self, part: Slice<'_, T>) -> Place<T> {
+        self.put(part, 0)
+    }
+
+    /// Adds one of the parts of this length that an array is made of: the word so many bytes into another array says
+    /// which, when the device comes to it.
+    pub fn add_which<T: Element, W: Element>(
+        &mut self,
+        buffer: &Buffer<T>,
+        length: usize,
+        (words, bytes): (&Buffer<W>, usize),
+    ) -> Place<T> {
+        self.memory.push(Arc::clone(&words.allocation));
+        self.put(buffer.part(0..length), words.allocation.address + bytes as u64)
+    }
+
+    fn put<T: Element>(&mut self, part: Slice<'_, T>, which: u64) -> Place<T> {
+        debug_assert!(size_of::<T>().is_multiple_of(4));
+        let place = Place {
+            at: self.bytes,
+            length: part.len(),
+            kind: PhantomData,
+        };
+        let length = part.len() * size_of::<T>();
+        if length > 0 {
+            self.memory.push(Arc::clone(part.allocation));
+            self.pieces.push(Piece {
+                from: part.address(),
+                which,
+                length: length as u64,
+                to: self.bytes as u64,
+            });
+            self.bytes += length.next_multiple_of(ALIGNMENT);
+        }
+        place
+    }
+
+    /// What copies them.
+    pub fn collection(self, device: &Device) -> Result<Collection, CudaError> {
+        super::check_room("pieces to collect", self.pieces.len(), MOST_PIECES)?;
+        let mut pieces = [Piece::default(); MOST_PIECES];
+        pieces[..self.pieces.len()].copy_from_slice(&self.pieces);
+        let blocks = (self.bytes / (ALIGNMENT * COLLECT_THREADS)).max(1);
+        Ok(Collection {
+            kernel: device.module(&source())?.kernel("debye_collect")?,
+            driver: device.driver(),
+            blocks: blocks.min(BLOCKS_EACH * device.info().multiprocessors as usize) as u32,
+            pieces: PieceList { pieces },
+            number: self.pieces.len() as u32,
+            bytes: self.bytes,
+            _memory: self.memory,
+        })
+    }
+}
+
+/// Copies pieces to the host in one launch, with the bits they have when the device comes to it.
+pub struct Collection {
+    kernel: Kernel<(PieceList, u32, u64)>,
+    driver: Arc<dyn Driver>,
+    blocks: u32,
+    pieces: PieceList,
+    number: u32,
+    bytes: usize,
+    _memory: Vec<Arc<Allocation>>,
+}
+
+/// Memory of the host that kernels write to.
+struct Pinned {
+    driver: Arc<dyn Driver>,
+    address: u64,
+    bytes: usize,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.driver.free_host(self.address, self.bytes);
+    }
+}
+
+/// What was or will be collected.
+pub struct Collected {
+    /// There until it is dropped or used again.
+    to: Option<Pinned>,
+    event: Event,
+}
+
+impl Drop for Collected {
+    fn drop(&mut self) {
+        // The memory goes when nobody writes to it any more.
+        if self.to.is_some() {
+            let _ = self.event.wait();
+        }
+    }
+}
+
+impl Collection {
+    /// The module that it takes.
+    pub fn source() -> ModuleSource {
+        source()
+    }
+
+    /// Bytes of the host that each collecting takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Queues the copies. They go where earlier ones went that nobody needs any more, if there are any.
+    pub fn queue(&self, stream: &Stream, again: Option<Collected>) -> Result<Collected, CudaError> {
+        let earlier = again.map(Collected::into_memory).transpose()?.flatten();
+        let to = match earlier.filter(|to| to.bytes >= self.bytes) {
+            Some(to) => to,
+            None => Pinned {
+                address: self.driver.allocate_host(self.bytes)?,
+                driver: Arc::clone(&self.driver),
+                bytes: self.bytes,
+            },
+        };
+        let shape = Shape::new(self.blocks, COLLECT_THREADS as u32);
+        self.kernel
+            .launch(stream, shape, (self.pieces, self.number, to.address))?;
+        Ok(Collected {
+            event: stream.event()?,
+            to: Some(to),
+        })
+    }
+}
+
+impl Collected {
+    /// Whether it is all there.
+    pub fn is_there(&self) -> Result<bool, CudaError> {
+        self.event.is_reached()
+    }
+
+    /// Waits until it is all there.
+    pub fn wait(&self) -> Result<(), CudaError> {
+        self.event.wait()
+    }
+
+    /// A piece; waits for it.
+    pub fn read<T: Element>(&self, place: Place<T>) -> Result<Vec<T>, CudaError> {
+        self.read_first(place, place.length)
+    }
+
+    /// The first elements of a piece; waits for it.
+    pub fn read_first<T: Element>(&self, place: Place<T>, length: usize) -> Result<Vec<T>, CudaError> {
+        self.wait()?;
+        let mut values = vec![T::zeroed(); length.min(place.length)];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        if let Some(from) = &self.to {
+            from.driver.read_host(from.address + place.at as u64, bytes);
+        }
+        Ok(values)
+    }
+
+    /// Its memory, when it is all there.
+    fn into_memory(mut self) -> Result<Option<Pinned>, CudaError> {
+        self.wait()?;
+        Ok(self.to.take())
+    }
+}
