@@ -4,11 +4,11 @@ use super::systems::{Space, integrators, layout, layouts, melt, melt_of, plain, 
 use super::{Extent, Place, Wrong};
 use debye::engines::cpu::{CpuEngine, Fire};
 use debye::engines::cuda::{Choice, CudaEngine};
-use debye::engines::{Engine, EngineError, ListKind, Precision, Settings};
+use debye::engines::{Engine, EngineError, ListKind, Moment, Precision, Settings, Wanted};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::integrate::Dynamics;
-use debye::system::{Cell, ExclusionRule, Exclusions, System, Topology};
+use debye::system::{Cell, ExclusionRule, Exclusions, Particles, System, Topology};
 
 impl From<EngineError> for Wrong {
     fn from(error: EngineError) -> Self {
@@ -463,7 +463,38 @@ pub(super) fn continues(
             std::slice::from_ref(&observed),
         )?;
     }
-    Ok(())
+    // The same steps, seen on the way while the device goes on.
+    let mut seen = seen(&mut fresh()?, &[odd, half - odd, half])?;
+    let steps: Vec<u64> = seen.iter().map(|moment| moment.step).collect();
+    place.expect("steps seen", &steps, &[odd, half, 2 * half])?;
+    let Some(last) = seen.pop() else {
+        return Ok(());
+    };
+    let found = last
+        .particles
+        .map_or_else(|| Ok(Particles::default()), |taken| taken())?;
+    place.expect("positions seen", &found.positions, &expected.positions)?;
+    place.expect("velocities seen", &found.velocities, &expected.velocities)?;
+    place.expect("observation seen", &[last.observation], &[Some(observed)])
+}
+
+/// What is seen of an engine after each portion of steps, without waiting for it on the way.
+pub(super) fn seen(engine: &mut CudaEngine, portions: &[u64]) -> Result<Vec<Moment>, EngineError> {
+    let wanted = Wanted {
+        observation: true,
+        particles: true,
+    };
+    let mut seen = Vec::new();
+    for &steps in portions {
+        seen.extend(engine.advance_for(steps, wanted)?);
+    }
+    loop {
+        let more = engine.rest()?;
+        if more.is_empty() {
+            return Ok(seen);
+        }
+        seen.extend(more);
+    }
 }
 
 /// A run that changes between the CPU and the device goes on as one that does not, to rounding.

@@ -1,6 +1,6 @@
 //! Simulations of small systems on the device against the CPU: what only their kernel does.
 
-use super::engine::{alike, continues, moves_alike, wrong};
+use super::engine::{alike, continues, moves_alike, seen, wrong};
 use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
 use debye::engines::cuda::{Choice, CudaEngine};
@@ -220,16 +220,18 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
             ..usual
         };
         let mut engine = CudaEngine::with_choice(device, &system, &field, &d, &s, &choice)?;
-        Engine::advance(&mut engine, steps, false)?;
+        // What does not fit is found while more is queued.
+        let seen = seen(&mut engine, &[steps / 4, steps / 4, steps - 2 * (steps / 4)])?;
         let found = Engine::particles(&engine)?;
-        Ok::<_, EngineError>((found, engine.lists().builds))
+        Ok::<_, EngineError>((found, engine.lists().builds, seen.len()))
     };
-    let (expected, builds) = run(None, true)?;
+    let (expected, builds, _) = run(None, true)?;
     place.expect("lists are made anew", &[builds > 2], &[true])?;
     // Nothing fits, the first list does not, a later one does not.
     for (capacity, staged) in [(1, true), (50, false), (58, true)] {
-        let (found, made) = run(Some(capacity), staged)?;
+        let (found, made, seen) = run(Some(capacity), staged)?;
         place.expect("lists", &[made], &[builds])?;
+        place.expect("moments", &[seen], &[3])?;
         place.expect("positions", &found.positions, &expected.positions)?;
         place.expect("velocities", &found.velocities, &expected.velocities)?;
     }
@@ -248,7 +250,15 @@ pub(super) fn exploded(place: &mut Place<'_>) -> Result<(), Wrong> {
         Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,
         _ => false,
     };
-    place.expect("the particle that exploded", &[reported], &[true])
+    place.expect("the particle that exploded", &[reported], &[true])?;
+    // The same while more is queued: nothing is seen, and the engine is where it was.
+    let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &usual)?;
+    let reported = match seen(&mut engine, &[10; 3]) {
+        Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,
+        _ => false,
+    };
+    place.expect("the same on the way", &[reported], &[true])?;
+    place.expect("its step", &[engine.step_number()], &[0])
 }
 
 /// Kernels that the checks of other systems do not use.

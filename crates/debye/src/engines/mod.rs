@@ -26,7 +26,42 @@ use crate::integrate::MotionState;
 use crate::system::{Cell, Particles};
 
 /// Particles of a moment that has passed, in the order of the input.
-pub type LaterParticles = Box<dyn FnOnce() -> Particles + Send>;
+pub type LaterParticles = Box<dyn FnOnce() -> Result<Particles, EngineError> + Send>;
+
+/// What is wanted of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Energies and pressure.
+    pub observation: bool,
+    /// The particles.
+    pub particles: bool,
+}
+
+/// What was wanted of a step.
+pub struct Moment {
+    /// The step.
+    pub step: u64,
+    /// The cell then.
+    pub cell: Cell,
+    /// Energies and pressure.
+    pub observation: Option<Observation>,
+    /// The particles, put in order when they are asked for.
+    pub particles: Option<LaterParticles>,
+}
+
+impl Moment {
+    /// What is wanted of the step that an engine is at.
+    pub fn of(engine: &mut (impl Engine + ?Sized), wanted: Wanted) -> Result<Self, EngineError> {
+        let observation = wanted.observation.then(|| engine.observe()).transpose()?;
+        let particles = wanted.particles.then(|| engine.particles_later()).transpose()?;
+        Ok(Self {
+            step: engine.step_number(),
+            cell: engine.cell(),
+            observation,
+            particles,
+        })
+    }
+}
 
 /// A place where a simulation runs: all that the rest of the program asks of it.
 pub trait Engine: Send {
@@ -34,6 +69,17 @@ pub trait Engine: Send {
     fn device(&self) -> String;
     /// Does `steps` steps. With `observe`, the next observation costs nothing.
     fn advance(&mut self, steps: u64, observe: bool) -> Result<(), EngineError>;
+    /// Does `steps` steps and sees what is wanted of the last. Gives what has been seen so far, in order: that of a device
+    /// may be still to come when this returns, and comes with a later call or with [`Engine::rest`]. What goes wrong is
+    /// told after all that was seen before.
+    fn advance_for(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
+        self.advance(steps, wanted.observation)?;
+        Ok(vec![Moment::of(self, wanted)?])
+    }
+    /// What is still to come, waiting for it; nothing when all has come.
+    fn rest(&mut self) -> Result<Vec<Moment>, EngineError> {
+        Ok(Vec::new())
+    }
     /// Moves the particles to an energy minimum, asking after every step whether to go on.
     fn minimize(
         &mut self,
@@ -47,7 +93,7 @@ pub trait Engine: Send {
     /// The particles now, put in order when they are asked for, by any thread.
     fn particles_later(&self) -> Result<LaterParticles, EngineError> {
         let particles = self.particles()?;
-        Ok(Box::new(|| particles))
+        Ok(Box::new(|| Ok(particles)))
     }
     /// Forces on them.
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;

@@ -58,7 +58,7 @@ impl Start {
             device,
             options.threads,
         )?;
-        outputs.record(engine.as_mut())?;
+        outputs.record_fresh(engine.as_mut())?;
         Ok(Self {
             engine,
             outputs,

@@ -67,7 +67,7 @@ impl FrameOutputs {
             only_fresh,
             ..
         } = taken;
-        let particles = &(taken.particles)();
+        let particles = &(taken.particles)()?;
         let wanted = |fresh: bool| fresh || !only_fresh;
         for t in &mut self.trajectories {
             if step.is_multiple_of(t.plan.every) && wanted(t.fresh) {

@@ -42,7 +42,7 @@ pub use threads::with_threads;
 use crate::analysis::Analyzed;
 use crate::checkpoint::Checkpoint;
 use crate::engines::cpu::Minimized;
-use crate::engines::{Engine, EngineError, Observation};
+use crate::engines::{Engine, EngineError, Moment, Observation, Wanted};
 use crate::expr::Vec3;
 use crate::simulation::{CheckpointPlan, Minimize, Simulation, SimulationBuilder};
 use crate::system::{Cell, Particles, System};
@@ -399,7 +399,7 @@ impl Run<'_> {
         let mut glance = Instant::now();
         let (mut pace, mut chunk) = (Pace::default(), GLANCE);
         let mut since = self.engine.step_number();
-        let (stop, wanted, deadline) = (options.stop, options.save, options.deadline);
+        let (stop, save, deadline) = (options.stop, options.save, options.deadline);
         let stopped = || stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let mut over = false;
         while self.engine.step_number() < steps && !stopped() {
@@ -416,22 +416,28 @@ impl Run<'_> {
             let saves = (step / every).saturating_add(1).saturating_mul(every);
             let soon = step.saturating_add(((self.rate * GLANCE) as u64).max(1));
             let target = due.min(saves).min(steps).min(soon);
-            let observe = self.outputs.wants_row(target) && target == due;
-            if let Err(error) = self.engine.advance(target - step, observe) {
-                return Err(self.explain(error));
+            let wanted = self.outputs.wanted(target);
+            if wanted == Wanted::default() {
+                self.settle()?;
+                let done = self.engine.advance(target - step, false);
+                done.map_err(|error| self.explain(error))?;
+            } else {
+                let seen = self.engine.advance_for(target - step, wanted);
+                self.record(seen)?;
             }
-            if target == due
-                && let Err(error) = self.outputs.record(self.engine.as_mut())
-            {
-                return Err(self.unmapped(error));
+            if self.outputs.wants_map(target) {
+                self.settle()?;
+                let mapped = self.outputs.map(self.engine.as_mut());
+                mapped.map_err(|error| self.unmapped(error))?;
             }
-            let asked = wanted.is_some_and(|flag| flag.swap(false, Ordering::Relaxed));
+            let asked = save.is_some_and(|flag| flag.swap(false, Ordering::Relaxed));
             let files = self.files.as_ref();
             let overdue = files.is_some_and(|files| files.saved.elapsed().as_secs_f64() > LONGEST_UNSAVED);
             let drawn = files
                 .and_then(|files| files.drawing.as_ref())
                 .is_some_and(|(_, t)| t.is_finished());
             if target == saves || asked || overdue {
+                self.settle()?;
                 self.save()?;
             }
             if drawn {
@@ -454,6 +460,7 @@ impl Run<'_> {
                 self.rate *= 2.0;
             }
         }
+        self.settle()?;
         Ok(if self.engine.step_number() >= steps {
             Outcome::Finished
         } else if over {
@@ -461,6 +468,23 @@ impl Run<'_> {
         } else {
             Outcome::Interrupted
         })
+    }
+
+    /// Writes what was seen of steps.
+    fn record(&mut self, seen: Result<Vec<Moment>, EngineError>) -> Result<(), RunError> {
+        let seen = seen.map_err(|error| self.explain(error))?;
+        seen.into_iter()
+            .try_for_each(|moment| self.outputs.record(moment))
+    }
+
+    /// Waits until all steps are done and what was wanted of them is written.
+    fn settle(&mut self) -> Result<(), RunError> {
+        loop {
+            match self.engine.rest() {
+                Ok(seen) if seen.is_empty() => return Ok(()),
+                seen => self.record(seen)?,
+            }
+        }
     }
 
     /// A checkpoint, after everything it refers to is on the disk.

@@ -11,7 +11,7 @@ use super::export::{Export, Placement};
 use super::frames::{self, Beside, Measurement, TakenFrame, TrajectoryFile};
 use super::table::{Table, TableLayout};
 use crate::checkpoint::{Checkpoint, Record, Written};
-use crate::engines::Engine;
+use crate::engines::{Engine, Moment, Wanted};
 use crate::maps::{MapError, MapFrames};
 use crate::simulation::{AnalysisPlan, MapPlan, OutputPlan, Simulation, TrajectoryPlan};
 use crate::system::System;
@@ -29,6 +29,12 @@ pub struct MapFile {
     /// The sums.
     pub frames: MapFrames,
     fresh: bool,
+}
+
+impl MapFile {
+    fn wants(&self, step: u64) -> bool {
+        step >= self.plan.from && step.is_multiple_of(self.plan.every)
+    }
 }
 
 /// Everything that is written or measured on the way.
@@ -50,6 +56,12 @@ struct Due {
     every: u64,
     from: u64,
     fresh: bool,
+}
+
+impl Due {
+    fn wants(&self, step: u64) -> bool {
+        step >= self.from && step.is_multiple_of(self.every)
+    }
 }
 
 /// Kinds of outputs, as checkpoints call them.
@@ -335,61 +347,76 @@ impl Outputs {
         self.table.as_ref().map_or(0, |t| t.file.bytes())
     }
 
-    /// Whether the table wants a row at this step.
-    pub fn wants_row(&self, step: u64) -> bool {
-        self.table.as_ref().is_some_and(|t| step.is_multiple_of(t.every))
+    /// What is to be seen of a step.
+    pub fn wanted(&self, step: u64) -> Wanted {
+        let table = self.table.as_ref();
+        Wanted {
+            observation: table.is_some_and(|t| step.is_multiple_of(t.every)),
+            particles: self.due.iter().any(|due| due.wants(step)),
+        }
     }
 
-    /// Writes and measures all that is due at the engine's step, or has it done beside the steps that follow.
-    pub fn record(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
-        self.record_of(engine, false)
+    /// Writes and measures what was seen, or has it done beside the steps that follow; maps are made apart.
+    pub fn record(&mut self, seen: Moment) -> Result<(), RunError> {
+        self.record_of(seen, false)
     }
 
     /// The same for outputs that begin at this step: the others have it already.
     pub fn record_fresh(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
-        self.record_of(engine, true)
+        let step = engine.step_number();
+        let wanted = Wanted {
+            observation: self.wanted(step).observation && self.table.as_ref().is_some_and(|t| t.fresh),
+            particles: self.due.iter().any(|due| due.fresh && due.wants(step)),
+        };
+        let failed = self.map_of(engine, true);
+        self.record_of(Moment::of(engine, wanted)?, true)?;
+        failed
     }
 
-    /// Writes and measures what is due; `only` what has just begun.
-    fn record_of(&mut self, engine: &mut dyn Engine, only: bool) -> Result<(), RunError> {
-        let step = engine.step_number();
-        let wanted = |every: u64, from: u64, fresh: bool| {
-            step >= from && step.is_multiple_of(every) && (fresh || !only)
-        };
-        if let Some(table) = self.table.as_mut().filter(|t| wanted(t.every, 0, t.fresh)) {
-            table.file.add(&self.layout.row(&engine.observe()?))?;
+    fn record_of(&mut self, seen: Moment, only_fresh: bool) -> Result<(), RunError> {
+        if let (Some(table), Some(observation)) = (&mut self.table, &seen.observation) {
+            table.file.add(&self.layout.row(observation))?;
         }
-        let mut left = Vec::new();
-        // A map that fails does so after all else of the step is written: the checkpoint that follows has it.
-        let mut failed = Ok(());
+        if let Some(particles) = seen.particles {
+            self.frames.add(TakenFrame {
+                step: seen.step,
+                // As engines have it.
+                time: seen.step as f64 * self.timestep,
+                particles,
+                cell: seen.cell,
+                only_fresh,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether a map is to be made of this step.
+    pub fn wants_map(&self, step: u64) -> bool {
+        self.maps.iter().any(|map| map.wants(step))
+    }
+
+    /// Adds the step that an engine is at to the maps. One that fails does so after the others are made, and after all
+    /// else of the step is written: the checkpoint that follows has it.
+    pub fn map(&mut self, engine: &mut dyn Engine) -> Result<(), RunError> {
+        self.map_of(engine, false)
+    }
+
+    fn map_of(&mut self, engine: &mut dyn Engine, only_fresh: bool) -> Result<(), RunError> {
+        let step = engine.step_number();
+        let (mut left, mut failed) = (Vec::new(), Ok(()));
         let maps = self.maps.iter_mut();
-        for map in maps.filter(|m| wanted(m.plan.every, m.plan.from, m.fresh)) {
+        for map in maps.filter(|map| map.wants(step) && (map.fresh || !only_fresh)) {
             match map.frames.add_on_device(engine) {
                 Ok(true) => {}
                 Ok(false) => left.push(map),
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
-        let frames = self.due.iter().any(|due| wanted(due.every, due.from, due.fresh));
-        if !frames && left.is_empty() {
-            return Ok(failed?);
-        }
-        let cell = engine.cell();
         if !left.is_empty() {
-            let particles = engine.particles()?;
+            let (particles, cell) = (engine.particles()?, engine.cell());
             for map in left {
                 failed = failed.and(map.frames.add_particles(&particles, &cell));
             }
-        }
-        if frames {
-            self.frames.add(TakenFrame {
-                step,
-                // As engines have it; asking one would evaluate all energies.
-                time: step as f64 * self.timestep,
-                particles: engine.particles_later()?,
-                cell,
-                only_fresh: only,
-            })?;
         }
         Ok(failed?)
     }

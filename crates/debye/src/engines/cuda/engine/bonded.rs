@@ -432,16 +432,20 @@ impl Bonded {
         self.sums.launch(s, self.shape(), (world, &self.bundle, setup))
     }
 
-    /// The sums that were queued, over so many blocks in use.
-    pub(super) fn read_sums(&self, s: &Stream, blocks: usize) -> Result<LinkSums, CudaError> {
+    /// What the host reads of them.
+    pub(super) fn partial(&self) -> &Buffer<f64> {
+        &self.partial
+    }
+
+    /// The sums that were queued, from those of so many blocks in use.
+    pub(super) fn sums(&self, parts: &[f64], blocks: usize) -> LinkSums {
         let width = self.terms + 6;
-        let parts = s.download_part(self.partial.part(0..blocks * width))?;
         let (mut energies, mut virial) = (vec![0.0; self.terms], [0.0; 6]);
-        for block in parts.chunks_exact(width) {
+        for block in parts.chunks_exact(width).take(blocks) {
             let to = energies.iter_mut().chain(&mut virial);
             to.zip(block).for_each(|(sum, x)| *sum += x);
         }
-        Ok((energies, virial))
+        (energies, virial)
     }
 
     fn shape(&self) -> Shape {

@@ -1,6 +1,7 @@
 //! Fixed distances on a device: [`HostConstraints`], which are made from the input, and [`ConstraintKernels`], the kernels that use them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::kernels::{KernelConfig, Setup, World};
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
@@ -377,6 +378,8 @@ impl ByBody {
 pub(super) struct ConstraintKernels {
     tables: HostConstraints,
     bytes: usize,
+    /// Whose velocities these are.
+    atoms: Arc<[u32]>,
     velocities: Buffer<f64>,
     partial: Buffer<f64>,
     bundle: Bundle<ConstraintTables>,
@@ -433,6 +436,7 @@ impl ConstraintKernels {
         let by_body = ByBody::new(&module, &tables, case)?;
         Ok(Self {
             bytes: tables.bytes(case.rules),
+            atoms: tables.clusters.atoms.clone().into(),
             velocities,
             partial,
             bundle: at.bundle(world),
@@ -530,16 +534,23 @@ impl ConstraintKernels {
         }
     }
 
-    /// Velocities of now and what they sum to. Forces must be those of now.
-    pub(super) fn look(
+    /// Queues velocities of now and what they sum to. Forces must be those of now.
+    pub(super) fn queue_look(
         &self,
         s: &Stream,
         world: &Bundle<World>,
         setup: Setup,
-        groups: usize,
-    ) -> Result<ConstraintSums, CudaError> {
-        self.now.launch(s, self.shape(), (world, &self.bundle, setup))?;
-        let parts = s.download(&self.partial)?;
+    ) -> Result<(), CudaError> {
+        self.now.launch(s, self.shape(), (world, &self.bundle, setup))
+    }
+
+    /// What the host reads of a look: sums of blocks, and velocities.
+    pub(super) fn looked(&self) -> [&Buffer<f64>; 2] {
+        [&self.partial, &self.velocities]
+    }
+
+    /// What velocities of now sum to, from the sums of blocks.
+    pub(super) fn sums(&self, parts: &[f64], groups: usize) -> ConstraintSums {
         let width = VIRIAL_SUMS + CONSTRAINT_SUMS * groups;
         let mut all = vec![0.0; width];
         for block in parts.chunks_exact(width) {
@@ -548,25 +559,18 @@ impl ConstraintKernels {
         let at = |first: usize| std::array::from_fn(|k| all[first + k]);
         let of = |first: usize| std::array::from_fn(|k| all[first + k]);
         let begins = || (0..groups).map(|g| VIRIAL_SUMS + CONSTRAINT_SUMS * g);
-        Ok(ConstraintSums {
+        ConstraintSums {
             forces: at(0),
             turning: begins().map(at).collect(),
             groups: begins()
                 .map(|g| (at(g + VIRIAL_SUMS), of(g + 2 * VIRIAL_SUMS)))
                 .collect(),
-        })
+        }
     }
 
-    /// Particles and their velocities, as they were looked at last.
-    pub(super) fn velocities(&self, s: &Stream) -> Result<Vec<(u32, Vec3<f64>)>, CudaError> {
-        let v = s.download(&self.velocities)?;
-        let atoms = &self.tables.clusters.atoms;
-        let at = |place: usize| Vec3::from(std::array::from_fn(|k| v[k * atoms.len() + place]));
-        Ok(atoms
-            .iter()
-            .enumerate()
-            .map(|(place, &id)| (id, at(place)))
-            .collect())
+    /// The particles whose velocities are looked at, in their order.
+    pub(super) fn atoms(&self) -> Arc<[u32]> {
+        Arc::clone(&self.atoms)
     }
 
     /// What `Control::unsolved` says: a distance that could not be constrained.

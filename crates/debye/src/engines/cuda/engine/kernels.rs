@@ -247,6 +247,8 @@ pub(super) struct Kernels {
     /// Steps that need sums.
     pub(super) split: Option<Split>,
     pub(super) evaluate: OnWorld,
+    /// Sets the step to stop at, where the last one was reached.
+    pub(super) aim: Kernel<(Addresses<World>, u64, u64)>,
 }
 
 /// Forces and sums, also with the virial for a barostat, then motion.
@@ -435,6 +437,7 @@ impl Kernels {
             step: step.kernel("debye_step")?,
             split: split.transpose()?,
             evaluate: evaluate.kernel("debye_evaluate")?,
+            aim: evaluate.kernel("debye_aim")?,
         };
         // Allows the dynamic shared memory they need.
         let threads = BLOCK as u32;

@@ -14,7 +14,8 @@ use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
     self, Bricks, DeviceLevels, Fixed, Follow, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell,
-    MeshNumber, MeshShape, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word, mean_of_sums,
+    MeshNotes, MeshNumber, MeshShape, Notes, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word,
+    mean_of_sums,
 };
 use crate::engines::{EngineError, Precision};
 use crate::expr::{Mat3, Vec3};
@@ -27,6 +28,7 @@ use crate::forces::multilevel::{GridPlan, Levels, Nested};
 use crate::forces::pme::{Basis, Influence};
 use crate::simd::InstructionSet;
 use crate::system::{Cell, System};
+use debye_gpu::primitives::{Pieces, Place};
 use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, Bundle, CudaError, Device, ModuleSource, SliceMut, Stream};
 
@@ -480,9 +482,29 @@ impl MeshForces {
         }
     }
 
-    /// Energies and virial of all parts in a cell, after forces were queued with sums.
-    pub(super) fn read_sums(&self, s: &Stream, cell: &Cell) -> Result<Vec<PartSums>, CudaError> {
-        let (sums, t) = (s.download(&self.sums)?, &self.tables);
+    /// What the host reads after forces were queued with sums.
+    pub(super) fn add_to(&self, pieces: &mut Pieces) -> MeshPlaces {
+        let notes = on!(&self.on, mesh => [mesh.spread.bricks().noted(), mesh.gather.noted()]);
+        MeshPlaces {
+            sums: pieces.add(self.sums.all()),
+            notes: notes.map(|noted| pieces.add(noted.all())),
+        }
+    }
+
+    /// Whether everything fitted.
+    pub(super) fn is_sound(
+        &self,
+        read: impl Fn(Place<MeshNotes>) -> Result<Vec<MeshNotes>, CudaError>,
+        places: &MeshPlaces,
+    ) -> Result<bool, CudaError> {
+        let [spread, gather] = places.notes;
+        let (spread, gather) = (Notes::of(&read(spread)?), Notes::of(&read(gather)?));
+        Ok(on!(&self.on, mesh => mesh.is_sound(&spread, &gather) && spread.listed.is_none()))
+    }
+
+    /// Energies and virial of all parts in a cell, from the sums that were read.
+    pub(super) fn parts(&self, sums: &[f64], cell: &Cell) -> Vec<PartSums> {
+        let t = &self.tables;
         let part = |first: usize, k: f64| PartSums {
             energy: k * sums[first],
             virial: std::array::from_fn(|a| k * sums[first + 1 + a]),
@@ -493,18 +515,24 @@ impl MeshForces {
         if let (Some(_), Some(last)) = (&self.boundary, rest.last_mut()) {
             *last = part(MESH_SUMS, 1.0);
         }
-        Ok([part(0, t.k)].into_iter().chain(rest).collect())
+        [part(0, t.k)].into_iter().chain(rest).collect()
     }
 
-    /// Makes room in lists that did not fit, and says whether there were any; complains of sums that did not.
     /// Charges where they are now.
     pub(super) fn now(&self) -> Particles {
         on!(&self.on, mesh => mesh.now.clone())
     }
 
+    /// Makes room in lists that did not fit, and says whether there were any; complains of sums that did not.
     pub(super) fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {
         on!(&mut self.on, mesh => mesh.check(device, s))
     }
+}
+
+/// Where the host finds sums and notes in what was collected.
+pub(super) struct MeshPlaces {
+    pub(super) sums: Place<f64>,
+    notes: [Place<MeshNotes>; 2],
 }
 
 /// How charges on the mesh become their potential.
@@ -656,6 +684,11 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
         let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
         self.gather
             .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
+    }
+
+    /// Whether sums were small enough, and particles where they were listed.
+    fn is_sound(&self, spread: &Notes, gather: &Notes) -> bool {
+        (M::DOUBLE || self.spread.fixed().holds(spread)) && !spread.strayed && !gather.too_strong
     }
 
     fn check(&mut self, device: &Device, s: &Stream) -> Result<bool, EngineError> {

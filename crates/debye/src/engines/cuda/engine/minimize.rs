@@ -29,14 +29,16 @@ impl CudaEngine {
         still.orientations.angular_momenta.fill(Vec3::zero());
         let steps = match self.skeleton.get_mut().large() {
             Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, proceed)?,
-            None => self.descend_on_host(still, fire, proceed)?,
+            None => self.descend_on_host(still.clone(), fire, proceed)?,
         };
         let skeleton = self.skeleton.get_mut();
-        skeleton.refresh_list()?;
-        let sums = skeleton.evaluate()?;
         let largest = largest(&skeleton.forces()?);
-        let change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
-        let mut after = skeleton.particles(&self.host.system.particles, &change)?;
+        let look = skeleton.look(true)?;
+        let change: Vec<Change> = vec![(1.0, [0.0; 3]); look.sums.groups.len()];
+        let mut after = match look.taken {
+            Some(taken) => taken.particles(&self.host.system.particles, &change)?,
+            None => still,
+        };
         after.velocities = before.velocities;
         after.orientations.turn_momenta(&before.orientations);
         let step = self.step;

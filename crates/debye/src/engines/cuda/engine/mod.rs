@@ -19,6 +19,7 @@ mod exclusions;
 mod frame;
 mod kernels;
 mod layout;
+mod look;
 mod mesh;
 mod minimize;
 mod modules;
@@ -38,13 +39,15 @@ mod watch;
 pub use choice::Choice;
 pub use modules::{modules, small_module};
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell, RefMut};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bonded::LinkTables;
 use diagnosis::HostCopy;
 use layout::Grain;
+use look::{Look, Pipeline};
 use parts::{Request, refuse};
 use resident::{Change, Sums};
 use skeleton::Skeleton;
@@ -53,7 +56,8 @@ use small::Small;
 use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
 use crate::engines::{
-    DeviceUse, Engine, EngineError, LaterParticles, Lists, Needs, Observation, Settings, Stages,
+    DeviceUse, Engine, EngineError, LaterParticles, Lists, Moment, Needs, Observation, Settings, Stages,
+    Wanted,
 };
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
@@ -78,8 +82,10 @@ impl From<CudaError> for EngineError {
 /// A simulation on a CUDA device, or on the emulation of one.
 pub struct CudaEngine {
     skeleton: RefCell<Box<dyn Skeleton>>,
-    /// Sums of now, where they were asked for since anything moved.
-    sums: RefCell<Option<Sums>>,
+    /// What was seen of now, where it was asked for since anything moved.
+    seen: RefCell<Option<Look>>,
+    /// What is wanted of steps that are on their way, and what was seen of those that nobody has asked for yet.
+    coming: RefCell<Coming>,
     cell: Cell,
     units: Units,
     dynamics: Dynamics,
@@ -103,6 +109,18 @@ pub struct CudaEngine {
     began: (u64, u64),
     stages: Stages,
     device: String,
+}
+
+/// Steps on their way.
+#[derive(Default)]
+struct Coming {
+    pipeline: Pipeline,
+    wanted: VecDeque<Wanted>,
+    seen: VecDeque<Look>,
+    /// What went wrong after these.
+    failed: Option<EngineError>,
+    /// The last step that was seen.
+    step: u64,
 }
 
 impl CudaEngine {
@@ -184,15 +202,14 @@ impl CudaEngine {
 
     /// Puts particles on the device, with the velocities of now.
     fn begin(&mut self, particles: &Particles) -> Result<(), EngineError> {
-        self.sums.take();
+        self.seen.take();
         let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
-        resident.refresh_list()?;
-        let sums = resident.evaluate()?;
+        let sums = resident.look(false)?.sums;
         self.host.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
-        resident.evaluate()?;
+        resident.look(false)?;
         Ok(())
     }
 
@@ -278,7 +295,8 @@ impl CudaEngine {
         Ok(Self {
             device: format!("CUDA, {}, deterministic", info.name),
             skeleton: RefCell::new(skeleton),
-            sums: RefCell::default(),
+            seen: RefCell::default(),
+            coming: RefCell::default(),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
@@ -298,33 +316,98 @@ impl CudaEngine {
         })
     }
 
-    /// Sums of now; forces are those of now too.
-    fn sums(&self) -> Result<Sums, EngineError> {
-        if let Some(sums) = &*self.sums.borrow() {
-            return Ok(sums.clone());
-        }
+    /// The layout, when the device has come to where all that was queued leads.
+    fn arrived(&self) -> Result<RefMut<'_, Box<dyn Skeleton>>, EngineError> {
         let mut skeleton = self.skeleton.borrow_mut();
-        skeleton.refresh_list()?;
-        let sums = skeleton.evaluate()?;
-        self.sums.replace(Some(sums.clone()));
-        Ok(sums)
+        let mut coming = self.coming.borrow_mut();
+        let Coming { pipeline, seen, .. } = &mut *coming;
+        while let Some(look) = pipeline.next(skeleton.as_mut(), true)? {
+            seen.push_back(look);
+        }
+        Ok(skeleton)
+    }
+
+    /// What is there now, with particles or without.
+    fn look(&self, particles: bool) -> Result<RefMut<'_, Look>, EngineError> {
+        let mut skeleton = self.arrived()?;
+        let mut seen = self.seen.borrow_mut();
+        if seen.as_ref().is_none_or(|look| particles && look.taken.is_none()) {
+            *seen = Some(skeleton.look(particles)?);
+        }
+        RefMut::filter_map(seen, Option::as_mut)
+            .map_err(|_| EngineError::Device("nothing was seen of the device".into()))
+    }
+
+    /// What was wanted of a step that was seen.
+    fn moment(&self, mut look: Look, wanted: Wanted) -> Result<Moment, EngineError> {
+        let observation = wanted.observation.then(|| self.observation(&look)).transpose()?;
+        let particles = wanted.particles.then(|| self.later(&mut look)).transpose()?;
+        Ok(Moment {
+            step: look.step,
+            cell: look.cell.unwrap_or(self.cell),
+            observation,
+            particles,
+        })
+    }
+
+    /// The moments that have come, in order, and then what went wrong; with `all`, waits for the rest.
+    fn moments(&mut self, all: bool) -> Result<Vec<Moment>, EngineError> {
+        let mut moments = Vec::new();
+        loop {
+            let coming = self.coming.get_mut();
+            let look = match (coming.seen.pop_front(), coming.failed.take()) {
+                (Some(look), failed) => {
+                    coming.failed = failed;
+                    look
+                }
+                (None, Some(error)) if moments.is_empty() => return Err(error),
+                (None, Some(error)) => {
+                    coming.failed = Some(error);
+                    return Ok(moments);
+                }
+                (None, None) => match coming.pipeline.next(self.skeleton.get_mut().as_mut(), all) {
+                    Ok(Some(look)) => look,
+                    Ok(None) => return Ok(moments),
+                    Err(error) => {
+                        self.step = coming.step;
+                        let error = self.explained(error);
+                        self.coming.get_mut().failed = Some(error);
+                        continue;
+                    }
+                },
+            };
+            let coming = self.coming.get_mut();
+            let wanted = coming.wanted.pop_front().unwrap_or_default();
+            coming.step = look.step;
+            self.cell = look.cell.unwrap_or(self.cell);
+            moments.push(self.moment(look, wanted)?);
+        }
+    }
+
+    /// Particles that were taken, put in order by whoever asks for them.
+    fn later(&self, look: &mut Look) -> Result<LaterParticles, EngineError> {
+        let (change, _) = self.ending(look);
+        let like = self
+            .like
+            .get_or_init(|| Arc::new(self.host.system.particles.clone()));
+        let like = Arc::clone(like);
+        Ok(match look.taken.take() {
+            Some(taken) => Box::new(move || taken.particles(&like, &change)),
+            None => Box::new(move || Ok(Particles::clone(&like))),
+        })
     }
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
     /// removal of momentum. The changes of every group, and the thermostats after them.
-    fn ending(
-        &self,
-        skeleton: &dyn Skeleton,
-        sums: &Sums,
-    ) -> Result<(Vec<Change>, Vec<ActiveThermostat>), EngineError> {
+    fn ending(&self, look: &Look) -> (Vec<Change>, Vec<ActiveThermostat>) {
+        let (step, sums) = (look.step, &look.sums);
         let mut thermostats = self.thermostats.clone();
-        let states = skeleton.thermostats()?;
         let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
         let scaling = thermostats
             .iter_mut()
             .filter(|b| b.thermostat.kind.scales_velocities());
-        for (g, (thermostat, state)) in scaling.zip(&states).enumerate() {
+        for (g, (thermostat, state)) in scaling.zip(&look.thermostats).enumerate() {
             thermostat.given = state.given;
             let links = state.links;
             thermostat
@@ -332,27 +415,66 @@ impl CudaEngine {
                 .iter_mut()
                 .zip(links)
                 .for_each(|(to, from)| *to = from);
-            if self.step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
+            if step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
                 continue;
             }
             let [xx, yy, zz, ..] = sums.groups[g].0;
             let turning = sums.rotations.get(g).copied().unwrap_or(0.0);
             let kinetic = 0.5 * (xx + yy + zz + turning);
             change[g].0 = if thermostat.chain.is_empty() {
-                thermostat.rescale(kinetic, dt, self.step, philox)
+                thermostat.rescale(kinetic, dt, step, philox)
             } else {
                 thermostat.nose_hoover_half(kinetic, dt)
             };
         }
         let every = self.dynamics.remove_momentum_every;
-        if every > 0 && self.step != self.first && self.step.is_multiple_of(every) {
+        if every > 0 && step != self.first && step.is_multiple_of(every) {
             let mass: f64 = self.host.system.particles.masses.iter().sum();
             for k in 0..3 {
                 let momentum: f64 = change.iter().zip(&sums.groups).map(|(c, g)| c.0 * g.1[k]).sum();
                 change.iter_mut().for_each(|c| c.1[k] = momentum / mass);
             }
         }
-        Ok((change, thermostats))
+        (change, thermostats)
+    }
+
+    fn observation(&self, look: &Look) -> Result<Observation, EngineError> {
+        let (sums, cell) = (&look.sums, look.cell.unwrap_or(self.cell));
+        let (change, thermostats) = self.ending(look);
+        let kinetic = kinetic_tensor(sums, &change);
+        let energies = sums.energies.iter().copied();
+        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
+        let (system, field) = (&self.host.system, &self.host.field);
+        for (sum, term) in terms[field.pairs.len()..].iter_mut().zip(&field.oriented) {
+            sum.1 += term.self_energy(system, field.coulomb_constant);
+        }
+        let volume = cell.volume();
+        if self.tail.present {
+            terms.push(("tail".into(), self.tail.energy(volume)));
+        }
+        let turning = turning(sums, &change);
+        let mut tensor: [f64; 6] =
+            std::array::from_fn(|k| (kinetic[k] + sums.virial[k] + turning[k]) / volume);
+        if self.tail.present {
+            tensor[..3]
+                .iter_mut()
+                .for_each(|p| *p += self.tail.pressure(volume));
+        }
+        let rotations = change.iter().zip(&sums.rotations).map(|(c, x)| c.0 * c.0 * x);
+        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2] + rotations.sum::<f64>());
+        let kept = !self.langevin && self.dynamics.barostat.is_none();
+        Ok(Observation {
+            step: look.step,
+            time: look.step as f64 * self.dynamics.timestep,
+            potential: terms.iter().map(|t| t.1).sum(),
+            terms,
+            kinetic: energy,
+            thermostat: kept.then(|| thermostats.iter().map(ActiveThermostat::energy).sum()),
+            temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
+            degrees_of_freedom: self.degrees_of_freedom,
+            pressure_tensor: tensor,
+            cell,
+        })
     }
 }
 
@@ -415,9 +537,10 @@ impl Engine for CudaEngine {
 
     fn advance(&mut self, steps: u64, _observe: bool) -> Result<(), EngineError> {
         let began = Instant::now();
-        self.sums.take();
-        let resident = self.skeleton.get_mut();
-        let done = resident.advance(self.step + steps);
+        self.seen.take();
+        let done = self
+            .arrived()
+            .and_then(|mut skeleton| skeleton.advance(self.step + steps));
         self.stages.add("steps", began);
         if let Err(error) = done {
             return Err(self.explained(error));
@@ -427,87 +550,82 @@ impl Engine for CudaEngine {
         Ok(())
     }
 
+    fn advance_for(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
+        let target = self.step + steps;
+        if self.skeleton.get_mut().times(target) {
+            let mut moments = self.moments(true)?;
+            self.advance(steps, wanted.observation)?;
+            moments.push(Moment::of(self, wanted)?);
+            return Ok(moments);
+        }
+        let began = Instant::now();
+        self.seen.take();
+        let coming = self.coming.get_mut();
+        if coming.failed.is_none() {
+            if coming.pipeline.is_empty() {
+                coming.step = self.step;
+            }
+            let skeleton = self.skeleton.get_mut().as_mut();
+            coming.pipeline.queue(skeleton, target, wanted.particles)?;
+            coming.wanted.push_back(wanted);
+            self.step = target;
+        }
+        let moments = self.moments(false);
+        self.stages.add("steps", began);
+        moments
+    }
+
+    fn rest(&mut self) -> Result<Vec<Moment>, EngineError> {
+        let began = Instant::now();
+        let moments = self.moments(true);
+        self.stages.add("steps", began);
+        moments
+    }
+
     fn minimize(
         &mut self,
         fire: Fire,
         proceed: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Minimized, EngineError> {
-        self.sums.take();
+        self.seen.take();
         self.descend(fire, proceed).map_err(|error| self.explained(error))
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let sums = self.sums()?;
-        let (change, thermostats) = self.ending(self.skeleton.borrow().as_ref(), &sums)?;
-        let kinetic = kinetic_tensor(&sums, &change);
-        let energies = sums.energies.iter().copied();
-        let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
-        let (system, field) = (&self.host.system, &self.host.field);
-        for (sum, term) in terms[field.pairs.len()..].iter_mut().zip(&field.oriented) {
-            sum.1 += term.self_energy(system, field.coulomb_constant);
-        }
-        let volume = self.cell.volume();
-        if self.tail.present {
-            terms.push(("tail".into(), self.tail.energy(volume)));
-        }
-        let turning = turning(&sums, &change);
-        let mut tensor: [f64; 6] =
-            std::array::from_fn(|k| (kinetic[k] + sums.virial[k] + turning[k]) / volume);
-        if self.tail.present {
-            tensor[..3]
-                .iter_mut()
-                .for_each(|p| *p += self.tail.pressure(volume));
-        }
-        let rotations = change.iter().zip(&sums.rotations).map(|(c, x)| c.0 * c.0 * x);
-        let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2] + rotations.sum::<f64>());
-        let kept = !self.langevin && self.dynamics.barostat.is_none();
-        Ok(Observation {
-            step: self.step,
-            time: self.step as f64 * self.dynamics.timestep,
-            potential: terms.iter().map(|t| t.1).sum(),
-            terms,
-            kinetic: energy,
-            thermostat: kept.then(|| thermostats.iter().map(ActiveThermostat::energy).sum()),
-            temperature: 2.0 * energy / (self.degrees_of_freedom * self.units.boltzmann()),
-            degrees_of_freedom: self.degrees_of_freedom,
-            pressure_tensor: tensor,
-            cell: self.cell,
-        })
+        let look = self.look(false)?;
+        self.observation(&look)
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
         if let Some(particles) = &self.failed_state {
             return Ok(particles.clone());
         }
-        let sums = self.sums()?;
-        let mut resident = self.skeleton.borrow_mut();
-        let (change, _) = self.ending(resident.as_ref(), &sums)?;
-        resident.particles(&self.host.system.particles, &change)
+        let look = self.look(true)?;
+        let (change, _) = self.ending(&look);
+        let like = &self.host.system.particles;
+        look.taken
+            .as_ref()
+            .map_or_else(|| Ok(like.clone()), |taken| taken.particles(like, &change))
     }
 
     fn particles_later(&self) -> Result<LaterParticles, EngineError> {
         if let Some(particles) = self.failed_state.clone() {
-            return Ok(Box::new(|| particles));
+            return Ok(Box::new(|| Ok(particles)));
         }
-        let sums = self.sums()?;
-        let like = self
-            .like
-            .get_or_init(|| Arc::new(self.host.system.particles.clone()));
-        let mut resident = self.skeleton.borrow_mut();
-        let (change, _) = self.ending(resident.as_ref(), &sums)?;
-        resident.later(like, &change)
+        let mut look = self.look(true)?;
+        self.later(&mut look)
     }
 
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
-        self.skeleton.borrow_mut().charges_on_device()
+        self.arrived()?.charges_on_device()
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.skeleton.borrow_mut().forces()
+        self.arrived()?.forces()
     }
 
     fn torques(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.skeleton.borrow_mut().torques()
+        self.arrived()?.torques()
     }
 
     fn step_number(&self) -> u64 {
@@ -519,17 +637,15 @@ impl Engine for CudaEngine {
     }
 
     fn save(&self) -> Result<Vec<u8>, EngineError> {
-        self.skeleton.borrow_mut().saved()
+        self.arrived()?.saved()
     }
 
     fn motion(&self) -> Result<MotionState, EngineError> {
-        let sums = self.sums()?;
-        let resident = self.skeleton.borrow();
-        let (_, thermostats) = self.ending(resident.as_ref(), &sums)?;
+        let (_, thermostats) = self.ending(&*self.look(false)?);
         Ok(MotionState {
             step: self.step,
             thermostats: thermostats.iter().map(ActiveThermostat::state).collect(),
-            barostat_limited: u64::from(resident.limited()),
+            barostat_limited: u64::from(self.skeleton.borrow().limited()),
         })
     }
 

@@ -7,6 +7,7 @@ use crate::engines::{EngineError, Settings};
 use crate::forces::ForceField;
 use crate::integrate::{BEGINNING, Dynamics};
 use crate::system::System;
+use debye_gpu::primitives::Collection;
 use debye_gpu::{Ahead, Device, ModuleSource};
 
 impl CudaEngine {
@@ -24,7 +25,7 @@ impl CudaEngine {
         if request.is_small()? {
             let multiprocessors = device.info().multiprocessors;
             let module = small_module(system, field, dynamics, settings, multiprocessors, &choice)?;
-            return Ok(device.compile_ahead(vec![module]));
+            return Ok(device.compile_ahead(vec![module, Collection::source()]));
         }
         request.compile_ahead(device, &request.parts(device)?)
     }

@@ -97,7 +97,7 @@ impl Resident {
         resident.set_frame(made_in(&region, &read.frame, &resident.values))?;
         resident.restore_list(source)?;
         resident.set_frame(read.frame)?;
-        resident.evaluate()?;
+        resident.look(false)?;
         Ok((read.step, read.head[1]))
     }
 }

@@ -1,10 +1,8 @@
 //! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
 
-use std::sync::Arc;
-
-use super::resident::{Change, Resident, Sums};
-use super::rules::ScalingThermostat;
-use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, LaterParticles, Needs};
+use super::look::Look;
+use super::resident::Resident;
+use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
@@ -18,16 +16,20 @@ pub(super) trait Skeleton: Send {
     fn advance(&mut self, target: u64) -> Result<(), EngineError>;
     /// Makes a new list if the old one is stale.
     fn refresh_list(&mut self) -> Result<(), EngineError>;
-    /// Forces, energies by term, virial and what velocities sum to. The list must be good.
-    fn evaluate(&mut self) -> Result<Sums, EngineError>;
-    /// Particles as they were evaluated, in the order of the input. `change` is what has yet to happen to the
-    /// velocities of every group.
-    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
-    /// The same, put in order later.
-    fn later(&mut self, like: &Arc<Particles>, change: &[Change]) -> Result<LaterParticles, EngineError> {
-        let particles = self.particles(like, change)?;
-        Ok(Box::new(move || particles))
+    /// What is there now, with particles or without, after a new list if the old one is stale.
+    fn look(&mut self, particles: bool) -> Result<Look, EngineError>;
+    /// Queues the steps up to this one and a look at it, without waiting; says how many graphs the steps are.
+    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError>;
+    /// Whether kernels of the steps up to this one are timed, one after the other.
+    fn times(&self, _step: u64) -> bool {
+        false
     }
+    /// Whether the first look that was queued has come.
+    fn has_looked(&self) -> Result<bool, EngineError>;
+    /// That look, waiting for it; `None` where the device has not come to this step, or something went wrong.
+    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError>;
+    /// Gives up all looks that were queued.
+    fn forget_looks(&mut self) -> Result<(), EngineError>;
     /// Forces in the order of the input.
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// Torques in the order of the input; empty where nothing turns.
@@ -36,10 +38,6 @@ pub(super) trait Skeleton: Send {
     }
     /// The number of the step, where particles were placed anew.
     fn set_step(&mut self, step: u64) -> Result<(), EngineError>;
-    /// Thermostats that scale velocities, as they are now.
-    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
-        Ok(Vec::new())
-    }
     /// The cell, where it changes.
     fn cell(&self) -> Result<Option<Cell>, EngineError> {
         Ok(None)

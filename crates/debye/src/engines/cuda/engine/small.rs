@@ -1,6 +1,7 @@
 //! [`Small`]: a small system in device memory. One kernel that stays on the device does many steps in a launch.
 
 mod kernels;
+mod look;
 mod shape;
 mod transfer;
 
@@ -10,13 +11,14 @@ use crate::engines::{DeviceUse, EngineError, Needs};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::system::{Cell, Particles, System};
+use debye_gpu::primitives::Collection;
 use debye_gpu::{Bundle, Device, Shape, Stream};
 use debye_io::codec::{CodecError, Reader, Writer};
 
 use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::frame::Frame;
-use super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
+use super::look::{Look, Looks};
 use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
@@ -25,6 +27,8 @@ use super::terms::Terms;
 use super::unsupported;
 use kernels::{Arrays, Extents, Kernels};
 pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
+use look::Places;
+use transfer::{by_axis, kind_in};
 
 /// Steps of a launch.
 const STEPS: u64 = 2000;
@@ -51,6 +55,9 @@ pub(super) struct Small {
     arrays: Arrays,
     world: Bundle<SmallWorld>,
     last: SmallControl,
+    looks: Looks<Places>,
+    /// The step that all that is queued leads to.
+    aimed: u64,
     pairs: usize,
     needs: Needs,
     launches: u64,
@@ -181,6 +188,8 @@ impl Small {
         };
         let needs = super::needs::fitting(device, kernels::needs(extents), values.radius)?;
         let arrays = Arrays::new(device, extents, &rules, values.frame())?;
+        let sources = vec![variant.source(&terms, tables), Collection::source()];
+        let _ahead = device.compile_ahead(sources);
         Ok(Self {
             needs,
             launches: 0,
@@ -198,12 +207,25 @@ impl Small {
             capacity,
             arrays,
             last: SmallControl::default(),
+            looks: Looks::default(),
+            aimed: 0,
             pairs: 0,
         })
     }
 
     /// Steps until the target, or a new list alone; then looks how far it came.
     fn launch(&mut self, target: u64, refresh: bool) -> Result<(), EngineError> {
+        self.queue_steps(target, refresh)?;
+        let began = Instant::now();
+        if let Some(&now) = self.stream.download(&self.arrays.control)?.first() {
+            self.last = now;
+        }
+        self.waited_seconds += began.elapsed().as_secs_f64();
+        self.check()
+    }
+
+    /// Queues steps until the target, and a new list where one is asked for after them.
+    fn queue_steps(&mut self, target: u64, refresh: bool) -> Result<(), EngineError> {
         let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
         setup.target = target;
         setup.refresh = u32::from(refresh);
@@ -225,12 +247,7 @@ impl Small {
             .launch(&self.stream, shape, (&self.world, setup))?;
         self.launches += 1;
         self.host_seconds += began.elapsed().as_secs_f64();
-        let began = Instant::now();
-        if let Some(&now) = self.stream.download(&self.arrays.control)?.first() {
-            self.last = now;
-        }
-        self.waited_seconds += began.elapsed().as_secs_f64();
-        self.check()
+        Ok(())
     }
 
     /// Reports what went wrong, makes room for what did not fit.
@@ -340,67 +357,35 @@ impl Skeleton for Small {
         Ok(())
     }
 
-    fn evaluate(&mut self) -> Result<Sums, EngineError> {
-        let n = self.particles_in();
-        let setup = self.values.setup(n, self.capacity, &self.rules);
-        let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
-        self.kernels
-            .evaluate
-            .launch(&self.stream, shape, (&self.world, setup))?;
-        let parts = self.stream.download(&self.arrays.partial)?;
-        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
-        for block in parts.chunks_exact(sums.len()) {
-            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
-        }
-        self.pairs = sums.pop().unwrap_or(0.0) as usize;
-        let terms = self.terms.count + self.variant.bonded;
-        let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
-        let group = |g: usize| {
-            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
-            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
-        };
-        Ok(Sums {
-            energies: sums[..terms].to_vec(),
-            virial: six(terms),
-            groups: (0..self.variant.groups).map(group).collect(),
-            rotations: Vec::new(),
-            constraint_virial: Vec::new(),
-        })
+    fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+        Self::look(self, particles)
     }
 
-    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
-        let state = self.download()?;
-        let forces = self.stream.download(&self.arrays.forces)?;
-        let (n, region) = (self.particles_in(), self.region()?);
-        let mut out = like.clone();
-        out.images.resize(n, [0; 3]);
-        for i in 0..n {
-            let kind = &self.terms.kinds[self.kind(state.pos[4 * i + 3])];
-            let (factor, shift) = change[kind.group as usize];
-            out.positions[i] = region.position(state.fractions(i, n));
-            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
-                let at = k * n + i;
-                (state.velocities[at] + 0.5 * self.values.dt * kind.inverse_mass * forces[at]) * factor
-                    - shift[k]
-            }));
-            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
-        }
-        Ok(out)
+    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError> {
+        self.queue_until(step)?;
+        self.queue_look(particles)?;
+        Ok(1)
+    }
+
+    fn has_looked(&self) -> Result<bool, EngineError> {
+        Ok(self.looks.has_come()?)
+    }
+
+    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
+        Self::looked(self, step)
+    }
+
+    fn forget_looks(&mut self) -> Result<(), EngineError> {
+        self.looks.forget();
+        Ok(self.stream.synchronize()?)
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.refresh_list()?;
-        self.evaluate()?;
+        self.look(false)?;
         let forces = self.stream.download(&self.arrays.forces)?;
         let n = self.particles_in();
         let of = |i: usize| Vec3::from(std::array::from_fn(|k| forces[k * n + i]));
         Ok((0..n).map(of).collect())
-    }
-
-    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
-        let mut thermostats = self.stream.download(&self.arrays.thermostats)?;
-        thermostats.truncate(self.rules.thermostats.len());
-        Ok(thermostats)
     }
 
     fn cell(&self) -> Result<Option<Cell>, EngineError> {
@@ -509,7 +494,7 @@ impl Skeleton for Small {
         self.stream
             .upload(&read.thermostats, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
-        self.evaluate()?;
+        self.look(false)?;
         Ok((step, head[0]))
     }
 

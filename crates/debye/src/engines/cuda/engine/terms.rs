@@ -4,6 +4,7 @@ mod oriented;
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use super::arrays::words_of;
 use super::bodies::Bodies;
@@ -57,7 +58,7 @@ pub(super) struct Terms {
     /// The kind of each particle: species, charge, mass, inertia and dipole, and whether constraints hold it.
     pub(super) kind_of: Vec<u32>,
     /// Numbers of each kind.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Arc<[Kind]>,
     /// Which rows of numbers each kind has; empty where each has its own.
     pub(super) row_classes: Vec<u32>,
     /// Whether charges and dipoles are too many for such rows.
@@ -152,7 +153,7 @@ impl Terms {
         let some_apolar = axes > 0 && !long.is_empty() && kinds.iter().any(|kind| kind.polar == 0);
         let mut terms = Self {
             kind_of,
-            kinds,
+            kinds: kinds.into(),
             row_classes,
             varied,
             parameters: Vec::new(),

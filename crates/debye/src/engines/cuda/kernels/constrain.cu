@@ -474,6 +474,8 @@ KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
     constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
     SHARED(f64, warps, HOLDER_WARPS);
     const Control* c = w.control;
+    // Without a list there are no forces to go by.
+    if (c->stale != 0) return;
     const u32 parity = c->parity, side = c->side;
     load_frame(w, f);
     Looked l = {};

@@ -4,6 +4,12 @@
 // Defines: STAGE, see visit.cuh; GROUPS_OF, how many groups have thermostats of their own; WRAP, see engine.cuh.
 #include "pair_forces.cuh"
 
+// Sets the step to stop at, unless the last one has not been reached: then what follows waits for it too.
+KERNEL(debye_aim, WARP, World w, u64 from, u64 to)
+{
+    if (threadIdx.x == 0 && w.control->step == from) w.control->target = to;
+}
+
 // Forces, and for every block: energies by term, virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and where
 // particles turn for every group Σ L·ω. Moves nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
@@ -13,7 +19,8 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
     SHARED(f64, warps, BLOCK_WARPS);
     const Control* c = w.control;
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
-    if (b >= c->blocks) return;
+    // Without a list there is nothing to go by.
+    if (b >= c->blocks || c->stale != 0) return;
     load_frame(w, f);
     PairForces p;
     all_forces<true>(p, shared, w, f, c->parity, c->side);

@@ -26,7 +26,7 @@ pub(super) const TOO_STRONG: u32 = 2;
 debye_gpu::device_struct! {
     /// What the host must know.
     #[derive(Default)]
-    pub(super) struct MeshNotes {
+    pub struct MeshNotes {
         /// The longest list of a brick, if it did not fit.
         listed: u32,
         /// A bound on |Σ q| at a point, as the bits of an `f32`: sums are right if it is within their range.
@@ -103,13 +103,18 @@ pub struct Notes {
 
 impl Notes {
     pub(super) fn read(stream: &Stream, notes: &Buffer<MeshNotes>) -> Result<Self, CudaError> {
-        let found = stream.download(notes)?.first().copied().unwrap_or_default();
-        Ok(Self {
+        Ok(Self::of(&stream.download(notes)?))
+    }
+
+    /// What was read.
+    pub(in super::super) fn of(found: &[MeshNotes]) -> Self {
+        let found = found.first().copied().unwrap_or_default();
+        Self {
             listed: Some(found.listed).filter(|&n| n > 0),
             range: f32::from_bits(found.range),
             strayed: found.faults & STRAYED != 0,
             too_strong: found.faults & TOO_STRONG != 0,
-        })
+        }
     }
 }
 
@@ -289,6 +294,11 @@ impl Bricks {
     /// What was noted since [`Bricks::forget`]; waits for the stream.
     pub fn notes(&self, stream: &Stream) -> Result<Notes, CudaError> {
         Notes::read(stream, &self.notes)
+    }
+
+    /// Where they are noted.
+    pub(in super::super) fn noted(&self) -> &Buffer<MeshNotes> {
+        &self.notes
     }
 
     /// Clears the notes.

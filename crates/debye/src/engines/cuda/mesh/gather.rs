@@ -339,6 +339,11 @@ impl<M: MeshNumber> Gather<M> {
         })
     }
 
+    /// Where it notes.
+    pub(in super::super) fn noted(&self) -> &Buffer<MeshNotes> {
+        &self.notes
+    }
+
     /// What was noted; waits for the stream.
     pub fn notes(&self, stream: &Stream) -> Result<Notes, CudaError> {
         Notes::read(stream, &self.notes)

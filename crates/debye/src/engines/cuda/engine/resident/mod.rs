@@ -1,14 +1,16 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
+mod look;
 mod queue;
 mod steps;
 mod sums;
-mod taken;
 mod transfer;
 
 pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 
-use std::sync::Arc;
+use std::time::Instant;
+
+use look::Places;
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
@@ -16,16 +18,17 @@ use super::constraints::ConstraintKernels;
 use super::frame::{Frame, Region};
 use super::kernels::{Control, KernelConfig, Kernels, Setup, Values, World, setup};
 use super::layout::Layout;
+use super::look::{Look, Looks};
 use super::mesh::{MeshForces, Within};
 use super::needs::{self, Tables};
 use super::parts::{Parts, refuse_short};
-use super::rules::{Rules, ScalingThermostat};
+use super::rules::Rules;
 use super::skeleton::Skeleton;
 use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
 use crate::engines::ChargesOnDevice;
-use crate::engines::{DeviceUse, EngineError, LaterParticles, Needs, Precision};
+use crate::engines::{DeviceUse, EngineError, Needs, Precision};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 use debye_gpu::{Buffer, Bundle, Device, Stream};
@@ -50,6 +53,14 @@ pub(super) struct Resident {
     steps_of_graph: u32,
     graph: Option<Counted>,
     rebuild: Option<Counted>,
+    looks: Looks<Places>,
+    look_graph: Option<Counted>,
+    /// The step that all that is queued leads to.
+    aimed: u64,
+    /// Steps that a list lasts.
+    list_lasts: f64,
+    /// Graphs that are queued for steps, over those that should be enough.
+    surplus: f64,
     last: Control,
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
@@ -117,6 +128,11 @@ impl Resident {
             steps_of_graph: 8,
             graph: None,
             rebuild: None,
+            looks: Looks::default(),
+            look_graph: None,
+            aimed: 0,
+            list_lasts: f64::INFINITY,
+            surplus: 1.0,
             last: Control::default(),
             bonded,
             mesh,
@@ -273,6 +289,7 @@ impl Resident {
     pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
         self.graph = None;
         self.rebuild = None;
+        self.look_anew();
         // The old arrays go before the new ones come.
         self.layout = Layout {
             grain: layout.grain,
@@ -333,17 +350,34 @@ impl Skeleton for Resident {
         Self::refresh_list(self)
     }
 
-    fn evaluate(&mut self) -> Result<Sums, EngineError> {
-        Self::evaluate(self)
+    fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+        Self::look(self, particles)
     }
 
-    fn particles(&mut self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
-        Ok(self.taken(change)?.particles(like))
+    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError> {
+        let began = Instant::now();
+        let graphs = self.queue_until(step)?;
+        self.queue_look(particles)?;
+        self.watch.host_seconds += began.elapsed().as_secs_f64();
+        Ok(graphs)
     }
 
-    fn later(&mut self, like: &Arc<Particles>, change: &[Change]) -> Result<LaterParticles, EngineError> {
-        let (taken, like) = (self.taken(change)?, Arc::clone(like));
-        Ok(Box::new(move || taken.particles(&like)))
+    fn times(&self, step: u64) -> bool {
+        let (first, last) = self.watch.span();
+        first <= step && self.last.step < last
+    }
+
+    fn has_looked(&self) -> Result<bool, EngineError> {
+        Ok(self.looks.has_come()?)
+    }
+
+    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
+        Self::looked(self, step)
+    }
+
+    fn forget_looks(&mut self) -> Result<(), EngineError> {
+        self.looks.forget();
+        Ok(self.stream.synchronize()?)
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
@@ -356,10 +390,6 @@ impl Skeleton for Resident {
 
     fn set_step(&mut self, step: u64) -> Result<(), EngineError> {
         Ok(Self::set_step(self, step)?)
-    }
-
-    fn thermostats(&self) -> Result<Vec<ScalingThermostat>, EngineError> {
-        Ok(Self::thermostats(self)?)
     }
 
     fn cell(&self) -> Result<Option<Cell>, EngineError> {

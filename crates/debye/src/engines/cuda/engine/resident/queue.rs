@@ -13,13 +13,21 @@ use debye_gpu::{Bundle, CudaError, Shape, Stream};
 type QueueConstraints = fn(&ConstraintKernels, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
 
 impl Resident {
+    /// A list if there must be one, and so many steps.
     pub(super) fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
+        self.capture_with(|resident, s| {
+            resident.queue_rebuild(s)?;
+            (0..steps).try_for_each(|number| resident.queue_step(s, number, steps))
+        })
+    }
+
+    pub(super) fn capture_with(
+        &mut self,
+        work: impl FnOnce(&mut Self, &Stream) -> Result<(), CudaError>,
+    ) -> Result<Counted, CudaError> {
         let stream = self.device.stream()?;
         let before = self.watch.recording();
-        let graph = stream.capture(|s| {
-            self.queue_rebuild(s)?;
-            (0..steps).try_for_each(|number| self.queue_step(s, number, steps))
-        })?;
+        let graph = stream.capture(|s| work(self, s))?;
         let launches = self.watch.recorded(before);
         Ok(Counted { graph, launches })
     }

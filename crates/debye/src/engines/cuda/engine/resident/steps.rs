@@ -2,13 +2,17 @@
 
 use std::time::Instant;
 
-use super::super::kernels::DUE_ALWAYS;
+use super::super::kernels::{Control, DUE_ALWAYS};
 use super::super::layout::BLOCK;
 use super::super::mesh::{MeshForces, Request};
-use super::super::watch::{AT_ONCE, Sizes};
+use super::super::watch::{AT_ONCE, Counted, Sizes};
 use super::Resident;
 use crate::engines::{EngineError, Precision};
-use debye_gpu::CudaError;
+use debye_gpu::{CudaError, Shape};
+
+/// By how much fewer graphs are queued after a time that they were enough, and how many more after one that they were not.
+const SPARING: f64 = 0.998;
+const AMPLE: f64 = 1.05;
 
 impl Resident {
     /// Does steps until the target.
@@ -28,7 +32,83 @@ impl Resident {
     fn aim(&mut self, target: u64) -> Result<(), CudaError> {
         self.read_control()?;
         self.last.target = target;
+        self.aimed = target;
         self.write_control()
+    }
+
+    /// Queues steps until the target, most likely enough of them.
+    pub(super) fn queue_until(&mut self, target: u64) -> Result<u64, EngineError> {
+        if self.looks.is_empty() {
+            // Nothing is on its way: where the device is, is where the first steps begin.
+            self.read_control()?;
+            self.aimed = self.last.step;
+        }
+        let (from, steps) = (self.aimed, target.saturating_sub(self.aimed));
+        let aim = Shape::new(1, 32);
+        self.kernels
+            .aim
+            .launch(&self.stream, aim, (&self.world, from, target))?;
+        self.aimed = target;
+        if steps == 0 {
+            return Ok(0);
+        }
+        let graph = self.graph_of_steps()?;
+        // A graph ends when its list does. A quarter more, so that it is seldom one too few.
+        let each = f64::from(self.steps_of_graph).min(self.list_lasts);
+        let graphs = (steps as f64 / each * self.surplus + 0.25).ceil() as u64;
+        for _ in 0..graphs {
+            self.watch.replay(&self.stream, &graph)?;
+        }
+        self.graph = Some(graph);
+        Ok(graphs)
+    }
+
+    fn graph_of_steps(&mut self) -> Result<Counted, CudaError> {
+        match self.graph.take() {
+            Some(graph) => Ok(graph),
+            None => self.capture(self.steps_of_graph),
+        }
+    }
+
+    /// Learns from a look at what was queued whether it was enough, and how long lists last.
+    pub(super) fn learn(&mut self, enough: bool, now: &Control) {
+        self.surplus = if enough {
+            (self.surplus * SPARING).max(1.0)
+        } else {
+            self.surplus * AMPLE
+        };
+        let (steps, lists) = (
+            now.step.saturating_sub(self.last.step),
+            u64::from(now.builds.wrapping_sub(self.last.builds)),
+        );
+        self.suit(steps, lists);
+    }
+
+    /// Finds how many steps a graph should have.
+    fn suit(&mut self, steps: u64, lists: u64) {
+        let before = self.steps_of_graph;
+        if lists > 0 && steps > 0 {
+            let lasted = steps as f64 / lists as f64;
+            // Many lists say it at once, few little by little.
+            let weight = (0.1 * lists as f64).min(1.0);
+            self.list_lasts = match self.list_lasts.is_finite() {
+                true => self.list_lasts + weight * (lasted - self.list_lasts),
+                false => lasted,
+            };
+        }
+        if lists == 0 && steps >= 4 * u64::from(before) && before < 64 {
+            self.steps_of_graph = (2 * before).min(64);
+        } else if lists > 0 {
+            // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
+            let waiting = (self.rules.waiting() * self.list_lasts).ceil();
+            let fitting = (self.list_lasts.floor() + 1.0 + waiting).clamp(1.0, 64.0) as u32;
+            if fitting.abs_diff(before) * 5 > before {
+                self.steps_of_graph = fitting;
+            }
+        }
+        if self.steps_of_graph != before {
+            self.graph = None;
+        }
     }
 
     /// Does steps without graphs, with the time of every kernel.
@@ -92,10 +172,7 @@ impl Resident {
             }
             let (step, builds) = (self.last.step, self.last.builds);
             let replays = left.div_ceil(u64::from(self.steps_of_graph)).min(64);
-            let graph = match self.graph.take() {
-                Some(graph) => graph,
-                None => self.capture(self.steps_of_graph)?,
-            };
+            let graph = self.graph_of_steps()?;
             for _ in 0..replays {
                 self.watch.replay(&self.stream, &graph)?;
             }
@@ -103,19 +180,7 @@ impl Resident {
             let began = Instant::now();
             self.read_control()?;
             self.watch.waited(began);
-            let (steps, lists) = (self.last.step - step, u64::from(self.last.builds - builds));
-            if lists == 0 && steps >= 4 * u64::from(self.steps_of_graph) && self.steps_of_graph < 64 {
-                self.steps_of_graph = (2 * self.steps_of_graph).min(64);
-                self.graph = None;
-            } else if lists >= 8 {
-                // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
-                let waiting = self.rules.waiting() * steps as f64 / lists as f64;
-                let fitting = (steps / lists + 1 + waiting.ceil() as u64).clamp(1, 64) as u32;
-                if fitting.abs_diff(self.steps_of_graph) * 5 > self.steps_of_graph {
-                    self.steps_of_graph = fitting;
-                    self.graph = None;
-                }
-            }
+            self.suit(self.last.step - step, u64::from(self.last.builds - builds));
         }
     }
 

@@ -8,8 +8,7 @@ use super::super::rotation;
 use super::super::rules::{Fire, ScalingThermostat};
 use super::super::state::{State, fraction};
 use super::super::terms::Kind;
-use super::taken::Taken;
-use super::{Change, Resident};
+use super::Resident;
 use crate::engines::cuda::mesh::EMPTY_SLOT;
 use crate::engines::{EngineError, Precision};
 use crate::expr::Vec3;
@@ -236,37 +235,9 @@ impl Resident {
         Ok(self.stream.synchronize()?)
     }
 
-    /// What particles are made of as they are now. `change` is what has yet to happen to the velocities of every group.
-    pub(in super::super) fn taken(&mut self, change: &[Change]) -> Result<Taken, EngineError> {
-        let (state, frame) = (self.download()?, self.frame()?);
-        let constrained = match &self.constrained {
-            Some(constrained) => constrained.velocities(&self.stream)?,
-            None => Vec::new(),
-        };
-        let change_of =
-            |id: u32| change[self.terms.kinds[self.terms.kind_of[id as usize] as usize].group as usize];
-        Ok(Taken {
-            forces: self.stream.download(&self.arrays.forces)?,
-            torques: self.stream.download(&self.arrays.torques)?,
-            constrained: constrained
-                .into_iter()
-                .map(|(id, v)| (id, v, change_of(id)))
-                .collect(),
-            region: self.region(&frame),
-            pending: frame.pending,
-            slots: self.layout.slots(),
-            dt: self.values.dt,
-            kinds: self.terms.kinds.clone(),
-            change: change.to_vec(),
-            control: self.last,
-            state,
-        })
-    }
-
     /// Forces in the order of the input.
     pub(in super::super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.refresh_list()?;
-        self.evaluate()?;
+        self.look(false)?;
         let forces = self.stream.download(&self.arrays.forces)?;
         self.by_particle(&forces)
     }
@@ -276,8 +247,7 @@ impl Resident {
         if self.terms.kinds.iter().all(|kind| kind.turns == 0) {
             return Ok(Vec::new());
         }
-        self.refresh_list()?;
-        self.evaluate()?;
+        self.look(false)?;
         let torques = self.stream.download(&self.arrays.torques)?;
         self.by_particle(&torques)
     }

@@ -37,12 +37,7 @@ impl Small {
     }
 
     pub(super) fn kind(&self, word: u32) -> usize {
-        let kind = if self.variant.images {
-            word & ((1 << IMAGE_X) - 1)
-        } else {
-            word
-        };
-        kind as usize
+        kind_in(word, self.variant.images)
     }
 
     /// Puts a state into the first half of everything.
@@ -84,8 +79,7 @@ impl Small {
             _ if !self.variant.fine(&self.terms) => s.download(&a.low),
             _ => {
                 let half = parity as usize * 4 * n;
-                let found = s.download_part(a.low.part(half..half + 4 * n))?;
-                Ok((0..3 * n).map(|at| found[4 * (at % n) + at / n]).collect())
+                Ok(by_axis(&s.download_part(a.low.part(half..half + 4 * n))?))
             }
         }
     }
@@ -115,4 +109,16 @@ impl Small {
         self.stream.upload(&[self.last], self.arrays.control.all_mut())?;
         self.stream.synchronize()
     }
+}
+
+/// The kind of particle in the w of a position, which may tell images apart.
+pub(super) fn kind_in(word: u32, images: bool) -> usize {
+    let kind = if images { word & ((1 << IMAGE_X) - 1) } else { word };
+    kind as usize
+}
+
+/// Lower halves axis by axis, from four words to a particle.
+pub(super) fn by_axis(words: &[u32]) -> Vec<u32> {
+    let n = words.len() / 4;
+    (0..3 * n).map(|at| words[4 * (at % n) + at / n]).collect()
 }

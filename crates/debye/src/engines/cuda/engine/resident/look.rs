@@ -1,0 +1,346 @@
+//! What the host sees of a moment: energies, virial, sums over velocities, and the particles themselves.
+
+use std::mem::offset_of;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::super::arrays;
+use super::super::constraints::ConstraintSums;
+use super::super::frame::{Frame, Region};
+use super::super::kernels::Control;
+use super::super::look::{Look, Looks, Taken, Way};
+use super::super::mesh::{MeshPlaces, Request};
+use super::super::rules::ScalingThermostat;
+use super::super::state::State;
+use super::super::terms::Kind;
+use super::super::watch::{Bytes, Counted};
+use super::sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
+use super::{Change, Resident};
+use crate::engines::{EngineError, Precision};
+use crate::expr::Vec3;
+use crate::system::Particles;
+use debye_gpu::CudaError;
+use debye_gpu::primitives::{Pieces, Place};
+
+/// Where everything lies in what was copied.
+pub(super) struct Places {
+    control: Place<Control>,
+    frame: Place<Frame>,
+    thermostats: Place<ScalingThermostat>,
+    partial: Place<f64>,
+    links: Option<Place<f64>>,
+    mesh: Option<MeshPlaces>,
+    constrained: Option<Place<f64>>,
+    particles: Option<ParticlePlaces>,
+}
+
+/// Where particles lie.
+struct ParticlePlaces {
+    pos: Place<u32>,
+    low: Place<u32>,
+    velocities: Place<u32>,
+    images: Place<i32>,
+    ids: Place<u32>,
+    turns: Place<u32>,
+    momenta: Place<u32>,
+    forces: Place<f64>,
+    torques: Place<f64>,
+    constrained: Option<Place<f64>>,
+}
+
+type Glimpse = super::super::look::Glimpse<Places>;
+
+impl Resident {
+    /// What to copy for a look.
+    fn way_to_look(&self, particles: bool) -> Result<Way<Places>, CudaError> {
+        let mut pieces = Pieces::default();
+        let (a, slots) = (&self.arrays, self.layout.slots());
+        let side = (&self.control, offset_of!(Control, side));
+        let parity = (&self.control, offset_of!(Control, parity));
+        let of_low = if self.is(Precision::Double) { parity } else { side };
+        let constrained = self.constrained.as_ref().map(|c| c.looked());
+        let places = Places {
+            control: pieces.add(self.control.all()),
+            frame: pieces.add(self.numbers.frame.all()),
+            thermostats: pieces.add(self.numbers.thermostats.all()),
+            partial: pieces.add(a.partial.all()),
+            links: self.bonded.as_ref().map(|b| pieces.add(b.partial().all())),
+            mesh: self.mesh.as_ref().map(|mesh| mesh.add_to(&mut pieces)),
+            constrained: constrained.map(|[partial, _]| pieces.add(partial.all())),
+            particles: particles.then(|| ParticlePlaces {
+                pos: pieces.add_which(&a.pos, 4 * slots, parity),
+                low: pieces.add_which(&a.low, a.low.len() / 2, of_low),
+                velocities: pieces.add_which(&a.velocities, a.velocities.len() / 2, side),
+                images: pieces.add_which(&a.images, 3 * slots, side),
+                ids: pieces.add_which(&a.ids, slots, side),
+                turns: pieces.add_which(&a.turns, a.turns.len() / 2, side),
+                momenta: pieces.add_which(&a.momenta, a.momenta.len() / 2, side),
+                forces: pieces.add(a.forces.all()),
+                torques: pieces.add(a.torques.all()),
+                constrained: constrained.map(|[_, velocities]| pieces.add(velocities.all())),
+            }),
+        };
+        Way::new(&self.device, places, pieces)
+    }
+
+    /// Queues a list if there must be one, and forces, energies and sums of now; nothing happens while there is no list.
+    fn capture_look(&mut self) -> Result<Counted, CudaError> {
+        self.capture_with(|resident, s| {
+            resident.queue_rebuild(s)?;
+            if let Some(bonded) = &resident.bonded {
+                bonded.queue_sums(s, &resident.world, resident.setup)?;
+            }
+            let sums = Request {
+                sums: true,
+                step: true,
+            };
+            resident.queue_mesh(s, sums)?;
+            let shape = resident.blocks(resident.case().step_shared());
+            // Upper halves, what moves, forces and how many rows; stages and lists.
+            let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+            resident.launch(s, &resident.kernels.evaluate, shape, bytes)?;
+            match &resident.constrained {
+                Some(constrained) => constrained.queue_look(s, &resident.world, resident.setup),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Queues a look at the configuration that the device will have come to.
+    pub(super) fn queue_look(&mut self, particles: bool) -> Result<(), EngineError> {
+        let graph = match self.look_graph.take() {
+            Some(graph) => graph,
+            None => self.capture_look()?,
+        };
+        self.watch.replay(&self.stream, &graph)?;
+        self.look_graph = Some(graph);
+        let way = match self.looks.way(particles) {
+            Some(way) => way,
+            None => Arc::new(self.way_to_look(particles)?),
+        };
+        Ok(self.looks.queue(&self.stream, particles, way)?)
+    }
+
+    /// What was copied is of another layout now.
+    pub(super) fn look_anew(&mut self) {
+        self.looks = Looks::default();
+        self.look_graph = None;
+    }
+
+    /// Sees what is there now, after a new list if there must be one.
+    pub(in super::super) fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+        loop {
+            self.queue_look(particles)?;
+            let Some(glimpse) = self.looks.last() else {
+                continue;
+            };
+            let control = self.control_of(&glimpse)?;
+            self.last = control;
+            if control.stale != 0 {
+                self.check()?;
+                continue;
+            }
+            if let (Some(mesh), Some(places)) = (&mut self.mesh, &glimpse.places().mesh)
+                && !mesh.is_sound(|place| glimpse.read(place), places)?
+            {
+                mesh.check(&self.device, &self.stream)?;
+            }
+            let look = self.read(glimpse, control)?;
+            // Forces that are no numbers are somebody else's fault.
+            let mut numbers = look.sums.energies.iter().chain(&look.sums.pair_virial);
+            if numbers.all(|x| x.is_finite()) {
+                self.check_constraints(control.step)?;
+            }
+            return Ok(look);
+        }
+    }
+
+    /// The first look that was queued, waiting for it; `None` where the device has not come to this step, or something
+    /// went wrong.
+    pub(super) fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
+        let Some(glimpse) = self.looks.first() else {
+            return Ok(None);
+        };
+        let began = Instant::now();
+        let control = self.control_of(&glimpse)?;
+        self.watch.waited(began);
+        let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
+        let sound = match (&self.mesh, &glimpse.places().mesh) {
+            (Some(mesh), Some(places)) => mesh.is_sound(|place| glimpse.read(place), places)?,
+            _ => true,
+        };
+        let came = control.step == step && wrong == 0 && control.unsolved == 0 && sound;
+        self.learn(came, &control);
+        if !came {
+            return Ok(None);
+        }
+        self.last = control;
+        self.read(glimpse, control).map(Some)
+    }
+
+    fn control_of(&self, glimpse: &Glimpse) -> Result<Control, CudaError> {
+        let read = glimpse.read(glimpse.places().control)?;
+        Ok(read.first().copied().unwrap_or(self.last))
+    }
+
+    fn read(&self, glimpse: Glimpse, control: Control) -> Result<Look, EngineError> {
+        let at = glimpse.places();
+        let frame = glimpse.read(at.frame)?.first().copied();
+        let frame = frame.unwrap_or_else(|| self.values.region.frame(1.0, 1.0));
+        let region = self.region(&frame);
+        let mut thermostats = glimpse.read(at.thermostats)?;
+        thermostats.truncate(self.rules.thermostats.len());
+        Ok(Look {
+            step: control.step,
+            sums: self.sums_of(&glimpse, &control, &region)?,
+            thermostats,
+            cell: (self.rules.scale_every > 0).then_some(region.cell),
+            taken: at.particles.is_some().then(|| {
+                Box::new(TakenSlots {
+                    control,
+                    slots: self.layout.slots(),
+                    region,
+                    pending: frame.pending,
+                    dt: self.values.dt,
+                    precision: self.terms.precision,
+                    kinds: Arc::clone(&self.terms.kinds),
+                    constrained: self.constrained.as_ref().map(|c| c.atoms()),
+                    glimpse,
+                }) as Box<dyn Taken>
+            }),
+        })
+    }
+
+    /// Sums of blocks, added in their order.
+    fn sums_of(&self, from: &Glimpse, control: &Control, region: &Region) -> Result<Sums, EngineError> {
+        let (terms, groups, blocks) = (self.terms.count, self.rules.groups(), control.blocks as usize);
+        let width = self.case().sums();
+        let mut all = vec![0.0; width];
+        for block in from.read(from.places().partial)?.chunks_exact(width).take(blocks) {
+            all.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        let of_group = |g: usize| {
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
+            let tensor = std::array::from_fn(|k| all[first + k]);
+            (tensor, std::array::from_fn(|k| all[first + 6 + k]))
+        };
+        let mut sums = Sums {
+            energies: all[..terms].to_vec(),
+            virial: std::array::from_fn(|k| all[terms + k]),
+            groups: (0..groups).map(of_group).collect(),
+            rotations: all[terms + VIRIAL_SUMS + GROUP_SUMS * groups..].to_vec(),
+            constraint_virial: vec![[0.0; 6]; groups],
+            pair_virial: [0.0; 6],
+        };
+        if let (Some(bonded), Some(place)) = (&self.bonded, from.places().links) {
+            let (energies, virial) = bonded.sums(&from.read(place)?, blocks);
+            sums.energies.extend(energies);
+            sums.virial.iter_mut().zip(virial).for_each(|(sum, x)| *sum += x);
+        }
+        if let (Some(mesh), Some(places)) = (&self.mesh, &from.places().mesh) {
+            for part in mesh.parts(&from.read(places.sums)?, &region.cell) {
+                sums.energies.push(part.energy);
+                let to = sums.virial.iter_mut();
+                to.zip(part.virial).for_each(|(sum, x)| *sum += x);
+            }
+        }
+        sums.pair_virial = sums.virial;
+        if let (Some(constrained), Some(place)) = (&self.constrained, from.places().constrained) {
+            sums.add_constrained(constrained.sums(&from.read(place)?, groups));
+        }
+        Ok(sums)
+    }
+}
+
+impl Sums {
+    /// Velocities of the particles at fixed distances, and the virial of what holds them.
+    fn add_constrained(&mut self, more: ConstraintSums) {
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+        add(&mut self.virial, &more.forces);
+        for ((tensor, momentum), more) in self.groups.iter_mut().zip(&more.groups) {
+            add(tensor, &more.0);
+            add(momentum, &more.1);
+        }
+        self.constraint_virial = more.turning;
+    }
+}
+
+/// Everything that particles are made of, slot by slot, in memory of the host.
+struct TakenSlots {
+    glimpse: Glimpse,
+    control: Control,
+    slots: usize,
+    region: Region,
+    /// What velocities are yet to be multiplied with.
+    pending: [f64; 3],
+    dt: f64,
+    precision: Precision,
+    kinds: Arc<[Kind]>,
+    /// Particles at fixed distances.
+    constrained: Option<Arc<[u32]>>,
+}
+
+impl TakenSlots {
+    fn state(&self, at: &ParticlePlaces) -> Result<State, CudaError> {
+        let (read, double) = (&self.glimpse, self.precision != Precision::Single);
+        let numbers = |place| read.read(place).map(|words| arrays::numbers(&words, double));
+        Ok(State {
+            pos: read.read(at.pos)?,
+            low: if double {
+                read.read(at.low)?
+            } else {
+                vec![0; 3 * self.slots]
+            },
+            velocities: numbers(at.velocities)?,
+            images: read.read(at.images)?,
+            ids: read.read(at.ids)?,
+            turns: numbers(at.turns)?,
+            momenta: numbers(at.momenta)?,
+            facings: Vec::new(),
+        })
+    }
+}
+
+impl Taken for TakenSlots {
+    fn particles(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+        let mut out = like.clone();
+        let Some(at) = &self.glimpse.places().particles else {
+            return Ok(out);
+        };
+        let (state, slots, half) = (self.state(at)?, self.slots, 0.5 * self.dt);
+        let (forces, torques) = (self.glimpse.read(at.forces)?, self.glimpse.read(at.torques)?);
+        out.images.resize(like.len(), [0; 3]);
+        let mut groups = vec![0; if self.constrained.is_some() { like.len() } else { 0 }];
+        for (slot, &id) in state.used(&self.control) {
+            let i = id as usize;
+            let kind = &self.kinds[state.pos[4 * slot + 3] as usize];
+            let (factor, shift) = change[kind.group as usize];
+            out.positions[i] = self.region.position(state.fractions(slot, slots));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
+                let at = k * slots + slot;
+                let kept = state.velocities[at] * self.pending[k];
+                (kept + half * kind.inverse_mass * forces[at]) * factor - shift[k]
+            }));
+            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+            if let Some(group) = groups.get_mut(i) {
+                *group = kind.group as usize;
+            }
+            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
+                *turn = state.rotation(slot, slots);
+                out.orientations.angular_momenta[i] = Vec3::from(std::array::from_fn(|k| {
+                    let at = k * slots + slot;
+                    (state.momenta[at] + half * torques[at]) * factor
+                }));
+            }
+        }
+        if let (Some(atoms), Some(place)) = (&self.constrained, at.constrained) {
+            let v = self.glimpse.read(place)?;
+            for (place, &id) in atoms.iter().enumerate() {
+                let v = Vec3::from(std::array::from_fn(|k| v[k * atoms.len() + place]));
+                let (factor, shift) = change[groups[id as usize]];
+                out.velocities[id as usize] = v * factor - Vec3::from(shift);
+            }
+        }
+        Ok(out)
+    }
+}

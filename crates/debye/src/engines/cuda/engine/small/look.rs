@@ -1,0 +1,224 @@
+//! What the host sees of a moment of a small system.
+
+use std::mem::offset_of;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::super::arrays::numbers;
+use super::super::frame::{Frame, Region};
+use super::super::look::{Look, Taken, Way};
+use super::super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
+use super::super::rules::ScalingThermostat;
+use super::super::state::State;
+use super::super::terms::Kind;
+use super::{EVALUATE, STEPS, Small, SmallControl, by_axis, kind_in};
+use crate::engines::{EngineError, Precision};
+use crate::expr::Vec3;
+use crate::system::Particles;
+use debye_gpu::primitives::{Pieces, Place};
+use debye_gpu::{CudaError, Shape};
+
+/// Where everything lies in what was copied.
+pub(super) struct Places {
+    control: Place<SmallControl>,
+    frames: Place<Frame>,
+    thermostats: Place<ScalingThermostat>,
+    partial: Place<f64>,
+    particles: Option<ParticlePlaces>,
+}
+
+/// Where particles lie.
+struct ParticlePlaces {
+    pos: Place<u32>,
+    low: Place<u32>,
+    velocities: Place<u32>,
+    images: Place<i32>,
+    forces: Place<f64>,
+}
+
+type Glimpse = super::super::look::Glimpse<Places>;
+
+impl Small {
+    /// What to copy for a look.
+    fn way_to_look(&self, particles: bool) -> Result<Way<Places>, CudaError> {
+        let mut pieces = Pieces::default();
+        let (a, n) = (&self.arrays, self.particles_in());
+        let parity = (&a.control, offset_of!(SmallControl, parity));
+        let fine = self.variant.fine(&self.terms);
+        let places = Places {
+            control: pieces.add(a.control.all()),
+            frames: pieces.add(a.frames.all()),
+            thermostats: pieces.add(a.thermostats.all()),
+            partial: pieces.add(a.partial.all()),
+            particles: particles.then(|| ParticlePlaces {
+                pos: pieces.add_which(&a.pos, 4 * n, parity),
+                low: match fine {
+                    true => pieces.add_which(&a.low, 4 * n, parity),
+                    false => pieces.add(a.low.all()),
+                },
+                velocities: pieces.add(a.velocities.all()),
+                images: pieces.add(a.images.all()),
+                forces: pieces.add(a.forces.all()),
+            }),
+        };
+        Way::new(&self.device, places, pieces)
+    }
+
+    /// Queues steps until the target, and a list if there must be one then.
+    pub(super) fn queue_until(&mut self, target: u64) -> Result<(), EngineError> {
+        if self.looks.is_empty() {
+            self.aimed = self.last.step;
+        }
+        while self.aimed + STEPS < target {
+            self.aimed += STEPS;
+            self.queue_steps(self.aimed, false)?;
+        }
+        self.aimed = target;
+        self.queue_steps(target, true)
+    }
+
+    /// Queues a look at the configuration that the device will have come to.
+    pub(super) fn queue_look(&mut self, particles: bool) -> Result<(), EngineError> {
+        let n = self.particles_in();
+        let setup = self.values.setup(n, self.capacity, &self.rules);
+        let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
+        self.kernels
+            .evaluate
+            .launch(&self.stream, shape, (&self.world, setup))?;
+        self.launches += 1;
+        let way = match self.looks.way(particles) {
+            Some(way) => way,
+            None => Arc::new(self.way_to_look(particles)?),
+        };
+        Ok(self.looks.queue(&self.stream, particles, way)?)
+    }
+
+    /// Sees what is there now, after a new list if there must be one.
+    pub(super) fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+        loop {
+            self.queue_steps(self.last.step, true)?;
+            self.queue_look(particles)?;
+            let Some(glimpse) = self.looks.last() else {
+                continue;
+            };
+            self.last = self.control_of(&glimpse)?;
+            if self.last.stale == 0 {
+                return self.read(glimpse);
+            }
+            self.check()?;
+        }
+    }
+
+    /// The first look that was queued, waiting for it; `None` where the device has not come to this step, or something
+    /// went wrong.
+    pub(super) fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
+        let Some(glimpse) = self.looks.first() else {
+            return Ok(None);
+        };
+        let began = Instant::now();
+        let control = self.control_of(&glimpse)?;
+        self.waited_seconds += began.elapsed().as_secs_f64();
+        let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
+        if control.step != step || wrong != 0 {
+            return Ok(None);
+        }
+        self.last = control;
+        self.read(glimpse).map(Some)
+    }
+
+    fn control_of(&self, glimpse: &Glimpse) -> Result<SmallControl, CudaError> {
+        let read = glimpse.read(glimpse.places().control)?;
+        Ok(read.first().copied().unwrap_or(self.last))
+    }
+
+    /// What was copied when the control words were those of now.
+    fn read(&mut self, glimpse: Glimpse) -> Result<Look, EngineError> {
+        let at = glimpse.places();
+        let mut region = self.values.region;
+        if let (true, Some(frame)) = (self.variant.moving, glimpse.read(at.frames)?.first()) {
+            region = region.followed(frame);
+        }
+        let mut thermostats = glimpse.read(at.thermostats)?;
+        thermostats.truncate(self.rules.thermostats.len());
+        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
+        for block in glimpse.read(at.partial)?.chunks_exact(sums.len()) {
+            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        self.pairs = sums.pop().unwrap_or(0.0) as usize;
+        let terms = self.terms.count + self.variant.bonded;
+        let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
+        let group = |g: usize| {
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
+            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
+        };
+        Ok(Look {
+            step: self.last.step,
+            sums: Sums {
+                energies: sums[..terms].to_vec(),
+                virial: six(terms),
+                groups: (0..self.variant.groups).map(group).collect(),
+                ..Sums::default()
+            },
+            thermostats,
+            cell: self.variant.moving.then_some(region.cell),
+            taken: at.particles.is_some().then(|| {
+                Box::new(TakenSmall {
+                    region,
+                    dt: self.values.dt,
+                    precision: self.terms.precision,
+                    fine: self.variant.fine(&self.terms),
+                    images: self.variant.images,
+                    kinds: Arc::clone(&self.terms.kinds),
+                    glimpse,
+                }) as Box<dyn Taken>
+            }),
+        })
+    }
+}
+
+/// Everything that particles are made of, in memory of the host.
+struct TakenSmall {
+    glimpse: Glimpse,
+    region: Region,
+    dt: f64,
+    precision: Precision,
+    /// Whether lower halves lie as upper ones do.
+    fine: bool,
+    /// Whether images are told apart.
+    images: bool,
+    kinds: Arc<[Kind]>,
+}
+
+impl Taken for TakenSmall {
+    fn particles(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+        let (mut out, n) = (like.clone(), like.len());
+        let (from, Some(at)) = (&self.glimpse, &self.glimpse.places().particles) else {
+            return Ok(out);
+        };
+        let low = from.read(at.low)?;
+        let state = State {
+            pos: from.read(at.pos)?,
+            low: match self.precision {
+                Precision::Single => vec![0; 3 * n],
+                _ if self.fine => by_axis(&low),
+                _ => low,
+            },
+            velocities: numbers(&from.read(at.velocities)?, self.precision != Precision::Single),
+            images: from.read(at.images)?,
+            ..State::default()
+        };
+        let forces = from.read(at.forces)?;
+        out.images.resize(n, [0; 3]);
+        for i in 0..n {
+            let kind = &self.kinds[kind_in(state.pos[4 * i + 3], self.images)];
+            let (factor, shift) = change[kind.group as usize];
+            out.positions[i] = self.region.position(state.fractions(i, n));
+            out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
+                let at = k * n + i;
+                (state.velocities[at] + 0.5 * self.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
+            }));
+            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
+        }
+        Ok(out)
+    }
+}
