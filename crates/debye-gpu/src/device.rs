@@ -42,6 +42,13 @@ impl Asked {
 #[must_use]
 pub struct Ahead(Vec<JoinHandle<()>>);
 
+impl Ahead {
+    /// Leaves it to itself: nobody may ever want what is compiled.
+    pub fn let_go(mut self) {
+        self.0.clear();
+    }
+}
+
 impl Drop for Ahead {
     fn drop(&mut self) {
         for thread in self.0.drain(..) {

@@ -12,6 +12,8 @@ pub(super) const WARP: usize = 32;
 const MOST: usize = WARP;
 /// Particles of a layer, about.
 const LAYER: f64 = 8.0;
+/// How much longer than the others a block may become where particles are not everywhere alike.
+const LONGEST_BLOCK: f64 = 1.5;
 
 /// What lists know of: how many slots it has, and how many of them may have particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(super) struct Layout {
     pub(super) near: usize,
     /// Whether differences of places in a stage must be wrapped.
     pub(super) wrap: bool,
+    /// Whether they may have to be where blocks are long: then kernels that do so are compiled in time.
+    pub(super) may_wrap: bool,
     /// Whether lists are those of warps instead of particles.
     pub(super) tiles: bool,
 }
@@ -67,6 +71,7 @@ impl Layout {
             rows: 1,
             near: WARP,
             wrap: false,
+            may_wrap: false,
             tiles: false,
         }
     }
@@ -104,7 +109,9 @@ impl Layout {
         };
         // Whether a block may have a neighbor on two sides.
         let reached = 2.1 * radius + 2.0 * arm;
-        let wraps = |columns: [u32; 2]| (0..3).any(|k| edges(columns)[k] + reached > lengths[k]);
+        let wraps_if =
+            |longer: f64, columns| (0..3).any(|k| longer * edges(columns)[k] + reached > lengths[k]);
+        let wraps = |columns: [u32; 2]| wraps_if(1.0, columns);
         // Room of a stage; none where a block would have a neighbor on two sides and as a cube has not.
         let stage_of = |columns: [u32; 2]| {
             let [wx, wy, high] = edges(columns);
@@ -145,6 +152,7 @@ impl Layout {
             rows: (1.3 * neighbors / 4.0) as usize + 6,
             near: 64,
             wrap: wraps(columns),
+            may_wrap: wraps_if(LONGEST_BLOCK, columns),
             tiles: false,
         };
         layout.checked()

@@ -6,7 +6,7 @@ use super::choice::{self, Choice};
 use super::constraints::{self, HostConstraints};
 use super::frame::Region;
 use super::kernels::{KernelConfig, Values};
-use super::layout::{Grain, Layout};
+use super::layout::{Grain, Layout, WARP};
 use super::mesh::MeshTables;
 use super::needs::{self, Tables};
 use super::resident::Resident;
@@ -19,7 +19,7 @@ use crate::forces::ForceField;
 use crate::forces::electrostatics::{Boundary, Method, open_axis};
 use crate::integrate::{Dynamics, MotionState, Scheme};
 use crate::system::System;
-use debye_gpu::primitives::CountingSort;
+use debye_gpu::primitives::{Collection, CountingSort};
 use debye_gpu::{Ahead, CudaError, Device, ModuleSource};
 
 /// What an engine is made from.
@@ -147,6 +147,44 @@ impl Parts {
         all
     }
 
+    /// Modules that lists may come to need: for more candidates, or where blocks become as long as the cell.
+    fn later_sources(&self, minimizes: bool, tries: bool) -> Vec<ModuleSource> {
+        let other = (tries && self.has_choice()).then(|| self.other_lists());
+        let mut all = Vec::new();
+        for layout in [self.layout].into_iter().chain(other) {
+            let many = Layout {
+                groups: WARP + 1,
+                ..layout
+            };
+            all.push(self.with_layout(&many).rebuild());
+            if layout.may_wrap && !layout.wrap {
+                let wrapped = Layout { wrap: true, ..layout };
+                all.extend(self.with_layout(&wrapped).of_lists(minimizes));
+            }
+        }
+        all
+    }
+
+    /// Whether there may be either kind of lists.
+    fn has_choice(&self) -> bool {
+        self.layout.grain == Grain::PARTICLE && !self.terms.own_lists()
+    }
+
+    /// The layout with the other kind of lists.
+    fn other_lists(&self) -> Layout {
+        Layout {
+            tiles: !self.layout.tiles,
+            ..self.layout
+        }
+    }
+
+    fn with_layout<'a>(&'a self, layout: &'a Layout) -> KernelConfig<'a> {
+        KernelConfig {
+            layout,
+            ..self.case()
+        }
+    }
+
     /// All modules that it takes on a device, also those of the other kind of lists where both are tried.
     fn all_sources(
         &self,
@@ -156,19 +194,12 @@ impl Parts {
     ) -> Result<Vec<ModuleSource>, CudaError> {
         let mut all = self.sources(minimizes);
         all.extend(CountingSort::sources(device, self.layout.buckets()));
+        all.push(Collection::source());
         if let Some(mesh) = &self.mesh {
             all.extend(mesh.common_sources(device, self.layout.grain)?);
         }
-        if tries && self.layout.grain == Grain::PARTICLE && !self.terms.own_lists() {
-            let layout = Layout {
-                tiles: !self.layout.tiles,
-                ..self.layout
-            };
-            let other = KernelConfig {
-                layout: &layout,
-                ..self.case()
-            };
-            all.extend(other.of_lists(false));
+        if tries && self.has_choice() {
+            all.extend(self.with_layout(&self.other_lists()).of_lists(false));
         }
         Ok(all)
     }
@@ -197,6 +228,9 @@ pub(super) struct Request<'a> {
     pub(super) choice: &'a Choice,
     pub(super) start: &'a MotionState,
 }
+
+/// Processor cores with which modules that may be needed are compiled together with the others.
+const MANY_CORES: usize = 12;
 
 impl<'a> Request<'a> {
     pub(super) fn new(
@@ -232,7 +266,16 @@ impl<'a> Request<'a> {
     pub(super) fn large(self, device: &Device) -> Result<Resident, EngineError> {
         let parts = self.parts(device)?;
         let _ahead = self.compile_ahead(device, &parts)?;
-        Resident::new(device, parts)
+        let later = parts.later_sources(self.settings.minimizes, self.tries_lists(device));
+        // What may be needed must not keep what is needed waiting.
+        let many = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= MANY_CORES);
+        if many {
+            device.compile_ahead(later).let_go();
+            return Resident::new(device, parts);
+        }
+        let resident = Resident::new(device, parts)?;
+        device.compile_ahead(later).let_go();
+        Ok(resident)
     }
 
     /// Fitted to a device.

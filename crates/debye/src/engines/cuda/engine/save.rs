@@ -160,6 +160,7 @@ fn read(saved: &[u8]) -> Result<Saved, CodecError> {
         rows: size(8),
         near: size(9),
         wrap: l[10] != 0,
+        may_wrap: false,
         tiles: l[11] != 0,
     };
     let state = State {
