@@ -30,9 +30,18 @@ fn real_space_sums_agree() {
             }
         }
     }
-    for kind in Kind::ALL {
-        let input = OneKind::new(Salt::new(Ions::Displaced, 4), kind).unwrap();
-        agrees(&input, &KindVariant(Place::Cpu, kind));
+    // Salts that have tiles of all three kinds.
+    for (ions, cells) in [
+        (Ions::Displaced, 5),
+        (Ions::Random, 5),
+        (Ions::Clustered, 4),
+        (Ions::Boundary, 6),
+    ] {
+        for kind in Kind::ALL {
+            let input = OneKind::new(Salt::new(ions, cells), kind).unwrap();
+            check(&input, &KindVariant(Place::Cpu, kind), None).unwrap();
+            assert!(input.tiles() > 0, "{}", input.label());
+        }
     }
 }
 

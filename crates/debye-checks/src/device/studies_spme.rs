@@ -8,7 +8,7 @@ use debye_studies::spme::{
     RealVariant, Salt, Search, SearchHow, SearchVariant, TransformHow, TransformVariant, Whole, WholeHow,
     WholeVariant,
 };
-use debye_studies::study::{Place as Runs, Variant};
+use debye_studies::study::{Input, Place as Runs, Variant};
 
 /// Where the ions are. Those that are watched also lie across the faces of the cell.
 fn salts(place: &Place<'_>) -> &'static [Ions] {
@@ -59,11 +59,28 @@ pub(super) fn tiles(place: &mut Place<'_>) -> Result<(), Wrong> {
         let input = Search::new(Salt::new(Ions::Displaced, 4))?;
         agrees(place, &input, &SearchVariant::new(SearchHow::Engine))?;
     }
-    let cells = if place.extent <= Extent::Smallest { 2 } else { 4 };
-    for kind in Kind::ALL {
-        let input = OneKind::new(Salt::new(Ions::Displaced, cells), kind)?;
-        let variant = KindVariant(Runs::Cuda, kind);
-        if variant.declines(&input).is_none() {
+    kinds(place)
+}
+
+/// Tiles of one kind alone, of salts that have all three.
+fn kinds(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let salts: &[(Ions, usize)] = match place.extent {
+        Extent::Watched | Extent::Smallest => &[(Ions::Clustered, 4)],
+        Extent::Small => &[(Ions::Clustered, 4), (Ions::Random, 5), (Ions::Boundary, 6)],
+        Extent::Full => &[
+            (Ions::Displaced, 9),
+            (Ions::Clustered, 4),
+            (Ions::Random, 7),
+            (Ions::Boundary, 7),
+        ],
+    };
+    for &(ions, cells) in salts {
+        for kind in Kind::ALL {
+            let input = OneKind::new(Salt::new(ions, cells), kind)?;
+            let variant = KindVariant(Runs::Cuda, kind);
+            if let Some(why) = variant.declines(&input) {
+                return Err(Wrong::Result(format!("{}: {why}", input.label())));
+            }
             agrees(place, &input, &variant)?;
         }
     }
@@ -92,8 +109,10 @@ pub(super) fn sums(place: &mut Place<'_>) -> Result<(), Wrong> {
     for variant in TransformVariant::ALL {
         let missing = variant.how == TransformHow::Library && cufft_version(place.device).is_err();
         if variant.place() == Runs::Cuda && !missing {
-            let salt = Salt::new(Ions::Displaced, if full { 4 } else { 1 });
-            agrees(place, &Potential::new(&salt, variant.sizes), &variant)?;
+            for &ions in salts(place) {
+                let salt = Salt::new(ions, if full { 4 } else { 1 });
+                agrees(place, &Potential::new(&salt, variant.sizes), &variant)?;
+            }
         }
     }
     for &ions in salts(place) {
