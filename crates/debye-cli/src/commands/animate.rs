@@ -55,6 +55,10 @@ pub struct Animate {
     overwrite: bool,
 }
 
+/// Pixels that leave room for the title and the scale, and that films of many frames still fit into memory with.
+const SMALLEST: usize = 64;
+const LARGEST: usize = 4096;
+
 impl Animate {
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
@@ -63,6 +67,21 @@ impl Animate {
                 "--view and --size take two numbers each: --view 28,20 --size 640,480",
             ));
         };
+        if width.min(height) < SMALLEST || width.max(height) > LARGEST {
+            return Err(Failure::refused(format!(
+                "--size {width},{height}: pictures have {SMALLEST} to {LARGEST} pixels across and down"
+            )));
+        }
+        let png = self
+            .output
+            .extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("png"));
+        if !png {
+            return Err(Failure::refused(format!(
+                "{}: what is written is an animated PNG; give it a name that ends in .png",
+                self.output.display()
+            )));
+        }
         let page = self.output.with_extension("html");
         console::check_new(&[self.output.clone(), page.clone()], self.overwrite)?;
         let mut all = 0;
