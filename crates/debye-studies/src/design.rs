@@ -95,13 +95,22 @@ impl Design {
         if self == Self::Owner {
             return Ok(Tiling::usual::<f32>(device, shape, particles));
         }
-        let bricks =
-            |tiling: &Tiling| -> u32 { (0..3).map(|k| shape.size[k].div_ceil(tiling.edges[k])).product() };
+        let bricks = |tiling: &Tiling| cut_into(shape, tiling);
         let all = device.info().multiprocessors;
         let fitting = self.fitting::<f32>(device, shape, [0; 3]);
         let enough = fitting.iter().find(|tiling| bricks(tiling) >= all);
         let found = enough.or_else(|| fitting.iter().max_by_key(|tiling| bricks(tiling)));
         found.copied().ok_or_else(none_fits)
+    }
+
+    /// How many bricks the mesh is cut into for so many particles.
+    pub(crate) fn bricks(
+        self,
+        device: &Device,
+        shape: &MeshShape,
+        particles: usize,
+    ) -> Result<u32, CudaError> {
+        Ok(cut_into(shape, &self.tiling(device, shape, particles)?))
     }
 
     /// Ways to cut the mesh that fit this device, the fastest on an H200 first.
@@ -121,6 +130,10 @@ impl Design {
         let fits = |tiling: &&Tiling| self.kernel::<M>(shape, **tiling, margin).shared <= room;
         all.iter().filter(fits).copied().collect()
     }
+}
+
+fn cut_into(shape: &MeshShape, tiling: &Tiling) -> u32 {
+    (0..3).map(|k| shape.size[k].div_ceil(tiling.edges[k])).product()
 }
 
 /// The most tiles, or parts of one that is longer than the mesh, that a point lies in.

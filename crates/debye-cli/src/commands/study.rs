@@ -8,8 +8,8 @@ use clap::Args;
 use debye::simulation::DeviceChoice;
 use debye::suggest::nearest;
 use debye_gpu::{Device, Nvrtc};
-use debye_studies::charge_mapping::Profile;
-use debye_studies::study::{Bench, Extent, Row};
+
+use debye_studies::study::{Bench, Extent, Profile, Row};
 use debye_studies::{STUDIES, Study};
 
 use crate::console;
@@ -82,7 +82,13 @@ impl StudyCommand {
         };
         let wishes = Wishes::listen()?;
         let began = Instant::now();
+        let without = device.as_ref().err().cloned();
+        let mut left_out = 0;
         let mut tell = |row: &Row| {
+            if row.skipped.is_some() && row.skipped == without {
+                left_out += 1;
+                return;
+            }
             // Where nobody reads, the files will say it.
             let _ = console::print(&line(row));
         };
@@ -94,6 +100,9 @@ impl StudyCommand {
         // Also what was measured before something went wrong.
         found.save(study, folder).map_err(Failure::failed)?;
         done.map_err(Failure::failed)?;
+        if let Some(why) = without {
+            console::print(&format!("  {left_out} measurements on a device not run: {why}\n"))?;
+        }
         let failures = found.failures().count();
         let report = folder.join("report.html");
         console::print(&format!(

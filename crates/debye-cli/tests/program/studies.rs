@@ -29,7 +29,8 @@ fn well_formed(lab: &Lab, folder: &str, figures: &[&str]) {
         !page.contains("src=\"http") && !page.contains("href="),
         "the page needs nothing else"
     );
-    assert!(page.contains("here / paper"));
+    assert!(page.contains("here / paper") && !page.contains("this report is partial"));
+    assert_eq!(json["complete"], true);
     for figure in figures {
         assert!(text(&format!("{figure}.svg")).ends_with("</svg>"), "{figure}");
         assert!(
@@ -89,7 +90,13 @@ fn studies_are_listed_run_and_not_replaced() {
         let command = ["study", name, "--device", "cpu", "--smallest", "-o", name];
         let tried = lab.debye(&command);
         assert_eq!(tried.status, Some(0), "{}{}", tried.out, tried.err);
-        assert!(tried.out.contains("not run: --device cpu"), "{}", tried.out);
+        // All rungs of a device in one line.
+        assert_eq!(
+            tried.out.matches("not run: --device cpu").count(),
+            1,
+            "{}",
+            tried.out
+        );
         well_formed(&lab, name, &figures);
         let again = lab.debye(&command);
         assert_eq!(again.status, Some(2));
@@ -161,6 +168,15 @@ fn a_trajectory_is_animated() {
     assert_eq!(page.matches("<img ").count(), 3);
     let again = lab.debye(&command);
     assert_eq!(again.status, Some(2));
+    for (wrong, why) in [
+        (["--size", "5,5", "-o", "c.png"], "64 to 4096 pixels"),
+        (["--size", "160,9000", "-o", "c.png"], "64 to 4096 pixels"),
+        (["--size", "160,120", "-o", "c.gif"], "ends in .png"),
+    ] {
+        let tried = lab.debye(&[&["animate", "argon.out/argon.xtc"][..], &wrong].concat());
+        assert_eq!(tried.status, Some(2));
+        assert!(tried.err.contains(why), "{}", tried.err);
+    }
     // A format that says its velocities, and one frame.
     let one = lab.debye(&[
         "animate",

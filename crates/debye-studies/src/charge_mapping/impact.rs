@@ -2,13 +2,15 @@
 
 use debye::plot::{Axis, Chart, Series, Stroke};
 
-use super::counters::{self, Counted, Profile};
+use super::counters::{self, Counted};
 use super::input::Sites;
 use super::pipeline::{Method, Stage, Staged};
 use super::report::{BEST_GC, BEST_PC, ENGINE, NO_DEVICE, fastest, ppus, ratio, shown};
 use super::variants::How;
 use super::{SIZES, TABLES};
-use crate::study::{Bench, Comparison, Figure, Input, Place, Row, Section, Shown, Table, Variant, seconds};
+use crate::study::{
+    Bench, Comparison, Figure, Input, Place, Profile, Row, Section, Shown, Table, Variant, seconds,
+};
 
 /// At most this, since the best is more than 25 times as fast.
 const NAMD: f64 = BEST_PC / 25.0;
@@ -31,14 +33,13 @@ pub(super) fn sizes(bench: &mut Bench<'_>) {
     let chart = found.chart(SIZES, title, x, y, value);
     let largest = |name: &'static str| found.of(SIZES, name).filter(|row| row.seconds.is_some()).last();
     let on_device = How::PARTICLE_CENTRIC[3].name();
-    let meaning = match (largest(ENGINE), largest(on_device), largest("CPU engine")) {
-        (Some(engine), Some(paper), _) => format!(
-            "At {} particles the engine is {:.2} times as fast as `{on_device}`. The curves of kernels rise until a card is \
-             full.",
-            engine.work,
-            engine.rate().unwrap_or(f64::NAN) / paper.rate().unwrap_or(f64::NAN)
+    let meaning = match (found.lead(SIZES, ENGINE, on_device), largest("CPU engine")) {
+        (Some(lead), _) => format!(
+            "At {} particles the engine is {} `{on_device}`. The curves of kernels rise until a card is full.",
+            lead.size,
+            lead.words()
         ),
-        (.., Some(engine)) => format!(
+        (None, Some(engine)) => format!(
             "The rate of the engine on the processor is {} particles/µs at {} particles. {NO_DEVICE}",
             shown(value(engine)),
             engine.work
@@ -54,6 +55,7 @@ pub(super) fn sizes(bench: &mut Bench<'_>) {
                 .into(),
             shown: Shown::Chart(Box::new(chart)),
         }],
+        ladders: &[SIZES],
         ..Section::default()
     });
 }
@@ -163,6 +165,7 @@ pub(super) fn throughput(bench: &mut Bench<'_>, apoa1: &Sites) {
             ),
             shown: Shown::Chart(Box::new(chart)),
         }],
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -280,6 +283,7 @@ pub(super) fn pipeline(bench: &mut Bench<'_>) {
                 .into(),
             shown: Shown::Chart(Box::new(stage_bars(&all_times))),
         }],
+        ..Section::default()
     });
 }
 

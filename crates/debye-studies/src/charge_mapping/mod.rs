@@ -13,7 +13,7 @@ mod report;
 mod variants;
 
 pub use bins::{HostBins, Layout};
-pub use counters::{Counted, Profile, metrics};
+pub use counters::{Counted, metrics};
 pub use device::{Owner, PointRead};
 pub use fixed_point::FixedPoint;
 pub use input::{Arrangement, Sites};
@@ -23,7 +23,7 @@ pub use variants::{How, MappingVariant};
 use debye_gpu::ModuleSource;
 
 use crate::design::Design;
-use crate::study::{Bench, Extent, Place, Study, StudyError};
+use crate::study::{Bench, Extent, Place, Row, Study, StudyError};
 
 pub(crate) const STUDY: Study = Study {
     name: "charge-mapping",
@@ -33,6 +33,7 @@ pub(crate) const STUDY: Study = Study {
            with threads for points, the engine, and the stages around it",
     page: "docs/studies/charge-mapping.md",
     counters: true,
+    why,
     run,
 };
 
@@ -59,6 +60,25 @@ const FINE: &str = "a point for each Å";
 /// Over numbers of particles.
 const SIZES: &str = "sizes";
 const UNIT: &str = "particles";
+
+/// Why the engine may lose.
+fn why(row: &Row) -> Option<&'static str> {
+    match (row.ladder, row.place) {
+        (FRESH, Place::Cpu) => Some(
+            "it sorts positions in every pass so that threads share no point and sums have one order, and works on rows of \
+             eight points where this basis has four",
+        ),
+        (TABLES | FINE | SIZES, Place::Cpu) => Some(
+            "it begins with positions in space, sorts them in every pass so that threads share no point and sums have one \
+             order, and works on rows of eight points where this basis has four",
+        ),
+        (TABLES | FRESH | FINE | SIZES, Place::Cuda) => Some(
+            "a block owns a brick of points and visits every particle that touches it, those near faces more than once; a mesh \
+             of few bricks leaves multiprocessors without work",
+        ),
+        _ => None,
+    }
+}
 
 /// The mesh that simulations of ApoA1 have.
 const FINE_MESH: [usize; 3] = [108, 108, 80];

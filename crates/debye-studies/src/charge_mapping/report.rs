@@ -1,9 +1,12 @@
 //! The sections of the report on the rungs: §III, Tables I and II, bins made in every pass, and a fine mesh.
 
+use debye_gpu::Device;
+
 use super::input::Sites;
 use super::variants::How;
 use super::{FINE, FRESH, TABLES};
-use crate::study::{Bench, Comparison, Findings, Input, Section, Table};
+use crate::design::Design;
+use crate::study::{Bench, Comparison, Findings, Input, Lead, Place, Section, Table};
 
 /// Particles per µs of Table I on the M2070 with ApoA1 and DMPC, then on the K40m.
 const TABLE_1: [[f64; 4]; 4] = [
@@ -57,20 +60,11 @@ pub(super) fn fastest(
     rates.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Why the engine wins or loses.
-fn why<'w>(wins: bool, when_it_wins: &'w str, when_it_loses: &'w str) -> &'w str {
-    if wins { when_it_wins } else { when_it_loses }
-}
-
-/// Of the engine on the processor, beside loops that begin with coordinates in mesh units.
-const ON_HOST: &str = "it begins with positions in space, sorts them in every pass so that threads share no point and sums \
-                       have one order, and works on rows of eight points where this basis has four";
-
 /// Section III.
 pub(super) fn serial(bench: &mut Bench<'_>, sites: &Sites) {
     let found = &bench.found;
     let rate = |how: How| ppus(found, TABLES, how.name(), 0.0);
-    let over = |a: How, b: How| ratio(rate(a), rate(b));
+    let over = |a: How, b: How| Some(found.lead_at(TABLES, a.name(), b.name(), 0.0)?.words());
     let gains = (
         over(How::Optimized, How::Baseline),
         over(How::Vectorized, How::Optimized),
@@ -79,10 +73,8 @@ pub(super) fn serial(bench: &mut Bench<'_>, sites: &Sites) {
     );
     let meaning = match gains {
         (Some(two), Some(vectors), Some(bins), Some(engine)) => format!(
-            "Precomputed weights make Algorithm 2 {two:.2} times as fast as Algorithm 1; weights of eight particles side by \
-             side bring a factor of {vectors:.2} over it, and bins that are ready one of {bins:.2}. On one thread the engine \
-             reaches {engine:.2} times the rate of Algorithm 2: {}.",
-            why(engine >= 1.0, "its vectors outweigh its sorting", ON_HOST)
+            "With precomputed weights Algorithm 2 is {two} Algorithm 1. With weights of eight particles side by side it is \
+             {vectors} without, and with bins that are ready {bins} without. The engine on one thread is {engine} it."
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -94,13 +86,6 @@ pub(super) fn serial(bench: &mut Bench<'_>, sites: &Sites) {
     let section = Section {
         title: "Mapping on a processor (§III)".into(),
         meaning,
-        comparisons: vec![Comparison {
-            what: "calls of the basis function that Algorithm 2 saves".into(),
-            paper: 93.75,
-            source: "§III A",
-            ours: Some(100.0 * (1.0 - 12.0 / 192.0)),
-            unit: "%",
-        }],
         tables: vec![
             Table {
                 name: "serial".into(),
@@ -124,6 +109,8 @@ pub(super) fn serial(bench: &mut Bench<'_>, sites: &Sites) {
                 ],
             },
         ],
+        ladders: &[TABLES],
+        place: Some(Place::Cpu),
         ..Section::default()
     };
     bench.found.sections.push(section);
@@ -170,19 +157,20 @@ pub(super) fn tables(bench: &mut Bench<'_>, [apoa1, dmpc]: [&Sites; 2]) {
     });
     let best_pc = fastest(found, TABLES, &How::PARTICLE_CENTRIC, 0.0);
     let best_gc = fastest(found, TABLES, &How::GRID_CENTRIC, 0.0);
-    let engine = ppus(found, TABLES, ENGINE, 0.0);
-    let meaning = match (best_pc, best_gc, engine) {
-        (Some((pc, pc_rate)), Some((gc, gc_rate)), Some(engine)) => {
-            let (by, lead) = (pc_rate / gc_rate, engine / pc_rate.max(gc_rate));
-            let why = why(
-                lead >= 1.0,
-                "it adds in shared memory and writes every point once, without additions to global memory",
-                "a block has a brick of the mesh, and this mesh has too few bricks for all multiprocessors",
-            );
+    let meaning = match (best_pc, best_gc) {
+        (Some((pc, pc_rate)), Some((gc, gc_rate))) => {
+            let over = |a: &str, b: &str| {
+                let lead = found.lead_at(TABLES, a, b, 0.0);
+                lead.map_or("not compared with".into(), |lead| lead.words())
+            };
+            let faster = if pc_rate >= gc_rate { pc } else { gc };
             format!(
-                "The fastest particle-centric kernel here is `{pc}`, {by:.1} times as fast as the fastest grid-centric one, \
-                 `{gc}` (paper: {:.1} times). The engine is {lead:.2} times as fast as the faster of both: {why}.",
-                BEST_PC / BEST_GC
+                "The fastest particle-centric kernel here is `{pc}`, {} the fastest grid-centric one, `{gc}` (paper: {:.1} times \
+                 as fast). The engine is {} the faster of both.{}",
+                over(pc, gc),
+                BEST_PC / BEST_GC,
+                over(ENGINE, faster),
+                bricks(bench.device(), apoa1),
             )
         }
         _ => NO_DEVICE.into(),
@@ -215,9 +203,24 @@ pub(super) fn tables(bench: &mut Bench<'_>, [apoa1, dmpc]: [&Sites; 2]) {
                 TABLES,
             ),
         ],
+        ladders: &[TABLES],
+        place: Some(Place::Cuda),
         ..Section::default()
     };
     bench.found.sections.push(section);
+}
+
+/// How many bricks the engine cuts the mesh into.
+fn bricks(device: Option<&Device>, sites: &Sites) -> String {
+    let cut = device.and_then(|device| {
+        let bricks = Design::Owner
+            .bricks(device, &sites.shape(), sites.particles().len())
+            .ok()?;
+        Some((bricks, device.info().multiprocessors))
+    });
+    cut.map_or(String::new(), |(bricks, all)| {
+        format!(" It cuts the mesh of A into {bricks} bricks, for {all} multiprocessors.")
+    })
 }
 
 /// Rates of some rungs on the first input of a ladder.
@@ -234,34 +237,34 @@ fn listed(found: &Findings, name: &str, title: &str, rungs: &[How], ladder: &str
 /// What bins cost.
 pub(super) fn fresh(bench: &mut Bench<'_>) {
     let found = &bench.found;
-    let rate = |ladder: &str, how: How| ppus(found, ladder, how.name(), 0.0);
-    let cost = |how: How| ratio(rate(TABLES, how), rate(FRESH, how));
-    let coalesced = How::PARTICLE_CENTRIC[3];
-    let lead = ratio(
-        ppus(found, FRESH, ENGINE, 0.0),
-        fastest(found, FRESH, &super::fresh_rungs()[5..9], 0.0).map(|best| best.1),
-    );
-    let meaning = match (cost(coalesced), lead, cost(How::Binned)) {
-        (Some(cost), Some(lead), _) => format!(
-            "With the making of its bins in the time, `{}` takes {cost:.2} times as long; the paper leaves that time out. The \
-             engine with its lists made in every pass is {lead:.2} times as fast as the fastest kernel of the paper.",
-            coalesced.name()
+    let ready = |how: How| {
+        let [ready, fresh] = [TABLES, FRESH].map(|ladder| found.of(ladder, how.name()).next());
+        Some(Lead::of(ready?, fresh?)?.words())
+    };
+    let [coalesced, engine, binned, alone] = [
+        How::PARTICLE_CENTRIC[3],
+        How::Bricks(Design::Owner),
+        How::Binned,
+        How::EngineOnOneThread,
+    ];
+    let best = fastest(found, FRESH, &super::fresh_rungs()[5..9], 0.0);
+    let lead = best.and_then(|best| found.lead_at(FRESH, ENGINE, best.0, 0.0));
+    let meaning = match (ready(coalesced), ready(engine), lead, ready(binned)) {
+        (Some(bins), Some(lists), Some(lead), _) => format!(
+            "With its bins ready `{}` is {bins} with bins to make; the paper leaves that time out. The engine with its lists \
+             ready is {lists} with lists to make, and with them to make {} the fastest kernel of the paper.",
+            coalesced.name(),
+            lead.words()
         ),
-        (.., Some(cost)) => {
-            let engine = ratio(rate(FRESH, How::EngineOnOneThread), rate(FRESH, How::Optimized));
-            format!(
-                "From positions in space and with its bins to make, `{}` takes {cost:.2} times as long; the paper leaves that \
-                 time out. On one thread the engine reaches {} times the rate of Algorithm 2, both from positions in space{}. \
-                 {NO_DEVICE}",
-                How::Binned.name(),
-                shown(engine),
-                why(
-                    engine.is_none_or(|lead| lead >= 1.0),
-                    "",
-                    ": it sorts them, so that threads share no point and sums have one order"
-                )
-            )
-        }
+        (.., Some(bins)) => format!(
+            "From coordinates in mesh units and with its bins ready, `{}` is {bins} from positions in space with bins to make; \
+             the paper leaves that time out. On one thread and from positions in space the engine is {} Algorithm 2. \
+             {NO_DEVICE}",
+            binned.name(),
+            found
+                .lead_at(FRESH, alone.name(), How::Optimized.name(), 0.0)
+                .map_or("not compared with".into(), |lead| lead.words())
+        ),
         _ => "Nothing was measured.".into(),
     };
     let table = listed(
@@ -275,6 +278,7 @@ pub(super) fn fresh(bench: &mut Bench<'_>) {
         title: "From positions: with bins or lists to make".into(),
         meaning,
         tables: vec![table],
+        ladders: &[FRESH],
         ..Section::default()
     });
 }
@@ -284,30 +288,25 @@ pub(super) fn fine(bench: &mut Bench<'_>) {
     let found = &bench.found;
     let paper: Vec<How> = [How::PARTICLE_CENTRIC, How::GRID_CENTRIC].concat();
     let best = fastest(found, FINE, &paper, 0.0);
-    let meaning = match (best, ppus(found, FINE, ENGINE, 0.0)) {
-        (Some((name, rate)), Some(engine)) => {
-            let lead = engine / rate;
-            let why = why(
-                lead >= 1.0,
-                "most bins are empty here, and a thread with an empty bin waits for its neighbors",
-                "its blocks visit the particles near their faces more than once",
-            );
+    let meaning = match best.and_then(|best| Some((best.0, found.lead_at(FINE, ENGINE, best.0, 0.0)?))) {
+        Some((name, lead)) => {
+            let why = match lead.wins() {
+                true => ": most bins are empty here, and a thread with an empty bin waits for its neighbors",
+                false => "",
+            };
             format!(
-                "On the mesh that simulations of ApoA1 have, the paper's fastest kernel is `{name}`. The engine is {lead:.2} \
-                 times as fast: {why}."
+                "On the mesh that simulations of ApoA1 have, the paper's fastest kernel is `{name}`. The engine is {} it{why}.",
+                lead.words()
             )
         }
-        _ => {
-            let of = |how: How| ppus(found, FINE, how.name(), 0.0);
-            match ratio(of(How::Engine), of(How::Optimized)) {
-                Some(lead) => format!(
-                    "On {} threads the engine is {lead:.2} times as fast as Algorithm 2 on one: {}. {NO_DEVICE}",
-                    rayon::current_num_threads(),
-                    why(lead >= 1.0, "its threads share no plane of the mesh", ON_HOST)
-                ),
-                None => NO_DEVICE.into(),
-            }
-        }
+        None => match found.lead_at(FINE, How::Engine.name(), How::Optimized.name(), 0.0) {
+            Some(lead) => format!(
+                "On {} threads the engine is {} Algorithm 2 on one. {NO_DEVICE}",
+                rayon::current_num_threads(),
+                lead.words()
+            ),
+            None => NO_DEVICE.into(),
+        },
     };
     let table = listed(
         found,
@@ -320,6 +319,7 @@ pub(super) fn fine(bench: &mut Bench<'_>) {
         title: "A mesh of about one point for each Å".into(),
         meaning,
         tables: vec![table],
+        ladders: &[FINE],
         ..Section::default()
     });
 }

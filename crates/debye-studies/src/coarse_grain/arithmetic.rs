@@ -208,6 +208,7 @@ pub(super) fn arithmetic(bench: &mut Bench<'_>, runs: &[Conserved]) {
             rows,
         )],
         figures,
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }

@@ -206,7 +206,7 @@ pub(super) fn capacity(bench: &mut Bench<'_>, systems: &[Beads]) -> Result<(), S
             ],
             rows,
         ),
-        figures: Vec::new(),
+        ..Section::default()
     });
     Ok(())
 }

@@ -127,7 +127,7 @@ pub(super) fn kernels(bench: &mut Bench<'_>, systems: &[Beads]) {
         ),
         comparisons,
         tables,
-        figures: Vec::new(),
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -185,7 +185,7 @@ pub(super) fn ways(bench: &mut Bench<'_>, systems: &[Beads]) {
             ),
         ],
         tables: vec![table("ways", "Pairs that take each way", &head, rows)],
-        figures: Vec::new(),
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }

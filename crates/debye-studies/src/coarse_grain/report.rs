@@ -6,9 +6,9 @@ use debye::prelude::Precision;
 use super::beads::Model;
 use super::variants::{BeadVariant, Part};
 use super::versions::{Arithmetic, Types, Version};
-use super::{MERGED, ladder};
+use super::{MERGED, STEPS, ladder};
 use crate::study::{
-    Bench, Comparison, Figure, Findings, Place, Row, Section, Shown, Table, Variant, number, seconds,
+    Bench, Comparison, Figure, Findings, Lead, Place, Row, Section, Shown, Table, Variant, number, seconds,
 };
 
 pub(super) const SERIAL: &str = "CPU serial";
@@ -30,6 +30,17 @@ fn speed_ups(found: &Findings, model: Model, part: Part, variant: &str) -> (Vec<
         Some((row.size, serial.seconds? / row.seconds?))
     };
     found.of(ladder(model, part), variant).filter_map(ratio).unzip()
+}
+
+/// A whole step of the engine on the processor beside the forces of the serial program, on the largest system.
+fn on_host(found: &Findings, model: Model) -> Option<Lead> {
+    let name = engine_name(Precision::Mixed, Place::Cpu);
+    let step = found
+        .of(ladder(model, Part::Step), &name)
+        .filter(|row| row.seconds.is_some());
+    let step = step.last()?;
+    let mut serial = found.of(ladder(model, Part::Forces), SERIAL);
+    Lead::of(step, serial.find(|row| row.size == step.size)?)
 }
 
 /// The highest of them.
@@ -165,38 +176,39 @@ pub(super) fn speed(bench: &mut Bench<'_>) {
             cell(lost.iter().copied().min_by(f64::total_cmp)),
         ]
     };
+    // A step against a step, on the largest system that both were given.
     let whole = |model: Model| {
-        let ours = engine(model, Place::Cuda)?;
-        Some(
-            ours / best(
-                found,
-                model,
-                Part::Step,
-                &kernels_name(Types::Matrix, Arithmetic::Single),
-            )?,
-        )
+        let kernels = kernels_name(Types::Matrix, Arithmetic::Single);
+        let engine = engine_name(Precision::Mixed, Place::Cuda);
+        found.lead(ladder(model, Part::Step), &engine, &kernels)
     };
     let meaning = match (whole(Model::Water), whole(Model::Lipids)) {
         (Some(water), Some(lipids)) => {
-            let why = if water >= 1.0 && lipids >= 1.0 {
-                "lists by class of particle keep warps together, and blocks of neighbors share what they read"
-            } else {
-                crate::study::NOT_FILLED
+            let why = match water.wins() && lipids.wins() {
+                true => {
+                    ": lists by class of particle keep warps together, and blocks of neighbors share what they read"
+                }
+                false => "",
             };
             format!(
-                "A whole step of the engine, bonds, lists and thermostat included, is {water:.1} times as fast as the \
-                 paper's kernels without lists for water and {lipids:.1} times for lipids: {why}. The paper compares with \
-                 one thread of its own serial program; so does this, in double precision."
+                "A whole step of the engine, bonds, lists and thermostat included, is {} a step of the paper's kernels, which \
+                 makes no list, for {} beads of water, and {} it for {} of lipids{why}. The paper compares with one thread of its \
+                 own serial program; so does this, in double precision.",
+                water.words(),
+                number(water.size),
+                lipids.words(),
+                number(lipids.size),
             )
         }
-        _ => match (
-            engine(Model::Water, Place::Cpu),
-            engine(Model::Lipids, Place::Cpu),
-        ) {
+        _ => match (on_host(found, Model::Water), on_host(found, Model::Lipids)) {
             (Some(water), Some(lipids)) => format!(
-                "A whole step of the engine on {} threads of this processor is {water:.1} (water) and {lipids:.1} (lipids) \
-                 times as fast as the serial program. The paper's kernels were not measured: no CUDA device was used.",
-                rayon::current_num_threads()
+                "A whole step of the engine on {} threads of this processor is {} the forces of the serial program for {} beads \
+                 of water, and {} them for {} of lipids. The paper's kernels were not measured: no CUDA device was used.",
+                rayon::current_num_threads(),
+                water.words(),
+                number(water.size),
+                lipids.words(),
+                number(lipids.size),
             ),
             _ => "Nothing was measured.".into(),
         },
@@ -266,6 +278,8 @@ pub(super) fn speed(bench: &mut Bench<'_>) {
             "Figs. 7 and 9. Solid: single or mixed precision; dashed: double; thin: the engine on this processor.",
             chart,
         )],
+        ladders: STEPS,
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -331,7 +345,7 @@ pub(super) fn merged(bench: &mut Bench<'_>) {
             &["", "beads", "more"],
             rows,
         ),
-        figures: Vec::new(),
+        ..Section::default()
     });
 }
 
@@ -397,6 +411,6 @@ pub(super) fn blocks(bench: &mut Bench<'_>) {
             ],
             rows,
         ),
-        figures: Vec::new(),
+        ..Section::default()
     });
 }

@@ -323,6 +323,7 @@ pub(super) fn accuracy(
                 |c| &c.potential,
             ),
         ],
+        ..Section::default()
     };
     bench.found.sections.push(section);
     Ok(())

@@ -267,6 +267,7 @@ pub(super) fn timestep(bench: &mut Bench<'_>, systems: &[Beads]) -> Result<(), S
             "Fig. 10. Solid: the engine; dashed: the complete kernels; thin: those for water alone.",
             chart,
         )],
+        ..Section::default()
     };
     bench.found.sections.push(section);
     Ok(())

@@ -14,9 +14,7 @@ pub(crate) use slices::source;
 
 use debye::plot::Axis;
 
-use crate::study::{
-    Bench, Comparison, Extent, Figure, Place, Section, Shown, Study, StudyError, Table, faster, loses,
-};
+use crate::study::{Bench, Comparison, Extent, Figure, Place, Row, Section, Shown, Study, StudyError, Table};
 
 pub(crate) const STUDY: Study = Study {
     name: "potential-map",
@@ -26,6 +24,7 @@ pub(crate) const STUDY: Study = Study {
            methods of linear cost",
     page: "docs/studies/potential-map.md",
     counters: false,
+    why,
     run,
 };
 
@@ -37,6 +36,20 @@ const GRIDS: &str = "grid";
 const ATOMS: &str = "atoms";
 const VOLUMES: &str = "volume";
 const UNIT: &str = "evaluations";
+
+/// Why the engine may lose.
+fn why(row: &Row) -> Option<&'static str> {
+    match (row.ladder, row.place) {
+        (GRIDS | ATOMS, Place::Cpu) => Some(
+            "it plans the map and cuts the grid for threads before it sums, which few evaluations do not repay",
+        ),
+        (GRIDS | ATOMS, Place::Cuda) => Some(
+            "its kernel is made for grids that fill a card; with lines it also sorts charges into near and far ones, which few \
+             evaluations do not repay",
+        ),
+        _ => None,
+    }
+}
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     grids(bench);
@@ -123,32 +136,33 @@ fn grids(bench: &mut Bench<'_>) {
             "version 2 over version 1",
             1.4,
             "§15.3",
-            ratio("GPU version 2", "GPU version 1").map(|lead| lead.1),
+            ratio("GPU version 2", "GPU version 1").map(|lead| lead.ratio),
             "times",
         ),
     ];
     let cpu = ratio("CPU engine, one thread", "CPU loop of Fig. 15.3");
     let gpu = ratio("GPU engine", three);
     let meaning = match (gpu, cpu) {
-        (Some((n, gpu)), _) => {
-            let blocks = slices::blocks(Version::Three, 192);
-            let why = match gpu >= 1.0 {
+        (Some(lead), _) => {
+            let (n, blocks) = (lead.size, slices::blocks(Version::Three, 192));
+            let why = match lead.wins() {
                 true => {
-                    "it takes the whole grid in one launch and computes a part of the reciprocal roots by multiplications"
+                    ": it takes the whole grid in one launch and computes a part of the reciprocal roots by multiplications"
                 }
-                false => loses(bench.device(), n * n * n.min(slices as f64)),
+                false => "",
             };
             format!(
-                "On slices of {n} × {n} points the engine's kernel is {} version 3: {why}. A slice of 192 × 192 points is {blocks} \
+                "On slices of {n} × {n} points the engine's kernel is {} version 3{why}. A slice of 192 × 192 points is {blocks} \
                  blocks of version 3, for {} multiprocessors.",
-                faster(gpu),
+                lead.words(),
                 bench.device().map_or(0, |device| device.info().multiprocessors)
             )
         }
-        (None, Some((n, cpu))) => format!(
+        (None, Some(lead)) => format!(
             "On one thread and slices of {n} × {n} points the engine's vectors are {} the paper's sequential loop, which \
              divides by a root for one point at a time. The kernels of the paper were not measured: no CUDA device was used.",
-            faster(cpu)
+            lead.words(),
+            n = lead.size,
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -163,7 +177,7 @@ fn grids(bench: &mut Bench<'_>) {
         title: "Three versions of the direct sum, and the engine".into(),
         meaning,
         comparisons,
-        tables: vec![rates(bench), operations()],
+        tables: vec![rates(bench)],
         figures: vec![Figure {
             name: "rates".into(),
             caption: format!(
@@ -172,6 +186,8 @@ fn grids(bench: &mut Bench<'_>) {
             ),
             shown: Shown::Chart(Box::new(chart)),
         }],
+        ladders: &[GRIDS],
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -201,22 +217,6 @@ fn rates(bench: &Bench<'_>) -> Table {
         ),
         head: ["", "10⁹ evaluations/s", "GFLOPS"].map(String::from).into(),
         rows,
-    }
-}
-
-/// Operations for four points and one atom, as the paper says and as its code has them.
-fn operations() -> Table {
-    let row = |cells: [&str; 6]| cells.map(String::from).to_vec();
-    Table {
-        name: "operations".into(),
-        title: "Operations for one atom and four points (reciprocal roots aside)".into(),
-        head: row(["", "loads", "subtractions", "additions", "multiplications", "all"]),
-        rows: vec![
-            row(["version 1, paper's text", "16", "8", "12", "12", "48"]),
-            row(["version 1, its code", "16", "8", "12", "12", "48"]),
-            row(["version 2, paper's text", "4", "5", "9", "5", "25"]),
-            row(["version 2, its code", "4", "5", "9", "9", "27"]),
-        ],
     }
 }
 
@@ -270,7 +270,7 @@ fn padding(bench: &mut Bench<'_>) {
                 .into(),
             rows,
         }],
-        figures: Vec::new(),
+        ..Section::default()
     });
 }
 
@@ -315,10 +315,12 @@ fn atoms(bench: &mut Bench<'_>) {
         // Below the smallest number of atoms there is no crossing to see.
         found.crossover(ATOMS, gpu, plain)
     };
-    let meaning = match ratio(engine, plain) {
-        Some(ratio) => format!(
-            "From atoms in the host's memory to values there, the engine's map of many atoms is {ratio:.0} times as fast as \
-             the sequential loop. Kernels are compiled before; where a curve is flat, copies and launches take the time."
+    let meaning = match found.lead(ATOMS, engine, plain) {
+        Some(lead) => format!(
+            "From atoms in the host's memory to values there, the engine's map of {} atoms is {} the sequential loop. Kernels are \
+             compiled before; where a curve is flat, copies and launches take the time.",
+            lead.size,
+            lead.words()
         ),
         None => "The curves of the processor are straight lines: the time is proportional to the number of atoms. Without a \
                  CUDA device there is no crossing to be seen."
@@ -350,7 +352,6 @@ fn atoms(bench: &mut Bench<'_>) {
                 unit: "times",
             },
         ],
-        tables: Vec::new(),
         figures: vec![Figure {
             name: "crossover".into(),
             caption: format!(
@@ -358,6 +359,8 @@ fn atoms(bench: &mut Bench<'_>) {
             ),
             shown: Shown::Chart(Box::new(chart)),
         }],
+        ladders: &[ATOMS],
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }

@@ -3,6 +3,8 @@
 
 mod banks;
 mod bins;
+mod clusters;
+mod forces;
 mod scans;
 mod sphere;
 
@@ -14,8 +16,8 @@ use debye::plot::Axis;
 use debye_gpu::ModuleSource;
 
 use crate::study::{
-    Bench, Comparison, Extent, Figure, Findings, Place, Section, Shown, Study, StudyError, Table, Variant,
-    faster, loses, number, seconds,
+    Bench, Comparison, Extent, Figure, Findings, Place, Row, Section, Shown, Study, StudyError, Table,
+    Variant, number,
 };
 
 pub(crate) const STUDY: Study = Study {
@@ -25,6 +27,7 @@ pub(crate) const STUDY: Study = Study {
            of a sphere of argon",
     page: "docs/studies/prefix-sum.md",
     counters: false,
+    why,
     run,
 };
 
@@ -37,14 +40,29 @@ pub(crate) fn modules() -> Vec<ModuleSource> {
 const SCANS: &str = "scan";
 const LAUNCHED: &str = "scan, launched by the host";
 const FORCES: &str = "forces";
-/// A step of the engine, and the paper's kernel.
-const STEP: &str = "GPU engine, whole step";
-const BRANCHES: &str = "GPU bins, branches at faces";
+
+/// Why the engine may lose.
+fn why(row: &Row) -> Option<&'static str> {
+    match (row.ladder, row.place) {
+        (SCANS, Place::Cpu) => Some(
+            "it sums in 64 bits first, so that a sum that does not fit is reported, and so reads the array twice; threads share \
+             blocks of 2^15 elements, so that up to there one thread has them all",
+        ),
+        (SCANS | LAUNCHED, Place::Cuda) => Some(
+            "its tiles of 2048 elements or more hand sums to each other through memory, also where there is only one; the other has \
+             one block of 512 threads there, and no second pass",
+        ),
+        (FORCES, _) => {
+            Some("a step also moves particles and looks after its lists, which a force kernel does not")
+        }
+        _ => None,
+    }
+}
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     scans(bench);
     conflicts(bench);
-    forces(bench)?;
+    forces::forces(bench)?;
     if bench.stopped() {
         return Ok(());
     }
@@ -85,7 +103,7 @@ fn scans(bench: &mut Bench<'_>) {
     }
     let found = &bench.found;
     // At the largest size that both ran.
-    let ratio = |a: &str, b: &str| Some(found.lead(SCANS, a, b)?.1);
+    let ratio = |a: &str, b: &str| Some(found.lead(SCANS, a, b)?.ratio);
     let chart = |ladder: &str, title: &str| {
         let (x, y) = (Axis::log("elements"), Axis::log("million elements per second"));
         found.chart(ladder, title, x, y, |row| row.rate().map(|rate| rate * 1e-6))
@@ -100,31 +118,32 @@ fn scans(bench: &mut Bench<'_>) {
         found.lead(SCANS, engine, double),
         found.lead(SCANS, "CPU engine", plain),
     ) {
-        (Some((size, gpu)), _) => {
-            let why = match gpu >= 1.0 {
-                true => "it reads and writes every element once, in one launch",
-                false => loses(bench.device(), size),
+        (Some(lead), _) => {
+            let why = match lead.wins() {
+                true => ": it reads and writes every element once, in one launch",
+                false => "",
             };
             format!(
-                "For {} elements the engine's scan is {} the double-buffered one: {why}. Both kernels of the paper write the \
-                 array, read it again and write it once more when they add the sums of blocks.",
-                number(size),
-                faster(gpu),
+                "For {} elements the engine's scan is {} the double-buffered one{why}. Both kernels of the paper write the array, \
+                 read it again and write it once more when they add the sums of blocks.{}",
+                number(lead.size),
+                lead.words(),
+                naive(found),
             )
         }
-        (None, Some((size, cpu))) => format!(
-            "For {} elements the engine's scan on {} threads is {} one loop. It first sums in 64 bits, so that a sum that does \
-             not fit is reported, and so reads the array twice. The kernels of the paper were not measured: no CUDA device \
-             was used.",
-            number(size),
+        (None, Some(lead)) => format!(
+            "For {} elements the engine's scan on {} threads is {} one loop. The kernels of the paper were not measured: no CUDA \
+             device was used.",
+            number(lead.size),
             rayon::current_num_threads(),
-            faster(cpu),
+            lead.words(),
         ),
         _ => "Nothing was measured.".into(),
     };
     let percent = |a: Option<f64>| a.map(|a| 100.0 * (a - 1.0));
-    let equal = found.leads(LAUNCHED, double, tree);
-    let equal = equal.iter().find(|lead| lead.0 == 65_536.0).map(|lead| lead.1);
+    let equal = found
+        .lead_at(LAUNCHED, double, tree, 65_536.0)
+        .map(|lead| lead.ratio);
     let mut figures = vec![Figure {
         name: "scans".into(),
         caption: "Fig. 1: rates on the device, by replays of a graph. Dashed: this processor.".into(),
@@ -191,10 +210,24 @@ fn scans(bench: &mut Bench<'_>) {
                 unit: "elements",
             },
         ],
-        tables: Vec::new(),
         figures,
+        ladders: &[SCANS, LAUNCHED],
+        ..Section::default()
     };
     bench.found.sections.push(section);
+}
+
+/// The quadratic scan on the device beside one loop, on the largest array that it was given.
+fn naive(found: &Findings) -> String {
+    let lead = found.lead(SCANS, "GPU quadratic", "CPU loop");
+    lead.map_or(String::new(), |lead| {
+        format!(
+            " For {} elements the quadratic scan on the device is {} one loop of the processor, where the paper says \"on par with \
+             the CPU\".",
+            number(lead.size),
+            lead.words()
+        )
+    })
 }
 
 /// Bank conflicts and divergence of a block, counted.
@@ -246,202 +279,6 @@ fn conflicts(bench: &mut Bench<'_>) {
             .into(),
             rows,
         }],
-        figures: Vec::new(),
+        ..Section::default()
     });
-}
-
-/// The loop over bins.
-fn forces(bench: &mut Bench<'_>) -> Result<(), StudyError> {
-    let sizes: &[usize] = bench
-        .extent
-        .pick(&[400], &[4000, 30_000], &[30_000, 250_000, 1_000_000]);
-    let mut rows = Vec::new();
-    for &atoms in sizes {
-        let argon = Argon::new(Gas::Ball, atoms);
-        for variant in BinVariant::ALL {
-            bench.measure(
-                FORCES,
-                "particles",
-                crate::study::Input::work(&argon),
-                &argon,
-                &variant,
-            );
-        }
-        rows.push((crate::study::Input::label(&argon), argon.divergence()));
-    }
-    let occupancy = |branches: bool| {
-        bench
-            .device()
-            .map(|device| bins::kernel_occupancy(device, branches))
-            .transpose()
-    };
-    let (with, without) = (occupancy(true)?, occupancy(false)?);
-    let found = &bench.found;
-    let meaning = match (
-        found.lead(FORCES, STEP, BRANCHES),
-        found.lead(FORCES, "CPU engine, whole step", "CPU bins"),
-    ) {
-        (Some(_), _) => {
-            let arithmetic = found.lead(FORCES, "GPU bins, no branches", BRANCHES).map_or(
-                String::new(),
-                |(size, lead)| {
-                    let (size, faster) = (number(size), faster(lead));
-                    format!(
-                        " For {size} atoms the kernel without branches at faces is {faster} that with them."
-                    )
-                },
-            );
-            step_against_kernel(found) + &arithmetic
-        }
-        (None, Some((size, cpu))) => format!(
-            "For {} atoms a whole step of the engine on this processor is {} a loop over bins for the forces alone. The kernels \
-             of the paper were not measured: no CUDA device was used.",
-            number(size),
-            faster(cpu)
-        ),
-        _ => "Nothing was measured.".into(),
-    };
-    let percent = |x: Option<f64>| x.map(|x| 100.0 * x);
-    let last = rows.last().map(|(_, divergence)| *divergence);
-    let chart = found.chart(
-        FORCES,
-        "Lennard-Jones forces",
-        Axis::log("atoms"),
-        Axis::log("million particles per second"),
-        |row| row.rate().map(|rate| rate * 1e-6),
-    );
-    let table = rows
-        .iter()
-        .map(|(label, divergence)| vec![label.clone(), format!("{:.1} %", 100.0 * divergence)])
-        .collect();
-    let section = Section {
-        title: "The loop over bins".into(),
-        meaning,
-        comparisons: vec![
-            Comparison {
-                what: "decisions about faces that lanes of a warp disagree on".into(),
-                paper: 40.6,
-                source: "profiler, Tesla K80",
-                ours: percent(last),
-                unit: "%",
-            },
-            Comparison {
-                what: "theoretical occupancy, with branches".into(),
-                paper: 75.0,
-                source: "39 registers, Tesla K80",
-                ours: percent(with),
-                unit: "%",
-            },
-            Comparison {
-                what: "theoretical occupancy, without".into(),
-                paper: 75.0,
-                source: "39 registers, Tesla K80",
-                ours: percent(without),
-                unit: "%",
-            },
-        ],
-        tables: vec![Table {
-            name: "faces".into(),
-            title: "Decisions about faces that lanes of a warp disagree on, counted".into(),
-            head: ["", "divergent"].map(String::from).into(),
-            rows: table,
-        }],
-        figures: vec![Figure {
-            name: "forces".into(),
-            caption: "Bins of half a cut-off, 5³ of them for each particle. Dashed: this processor.".into(),
-            shown: Shown::Chart(Box::new(chart)),
-        }],
-    };
-    bench.found.sections.push(section);
-    Ok(())
-}
-
-/// A step of the engine against the paper's kernel at every size that both ran, and what is known of why it loses.
-fn step_against_kernel(found: &Findings) -> String {
-    let leads = found.leads(FORCES, STEP, BRANCHES);
-    let each: Vec<String> = leads
-        .iter()
-        .map(|&(size, lead)| format!("for {} atoms {} it", number(size), faster(lead)))
-        .collect();
-    let mut text = format!(
-        "A whole step of the engine against the paper's force kernel alone: {}.",
-        each.join(", ")
-    );
-    let lost = leads.iter().rev().find(|(_, lead)| *lead < 1.0);
-    let row = lost.and_then(|(size, _)| found.of(FORCES, STEP).find(|row| row.size == *size));
-    let Some((row, (fastest, slowest))) = row.and_then(|row| Some((row, row.fastest.zip(row.slowest)?)))
-    else {
-        return text + " Its list leaves out most particles of the 125 bins.";
-    };
-    text += &format!(
-        " Rounds of the engine on {} atoms take {} to {} a step.",
-        number(row.size),
-        seconds(fastest),
-        seconds(slowest)
-    );
-    // What rounds of one length differ by: moving particles and new lists alone are no factor of two.
-    text + match slowest > 2.0 * fastest {
-        true => {
-            " They are timed from the first steps of the ball on: its lists grow as it collapses, and when they outgrow their \
-             kernels these are compiled again, which the median includes."
-        }
-        false => " It also moves particles and looks after its lists, which the kernel does not.",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::Row;
-
-    /// Seconds of the fastest round, the median and the slowest.
-    fn row(variant: &str, size: f64, [fastest, seconds, slowest]: [f64; 3]) -> Row {
-        Row {
-            ladder: FORCES,
-            variant: variant.into(),
-            place: Place::Cuda,
-            input: String::new(),
-            size,
-            work: size,
-            unit: "particles",
-            seconds: Some(seconds),
-            fastest: Some(fastest),
-            slowest: Some(slowest),
-            rounds: 9,
-            error: None,
-            tolerance: 0.0,
-            failure: None,
-            skipped: None,
-        }
-    }
-
-    /// Each size is compared with itself, whoever wins there, and rounds that differ are told of.
-    #[test]
-    fn the_report_says_where_the_engine_loses() {
-        let mut found = Findings::new(Ok("a card".into()));
-        found.rows = vec![
-            row(BRANCHES, 3e4, [1e-4; 3]),
-            row(BRANCHES, 1e6, [9e-4; 3]),
-            row(STEP, 3e4, [2.5e-5; 3]),
-            row(STEP, 1e6, [3e-4, 1.8e-3, 3e-3]),
-        ];
-        let text = step_against_kernel(&found);
-        let rounds = format!("take {} to {} a step", seconds(3e-4), seconds(3e-3));
-        for part in [
-            "for 30000 atoms 4.0 times as fast as it",
-            "for 1 M atoms 2.0 times slower than it",
-            &rounds,
-            "compiled again",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        found.rows[3] = row(STEP, 1e6, [1.8e-3; 3]);
-        assert!(!step_against_kernel(&found).contains("compiled"));
-        found.rows[3] = row(STEP, 1e6, [3e-4; 3]);
-        let wins = step_against_kernel(&found);
-        assert!(
-            wins.contains("for 1 M atoms 3.0 times as fast") && !wins.contains("Rounds"),
-            "{wins}"
-        );
-    }
 }

@@ -28,7 +28,7 @@ pub use whole::{Whole, WholeHow, WholeVariant};
 pub(crate) use device::modules;
 
 use crate::lammps::Lammps;
-use crate::study::{Bench, Extent, Input, Place, Study, StudyError};
+use crate::study::{Bench, Extent, Input, Place, Row, Study, StudyError};
 
 pub(crate) const STUDY: Study = Study {
     name: "spme",
@@ -37,6 +37,7 @@ pub(crate) const STUDY: Study = Study {
            transforms, and the whole Ewald sum of rock salt",
     page: "docs/studies/spme.md",
     counters: false,
+    why,
     run,
 };
 
@@ -47,6 +48,39 @@ const MESH: &str = "interpolation";
 const FFT: &str = "transform";
 const WHOLE: &str = "whole sum";
 const MADELUNG: &str = "perfect crystal";
+
+/// Why the engine may lose.
+fn why(row: &Row) -> Option<&'static str> {
+    match (row.ladder, row.place) {
+        (SEARCH, Place::Cpu) => Some(
+            "it sorts ions and lists single ions within cut-off and skin, where the others compare boxes of blocks that are \
+             sorted already; that pays in the pair sum, whose list holds few pairs beyond the cut-off",
+        ),
+        (SEARCH, Place::Cuda) => Some(
+            "in some ten launches it sorts ions and lists single ions within cut-off and skin, where the other compares boxes of \
+             blocks that are sorted already, in one; that pays in the pair sum, whose list holds few pairs beyond the cut-off",
+        ),
+        (REAL, _) => Some(
+            "a step also moves ions and looks after its lists, and the engine sums a pair twice where a tile sums it once",
+        ),
+        (MESH, Place::Cpu) => Some("it sorts ions by slabs of planes and starts threads in every pass"),
+        (MESH, Place::Cuda) => Some(
+            "blocks own bricks of the mesh and read every ion near them; with its lists to make it also sorts ions, in more than \
+             one launch",
+        ),
+        (FFT, Place::Cpu) => Some("it shares lines among threads, which meshes of few points do not repay"),
+        (FFT, Place::Cuda) => {
+            Some("how it cuts lines follows a rule, which need not be the best for this mesh")
+        }
+        (WHOLE, Place::Cpu) => Some(
+            "a step also moves ions and looks after its lists, and starts threads for pairs, for the mesh and for transforms",
+        ),
+        (WHOLE, Place::Cuda) => {
+            Some("a step also moves ions and looks after its lists, which the paper's kernels do not")
+        }
+        _ => None,
+    }
+}
 
 fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
     let sizes = sizes(bench);
@@ -208,7 +242,7 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
     };
     let variants = WholeHow::ALL.map(|how| WholeVariant {
         most: most(how),
-        lammps,
+        lammps: lammps.clone(),
         ..WholeVariant::new(how)
     });
     for &cells in sizes {
@@ -228,5 +262,5 @@ fn whole(bench: &mut Bench<'_>, sizes: &[usize]) -> Result<(), StudyError> {
     for variant in &variants {
         bench.measure(MADELUNG, "ions", perfect.work(), &perfect, variant);
     }
-    report::whole(bench, sizes, lammps)
+    report::whole(bench, sizes, &lammps)
 }

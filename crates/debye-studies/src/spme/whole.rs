@@ -91,7 +91,7 @@ impl WholeHow {
 }
 
 /// A rung of the ladder of whole sums.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WholeVariant {
     /// How.
     pub how: WholeHow,
@@ -99,7 +99,8 @@ pub struct WholeVariant {
     pub most: usize,
     /// The most points along an axis that the engine's mesh may have.
     pub longest: usize,
-    pub(super) lammps: Option<Lammps>,
+    /// LAMMPS, or why it does not run.
+    pub(super) lammps: Result<Lammps, String>,
 }
 
 impl WholeVariant {
@@ -110,7 +111,7 @@ impl WholeVariant {
             how,
             most: usize::MAX,
             longest: if on_device { LONGEST } else { usize::MAX },
-            lammps: None,
+            lammps: Err("LAMMPS was not looked for".into()),
         }
     }
 }
@@ -163,8 +164,8 @@ impl Variant<Whole> for WholeVariant {
 
     fn declines(&self, input: &Whole) -> Option<String> {
         let ions = input.0.len();
-        if self.how == WholeHow::Lammps && self.lammps.is_none() {
-            return Some(crate::lammps::NO_LAMMPS.into());
+        if let (WholeHow::Lammps, Err(why)) = (self.how, &self.lammps) {
+            return Some(why.clone());
         }
         (ions > self.most).then(|| format!("{ions} ions are more than the {} it is given", self.most))
     }
@@ -192,10 +193,8 @@ impl Variant<Whole> for WholeVariant {
             WholeHow::Engine => Ok(Box::new(engine(self.setup(salt, false)?, Some(given()?))?)),
             WholeHow::Chosen => Ok(Box::new(engine(self.setup(salt, true)?, Some(given()?))?)),
             WholeHow::Lammps => {
-                let lammps = self
-                    .lammps
-                    .ok_or_else(|| StudyError::other(crate::lammps::NO_LAMMPS))?;
-                Ok(Box::new(InLammps::new(lammps, salt)))
+                let lammps = self.lammps.as_ref().map_err(StudyError::other)?;
+                Ok(Box::new(InLammps::new(*lammps, salt)))
             }
         }
     }

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use debye_gpu::Device;
 
 use super::findings::{Findings, Row};
-use super::{Input, Place, StudyError, Variant, compare};
-use crate::charge_mapping::Profile;
+use super::{Input, Place, Profile, StudyError, Variant, compare};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

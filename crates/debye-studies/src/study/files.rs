@@ -15,6 +15,8 @@ struct All<'f> {
     paper: &'static str,
     version: &'static str,
     machine: DeviceStudied,
+    /// Whether the study came to its end.
+    complete: bool,
     rows: &'f [Row],
     sections: Vec<Part<'f>>,
 }
@@ -103,6 +105,7 @@ impl Findings {
             paper: study.paper,
             version: env!("CARGO_PKG_VERSION"),
             machine: DeviceStudied::here(&self.device),
+            complete: self.complete,
             rows: &self.rows,
             sections: self
                 .sections

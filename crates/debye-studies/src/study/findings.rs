@@ -4,6 +4,7 @@ use debye::plot::{Animation, Axis, Chart, Picture, Series, Stroke};
 use serde::Serialize;
 
 use super::Place;
+use super::losses::is_engine;
 
 /// A variant on an input.
 #[derive(Clone, Debug, Serialize)]
@@ -110,6 +111,10 @@ pub struct Section {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<Figure>,
+    /// Ladders that it is about: where the engine loses on them is added to it.
+    pub ladders: &'static [&'static str],
+    /// Where it is about one place alone.
+    pub place: Option<Place>,
 }
 
 /// Everything a study has found.
@@ -121,6 +126,8 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// The report.
     pub sections: Vec<Section>,
+    /// Whether the study came to its end.
+    pub complete: bool,
 }
 
 impl Findings {
@@ -130,6 +137,7 @@ impl Findings {
             device,
             rows: Vec::new(),
             sections: Vec::new(),
+            complete: false,
         }
     }
 
@@ -192,54 +200,6 @@ impl Findings {
         }
         chart
     }
-
-    /// How often one variant is as fast as another on each input that both were measured on, and its size; by size.
-    pub fn leads(&self, ladder: &str, fast: &str, slow: &str) -> Vec<(f64, f64)> {
-        let mut leads: Vec<(f64, f64)> = self
-            .of(ladder, fast)
-            .filter_map(|row| {
-                let other = self.of(ladder, slow).find(|other| other.size == row.size)?;
-                Some((row.size, other.seconds? / row.seconds?))
-            })
-            .collect();
-        leads.sort_by(|a, b| a.0.total_cmp(&b.0));
-        leads
-    }
-
-    /// The same for the largest of them.
-    pub fn lead(&self, ladder: &str, fast: &str, slow: &str) -> Option<(f64, f64)> {
-        self.leads(ladder, fast, slow).last().copied()
-    }
-
-    /// The power of its size that the time of a variant grows with between the two largest inputs it ran on.
-    pub fn growth(&self, ladder: &str, variant: &str) -> Option<f64> {
-        let mut rows: Vec<(f64, f64)> = self
-            .of(ladder, variant)
-            .filter_map(|row| Some((row.size, row.seconds?)))
-            .collect();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        match rows[..] {
-            [.., (size, time), (larger, longer)] => Some((longer / time).ln() / (larger / size).ln()),
-            _ => None,
-        }
-    }
-
-    /// Where one variant becomes faster than another as inputs grow: the size between two measured ones, on logarithmic
-    /// scales.
-    pub fn crossover(&self, ladder: &str, slow_start: &str, fast_start: &str) -> Option<f64> {
-        let leads: Vec<(f64, f64)> = self
-            .leads(ladder, fast_start, slow_start)
-            .iter()
-            .map(|(size, lead)| (size.ln(), lead.ln()))
-            .collect();
-        leads
-            .windows(2)
-            .find(|pair| pair[0].1 > 0.0 && pair[1].1 <= 0.0)
-            .map(|pair| {
-                let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-                (x0 + (x1 - x0) * y0 / (y0 - y1)).exp()
-            })
-    }
 }
 
 /// The engine's own color on every chart.
@@ -252,8 +212,7 @@ const OTHERS: [usize; 4] = [1, 2, 3, 4];
 /// The color of a variant among those that run in one place, and whether another of them has it already. The engine as
 /// it is has the shortest of the engine's names.
 fn color(names: &[&str], name: &str) -> (usize, bool) {
-    let is_engine = |name: &&str| name.contains("engine");
-    let mut engines: Vec<&str> = names.iter().copied().filter(is_engine).collect();
+    let mut engines: Vec<&str> = names.iter().copied().filter(|n| is_engine(n)).collect();
     engines.sort_by_key(|name| name.len());
     let others: Vec<&str> = names.iter().copied().filter(|n| !is_engine(n)).collect();
     match engines.iter().position(|n| *n == name) {
@@ -264,6 +223,37 @@ fn color(names: &[&str], name: &str) -> (usize, bool) {
             let place = own.unwrap_or(others.len() + rest.unwrap_or(2) - 2);
             (OTHERS[place % OTHERS.len()], place >= OTHERS.len())
         }
+    }
+}
+
+/// A measurement with the seconds of its fastest round, its median and its slowest round.
+#[cfg(test)]
+pub(crate) fn timed(
+    ladder: &'static str,
+    variant: &str,
+    size: f64,
+    [fastest, seconds, slowest]: [f64; 3],
+) -> Row {
+    Row {
+        ladder,
+        variant: variant.into(),
+        place: if variant.starts_with("CPU") {
+            Place::Cpu
+        } else {
+            Place::Cuda
+        },
+        input: size.to_string(),
+        size,
+        work: size,
+        unit: "elements",
+        seconds: Some(seconds),
+        fastest: Some(fastest),
+        slowest: Some(slowest),
+        rounds: 9,
+        error: None,
+        tolerance: 0.0,
+        failure: None,
+        skipped: None,
     }
 }
 

@@ -23,6 +23,9 @@ pub(super) fn page(found: &Findings, study: &Study) -> Result<String, StudyError
         machine.threads,
         escape(&machine.cuda),
     );
+    if !found.complete {
+        body += "<p class=\"failed\">The study was stopped before its end: this report is partial.</p>";
+    }
     let failures: Vec<&Row> = found.failures().collect();
     if !failures.is_empty() {
         body += "<p class=\"failed\">These variants failed their check:</p>";
@@ -154,7 +157,7 @@ pub(crate) fn number(value: f64) -> String {
     digits(value)
 }
 
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let size = value.abs();
     if size >= 1000.0 || (value.fract() == 0.0 && size < 1e6) {
         format!("{value:.0}")
@@ -175,13 +178,4 @@ pub(crate) fn seconds(value: f64) -> String {
         }
     }
     format!("{} ns", digits(value / 1e-9))
-}
-
-/// Which of two is faster, and by how much.
-pub(crate) fn faster(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio.max(1.0 / ratio) < 1.05 => "as fast as".into(),
-        ratio if ratio > 1.0 => format!("{ratio:.1} times as fast as"),
-        ratio => format!("{:.1} times slower than", 1.0 / ratio),
-    }
 }

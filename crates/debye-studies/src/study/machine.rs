@@ -44,16 +44,3 @@ fn room(device: &Device) -> u32 {
 pub fn occupancy(device: &Device, resident: u32, threads: u32) -> f64 {
     f64::from(resident * threads) / f64::from(room(device))
 }
-
-/// Why the engine's kernels may lose to simpler ones on inputs that do not fill a card.
-pub(crate) const NOT_FILLED: &str =
-    "the engine's kernels are made for inputs that fill a card, which these do not";
-
-/// Why the engine loses on an input of so many elements, as far as its size tells.
-pub(crate) fn loses(device: Option<&Device>, elements: f64) -> &'static str {
-    let filled = device.is_none_or(|device| elements >= f64::from(room(device)));
-    match filled {
-        true => "what costs it time was not measured",
-        false => NOT_FILLED,
-    }
-}

@@ -9,14 +9,21 @@ mod bench;
 mod files;
 mod findings;
 mod html;
+mod leads;
+mod losses;
 mod machine;
+mod profile;
 mod steps;
 
 pub use bench::{Bench, Extent};
+#[cfg(test)]
+pub(crate) use findings::timed;
 pub use findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
-pub(crate) use html::{faster, number, seconds};
+pub(crate) use html::{number, seconds};
+pub use leads::Lead;
+pub(crate) use losses::Why;
 pub use machine::{DeviceStudied, occupancy};
-pub(crate) use machine::{NOT_FILLED, loses};
+pub use profile::Profile;
 pub(crate) use steps::Steps;
 
 use std::time::Instant;
@@ -39,6 +46,7 @@ pub struct Study {
     pub page: &'static str,
     /// Whether it reads a profile of the kernels ([`Bench::counters`]).
     pub counters: bool,
+    pub(crate) why: Why,
     pub(crate) run: fn(&mut Bench<'_>) -> Result<(), StudyError>,
 }
 
@@ -57,12 +65,20 @@ impl Study {
         STUDIES.iter().find(|study| study.name == name)
     }
 
+    /// Why the engine may lose in this measurement.
+    pub fn why(&self, row: &Row) -> Option<&'static str> {
+        (self.why)(row)
+    }
+
     /// Measures everything. What fails a check is in the rows, and the rest goes on.
     ///
     /// # Errors
     /// What cannot be gone on from: no memory, a simulation that cannot be set up.
     pub fn run(&self, bench: &mut Bench<'_>) -> Result<(), StudyError> {
-        (self.run)(bench)
+        let done = (self.run)(bench);
+        bench.found.explain(self.why);
+        bench.found.complete = done.is_ok() && !bench.stopped();
+        done
     }
 }
 

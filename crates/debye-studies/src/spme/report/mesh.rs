@@ -1,14 +1,11 @@
-//! Sections of the mesh and of the whole sum: Figs. 5, 6 and 7.
+//! Sections of the mesh: Figs. 5 and 6.
 
 use debye::plot::Axis;
 
-use super::super::exact::coulomb;
-use super::super::salt::{Ions, ORDER, Salt};
-use super::super::whole::{LONGEST, Whole, WholeHow, WholeVariant};
-use super::super::{FFT, MADELUNG, MESH, WHOLE, paper};
+use super::super::salt::ORDER;
+use super::super::{FFT, MESH, paper};
 use super::{NO_DEVICE, at, compared, figure, largest_common, times};
-use crate::lammps::{CALORIE, Lammps, NO_LAMMPS};
-use crate::study::{Bench, Comparison, Section, StudyError, Table, Variant, faster, loses, seconds};
+use crate::study::{Bench, Lead, Section, Table, seconds};
 
 /// The power of the number of ions that times grow with, between two sizes.
 fn power(sizes: [f64; 2], times: [f64; 2]) -> f64 {
@@ -24,21 +21,23 @@ pub(in crate::spme) fn interpolation(bench: &mut Bench<'_>) {
         found.lead(MESH, engine, atomics),
         found.lead(MESH, "CPU engine", "CPU loop"),
     ) {
-        (Some((size, gpu)), _) => {
-            let why = match gpu >= 1.0 {
-                true => "it adds in shared memory and writes every point once",
-                false => loses(bench.device(), size),
+        (Some(lead), _) => {
+            let why = match lead.wins() {
+                true => ": it adds in shared memory and writes every point once",
+                false => "",
             };
             format!(
-                "For {size:.0} ions the engine's kernel is {} the paper's, whose threads add {} numbers each to memory one by \
-                 one: {why}. Its result is the same bits every time, that of atomic adds is not.",
-                faster(gpu),
+                "For {} ions the engine's kernel is {} the paper's, whose threads add {} numbers each to memory one by \
+                 one{why}. Its result is the same bits every time, that of atomic adds is not.",
+                lead.size,
+                lead.words(),
                 ORDER.pow(3)
             )
         }
-        (None, Some((size, cpu))) => format!(
-            "For {size:.0} ions the engine on this processor is {} one loop of double precision. {NO_DEVICE}",
-            faster(cpu)
+        (None, Some(lead)) => format!(
+            "For {} ions the engine on this processor is {} one loop of double precision. {NO_DEVICE}",
+            lead.size,
+            lead.words()
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -84,6 +83,7 @@ pub(in crate::spme) fn interpolation(bench: &mut Bench<'_>) {
              that of a tolerance of 1e-4, not 1e-5.",
             chart,
         )],
+        ladders: &[MESH],
         ..Section::default()
     };
     bench.found.sections.push(section);
@@ -109,34 +109,33 @@ pub(in crate::spme) fn transforms(bench: &mut Bench<'_>, chosen: &[(f64, [usize;
     });
     let rows: Vec<Vec<String>> = rows.collect();
     // Over the tolerances that both were measured for.
-    let mean = |fast: &str, slow: &str| {
-        let ratios: Vec<f64> = chosen
-            .iter()
-            .filter_map(|&(size, _)| Some((at(found, FFT, slow, size)? / at(found, FFT, fast, size)?).ln()))
-            .collect();
-        (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp())
-    };
-    let largest = chosen.iter().map(|(_, [_, smooth])| smooth.pow(3)).max();
-    let largest = largest.unwrap_or(0) as f64;
+    let mean = |one: &str, other: &str| Lead::mean(&found.leads(FFT, one, other));
+    let rounded = |one: &str, other: &str| mean(one, other).map_or("not compared with".into(), |l| l.words());
+    // Leads are in order of the tolerance, so the largest mesh comes first.
+    let largest = found
+        .leads(FFT, engine, library)
+        .first()
+        .map_or(String::new(), |lead| {
+            format!(", and with the largest mesh {} it", lead.words())
+        });
     let meaning = match (mean(engine, library), mean("CPU engine", complex)) {
-        (Some(gpu), _) => {
-            let why = match gpu >= 1.0 {
-                true => "it has fewer launches, and multiplies between two of its passes",
-                false => loses(bench.device(), largest),
+        (Some(lead), _) => {
+            let why = match lead.wins() {
+                true => ": it has fewer launches, and multiplies between two of its passes",
+                false => "",
             };
-            let rounded = mean(library, any).unwrap_or(f64::NAN);
             format!(
-                "On average over the tolerances the engine's transforms are {} cuFFT: {why}. Sizes of 2, 3 and 5 make cuFFT {} \
-                 sizes as they are computed, though its meshes are larger.",
-                faster(gpu),
-                faster(rounded),
+                "On average over the tolerances the engine's transforms are {} cuFFT{largest}{why}. With sizes of 2, 3 and 5 \
+                 cuFFT is {} with sizes as they are computed, though its meshes are larger.",
+                lead.words(),
+                rounded(library, any),
             )
         }
-        (None, Some(cpu)) => format!(
+        (None, Some(lead)) => format!(
             "On average over the tolerances the engine's transforms of real numbers on this processor are {} complex ones on one \
-             thread. Sizes of 2, 3 and 5 make these {} sizes as they are computed, though the meshes are larger.",
-            faster(cpu),
-            faster(mean(complex, complex_any).unwrap_or(f64::NAN)),
+             thread. With sizes of 2, 3 and 5 these are {} with sizes as they are computed, though the meshes are larger.",
+            lead.words(),
+            rounded(complex, complex_any),
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -202,6 +201,8 @@ pub(in crate::spme) fn transforms(bench: &mut Bench<'_>, chosen: &[(f64, [usize;
             "Fig. 6: transforms there and back and the product between. Dashed: this processor. Dots: the paper.",
             chart,
         )],
+        ladders: &[FFT],
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -219,212 +220,4 @@ fn factored(number: usize) -> String {
         0 | 1 => String::new(),
         _ => format!(" = {}", factors.join("·")),
     }
-}
-
-pub(in crate::spme) fn whole(
-    bench: &mut Bench<'_>,
-    sizes: &[usize],
-    lammps: Option<Lammps>,
-) -> Result<(), StudyError> {
-    let found = &bench.found;
-    let name = |how: WholeHow| WholeVariant::new(how).name();
-    let [loops, host, kernels, engine] = [
-        WholeHow::Loops,
-        WholeHow::EngineOnHost,
-        WholeHow::Kernels,
-        WholeHow::Engine,
-    ]
-    .map(name);
-    let beside = name(WholeHow::Lammps);
-    let (place, ions) = largest_common(found, WHOLE);
-    let meaning = match (
-        found.lead(WHOLE, &engine, &kernels),
-        found.lead(WHOLE, &host, &loops),
-    ) {
-        (Some((size, gpu)), _) => {
-            let why = match gpu >= 1.0 {
-                true => "pairs and mesh run side by side, and charges are spread without atomics",
-                false => "a step also moves ions and looks after its lists, which the paper's kernels do not",
-            };
-            let salt = Salt::new(Ions::Displaced, (size / 8.0).cbrt().round() as usize);
-            let split = salt.split(LONGEST);
-            let mesh = match split.points == salt.mesh() {
-                true => "the same mesh".to_string(),
-                false => format!(
-                    "{split}, since its transforms on a device end at {LONGEST} points and the paper's rules ask for {} with its \
-                     cut-off,",
-                    salt.mesh()
-                ),
-            };
-            format!(
-                "For {size:.0} ions a whole step of the engine with {mesh} is {} the paper's kernels one after the other: {why}.",
-                faster(gpu)
-            )
-        }
-        (None, Some((size, cpu))) => format!(
-            "For {size:.0} ions a whole step of the engine on this processor is {} the same algorithm in plain loops of double \
-             precision. {NO_DEVICE}",
-            faster(cpu)
-        ),
-        _ => "Nothing was measured.".into(),
-    };
-    let lammps = match lammps {
-        Some(lammps) => format!("{} ran on one process.", lammps.name()),
-        None => format!("{NO_LAMMPS}."),
-    };
-    let ms = |name: &str| at(found, WHOLE, name, ions).map(|s| s * 1e3);
-    let ratio = |slow: &str, fast: &str| Some(ms(slow)? / ms(fast)?);
-    let chart = times(
-        found,
-        WHOLE,
-        "Energies and forces",
-        (Axis::log("ions"), 1e3, "ms"),
-        &[
-            ("paper, NVIDIA 2080", &paper::IONS, &paper::WHOLE),
-            ("paper, LAMMPS on one core", &paper::IONS, &paper::WHOLE_LAMMPS),
-        ],
-    );
-    // Settings side by side, where the engine chose its own.
-    let largest = Salt::new(Ions::Displaced, place + 3);
-    let same = format!("{}, order {ORDER}", largest.split(usize::MAX));
-    let own = own_mesh(&largest, usize::MAX)?;
-    let mut rows = Vec::new();
-    for row in found
-        .rows
-        .iter()
-        .filter(|row| row.ladder == WHOLE && row.size == ions)
-    {
-        let chosen = [WholeHow::Chosen, WholeHow::ChosenOnHost].map(name);
-        rows.push(vec![
-            row.variant.clone(),
-            match () {
-                () if chosen.contains(&row.variant) => own.clone(),
-                () if row.variant == beside => format!("PPPM to {:.0e}", largest.tolerance),
-                () => same.clone(),
-            },
-            row.seconds.map_or("–".into(), seconds),
-            row.error.map_or("–".into(), |error| format!("{error:.1e}")),
-            row.skipped.clone().unwrap_or_default(),
-        ]);
-    }
-    let perfect = found.rows.iter().filter(|row| row.ladder == MADELUNG);
-    let madelung: Vec<Vec<String>> = perfect
-        .map(|row| {
-            let error = row.error.map_or("–".into(), |error| format!("{error:.1e}"));
-            vec![
-                row.variant.clone(),
-                row.input.clone(),
-                error,
-                row.skipped.clone().unwrap_or_default(),
-            ]
-        })
-        .collect();
-    // The LAMMPS log of the paper's repository: short and long range of 216 ions.
-    let logged = -103.256_13;
-    let per_ion = Salt::new(Ions::Perfect, 3).whole().energy / CALORIE / 216.0;
-    let exact = Whole::madelung(1) / CALORIE;
-    let section = Section {
-        title: "The whole sum (Fig. 7)".into(),
-        meaning: format!("{meaning} {lammps}"),
-        comparisons: vec![
-            compared(
-                format!("the paper's kernels, {ions} ions"),
-                (paper::WHOLE[place], paper::GPU),
-                ms(&kernels),
-                "ms",
-            ),
-            compared(
-                format!("the engine, {ions} ions"),
-                (paper::WHOLE[place], paper::GPU),
-                ms(&engine),
-                "ms",
-            ),
-            compared(
-                format!("the engine on all threads against LAMMPS on one core, {ions} ions"),
-                (paper::WHOLE_LAMMPS[place], paper::CORE),
-                ms(&host),
-                "ms",
-            ),
-            Comparison {
-                what: format!("the paper's kernels over LAMMPS on one core, {ions} ions"),
-                paper: 6.0,
-                source: "abstract; there LAMMPS sums Ewald's way, here by PPPM",
-                ours: ratio(&beside, &kernels),
-                unit: "times",
-            },
-            Comparison {
-                what: format!(
-                    "Coulomb energy per ion of the perfect crystal; Madelung's is {exact:.5} with CODATA's k_e"
-                ),
-                paper: logged,
-                source: "LAMMPS log of the paper's repository",
-                ours: Some(per_ion),
-                unit: "kcal/mol",
-            },
-        ],
-        tables: vec![
-            Table {
-                name: "whole".into(),
-                title: format!("{ions} ions: time, and the largest error of a force by the largest force"),
-                head: ["", "settings", "time", "error", ""].map(String::from).into(),
-                rows,
-            },
-            meshes(sizes)?,
-            Table {
-                name: "madelung".into(),
-                title: format!(
-                    "A perfect crystal: error of Madelung's energy, {:.4} kJ/mol per ion with k_e = {:.4}, and of no forces",
-                    Whole::madelung(1),
-                    coulomb()
-                ),
-                head: ["", "input", "error", ""].map(String::from).into(),
-                rows: madelung,
-            },
-        ],
-        figures: vec![figure(
-            "whole",
-            "Fig. 7: energies and forces of all ions, lists ready. Dashed: this processor. Dots: the paper. Beyond 5,832 ions \
-             the tolerance is 1e-4, not 1e-5.",
-            chart,
-        )],
-    };
-    bench.found.sections.push(section);
-    Ok(())
-}
-
-/// What the engine chooses, where its mesh may have so many points along an axis.
-fn own_mesh(salt: &Salt, most: usize) -> Result<String, StudyError> {
-    let (own, order) = salt.chosen(&salt.split(most))?;
-    Ok(format!("{own}, order {order}"))
-}
-
-/// Splittings and meshes of all crystals.
-fn meshes(sizes: &[usize]) -> Result<Table, StudyError> {
-    let row = |&cells: &usize| {
-        let salt = Salt::new(Ions::Displaced, cells);
-        Ok(vec![
-            salt.len().to_string(),
-            format!("{:.0e}", salt.tolerance),
-            salt.split(usize::MAX).to_string(),
-            salt.split(LONGEST).to_string(),
-            own_mesh(&salt, LONGEST)?,
-        ])
-    };
-    Ok(Table {
-        name: "meshes".into(),
-        title: format!(
-            "Splitting and mesh; on a device the engine has up to {LONGEST} points along an axis, and a longer cut-off where the \
-             paper's rules ask for more"
-        ),
-        head: [
-            "ions",
-            "tolerance",
-            "the paper's rules",
-            "the engine on a device",
-            "the engine's own",
-        ]
-        .map(String::from)
-        .into(),
-        rows: sizes.iter().map(row).collect::<Result<_, StudyError>>()?,
-    })
 }

@@ -2,9 +2,11 @@
 
 mod mesh;
 mod pairs;
+mod whole;
 
-pub(super) use mesh::{interpolation, transforms, whole};
+pub(super) use mesh::{interpolation, transforms};
 pub(super) use pairs::{kinds, orders, real_space, search};
+pub(super) use whole::whole;
 
 use debye::plot::{Axis, Chart, Series, Stroke};
 

@@ -9,7 +9,7 @@ use super::super::search::SearchVariant;
 use super::super::tiles::{Blocks, Kind, UNFLAGGED};
 use super::super::{KINDS, REAL, SEARCH, paper};
 use super::{NO_DEVICE, at, compared, figure, largest_common, times};
-use crate::study::{Bench, Comparison, Place, Section, StudyError, Table, Variant, faster, number, seconds};
+use crate::study::{Bench, Comparison, Lead, Place, Section, StudyError, Table, Variant, number, seconds};
 
 pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
     let found = &bench.found;
@@ -21,26 +21,26 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
         found.lead(REAL, &engine, &tiles),
         found.lead(REAL, &host, &on_host),
     ) {
-        (Some((size, gpu)), _) => {
-            let why = match gpu >= 1.0 {
-                true => "its lists hold few pairs beyond the cut-off, and no force is added by atomics",
-                false => {
-                    "a tile sums a pair once and the engine twice, and a step also moves ions and looks after its lists"
-                }
+        (Some(lead), _) => {
+            let why = match lead.wins() {
+                true => ": its lists hold few pairs beyond the cut-off, and no force is added by atomics",
+                false => "",
             };
-            let small = at(found, REAL, &engine, ions).zip(at(found, REAL, &tiles, ions));
-            let small = small.map_or(String::new(), |(engine, tiles)| {
-                format!(" For {ions} ions it is {} them.", faster(tiles / engine))
+            let small = found.lead_at(REAL, &engine, &tiles, ions);
+            let small = small.map_or(String::new(), |lead| {
+                format!(" For {ions} ions it is {} them.", lead.words())
             });
             format!(
-                "For {size:.0} ions a whole step of the engine is {} the paper's tiles, which sum forces alone: {why}.{small}",
-                faster(gpu)
+                "For {} ions a whole step of the engine is {} the paper's tiles, which sum forces alone{why}.{small}",
+                lead.size,
+                lead.words()
             )
         }
-        (None, Some((size, cpu))) => format!(
-            "For {size:.0} ions a whole step of the engine on this processor is {} the paper's tiles in plain loops of double \
+        (None, Some(lead)) => format!(
+            "For {} ions a whole step of the engine on this processor is {} the paper's tiles in plain loops of double \
              precision. {NO_DEVICE}",
-            faster(cpu)
+            lead.size,
+            lead.words()
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -101,6 +101,8 @@ pub(in crate::spme) fn real_space(bench: &mut Bench<'_>) {
             "Fig. 4: time of the real-space sum, lists ready. Dashed: this processor. Dots: the paper.",
             chart,
         )],
+        ladders: &[REAL],
+        ..Section::default()
     };
     bench.found.sections.push(section);
 }
@@ -217,22 +219,30 @@ pub(in crate::spme) fn kinds(bench: &mut Bench<'_>, counted: &[(Kind, usize, f64
         ]
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let cost = |place: Place, kind: Kind| {
-        let tiles = counted.iter().find(|c| c.0 == kind)?.1;
-        Some(timed(place, kind)? / tiles as f64)
+    // A sparse tile against a dense one.
+    let lead = |place: Place| {
+        let [sparse, dense] = [Kind::Sparse, Kind::Dense].map(|kind| {
+            let name = KindVariant(place, kind).name();
+            let row = found
+                .rows
+                .iter()
+                .find(|row| row.ladder == KINDS && row.variant == name);
+            row.filter(|row| row.seconds.is_some())
+        });
+        let (sparse, dense) = (sparse?, dense?);
+        Some(Lead::of(sparse, dense)?.times(sparse.work / dense.work))
     };
-    let ratio = |place: Place| Some(cost(place, Kind::Sparse)? / cost(place, Kind::Dense)?);
     let full = 100.0 * (BLOCK as f64 - f64::from(UNFLAGGED + 1)) / BLOCK as f64;
-    let meaning = match (ratio(Place::Cuda), ratio(Place::Cpu)) {
-        (Some(gpu), _) => format!(
-            "A sparse tile has at most {full:.0} % of the pairs of a dense one and takes {:.0} % of its time: each of its ions \
-             costs fifteen shuffles. The limit of 24 ions without a flag {} here.",
-            100.0 * gpu,
-            if gpu < 1.0 { "pays" } else { "does not pay" },
+    let meaning = match (lead(Place::Cuda), lead(Place::Cpu)) {
+        (Some(lead), _) => format!(
+            "A sparse tile has at most {full:.0} % of the pairs of a dense one and is {} it: each of its ions costs fifteen \
+             shuffles. The limit of 24 ions without a flag {} here.",
+            lead.words(),
+            if lead.wins() { "pays" } else { "does not pay" },
         ),
-        (None, Some(cpu)) => format!(
-            "A sparse tile takes {:.0} % of the time of a dense one on this processor, where nothing is shuffled. {NO_DEVICE}",
-            100.0 * cpu
+        (None, Some(lead)) => format!(
+            "A sparse tile is {} a dense one on this processor, where nothing is shuffled. {NO_DEVICE}",
+            lead.words()
         ),
         _ => "Nothing was measured.".into(),
     };
@@ -265,42 +275,63 @@ pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
         found.lead(SEARCH, &cells, &all),
         found.lead(SEARCH, &engine, &all),
     ) {
-        (Some((size, linear)), Some((_, of_ions))) => {
+        (Some(linear), Some(of_ions)) => {
             let on_device = match found.lead(SEARCH, &device, &all) {
-                Some((size, gpu)) => format!(
-                    " On the device all pairs of blocks are {} those on one thread for {size:.0} ions.",
-                    faster(gpu)
+                Some(lead) => format!(
+                    " On the device all pairs of blocks are {} those on one thread for {} ions.",
+                    lead.words(),
+                    lead.size
                 ),
                 None => format!(" {NO_DEVICE}"),
-            };
-            let by_engine: Vec<String> = found
-                .leads(SEARCH, &list, &device)
-                .iter()
-                .map(|&(size, lead)| format!("for {size:.0} ions {} them", faster(lead)))
-                .collect();
-            let by_engine = match by_engine.is_empty() {
-                true => String::new(),
-                false => format!(
-                    " The kernels of the engine that sort ions and list single neighbors there are {}.",
-                    by_engine.join(", ")
-                ),
             };
             let powers = [&all, &cells, &engine].map(|name| {
                 let power = found.growth(SEARCH, name);
                 power.map_or("–".into(), |p| format!("{p:.1}"))
             });
             format!(
-                "For {size:.0} ions the search through cells is {} that over all pairs of blocks, and the engine's sort and list of \
+                "For {} ions the search through cells is {} that over all pairs of blocks, and the engine's sort and list of \
                  single ions {} it. Between the two largest crystals the time of all pairs grows with the power {} of the \
-                 ions, that of cells with {} and that of the engine with {}.{on_device}{by_engine}",
-                faster(linear),
-                faster(of_ions),
+                 ions, that of cells with {} and that of the engine with {}.{on_device}",
+                linear.size,
+                linear.words(),
+                of_ions.words(),
                 powers[0],
                 powers[1],
                 powers[2],
             )
         }
         _ => "Nothing was measured.".into(),
+    };
+    let ratio = |one: &str, other: &str, size: f64| {
+        let lead = found.lead_at(SEARCH, one, other, size);
+        lead.map_or("–".into(), |lead| format!("{:.2}", lead.ratio))
+    };
+    let mut sizes: Vec<f64> = found.of(SEARCH, &all).map(|row| row.size).collect();
+    sizes.extend(found.of(SEARCH, &device).map(|row| row.size));
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let rows = sizes.iter().map(|&size| {
+        vec![
+            number(size),
+            ratio(&cells, &all, size),
+            ratio(&engine, &all, size),
+            ratio(&device, &all, size),
+            ratio(&list, &device, size),
+        ]
+    });
+    let table = Table {
+        name: "searches".into(),
+        title: "How many times as fast as all pairs of blocks".into(),
+        head: [
+            "ions",
+            "cells, CPU",
+            "the engine, CPU",
+            "all pairs on the device, over one thread",
+            "the engine on the device, over all pairs there",
+        ]
+        .map(String::from)
+        .into(),
+        rows: rows.collect(),
     };
     let chart = times(
         found,
@@ -317,6 +348,8 @@ pub(in crate::spme) fn search(bench: &mut Bench<'_>) {
             "From ions in blocks to a list; the engine also sorts them. Dashed: this processor.",
             chart,
         )],
+        tables: vec![table],
+        ladders: &[SEARCH],
         ..Section::default()
     });
 }
