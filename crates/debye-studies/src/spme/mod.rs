@@ -72,6 +72,10 @@ fn why(row: &Row) -> Option<&'static str> {
         (FFT, Place::Cuda) => {
             Some("how it cuts lines follows a rule, which need not be the best for this mesh")
         }
+        (WHOLE, Place::Cpu) if !row.variant.contains("its own mesh") => Some(
+            "it has the paper's mesh, where LAMMPS chooses its own, with the errors of the table; a step also starts threads for \
+             pairs, for the mesh and for transforms",
+        ),
         (WHOLE, Place::Cpu) => Some(
             "a step also moves ions and looks after its lists, and starts threads for pairs, for the mesh and for transforms",
         ),
