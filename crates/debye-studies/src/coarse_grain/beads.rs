@@ -23,6 +23,8 @@ use crate::study::{Input, StudyError};
 const COMPARED: usize = 200;
 /// Water of each lipid of 15 beads, as in the bilayer of the ELBA toolkit.
 const HYDRATION: usize = 33;
+/// The temperature of bilayers, K.
+pub(super) const BILAYER_KELVIN: f64 = 303.0;
 /// How much farther than the cut-off lists reach, nm.
 pub(super) const BUFFER: f64 = 0.1;
 
@@ -53,7 +55,7 @@ impl Model {
             Self::Water => (
                 format!("kind = \"liquid\", counts = {{ W = {beads} }}, density = \"0.996 g/cm^3\""),
                 "ssd-e",
-                298,
+                298.0,
             ),
             Self::Lipids => {
                 let lipids = 2 * (beads as f64 / (2 * (15 + HYDRATION)) as f64).round().max(1.0) as usize;
@@ -61,7 +63,7 @@ impl Model {
                 (
                     format!("kind = \"bilayer\", lipids = {{ DOPC = {lipids} }}, waters = {waters}"),
                     "elba",
-                    303,
+                    BILAYER_KELVIN,
                 )
             }
         };

@@ -16,7 +16,7 @@ use crate::study::{Bench, Place, StudyError};
 pub(super) const NVE_STEP: f64 = 1.0;
 
 /// 0 °C in K.
-const CELSIUS: f64 = 273.15;
+pub(super) const CELSIUS: f64 = 273.15;
 
 /// A mean and the standard deviation.
 #[derive(Clone, Copy, Debug)]

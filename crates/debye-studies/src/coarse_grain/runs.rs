@@ -3,21 +3,28 @@
 use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::prelude::Precision;
 
-use super::beads::Beads;
-use super::courses::{Conserved, Course, NVE_STEP, Spread, by_engine, warming};
+use super::beads::{BILAYER_KELVIN, Beads};
+use super::courses::{CELSIUS, Conserved, Course, NVE_STEP, Spread, by_engine, warming};
 use super::report::{compare, engine_name, figure, kernels_name, table};
 use super::versions::{Arithmetic, Types};
-use crate::study::{Bench, Comparison, Extent, Figure, Input, Place, Section, StudyError};
+use crate::study::{Bench, Comparison, Extent, Figure, Input, Place, Section, StudyError, number};
 
-/// The time step with a thermostat, fs.
-const NVT_STEP: f64 = 10.0;
+/// The time step of the engine's simulations with a thermostat, fs. The paper's is that without one.
+const LONG_STEP: f64 = 10.0;
+/// The temperature asked for, °C.
+const TARGET: f64 = BILAYER_KELVIN - CELSIUS;
+/// The length of the paper's runs, ps.
+const PAPER_LENGTH: f64 = 1000.0;
 
 /// Runs of the engine: what they are called, and what they gave with and without a thermostat.
 struct Pair {
     name: String,
+    /// With a thermostat and the paper's time step.
+    fine: Course,
+    /// With a thermostat and [`LONG_STEP`].
     heated: Course,
     alone: Course,
-    /// Without a thermostat, for longer, where there was time.
+    /// Without a thermostat, as long as the paper's, where there was time.
     long: Option<Course>,
 }
 
@@ -40,6 +47,9 @@ impl Pair {
     }
 }
 
+/// 10⁶ steps of the paper's length, looked at so often.
+const PAPER_LOOKS: [u64; 2] = [5000, 200];
+
 /// The processor in double precision first.
 fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec<Pair>, StudyError> {
     let mut all = Vec::new();
@@ -54,12 +64,14 @@ fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec
     };
     for (precision, place) in runs {
         let device = bench.device().filter(|_| place == Place::Cuda);
-        // What a processor does in some ten seconds, and a device too: 10 ps, 1 ns and 200 ps of the full extent.
-        let full = match (place, precision) {
-            (Place::Cpu, _) => [50, 20],
-            (Place::Cuda, Precision::Double) => [100, 200],
-            (Place::Cuda, _) => [500, 200],
+        // What a processor does in some ten seconds: 1 ps of the paper's step and 10 ps of the long one at the full extent.
+        // A device in mixed precision does the paper's 10⁶ steps in two minutes.
+        let (fine, full) = match (place, precision) {
+            (Place::Cpu, _) => ([50, 20], [50, 20]),
+            (Place::Cuda, Precision::Double) => ([100, 200], [100, 200]),
+            (Place::Cuda, _) => (PAPER_LOOKS, [500, 200]),
         };
+        let fine = bench.extent.pick([5, 4], [50, 20], fine);
         let looks = bench.extent.pick([5, 4], [20, 40], full);
         let variant = engine_name(precision, place);
         let Some(alone) = conserved.of(&variant) else {
@@ -67,21 +79,15 @@ fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec
         };
         let long = match (device, precision, bench.extent) {
             (Some(device), Precision::Mixed, Extent::Full) => {
-                let looks = [1000, 100];
-                Some(by_engine(
-                    lipids,
-                    NVE_STEP,
-                    "nve",
-                    precision,
-                    looks,
-                    Some(device),
-                )?)
+                let run = by_engine(lipids, NVE_STEP, "nve", precision, PAPER_LOOKS, Some(device));
+                Some(run?)
             }
             _ => None,
         };
         all.push(Pair {
             name: variant.replace(" engine", "").replace(", whole step", ""),
-            heated: by_engine(lipids, NVT_STEP, "langevin", precision, looks, device)?,
+            fine: by_engine(lipids, NVE_STEP, "langevin", precision, fine, device)?,
+            heated: by_engine(lipids, LONG_STEP, "langevin", precision, looks, device)?,
             alone: alone.clone(),
             long,
         });
@@ -112,39 +118,96 @@ fn means(all: &[Pair], name: &str, digits: usize, value: fn(&Pair) -> &Vec<f64>)
     ]
 }
 
-/// The total energy without a thermostat of the paper's processor and cards.
-fn conserved_comparisons(device: Option<&Pair>, reference: &Course) -> Vec<Comparison> {
-    let alone = device.map(|pair| Spread::of(&pair.alone.total));
-    let reference = Spread::of(&reference.total);
-    let off = alone.map(|x| x.percent_from(reference));
-    let mut all = Vec::new();
-    for (card, percent) in [("GTX 295", 25.28), ("GTX 480", 0.72), ("C2050", 0.65)] {
-        all.push(compare(
-            "NVE, mean total energy off the processor's",
-            percent,
+/// The paper's numbers, beside runs that are as long as its own alone.
+fn comparisons(all: &[Pair]) -> Vec<Comparison> {
+    let as_long = |course: &&Course| course.length() > 0.99 * PAPER_LENGTH;
+    let heated = all.iter().map(|pair| &pair.fine).find(as_long);
+    let alone = all.iter().filter_map(|pair| pair.long.as_ref()).find(as_long);
+    let [lipids, water] = [0, 1].map(|group| heated.map(|course| Spread::of(&course.temperatures[group])));
+    let potential = heated.map(|course| Spread::of(&course.potential));
+    let total = alone.map(|course| Spread::of(&course.total));
+    let card = "GTX 480, 1 ns with steps of 1 fs";
+    let mut rows = Vec::new();
+    for (what, papers, ours, unit) in [
+        ("temperature of lipids", [30.0023, 0.3129], lipids, "°C"),
+        ("temperature of water", [30.0, 0.2951], water, "°C"),
+        ("potential energy", [-33.3228, 0.0951], potential, "kJ/mol"),
+    ] {
+        let deviation = format!("{what}, standard deviation");
+        rows.push(compare(
+            &format!("{what}, mean"),
+            papers[0],
             card,
-            off,
-            "%",
+            ours.map(|x| x.mean),
+            unit,
+        ));
+        rows.push(compare(
+            &deviation,
+            papers[1],
+            card,
+            ours.map(|x| x.deviation),
+            unit,
         ));
     }
-    let deviation = alone.map(|x| x.deviation);
-    all.push(compare(
-        "NVE, standard deviation of the total energy, processor",
-        0.1514,
-        "CPU",
-        Some(reference.deviation),
+    let deviation = "NVE, standard deviation of the total energy";
+    rows.push(compare(
+        deviation,
+        0.0464,
+        card,
+        total.map(|x| x.deviation),
         "kJ/mol",
     ));
-    for (card, paper) in [("GTX 480", 0.0464), ("C2050", 0.0428)] {
-        all.push(compare(
-            "NVE, standard deviation of the total energy",
-            paper,
-            card,
-            deviation,
-            "kJ/mol",
-        ));
+    rows
+}
+
+/// How far a temperature is from the one asked for, and the standard error of its mean, °C.
+fn off_target(course: &Course, group: usize) -> [f64; 2] {
+    let mean = Spread::of(&course.temperatures[group]).mean;
+    let values = course.length().max(1.0);
+    [
+        mean - TARGET,
+        BILAYER_KELVIN * (2.0 / course.freedom[group] / values).sqrt(),
+    ]
+}
+
+/// Whether the time step is why a temperature is off.
+fn blame([off, error]: [f64; 2], [fine, sure]: [f64; 2]) -> &'static str {
+    match () {
+        () if off.abs() <= 2.0 * error => "with the long step it is not off by more than chance",
+        () if fine.abs() > 2.0 * sure => {
+            "the short step leaves some of it, so that the long one is not the only cause"
+        }
+        () if 4.0 * sure > off.abs() => {
+            "the run with the short step is not long enough to tell whether the step is the cause"
+        }
+        () => "so the long step is the cause",
     }
-    all
+}
+
+/// Temperatures of the run that is the longest, against what was asked for.
+fn targets(all: &[Pair]) -> String {
+    let longest = all
+        .iter()
+        .max_by(|a, b| a.fine.length().total_cmp(&b.fine.length()));
+    longest.map_or(String::new(), |pair| {
+        let group = |group: usize, name: &str| {
+            let [long, short] = [&pair.heated, &pair.fine].map(|course| off_target(course, group));
+            format!(
+                "{name} {:+.2} ± {:.2} °C with steps of {LONG_STEP} fs and {:+.2} ± {:.2} with {NVE_STEP} fs ({})",
+                long[0],
+                long[1],
+                short[0],
+                short[1],
+                blame(long, short)
+            )
+        };
+        format!(
+            "From the {TARGET:.2} °C that are asked for, {} has {}, and {}.",
+            pair.name,
+            group(0, "lipids"),
+            group(1, "water")
+        )
+    })
 }
 
 /// Total or potential energies without a thermostat, from where they start.
@@ -203,21 +266,34 @@ pub(super) fn accuracy(
     let (Some(first), Some(second)) = (all.first(), all.get(1)) else {
         return Ok(());
     };
-    let mut rows = vec![line(&all, "length with a thermostat (ps)", &|pair| {
-        format!("{}", pair.heated.length().round())
+    let mut rows = vec![line(&all, "length with a thermostat, 1 fs (ps)", &|pair| {
+        number(pair.fine.length())
     })];
     rows.extend(means(&all, "temperature of lipids (°C)", 2, |p| {
-        &p.heated.temperatures[0]
-    }));
-    rows.push(line(&all, "its second half beside the first", &|pair| {
-        pair.warming(0)
+        &p.fine.temperatures[0]
     }));
     rows.extend(means(&all, "temperature of water (°C)", 2, |p| {
-        &p.heated.temperatures[1]
+        &p.fine.temperatures[1]
     }));
-    rows.push(line(&all, "its second half beside the first", &|pair| {
-        pair.warming(1)
+    rows.extend(means(&all, "potential energy (kJ/mol per bead)", 4, |p| {
+        &p.fine.potential
     }));
+    rows.push(line(&all, "length with a thermostat, 10 fs (ps)", &|pair| {
+        number(pair.heated.length())
+    }));
+    for (group, name) in ["temperature of lipids (°C)", "temperature of water (°C)"]
+        .into_iter()
+        .enumerate()
+    {
+        let value: fn(&Pair) -> &Vec<f64> = match group {
+            0 => |p| &p.heated.temperatures[0],
+            _ => |p| &p.heated.temperatures[1],
+        };
+        rows.extend(means(&all, name, 2, value));
+        rows.push(line(&all, "its second half beside the first", &|pair| {
+            pair.warming(group)
+        }));
+    }
     rows.extend(means(&all, "potential energy (kJ/mol per bead)", 4, |p| {
         &p.heated.potential
     }));
@@ -255,46 +331,18 @@ pub(super) fn accuracy(
     let potential = first.of(|p| &p.heated.potential);
     let noise = 100.0 * (potential.deviation / potential.mean).abs() / first.heated.length().max(1.0).sqrt();
     let meaning = format!(
-        "{}, Langevin at {NVT_STEP} fs: mean potential energies of {} and {} are {:.3} % apart; that of the \
-         first is uncertain by {noise:.3} %, with one independent value for each ps. {settled}. Without a thermostat at \
-         {NVE_STEP} fs the means of the total energy are {:.1e} % apart.",
+        "{}, Langevin with steps of {LONG_STEP} fs: mean potential energies of {} and {} are {:.3} % apart; that of the \
+         first is uncertain by {noise:.3} %, with one independent value for each ps. {settled}. Without a thermostat and with \
+         steps of {NVE_STEP} fs the means of the total energy are {:.1e} % apart. {} The paper has 10⁶ steps of 1 fs on processor \
+         and cards; only runs of that length stand beside its numbers, and none of the processor is as long.",
         lipids.label(),
         first.name,
         second.name,
         off(|p| &p.heated.potential),
         off(|p| &p.alone.total),
+        targets(&all),
     );
-    let mut comparisons = vec![
-        compare(
-            "temperature of lipids, processor",
-            30.0018,
-            "CPU; asked for here are 29.85 °C",
-            Some(first.of(|p| &p.heated.temperatures[0]).mean),
-            "°C",
-        ),
-        compare(
-            "temperature of lipids, off the processor's",
-            0.0017,
-            "GTX 480",
-            Some(off(|p| &p.heated.temperatures[0])),
-            "%",
-        ),
-        compare(
-            "temperature of water, off the processor's",
-            0.01,
-            "GTX 480",
-            Some(off(|p| &p.heated.temperatures[1])),
-            "%",
-        ),
-        compare(
-            "potential energy, off the processor's",
-            0.68,
-            "GTX 480",
-            Some(off(|p| &p.heated.potential)),
-            "%",
-        ),
-    ];
-    comparisons.extend(conserved_comparisons(Some(second), &first.alone));
+    let comparisons = comparisons(&all);
     let mut head = vec![""];
     head.extend(all.iter().map(|pair| pair.name.as_str()));
     let section = Section {
@@ -307,24 +355,61 @@ pub(super) fn accuracy(
             &head,
             rows,
         )],
-        figures: vec![
-            curves(
-                "total-energy",
-                "Total energy, NVE",
-                conserved,
-                (1e3, "change (J/mol per bead)"),
-                |c| &c.total,
-            ),
-            curves(
-                "potential-energy",
-                "Potential energy, NVE",
-                conserved,
-                (1.0, "change (kJ/mol per bead)"),
-                |c| &c.potential,
-            ),
-        ],
+        figures: figures(&all, conserved),
         ..Section::default()
     };
     bench.found.sections.push(section);
     Ok(())
+}
+
+/// Fig. 11: short runs of all, and the long one where there is one.
+fn figures(all: &[Pair], conserved: &Conserved) -> Vec<Figure> {
+    let mut figures = vec![
+        curves(
+            "total-energy",
+            "Total energy, NVE",
+            conserved,
+            (1e3, "change (J/mol per bead)"),
+            |c| &c.total,
+        ),
+        curves(
+            "potential-energy",
+            "Potential energy, NVE",
+            conserved,
+            (1.0, "change (kJ/mol per bead)"),
+            |c| &c.potential,
+        ),
+    ];
+    let long = all
+        .iter()
+        .find_map(|pair| Some((&pair.name, pair.long.as_ref()?)));
+    if let Some((name, course)) = long {
+        let mut chart = Chart::new(
+            "Energies, NVE",
+            Axis::new("time (ps)"),
+            Axis::new("change (kJ/mol per bead)"),
+        );
+        for (legend, values) in [("total", &course.total), ("potential", &course.potential)] {
+            let first = values.first().copied().unwrap_or(0.0);
+            let changes: Vec<f64> = values.iter().map(|e| e - first).collect();
+            chart = chart.with(Series::new(legend, &course.times, &changes));
+        }
+        let caption =
+            format!("Fig. 11 as long as in the paper: {name}, without a thermostat, from its start.");
+        figures.push(figure("long-energy", &caption, chart));
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_blamed_only_for_what_is_measured() {
+        assert!(blame([0.1, 0.1], [0.0, 0.1]).contains("not off by more than chance"));
+        assert!(blame([-2.0, 0.1], [-1.0, 0.1]).contains("not the only cause"));
+        assert!(blame([-2.0, 0.1], [0.3, 1.0]).contains("not long enough"));
+        assert!(blame([-2.0, 0.1], [0.05, 0.04]).contains("is the cause"));
+    }
 }
