@@ -124,6 +124,13 @@ fn what_is_wrong_is_said_and_not_timed() {
     assert_eq!(rows[1].skipped.as_deref(), Some("none here"));
     assert_eq!(rows[2].skipped.as_deref(), Some("interrupted"));
     assert_eq!(bench.found.failures().count(), 1);
+    // A study that was stopped says so on its page.
+    let folder = std::env::temp_dir().join(format!("debye-partial-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    bench.found.save(&STUDIES[0], &folder).unwrap();
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(page.contains("this report is partial"));
     assert_eq!(told, 3);
 }
 

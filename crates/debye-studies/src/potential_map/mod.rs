@@ -322,9 +322,13 @@ fn atoms(bench: &mut Bench<'_>) {
             lead.size,
             lead.words()
         ),
-        None => "The curves of the processor are straight lines: the time is proportional to the number of atoms. Without a \
-                 CUDA device there is no crossing to be seen."
-            .into(),
+        None => format!(
+            "Between the two largest numbers of atoms the time of the sequential loop grows with their power {}. Without a CUDA \
+             device there is no crossing to be seen.",
+            found
+                .growth(ATOMS, plain)
+                .map_or("(not measured)".into(), |p| format!("{p:.2}"))
+        ),
     };
     let section = Section {
         title: "Processor against GPU (Fig. 15.10)".into(),
@@ -408,8 +412,8 @@ fn volumes(bench: &mut Bench<'_>) {
         power.map_or("(not measured)".into(), |p| format!("{p:.2}"))
     };
     let meaning = format!(
-        "The direct sum of a volume costs its square, and multilevel summation its first power: between the two largest \
-         volumes the time grew by the power {} and {}. {}",
+        "By their operations the direct sum grows with the square of a volume, and multilevel summation with its first power. \
+         Between the two largest volumes here times grew with the power {} and {}. {}",
         power(&format!("{place} engine")),
         power(&format!("{place} engine, multilevel")),
         crossing(place).map_or("Their curves do not cross here.".into(), |v| format!(

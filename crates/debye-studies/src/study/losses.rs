@@ -1,5 +1,6 @@
 //! Where the engine loses, on every ladder and at every size, and why.
 
+use super::Place;
 use super::findings::{Findings, Row, Section, Table};
 use super::html::{digits, seconds};
 use super::leads::Lead;
@@ -21,6 +22,8 @@ struct Loss<'f> {
 /// How the engine stands on the ladders of a section.
 #[derive(Default)]
 struct Standing<'f> {
+    /// The one place that the section is about.
+    place: Option<Place>,
     inputs: usize,
     open: usize,
     losses: Vec<Loss<'f>>,
@@ -48,7 +51,10 @@ impl Findings {
     }
 
     fn standing(&self, section: &Section, why: Why) -> Standing<'_> {
-        let mut standing = Standing::default();
+        let mut standing = Standing {
+            place: section.place,
+            ..Standing::default()
+        };
         for ladder in section.ladders {
             let mut rows: Vec<&Row> = self
                 .rows
@@ -131,8 +137,10 @@ impl Standing<'_> {
         let first = groups.first()?.first()?;
         Some(Table {
             name: format!(
-                "slower-{}",
-                first.row.ladder.replace([' ', ','], "-").replace("--", "-")
+                "slower-{}{}",
+                first.row.ladder.replace([' ', ','], "-").replace("--", "-"),
+                self.place
+                    .map_or(String::new(), |place| format!("-{}", place.name()))
             ),
             title: "Where the engine is slower, and why".into(),
             head: ["", "input", "its time", "slower than", "times", "why"]
