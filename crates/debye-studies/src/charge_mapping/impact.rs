@@ -121,8 +121,8 @@ pub(super) fn throughput(bench: &mut Bench<'_>, apoa1: &Sites) {
     match (of(ENGINE), of(How::Engine.name())) {
         (Some(engine), _) => {
             meaning += &format!(
-                " The engine here reaches {:.0} times the paper's best.",
-                engine / BEST_PC
+                " The engine here reaches {} times the paper's best.",
+                shown(Some(engine / BEST_PC))
             );
         }
         (None, Some(engine)) => {

@@ -126,14 +126,14 @@ pub(in crate::spme) fn transforms(bench: &mut Bench<'_>, chosen: &[(f64, [usize;
             };
             format!(
                 "On average over the tolerances the engine's transforms are {} cuFFT{largest}{why}. With sizes of 2, 3 and 5 \
-                 cuFFT is {} with sizes as they are computed, though its meshes are larger.",
+                 cuFFT is {} with sizes as they are computed; its meshes are larger then.",
                 lead.words(),
                 rounded(library, any),
             )
         }
         (None, Some(lead)) => format!(
             "On average over the tolerances the engine's transforms of real numbers on this processor are {} complex ones on one \
-             thread. With sizes of 2, 3 and 5 these are {} with sizes as they are computed, though the meshes are larger.",
+             thread. With sizes of 2, 3 and 5 these are {} with sizes as they are computed; the meshes are larger then.",
             lead.words(),
             rounded(complex, complex_any),
         ),
