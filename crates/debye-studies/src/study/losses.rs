@@ -136,12 +136,7 @@ impl Standing<'_> {
         let groups: Vec<&[Loss<'_>]> = self.losses.chunk_by(same).collect();
         let first = groups.first()?.first()?;
         Some(Table {
-            name: format!(
-                "slower-{}{}",
-                first.row.ladder.replace([' ', ','], "-").replace("--", "-"),
-                self.place
-                    .map_or(String::new(), |place| format!("-{}", place.name()))
-            ),
+            name: file_name(first.row.ladder, self.place),
             title: "Where the engine is slower, and why".into(),
             head: ["", "input", "its time", "slower than", "times", "why"]
                 .map(String::from)
@@ -152,6 +147,17 @@ impl Standing<'_> {
                 .collect(),
         })
     }
+}
+
+/// `slower-tables-I-and-II-cpu`: what is no letter or digit is left out.
+fn file_name(ladder: &str, place: Option<Place>) -> String {
+    let words = ladder.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    let parts: Vec<&str> = std::iter::once("slower")
+        .chain(words)
+        .chain(place.map(Place::name))
+        .collect();
+    parts.join("-")
 }
 
 /// Losses of a variant for one reason, by size.
@@ -255,6 +261,15 @@ mod tests {
             section.tables[0].rows[1][5].contains(UNKNOWN),
             "{:?}",
             section.tables
+        );
+    }
+
+    #[test]
+    fn tables_have_names_of_their_own() {
+        assert_eq!(file_name("a point for each Å", None), "slower-a-point-for-each");
+        assert_eq!(
+            file_name("step, water", Some(Place::Cpu)),
+            "slower-step-water-cpu"
         );
     }
 
