@@ -1,15 +1,14 @@
 //! `debye bench`: steps per second on the standard cases, through the code that `debye run` uses.
 
 mod cases;
+mod timing;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 pub use cases::usual;
-use cases::{CASES, Kind, PRIMITIVES, Selection};
+use cases::{CASES, PRIMITIVES, Selection};
 use clap::Args;
-use debye::engines::cpu::Fire;
 use debye::engines::cuda::{Choice, CudaEngine};
 use debye::engines::{DeviceUse, Engine, Precision, Settings};
 use debye::run::Existing;
@@ -301,42 +300,9 @@ impl Bench {
         };
         let particles = simulation.system.particles.len();
 
-        // The melt has to melt, and the list has to find its buffer. A sphere is timed from rest, before it collapses.
-        let began = match case.kind {
-            Kind::Melt(..) => {
-                engine.advance(WARM_UP, false)?;
-                Instant::now()
-            }
-            Kind::Argon(..) => Instant::now(),
-            Kind::Salt(_) => {
-                engine.advance(SETTLE, false)?;
-                Instant::now()
-            }
-            Kind::Water(_) | Kind::Sticky(_) | Kind::Bilayer(_) => {
-                if structure.is_none() {
-                    engine.minimize(downhill(), &mut |_| true)?;
-                }
-                engine.advance(SETTLE, false)?;
-                Instant::now()
-            }
-        };
-        let (mut steps, mut stretch, mut best) = (0, 10, 0.0_f64);
-        if matches!(case.kind, Kind::Argon(..)) {
-            engine.advance(FROM_REST, false)?;
-            steps = FROM_REST;
-        }
-        while !matches!(case.kind, Kind::Argon(..)) && began.elapsed().as_secs_f64() < self.seconds {
-            let lap = Instant::now();
-            engine.advance(stretch, false)?;
-            steps += stretch;
-            let rate = stretch as f64 / lap.elapsed().as_secs_f64();
-            if lap.elapsed().as_secs_f64() > 0.5 * STRETCH {
-                best = best.max(rate);
-            }
-            stretch = ((rate * STRETCH.min(0.25 * self.seconds)) as u64).max(1);
-        }
-        let seconds = began.elapsed().as_secs_f64();
-        let rate = steps as f64 / seconds;
+        timing::equilibrate(case, structure.is_some(), engine.as_mut(), &|| true)?;
+        let timing = timing::time(case, engine.as_mut(), self.seconds, &|| true)?;
+        let rate = timing.rate();
         let before = engine.device_use();
         let profiled = self.profile.filter(|&steps| engine.profile(0, steps));
         if let Some(steps) = profiled {
@@ -359,21 +325,12 @@ impl Bench {
             ns_per_day: md.then_some(rate * simulation.dynamics.timestep * 1e-3 * 86_400.0),
             microseconds_per_atom_step: 1e6 / (rate * particles as f64),
             bytes_per_particle: engine.bytes() as f64 / particles as f64,
-            steps,
-            seconds,
-            best_steps_per_second: best.max(rate),
+            steps: timing.steps,
+            seconds: timing.seconds,
+            best_steps_per_second: timing.best,
             energy_error,
             device_use,
         })
-    }
-}
-
-/// A few steps that take molecules off one another.
-fn downhill() -> Fire {
-    Fire {
-        force_tolerance: 100.0,
-        max_steps: DOWNHILL,
-        max_displacement: 0.01,
     }
 }
 
@@ -395,17 +352,6 @@ impl Told {
         Ok(Box::new(engine))
     }
 }
-
-/// Steps downhill before water from the builder moves: molecules are turned at random.
-const DOWNHILL: u64 = 100;
-/// Steps of the charged cases before the clock starts.
-const SETTLE: u64 = 300;
-/// Steps that a sphere at rest is timed for.
-const FROM_REST: u64 = 200;
-/// Steps before the clock starts.
-const WARM_UP: u64 = 200;
-/// Seconds between two looks at the clock.
-const STRETCH: f64 = 0.5;
 
 fn line(cells: &[String; 7]) -> String {
     let [case, particles, precision, rate, day, each, memory] = cells;
