@@ -48,6 +48,22 @@ pub fn check_new(files: &[std::path::PathBuf], overwrite: bool) -> Result<(), Fa
     Ok(())
 }
 
+/// Makes a folder for results; one that is there must be allowed.
+pub fn new_folder(folder: &Path, overwrite: bool) -> Result<(), Failure> {
+    let name = folder.display();
+    if folder.is_file() {
+        return Err(Failure::refused(format!(
+            "{name} is a file; -o takes a folder, which is made for the results and their figures"
+        )));
+    }
+    if folder.exists() && !overwrite {
+        return Err(Failure::refused(format!(
+            "{name} is there already; --overwrite writes into it"
+        )));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Failure::refused(format!("cannot make {name}: {e}")))
+}
+
 /// Writes a file.
 pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
     std::fs::write(path, content)

@@ -74,7 +74,7 @@ impl StudyCommand {
                 .filter(|_| Nvrtc::get().is_ok())
                 .ok_or_else(|| "no CUDA device".to_string()),
         };
-        self.prepare(folder)?;
+        console::new_folder(folder, self.overwrite)?;
         let extent = match (self.smallest, self.quick) {
             (true, _) => Extent::Smallest,
             (_, true) => Extent::Quick,
@@ -122,22 +122,6 @@ impl StudyCommand {
             ));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// Makes the folder.
-    fn prepare(&self, folder: &Path) -> Result<(), Failure> {
-        let name = folder.display();
-        if folder.is_file() {
-            return Err(Failure::refused(format!(
-                "{name} is a file; -o takes a folder, which is made for the report, its tables and its figures"
-            )));
-        }
-        if folder.exists() && !self.overwrite {
-            return Err(Failure::refused(format!(
-                "{name} is there already; --overwrite writes into it"
-            )));
-        }
-        std::fs::create_dir_all(folder).map_err(|e| Failure::refused(format!("cannot make {name}: {e}")))
     }
 }
 
