@@ -8,6 +8,8 @@ mod bad_checkpoints;
 mod bad_files;
 mod bad_input;
 mod commands;
+#[cfg(unix)]
+mod comparison;
 mod continuation;
 mod electrostatics;
 mod energy;

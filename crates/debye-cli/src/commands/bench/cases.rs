@@ -4,6 +4,7 @@ use std::path::Path;
 
 use debye::engines::{Engine, Precision};
 use debye::simulation::Simulation;
+use debye::suggest::nearest;
 use debye::system::Dimension;
 
 use super::super::mapping;
@@ -72,6 +73,10 @@ const BOX: (usize, f64) = (895, 3.0);
 const SALT_ALPHA: f64 = 2.95;
 const WATER_ALPHA: f64 = 2.98;
 const ORDER: usize = 5;
+
+// The tolerances of OpenMM at which its measured error is that of these settings.
+const SALT_TOLERANCE: f64 = 1e-4;
+const WATER_TOLERANCE: f64 = 5e-4;
 
 const NACL6K: Salt = Salt {
     cells: 9,
@@ -320,8 +325,10 @@ impl Selection {
         }
         let known = CASES.iter().map(|c| c.name).chain(PRIMITIVES.iter().map(|p| p.0));
         let known: Vec<&str> = known.collect();
+        let meant = nearest(&name, known.iter().copied());
+        let meant = meant.map_or(String::new(), |near| format!(" did you mean `{near}`?"));
         Err(Failure::refused(format!(
-            "unknown case `{name}`; known are {}, and lj:N with N from {} to {}",
+            "unknown case `{name}`;{meant} known are {}, and lj:N with N from {} to {}",
             known.join(", "),
             SIZES.start(),
             SIZES.end()
@@ -331,6 +338,15 @@ impl Selection {
     /// Whether it is made of copies of a structure, or can be.
     pub(super) fn takes_structure(&self) -> bool {
         matches!(self.kind, Kind::Water(_) | Kind::Bilayer(_))
+    }
+
+    /// The tolerance of OpenMM's particle mesh Ewald that goes with the case; `None` without charges.
+    pub(super) fn openmm_tolerance(&self) -> Option<f64> {
+        match self.kind {
+            Kind::Salt(_) => Some(SALT_TOLERANCE),
+            Kind::Water(_) => Some(WATER_TOLERANCE),
+            _ => None,
+        }
     }
 
     /// The input file of the case.

@@ -1,6 +1,7 @@
 //! `debye bench`: steps per second on the standard cases, through the code that `debye run` uses.
 
 mod cases;
+mod compare;
 mod timing;
 
 use std::path::PathBuf;
@@ -22,17 +23,15 @@ use crate::console;
 use crate::failure::Failure;
 use crate::flags::{ThreadFlag, precision};
 
+/// Cases that are measured unless others are named.
+const DEFAULT_CASES: &[&str] = &["lj4k", "lj32k", "argon-droplet"];
+
 /// Measure steps per second and ns per day on the standard cases
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct Bench {
-    /// Cases, separated by commas
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "lj4k,lj32k,argon-droplet",
-        value_name = "NAMES"
-    )]
+    /// Cases, separated by commas [default: lj4k,lj32k,argon-droplet; with --compare lj32k,nacl6k,water97k]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     cases: Vec<String>,
     /// Arithmetic, one or more separated by commas
     #[arg(long, value_delimiter = ',', default_value = "mixed", value_parser = precision(), value_name = "NAMES")]
@@ -58,6 +57,8 @@ pub struct Bench {
     /// Lay small systems out on a CUDA device as told: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
     #[arg(long, hide = true, value_parser = Told::parse, value_name = "NUMBERS")]
     small: Vec<Told>,
+    #[command(flatten)]
+    comparison: compare::Options,
     #[command(flatten)]
     meshes: fft::Flags,
     #[command(flatten)]
@@ -104,7 +105,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn after_help() -> String {
     let mut text = String::from(
-        "Examples:\n  debye bench\n  debye bench --cases lj32k,lj1m --precision mixed,double --json\n\nCases:\n",
+        "Examples:\n  debye bench\n  debye bench --cases lj32k,lj1m --precision mixed,double --json\n  \
+         debye bench --compare --cases lj32k,nacl6k --rounds 5 -o compare\n\nCases:\n",
     );
     for case in CASES {
         text += &format!("  {:14} {}\n", case.name, case.what);
@@ -116,7 +118,12 @@ fn after_help() -> String {
     text + "\nLJ melts: ρ* 0.8442, started at T* 1.44 (fcc), cut at 2.5 σ, Δt* 0.005, NVE. Water is built at the density of\n\
             895 molecules in (3 nm)³, or made of copies of such a box by --structure. The energy of the\n\
             first configuration is compared with a stored value before anything is timed, but for\n\
-            those copies."
+            those copies.\n\n\
+            --compare measures melts, salt and water by other programs as well, round by round, each\n\
+            with the same threads and from the equilibrated configuration of the case. The error of\n\
+            their forces on that configuration is root mean square, relative, and against an Ewald sum\n\
+            in double precision. GROMACS and OpenMM run melts as argon, cut at 2.5 σ. Ctrl-C\n\
+            keeps what was measured."
 }
 
 /// What was measured.
@@ -200,15 +207,29 @@ impl DeviceLine {
 }
 
 impl Bench {
+    /// The cases that were named, or the usual ones.
+    fn names(&self) -> Vec<&str> {
+        match (&self.cases[..], self.comparison.compare) {
+            ([], true) => compare::CASES.to_vec(),
+            ([], false) => DEFAULT_CASES.to_vec(),
+            (named, _) => named.iter().map(String::as_str).collect(),
+        }
+    }
+
     /// Does it.
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut chosen = Vec::new();
         let (primitive, cases): (Vec<_>, Vec<_>) = self
-            .cases
-            .iter()
-            .partition(|name| PRIMITIVES.iter().any(|p| p.0 == name.as_str()));
+            .names()
+            .into_iter()
+            .partition(|name| PRIMITIVES.iter().any(|p| p.0 == *name));
+        if let Some(name) = primitive.first().filter(|_| self.comparison.compare) {
+            return Err(Failure::refused(format!(
+                "{name} is not compared: it is a part of the engine, and no simulation"
+            )));
+        }
         for name in primitive {
-            match name.as_str() {
+            match name {
                 "fft" => fft::bench(self.device, &self.precision, &self.meshes, self.json)?,
                 mapping::CASE => mapping::bench(self.device, &self.precision, &self.mapping, self.json)?,
                 _ => primitives::bench(self.device, name, self.json)?,
@@ -234,6 +255,17 @@ impl Bench {
                 "--structure {}: there is no such file",
                 file.display()
             )));
+        }
+        if self.comparison.compare {
+            return self.comparison.execute(&compare::Request {
+                cases: &chosen,
+                structure: self.structure.as_deref(),
+                precisions: &self.precision,
+                device: self.device,
+                threads: self.threads,
+                seconds: self.seconds,
+                json: self.json,
+            });
         }
         let mut all = Vec::new();
         if !self.json {
