@@ -464,7 +464,12 @@ pub(super) fn continues(
         )?;
     }
     // The same steps, seen on the way while the device goes on.
-    let mut seen = seen(&mut fresh()?, &[odd, half - odd, half])?;
+    let ahead = Choice {
+        ahead: Some(true),
+        ..*choice
+    };
+    let mut queued = CudaEngine::with_choice(device, system, field, d, &s, &ahead)?;
+    let mut seen = seen(&mut queued, &[odd, half - odd, half])?;
     let steps: Vec<u64> = seen.iter().map(|moment| moment.step).collect();
     place.expect("steps seen", &steps, &[odd, half, 2 * half])?;
     let Some(last) = seen.pop() else {

@@ -217,6 +217,7 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
         let choice = Choice {
             capacity,
             staged: Some(staged),
+            ahead: Some(true),
             ..usual
         };
         let mut engine = CudaEngine::with_choice(device, &system, &field, &d, &s, &choice)?;
@@ -252,6 +253,10 @@ pub(super) fn exploded(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     place.expect("the particle that exploded", &[reported], &[true])?;
     // The same while more is queued: nothing is seen, and the engine is where it was.
+    let usual = Choice {
+        ahead: Some(true),
+        ..usual
+    };
     let mut engine = CudaEngine::with_choice(place.device, &system, &field, &d, &s, &usual)?;
     let reported = match seen(&mut engine, &[10; 3]) {
         Err(EngineError::Exploded(culprit)) => culprit.particle == 77 && culprit.step == 1,

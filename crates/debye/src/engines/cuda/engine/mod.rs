@@ -121,6 +121,26 @@ struct Coming {
     failed: Option<EngineError>,
     /// The last step that was seen.
     step: u64,
+    /// Seconds of a step, when it was last measured, and how often it was gone by since.
+    pace: Option<f64>,
+    gone_by: u32,
+    /// Whether to queue ahead; `None`: where steps do not take long.
+    ahead: Option<bool>,
+}
+
+/// Steps that take longer than this, in seconds, are waited for: what is queued behind them for nothing would take longer.
+const LONG: f64 = 5e-3;
+/// How often a pace is gone by.
+const PACE_LASTS: u32 = 64;
+
+impl Coming {
+    /// Whether so many steps take long, or nobody knows.
+    fn takes_long(&mut self, steps: u64) -> bool {
+        self.gone_by = (self.gone_by + 1) % PACE_LASTS;
+        let known = self.pace.filter(|_| self.gone_by != 0);
+        let long = known.is_none_or(|pace| pace * steps as f64 > LONG);
+        self.ahead.map_or(long, |ahead| !ahead)
+    }
 }
 
 impl CudaEngine {
@@ -296,7 +316,10 @@ impl CudaEngine {
             device: format!("CUDA, {}, deterministic", info.name),
             skeleton: RefCell::new(skeleton),
             seen: RefCell::default(),
-            coming: RefCell::default(),
+            coming: RefCell::new(Coming {
+                ahead: choice.ahead,
+                ..Coming::default()
+            }),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
@@ -382,6 +405,23 @@ impl CudaEngine {
             self.cell = look.cell.unwrap_or(self.cell);
             moments.push(self.moment(look, wanted)?);
         }
+    }
+
+    /// Does steps and sees what is wanted of the last, after all that is on its way.
+    fn advance_waiting(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
+        let mut moments = self.moments(true)?;
+        if self.coming.get_mut().failed.is_some() {
+            return Ok(moments);
+        }
+        let began = Instant::now();
+        let done = self.advance(steps, wanted.observation);
+        self.coming.get_mut().pace = Some(began.elapsed().as_secs_f64() / steps.max(1) as f64);
+        match done.and_then(|()| Moment::of(self, wanted)) {
+            Ok(moment) => moments.push(moment),
+            Err(error) if moments.is_empty() => return Err(error),
+            Err(error) => self.coming.get_mut().failed = Some(error),
+        }
+        Ok(moments)
     }
 
     /// Particles that were taken, put in order by whoever asks for them.
@@ -552,11 +592,9 @@ impl Engine for CudaEngine {
 
     fn advance_for(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
         let target = self.step + steps;
-        if self.skeleton.get_mut().times(target) {
-            let mut moments = self.moments(true)?;
-            self.advance(steps, wanted.observation)?;
-            moments.push(Moment::of(self, wanted)?);
-            return Ok(moments);
+        let timed = self.skeleton.get_mut().times(target);
+        if timed || self.coming.get_mut().takes_long(steps) {
+            return self.advance_waiting(steps, wanted);
         }
         let began = Instant::now();
         self.seen.take();
