@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use debye::engines::cuda::CudaEngine;
-use debye::engines::{Engine, EngineError, Needs, Precision, Settings};
+use debye::engines::{Engine, EngineError, Needs, PairHistogram, Precision, Settings};
 use debye::run::{Existing, Outcome, RunError, RunOptions, Summary, run};
 use debye::simulation::{DeviceChoice, Simulation};
 use debye_gpu::{Device, Emulation};
@@ -381,6 +381,14 @@ fn nothing_is_compiled_late() {
         }
         debye::run::engine_on(&simulation, Some(&device)).unwrap();
     }
+    let counted = Simulation::parse(&format!("{INPUT}{COUNTED}"), ".", "counted").unwrap();
+    let mut engine = debye::run::engine_on(&counted, Some(&device)).unwrap();
+    let of = PairHistogram {
+        pair: None,
+        reach: 2.0,
+        bins: 10,
+    };
+    assert_eq!(engine.count_pairs(&[of]).unwrap(), 1);
     assert!(device.not_ahead().is_empty(), "{:?}", device.not_ahead());
 }
 
@@ -424,4 +432,61 @@ fn maps_are_made_on_the_device() {
         assert!(apart < 2e-4 * (high - low), "{point:?}: {apart}");
     }
     assert!(there.method().contains("mean of 18 frames"), "{}", there.method());
+}
+
+/// Pairs of a melt by their distance: within half of the cell, beyond it, and of velocities besides.
+const COUNTED: &str = r#"
+[[analyze]]
+kind = "rdf"
+every = 2
+r_max = 3.3
+file = "near.csv"
+[[analyze]]
+kind = "rdf"
+every = 4
+r_max = 5.0
+bins = 50
+file = "far.csv"
+[[analyze]]
+kind = "vacf"
+every = 4
+file = "vacf.csv"
+"#;
+
+/// Distributions that are counted on the device are the CPU's to the last byte, and a run that went on has the same.
+#[test]
+fn distributions_are_counted_on_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = emulated(Emulation::default());
+    for (name, open) in [("small", false), ("large", true)] {
+        let melt = |of: &str| {
+            let mut simulation = Simulation::parse(&format!("{INPUT}{COUNTED}"), ".", "melt").unwrap();
+            simulation.output.folder = Some(folder.path().join(format!("{name}-{of}")));
+            simulation.run.precision = Precision::Double;
+            simulation.run.steps = 20;
+            let cell = &mut simulation.system.cell;
+            *cell = cell.with_periodicity([true, true, !open]);
+            simulation
+        };
+        let whole = melt("whole");
+        run_on(&device, &whole, Existing::Refuse).unwrap();
+        let mut parts = melt("parts");
+        parts.run.steps = 11;
+        run_on(&device, &parts, Existing::Refuse).unwrap();
+        parts.run.steps = 20;
+        run_on(&device, &parts, Existing::Resume).unwrap();
+        let mut here = melt("here");
+        here.run.device = DeviceChoice::Cpu;
+        let options = RunOptions {
+            threads: Some(1),
+            ..RunOptions::default()
+        };
+        run(&here, options).unwrap();
+        for file in ["near.csv", "far.csv"] {
+            let [a, b, c] = [&whole, &parts, &here]
+                .map(|simulation| std::fs::read_to_string(simulation.output.path(file)).unwrap());
+            assert!(a == b, "{name}, resumed: {file}");
+            assert!(a == c, "{name}, on the CPU: {file}");
+        }
+    }
 }

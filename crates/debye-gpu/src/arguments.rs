@@ -102,6 +102,14 @@ impl Binder {
         P::new(if part.is_empty() { 0 } else { part.address() })
     }
 
+    /// The address of the field so many bytes into an array.
+    pub fn field<T: Element, P: Pointer>(&mut self, buffer: &Buffer<T>, bytes: usize) -> P {
+        debug_assert!(bytes < buffer.len() * size_of::<T>());
+        let all = buffer.all();
+        self.0.push(Arc::clone(all.allocation));
+        P::new(all.address() + bytes as u64)
+    }
+
     /// What another bundle holds.
     pub fn join<T: Copy>(&mut self, other: &Bundle<T>) -> T {
         self.0.extend(other.memory.iter().cloned());

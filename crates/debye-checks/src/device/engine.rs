@@ -488,6 +488,7 @@ pub(super) fn seen(engine: &mut CudaEngine, portions: &[u64]) -> Result<Vec<Mome
     let wanted = Wanted {
         observation: true,
         particles: true,
+        counts: 0,
     };
     let mut seen = Vec::new();
     for &steps in portions {

@@ -11,6 +11,7 @@ mod maps;
 mod mesh;
 mod mesh_forces;
 mod orders;
+mod pair_counts;
 mod rotation;
 mod small;
 mod solve;
@@ -135,6 +136,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("engine: same bits again and resumed", engine::continuation),
     ("engine: from the CPU to the device and back", engine::handover),
     ("engine: minimization", engine::minimization),
+    ("engine: pairs by distance", pair_counts::counts),
     ("bonded: every potential, chains, hubs", bonded::potentials),
     ("bonded: particles in a line", bonded::straight),
     ("bonded: motion, same bits resumed", bonded::motion),
@@ -259,6 +261,7 @@ pub fn modules() -> Vec<ModuleSource> {
     all.extend(debye::engines::cuda::mesh::modules());
     all.extend(debye::maps::cuda::modules());
     all.extend(engine::modules());
+    all.push(debye::engines::cuda::pair_counting());
     all.extend(bonded::modules());
     all.extend(constraints::modules());
     all.extend(electrostatics::modules());

@@ -17,6 +17,7 @@ mod blocks;
 mod correlate;
 mod drift;
 mod fit;
+mod histogram;
 mod kind;
 mod lipids;
 mod pairs;
@@ -29,6 +30,7 @@ pub use average::BlockAverage;
 pub use correlate::{Lags, Window};
 pub use drift::{Drift, drift};
 pub use fit::{Line, fit_line};
+pub use histogram::{CountedPairs, OfPairs, count_pairs};
 pub use kind::{
     AnalysisKind, AnalysisRequest, BuildAnalysis, Model, Setting, SettingKind, SettingValue, Subject,
 };
@@ -47,6 +49,10 @@ pub trait Analysis: Send {
     fn name(&self) -> &str;
     /// Takes a frame in. After an error the state is as before.
     fn add(&mut self, frame: &Snapshot<'_>) -> Result<(), AnalysisError>;
+    /// Where pairs by distance are all it wants of a frame: an engine may count them in its place.
+    fn of_pairs(&mut self) -> Option<&mut dyn OfPairs> {
+        None
+    }
     /// The result so far.
     fn finish(&self) -> Analyzed;
     /// The exact state, for a checkpoint.

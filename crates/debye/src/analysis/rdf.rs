@@ -8,10 +8,12 @@
 use std::f64::consts::PI;
 
 use super::blocks::FrameSums;
+use super::histogram::{CountedPairs, OfPairs, count_pairs};
 use super::kind::{AnalysisKind, AnalysisRequest, Setting, SettingKind, Subject};
-use super::pairs::{Grid, Match, check_reach};
+use super::pairs::check_reach;
 use super::state::{Reader, Writer};
 use super::{Analysis, AnalysisError, Analyzed, Column, Labels, Plot, Scalar, Snapshot, check};
+use crate::engines::PairHistogram;
 use crate::system::Dimension;
 
 /// What to count.
@@ -23,6 +25,16 @@ pub struct RdfOptions {
     pub r_max: f64,
     /// Number of intervals.
     pub bins: usize,
+}
+
+impl RdfOptions {
+    fn histogram(&self) -> PairHistogram {
+        PairHistogram {
+            pair: self.pair,
+            reach: self.r_max,
+            bins: self.bins,
+        }
+    }
 }
 
 /// Radial distribution function and coordination number.
@@ -96,36 +108,18 @@ impl Analysis for Rdf {
 
     fn add(&mut self, frame: &Snapshot<'_>) -> Result<(), AnalysisError> {
         check(frame, &self.labels, frame.positions, "position")?;
-        let RdfOptions { pair, r_max, bins } = self.options;
-        let kind = |species: u32| match pair {
-            None => Some(0),
-            Some([a, _]) if species == a => Some(0),
-            Some([_, b]) if species == b => Some(1),
-            Some(_) => None,
-        };
-        let chosen: Vec<_> = (frame.positions.iter().zip(frame.species))
-            .filter_map(|(&r, &s)| kind(s).map(|k| (r, k)))
-            .collect();
-        let mixed = pair.is_some_and(|[a, b]| a != b);
-        let matching = if mixed { Match::Different } else { Match::Any };
-        let counts = Grid::new(frame.cell, &chosen, r_max)?.histogram(bins, matching);
+        let of = self.options.histogram();
+        let counts = count_pairs(&of, frame.cell, frame.positions, frame.species)?;
+        self.add_counted(&CountedPairs {
+            step: frame.step,
+            cell: frame.cell,
+            species: frame.species,
+            counts: &counts,
+        })
+    }
 
-        let firsts = chosen.iter().filter(|(_, k)| *k == 0).count() as f64;
-        let heights = frame.cell.heights().to_array();
-        let sees_itself = (0..3).any(|k| frame.cell.periodic()[k] && heights[k] < r_max);
-        let seconds = match (mixed, sees_itself) {
-            (true, _) => chosen.len() as f64 - firsts,
-            (false, true) => firsts,
-            (false, false) => firsts - 1.0,
-        };
-        let ordered = if mixed { 1.0 } else { 2.0 };
-        let sums = self.sums.next_frame();
-        sums.iter_mut()
-            .zip(counts)
-            .for_each(|(s, c)| *s += ordered * c as f64);
-        sums[bins] += firsts * seconds / frame.cell.volume();
-        sums[bins + 1] += firsts;
-        Ok(())
+    fn of_pairs(&mut self) -> Option<&mut dyn OfPairs> {
+        Some(self)
     }
 
     fn finish(&self) -> Analyzed {
@@ -205,6 +199,38 @@ impl Analysis for Rdf {
     fn restore(&mut self, state: &[u8]) -> Result<(), AnalysisError> {
         let reader = Reader::new("rdf", state, &self.head())?;
         self.sums = self.sums.restored(reader)?;
+        Ok(())
+    }
+}
+
+impl OfPairs for Rdf {
+    fn histogram(&self) -> PairHistogram {
+        self.options.histogram()
+    }
+
+    fn add_counted(&mut self, frame: &CountedPairs<'_>) -> Result<(), AnalysisError> {
+        let (RdfOptions { r_max, bins, .. }, histogram) = (self.options, self.options.histogram());
+        if frame.counts.len() != bins {
+            return Err(AnalysisError::Length {
+                step: frame.step,
+                what: "intervals",
+                found: frame.counts.len(),
+                expected: bins,
+            });
+        }
+        let [firsts, seconds] = histogram.members(frame.species).map(|n| n as f64);
+        let heights = frame.cell.heights().to_array();
+        let sees_itself = (0..3).any(|k| frame.cell.periodic()[k] && heights[k] < r_max);
+        let (others, ordered) = match (histogram.is_mixed(), sees_itself) {
+            (true, _) => (seconds, 1.0),
+            (false, true) => (firsts, 2.0),
+            (false, false) => (firsts - 1.0, 2.0),
+        };
+        let sums = self.sums.next_frame();
+        let counted = sums.iter_mut().zip(frame.counts);
+        counted.for_each(|(sum, &count)| *sum += ordered * count as f64);
+        sums[bins] += firsts * others / frame.cell.volume();
+        sums[bins + 1] += firsts;
         Ok(())
     }
 }

@@ -14,6 +14,12 @@ impl Needs {
         self.0.iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// Says what one thing takes from now on.
+    pub(crate) fn set(&mut self, what: &'static str, bytes: usize) {
+        self.0.retain(|(name, _)| *name != what);
+        self.0.push((what, bytes));
+    }
+
     /// What one thing takes.
     pub fn of(&self, what: &str) -> usize {
         self.0.iter().filter(|(name, _)| *name == what).map(|n| n.1).sum()

@@ -7,6 +7,7 @@ mod device_use;
 mod error;
 pub(crate) mod memory;
 mod observation;
+mod pair_histogram;
 pub mod reference;
 mod stages;
 
@@ -15,6 +16,7 @@ pub use device_choice::DeviceChoice;
 pub use device_use::{DeviceUse, KernelUse, Needs, Profile, Shortage};
 pub use error::{Culprit, EngineError};
 pub use observation::Observation;
+pub use pair_histogram::{PairCounts, PairHistogram};
 pub use stages::{Stage, Stages};
 
 pub use crate::simd::InstructionSet;
@@ -35,6 +37,16 @@ pub struct Wanted {
     pub observation: bool,
     /// The particles.
     pub particles: bool,
+    /// Pairs by distance: a bit for each of those that [`Engine::count_pairs`] takes on.
+    pub counts: u32,
+}
+
+impl Wanted {
+    pub(crate) const PARTICLES: Self = Self {
+        observation: false,
+        particles: true,
+        counts: 0,
+    };
 }
 
 /// What was wanted of a step.
@@ -47,18 +59,27 @@ pub struct Moment {
     pub observation: Option<Observation>,
     /// The particles, put in order when they are asked for.
     pub particles: Option<LaterParticles>,
+    /// Pairs by distance, as they were named; `None` where none were wanted, or where the cell became too small to count
+    /// them. Then the particles are there.
+    pub counts: Option<PairCounts>,
 }
 
 impl Moment {
     /// What is wanted of the step that an engine is at.
     pub fn of(engine: &mut (impl Engine + ?Sized), wanted: Wanted) -> Result<Self, EngineError> {
         let observation = wanted.observation.then(|| engine.observe()).transpose()?;
-        let particles = wanted.particles.then(|| engine.particles_later()).transpose()?;
+        let counts = match wanted.counts {
+            0 => None,
+            which => engine.pair_counts(which)?,
+        };
+        let uncounted = wanted.counts != 0 && counts.is_none();
+        let particles = (wanted.particles || uncounted).then(|| engine.particles_later());
         Ok(Self {
             step: engine.step_number(),
             cell: engine.cell(),
             observation,
-            particles,
+            particles: particles.transpose()?,
+            counts,
         })
     }
 }
@@ -122,6 +143,15 @@ pub trait Engine: Send {
     }
     /// The charges of a mesh where they lie on a device, for maps that are made there; `None` where there are none.
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
+        Ok(None)
+    }
+    /// Says which pairs will be wanted by their distance, and gives a bit for each of these that the engine will count
+    /// where its particles are. The others are counted from particles.
+    fn count_pairs(&mut self, _of: &[PairHistogram]) -> Result<u32, EngineError> {
+        Ok(0)
+    }
+    /// Pairs by distance now, of those with a bit; `None` where the cell became too small for that.
+    fn pair_counts(&mut self, _which: u32) -> Result<Option<PairCounts>, EngineError> {
         Ok(None)
     }
     /// Times every kernel of so many steps, after so many others; results stay the same. Says whether it can.
@@ -204,4 +234,6 @@ pub struct Settings {
     pub lists: Option<ListKind>,
     /// Whether the energy will be minimized: a device compiles the kernels of that beside the others.
     pub minimizes: bool,
+    /// Whether pairs will be counted by their distance, likewise.
+    pub counts_pairs: bool,
 }

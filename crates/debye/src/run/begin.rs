@@ -55,7 +55,7 @@ impl Start {
             folder,
             layout,
             &Known::default(),
-            device,
+            (engine.as_mut(), device),
             options.threads,
         )?;
         outputs.record_fresh(engine.as_mut())?;
@@ -109,7 +109,14 @@ impl Start {
                 "begun on {then}, continued on {here}: the bits may differ from one run"
             ));
         }
-        let mut outputs = Outputs::open(simulation, folder, layout, &known, device, threads)?;
+        let mut outputs = Outputs::open(
+            simulation,
+            folder,
+            layout,
+            &known,
+            (engine.as_mut(), device),
+            threads,
+        )?;
         outputs.record_fresh(engine.as_mut())?;
         if saved.step >= simulation.run.steps && simulation.run.steps > 0 {
             notes.push(format!(

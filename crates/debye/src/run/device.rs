@@ -1,5 +1,7 @@
 //! Where a simulation computes.
 
+use std::cell::LazyCell;
+
 use debye_gpu::{Device, Nvrtc};
 
 use super::fingerprint::fingerprint;
@@ -95,5 +97,16 @@ pub(super) fn settings(simulation: &Simulation) -> Settings {
         instruction_set: None,
         lists: simulation.neighbors.lists,
         minimizes: simulation.minimize.is_some(),
+        counts_pairs: counts_pairs(simulation),
     }
+}
+
+/// Whether an analysis wants pairs by their distance and nothing else.
+fn counts_pairs(simulation: &Simulation) -> bool {
+    let subject = LazyCell::new(|| simulation.subject());
+    let mut analyses = simulation
+        .analyses
+        .iter()
+        .map(|plan| plan.request.build(&subject));
+    analyses.any(|made| made.is_ok_and(|mut analysis| analysis.of_pairs().is_some()))
 }

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -10,8 +11,8 @@ use debye_io::{Frame, OrientationWriter, WriteFrames};
 use super::RunError;
 use super::export::{Export, unwrapped};
 use super::threads::with_threads;
-use crate::analysis::{Analysis, Snapshot};
-use crate::engines::LaterParticles;
+use crate::analysis::{Analysis, CountedPairs, Snapshot};
+use crate::engines::{LaterParticles, PairCounts};
 use crate::simulation::{AnalysisPlan, TrajectoryPlan};
 use crate::system::Cell;
 
@@ -38,13 +39,17 @@ pub struct Measurement {
     /// The accumulator.
     pub analysis: Box<dyn Analysis>,
     pub(super) fresh: bool,
+    /// Which of the pairs it is that the engine counts, if it does.
+    pub(super) counted: Option<usize>,
 }
 
 /// A frame to be written.
 pub(super) struct TakenFrame {
     pub(super) step: u64,
     pub(super) time: f64,
-    pub(super) particles: LaterParticles,
+    pub(super) particles: Option<LaterParticles>,
+    /// Pairs by distance, of those that the engine counts.
+    pub(super) counts: Option<PairCounts>,
     pub(super) cell: Cell,
     /// Only for outputs that begin with it: the others have it already.
     pub(super) only_fresh: bool,
@@ -55,6 +60,8 @@ pub(super) struct FrameOutputs {
     pub(super) title: String,
     pub(super) trajectories: Vec<TrajectoryFile>,
     pub(super) measurements: Vec<Measurement>,
+    /// The species of every particle.
+    pub(super) species: Arc<[u32]>,
 }
 
 impl FrameOutputs {
@@ -67,14 +74,37 @@ impl FrameOutputs {
             only_fresh,
             ..
         } = taken;
-        let particles = &(taken.particles)()?;
         let wanted = |fresh: bool| fresh || !only_fresh;
+        for m in &mut self.measurements {
+            let counts = taken
+                .counts
+                .as_deref()
+                .and_then(|all| m.counted.map(|number| &all[number]));
+            if let (true, Some(counts), Some(of_pairs)) = (
+                m.plan.looks_at(step) && wanted(m.fresh),
+                counts,
+                m.analysis.of_pairs(),
+            ) {
+                of_pairs.add_counted(&CountedPairs {
+                    step,
+                    cell,
+                    species: &self.species,
+                    counts,
+                })?;
+            }
+        }
+        let Some(particles) = taken.particles else {
+            return Ok(());
+        };
+        let particles = &particles()?;
         for t in &mut self.trajectories {
             if step.is_multiple_of(t.plan.every) && wanted(t.fresh) {
                 t.add(&t.export.frame(particles, cell, step, time, &self.title))?;
             }
         }
-        let looks = |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh);
+        let counts = taken.counts.is_some();
+        let looks =
+            |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh) && !(counts && m.counted.is_some());
         if !self.measurements.iter().any(looks) {
             return Ok(());
         }

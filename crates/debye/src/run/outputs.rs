@@ -56,6 +56,8 @@ struct Due {
     every: u64,
     from: u64,
     fresh: bool,
+    /// A bit where the engine counts pairs for it; else it wants particles.
+    counts: u32,
 }
 
 impl Due {
@@ -225,14 +227,14 @@ fn companion(path: &Path, turning: usize, frames: Option<u64>, step: u64) -> Res
 }
 
 impl Outputs {
-    /// New files in the output folder; those a checkpoint knows are cut back to where it saw them. Analyses have so many
-    /// threads.
+    /// New files in the output folder; those a checkpoint knows are cut back to where it saw them. Maps are made on the
+    /// device, pairs counted by the engine where it can; other analyses have so many threads.
     pub fn open(
         simulation: &Simulation,
         folder: &Path,
         layout: TableLayout,
         known: &Known,
-        device: Option<&Device>,
+        (engine, device): (&mut dyn Engine, Option<&Device>),
         threads: Option<usize>,
     ) -> Result<Self, RunError> {
         let mut table = None;
@@ -308,23 +310,28 @@ impl Outputs {
                 plan: plan.clone(),
                 analysis,
                 fresh: record.is_none(),
+                counted: None,
             });
         }
+        count_on(engine, &mut measurements)?;
         let mut due = Vec::new();
         due.extend(trajectories.iter().map(|t| Due {
             every: t.plan.every,
             from: 0,
             fresh: t.fresh,
+            counts: 0,
         }));
         due.extend(measurements.iter().map(|m| Due {
             every: m.plan.every,
             from: m.plan.from,
             fresh: m.fresh,
+            counts: m.counted.map_or(0, |number| 1 << number),
         }));
         let written = frames::FrameOutputs {
             title: simulation.title.clone(),
             trajectories,
             measurements,
+            species: simulation.system.particles.species.as_slice().into(),
         };
         Ok(Self {
             timestep: simulation.dynamics.timestep,
@@ -352,7 +359,17 @@ impl Outputs {
         let table = self.table.as_ref();
         Wanted {
             observation: table.is_some_and(|t| step.is_multiple_of(t.every)),
-            particles: self.due.iter().any(|due| due.wants(step)),
+            ..self.wanted_of(|due| due.wants(step))
+        }
+    }
+
+    /// What these of the outputs want.
+    fn wanted_of(&self, those: impl Fn(&Due) -> bool) -> Wanted {
+        let due = || self.due.iter().filter(|due| those(due));
+        Wanted {
+            observation: false,
+            particles: due().any(|due| due.counts == 0),
+            counts: due().fold(0, |all, due| all | due.counts),
         }
     }
 
@@ -366,7 +383,7 @@ impl Outputs {
         let step = engine.step_number();
         let wanted = Wanted {
             observation: self.wanted(step).observation && self.table.as_ref().is_some_and(|t| t.fresh),
-            particles: self.due.iter().any(|due| due.fresh && due.wants(step)),
+            ..self.wanted_of(|due| due.fresh && due.wants(step))
         };
         let failed = self.map_of(engine, true);
         self.record_of(Moment::of(engine, wanted)?, true)?;
@@ -377,12 +394,13 @@ impl Outputs {
         if let (Some(table), Some(observation)) = (&mut self.table, &seen.observation) {
             table.file.add(&self.layout.row(observation))?;
         }
-        if let Some(particles) = seen.particles {
+        if seen.particles.is_some() || seen.counts.is_some() {
             self.frames.add(TakenFrame {
                 step: seen.step,
                 // As engines have it.
                 time: seen.step as f64 * self.timestep,
-                particles,
+                particles: seen.particles,
+                counts: seen.counts,
                 cell: seen.cell,
                 only_fresh,
             })?;
@@ -488,6 +506,25 @@ impl Outputs {
         let maps = self.maps.iter().map(|m| m.plan.every);
         table.chain(maps).chain(self.due.iter().map(|due| due.every))
     }
+}
+
+/// Has an engine count the pairs of those analyses that want nothing else, as far as it can.
+fn count_on(engine: &mut dyn Engine, measurements: &mut [Measurement]) -> Result<(), RunError> {
+    let of_pairs = |m: &mut Measurement| m.analysis.of_pairs().map(|of| of.histogram());
+    let wanted: Vec<_> = measurements.iter_mut().map(of_pairs).collect();
+    let named: Vec<_> = wanted.iter().flatten().copied().collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let counted = engine.count_pairs(&named)?;
+    let theirs = measurements
+        .iter_mut()
+        .zip(&wanted)
+        .filter(|(_, of)| of.is_some());
+    for (number, (measurement, _)) in theirs.enumerate() {
+        measurement.counted = (number < 32 && counted >> number & 1 != 0).then_some(number);
+    }
+    Ok(())
 }
 
 /// Refuses outputs of formats and analyses of settings that cannot be.

@@ -6,7 +6,7 @@ pub mod mesh;
 
 pub use engine::{Choice, CudaEngine};
 #[doc(hidden)]
-pub use engine::{bonded_alone, modules, small_module};
+pub use engine::{bonded_alone, modules, pair_counting, small_module};
 
 /// Charges where they lie on a device.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::resident::{Change, Sums};
 use super::rules::ScalingThermostat;
 use super::skeleton::Skeleton;
-use crate::engines::EngineError;
+use crate::engines::{EngineError, PairCounts, Wanted};
 use crate::system::{Cell, Particles};
 use debye_gpu::primitives::{Collected, Collection, Pieces, Place};
 use debye_gpu::{CudaError, Device, Element, Stream};
@@ -21,6 +21,8 @@ pub(super) struct Look {
     pub(super) cell: Option<Cell>,
     /// Where they were asked for.
     pub(super) taken: Option<Box<dyn Taken>>,
+    /// Where they were asked for, unless the cell is too small; then particles were taken.
+    pub(super) counts: Option<PairCounts>,
 }
 
 /// Particles as a device had them, to be put in order by any thread while the device goes on.
@@ -41,13 +43,13 @@ const GRAPHS_AHEAD: u64 = 24;
 /// and waits, and queues what follows again.
 #[derive(Default)]
 pub(super) struct Pipeline {
-    queued: VecDeque<Wanted>,
+    queued: VecDeque<Queued>,
 }
 
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Queued {
     step: u64,
-    particles: bool,
+    wanted: Wanted,
     /// Graphs that were queued for it.
     graphs: u64,
 }
@@ -63,14 +65,10 @@ impl Pipeline {
         &mut self,
         skeleton: &mut dyn Skeleton,
         step: u64,
-        particles: bool,
+        wanted: Wanted,
     ) -> Result<(), EngineError> {
-        let graphs = skeleton.queue(step, particles)?;
-        self.queued.push_back(Wanted {
-            step,
-            particles,
-            graphs,
-        });
+        let graphs = skeleton.queue(step, wanted)?;
+        self.queued.push_back(Queued { step, wanted, graphs });
         Ok(())
     }
 
@@ -80,12 +78,12 @@ impl Pipeline {
         skeleton: &mut dyn Skeleton,
         wait: bool,
     ) -> Result<Option<Look>, EngineError> {
-        let behind: u64 = self.queued.iter().skip(1).map(|wanted| wanted.graphs).sum();
+        let behind: u64 = self.queued.iter().skip(1).map(|queued| queued.graphs).sum();
         let waits = wait || self.queued.len() > AHEAD || behind > GRAPHS_AHEAD;
         if self.queued.is_empty() || !waits && !skeleton.has_looked()? {
             return Ok(None);
         }
-        let Some(Wanted { step, particles, .. }) = self.queued.pop_front() else {
+        let Some(Queued { step, wanted, .. }) = self.queued.pop_front() else {
             return Ok(None);
         };
         if let Some(look) = skeleton.looked(step)? {
@@ -94,9 +92,9 @@ impl Pipeline {
         skeleton.forget_looks()?;
         let rest = std::mem::take(&mut self.queued);
         skeleton.advance(step)?;
-        let look = skeleton.look(particles)?;
-        for wanted in rest {
-            self.queue(skeleton, wanted.step, wanted.particles)?;
+        let look = skeleton.look(wanted)?;
+        for queued in rest {
+            self.queue(skeleton, queued.step, queued.wanted)?;
         }
         Ok(Some(look))
     }
@@ -128,6 +126,8 @@ impl<P> Way<P> {
 pub(super) struct Glimpse<P> {
     way: Arc<Way<P>>,
     collected: Option<Collected>,
+    /// Which pairs were counted.
+    pub(super) counts: u32,
 }
 
 impl<P> Drop for Glimpse<P> {
@@ -151,16 +151,16 @@ impl<P> Glimpse<P> {
     }
 }
 
-/// Looks on their way, and how to look without and with particles.
+/// Looks on their way, and how to look without and with particles, and without and with counts.
 pub(super) struct Looks<P> {
-    ways: [Option<Arc<Way<P>>>; 2],
+    ways: [[Option<Arc<Way<P>>>; 2]; 2],
     queued: VecDeque<Glimpse<P>>,
 }
 
 impl<P> Default for Looks<P> {
     fn default() -> Self {
         Self {
-            ways: [None, None],
+            ways: Default::default(),
             queued: VecDeque::new(),
         }
     }
@@ -168,21 +168,26 @@ impl<P> Default for Looks<P> {
 
 impl<P> Looks<P> {
     /// The way to look, if it is known.
-    pub(super) fn way(&self, particles: bool) -> Option<Arc<Way<P>>> {
-        self.ways[usize::from(particles)].clone()
+    pub(super) fn way(&self, wanted: Wanted) -> Option<Arc<Way<P>>> {
+        self.ways[usize::from(wanted.counts != 0)][usize::from(wanted.particles)].clone()
     }
 
     /// Queues copies of what is there when the device comes to it.
     pub(super) fn queue(
         &mut self,
         stream: &Stream,
-        particles: bool,
+        wanted: Wanted,
         way: Arc<Way<P>>,
     ) -> Result<(), CudaError> {
         let spare = way.spare().pop();
         let collected = Some(way.collection.queue(stream, spare)?);
-        self.ways[usize::from(particles)] = Some(Arc::clone(&way));
-        self.queued.push_back(Glimpse { way, collected });
+        let known = &mut self.ways[usize::from(wanted.counts != 0)][usize::from(wanted.particles)];
+        *known = Some(Arc::clone(&way));
+        self.queued.push_back(Glimpse {
+            way,
+            collected,
+            counts: wanted.counts,
+        });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::resident::{Change, Resident};
 use super::{CudaEngine, rules};
 use crate::engines::cpu::{CpuEngine, Descent, Fire, Minimized};
-use crate::engines::{Engine, EngineError, Settings};
+use crate::engines::{Engine, EngineError, Settings, Wanted};
 use crate::expr::Vec3;
 use crate::integrate::{Dynamics, Scheme};
 use crate::system::Particles;
@@ -33,7 +33,7 @@ impl CudaEngine {
         };
         let skeleton = self.skeleton.get_mut();
         let largest = largest(&skeleton.forces()?);
-        let look = skeleton.look(true)?;
+        let look = skeleton.look(Wanted::PARTICLES)?;
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); look.sums.groups.len()];
         let mut after = match look.taken {
             Some(taken) => taken.particles(&self.host.system.particles, &change)?,

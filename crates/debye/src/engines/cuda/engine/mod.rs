@@ -13,6 +13,7 @@ mod boundary;
 mod choice;
 mod choose;
 mod constraints;
+mod count;
 pub(super) mod coupling;
 mod diagnosis;
 mod exclusions;
@@ -37,7 +38,7 @@ mod terms;
 mod watch;
 
 pub use choice::Choice;
-pub use modules::{modules, small_module};
+pub use modules::{modules, pair_counting, small_module};
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -56,8 +57,8 @@ use small::Small;
 use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
 use crate::engines::{
-    DeviceUse, Engine, EngineError, LaterParticles, Lists, Moment, Needs, Observation, Settings, Stages,
-    Wanted,
+    DeviceUse, Engine, EngineError, LaterParticles, Lists, Moment, Needs, Observation, PairCounts,
+    PairHistogram, Settings, Stages, Wanted,
 };
 use crate::expr::Vec3;
 use crate::forces::electrostatics::ChargeSums;
@@ -226,10 +227,10 @@ impl CudaEngine {
         let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
-        let sums = resident.look(false)?.sums;
+        let sums = resident.look(Wanted::default())?.sums;
         self.host.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
-        resident.look(false)?;
+        resident.look(Wanted::default())?;
         Ok(())
     }
 
@@ -302,6 +303,8 @@ impl CudaEngine {
         let host = HostCopy::new(system, field, dynamics)?;
         let small = request.is_small()?;
         let (radius, skeleton): (f64, Box<dyn Skeleton>) = if small {
+            let counting = settings.counts_pairs.then(count::source);
+            let _ahead = device.compile_ahead(counting.into_iter().collect());
             let values = request.small_values();
             let rules = request.rules()?;
             let (terms, links) = (request.small_terms(&rules)?, LinkTables::new(system, field)?);
@@ -350,12 +353,13 @@ impl CudaEngine {
         Ok(skeleton)
     }
 
-    /// What is there now, with particles or without.
-    fn look(&self, particles: bool) -> Result<RefMut<'_, Look>, EngineError> {
+    /// What is there now and wanted.
+    fn look(&self, wanted: Wanted) -> Result<RefMut<'_, Look>, EngineError> {
         let mut skeleton = self.arrived()?;
         let mut seen = self.seen.borrow_mut();
-        if seen.as_ref().is_none_or(|look| particles && look.taken.is_none()) {
-            *seen = Some(skeleton.look(particles)?);
+        let lacks = |look: &Look| wanted.particles && look.taken.is_none() || wanted.counts != 0;
+        if seen.as_ref().is_none_or(lacks) {
+            *seen = Some(skeleton.look(wanted)?);
         }
         RefMut::filter_map(seen, Option::as_mut)
             .map_err(|_| EngineError::Device("nothing was seen of the device".into()))
@@ -364,12 +368,15 @@ impl CudaEngine {
     /// What was wanted of a step that was seen.
     fn moment(&self, mut look: Look, wanted: Wanted) -> Result<Moment, EngineError> {
         let observation = wanted.observation.then(|| self.observation(&look)).transpose()?;
-        let particles = wanted.particles.then(|| self.later(&mut look)).transpose()?;
+        let counts = look.counts.take();
+        let uncounted = wanted.counts != 0 && counts.is_none();
+        let particles = (wanted.particles || uncounted).then(|| self.later(&mut look));
         Ok(Moment {
             step: look.step,
             cell: look.cell.unwrap_or(self.cell),
             observation,
-            particles,
+            particles: particles.transpose()?,
+            counts,
         })
     }
 
@@ -416,7 +423,8 @@ impl CudaEngine {
         let began = Instant::now();
         let done = self.advance(steps, wanted.observation);
         self.coming.get_mut().pace = Some(began.elapsed().as_secs_f64() / steps.max(1) as f64);
-        match done.and_then(|()| Moment::of(self, wanted)) {
+        let see = |()| self.arrived()?.look(wanted);
+        match done.and_then(see).and_then(|look| self.moment(look, wanted)) {
             Ok(moment) => moments.push(moment),
             Err(error) if moments.is_empty() => return Err(error),
             Err(error) => self.coming.get_mut().failed = Some(error),
@@ -604,7 +612,7 @@ impl Engine for CudaEngine {
                 coming.step = self.step;
             }
             let skeleton = self.skeleton.get_mut().as_mut();
-            coming.pipeline.queue(skeleton, target, wanted.particles)?;
+            coming.pipeline.queue(skeleton, target, wanted)?;
             coming.wanted.push_back(wanted);
             self.step = target;
         }
@@ -630,7 +638,7 @@ impl Engine for CudaEngine {
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let look = self.look(false)?;
+        let look = self.look(Wanted::default())?;
         self.observation(&look)
     }
 
@@ -638,7 +646,7 @@ impl Engine for CudaEngine {
         if let Some(particles) = &self.failed_state {
             return Ok(particles.clone());
         }
-        let look = self.look(true)?;
+        let look = self.look(Wanted::PARTICLES)?;
         let (change, _) = self.ending(&look);
         let like = &self.host.system.particles;
         look.taken
@@ -650,12 +658,27 @@ impl Engine for CudaEngine {
         if let Some(particles) = self.failed_state.clone() {
             return Ok(Box::new(|| Ok(particles)));
         }
-        let mut look = self.look(true)?;
+        let mut look = self.look(Wanted::PARTICLES)?;
         self.later(&mut look)
     }
 
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
         self.arrived()?.charges_on_device()
+    }
+
+    fn count_pairs(&mut self, of: &[PairHistogram]) -> Result<u32, EngineError> {
+        let species = &self.host.system.particles.species;
+        self.seen.take();
+        self.arrived()?.count_pairs(of, species)
+    }
+
+    fn pair_counts(&mut self, which: u32) -> Result<Option<PairCounts>, EngineError> {
+        let wanted = Wanted {
+            counts: which,
+            ..Wanted::default()
+        };
+        let mut look = self.look(wanted)?;
+        Ok(look.counts.take())
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
@@ -679,7 +702,7 @@ impl Engine for CudaEngine {
     }
 
     fn motion(&self) -> Result<MotionState, EngineError> {
-        let (_, thermostats) = self.ending(&*self.look(false)?);
+        let (_, thermostats) = self.ending(&*self.look(Wanted::default())?);
         Ok(MotionState {
             step: self.step,
             thermostats: thermostats.iter().map(ActiveThermostat::state).collect(),

@@ -2,7 +2,7 @@
 
 use super::bonded::LinkTables;
 use super::parts::{Parts, Request, refuse};
-use super::{Choice, CudaEngine, small};
+use super::{Choice, CudaEngine, count, small};
 use crate::engines::{EngineError, Settings};
 use crate::forces::ForceField;
 use crate::integrate::{BEGINNING, Dynamics};
@@ -25,10 +25,17 @@ impl CudaEngine {
         if request.is_small()? {
             let multiprocessors = device.info().multiprocessors;
             let module = small_module(system, field, dynamics, settings, multiprocessors, &choice)?;
-            return Ok(device.compile_ahead(vec![module, Collection::source()]));
+            let counting = settings.counts_pairs.then(count::source);
+            let all = [module, Collection::source()].into_iter().chain(counting);
+            return Ok(device.compile_ahead(all.collect()));
         }
         request.compile_ahead(device, &request.parts(device)?)
     }
+}
+
+/// The module that counts pairs by their distance.
+pub fn pair_counting() -> ModuleSource {
+    count::source()
 }
 
 /// The modules that a simulation would use.

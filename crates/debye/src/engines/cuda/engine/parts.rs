@@ -4,6 +4,7 @@ use super::bodies::Bodies;
 use super::bonded::LinkTables;
 use super::choice::{self, Choice};
 use super::constraints::{self, HostConstraints};
+use super::count;
 use super::frame::Region;
 use super::kernels::{KernelConfig, Values};
 use super::layout::{Grain, Layout, WARP};
@@ -287,7 +288,9 @@ impl<'a> Request<'a> {
 
     pub(super) fn compile_ahead(self, device: &Device, parts: &Parts) -> Result<Ahead, EngineError> {
         let (minimizes, tries) = (self.settings.minimizes, self.tries_lists(device));
-        Ok(device.compile_ahead(parts.all_sources(device, minimizes, tries)?))
+        let mut all = parts.all_sources(device, minimizes, tries)?;
+        all.extend(self.settings.counts_pairs.then(count::source));
+        Ok(device.compile_ahead(all))
     }
 
     /// Whether both kinds of lists are tried, where there may be both.

@@ -7,7 +7,7 @@ use super::layout::{Grain, Layout};
 use super::resident::Resident;
 use super::rules::ScalingThermostat;
 use super::state::State;
-use crate::engines::EngineError;
+use crate::engines::{EngineError, Wanted};
 use debye_io::codec::{CodecError, Reader, Writer};
 
 impl Resident {
@@ -97,7 +97,7 @@ impl Resident {
         resident.set_frame(made_in(&region, &read.frame, &resident.values))?;
         resident.restore_list(source)?;
         resident.set_frame(read.frame)?;
-        resident.look(false)?;
+        resident.look(Wanted::default())?;
         Ok((read.step, read.head[1]))
     }
 }

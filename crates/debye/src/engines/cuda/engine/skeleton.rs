@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use super::resident::Resident;
-use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs};
+use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs, PairHistogram, Wanted};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
 
@@ -16,10 +16,10 @@ pub(super) trait Skeleton: Send {
     fn advance(&mut self, target: u64) -> Result<(), EngineError>;
     /// Makes a new list if the old one is stale.
     fn refresh_list(&mut self) -> Result<(), EngineError>;
-    /// What is there now, with particles or without, after a new list if the old one is stale.
-    fn look(&mut self, particles: bool) -> Result<Look, EngineError>;
+    /// What is there now and wanted, after a new list if the old one is stale.
+    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError>;
     /// Queues the steps up to this one and a look at it, without waiting; says how many graphs the steps are.
-    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError>;
+    fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError>;
     /// Whether kernels of the steps up to this one are timed, one after the other.
     fn times(&self, _step: u64) -> bool {
         false
@@ -42,6 +42,8 @@ pub(super) trait Skeleton: Send {
     fn cell(&self) -> Result<Option<Cell>, EngineError> {
         Ok(None)
     }
+    /// Gets ready to count pairs by distance, of particles of these species; a bit for each that it will count.
+    fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError>;
     /// How often a barostat was held back.
     fn limited(&self) -> u32 {
         0

@@ -5,18 +5,20 @@ mod look;
 mod shape;
 mod transfer;
 
+use std::mem::offset_of;
 use std::time::Instant;
 
-use crate::engines::{DeviceUse, EngineError, Needs};
+use crate::engines::{DeviceUse, EngineError, Needs, PairHistogram, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::system::{Cell, Particles, System};
 use debye_gpu::primitives::Collection;
-use debye_gpu::{Bundle, Device, Shape, Stream};
+use debye_gpu::{Binder, Bundle, ConstAddress, Device, Shape, Stream};
 use debye_io::codec::{CodecError, Reader, Writer};
 
 use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
+use super::count::{PairCounting, Slots};
 use super::frame::Frame;
 use super::look::{Look, Looks};
 use super::rules::{Rules, ScalingThermostat};
@@ -56,6 +58,7 @@ pub(super) struct Small {
     world: Bundle<SmallWorld>,
     last: SmallControl,
     looks: Looks<Places>,
+    counting: Option<PairCounting>,
     /// The step that all that is queued leads to.
     aimed: u64,
     pairs: usize,
@@ -208,6 +211,7 @@ impl Small {
             arrays,
             last: SmallControl::default(),
             looks: Looks::default(),
+            counting: None,
             aimed: 0,
             pairs: 0,
         })
@@ -357,13 +361,13 @@ impl Skeleton for Small {
         Ok(())
     }
 
-    fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
-        Self::look(self, particles)
+    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
+        Self::look(self, wanted)
     }
 
-    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError> {
+    fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         self.queue_until(step)?;
-        self.queue_look(particles)?;
+        self.queue_look(wanted)?;
         Ok(1)
     }
 
@@ -381,7 +385,7 @@ impl Skeleton for Small {
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.look(false)?;
+        self.look(Wanted::default())?;
         let forces = self.stream.download(&self.arrays.forces)?;
         let n = self.particles_in();
         let of = |i: usize| Vec3::from(std::array::from_fn(|k| forces[k * n + i]));
@@ -394,6 +398,39 @@ impl Skeleton for Small {
         } else {
             None
         })
+    }
+
+    fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
+        self.counting = PairCounting::new(&self.device, of, species, &self.region()?)?;
+        self.looks = Looks::default();
+        let Some(counting) = &mut self.counting else {
+            return Ok(0);
+        };
+        let (a, n, mut at) = (&self.arrays, self.terms.kind_of.len(), Binder::default());
+        let parity = offset_of!(SmallControl, parity);
+        let (low_words, low) = match (self.variant.fine(&self.terms), self.terms.precision) {
+            (_, Precision::Single) => ([0; 3], ConstAddress::default()),
+            (true, _) => ([4 * n, 4, 1], at.address(&a.low)),
+            // One place for both halves.
+            (false, _) => ([0, 1, n], at.address(&a.low)),
+        };
+        let where_they_are = Slots {
+            pos: at.address(&a.pos),
+            parity: at.field(&a.control, parity),
+            low,
+            low_half: at.field(&a.control, parity),
+            ids: ConstAddress::default(),
+            side: ConstAddress::default(),
+            blocks: ConstAddress::default(),
+            frame: at.address(&a.frames),
+            at,
+            slots: n,
+            block: 1,
+            low_words,
+        };
+        counting.bind(&self.device, where_they_are)?;
+        self.needs.set("pairs by distance", counting.bytes());
+        Ok(counting.bits())
     }
 
     fn limited(&self) -> u32 {
@@ -494,7 +531,7 @@ impl Skeleton for Small {
         self.stream
             .upload(&read.thermostats, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
-        self.look(false)?;
+        self.look(Wanted::default())?;
         Ok((step, head[0]))
     }
 

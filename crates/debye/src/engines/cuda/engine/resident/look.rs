@@ -16,7 +16,7 @@ use super::super::terms::Kind;
 use super::super::watch::{Bytes, Counted};
 use super::sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 use super::{Change, Resident};
-use crate::engines::{EngineError, Precision};
+use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
 use debye_gpu::CudaError;
@@ -32,6 +32,7 @@ pub(super) struct Places {
     mesh: Option<MeshPlaces>,
     constrained: Option<Place<f64>>,
     particles: Option<ParticlePlaces>,
+    counts: Option<Place<u64>>,
 }
 
 /// Where particles lie.
@@ -52,13 +53,14 @@ type Glimpse = super::super::look::Glimpse<Places>;
 
 impl Resident {
     /// What to copy for a look.
-    fn way_to_look(&self, particles: bool) -> Result<Way<Places>, CudaError> {
+    fn way_to_look(&self, wanted: Wanted) -> Result<Way<Places>, CudaError> {
         let mut pieces = Pieces::default();
         let (a, slots) = (&self.arrays, self.layout.slots());
         let side = (&self.control, offset_of!(Control, side));
         let parity = (&self.control, offset_of!(Control, parity));
         let of_low = if self.is(Precision::Double) { parity } else { side };
         let constrained = self.constrained.as_ref().map(|c| c.looked());
+        let counting = self.counting.as_ref().filter(|_| wanted.counts != 0);
         let places = Places {
             control: pieces.add(self.control.all()),
             frame: pieces.add(self.numbers.frame.all()),
@@ -67,7 +69,7 @@ impl Resident {
             links: self.bonded.as_ref().map(|b| pieces.add(b.partial().all())),
             mesh: self.mesh.as_ref().map(|mesh| mesh.add_to(&mut pieces)),
             constrained: constrained.map(|[partial, _]| pieces.add(partial.all())),
-            particles: particles.then(|| ParticlePlaces {
+            particles: wanted.particles.then(|| ParticlePlaces {
                 pos: pieces.add_which(&a.pos, 4 * slots, parity),
                 low: pieces.add_which(&a.low, a.low.len() / 2, of_low),
                 velocities: pieces.add_which(&a.velocities, a.velocities.len() / 2, side),
@@ -79,6 +81,7 @@ impl Resident {
                 torques: pieces.add(a.torques.all()),
                 constrained: constrained.map(|[_, velocities]| pieces.add(velocities.all())),
             }),
+            counts: counting.map(|counting| pieces.add(counting.counts())),
         };
         Way::new(&self.device, places, pieces)
     }
@@ -107,18 +110,23 @@ impl Resident {
     }
 
     /// Queues a look at the configuration that the device will have come to.
-    pub(super) fn queue_look(&mut self, particles: bool) -> Result<(), EngineError> {
+    pub(super) fn queue_look(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
         let graph = match self.look_graph.take() {
             Some(graph) => graph,
             None => self.capture_look()?,
         };
         self.watch.replay(&self.stream, &graph)?;
         self.look_graph = Some(graph);
-        let way = match self.looks.way(particles) {
+        if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
+            counting.queue(&self.stream, wanted.counts, &self.values.region)?;
+            // In a cell that became too small they cannot be counted here.
+            wanted.particles |= self.rules.scale_every > 0;
+        }
+        let way = match self.looks.way(wanted) {
             Some(way) => way,
-            None => Arc::new(self.way_to_look(particles)?),
+            None => Arc::new(self.way_to_look(wanted)?),
         };
-        Ok(self.looks.queue(&self.stream, particles, way)?)
+        Ok(self.looks.queue(&self.stream, wanted, way)?)
     }
 
     /// What was copied is of another layout now.
@@ -128,9 +136,9 @@ impl Resident {
     }
 
     /// Sees what is there now, after a new list if there must be one.
-    pub(in super::super) fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+    pub(in super::super) fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
         loop {
-            self.queue_look(particles)?;
+            self.queue_look(wanted)?;
             let Some(glimpse) = self.looks.last() else {
                 continue;
             };
@@ -190,8 +198,13 @@ impl Resident {
         let region = self.region(&frame);
         let mut thermostats = glimpse.read(at.thermostats)?;
         thermostats.truncate(self.rules.thermostats.len());
+        let counts = match (&self.counting, at.counts) {
+            (Some(counting), Some(place)) => counting.read(&glimpse.read(place)?, glimpse.counts, &region),
+            _ => None,
+        };
         Ok(Look {
             step: control.step,
+            counts,
             sums: self.sums_of(&glimpse, &control, &region)?,
             thermostats,
             cell: (self.rules.scale_every > 0).then_some(region.cell),

@@ -8,6 +8,7 @@ mod transfer;
 
 pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 
+use std::mem::offset_of;
 use std::time::Instant;
 
 use look::Places;
@@ -15,9 +16,10 @@ use look::Places;
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
 use super::constraints::ConstraintKernels;
+use super::count::{PairCounting, Slots};
 use super::frame::{Frame, Region};
 use super::kernels::{Control, KernelConfig, Kernels, Setup, Values, World, setup};
-use super::layout::Layout;
+use super::layout::{BLOCK, Layout};
 use super::look::{Look, Looks};
 use super::mesh::{MeshForces, Within};
 use super::needs::{self, Tables};
@@ -28,10 +30,10 @@ use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
 use crate::engines::ChargesOnDevice;
-use crate::engines::{DeviceUse, EngineError, Needs, Precision};
+use crate::engines::{DeviceUse, EngineError, Needs, PairHistogram, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
-use debye_gpu::{Buffer, Bundle, Device, Stream};
+use debye_gpu::{Binder, Buffer, Bundle, Device, Stream};
 
 /// A simulation in device memory.
 pub(super) struct Resident {
@@ -65,6 +67,7 @@ pub(super) struct Resident {
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
     constrained: Option<ConstraintKernels>,
+    counting: Option<PairCounting>,
     needs: Needs,
     watch: Watch,
 }
@@ -137,6 +140,7 @@ impl Resident {
             bonded,
             mesh,
             constrained,
+            counting: None,
             needs,
             watch: Watch::default(),
         })
@@ -329,6 +333,39 @@ impl Resident {
             )?;
         }
         self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
+        self.bind_counting()
+    }
+
+    /// Tells what counts pairs where the particles are.
+    fn bind_counting(&mut self) -> Result<(), EngineError> {
+        let Some(mut counting) = self.counting.take() else {
+            return Ok(());
+        };
+        let (a, slots, mut at) = (&self.arrays, self.layout.slots(), Binder::default());
+        let [parity, side, blocks] = [
+            offset_of!(Control, parity),
+            offset_of!(Control, side),
+            offset_of!(Control, blocks),
+        ];
+        let low_half = if self.is(Precision::Double) { parity } else { side };
+        let low = a.low.all();
+        let where_they_are = Slots {
+            pos: at.address(&a.pos),
+            parity: at.field(&self.control, parity),
+            low: at.part(low),
+            low_half: at.field(&self.control, low_half),
+            ids: at.address(&a.ids),
+            side: at.field(&self.control, side),
+            blocks: at.field(&self.control, blocks),
+            frame: at.address(&self.numbers.frame),
+            at,
+            slots,
+            block: BLOCK,
+            low_words: [3 * slots, 1, slots],
+        };
+        counting.bind(&self.device, where_they_are)?;
+        self.needs.set("pairs by distance", counting.bytes());
+        self.counting = Some(counting);
         Ok(())
     }
 }
@@ -350,14 +387,14 @@ impl Skeleton for Resident {
         Self::refresh_list(self)
     }
 
-    fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
-        Self::look(self, particles)
+    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
+        Self::look(self, wanted)
     }
 
-    fn queue(&mut self, step: u64, particles: bool) -> Result<u64, EngineError> {
+    fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         let began = Instant::now();
         let graphs = self.queue_until(step)?;
-        self.queue_look(particles)?;
+        self.queue_look(wanted)?;
         self.watch.host_seconds += began.elapsed().as_secs_f64();
         Ok(graphs)
     }
@@ -407,6 +444,14 @@ impl Skeleton for Resident {
             device: self.device.clone(),
             particles: mesh.now(),
         }))
+    }
+
+    fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
+        let region = self.region(&self.frame()?);
+        self.counting = PairCounting::new(&self.device, of, species, &region)?;
+        self.look_anew();
+        self.bind_counting()?;
+        Ok(self.counting.as_ref().map_or(0, PairCounting::bits))
     }
 
     fn limited(&self) -> u32 {

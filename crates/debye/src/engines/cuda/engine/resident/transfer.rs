@@ -10,7 +10,7 @@ use super::super::state::{State, fraction};
 use super::super::terms::Kind;
 use super::Resident;
 use crate::engines::cuda::mesh::EMPTY_SLOT;
-use crate::engines::{EngineError, Precision};
+use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
 use debye_gpu::CudaError;
@@ -237,7 +237,7 @@ impl Resident {
 
     /// Forces in the order of the input.
     pub(in super::super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.look(false)?;
+        self.look(Wanted::default())?;
         let forces = self.stream.download(&self.arrays.forces)?;
         self.by_particle(&forces)
     }
@@ -247,7 +247,7 @@ impl Resident {
         if self.terms.kinds.iter().all(|kind| kind.turns == 0) {
             return Ok(Vec::new());
         }
-        self.look(false)?;
+        self.look(Wanted::default())?;
         let torques = self.stream.download(&self.arrays.torques)?;
         self.by_particle(&torques)
     }

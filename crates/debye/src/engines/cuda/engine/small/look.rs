@@ -12,7 +12,7 @@ use super::super::rules::ScalingThermostat;
 use super::super::state::State;
 use super::super::terms::Kind;
 use super::{EVALUATE, STEPS, Small, SmallControl, by_axis, kind_in};
-use crate::engines::{EngineError, Precision};
+use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
 use debye_gpu::primitives::{Pieces, Place};
@@ -25,6 +25,7 @@ pub(super) struct Places {
     thermostats: Place<ScalingThermostat>,
     partial: Place<f64>,
     particles: Option<ParticlePlaces>,
+    counts: Option<Place<u64>>,
 }
 
 /// Where particles lie.
@@ -40,17 +41,18 @@ type Glimpse = super::super::look::Glimpse<Places>;
 
 impl Small {
     /// What to copy for a look.
-    fn way_to_look(&self, particles: bool) -> Result<Way<Places>, CudaError> {
+    fn way_to_look(&self, wanted: Wanted) -> Result<Way<Places>, CudaError> {
         let mut pieces = Pieces::default();
         let (a, n) = (&self.arrays, self.particles_in());
         let parity = (&a.control, offset_of!(SmallControl, parity));
         let fine = self.variant.fine(&self.terms);
+        let counting = self.counting.as_ref().filter(|_| wanted.counts != 0);
         let places = Places {
             control: pieces.add(a.control.all()),
             frames: pieces.add(a.frames.all()),
             thermostats: pieces.add(a.thermostats.all()),
             partial: pieces.add(a.partial.all()),
-            particles: particles.then(|| ParticlePlaces {
+            particles: wanted.particles.then(|| ParticlePlaces {
                 pos: pieces.add_which(&a.pos, 4 * n, parity),
                 low: match fine {
                     true => pieces.add_which(&a.low, 4 * n, parity),
@@ -60,6 +62,7 @@ impl Small {
                 images: pieces.add(a.images.all()),
                 forces: pieces.add(a.forces.all()),
             }),
+            counts: counting.map(|counting| pieces.add(counting.counts())),
         };
         Way::new(&self.device, places, pieces)
     }
@@ -78,7 +81,7 @@ impl Small {
     }
 
     /// Queues a look at the configuration that the device will have come to.
-    pub(super) fn queue_look(&mut self, particles: bool) -> Result<(), EngineError> {
+    pub(super) fn queue_look(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
         let n = self.particles_in();
         let setup = self.values.setup(n, self.capacity, &self.rules);
         let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
@@ -86,18 +89,23 @@ impl Small {
             .evaluate
             .launch(&self.stream, shape, (&self.world, setup))?;
         self.launches += 1;
-        let way = match self.looks.way(particles) {
+        if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
+            counting.queue(&self.stream, wanted.counts, &self.values.region)?;
+            // In a cell that became too small they cannot be counted here.
+            wanted.particles |= self.variant.moving;
+        }
+        let way = match self.looks.way(wanted) {
             Some(way) => way,
-            None => Arc::new(self.way_to_look(particles)?),
+            None => Arc::new(self.way_to_look(wanted)?),
         };
-        Ok(self.looks.queue(&self.stream, particles, way)?)
+        Ok(self.looks.queue(&self.stream, wanted, way)?)
     }
 
     /// Sees what is there now, after a new list if there must be one.
-    pub(super) fn look(&mut self, particles: bool) -> Result<Look, EngineError> {
+    pub(super) fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
         loop {
             self.queue_steps(self.last.step, true)?;
-            self.queue_look(particles)?;
+            self.queue_look(wanted)?;
             let Some(glimpse) = self.looks.last() else {
                 continue;
             };
@@ -151,8 +159,13 @@ impl Small {
             let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
             (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
         };
+        let counts = match (&self.counting, at.counts) {
+            (Some(counting), Some(place)) => counting.read(&glimpse.read(place)?, glimpse.counts, &region),
+            _ => None,
+        };
         Ok(Look {
             step: self.last.step,
+            counts,
             sums: Sums {
                 energies: sums[..terms].to_vec(),
                 virial: six(terms),
