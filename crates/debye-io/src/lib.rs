@@ -85,7 +85,7 @@ pub use formats::*;
 pub use frame::{Frame, LengthUnit};
 pub use labels::AtomLabels;
 pub use orientations::{OrientationWriter, orientations_path};
-pub use output::{Output, Resumption, WriteFrames};
+pub use output::{EncodeFrame, Output, Resumption, WriteEncoded, WriteFrames};
 pub use read_frames::ReadFrames;
 pub use register::{Entries, NameTaken, Register, Registered};
 pub use replace::UNFINISHED_STRUCTURE;

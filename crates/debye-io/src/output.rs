@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::sync::Arc;
 
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
@@ -39,6 +40,29 @@ pub trait WriteFrames: Send {
 
     /// Frames in the file so far, those before an append included.
     fn frames_written(&self) -> u64;
+
+    /// How to write frames whose bytes are made elsewhere, where no frame depends on those before it.
+    fn apart(&mut self) -> Option<&mut dyn WriteEncoded> {
+        None
+    }
+}
+
+/// Makes the bytes of a frame, on any thread.
+///
+/// # Errors
+/// Those of [`WriteFrames::write_frame`].
+pub type EncodeFrame = Arc<dyn Fn(&[Atom], &Frame) -> Result<Vec<u8>, IoError> + Send + Sync>;
+
+/// A writer of frames whose bytes are made elsewhere, several at a time where they take long.
+pub trait WriteEncoded {
+    /// What makes the bytes.
+    fn encoder(&self) -> EncodeFrame;
+
+    /// Writes a frame that was made so.
+    ///
+    /// # Errors
+    /// [`IoError::Io`].
+    fn write_encoded(&mut self, frame: &[u8]) -> Result<(), IoError>;
 }
 
 /// What of [`WriteFrames`] is that of the [`Output`] in a writer's field `out`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use debye_io::{Frame, OrientationWriter, WriteFrames};
+use debye_io::{EncodeFrame, Frame, IoError, OrientationWriter, WriteFrames};
 
 use super::RunError;
 use super::export::{Export, unwrapped};
@@ -14,7 +14,7 @@ use super::threads::with_threads;
 use crate::analysis::{Analysis, CountedPairs, Snapshot};
 use crate::engines::{LaterParticles, PairCounts};
 use crate::simulation::{AnalysisPlan, TrajectoryPlan};
-use crate::system::Cell;
+use crate::system::{Cell, Particles};
 
 /// Frames that may wait to be written; a run that is further ahead waits.
 const WAITING: usize = 2;
@@ -23,7 +23,7 @@ const WAITING: usize = 2;
 pub(super) struct TrajectoryFile {
     pub(super) path: PathBuf,
     pub(super) plan: TrajectoryPlan,
-    pub(super) export: Export,
+    pub(super) export: Arc<Export>,
     pub(super) writer: Box<dyn WriteFrames>,
     /// Where orientations go that the format does not hold.
     pub(super) orientations: Option<(PathBuf, OrientationWriter)>,
@@ -57,7 +57,6 @@ pub(super) struct TakenFrame {
 
 /// Everything that is made of frames.
 pub(super) struct FrameOutputs {
-    pub(super) title: String,
     pub(super) trajectories: Vec<TrajectoryFile>,
     pub(super) measurements: Vec<Measurement>,
     /// The species of every particle.
@@ -66,48 +65,32 @@ pub(super) struct FrameOutputs {
 
 impl FrameOutputs {
     /// Writes and measures what is due.
-    fn add(&mut self, taken: TakenFrame) -> Result<(), RunError> {
-        let TakenFrame {
+    fn add(&mut self, made: MadeFrame) -> Result<(), RunError> {
+        let MadeFrame {
             step,
             time,
             ref cell,
             only_fresh,
             ..
-        } = taken;
-        let wanted = |fresh: bool| fresh || !only_fresh;
-        for m in &mut self.measurements {
-            let counts = taken
-                .counts
-                .as_deref()
-                .and_then(|all| m.counted.map(|number| &all[number]));
-            if let (true, Some(counts), Some(of_pairs)) = (
-                m.plan.looks_at(step) && wanted(m.fresh),
-                counts,
-                m.analysis.of_pairs(),
-            ) {
+        } = made;
+        for (t, content) in self.trajectories.iter_mut().zip(made.contents) {
+            content.map_or(Ok(()), |content| t.add(content?))?;
+        }
+        let looks = |m: &Measurement| m.plan.looks_at(step) && (m.fresh || !only_fresh);
+        for m in self.measurements.iter_mut().filter(|m| looks(m)) {
+            let counts = made.counts.as_deref().zip(m.counted);
+            if let (Some((counts, number)), Some(of_pairs)) = (counts, m.analysis.of_pairs()) {
                 of_pairs.add_counted(&CountedPairs {
                     step,
                     cell,
                     species: &self.species,
-                    counts,
+                    counts: &counts[number],
                 })?;
             }
         }
-        let Some(particles) = taken.particles else {
+        let Some(particles) = &made.particles else {
             return Ok(());
         };
-        let particles = &particles()?;
-        for t in &mut self.trajectories {
-            if step.is_multiple_of(t.plan.every) && wanted(t.fresh) {
-                t.add(&t.export.frame(particles, cell, step, time, &self.title))?;
-            }
-        }
-        let counts = taken.counts.is_some();
-        let looks =
-            |m: &Measurement| m.plan.looks_at(step) && wanted(m.fresh) && !(counts && m.counted.is_some());
-        if !self.measurements.iter().any(looks) {
-            return Ok(());
-        }
         let unwrapped = unwrapped(particles, cell);
         let turning = &particles.orientations;
         let axes = turning.facings();
@@ -123,31 +106,46 @@ impl FrameOutputs {
             axes: (!axes.is_empty()).then_some(&axes),
             rotational_energies: (!axes.is_empty()).then_some(&rotation),
         };
-        for m in self.measurements.iter_mut().filter(|m| looks(m)) {
+        let counted = |m: &Measurement| made.counts.is_some() && m.counted.is_some();
+        for m in self.measurements.iter_mut().filter(|m| looks(m) && !counted(m)) {
             m.analysis.add(&snapshot)?;
         }
         Ok(())
     }
 
     /// All frames that come.
-    fn add_all(&mut self, frames: Receiver<TakenFrame>) -> Result<(), RunError> {
-        frames.into_iter().try_for_each(|frame| self.add(frame))
+    fn add_all(&mut self, frames: Receiver<Coming>, making: &Making) -> Result<(), RunError> {
+        let made = |coming| match coming {
+            Coming::Taken(taken) => making.make(taken),
+            // A panic goes on where it began.
+            Coming::Made(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        };
+        frames.into_iter().try_for_each(|coming| self.add(made(coming)?))
     }
 }
 
 impl TrajectoryFile {
-    fn add(&mut self, frame: &Frame) -> Result<(), RunError> {
+    fn add(&mut self, content: Content) -> Result<(), RunError> {
         // A full disk leaves whole frames, as far as it lets us.
         let cut = |path: &Path, whole: u64| {
             let file = OpenOptions::new().write(true).open(path);
             let _ = file.and_then(|file| file.set_len(whole));
         };
         let before = self.writer.bytes_written();
-        if let Err(e) = self.writer.write_frame(self.export.atoms(), frame) {
+        let written = match &content {
+            Content::Frame(frame) => self.writer.write_frame(self.export.atoms(), frame),
+            Content::Bytes(bytes) => match self.writer.apart() {
+                Some(writer) => writer.write_encoded(bytes),
+                None => unreachable!("bytes come from the writer's own encoder"),
+            },
+        };
+        if let Err(e) = written {
             cut(&self.path, before);
             return Err(e.into());
         }
-        if let Some((path, orientations)) = &mut self.orientations
+        if let (Some((path, orientations)), Content::Frame(frame)) = (&mut self.orientations, &content)
             && let Err(e) = orientations.write_frame(frame)
         {
             cut(path, orientations.bytes_written());
@@ -157,9 +155,118 @@ impl TrajectoryFile {
     }
 }
 
+/// What is made of a frame before its turn to be written comes, by any thread.
+struct MadeFrame {
+    step: u64,
+    time: f64,
+    cell: Cell,
+    only_fresh: bool,
+    counts: Option<PairCounts>,
+    /// Where analyses want them.
+    particles: Option<Particles>,
+    /// For every trajectory, where it is due.
+    contents: Vec<Option<Result<Content, IoError>>>,
+}
+
+/// What goes into a trajectory.
+enum Content {
+    Frame(Frame),
+    /// As it is in the file.
+    Bytes(Vec<u8>),
+}
+
+/// How frames are made.
+struct Making {
+    title: String,
+    trajectories: Vec<MakingOfTrajectory>,
+    measurements: Vec<MakingOfMeasurement>,
+}
+
+struct MakingOfTrajectory {
+    every: u64,
+    fresh: bool,
+    export: Arc<Export>,
+    /// Where its frames may be made apart, and nothing else is made of them.
+    encode: Option<EncodeFrame>,
+}
+
+struct MakingOfMeasurement {
+    plan: AnalysisPlan,
+    fresh: bool,
+    counted: bool,
+}
+
+impl Making {
+    fn new(title: String, of: &mut FrameOutputs) -> Self {
+        let trajectory = |t: &mut TrajectoryFile| MakingOfTrajectory {
+            every: t.plan.every,
+            fresh: t.fresh,
+            export: Arc::clone(&t.export),
+            encode: (t.writer.apart())
+                .filter(|_| t.orientations.is_none())
+                .map(|writer| writer.encoder()),
+        };
+        let measurement = |m: &Measurement| MakingOfMeasurement {
+            plan: m.plan.clone(),
+            fresh: m.fresh,
+            counted: m.counted.is_some(),
+        };
+        Self {
+            title,
+            trajectories: of.trajectories.iter_mut().map(trajectory).collect(),
+            measurements: of.measurements.iter().map(measurement).collect(),
+        }
+    }
+
+    fn make(&self, taken: TakenFrame) -> Result<MadeFrame, RunError> {
+        let TakenFrame {
+            step,
+            time,
+            cell,
+            only_fresh,
+            counts,
+            particles,
+        } = taken;
+        let particles = particles.map(|particles| particles()).transpose()?;
+        let wanted = |fresh: bool| fresh || !only_fresh;
+        let content = |t: &MakingOfTrajectory| {
+            let particles = particles.as_ref()?;
+            if !(step.is_multiple_of(t.every) && wanted(t.fresh)) {
+                return None;
+            }
+            let frame = t.export.frame(particles, &cell, step, time, &self.title);
+            Some(match &t.encode {
+                Some(encode) => encode(t.export.atoms(), &frame).map(Content::Bytes),
+                None => Ok(Content::Frame(frame)),
+            })
+        };
+        let contents = self.trajectories.iter().map(content).collect();
+        let counted = counts.is_some();
+        let measured = self
+            .measurements
+            .iter()
+            .any(|m| m.plan.looks_at(step) && wanted(m.fresh) && !(counted && m.counted));
+        Ok(MadeFrame {
+            step,
+            time,
+            cell,
+            only_fresh,
+            counts,
+            particles: particles.filter(|_| measured),
+            contents,
+        })
+    }
+}
+
+/// A frame on its way to the thread that writes.
+enum Coming {
+    Taken(TakenFrame),
+    Made(JoinHandle<Result<MadeFrame, RunError>>),
+}
+
 /// The thread that has what is written, while there is one.
 struct Writer {
-    frames: SyncSender<TakenFrame>,
+    frames: SyncSender<Coming>,
     thread: JoinHandle<(Box<FrameOutputs>, Result<(), RunError>)>,
 }
 
@@ -167,18 +274,40 @@ struct Writer {
 pub(super) struct Beside {
     here: Option<Box<FrameOutputs>>,
     writer: Option<Writer>,
+    making: Arc<Making>,
     threads: Option<usize>,
+    /// Frames that are made at the same time; one is made by the thread that writes.
+    at_once: usize,
     /// What went wrong and was not told yet.
     failed: Option<RunError>,
 }
 
+/// Frames of so many particles take a thread long enough to have one of their own.
+const MANY: usize = 10_000;
+/// Frames on their way hold memory.
+const MOST_AT_ONCE: usize = 16;
+
 impl Beside {
-    /// With so many threads for the analyses.
-    pub(super) fn new(written: FrameOutputs, threads: Option<usize>) -> Self {
+    /// With so many threads for the analyses. Where the processor has little else to do, as beside a device, it makes
+    /// several large frames at the same time.
+    pub(super) fn new(title: String, written: FrameOutputs, threads: Option<usize>, idle: bool) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let many = idle && written.species.len() >= MANY;
+        let at_once = if many {
+            threads.unwrap_or_else(cores).clamp(1, MOST_AT_ONCE)
+        } else {
+            1
+        };
+        Self::making(at_once, title, written, threads)
+    }
+
+    fn making(at_once: usize, title: String, mut written: FrameOutputs, threads: Option<usize>) -> Self {
         Self {
+            making: Arc::new(Making::new(title, &mut written)),
             here: Some(Box::new(written)),
             writer: None,
             threads,
+            at_once,
             failed: None,
         }
     }
@@ -186,16 +315,25 @@ impl Beside {
     /// Hands a frame over. What went wrong with an earlier one is told now.
     pub(super) fn add(&mut self, frame: TakenFrame) -> Result<(), RunError> {
         if let Some(mut written) = self.here.take() {
-            let (frames, come) = sync_channel::<TakenFrame>(WAITING);
-            let threads = self.threads;
+            let (frames, come) = sync_channel(WAITING.max(self.at_once));
+            let (threads, making) = (self.threads, Arc::clone(&self.making));
             let work = move || {
-                let done = with_threads(threads, || written.add_all(come)).flatten();
+                let done = with_threads(threads, || written.add_all(come, &making)).flatten();
                 (written, done)
             };
             let thread = std::thread::spawn(work);
             self.writer = Some(Writer { frames, thread });
         }
-        let sent = self.writer.as_ref().is_some_and(|w| w.frames.send(frame).is_ok());
+        let coming = if self.at_once > 1 {
+            let making = Arc::clone(&self.making);
+            Coming::Made(std::thread::spawn(move || making.make(frame)))
+        } else {
+            Coming::Taken(frame)
+        };
+        let sent = self
+            .writer
+            .as_ref()
+            .is_some_and(|w| w.frames.send(coming).is_ok());
         if sent { Ok(()) } else { self.settled().map(|_| ()) }
     }
 
@@ -232,6 +370,81 @@ impl Drop for Beside {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.settle();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Vec3;
+    use crate::run::export::Placement;
+    use crate::system::{System, builders};
+    use debye_io::{Format, create_writer};
+
+    /// A trajectory of frames of which each takes less time than the one before.
+    fn written(system: &System, at_once: usize) -> Result<Vec<u8>, RunError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("frames.xtc");
+        let plan = TrajectoryPlan {
+            file: path.clone(),
+            every: 5,
+            unwrap: false,
+            species: vec![],
+            orientations: false,
+        };
+        let outputs = FrameOutputs {
+            trajectories: vec![TrajectoryFile {
+                path: path.clone(),
+                plan,
+                export: Arc::new(Export::new(system, Format::XTC, &[], Placement::Wrapped)),
+                writer: create_writer(&path, Format::XTC).unwrap(),
+                orientations: None,
+                content: 0,
+                fresh: false,
+            }],
+            measurements: vec![],
+            species: system.particles.species.as_slice().into(),
+        };
+        let mut beside = Beside::making(at_once, "title".into(), outputs, Some(1));
+        for number in 0..12_u32 {
+            let mut particles = system.particles.clone();
+            let shift = Vec3::new(0.01 * f64::from(number), 0.0, 0.0);
+            particles.positions.iter_mut().for_each(|r| *r += shift);
+            let frame = TakenFrame {
+                step: 5 * u64::from(number),
+                time: f64::from(number),
+                particles: Some(Box::new(move || {
+                    let wait = u64::from(12 - number);
+                    std::thread::sleep(std::time::Duration::from_millis(wait));
+                    Ok(particles)
+                })),
+                counts: None,
+                cell: system.cell,
+                only_fresh: false,
+            };
+            beside.add(frame)?;
+        }
+        let frames = beside
+            .settled()?
+            .map(|w| w.trajectories[0].writer.frames_written());
+        assert_eq!(frames, Some(12));
+        Ok(std::fs::read(&path).unwrap())
+    }
+
+    #[test]
+    fn frames_made_at_the_same_time_are_written_in_order() {
+        let system = builders::lj_melt([3, 3, 3]).thermalize(1.0, 1).unwrap();
+        assert!(written(&system, 5).unwrap() == written(&system, 1).unwrap());
+    }
+
+    #[test]
+    fn a_frame_that_cannot_be_written_is_told_of() {
+        let mut system = builders::lj_melt([3, 3, 3]).thermalize(1.0, 1).unwrap();
+        system.particles.positions[7].x = f64::NAN;
+        for at_once in [1, 4] {
+            let told = written(&system, at_once).unwrap_err().to_string();
+            assert!(told.contains("frames.xtc") && told.contains("atom 8"), "{told}");
         }
     }
 }

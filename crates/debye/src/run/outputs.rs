@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::path::Path;
+use std::sync::Arc;
 
 use debye_gpu::Device;
 use debye_io::{Format, OrientationWriter, create_writer, open_append};
@@ -278,7 +279,7 @@ impl Outputs {
             trajectories.push(TrajectoryFile {
                 path,
                 plan: plan.clone(),
-                export,
+                export: Arc::new(export),
                 writer,
                 orientations,
                 content: trajectory_content(plan, &simulation.system),
@@ -328,7 +329,6 @@ impl Outputs {
             counts: m.counted.map_or(0, |number| 1 << number),
         }));
         let written = frames::FrameOutputs {
-            title: simulation.title.clone(),
             trajectories,
             measurements,
             species: simulation.system.particles.species.as_slice().into(),
@@ -339,7 +339,7 @@ impl Outputs {
             table,
             layout,
             maps,
-            frames: Beside::new(written, threads),
+            frames: Beside::new(simulation.title.clone(), written, threads, device.is_some()),
             due,
         })
     }

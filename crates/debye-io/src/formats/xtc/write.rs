@@ -1,13 +1,14 @@
 //! Writing XTC frames.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use super::UNCOMPRESSED_ATOMS;
 use super::encode::encode;
 use crate::error::{IoError, Place};
 use crate::frame::{Frame, LengthUnit};
 use crate::structure::Atom;
-use crate::output::{Output, WriteFrames, through_output};
+use crate::output::{EncodeFrame, Output, WriteEncoded, WriteFrames, through_output};
 
 /// The layout of 1995, which every program reads.
 const MAGIC: i32 = 1995;
@@ -146,5 +147,24 @@ impl<W: Write + Send> WriteFrames for XtcWriter<W> {
         written
     }
 
+    fn apart(&mut self) -> Option<&mut dyn WriteEncoded> {
+        Some(self)
+    }
+
     through_output!();
+}
+
+impl<W: Write + Send> WriteEncoded for XtcWriter<W> {
+    fn encoder(&self) -> EncodeFrame {
+        let (file, precision) = (self.out.file.clone(), self.precision);
+        Arc::new(move |atoms, frame| {
+            let mut writer = XtcWriter::with_precision(Vec::new(), file.clone(), precision);
+            writer.write_frame(atoms, frame)?;
+            Ok(writer.out.sink)
+        })
+    }
+
+    fn write_encoded(&mut self, frame: &[u8]) -> Result<(), IoError> {
+        self.out.write_frame(frame)
+    }
 }
