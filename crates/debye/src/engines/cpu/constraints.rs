@@ -33,9 +33,11 @@ const FREE: u32 = u32::MAX;
 #[derive(Clone, Default)]
 pub(super) struct Constrained {
     clusters: Clusters,
+    /// The groups in the order in which they are worked on: kind by kind, those side by side whose particles are.
+    groups: Vec<Group>,
     /// How waters are constrained, several at a time.
     rigid: Option<Rigid>,
-    /// The place of each particle by its number, or [`FREE`].
+    /// Where changes have each particle, by its number, or [`FREE`].
     place_of: Vec<u32>,
     /// Places before this are held at distances; those from it on are sites of rigid bodies.
     first_of_bodies: u32,
@@ -74,10 +76,6 @@ impl Constrained {
         let clusters = system
             .clusters()
             .map_err(|e| EngineError::Unsupported(e.to_string()))?;
-        let mut place_of = vec![FREE; system.particles.len()];
-        for (place, &atom) in (0..).zip(&clusters.atoms) {
-            place_of[atom as usize] = place;
-        }
         let bodies = clusters
             .groups
             .iter()
@@ -89,15 +87,38 @@ impl Constrained {
             .iter()
             .copied()
             .filter(|&i| masses[i as usize] == 0.0);
-        Ok(Self {
+        let mut made = Self {
             massless: massless.collect(),
             bodies: system.constraints.reaches().collect(),
             first_of_bodies,
+            groups: clusters.groups.clone(),
             clusters,
             rigid: Some(Rigid::new(set)),
-            place_of,
+            place_of: vec![FREE; system.particles.len()],
             ..Self::default()
-        })
+        };
+        made.index();
+        Ok(made)
+    }
+
+    /// Works on the groups in the order of their particles from now on. Nothing depends on it but where memory is read.
+    pub(super) fn follow(&mut self, slot_of: &[u32]) {
+        let clusters = &self.clusters;
+        let first = |group: &Group| slot_of[clusters.atoms[group.places.start] as usize];
+        self.groups
+            .par_sort_unstable_by_key(|group| (clusters.kind(group), first(group)));
+        self.index();
+    }
+
+    /// Makes `place_of` from `groups`.
+    fn index(&mut self) {
+        let atoms = self
+            .groups
+            .iter()
+            .flat_map(|group| &self.clusters.atoms[group.places.clone()]);
+        for (place, &atom) in (0..).zip(atoms) {
+            self.place_of[atom as usize] = place;
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -118,6 +139,7 @@ impl Constrained {
         (self.place_of.capacity() + self.massless.capacity()) * 4
             + (self.changes.capacity() + self.before.capacity()) * 24
             + self.clusters.atoms.capacity() * 16
+            + self.groups.capacity() * size_of::<Group>()
     }
 
     /// Remembers where the particles are before they move.
@@ -149,8 +171,8 @@ impl Constrained {
     ) -> Result<(), EngineError> {
         let clusters = &self.clusters;
         let mut rest = changes;
-        let mut blocks = Vec::with_capacity(clusters.groups.len().div_ceil(GROUPS));
-        for groups in clusters.groups.chunks(GROUPS) {
+        let mut blocks = Vec::with_capacity(self.groups.len().div_ceil(GROUPS));
+        for groups in self.groups.chunks(GROUPS) {
             let places: usize = groups.iter().map(|g| g.places.len()).sum();
             let (own, others) = rest.split_at_mut(places);
             blocks.push((groups, own));
@@ -165,7 +187,8 @@ impl Constrained {
                     let (some, left) = groups.split_at(count.max(1));
                     let places: usize = some.iter().map(|g| g.places.len()).sum();
                     let (own, others) = changes.split_at_mut(places);
-                    let triangle = clusters.triangle(group).filter(|_| count > 1);
+                    // Also one alone, so that its bits do not depend on its neighbors.
+                    let triangle = clusters.triangle(group);
                     // Where one of several fails, it is found one by one.
                     if !triangle.is_some_and(|triangle| waters(triangle, some, own)) {
                         let mut own = own;

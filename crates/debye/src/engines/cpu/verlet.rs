@@ -128,6 +128,7 @@ impl CpuEngine {
             )?;
         }
         self.state.sort(sort.order());
+        self.constrained.follow(&self.state.slot_of);
         self.verlet.reference = self.state.positions.clone();
         self.verlet.reference_cell = self.state.cell;
         self.verlet.scale = Vec3::splat(1.0);

@@ -220,6 +220,15 @@ impl Clusters {
         }
     }
 
+    /// Groups of one kind are solved alike: waters by the number of their shape, then fixed distances, then bodies.
+    pub(crate) fn kind(&self, group: &Group) -> (u32, usize) {
+        match group.solver {
+            Solver::Triangle(shape) => (0, shape),
+            Solver::Bonds(_) => (1, 0),
+            Solver::Body(_) => (2, 0),
+        }
+    }
+
     /// The triangle of a rigid water; nothing for other groups.
     pub fn triangle(&self, group: &Group) -> Option<&Triangle<f64>> {
         match &group.solver {

@@ -130,13 +130,15 @@ pub trait Terms {
         ends: [TruncationKind; TOGETHER],
     ) -> [(L, L); TOGETHER];
 
-    /// The derivative of all terms.
+    /// The derivative of all terms; `first` as above.
     #[inline(always)]
-    fn total<L: Lanes>(found: &[(L, L); TOGETHER]) -> L {
+    fn total<L: Lanes>(found: &[(L, L); TOGETHER], first: bool) -> L {
         if Self::COUNT == 1 {
             found[0].1
-        } else {
+        } else if first {
             found[0].1 + found[1].1
+        } else {
+            found[1].1
         }
     }
 }

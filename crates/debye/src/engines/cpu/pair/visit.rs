@@ -39,8 +39,8 @@ impl<L: Lanes> Tally<L> {
 
 /// Adds the derivatives of all terms, in units of the coordinates and still without their factor −2.
 #[inline(always)]
-fn add_force<K: Terms, L: Lanes>(force: &mut Vec3<L>, d: Vec3<L>, found: &[(L, L); TOGETHER]) {
-    let derivative = K::total(found);
+fn add_force<K: Terms, L: Lanes>(force: &mut Vec3<L>, d: Vec3<L>, found: &[(L, L); TOGETHER], first: bool) {
+    let derivative = K::total(found, first);
     force.x = d.x.mul_add(derivative, force.x);
     force.y = d.y.mul_add(derivative, force.y);
     force.z = d.z.mul_add(derivative, force.z);
@@ -301,12 +301,13 @@ impl<L: Lanes, const N: usize> Sites<L, N> {
         // From the site to the others: what is the same for all vectors can be read from memory as it is used.
         let d = L::away(others, &self.own[k]);
         let r2 = d.norm2() * alike.unit2;
-        let found = if FIRST >> k & 1 == 1 {
+        let first = FIRST >> k & 1 == 1;
+        let found = if first {
             K::interact::<L, true>(r2, &rows[k], charges, alike.tables, alike.ends)
         } else {
             K::interact::<L, false>(r2, &rows[k], charges, alike.tables, alike.ends)
         };
-        add_force::<K, L>(&mut self.force[k], d, &found);
+        add_force::<K, L>(&mut self.force[k], d, &found, first);
         if ENERGY {
             add_tallies::<K, L>(&mut self.tallies, d, &found);
         }
