@@ -139,7 +139,10 @@ pub(super) fn shared(place: &mut Place<'_>) -> Result<(), Wrong> {
     let device = place.device;
     let stream = device.stream()?;
     let kernel = device.module(&source())?.kernel::<Parameters>("debye_shared")?;
-    for blocks in [1_usize, 5] {
+    // What is allowed for one launch stays allowed when another asks for less.
+    kernel.resident_blocks(256, 64 * 1024)?;
+    kernel.resident_blocks(256, 4)?;
+    for (blocks, shared) in [(1_usize, 256 * 4), (2, 64 * 1024), (5, 256 * 4)] {
         let n = blocks * 256;
         let input: Vec<u32> = (0..n).map(|_| place.random.next() as u32).collect();
         let from = device.upload(&input)?;
@@ -149,7 +152,7 @@ pub(super) fn shared(place: &mut Place<'_>) -> Result<(), Wrong> {
         let mut float_sum = device.zeros::<f32>(1)?;
         kernel.launch(
             &stream,
-            Shape::new(blocks as u32, 256).shared(256 * 4),
+            Shape::new(blocks as u32, 256).shared(shared),
             (
                 from.all(),
                 out.all_mut(),

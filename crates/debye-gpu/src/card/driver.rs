@@ -296,8 +296,13 @@ impl Driver for Gpu {
         // SAFETY: the pointer is valid for the call.
         let asked = unsafe {
             let limit = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            let set = sys::cuFuncSetAttribute(function, limit, c_int::try_from(shared).unwrap_or(c_int::MAX));
-            accept("cuFuncSetAttribute", set).and_then(|()| {
+            let mut allowed: c_int = 0;
+            let got = sys::cuFuncGetAttribute(&mut allowed, limit, function);
+            // What was allowed for a larger launch stays so.
+            let wanted = c_int::try_from(shared).unwrap_or(c_int::MAX).max(allowed);
+            let set = || sys::cuFuncSetAttribute(function, limit, wanted);
+            let done = accept("cuFuncGetAttribute", got).and_then(|()| accept("cuFuncSetAttribute", set()));
+            done.and_then(|()| {
                 accept(
                     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
                     sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(

@@ -64,6 +64,8 @@ impl Emulation {
 const ALIGNMENT: usize = 256;
 /// Blocks that fit on one of its multiprocessors.
 const BLOCKS_EACH: u32 = 2;
+/// Dynamic shared memory that a kernel may be launched with before its occupancy was asked for.
+const SHARED_UNASKED: u32 = 48 * 1024;
 
 #[repr(C)]
 struct KernelRecord {
@@ -123,6 +125,8 @@ struct State {
     modules: HashMap<Handle, Loaded>,
     /// Which library launches a kernel.
     launchers: HashMap<Handle, LaunchCall>,
+    /// How much dynamic shared memory a kernel may be launched with, where it was asked for.
+    allowed: HashMap<Handle, u32>,
     recording: HashMap<Handle, Vec<Step>>,
     /// Streams whose work is recorded with that of another.
     beside: HashMap<Handle, Handle>,
@@ -223,6 +227,17 @@ impl Emulated {
     ) -> Result<(), CudaError> {
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         self.alive()?;
+        let allowed = self
+            .state()
+            .allowed
+            .get(&kernel)
+            .copied()
+            .unwrap_or(SHARED_UNASKED);
+        if shape.shared > allowed {
+            let reason =
+                format!("more than {allowed} bytes of dynamic shared memory, which nobody asked for");
+            return Err(CudaError::shape(name, reason));
+        }
         let launch_shape = LaunchShape {
             grid: shape.grid,
             block: shape.block,
@@ -423,6 +438,9 @@ impl Driver for Emulated {
             let reason = format!("{threads} threads and {shared} bytes of shared memory");
             return Err(CudaError::shape(name, reason));
         }
+        let mut state = self.state();
+        let allowed = state.allowed.entry(kernel.handle).or_insert(SHARED_UNASKED);
+        *allowed = shared.max(*allowed);
         Ok(BLOCKS_EACH)
     }
 

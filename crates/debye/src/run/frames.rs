@@ -170,7 +170,7 @@ struct MadeFrame {
 
 /// What goes into a trajectory.
 enum Content {
-    Frame(Frame),
+    Frame(Box<Frame>),
     /// As it is in the file.
     Bytes(Vec<u8>),
 }
@@ -237,7 +237,7 @@ impl Making {
             let frame = t.export.frame(particles, &cell, step, time, &self.title);
             Some(match &t.encode {
                 Some(encode) => encode(t.export.atoms(), &frame).map(Content::Bytes),
-                None => Ok(Content::Frame(frame)),
+                None => Ok(Content::Frame(Box::new(frame))),
             })
         };
         let contents = self.trajectories.iter().map(content).collect();
