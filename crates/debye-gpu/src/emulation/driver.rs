@@ -125,8 +125,6 @@ struct State {
     modules: HashMap<Handle, Loaded>,
     /// Which library launches a kernel.
     launchers: HashMap<Handle, LaunchCall>,
-    /// How much dynamic shared memory a kernel may be launched with, where it was asked for.
-    allowed: HashMap<Handle, u32>,
     recording: HashMap<Handle, Vec<Step>>,
     /// Streams whose work is recorded with that of another.
     beside: HashMap<Handle, Handle>,
@@ -141,6 +139,8 @@ pub(crate) struct Emulated {
     info: DeviceInfo,
     launches: AtomicU64,
     state: Mutex<State>,
+    /// How much dynamic shared memory a kernel may be launched with, where it was asked for.
+    allowed: Mutex<HashMap<Handle, u32>>,
 }
 
 impl Emulated {
@@ -159,12 +159,17 @@ impl Emulated {
             },
             launches: AtomicU64::new(0),
             state: Mutex::default(),
+            allowed: Mutex::default(),
             emulation,
         })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn allowed(&self) -> MutexGuard<'_, HashMap<Handle, u32>> {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses everything once it was told to fail.
@@ -227,12 +232,7 @@ impl Emulated {
     ) -> Result<(), CudaError> {
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         self.alive()?;
-        let allowed = self
-            .state()
-            .allowed
-            .get(&kernel)
-            .copied()
-            .unwrap_or(SHARED_UNASKED);
+        let allowed = self.allowed().get(&kernel).copied().unwrap_or(SHARED_UNASKED);
         if shape.shared > allowed {
             let reason =
                 format!("more than {allowed} bytes of dynamic shared memory, which nobody asked for");
@@ -438,8 +438,8 @@ impl Driver for Emulated {
             let reason = format!("{threads} threads and {shared} bytes of shared memory");
             return Err(CudaError::shape(name, reason));
         }
-        let mut state = self.state();
-        let allowed = state.allowed.entry(kernel.handle).or_insert(SHARED_UNASKED);
+        let mut allowed = self.allowed();
+        let allowed = allowed.entry(kernel.handle).or_insert(SHARED_UNASKED);
         *allowed = shared.max(*allowed);
         Ok(BLOCKS_EACH)
     }
