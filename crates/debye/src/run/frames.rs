@@ -284,17 +284,19 @@ pub(super) struct Beside {
 
 /// Frames of so many particles take a thread long enough to have one of their own.
 const MANY: usize = 10_000;
-/// Frames on their way hold memory.
+/// Frames on their way hold memory, some 400 bytes for a particle.
 const MOST_AT_ONCE: usize = 16;
+const MOST_PARTICLES: usize = 8_000_000;
 
 impl Beside {
     /// With so many threads for the analyses. Where the processor has little else to do, as beside a device, it makes
     /// several large frames at the same time.
     pub(super) fn new(title: String, written: FrameOutputs, threads: Option<usize>, idle: bool) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let many = idle && written.species.len() >= MANY;
-        let at_once = if many {
-            threads.unwrap_or_else(cores).clamp(1, MOST_AT_ONCE)
+        let particles = written.species.len();
+        let at_once = if idle && particles >= MANY {
+            let fit = (MOST_PARTICLES / particles).min(MOST_AT_ONCE);
+            threads.unwrap_or_else(cores).min(fit).max(1)
         } else {
             1
         };
