@@ -33,6 +33,9 @@ pub(super) fn counts(place: &mut Place<'_>) -> Result<(), Wrong> {
                 .map_err(|e| wrong(format!("{space:?}, {}: {e}", precision.name())))?;
         }
     }
+    if place.extent > Extent::Watched {
+        many(place)?;
+    }
     let (system, field) = melt(place.extent, true, Space::Box, 40)?;
     let moving = integrators()
         .into_iter()
@@ -126,6 +129,42 @@ fn of_system(
         let lengths: Vec<usize> = counts.iter().map(Vec::len).collect();
         place.expect("lengths", &lengths[..3], &[0, 37, 0])?;
         place.expect("histogram 1", &counts[1], &expected(&engine)?[1])?;
+    }
+    Ok(())
+}
+
+/// More histograms than particles have bits for, one of them of a species that nobody has.
+fn many(place: &mut Place<'_>) -> Result<(), Wrong> {
+    let (system, field) = melt(place.extent, true, Space::Box, 40)?;
+    let of = |number: u32| PairHistogram {
+        pair: (number > 0).then_some([number % 3, 3 - number % 2]),
+        reach: 1.5,
+        bins: 5 + number as usize,
+    };
+    let named: Vec<_> = (0..40).map(of).collect();
+    for choice in layouts(place.extent, Space::Box) {
+        let s = settings(Precision::Mixed);
+        let mut engine = CudaEngine::with_choice(place.device, &system, &field, &plain(), &s, &choice)?;
+        let nobody = Wanted {
+            counts: 1,
+            ..Wanted::default()
+        };
+        let uncounted = Moment::of(&mut engine, nobody)?;
+        let there = [uncounted.counts.is_some(), uncounted.particles.is_some()];
+        place.expect("where nobody counts", &there, &[false, true])?;
+        place.expect("histograms", &[engine.count_pairs(&named)?], &[0xffff])?;
+        let wanted = Wanted {
+            counts: 0xffff,
+            ..Wanted::default()
+        };
+        let Some(counts) = Moment::of(&mut engine, wanted)?.counts else {
+            return Err(wrong("no counts"));
+        };
+        let now = Engine::particles(&engine)?;
+        for (of, found) in named[..16].iter().zip(&counts) {
+            let want = count_pairs(of, &system.cell, &now.positions, &now.species).map_err(wrong)?;
+            place.expect(&format!("{of:?}"), found, &want)?;
+        }
     }
     Ok(())
 }

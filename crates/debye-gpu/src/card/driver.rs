@@ -30,6 +30,9 @@ pub(crate) struct Gpu {
     graphs: Mutex<HashMap<Handle, Recorded>>,
 }
 
+/// Held while the limit of a kernel is read and set.
+static LIMITS: Mutex<()> = Mutex::new(());
+
 /// What a graph was made of, and the streams that have been asked to replay it.
 struct Recorded {
     template: sys::CUgraph,
@@ -293,7 +296,8 @@ impl Driver for Gpu {
         self.bind()?;
         let function = kernel.handle as sys::CUfunction;
         let mut blocks: c_int = 0;
-        // SAFETY: the pointer is valid for the call.
+        let _alone = LIMITS.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the pointers are valid for the calls.
         let asked = unsafe {
             let limit = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let mut allowed: c_int = 0;

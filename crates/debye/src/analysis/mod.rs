@@ -49,7 +49,8 @@ pub trait Analysis: Send {
     fn name(&self) -> &str;
     /// Takes a frame in. After an error the state is as before.
     fn add(&mut self, frame: &Snapshot<'_>) -> Result<(), AnalysisError>;
-    /// Where pairs by distance are all it wants of a frame: an engine may count them in its place.
+    /// Where pairs by distance are all it wants of a frame: an engine may count them in its place. The answer and the
+    /// pairs stay the same.
     fn of_pairs(&mut self) -> Option<&mut dyn OfPairs> {
         None
     }

@@ -78,15 +78,18 @@ impl FrameOutputs {
         }
         let looks = |m: &Measurement| m.plan.looks_at(step) && (m.fresh || !only_fresh);
         for m in self.measurements.iter_mut().filter(|m| looks(m)) {
-            let counts = made.counts.as_deref().zip(m.counted);
-            if let (Some((counts, number)), Some(of_pairs)) = (counts, m.analysis.of_pairs()) {
-                of_pairs.add_counted(&CountedPairs {
-                    step,
-                    cell,
-                    species: &self.species,
-                    counts: &counts[number],
-                })?;
-            }
+            let Some((counts, number)) = made.counts.as_deref().zip(m.counted) else {
+                continue;
+            };
+            let (Some(counts), Some(of_pairs)) = (counts.get(number), m.analysis.of_pairs()) else {
+                unreachable!("an analysis of pairs stays one, and engines count what they took on");
+            };
+            of_pairs.add_counted(&CountedPairs {
+                step,
+                cell,
+                species: &self.species,
+                counts,
+            })?;
         }
         let Some(particles) = &made.particles else {
             return Ok(());
@@ -122,7 +125,11 @@ impl FrameOutputs {
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         };
-        frames.into_iter().try_for_each(|coming| self.add(made(coming)?))
+        let done = frames.iter().try_for_each(|coming| self.add(made(coming)?));
+        if done.is_err() {
+            frames.try_iter().for_each(Coming::give_up);
+        }
+        done
     }
 }
 
@@ -264,6 +271,15 @@ enum Coming {
     Made(JoinHandle<Result<MadeFrame, RunError>>),
 }
 
+impl Coming {
+    /// Waits for the thread that makes it: it reads memory of the device.
+    fn give_up(self) {
+        if let Self::Made(thread) = self {
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The thread that has what is written, while there is one.
 struct Writer {
     frames: SyncSender<Coming>,
@@ -276,7 +292,7 @@ pub(super) struct Beside {
     writer: Option<Writer>,
     making: Arc<Making>,
     threads: Option<usize>,
-    /// Frames that are made at the same time; one is made by the thread that writes.
+    /// Frames on their way that are made at the same time; one: by the thread that writes.
     at_once: usize,
     /// What went wrong and was not told yet.
     failed: Option<RunError>,
@@ -317,7 +333,13 @@ impl Beside {
     /// Hands a frame over. What went wrong with an earlier one is told now.
     pub(super) fn add(&mut self, frame: TakenFrame) -> Result<(), RunError> {
         if let Some(mut written) = self.here.take() {
-            let (frames, come) = sync_channel(WAITING.max(self.at_once));
+            // One more is waited for, and another waits to be sent.
+            let room = if self.at_once > 1 {
+                self.at_once - 2
+            } else {
+                WAITING
+            };
+            let (frames, come) = sync_channel(room);
             let (threads, making) = (self.threads, Arc::clone(&self.making));
             let work = move || {
                 let done = with_threads(threads, || written.add_all(come, &making)).flatten();
@@ -326,17 +348,20 @@ impl Beside {
             let thread = std::thread::spawn(work);
             self.writer = Some(Writer { frames, thread });
         }
-        let coming = if self.at_once > 1 {
+        let coming = if self.at_once > 1 && frame.particles.is_some() {
             let making = Arc::clone(&self.making);
-            Coming::Made(std::thread::spawn(move || making.make(frame)))
+            let thread = std::thread::Builder::new().spawn(move || making.make(frame));
+            Coming::Made(thread.map_err(|_| RunError::Threads(self.at_once))?)
         } else {
             Coming::Taken(frame)
         };
-        let sent = self
-            .writer
-            .as_ref()
-            .is_some_and(|w| w.frames.send(coming).is_ok());
-        if sent { Ok(()) } else { self.settled().map(|_| ()) }
+        if let Some(writer) = &self.writer {
+            let Err(unsent) = writer.frames.send(coming) else {
+                return Ok(());
+            };
+            unsent.0.give_up();
+        }
+        self.settled().map(|_| ())
     }
 
     /// Waits until all frames are written.

@@ -140,14 +140,20 @@ struct Room {
 }
 
 impl PairCounting {
-    /// For those of these that fit the cell and the device; the species of every particle. `None` where there are none.
+    /// For those of these that fit the cell and the device, the first sixteen at most; the species of every particle.
+    /// `None` where there are none.
     pub(super) fn new(
         device: &Device,
         of: &[PairHistogram],
         species: &[u32],
         region: &Region,
     ) -> Result<Option<Self>, EngineError> {
-        if !of.iter().any(|of| fits(of, region)) {
+        let bytes_of = |of: &PairHistogram| u32::try_from(size_of::<u32>() * of.bins).unwrap_or(u32::MAX);
+        let has_room = |of: &PairHistogram| {
+            u64::from(bytes_of(of)) + BESIDE <= u64::from(device.info().shared_per_block)
+        };
+        let able = |of: &PairHistogram| has_room(of) && fits(of, region);
+        if !of.iter().take(MOST).any(able) {
             return Ok(None);
         }
         let module = device.module(&source())?;
@@ -155,9 +161,7 @@ impl PairCounting {
         let mut sets = vec![0; species.len()];
         let (mut histograms, mut bins) = (Vec::new(), 0);
         for (number, &of) in of.iter().enumerate() {
-            let bytes = u32::try_from(size_of::<u32>() * of.bins).unwrap_or(u32::MAX);
-            let has_room = u64::from(bytes) + BESIDE <= u64::from(device.info().shared_per_block);
-            if number >= MOST || !has_room || !fits(&of, region) {
+            if number >= MOST || !able(&of) {
                 histograms.push(None);
                 continue;
             }
@@ -167,7 +171,7 @@ impl PairCounting {
             histograms.push(Some(Histogram {
                 of,
                 first: bins,
-                blocks: count.resident_blocks(COUNTING as u32, bytes)?.max(1),
+                blocks: count.resident_blocks(COUNTING as u32, bytes_of(&of))?.max(1),
             }));
             bins += of.bins;
         }
@@ -184,7 +188,7 @@ impl PairCounting {
     /// A bit for each that is counted here.
     pub(super) fn bits(&self) -> u32 {
         let bit = |(number, h): (usize, &Option<Histogram>)| u32::from(h.is_some()) << number;
-        self.histograms.iter().enumerate().map(bit).sum()
+        self.histograms.iter().enumerate().take(MOST).map(bit).sum()
     }
 
     /// Where all counts come to lie.
@@ -199,9 +203,14 @@ impl PairCounting {
         size_of::<u32>() * self.sets.len() + size_of::<u64>() * self.counts.len() + blocks * of_block
     }
 
+    /// Gives memory back before the particles come to lie elsewhere.
+    pub(super) fn unbind(&mut self) {
+        self.room = None;
+    }
+
     /// For particles that lie elsewhere now.
     pub(super) fn bind(&mut self, device: &Device, slots: Slots) -> Result<(), CudaError> {
-        self.room = None;
+        self.unbind();
         let blocks = slots.slots.div_ceil(GATHERED);
         let chosen: Buffer<u32> = device.allocate(4 * blocks * GATHERED)?;
         let fine: Buffer<u32> = device.allocate(4 * blocks * GATHERED)?;
@@ -233,9 +242,11 @@ impl PairCounting {
     }
 
     /// Queues the counting of those with a bit.
-    pub(super) fn queue(&mut self, stream: &Stream, which: u32, region: &Region) -> Result<(), CudaError> {
+    pub(super) fn queue(&mut self, stream: &Stream, which: u32, region: &Region) -> Result<(), EngineError> {
         let Some(room) = &self.room else {
-            return Ok(());
+            return Err(EngineError::Device(
+                "pairs cannot be counted before particles are there".into(),
+            ));
         };
         stream.fill(self.counts.all_mut(), 0)?;
         let groups = room.blocks * WARP;

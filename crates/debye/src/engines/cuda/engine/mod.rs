@@ -338,10 +338,13 @@ impl CudaEngine {
             .like
             .get_or_init(|| Arc::new(self.host.system.particles.clone()));
         let like = Arc::clone(like);
-        Ok(match look.taken.take() {
-            Some(taken) => Box::new(move || taken.particles(&like, &change)),
-            None => Box::new(move || Ok(Particles::clone(&like))),
-        })
+        match look.taken.take() {
+            Some(taken) => Ok(Box::new(move || taken.particles(&like, &change))),
+            None => Err(EngineError::Device(format!(
+                "the particles of step {} were not taken",
+                look.step
+            ))),
+        }
     }
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the

@@ -3,8 +3,8 @@
 //
 // Differences wrap around as the cell does. Along axes that end, coordinates are halved when they are gathered: then none
 // wraps. A distance comes from the upper halves of coordinates in single precision. Where that leaves open which interval it is in,
-// it comes from whole coordinates in double precision. So the counts are those of double precision, and being whole
-// numbers they do not depend on any order.
+// it comes from whole coordinates in double precision. So the counts are those of double precision, but for pairs within
+// rounding of an edge, and being whole numbers they do not depend on any order.
 #include "count_shared.cuh"
 
 constexpr u32 GATHERED_WARPS = GATHERED / WARP;

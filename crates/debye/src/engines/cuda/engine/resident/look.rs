@@ -117,10 +117,11 @@ impl Resident {
         };
         self.watch.replay(&self.stream, &graph)?;
         self.look_graph = Some(graph);
+        // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
+        let moving = self.rules.scale_every > 0;
+        wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || moving);
         if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
             counting.queue(&self.stream, wanted.counts, &self.values.region)?;
-            // In a cell that became too small they cannot be counted here.
-            wanted.particles |= self.rules.scale_every > 0;
         }
         let way = match self.looks.way(wanted) {
             Some(way) => way,

@@ -33,7 +33,7 @@ use crate::engines::ChargesOnDevice;
 use crate::engines::{DeviceUse, EngineError, Needs, PairHistogram, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
-use debye_gpu::{Binder, Buffer, Bundle, Device, Stream};
+use debye_gpu::{Binder, Buffer, Bundle, CudaError, Device, Stream};
 
 /// A simulation in device memory.
 pub(super) struct Resident {
@@ -295,6 +295,9 @@ impl Resident {
         self.rebuild = None;
         self.look_anew();
         // The old arrays go before the new ones come.
+        if let Some(counting) = &mut self.counting {
+            counting.unbind();
+        }
         self.layout = Layout {
             grain: layout.grain,
             ..Layout::smallest()
@@ -333,11 +336,11 @@ impl Resident {
             )?;
         }
         self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
-        self.bind_counting()
+        Ok(self.bind_counting()?)
     }
 
     /// Tells what counts pairs where the particles are.
-    fn bind_counting(&mut self) -> Result<(), EngineError> {
+    fn bind_counting(&mut self) -> Result<(), CudaError> {
         let Some(mut counting) = self.counting.take() else {
             return Ok(());
         };
@@ -450,7 +453,11 @@ impl Skeleton for Resident {
         let region = self.region(&self.frame()?);
         self.counting = PairCounting::new(&self.device, of, species, &region)?;
         self.look_anew();
-        self.bind_counting()?;
+        match self.bind_counting() {
+            // They are counted from particles then.
+            Err(CudaError::OutOfMemory { .. }) => self.counting = None,
+            bound => bound?,
+        }
         Ok(self.counting.as_ref().map_or(0, PairCounting::bits))
     }
 

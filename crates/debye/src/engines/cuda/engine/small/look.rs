@@ -89,10 +89,11 @@ impl Small {
             .evaluate
             .launch(&self.stream, shape, (&self.world, setup))?;
         self.launches += 1;
+        // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
+        let moving = self.variant.moving;
+        wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || moving);
         if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
             counting.queue(&self.stream, wanted.counts, &self.values.region)?;
-            // In a cell that became too small they cannot be counted here.
-            wanted.particles |= self.variant.moving;
         }
         let way = match self.looks.way(wanted) {
             Some(way) => way,
