@@ -1,10 +1,10 @@
-// Pairs of particles by their distance. Those that are to be counted are gathered into groups of 32 with a box around each;
-// then a warp counts the pairs of two groups whose boxes are near each other.
+// Pairs of particles by their distance. Those that are to be counted are gathered into groups of 32 with a box around
+// each; then a warp counts the pairs of two groups whose boxes are near each other.
 //
-// Differences wrap around as the cell does. Along axes that end, coordinates are halved when they are gathered: then none
-// wraps. A distance comes from the upper halves of coordinates in single precision. Where that leaves open which interval it is in,
-// it comes from whole coordinates in double precision. So the counts are those of double precision, but for pairs within
-// rounding of an edge, and being whole numbers they do not depend on any order.
+// Differences wrap around as the cell does. Along axes that end, coordinates are halved when they are gathered: then
+// none wraps. A distance comes from the upper halves of coordinates in single precision. Where that leaves open which
+// interval it is in, it comes from whole coordinates in double precision. So the counts are those of double precision,
+// but for pairs within rounding of an edge, and being whole numbers they do not depend on any order.
 #include "count_shared.cuh"
 
 constexpr u32 GATHERED_WARPS = GATHERED / WARP;
@@ -41,8 +41,8 @@ __device__ __forceinline__ void block_range(i32 x, bool there, i32* lowest, i32*
     high = warp_highest(highest[lane]);
 }
 
-// A block gathers from its share of the slots. Those of a column are one layer after the other: in four parts, by x and y, so
-// that groups are about as long as they are wide; within a part in their order.
+// A block gathers from its share of the slots. Those of a column are one layer after the other: in four parts, by x and
+// y, so that groups are about as long as they are wide; within a part in their order.
 KERNEL(debye_count_gather, GATHERED, Counted w, Counting f)
 {
     static_assert(GATHERED_WARPS == WARP, "a lane for every warp");
@@ -185,8 +185,8 @@ CALLED u32 exact_interval(const Counted& w, const Counting& f, u32 i, u32 j)
     return r2 < f.reach * f.reach ? smaller(u32(sqrt(r2) * f.scale), f.bins - 1) : f.bins;
 }
 
-// Blocks have histograms of their own. A warp takes a group and some of those after it, half of all at most, round the end:
-// so each pair of groups is met once.
+// Blocks have histograms of their own. A warp takes a group and some of those after it, half of all at most, round the
+// end: so each pair of groups is met once.
 KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
 {
     DYNAMIC_SHARED(u32, histogram);
