@@ -109,7 +109,10 @@ impl Plans {
         let first = 2 * usize::from(double);
         let there = make(KINDS[first])?;
         let back = make(KINDS[first + 1]).inspect_err(|_| destroy(there))?;
-        Ok(Self { there, back })
+        let plans = Self { there, back };
+        // A plan's tables are written there.
+        device.wait_for_default_stream()?;
+        Ok(plans)
     }
 }
 
