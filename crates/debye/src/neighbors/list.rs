@@ -6,6 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::grid::Grid;
+use super::images::Image;
 use crate::simd::{Near, Search};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
@@ -25,7 +26,10 @@ pub struct ListBlock {
     starts: [u32; MOST_GROUPS * BLOCK + 1],
     /// How many particles share the row that begins with each; 0 for those that share an earlier one.
     sharing: [u8; BLOCK],
+    /// Places, or where lists are halves their numbers among those around.
     entries: Vec<u32>,
+    around: Vec<u32>,
+    particles_around: usize,
 }
 
 impl Default for ListBlock {
@@ -37,6 +41,8 @@ impl Default for ListBlock {
             starts: [0; MOST_GROUPS * BLOCK + 1],
             sharing: [1; BLOCK],
             entries: Vec::new(),
+            around: Vec::new(),
+            particles_around: 0,
         }
     }
 }
@@ -57,6 +63,18 @@ impl ListBlock {
             starts: &self.starts[offset * self.groups..=(offset + 1) * self.groups],
             entries: &self.entries,
         })
+    }
+
+    /// Where lists are halves: the places that rows name by their numbers among these, particles in ascending order and then
+    /// images by their owners. The number behind the last is out of everyone's reach.
+    #[inline(always)]
+    pub fn around(&self) -> &[u32] {
+        &self.around
+    }
+
+    /// How many of those around are particles.
+    pub fn particles_around(&self) -> usize {
+        self.particles_around
     }
 
     /// Pairs of a particle and an entry of its row.
@@ -98,11 +116,12 @@ pub const SHARED: usize = 3;
 /// one. Empty if nobody shares.
 pub type Sharing = Vec<u8>;
 
-/// Full lists: every pair stands in the list of both.
+/// Every pair stands in the list of both, or of one of them.
 #[derive(Debug, Default)]
 pub struct NeighborList {
     blocks: Vec<ListBlock>,
     radius: f32,
+    halves: bool,
 }
 
 /// What a list is made from.
@@ -114,6 +133,8 @@ pub struct Candidates<'a> {
     pub cells: &'a [u32],
     /// Where each cell's particles begin.
     pub particle_starts: &'a [u32],
+    /// The images.
+    pub images: &'a [Image],
     /// Where each cell's images begin, counted from the first image.
     pub image_starts: &'a [u32],
     /// x, y and z of particles and then images, relative to the middle of the region.
@@ -131,6 +152,8 @@ pub struct Candidates<'a> {
     pub groups: usize,
     /// Which particles share rows; where rows are shared, those that share must be left out of the same pairs.
     pub sharing: &'a [u8],
+    /// Whether a pair stands in the list of one of both only: of the one that comes first.
+    pub halves: bool,
 }
 
 /// Which pairs a list leaves out.
@@ -146,6 +169,7 @@ pub trait LeaveOut: Sync {
 impl NeighborList {
     /// Makes the lists anew, reusing memory.
     pub fn build(&mut self, candidates: &Candidates, search: Search, exclusions: Option<&dyn LeaveOut>) {
+        self.halves = candidates.halves;
         self.blocks
             .resize_with(candidates.particles.div_ceil(BLOCK), ListBlock::default);
         // Longer lists need larger blocks: all memory goes back first, or the old blocks would leave
@@ -178,14 +202,15 @@ impl NeighborList {
 
     /// Pairs of particles in all lists, each counted twice, padding included.
     pub fn pairs(&self) -> usize {
-        self.blocks.iter().map(ListBlock::pairs).sum()
+        let listed: usize = self.blocks.iter().map(ListBlock::pairs).sum();
+        listed * (1 + usize::from(self.halves))
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.blocks
             .iter()
-            .map(|b| 4 * b.entries.capacity() + size_of::<ListBlock>())
+            .map(|b| 4 * (b.entries.capacity() + b.around.capacity()) + size_of::<ListBlock>())
             .sum()
     }
 }
@@ -199,6 +224,7 @@ struct Scratch {
     groups: Vec<Near>,
     excluded: Excluded,
     entries: Vec<u32>,
+    around: Around,
 }
 
 fn fill(
@@ -215,9 +241,14 @@ fn fill(
         groups,
         excluded,
         entries,
+        around,
     } = scratch;
     let far = c.places[0].len() as u32;
     entries.clear();
+    around.places.clear();
+    if c.halves {
+        around.numbers.resize(far as usize + 1, NONE);
+    }
     let particles = block.particles();
     block.groups = c.groups;
     block.share(c.sharing);
@@ -229,19 +260,29 @@ fn fill(
         let members = start..next;
         c.grid.neighbors(&c.cells[members.clone()], ranges);
         candidate_runs(ranges, c, runs);
+        if c.halves {
+            drop_earlier(runs, start);
+        }
         search.cluster(c.places, runs, members.clone(), c.radius * c.radius, near);
-        // The members are near themselves, and follow each other among the places found.
-        let own = near.places.iter().position(|&place| place as usize == start);
-        for (k, mask) in near.masks[own.unwrap_or(0)..]
-            .iter_mut()
-            .take(members.len())
-            .enumerate()
-        {
-            *mask &= !(1 << k);
+        if c.halves {
+            block.keep_later(members.clone(), near, c);
+        } else {
+            // The members are near themselves, and follow each other among the places found.
+            let own = near.places.iter().position(|&place| place as usize == start);
+            for (k, mask) in near.masks[own.unwrap_or(0)..]
+                .iter_mut()
+                .take(members.len())
+                .enumerate()
+            {
+                *mask &= !(1 << k);
+            }
         }
         if let Some(from) = exclusions {
             excluded.collect(members.clone(), from);
             excluded.leave_out(start, near, search, from);
+        }
+        if c.halves {
+            around.take(near);
         }
         if c.groups > 1 {
             groups.resize_with(c.groups, Near::default);
@@ -264,10 +305,97 @@ fn fill(
             }
         }
     }
+    block.particles_around = if c.halves { around.number(entries, c) } else { 0 };
+    refill(&mut block.around, &around.places);
     refill(&mut block.entries, entries);
 }
 
+/// Takes places before `first` out of runs.
+fn drop_earlier(runs: &mut Vec<Range<usize>>, first: usize) {
+    for run in runs.iter_mut() {
+        run.start = run.start.max(first).min(run.end);
+    }
+    runs.retain(|run| !run.is_empty());
+}
+
+/// Those around a block, and their numbers.
+#[derive(Default)]
+struct Around {
+    places: Vec<u32>,
+    /// The number of each place; of most of them none.
+    numbers: Vec<u32>,
+}
+
+/// A place that is not around.
+const NONE: u32 = u32::MAX;
+
+impl Around {
+    /// Counts in those that are near anybody.
+    fn take(&mut self, near: &Near) {
+        for (&place, &mask) in near.places.iter().zip(&near.masks) {
+            if mask != 0 && self.numbers[place as usize] == NONE {
+                self.numbers[place as usize] = 0;
+                self.places.push(place);
+            }
+        }
+    }
+
+    /// Turns places into numbers, and gives how many of those around are particles.
+    fn number(&mut self, entries: &mut [u32], c: &Candidates) -> usize {
+        let Self { places, numbers } = self;
+        places.sort_unstable();
+        let particles = places.partition_point(|&place| (place as usize) < c.particles);
+        places[particles..].sort_by_key(|&place| c.images[place as usize - c.particles].owner);
+        for (number, &place) in (0..).zip(&*places) {
+            numbers[place as usize] = number;
+        }
+        // The place out of reach.
+        numbers[c.places[0].len()] = places.len() as u32;
+        for entry in entries {
+            *entry = numbers[*entry as usize];
+        }
+        for &place in &*places {
+            numbers[place as usize] = NONE;
+        }
+        particles
+    }
+}
+
 impl ListBlock {
+    /// Leaves a pair to the one whose row comes first; within a row, to the one that sees the other's image ahead.
+    fn keep_later(&self, members: Range<usize>, near: &mut Near, c: &Candidates) {
+        let all = |end: usize| ((1_u64 << (end - members.start)) - 1) as u32;
+        // Members whose rows begin before that of another.
+        let before = |member: usize| {
+            let head = (0..=member - self.first).rev().find(|&at| self.sharing[at] > 0);
+            let head = self.first + head.unwrap_or(0);
+            all(head)
+        };
+        // Particles before the members are not among the places, and images come last.
+        let images = near
+            .places
+            .partition_point(|&place| (place as usize) < c.particles);
+        let (places, of_images) = near.places.split_at(images);
+        let (masks, masks_of_images) = near.masks.split_at_mut(images);
+        for (&place, mask) in places.iter().zip(masks) {
+            if (place as usize) < members.end {
+                *mask &= before(place as usize);
+            }
+        }
+        for (&place, mask) in of_images.iter().zip(masks_of_images) {
+            let image = &c.images[place as usize - c.particles];
+            let owner = image.owner as usize;
+            if owner < members.start {
+                *mask = 0;
+            } else if owner < members.end && image.shift < [0; 3] {
+                *mask &= before(owner);
+            } else if owner < members.end {
+                let next = (owner + 1..members.end).find(|&k| self.sharing[k - self.first] > 0);
+                *mask &= all(next.unwrap_or(members.end));
+            }
+        }
+    }
+
     /// Takes over who shares rows. What reaches beyond the block is taken apart.
     fn share(&mut self, sharing: &[u8]) {
         self.sharing = [1; BLOCK];

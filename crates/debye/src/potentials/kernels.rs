@@ -42,6 +42,10 @@ pub struct PairJob<'a, C, E> {
     pub coordinates: &'a [[C; 4]],
     /// Species of each of them.
     pub species: &'a [u32],
+    /// Coordinates of those that lists name: the same, or a copy of those around the block.
+    pub others: &'a [[C; 4]],
+    /// Species of these, where vectors of a list are of several.
+    pub other_species: &'a [u32],
     /// Length of one unit of the coordinates.
     pub unit: f64,
     /// Whether the places of every vector of a list are of one species.
@@ -52,7 +56,17 @@ pub struct PairJob<'a, C, E> {
     pub coulomb: f64,
 }
 
-/// Energy and virial of a block of particles: half of what their pairs have.
+/// Where a kernel adds forces.
+#[derive(Debug)]
+pub struct PairForces<'a, E> {
+    /// Those of the block's particles.
+    pub own: &'a mut [Vec3<f64>],
+    /// Where a pair stands in one list only, those that the lists name: to be multiplied by −2 and the unit of the
+    /// coordinates. Nothing where it stands in both.
+    pub others: &'a mut [[E; 4]],
+}
+
+/// Energy and virial of a block of particles: what the pairs in its lists have, or half of that where each is in two.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairSums {
     /// Energy.
@@ -74,9 +88,10 @@ impl PairSums {
 /// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.
 ///
 /// # Safety
-/// The processor must have the kernel's instruction set, every entry of the block must be inside `coordinates`
-/// and `species`, and both must go on for a vector beyond the block's particles.
-pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, &mut [Vec3<f64>]) -> [PairSums; TOGETHER];
+/// The processor must have the kernel's instruction set, the block's particles must be inside `coordinates` and `species`,
+/// and every entry of the block inside `others`, `other_species` where vectors are of several, and the forces of others
+/// where there are any.
+pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, PairForces<E>) -> [PairSums; TOGETHER];
 
 /// Kernels of one potential, picked at run time: `uniform` if all pairs of species interact alike, `energy` if energies
 /// are needed (they may be computed where none are). The forces of all variants are the same to the last bit.

@@ -19,7 +19,7 @@ pub use bonded::{
     BondFamily, BondPotential, BondVisitor, BondedSample, DihedralFamily, DihedralPotential, DihedralVisitor,
     MAX_BONDED,
 };
-pub use kernels::{Numbers, PairColumns, PairJob, PairKernel, PairKernels, PairSums, TOGETHER};
+pub use kernels::{Numbers, PairColumns, PairForces, PairJob, PairKernel, PairKernels, PairSums, TOGETHER};
 pub use oriented::{
     Axes, INVARIANTS, MAX_ORIENTED, OrientedCoefficients, OrientedEnergy, OrientedFamily, OrientedForces,
     OrientedPair, OrientedPotential, OrientedSample, OrientedVisitor, oriented_inputs, oriented_truncation,

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Lanes, TableOf};
+use super::{Lanes, Masked, TableOf};
 use crate::expr::{Real, Table, Vec3};
 
 /// `N` numbers.
@@ -108,12 +108,24 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
 
 macro_rules! array_lanes {
     ($element:ident, $width:literal, $coordinate:ident, $difference:expr, $number:expr) => {
+        impl Masked for Array<$element, $width> {
+            type Mask = [bool; $width];
+            #[inline(always)]
+            fn less(a: Self, b: Self) -> [bool; $width] {
+                std::array::from_fn(|i| a.0[i] < b.0[i])
+            }
+            #[inline(always)]
+            fn keep(mask: [bool; $width], x: Self) -> Self {
+                Self(std::array::from_fn(|i| if mask[i] { x.0[i] } else { 0.0 }))
+            }
+        }
+
         impl Lanes for Array<$element, $width> {
             const WIDTH: usize = $width;
+            const DOUBLE: bool = size_of::<$element>() == 8;
             type Element = $element;
             type Coordinate = $coordinate;
             type Indices = [u32; $width];
-            type Mask = [bool; $width];
             type Stored = [[$coordinate; 4]; $width];
 
             #[inline(always)]
@@ -125,6 +137,17 @@ macro_rules! array_lanes {
             unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
                 // SAFETY: the caller promised readable indices inside the coordinates.
                 unsafe { Self::indices(numbers) }.map(|j| unsafe { *coordinates.add(j as usize) })
+            }
+            #[inline(always)]
+            unsafe fn give(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
+                let Vec3 { x, y, z } = vectors;
+                // SAFETY: the caller promised readable numbers inside the records.
+                for (k, number) in unsafe { Self::indices(numbers) }.into_iter().enumerate() {
+                    let to = unsafe { &mut *to.add(number as usize) };
+                    to[0] += x.0[k];
+                    to[1] += y.0[k];
+                    to[2] += z.0[k];
+                }
             }
             #[inline(always)]
             fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
@@ -170,16 +193,8 @@ macro_rules! array_lanes {
                 TableOf::of(table)
             }
             #[inline(always)]
-            fn less(a: Self, b: Self) -> [bool; $width] {
-                std::array::from_fn(|i| a.0[i] < b.0[i])
-            }
-            #[inline(always)]
             fn any(mask: [bool; $width]) -> bool {
                 mask.contains(&true)
-            }
-            #[inline(always)]
-            fn keep(mask: [bool; $width], x: Self) -> Self {
-                Self(std::array::from_fn(|i| if mask[i] { x.0[i] } else { 0.0 }))
             }
             #[inline(always)]
             fn sum(self) -> f64 {

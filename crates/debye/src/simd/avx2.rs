@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::Lanes;
-use super::intrinsics::lanes_of_intrinsics;
+use super::intrinsics::{add_one_by_one, lanes_of_intrinsics};
 use super::polynomials::{self, Exponents};
+use super::{Lanes, Masked};
 use crate::expr::{Real, Table, Vec3};
 
 /// Eight single-precision numbers.
@@ -102,6 +102,35 @@ impl F32x8 {
                 _mm256_unpacklo_epi64(zw01, zw23),
                 _mm256_unpackhi_epi64(zw01, zw23),
             ]
+        }
+    }
+    /// The way back of `transposed`: a record is read, added to and written at once, as one may be there twice.
+    #[inline(always)]
+    unsafe fn add_transposed(row: impl Fn(usize) -> *mut [f32; 4], v: Vec3<Self>) {
+        unsafe {
+            let zero = _mm256_setzero_ps();
+            let (xy_low, xy_high) = (
+                _mm256_castps_pd(_mm256_unpacklo_ps(v.x.0, v.y.0)),
+                _mm256_castps_pd(_mm256_unpackhi_ps(v.x.0, v.y.0)),
+            );
+            let (z_low, z_high) = (
+                _mm256_castps_pd(_mm256_unpacklo_ps(v.z.0, zero)),
+                _mm256_castps_pd(_mm256_unpackhi_ps(v.z.0, zero)),
+            );
+            let add = |k: usize, record: __m128| {
+                let to = row(k).cast::<f32>();
+                _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), record));
+            };
+            // Particles k and k + 4, one in each half.
+            let halves = |k: usize, records: __m256d| {
+                let records = _mm256_castpd_ps(records);
+                add(k, _mm256_castps256_ps128(records));
+                add(k + 4, _mm256_extractf128_ps::<1>(records));
+            };
+            halves(0, _mm256_unpacklo_pd(xy_low, z_low));
+            halves(1, _mm256_unpackhi_pd(xy_low, z_low));
+            halves(2, _mm256_unpacklo_pd(xy_high, z_high));
+            halves(3, _mm256_unpackhi_pd(xy_high, z_high));
         }
     }
     #[inline(always)]
@@ -226,6 +255,10 @@ impl F64x4 {
                 _mm256_permute2f128_pd::<0x31>(yw01, yw23),
             ]
         }
+    }
+    #[inline(always)]
+    unsafe fn add_transposed(row: impl Fn(usize) -> *mut [f64; 4], v: Vec3<Self>) {
+        unsafe { add_one_by_one(row, [v.x, v.y, v.z].map(Self::to_array)) }
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m128i, offset: u32) -> __m128i {

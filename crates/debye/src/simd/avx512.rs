@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::Lanes;
-use super::intrinsics::lanes_of_intrinsics;
+use super::intrinsics::{add_one_by_one, lanes_of_intrinsics};
 use super::polynomials::{self, Exponents};
+use super::{Lanes, Masked};
 use crate::expr::{Real, Table, Vec3};
 
 /// Sixteen single-precision numbers.
@@ -217,6 +217,37 @@ impl F32x16 {
             ]
         }
     }
+    /// The way back of `transposed`: a record is read, added to and written at once, as one may be there twice.
+    #[inline(always)]
+    unsafe fn add_transposed(row: impl Fn(usize) -> *mut [f32; 4], v: Vec3<Self>) {
+        unsafe {
+            let zero = _mm512_setzero_ps();
+            let (xy_low, xy_high) = (
+                _mm512_castps_pd(_mm512_unpacklo_ps(v.x.0, v.y.0)),
+                _mm512_castps_pd(_mm512_unpackhi_ps(v.x.0, v.y.0)),
+            );
+            let (z_low, z_high) = (
+                _mm512_castps_pd(_mm512_unpacklo_ps(v.z.0, zero)),
+                _mm512_castps_pd(_mm512_unpackhi_ps(v.z.0, zero)),
+            );
+            let add = |k: usize, record: __m128| {
+                let to = row(k).cast::<f32>();
+                _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), record));
+            };
+            // Particles k, k + 4, k + 8, k + 12, one in each quarter.
+            let quarters = |k: usize, records: __m512d| {
+                let records = _mm512_castpd_ps(records);
+                add(k, _mm512_castps512_ps128(records));
+                add(k + 4, _mm512_extractf32x4_ps::<1>(records));
+                add(k + 8, _mm512_extractf32x4_ps::<2>(records));
+                add(k + 12, _mm512_extractf32x4_ps::<3>(records));
+            };
+            quarters(0, _mm512_unpacklo_pd(xy_low, z_low));
+            quarters(1, _mm512_unpackhi_pd(xy_low, z_low));
+            quarters(2, _mm512_unpacklo_pd(xy_high, z_high));
+            quarters(3, _mm512_unpackhi_pd(xy_high, z_high));
+        }
+    }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m512i, offset: u32) -> __m512i {
         unsafe {
@@ -288,6 +319,10 @@ impl F64x8 {
                 _mm512_permutex2var_pd(yw01, second, yw23),
             ]
         }
+    }
+    #[inline(always)]
+    unsafe fn add_transposed(row: impl Fn(usize) -> *mut [f64; 4], v: Vec3<Self>) {
+        unsafe { add_one_by_one(row, [v.x, v.y, v.z].map(Self::to_array)) }
     }
     #[inline(always)]
     unsafe fn gather_species(species: *const u32, others: __m256i, offset: u32) -> __m256i {

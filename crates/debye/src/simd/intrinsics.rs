@@ -125,15 +125,15 @@ macro_rules! lanes_of_intrinsics {
             }
             #[inline(always)]
             fn erfc_beside(self, gaussian: Self) -> Self {
-                crate::expr::erfc_beside(<Self as polynomials::Exponents>::DOUBLE, self, gaussian)
+                crate::expr::erfc_beside(<Self as Lanes>::DOUBLE, self, gaussian)
             }
             #[inline(always)]
             fn screened(self) -> Self {
-                crate::expr::screened(<Self as polynomials::Exponents>::DOUBLE, self)
+                crate::expr::screened(<Self as Lanes>::DOUBLE, self)
             }
             #[inline(always)]
             fn real_space_force(self) -> Self {
-                crate::expr::real_space_force(<Self as polynomials::Exponents>::DOUBLE, self)
+                crate::expr::real_space_force(<Self as Lanes>::DOUBLE, self)
             }
             #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
@@ -161,12 +161,24 @@ macro_rules! lanes_of_intrinsics {
             }
         }
 
+        impl Masked for $name {
+            type Mask = $mask;
+            #[inline(always)]
+            fn less(a: Self, b: Self) -> $mask {
+                Self::less_mask(a, b)
+            }
+            #[inline(always)]
+            fn keep(mask: $mask, x: Self) -> Self {
+                Self::kept(mask, x)
+            }
+        }
+
         impl Lanes for $name {
             const WIDTH: usize = $width;
+            const DOUBLE: bool = <Self as polynomials::Exponents>::DOUBLE;
             type Element = $element;
             type Coordinate = $coordinate;
             type Indices = $indices;
-            type Mask = $mask;
             type Stored = [$own; 4];
 
             #[inline(always)]
@@ -178,6 +190,11 @@ macro_rules! lanes_of_intrinsics {
             unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
                 // SAFETY: the caller's promise.
                 unsafe { Self::transposed(|k| coordinates.add(*numbers.add(k) as usize)) }
+            }
+            #[inline(always)]
+            unsafe fn give(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
+                // SAFETY: the caller's promise.
+                unsafe { Self::add_transposed(|k| to.add(*numbers.add(k) as usize), vectors) }
             }
             #[inline(always)]
             fn away(these: &Self::Stored, other: &[$coordinate; 4]) -> Vec3<Self> {
@@ -227,16 +244,8 @@ macro_rules! lanes_of_intrinsics {
                 Self(unsafe { $splat(x) })
             }
             #[inline(always)]
-            fn less(a: Self, b: Self) -> $mask {
-                Self::less_mask(a, b)
-            }
-            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 Self::holds_anywhere(mask)
-            }
-            #[inline(always)]
-            fn keep(mask: $mask, x: Self) -> Self {
-                Self::kept(mask, x)
             }
             #[inline(always)]
             fn sum(self) -> f64 {
@@ -259,3 +268,21 @@ macro_rules! lanes_of_intrinsics {
 }
 
 pub(super) use lanes_of_intrinsics;
+
+/// Adds the lanes of vectors to records one by one: for sets and precisions where nothing better is worth its lines.
+///
+/// # Safety
+/// Every record must be writable.
+#[inline(always)]
+pub(super) unsafe fn add_one_by_one<const N: usize>(
+    row: impl Fn(usize) -> *mut [f64; 4],
+    [x, y, z]: [[f64; N]; 3],
+) {
+    for k in 0..N {
+        // SAFETY: the caller's promise.
+        let to = unsafe { &mut *row(k) };
+        to[0] += x[k];
+        to[1] += y[k];
+        to[2] += z[k];
+    }
+}

@@ -17,6 +17,7 @@ mod search;
 mod stencil;
 #[cfg(test)]
 mod tests;
+mod three;
 
 pub use array::Array;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +26,7 @@ pub use avx2::{F32x8, F64x4};
 pub use avx512::{F32x16, F64x8};
 pub use search::{Near, Search};
 pub use stencil::{Eight, EightDoubles, EightSingles, Plain};
+pub use three::{Abreast, Three};
 
 use crate::expr::{Real, Table, Vec3};
 
@@ -86,18 +88,30 @@ pub trait Coordinate: Copy + Send + Sync + Default + PartialEq + std::fmt::Debug
 impl Coordinate for i32 {}
 impl Coordinate for f64 {}
 
+/// Numbers that can be compared and left out.
+pub trait Masked: Real {
+    /// As many truths.
+    type Mask: Copy;
+
+    /// Where `a < b`.
+    fn less(a: Self, b: Self) -> Self::Mask;
+
+    /// `x` where the mask holds, zero elsewhere, whatever `x` is there (even NaN).
+    fn keep(mask: Self::Mask, x: Self) -> Self;
+}
+
 /// A vector of numbers with what a pair kernel needs beyond arithmetic.
-pub trait Lanes: Real {
+pub trait Lanes: Masked {
     /// How many.
     const WIDTH: usize;
+    /// Whether in double precision.
+    const DOUBLE: bool;
     /// What each is.
     type Element: Copy + Send + Sync + 'static;
     /// How positions are stored for this precision.
     type Coordinate: Coordinate;
     /// As many particle numbers.
     type Indices: Copy;
-    /// As many truths.
-    type Mask: Copy;
     /// Coordinates and charges of as many particles, as stored.
     type Stored: Copy;
 
@@ -112,6 +126,12 @@ pub trait Lanes: Real {
     /// # Safety
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
     unsafe fn bring(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
+
+    /// Adds a vector of vectors to the first three numbers of as many records, one after the other.
+    ///
+    /// # Safety
+    /// As for [`Lanes::indices`], and every number must be inside `to`.
+    unsafe fn give(to: *mut [Self::Element; 4], numbers: *const u32, vectors: Vec3<Self>);
 
     /// `these − other` for one other, in the units of the coordinates.
     fn away(these: &Self::Stored, other: &[Self::Coordinate; 4]) -> Vec3<Self>;
@@ -149,14 +169,8 @@ pub trait Lanes: Real {
     /// A table's values in this precision.
     fn table(table: &Table) -> &[Self::Element];
 
-    /// Where `a < b`.
-    fn less(a: Self, b: Self) -> Self::Mask;
-
     /// Whether the mask holds anywhere.
     fn any(mask: Self::Mask) -> bool;
-
-    /// `x` where the mask holds, zero elsewhere, whatever `x` is there (even NaN).
-    fn keep(mask: Self::Mask, x: Self) -> Self;
 
     /// The sum of all lanes, always in the same order.
     fn sum(self) -> f64;

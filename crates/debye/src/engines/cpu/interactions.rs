@@ -3,13 +3,15 @@
 
 use rayon::prelude::*;
 
+use super::around::{Around, Copies};
 use super::oriented::{Oriented, OrientedPrecision};
+use super::pair::PairPrecision;
 use super::rotation::Rotations;
 use super::space::{Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
-use crate::potentials::{Numbers, PairColumns, PairJob, PairKernel, PairSums};
+use crate::potentials::{Numbers, PairColumns, PairForces, PairJob, PairKernel, PairSums};
 use crate::simd::InstructionSet;
 use crate::system::Cell;
 use crate::truncation::TruncationKind;
@@ -22,7 +24,7 @@ pub trait Interactions: Send {
     fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>], rotations: &Rotations);
     /// Sets the forces, and the torques where anything turns; with `energy`, returns energy and virial by term, pair terms
     /// first.
-    fn forces(&self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
+    fn forces(&mut self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
     /// Entries of the lists, images, and bytes held.
     fn size(&self) -> ListSize;
     /// Whether there are kernels for particles that share a row.
@@ -54,6 +56,7 @@ struct Term<P: Store> {
 /// The pair terms in precision `P`.
 pub struct Typed<P: Store> {
     space: Space<P>,
+    around: Around<P>,
     terms: Vec<Term<P>>,
     couple: Option<Couple<P>>,
     oriented: Option<Oriented<P>>,
@@ -61,6 +64,9 @@ pub struct Typed<P: Store> {
     set: InstructionSet,
     grouped: bool,
 }
+
+/// Coordinates and species of those that a block's lists name.
+type Others<'a, P> = (&'a [[<P as PairPrecision>::Coordinate; 4]], &'a [u32]);
 
 /// Two terms that are visited in one pass over the lists of particles.
 struct Couple<P: Store> {
@@ -125,7 +131,13 @@ impl<P: OrientedPrecision> Typed<P> {
             .filter(alike)
             .collect();
         Self {
-            space: Space::new(set, if grouped { species } else { 1 }),
+            // Where a pair is cheap, writing to the other costs more than it saves.
+            space: Space::new(
+                set,
+                if grouped { species } else { 1 },
+                field.oriented.is_empty() && couple.is_some(),
+            ),
+            around: Around::default(),
             terms,
             couple,
             oriented: Oriented::new(field, set, &free),
@@ -136,10 +148,12 @@ impl<P: OrientedPrecision> Typed<P> {
     }
 
     /// What the kernel of two terms, or of one twice, reads.
-    fn job(&self, terms: [usize; 2]) -> PairJob<'_, P::Coordinate, P::Element> {
+    fn job<'a>(&'a self, terms: [usize; 2], others: Others<'a, P>) -> PairJob<'a, P::Coordinate, P::Element> {
         PairJob {
             coordinates: &self.space.coordinates,
             species: &self.space.species,
+            others: others.0,
+            other_species: others.1,
             unit: self.space.unit,
             grouped: self.grouped,
             terms: terms.map(|t| Numbers {
@@ -156,25 +170,44 @@ impl<P: OrientedPrecision> Typed<P> {
         self.oriented.as_ref().and_then(Oriented::beside)
     }
 
-    fn block_forces(&self, number: usize, forces: &mut [Vec3<f64>], energy: bool, sums: &mut [PairSums]) {
+    /// All places.
+    fn everybody(&self) -> Others<'_, P> {
+        (&self.space.coordinates, &self.space.species)
+    }
+
+    /// Whether vectors of a list may be of several species.
+    fn is_mixed(&self) -> bool {
+        !self.grouped && self.terms.iter().any(|term| !term.columns.is_uniform())
+    }
+
+    fn block_forces(
+        &self,
+        number: usize,
+        others: Others<'_, P>,
+        to: PairForces<'_, P::Element>,
+        energy: bool,
+        sums: &mut [PairSums],
+    ) {
+        let block = &self.space.list.blocks()[number];
+        let PairForces { own, others: given } = to;
         let mut coupled = [usize::MAX; 2];
         if let Some(couple) = &self.couple {
             coupled = couple.terms;
-            let job = self.job(coupled);
-            // SAFETY: the set was checked in `new`; the list holds places of this space only.
-            let both = unsafe {
-                couple.kernels[usize::from(energy)](&job, &self.space.list.blocks()[number], forces)
-            };
+            let job = self.job(coupled, others);
+            let to = PairForces { own, others: given };
+            // SAFETY: the set was checked in `new`; the list names places of this space, or of those around the block.
+            let both = unsafe { couple.kernels[usize::from(energy)](&job, block, to) };
             for (term, sum) in coupled.into_iter().zip(both) {
                 sums[term] = sum;
             }
         }
         let beside = self.beside();
         for t in (0..self.terms.len()).filter(|t| !coupled.contains(t) && Some(*t) != beside) {
-            let job = self.job([t, t]);
+            let job = self.job([t, t], others);
             let kernel = self.terms[t].kernels[usize::from(energy)];
-            // SAFETY: the set was checked in `new`; the list holds places of this space only.
-            let [sum, _] = unsafe { kernel(&job, &self.space.list.blocks()[number], forces) };
+            let to = PairForces { own, others: given };
+            // SAFETY: as above.
+            let [sum, _] = unsafe { kernel(&job, block, to) };
             sums[t] = sum;
         }
     }
@@ -183,6 +216,7 @@ impl<P: OrientedPrecision> Typed<P> {
 impl<P: OrientedPrecision> Interactions for Typed<P> {
     fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64) {
         self.space.rebuild(cell, sorted, radius, self.set);
+        self.around.lay_out(&self.space);
         if let Some(oriented) = &mut self.oriented {
             oriented.rebuild(sorted);
             oriented.update(&self.space, sorted.rotations);
@@ -196,31 +230,45 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
         }
     }
 
-    fn forces(&self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
+    fn forces(&mut self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums> {
         let oriented = self.oriented.as_ref().map_or(0, Oriented::count);
         let terms = self.terms.len() + oriented;
         torques.fill(Vec3::zero());
         // Where nothing turns there are as many blocks of torques, all of them empty.
         let mut of_blocks: Vec<&mut [Vec3<f64>]> = torques.chunks_mut(BLOCK).collect();
         of_blocks.resize_with(forces.len().div_ceil(BLOCK), Default::default);
+        let mut around = std::mem::take(&mut self.around);
+        let this = &*self;
         let blocks: Vec<Vec<PairSums>> = forces
             .par_chunks_mut(BLOCK)
             .zip(of_blocks)
+            .zip(around.of_blocks(&this.space))
             .enumerate()
-            .map(|(number, (forces, torques))| {
+            .map_init(Copies::default, |copies, (number, ((forces, torques), given))| {
                 forces.fill(Vec3::zero());
+                given.fill(Default::default());
+                let others = match this.space.has_halves() {
+                    true => copies.take(&this.space, number, this.is_mixed()),
+                    false => this.everybody(),
+                };
                 let mut sums = vec![PairSums::default(); terms];
-                let (of_pairs, of_oriented) = sums.split_at_mut(self.terms.len());
-                self.block_forces(number, forces, energy, of_pairs);
-                if let Some(oriented) = &self.oriented {
-                    let job = self.beside().map(|t| self.job([t, t]));
+                let (of_pairs, of_oriented) = sums.split_at_mut(this.terms.len());
+                let to = PairForces {
+                    own: forces,
+                    others: given,
+                };
+                this.block_forces(number, others, to, energy, of_pairs);
+                if let Some(oriented) = &this.oriented {
+                    let job = this.beside().map(|t| this.job([t, t], others));
                     let to = [forces, torques];
                     let sums = [of_pairs, of_oriented];
-                    oriented.block_forces(&self.space, job.as_ref(), number, to, energy, sums);
+                    oriented.block_forces(&this.space, job.as_ref(), number, to, energy, sums);
                 }
                 sums
             })
             .collect();
+        around.add_up(self.space.unit, forces);
+        self.around = around;
         let mut total = vec![PairSums::default(); terms];
         for block in &blocks {
             for (sum, part) in total.iter_mut().zip(block) {
@@ -232,6 +280,7 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
 
     fn size(&self) -> ListSize {
         let mut size = self.space.size();
+        size.bytes += self.around.bytes();
         size.bytes += self.oriented.as_ref().map_or(0, Oriented::bytes);
         size
     }

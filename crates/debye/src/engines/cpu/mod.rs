@@ -1,5 +1,6 @@
 //! The CPU: threads, vectors, and lists of neighbors.
 
+mod around;
 mod axes;
 mod bonded;
 mod constraints;

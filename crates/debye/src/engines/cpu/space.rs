@@ -31,6 +31,7 @@ pub struct Space<P: PairPrecision> {
     shifts: Vec<[i16; 3]>,
     search: Search,
     groups: usize,
+    halves: bool,
     /// Places out of reach at the end of the coordinates.
     padding: usize,
 }
@@ -148,8 +149,8 @@ pub struct Sorted<'a> {
 
 impl<P: Store> Space<P> {
     /// An empty space for kernels of this set. With more than one group, lists of particles are sorted by species, of
-    /// which there must be as many.
-    pub fn new(set: InstructionSet, groups: usize) -> Self {
+    /// which there must be as many; with halves, a pair stands in one list only.
+    pub fn new(set: InstructionSet, groups: usize, halves: bool) -> Self {
         Self {
             coordinates: Vec::new(),
             species: Vec::new(),
@@ -161,6 +162,7 @@ impl<P: Store> Space<P> {
             shifts: Vec::new(),
             search: Search::new(set),
             groups,
+            halves,
             padding: 0,
         }
     }
@@ -208,6 +210,7 @@ impl<P: Store> Space<P> {
             grid: sorted.grid,
             cells: sorted.cells,
             particle_starts: sorted.starts,
+            images: &self.images,
             image_starts: &image_starts,
             places: [&places[0], &places[1], &places[2]],
             particles: n,
@@ -216,6 +219,7 @@ impl<P: Store> Space<P> {
             species: &self.species,
             groups: self.groups,
             sharing: sorted.sharing,
+            halves: self.halves,
         };
         let excluded = Excluded {
             cell,
@@ -262,15 +266,30 @@ impl<P: Store> Space<P> {
         self.groups > 1
     }
 
-    /// The particle at every place: itself, or the owner of the image. Places out of reach have none.
+    /// Whether a pair stands in one list only.
+    pub fn has_halves(&self) -> bool {
+        self.halves
+    }
+
+    /// How many of the places are particles.
+    fn particles(&self) -> usize {
+        self.coordinates.len() - self.images.len() - self.padding
+    }
+
+    /// The particle at a place: itself, or the owner of the image. A place out of reach has none.
+    #[inline]
+    pub fn owner(&self, place: usize) -> usize {
+        match place.checked_sub(self.particles()) {
+            None => place,
+            Some(image) => self.images[image].owner as usize,
+        }
+    }
+
+    /// The particle at every place.
     pub fn owners(&self) -> impl IndexedParallelIterator<Item = usize> + '_ {
-        let particles = self.coordinates.len() - self.images.len() - self.padding;
-        (0..particles + self.images.len())
+        (0..self.particles() + self.images.len())
             .into_par_iter()
-            .map(move |place| match place.checked_sub(particles) {
-                None => place,
-                Some(image) => self.images[image].owner as usize,
-            })
+            .map(|place| self.owner(place))
     }
 
     /// How large the lists are.

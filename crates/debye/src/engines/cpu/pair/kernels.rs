@@ -3,9 +3,10 @@
 
 use super::terms::{Any, One, Plain, Terms};
 use super::visit::visit;
-use crate::expr::Vec3;
 use crate::neighbors::ListBlock;
-use crate::potentials::{PairAdapter, PairJob, PairKernel, PairKernels, PairPotential, PairSums, TOGETHER};
+use crate::potentials::{
+    PairAdapter, PairForces, PairJob, PairKernel, PairKernels, PairPotential, PairSums, TOGETHER,
+};
 use crate::simd::{Array, InstructionSet, Lanes};
 #[cfg(all(target_arch = "x86_64", not(test)))]
 use crate::simd::{F32x8, F32x16, F64x4, F64x8};
@@ -18,12 +19,12 @@ macro_rules! entry {
         unsafe fn $name<K: Terms, const U: bool, const E: bool>(
             job: &PairJob<<$portable as Lanes>::Coordinate, <$portable as Lanes>::Element>,
             block: &ListBlock,
-            forces: &mut [Vec3<f64>],
+            to: PairForces<<$portable as Lanes>::Element>,
         ) -> [PairSums; TOGETHER] {
             #[cfg(not(all(target_arch = "x86_64", not(test))))]
             type $lanes = $portable;
             // SAFETY: the caller's promise.
-            unsafe { visit::<K, $lanes, U, E>(job, block, forces) }
+            unsafe { visit::<K, $lanes, U, E>(job, block, to) }
         }
     };
 }

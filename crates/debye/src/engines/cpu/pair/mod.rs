@@ -1,7 +1,9 @@
 //! Pair terms on the CPU: their numbers, and the kernels that add their forces.
 //!
-//! There is one skeleton for every potential and instruction set. Each particle owns its force: it visits its full list of neighbors and nobody else writes to
-//! it. So there are no races, and the sums do not depend on the number of threads.
+//! There is one skeleton for every potential and instruction set. A pair is computed once: its force is added to the
+//! particle whose list is visited, and to a copy of the other that the block of particles has for itself
+//! ([`Around`](super::around::Around)). So there are no races, and the sums do not depend on the number of threads. Lists
+//! that oriented terms visit are full: there nobody writes to another.
 #![allow(unsafe_code)]
 
 mod kernels;
@@ -58,7 +60,7 @@ pub trait PairPrecision: Send + Sync + 'static {
     /// Stored coordinates.
     type Coordinate: Coordinate;
     /// Stored numbers.
-    type Element: Copy + Send + Sync + std::fmt::Debug + 'static;
+    type Element: Copy + Default + Into<f64> + Send + Sync + std::fmt::Debug + 'static;
     /// The kernel of two terms in one pass over lists of particles, if there is one.
     fn kernel_of_both(
         first: &PairTerm,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::expr::{Dual, Table};
 use crate::potentials::{MAX_COEFFICIENTS, Pair, PairPotential, TOGETHER};
-use crate::simd::Lanes;
+use crate::simd::{Abreast, Lanes, Masked};
 use crate::truncation::{
     Adapter, ForceShifted, QuadraticShifted, Shifted, Switched, TRUNCATION_COEFFICIENTS,
     TruncationCoefficients, TruncationKind, constant_truncation,
@@ -18,7 +18,7 @@ pub struct Row<L> {
     coefficients: [L; MAX_COEFFICIENTS],
 }
 
-impl<L: Lanes> Row<L> {
+impl<L: Masked> Row<L> {
     /// Numbers by their place in a row.
     #[inline(always)]
     pub fn with(mut read: impl FnMut(usize) -> L) -> Self {
@@ -40,10 +40,40 @@ impl<L: Lanes> Row<L> {
     }
 }
 
+impl<S: Copy> Row<S> {
+    /// Numbers that are alike for all that are side by side.
+    #[inline(always)]
+    pub fn alike<L: Lanes>(row: &Row<L>) -> Self
+    where
+        S: Abreast<L>,
+    {
+        Self::with(|k| S::alike(row.number(k)))
+    }
+
+    /// Numbers of each.
+    #[inline(always)]
+    pub fn each<'a, L: Lanes>(rows: &impl Fn(usize) -> &'a Row<L>) -> Self
+    where
+        S: Abreast<L>,
+    {
+        Self::with(|k| S::each(|site| rows(site).number(k)))
+    }
+
+    /// A number by its place.
+    #[inline(always)]
+    fn number(&self, k: usize) -> S {
+        match k {
+            0 => self.cutoff2,
+            1..=TRUNCATION_COEFFICIENTS => self.truncation[k - 1],
+            _ => self.coefficients[k - 1 - TRUNCATION_COEFFICIENTS],
+        }
+    }
+}
+
 /// The truncations that a kernel has the code of.
 pub trait End: Send + Sync + 'static {
     /// The truncated energy from the bare one; `kind` is one of those the kernel has.
-    fn apply<L: Lanes>(
+    fn apply<L: Masked>(
         kind: TruncationKind,
         bare: Dual<L>,
         r2: Dual<L>,
@@ -60,7 +90,7 @@ pub struct Any;
 
 impl End for Plain {
     #[inline(always)]
-    fn apply<L: Lanes>(
+    fn apply<L: Masked>(
         _kind: TruncationKind,
         bare: Dual<L>,
         r2: Dual<L>,
@@ -72,7 +102,7 @@ impl End for Plain {
 
 impl End for Any {
     #[inline(always)]
-    fn apply<L: Lanes>(
+    fn apply<L: Masked>(
         kind: TruncationKind,
         bare: Dual<L>,
         r2: Dual<L>,
@@ -94,7 +124,7 @@ pub fn interact<P, T, L>(r2: L, row: &Row<L>, charges: L, table: &Table, end: Tr
 where
     P: PairPotential,
     T: End,
-    L: Lanes,
+    L: Masked,
 {
     let inside = L::less(r2, row.cutoff2);
     let r2 = if P::EXPONENTIAL { r2.min(row.cutoff2) } else { r2 };
@@ -120,28 +150,38 @@ pub trait Terms {
     /// it is worth the build.
     const SHARES: bool;
 
-    /// Energy and derivative by term. `FIRST` says whether there is anything of the
-    /// first of two terms between these pairs.
-    fn interact<L: Lanes, const FIRST: bool>(
-        r2: L,
-        rows: &[Row<L>; TOGETHER],
-        charges: L,
+    /// Energy and derivative by term, side by side where vectors are. `FIRST` says which of them have anything of the first of
+    /// two terms: [`NONE`], [`ONE`] or [`ALL`].
+    fn interact<L: Lanes, S: Abreast<L>, const FIRST: u32>(
+        r2: S,
+        rows: &[Row<S>; TOGETHER],
+        charges: S,
         tables: [&Table; TOGETHER],
         ends: [TruncationKind; TOGETHER],
-    ) -> [(L, L); TOGETHER];
+    ) -> [(S, S); TOGETHER];
 
-    /// The derivative of all terms; `first` as above.
+    /// The derivative of all terms.
     #[inline(always)]
-    fn total<L: Lanes>(found: &[(L, L); TOGETHER], first: bool) -> L {
+    fn total<L: Lanes, S: Abreast<L>, const FIRST: u32>(found: &[(S, S); TOGETHER]) -> S {
+        let [(_, first), (_, second)] = *found;
         if Self::COUNT == 1 {
-            found[0].1
-        } else if first {
-            found[0].1 + found[1].1
+            first
+        } else if FIRST == NONE {
+            second
+        } else if FIRST == ONE {
+            second.plus_at_first(first.at(0))
         } else {
-            found[1].1
+            first + second
         }
     }
 }
+
+/// Nobody has the first of two terms with the others of a vector.
+pub const NONE: u32 = 0;
+/// The first site has it, and no other.
+pub const ONE: u32 = 1;
+/// Every site has it; those that lack it have no reach.
+pub const ALL: u32 = u32::MAX;
 
 /// One term.
 pub struct One<P, T>(PhantomData<(P, T)>);
@@ -154,42 +194,47 @@ impl<P: PairPotential, T: End> Terms for One<P, T> {
     const SHARES: bool = false;
 
     #[inline(always)]
-    fn interact<L: Lanes, const FIRST: bool>(
-        r2: L,
-        rows: &[Row<L>; TOGETHER],
-        charges: L,
+    fn interact<L: Lanes, S: Abreast<L>, const FIRST: u32>(
+        r2: S,
+        rows: &[Row<S>; TOGETHER],
+        charges: S,
         tables: [&Table; TOGETHER],
         ends: [TruncationKind; TOGETHER],
-    ) -> [(L, L); TOGETHER] {
-        let found = interact::<P, T, L>(r2, &rows[0], charges, tables[0], ends[0]);
-        [found, (L::lit(0.0), L::lit(0.0))]
+    ) -> [(S, S); TOGETHER] {
+        let found = interact::<P, T, S>(r2, &rows[0], charges, tables[0], ends[0]);
+        [found, (S::lit(0.0), S::lit(0.0))]
     }
 }
 
-impl<P, T, Q, S> Terms for Both<P, T, Q, S>
+impl<P, T, Q, U> Terms for Both<P, T, Q, U>
 where
     P: PairPotential,
     T: End,
     Q: PairPotential,
-    S: End,
+    U: End,
 {
     const COUNT: usize = 2;
     const SHARES: bool = true;
 
     #[inline(always)]
-    fn interact<L: Lanes, const FIRST: bool>(
-        r2: L,
-        rows: &[Row<L>; TOGETHER],
-        charges: L,
+    fn interact<L: Lanes, S: Abreast<L>, const FIRST: u32>(
+        r2: S,
+        rows: &[Row<S>; TOGETHER],
+        charges: S,
         tables: [&Table; TOGETHER],
         ends: [TruncationKind; TOGETHER],
-    ) -> [(L, L); TOGETHER] {
-        let first = if FIRST {
-            interact::<P, T, L>(r2, &rows[0], charges, tables[0], ends[0])
+    ) -> [(S, S); TOGETHER] {
+        let zero = S::lit(0.0);
+        let first = if FIRST == NONE {
+            (zero, zero)
+        } else if FIRST == ONE {
+            let row = Row::<L>::with(|k| rows[0].number(k).at(0));
+            let (energy, derivative) = interact::<P, T, L>(r2.at(0), &row, charges.at(0), tables[0], ends[0]);
+            (zero.plus_at_first(energy), zero.plus_at_first(derivative))
         } else {
-            (L::lit(0.0), L::lit(0.0))
+            interact::<P, T, S>(r2, &rows[0], charges, tables[0], ends[0])
         };
-        let second = interact::<Q, S, L>(r2, &rows[1], charges, tables[1], ends[1]);
+        let second = interact::<Q, U, S>(r2, &rows[1], charges, tables[1], ends[1]);
         [first, second]
     }
 }

@@ -1,10 +1,10 @@
 //! The skeleton of every pair kernel: a particle and a vector of its neighbors.
 
-use super::terms::{Row, Terms};
+use super::terms::{ALL, NONE, ONE, Row, Terms};
 use crate::expr::{Table, Vec3};
 use crate::neighbors::{ListBlock, ListRow, SHARED};
-use crate::potentials::{Numbers, PairJob, PairSums, TOGETHER};
-use crate::simd::Lanes;
+use crate::potentials::{Numbers, PairForces, PairJob, PairSums, TOGETHER};
+use crate::simd::{Abreast, Lanes, Three};
 use crate::truncation::TruncationKind;
 
 /// Energy and virial of one term, in units of the coordinates; the virial still without its factor −2.
@@ -37,34 +37,13 @@ impl<L: Lanes> Tally<L> {
     }
 }
 
-/// Adds the derivatives of all terms, in units of the coordinates and still without their factor −2.
+/// This share of the pairs' energy and virial.
 #[inline(always)]
-fn add_force<K: Terms, L: Lanes>(force: &mut Vec3<L>, d: Vec3<L>, found: &[(L, L); TOGETHER], first: bool) {
-    let derivative = K::total(found, first);
-    force.x = d.x.mul_add(derivative, force.x);
-    force.y = d.y.mul_add(derivative, force.y);
-    force.z = d.z.mul_add(derivative, force.z);
-}
-
-/// Adds energies and virials by term.
-#[inline(always)]
-fn add_tallies<K: Terms, L: Lanes>(
-    tallies: &mut [Tally<L>; TOGETHER],
-    d: Vec3<L>,
-    found: &[(L, L); TOGETHER],
-) {
-    for (tally, &(energy, derivative)) in tallies.iter_mut().zip(found).take(K::COUNT) {
-        tally.add(d, energy, derivative);
-    }
-}
-
-/// Half of the pairs' energy and virial.
-#[inline(always)]
-fn add_up<L: Lanes>(tallies: &[Tally<L>; TOGETHER], sums: &mut [PairSums], unit: f64) {
+fn add_up<L: Lanes>(tallies: &[Tally<L>; TOGETHER], sums: &mut [PairSums], unit: f64, share: f64) {
     for (sums, tally) in sums.iter_mut().zip(tallies) {
-        sums.energy += 0.5 * tally.energy.sum();
+        sums.energy += share * tally.energy.sum();
         for (to, part) in sums.virial.iter_mut().zip(tally.virial) {
-            *to -= unit * unit * part.sum();
+            *to -= 2.0 * share * unit * unit * part.sum();
         }
     }
 }
@@ -138,7 +117,11 @@ impl<'a, L: Lanes> Alike<'a, L> {
             // SAFETY: the caller's promise; columns have a number for every pair of species.
             unsafe {
                 let others = L::indices(others.as_ptr());
-                let pairs = L::species(job.species.as_ptr(), others, job.species[own] * columns.species);
+                let pairs = L::species(
+                    job.other_species.as_ptr(),
+                    others,
+                    job.species[own] * columns.species,
+                );
                 *row = Row::with(|k| L::lookup(columns.columns[k].as_ptr(), pairs));
             }
         }
@@ -153,7 +136,7 @@ impl<'a, L: Lanes> Alike<'a, L> {
 pub(super) unsafe fn visit<K, L, const UNIFORM: bool, const ENERGY: bool>(
     job: &PairJob<L::Coordinate, L::Element>,
     block: &ListBlock,
-    forces: &mut [Vec3<f64>],
+    PairForces { own, others }: PairForces<L::Element>,
 ) -> [PairSums; TOGETHER]
 where
     K: Terms,
@@ -161,19 +144,19 @@ where
 {
     let alike = Alike::<L>::of(job);
     let mut sums = [PairSums::default(); TOGETHER];
+    let shares = K::SHARES && (UNIFORM || job.grouped) && job.terms[1].columns.is_uniform();
     for row in block.rows() {
         let first = block.particles().start + row.of.start;
-        let forces = &mut forces[row.of.clone()];
+        let forces = &mut own[row.of.clone()];
         // SAFETY: the caller's promise.
         unsafe {
-            match forces.len() {
-                SHARED if K::SHARES && (UNIFORM || job.grouped) => {
-                    visit_row::<K, L, SHARED, UNIFORM, ENERGY>(job, &alike, first, &row, forces, &mut sums);
-                }
-                _ => {
-                    for (k, force) in forces.chunks_exact_mut(1).enumerate() {
-                        visit_row::<K, L, 1, UNIFORM, ENERGY>(job, &alike, first + k, &row, force, &mut sums);
-                    }
+            if shares && forces.len() == SHARED {
+                let to = PairForces { own: forces, others };
+                visit_row::<K, L, Three<L>, UNIFORM, ENERGY>(job, &alike, first, &row, to, &mut sums);
+            } else {
+                for (k, own) in forces.chunks_exact_mut(1).enumerate() {
+                    let to = PairForces { own, others };
+                    visit_row::<K, L, L, UNIFORM, ENERGY>(job, &alike, first + k, &row, to, &mut sums);
                 }
             }
         }
@@ -181,88 +164,94 @@ where
     sums
 }
 
-/// Adds what a row does to the `N` particles from `first` on: more than one only where vectors are of one species.
+/// Adds what a row does to the particles from `first` on that are side by side: more than one only where vectors are of one
+/// species, and where the second of two terms has the same numbers for all of them.
 ///
 /// # Safety
 /// As for [`PairKernel`](super::PairKernel).
 #[inline(always)]
-unsafe fn visit_row<K, L, const N: usize, const UNIFORM: bool, const ENERGY: bool>(
+unsafe fn visit_row<K, L, S, const UNIFORM: bool, const ENERGY: bool>(
     job: &PairJob<L::Coordinate, L::Element>,
     alike: &Alike<L>,
     first: usize,
     row: &ListRow,
-    forces: &mut [Vec3<f64>],
+    PairForces { own, others }: PairForces<L::Element>,
     sums: &mut [PairSums; TOGETHER],
 ) where
     K: Terms,
     L: Lanes,
+    S: Abreast<L>,
 {
-    let mut sites = Sites::<L, N>::new(job, first);
+    let mut sites = Sites::<L, S>::new(job, first);
+    let usual = || Row::<S>::alike(&alike.broadcast[1]);
     // SAFETY: the caller's promise.
     unsafe {
         if UNIFORM {
-            sites.meet::<K, ALL, ENERGY>(job, row.entries(), &[alike.broadcast; N], alike);
+            let rows = [Row::alike(&alike.broadcast[0]), usual()];
+            sites.meet::<K, ALL, ENERGY>(job, row.entries(), &rows, alike, others);
         } else if job.grouped {
             // A group has one species.
             for (species, group) in row.groups().enumerate() {
-                let mut rows = [alike.broadcast; N];
-                let mut present = 0;
-                for (k, row) in rows.iter_mut().enumerate() {
+                let mut of_sites = [alike.broadcast; SHARED];
+                let mut present = NONE;
+                for (k, row) in of_sites.iter_mut().take(S::COUNT).enumerate() {
                     present |= u32::from(alike.pair(job, first + k, species as u32, row)) << k;
                 }
+                let second = if S::COUNT > 1 {
+                    usual()
+                } else {
+                    Row::each(&|k| &of_sites[k][1])
+                };
+                let rows = [Row::each(&|k| &of_sites[k][0]), second];
                 match present {
-                    0 if K::COUNT == 1 => {}
-                    0 => sites.meet::<K, 0, ENERGY>(job, group, &rows, alike),
-                    1 if N > 1 && K::COUNT > 1 => sites.meet::<K, 1, ENERGY>(job, group, &rows, alike),
-                    _ => sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike),
+                    NONE if K::COUNT == 1 => {}
+                    NONE => sites.meet::<K, NONE, ENERGY>(job, group, &rows, alike, others),
+                    ONE if S::COUNT > 1 => sites.meet::<K, ONE, ENERGY>(job, group, &rows, alike, others),
+                    _ => sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike, others),
                 }
             }
         } else {
             for vector in row.entries().chunks_exact(L::WIDTH) {
-                let mut rows = [alike.broadcast; N];
-                for (k, row) in rows.iter_mut().enumerate() {
-                    alike.look_up(job, first + k, vector, row);
-                }
-                sites.meet::<K, ALL, ENERGY>(job, vector, &rows, alike);
+                let mut of_sites = [alike.broadcast; 1];
+                alike.look_up(job, first, vector, &mut of_sites[0]);
+                let rows = [0, 1].map(|term| Row::each(&|_| &of_sites[0][term]));
+                sites.meet::<K, ALL, ENERGY>(job, vector, &rows, alike, others);
             }
         }
     }
-    for (to, force) in forces.iter_mut().zip(&sites.force) {
-        *to += Vec3::new(force.x.sum(), force.y.sum(), force.z.sum()) * (2.0 * job.unit);
+    for (k, to) in own.iter_mut().enumerate() {
+        let of = |sum: S| sum.at(k).sum();
+        *to += Vec3::new(of(sites.force.x), of(sites.force.y), of(sites.force.z)) * (2.0 * job.unit);
     }
     if ENERGY {
-        add_up(&sites.tallies, &mut sums[..K::COUNT], job.unit);
+        let share = if others.is_empty() { 0.5 } else { 1.0 };
+        add_up(&sites.tallies, &mut sums[..K::COUNT], job.unit, share);
     }
 }
 
-/// Particles that share a row, and what it does to them.
-struct Sites<L: Lanes, const N: usize> {
-    own: [[L::Coordinate; 4]; N],
-    charge: [L; N],
-    force: [Vec3<L>; N],
+/// Particles side by side, and what a row does to them.
+struct Sites<L: Lanes, S> {
+    own: [[L::Coordinate; 4]; SHARED],
+    charge: S,
+    force: Vec3<S>,
     tallies: [Tally<L>; TOGETHER],
 }
 
-/// Every site has the first of two terms with the others of a run; those that lack it have no reach.
-const ALL: u32 = u32::MAX;
-
-impl<L: Lanes, const N: usize> Sites<L, N> {
+impl<L: Lanes, S: Abreast<L>> Sites<L, S> {
     #[inline(always)]
     fn new(job: &PairJob<L::Coordinate, L::Element>, first: usize) -> Self {
-        let own = std::array::from_fn(|k| job.coordinates[first + k]);
-        let mut charge = [L::lit(0.0); N];
-        for k in 0..N {
-            charge[k] = L::own_number(&own[k], 3) * L::lit(job.coulomb);
-        }
+        let mut own = [[L::Coordinate::default(); 4]; SHARED];
+        own[..S::COUNT].copy_from_slice(&job.coordinates[first..first + S::COUNT]);
         Self {
             own,
-            charge,
-            force: [Vec3::zero(); N],
+            charge: S::each(|k| L::own_number(&own[k], 3)) * S::lit(job.coulomb),
+            force: Vec3::zero(),
             tallies: [Tally::new(); TOGETHER],
         }
     }
 
-    /// Adds what a run of entries does to every site; bit k of `FIRST` says whether site k has the first of two terms.
+    /// Adds what a run of entries does to every site, and what they are given for it; `FIRST` says which sites have the first of
+    /// two terms.
     ///
     /// # Safety
     /// As for [`PairKernel`](super::PairKernel).
@@ -271,45 +260,47 @@ impl<L: Lanes, const N: usize> Sites<L, N> {
         &mut self,
         job: &PairJob<L::Coordinate, L::Element>,
         entries: &[u32],
-        rows: &[[Row<L>; TOGETHER]; N],
+        rows: &[Row<S>; TOGETHER],
         alike: &Alike<L>,
+        to: &mut [[L::Element; 4]],
     ) {
+        // In registers.
+        let mut force = self.force;
+        let mut last: Option<(&[u32], Vec3<L>)> = None;
         for entries in entries.chunks_exact(L::WIDTH) {
             // SAFETY: entries of the block are inside the coordinates by the caller's promise.
-            let others = unsafe { L::bring(job.coordinates.as_ptr(), entries.as_ptr()) };
-            // Written out, so that sums stay in registers.
-            self.meet_one::<K, FIRST, ENERGY>(0, &others, rows, alike);
-            if N > 1 {
-                self.meet_one::<K, FIRST, ENERGY>(1, &others, rows, alike);
+            let others = unsafe { L::bring(job.others.as_ptr(), entries.as_ptr()) };
+            // From the site to the others: what is the same for all vectors can be read from memory as it is used.
+            let d = S::vectors(|k| L::away(&others, &self.own[k]));
+            let r2 = d.norm2() * S::alike(alike.unit2);
+            // Nothing waits for what the last vector is given, so it is written while this one is computed.
+            if let Some((entries, given)) = last {
+                // SAFETY: entries of the block are inside the forces by the caller's promise.
+                unsafe { L::give(to.as_mut_ptr(), entries.as_ptr(), given) };
             }
-            if N > 2 {
-                self.meet_one::<K, FIRST, ENERGY>(2, &others, rows, alike);
+            let charges = self.charge * S::alike(L::numbers(&others, 3));
+            let found = K::interact::<L, S, FIRST>(r2, rows, charges, alike.tables, alike.ends);
+            let derivative = K::total::<L, S, FIRST>(&found);
+            force.x = d.x.mul_add(derivative, force.x);
+            force.y = d.y.mul_add(derivative, force.y);
+            force.z = d.z.mul_add(derivative, force.z);
+            if !to.is_empty() {
+                let given = Vec3::new(d.x.dot(derivative), d.y.dot(derivative), d.z.dot(derivative));
+                last = Some((entries, given));
+            }
+            if ENERGY {
+                for k in 0..S::COUNT {
+                    let d = Vec3::new(d.x.at(k), d.y.at(k), d.z.at(k));
+                    for (tally, (energy, derivative)) in self.tallies.iter_mut().zip(found).take(K::COUNT) {
+                        tally.add(d, energy.at(k), derivative.at(k));
+                    }
+                }
             }
         }
-    }
-
-    /// Adds what one vector of others does to site `k`.
-    #[inline(always)]
-    fn meet_one<K: Terms, const FIRST: u32, const ENERGY: bool>(
-        &mut self,
-        k: usize,
-        others: &L::Stored,
-        rows: &[[Row<L>; TOGETHER]; N],
-        alike: &Alike<L>,
-    ) {
-        let charges = self.charge[k] * L::numbers(others, 3);
-        // From the site to the others: what is the same for all vectors can be read from memory as it is used.
-        let d = L::away(others, &self.own[k]);
-        let r2 = d.norm2() * alike.unit2;
-        let first = FIRST >> k & 1 == 1;
-        let found = if first {
-            K::interact::<L, true>(r2, &rows[k], charges, alike.tables, alike.ends)
-        } else {
-            K::interact::<L, false>(r2, &rows[k], charges, alike.tables, alike.ends)
-        };
-        add_force::<K, L>(&mut self.force[k], d, &found, first);
-        if ENERGY {
-            add_tallies::<K, L>(&mut self.tallies, d, &found);
+        if let Some((entries, given)) = last {
+            // SAFETY: as above.
+            unsafe { L::give(to.as_mut_ptr(), entries.as_ptr(), given) };
         }
+        self.force = force;
     }
 }

@@ -1,0 +1,141 @@
+//! [`Around`]: what blocks of half lists read of those around them, and the forces they add to them.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::space::{Space, Store};
+use crate::expr::Vec3;
+use crate::neighbors::ListBlock;
+
+/// Particles whose forces one thread adds up.
+const STRETCH: usize = 1024;
+
+/// Forces on those around every block, kept apart by block: no two threads write to one place, and the order of sums
+/// does not depend on their number.
+#[derive(Debug)]
+pub struct Around<P: Store> {
+    forces: Vec<[P::Element; 4]>,
+    /// The particle that each is added to.
+    owners: Vec<u32>,
+    /// What is added to every stretch of particles, in the order of the blocks.
+    parts: Vec<Vec<Range<usize>>>,
+}
+
+impl<P: Store> Default for Around<P> {
+    fn default() -> Self {
+        Self {
+            forces: Vec::new(),
+            owners: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// Forces of a block: those around, and the place out of reach that pads its rows.
+fn room(block: &ListBlock) -> usize {
+    block.around().len() + 1
+}
+
+impl<P: Store> Around<P> {
+    /// Makes room for new lists. Full lists give nothing to others.
+    pub fn lay_out(&mut self, space: &Space<P>) {
+        if !space.has_halves() {
+            return;
+        }
+        let blocks = space.list.blocks();
+        self.forces
+            .resize(blocks.iter().map(room).sum(), Default::default());
+        self.owners.clear();
+        self.parts.iter_mut().for_each(Vec::clear);
+        for block in blocks {
+            let begin = self.owners.len();
+            let owner = |&place: &u32| space.owner(place as usize) as u32;
+            self.owners.extend(block.around().iter().map(owner));
+            let (particles, images) = self.owners[begin..].split_at(block.particles_around());
+            let mut from = begin;
+            // Owners ascend in both.
+            for owners in [particles, images] {
+                for run in owners.chunk_by(|a, b| *a as usize / STRETCH == *b as usize / STRETCH) {
+                    let stretch = run[0] as usize / STRETCH;
+                    if self.parts.len() <= stretch {
+                        self.parts.resize_with(stretch + 1, Vec::new);
+                    }
+                    self.parts[stretch].push(from..from + run.len());
+                    from += run.len();
+                }
+            }
+            // Nobody is out of reach.
+            self.owners.push(0);
+        }
+    }
+
+    /// The forces of each block on those around it.
+    pub fn of_blocks(&mut self, space: &Space<P>) -> Vec<&mut [[P::Element; 4]]> {
+        let mut rest = &mut self.forces[..];
+        let blocks = space.list.blocks().iter();
+        let given = blocks.map(|block| {
+            let room = if space.has_halves() { room(block) } else { 0 };
+            let (given, others) = std::mem::take(&mut rest).split_at_mut(room);
+            rest = others;
+            given
+        });
+        given.collect()
+    }
+
+    /// Adds what every block gives to those around it.
+    pub fn add_up(&self, unit: f64, forces: &mut [Vec3<f64>]) {
+        let scale = -2.0 * unit;
+        let stretches = forces.par_chunks_mut(STRETCH).zip(&self.parts);
+        stretches.for_each(|(to, parts)| {
+            for part in parts {
+                for (&owner, given) in self.owners[part.clone()].iter().zip(&self.forces[part.clone()]) {
+                    let [x, y, z, _] = given.map(Into::<f64>::into);
+                    to[owner as usize % STRETCH] += Vec3::new(x, y, z) * scale;
+                }
+            }
+        });
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let parts: usize = self.parts.iter().map(Vec::capacity).sum();
+        self.forces.capacity() * size_of::<[P::Element; 4]>()
+            + self.owners.capacity() * 4
+            + parts * size_of::<Range<usize>>()
+    }
+}
+
+/// Copies of those around a block, close together in memory.
+#[derive(Debug)]
+pub struct Copies<P: Store> {
+    coordinates: Vec<[P::Coordinate; 4]>,
+    species: Vec<u32>,
+}
+
+impl<P: Store> Default for Copies<P> {
+    fn default() -> Self {
+        Self {
+            coordinates: Vec::new(),
+            species: Vec::new(),
+        }
+    }
+}
+
+impl<P: Store> Copies<P> {
+    /// Takes those around a block, and their species if they are `mixed`.
+    pub fn take(&mut self, space: &Space<P>, number: usize, mixed: bool) -> (&[[P::Coordinate; 4]], &[u32]) {
+        let around = space.list.blocks()[number].around();
+        // Behind everybody is the place out of reach.
+        let far = space.coordinates.len() - 1;
+        let places = || around.iter().map(|&place| place as usize).chain([far]);
+        self.coordinates.clear();
+        self.coordinates
+            .extend(places().map(|place| space.coordinates[place]));
+        self.species.clear();
+        if mixed {
+            self.species.extend(places().map(|place| space.species[place]));
+        }
+        (&self.coordinates, &self.species)
+    }
+}
