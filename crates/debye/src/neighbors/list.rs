@@ -247,7 +247,7 @@ fn fill(
     entries.clear();
     around.places.clear();
     if c.halves {
-        around.numbers.resize(far as usize + 1, NONE);
+        around.begin(far as usize);
     }
     let particles = block.particles();
     block.groups = c.groups;
@@ -305,7 +305,11 @@ fn fill(
             }
         }
     }
-    block.particles_around = if c.halves { around.number(entries, c) } else { 0 };
+    block.particles_around = if c.halves {
+        around.number(entries, search, c)
+    } else {
+        0
+    };
     refill(&mut block.around, &around.places);
     refill(&mut block.entries, entries);
 }
@@ -322,28 +326,47 @@ fn drop_earlier(runs: &mut Vec<Range<usize>>, first: usize) {
 #[derive(Default)]
 struct Around {
     places: Vec<u32>,
-    /// The number of each place; of most of them none.
+    /// A bit for every place: whether it is around.
+    seen: Vec<u64>,
+    /// The number of each place that is around.
     numbers: Vec<u32>,
 }
 
-/// A place that is not around.
-const NONE: u32 = u32::MAX;
-
 impl Around {
+    /// Makes room for so many places and the one out of reach. Nobody is around yet.
+    fn begin(&mut self, places: usize) {
+        self.seen.resize(places / 64 + 1, 0);
+        self.numbers.resize(places + 1, 0);
+    }
+
     /// Counts in those that are near anybody.
     fn take(&mut self, near: &Near) {
+        // Those of one word mostly follow each other.
+        let (mut word, mut bits) = (0, 0);
         for (&place, &mask) in near.places.iter().zip(&near.masks) {
-            if mask != 0 && self.numbers[place as usize] == NONE {
-                self.numbers[place as usize] = 0;
-                self.places.push(place);
+            let of_place = place as usize / 64;
+            if of_place != word {
+                self.seen[word] |= bits;
+                (word, bits) = (of_place, 0);
             }
+            bits |= u64::from(mask != 0) << (place % 64);
         }
+        self.seen[word] |= bits;
     }
 
     /// Turns places into numbers, and gives how many of those around are particles.
-    fn number(&mut self, entries: &mut [u32], c: &Candidates) -> usize {
-        let Self { places, numbers } = self;
-        places.sort_unstable();
+    fn number(&mut self, entries: &mut [u32], search: Search, c: &Candidates) -> usize {
+        let Self {
+            places,
+            seen,
+            numbers,
+        } = self;
+        for (word, bits) in (0..).zip(seen) {
+            while *bits != 0 {
+                places.push(64 * word + bits.trailing_zeros());
+                *bits &= *bits - 1;
+            }
+        }
         let particles = places.partition_point(|&place| (place as usize) < c.particles);
         places[particles..].sort_by_key(|&place| c.images[place as usize - c.particles].owner);
         for (number, &place) in (0..).zip(&*places) {
@@ -351,12 +374,7 @@ impl Around {
         }
         // The place out of reach.
         numbers[c.places[0].len()] = places.len() as u32;
-        for entry in entries {
-            *entry = numbers[*entry as usize];
-        }
-        for &place in &*places {
-            numbers[place as usize] = NONE;
-        }
+        search.look_up(entries, numbers);
         particles
     }
 }
@@ -471,8 +489,10 @@ impl Excluded {
         let (ids, mut suspects) = (from.ids(), std::mem::take(&mut self.suspects));
         search.marked(&near.places, ids, &self.ends, &mut suspects);
         for &at in &suspects {
-            let place = near.places[at as usize];
-            near.masks[at as usize] &= !self.members(first, place, ids[place as usize], from);
+            let (place, mask) = (near.places[at as usize], &mut near.masks[at as usize]);
+            if *mask != 0 {
+                *mask &= !self.members(first, place, ids[place as usize], from);
+            }
         }
         self.suspects = suspects;
     }

@@ -87,11 +87,9 @@ impl Search {
             group.clear(near.places.len() + 16);
         }
         match self.0 {
-            // SAFETY: `new` checked the instruction set, the lines above the lengths and the room, this one the places.
+            // SAFETY: `new` checked the instruction set, the lines above the lengths and the room.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 if near.places.iter().all(|&p| (p as usize) < group_of.len()) => unsafe {
-                by_group_avx512(near, group_of, groups)
-            },
+            InstructionSet::Avx512 => unsafe { by_group_avx512(near, group_of, groups) },
             _ => {
                 for (&place, &mask) in near.places.iter().zip(&near.masks) {
                     if mask != 0 {
@@ -106,11 +104,9 @@ impl Search {
     pub fn marked(self, places: &[u32], numbers: &[u32], marked: &[u32; 32], found: &mut Vec<u32>) {
         found.clear();
         match self.0 {
-            // SAFETY: `new` checked the instruction set, this line the places.
+            // SAFETY: `new` checked the instruction set.
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 if places.iter().all(|&p| (p as usize) < numbers.len()) => unsafe {
-                marked_avx512(places, numbers, marked, found)
-            },
+            InstructionSet::Avx512 => unsafe { marked_avx512(places, numbers, marked, found) },
             _ => {
                 for (at, &place) in (0..).zip(places) {
                     let number = numbers[place as usize];
@@ -119,6 +115,18 @@ impl Search {
                     }
                 }
             }
+        }
+    }
+
+    /// Replaces every index by what the table has there.
+    pub fn look_up(self, indices: &mut [u32], table: &[u32]) {
+        match self.0 {
+            // SAFETY: `new` checked the instruction set.
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => unsafe { look_up_avx512(indices, table) },
+            _ => indices
+                .iter_mut()
+                .for_each(|index| *index = table[*index as usize]),
         }
     }
 
@@ -310,8 +318,46 @@ unsafe fn cluster_avx512(
     }
 }
 
+/// What a table has at some of sixteen indices, zero for the others.
+///
 /// # Safety
-/// Needs AVX-512; as many masks as places, all inside `group_of`; room for them and a vector more in every group.
+/// Needs AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn at_avx512(
+    table: &[u32],
+    which: std::arch::x86_64::__mmask16,
+    indices: std::arch::x86_64::__m512i,
+) -> std::arch::x86_64::__m512i {
+    use std::arch::x86_64::*;
+    let end = _mm512_set1_epi32(table.len().min(i32::MAX as usize) as i32);
+    let inside = _mm512_mask_cmplt_epu32_mask(which, indices, end);
+    assert!(inside == which, "an index beyond the end of a table");
+    // SAFETY: all of these are inside.
+    unsafe {
+        _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, indices, table.as_ptr().cast())
+    }
+}
+
+/// # Safety
+/// Needs AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn look_up_avx512(indices: &mut [u32], table: &[u32]) {
+    use std::arch::x86_64::*;
+    for indices in indices.chunks_mut(16) {
+        let valid = ((1_u32 << indices.len()) - 1) as __mmask16;
+        // SAFETY: lanes beyond the end are masked.
+        unsafe {
+            let at = _mm512_maskz_loadu_epi32(valid, indices.as_ptr().cast());
+            _mm512_mask_storeu_epi32(indices.as_mut_ptr().cast(), valid, at_avx512(table, valid, at));
+        }
+    }
+}
+
+/// # Safety
+/// Needs AVX-512; as many masks as places; room for them and a vector more in every group.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn by_group_avx512(near: &Near, group_of: &[u32], groups: &mut [Near]) {
@@ -323,11 +369,11 @@ unsafe fn by_group_avx512(near: &Near, group_of: &[u32], groups: &mut [Near]) {
         for at in (0..near.places.len()).step_by(16) {
             let left = near.places.len() - at;
             let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
-            // SAFETY: lanes beyond the end are masked, places are inside; there is room for all and a vector.
+            // SAFETY: lanes beyond the end are masked; there is room for all and a vector.
             unsafe {
                 let place = _mm512_maskz_loadu_epi32(valid, near.places.as_ptr().add(at).cast());
                 let mask = _mm512_maskz_loadu_epi32(valid, near.masks.as_ptr().add(at).cast());
-                let group = _mm512_i32gather_epi32::<4>(place, group_of.as_ptr().cast());
+                let group = at_avx512(group_of, valid, place);
                 let some = _mm512_test_epi32_mask(mask, mask);
                 let own = _mm512_mask_cmpeq_epi32_mask(some, group, wanted);
                 _mm512_storeu_si512(places.add(length).cast(), _mm512_maskz_compress_epi32(own, place));
@@ -344,7 +390,7 @@ unsafe fn by_group_avx512(near: &Near, group_of: &[u32], groups: &mut [Near]) {
 }
 
 /// # Safety
-/// Needs AVX-512; all places inside `numbers`.
+/// Needs AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn marked_avx512(places: &[u32], numbers: &[u32], marked: &[u32; 32], found: &mut Vec<u32>) {
@@ -359,10 +405,10 @@ unsafe fn marked_avx512(places: &[u32], numbers: &[u32], marked: &[u32; 32], fou
     for at in (0..places.len()).step_by(16) {
         let left = places.len() - at;
         let valid: __mmask16 = if left >= 16 { 0xffff } else { (1 << left) - 1 };
-        // SAFETY: lanes beyond the end are masked, and all places inside.
+        // SAFETY: lanes beyond the end are masked.
         let number = unsafe {
             let place = _mm512_maskz_loadu_epi32(valid, places.as_ptr().add(at).cast());
-            _mm512_i32gather_epi32::<4>(place, numbers.as_ptr().cast())
+            at_avx512(numbers, valid, place)
         };
         // The permutation looks at five bits of the word's number, the shift at five of the bit's.
         let word = _mm512_permutex2var_epi32(words[0], _mm512_srli_epi32::<5>(number), words[1]);
@@ -451,6 +497,10 @@ mod tests {
                     marked[end / 32] >> (end % 32) & 1 == 1
                 };
                 assert!((0..near.places.len() as u32).filter(ends).eq(hits));
+                let mut looked_up = near.places.clone();
+                search.look_up(&mut looked_up, &numbers);
+                let number = |&place: &u32| numbers[place as usize];
+                assert!(near.places.iter().map(number).eq(looked_up));
                 search.cluster(places, &runs, members.clone(), 5.0, &mut near);
                 for (k, i) in members.clone().enumerate() {
                     let mut found = vec![42];

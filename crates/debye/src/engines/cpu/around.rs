@@ -37,6 +37,21 @@ fn room(block: &ListBlock) -> usize {
     block.around().len() + 1
 }
 
+/// Runs of owners in one stretch each. They ascend among the first, which are particles, and among the others.
+fn runs(owners: &[u32], particles: usize) -> Vec<Range<usize>> {
+    let (particles, images) = owners.split_at(particles);
+    let stretch = |owner: &u32| *owner as usize / STRETCH;
+    let mut end = 0;
+    [particles, images]
+        .into_iter()
+        .flat_map(|owners| owners.chunk_by(|a, b| stretch(a) == stretch(b)))
+        .map(|run| {
+            end += run.len();
+            end - run.len()..end
+        })
+        .collect()
+}
+
 impl<P: Store> Around<P> {
     /// Makes room for new lists. Full lists give nothing to others.
     pub fn lay_out(&mut self, space: &Space<P>) {
@@ -44,29 +59,35 @@ impl<P: Store> Around<P> {
             return;
         }
         let blocks = space.list.blocks();
-        self.forces
-            .resize(blocks.iter().map(room).sum(), Default::default());
+        let all = blocks.iter().map(room).sum();
+        self.forces.resize(all, Default::default());
+        // The place out of reach is nobody's.
         self.owners.clear();
-        self.parts.iter_mut().for_each(Vec::clear);
-        for block in blocks {
-            let begin = self.owners.len();
-            let owner = |&place: &u32| space.owner(place as usize) as u32;
-            self.owners.extend(block.around().iter().map(owner));
-            let (particles, images) = self.owners[begin..].split_at(block.particles_around());
-            let mut from = begin;
-            // Owners ascend in both.
-            for owners in [particles, images] {
-                for run in owners.chunk_by(|a, b| *a as usize / STRETCH == *b as usize / STRETCH) {
-                    let stretch = run[0] as usize / STRETCH;
-                    if self.parts.len() <= stretch {
-                        self.parts.resize_with(stretch + 1, Vec::new);
-                    }
-                    self.parts[stretch].push(from..from + run.len());
-                    from += run.len();
+        self.owners.resize(all, 0);
+        let mut rest = &mut self.owners[..];
+        let of_blocks: Vec<&mut [u32]> = blocks
+            .iter()
+            .map(|block| rest.split_off_mut(..room(block)).unwrap_or_default())
+            .collect();
+        let runs: Vec<Vec<Range<usize>>> = blocks
+            .par_iter()
+            .zip(of_blocks)
+            .map(|(block, owners)| {
+                for (owner, &place) in owners.iter_mut().zip(block.around()) {
+                    *owner = space.owner(place as usize) as u32;
                 }
+                runs(&owners[..block.around().len()], block.particles_around())
+            })
+            .collect();
+        self.parts.clear();
+        self.parts.resize(space.particles().div_ceil(STRETCH), Vec::new());
+        let mut begin = 0;
+        for (block, runs) in blocks.iter().zip(runs) {
+            for run in runs {
+                let run = begin + run.start..begin + run.end;
+                self.parts[self.owners[run.start] as usize / STRETCH].push(run);
             }
-            // Nobody is out of reach.
-            self.owners.push(0);
+            begin += room(block);
         }
     }
 

@@ -37,8 +37,10 @@ pub(super) struct Constrained {
     groups: Vec<Group>,
     /// How waters are constrained, several at a time.
     rigid: Option<Rigid>,
-    /// Where changes have each particle, by its number, or [`FREE`].
-    place_of: Vec<u32>,
+    /// The slot of the particle of each place among the changes.
+    slots: Vec<u32>,
+    /// The place of the particle in each slot, or [`FREE`].
+    places: Vec<u32>,
     /// Places before this are held at distances; those from it on are sites of rigid bodies.
     first_of_bodies: u32,
     /// Sites without mass.
@@ -94,30 +96,30 @@ impl Constrained {
             groups: clusters.groups.clone(),
             clusters,
             rigid: Some(Rigid::new(set)),
-            place_of: vec![FREE; system.particles.len()],
             ..Self::default()
         };
-        made.index();
+        let slot_of: Vec<u32> = (0..system.particles.len() as u32).collect();
+        made.follow(&slot_of);
         Ok(made)
     }
 
-    /// Works on the groups in the order of their particles from now on. Nothing depends on it but where memory is read.
+    /// To be called when particles have other slots. Works on the groups in the order of their particles from now on; nothing
+    /// depends on that but where memory is read.
     pub(super) fn follow(&mut self, slot_of: &[u32]) {
+        if self.is_empty() {
+            return;
+        }
         let clusters = &self.clusters;
         let first = |group: &Group| slot_of[clusters.atoms[group.places.start] as usize];
         self.groups
             .par_sort_unstable_by_key(|group| (clusters.kind(group), first(group)));
-        self.index();
-    }
-
-    /// Makes `place_of` from `groups`.
-    fn index(&mut self) {
-        let atoms = self
-            .groups
-            .iter()
-            .flat_map(|group| &self.clusters.atoms[group.places.clone()]);
-        for (place, &atom) in (0..).zip(atoms) {
-            self.place_of[atom as usize] = place;
+        let atoms = (self.groups.iter()).flat_map(|group| &clusters.atoms[group.places.clone()]);
+        self.slots.clear();
+        self.slots.extend(atoms.map(|&atom| slot_of[atom as usize]));
+        self.places.clear();
+        self.places.resize(slot_of.len(), FREE);
+        for (place, &slot) in (0..).zip(&self.slots) {
+            self.places[slot as usize] = place;
         }
     }
 
@@ -136,7 +138,7 @@ impl Constrained {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        (self.place_of.capacity() + self.massless.capacity()) * 4
+        (self.slots.capacity() + self.places.capacity() + self.massless.capacity()) * 4
             + (self.changes.capacity() + self.before.capacity()) * 24
             + self.clusters.atoms.capacity() * 16
             + self.groups.capacity() * size_of::<Group>()
@@ -160,37 +162,39 @@ impl Constrained {
         groups.iter().take(TOGETHER).take_while(like).count()
     }
 
-    /// Works on every group in parallel; `work` writes the changes of its particles, `waters` those of several waters, or
-    /// says that it cannot. The first failure in the order of the groups counts.
+    /// Works on every group in parallel; `work` writes the changes of its particles, `waters` those of several waters by their
+    /// slots, or says that it cannot. The first failure in the order of the groups counts.
     fn change(
         &self,
         changes: &mut [Vec3<f64>],
         step: u64,
-        waters: impl Fn(&Triangle<f64>, &[Group], &mut [Vec3<f64>]) -> bool + Sync,
+        waters: impl Fn(&Triangle<f64>, &[[u32; 3]], &mut [Vec3<f64>]) -> bool + Sync,
         work: impl Fn(&Clusters, &Group, &mut Scratch, &mut [Vec3<f64>]) -> Result<(), Unsolved> + Sync,
     ) -> Result<(), EngineError> {
         let clusters = &self.clusters;
-        let mut rest = changes;
+        let (mut rest, mut slots) = (changes, &self.slots[..]);
         let mut blocks = Vec::with_capacity(self.groups.len().div_ceil(GROUPS));
         for groups in self.groups.chunks(GROUPS) {
             let places: usize = groups.iter().map(|g| g.places.len()).sum();
             let (own, others) = rest.split_at_mut(places);
-            blocks.push((groups, own));
-            rest = others;
+            let (of_own, of_others) = slots.split_at(places);
+            blocks.push((groups, of_own, own));
+            (rest, slots) = (others, of_others);
         }
         let done: Vec<Result<(), EngineError>> = blocks
             .into_par_iter()
-            .map_init(Scratch::default, |scratch, (groups, mut changes)| {
+            .map_init(Scratch::default, |scratch, (groups, mut slots, mut changes)| {
                 let mut groups = groups;
                 while let Some(group) = groups.first() {
                     let count = self.alike(groups);
                     let (some, left) = groups.split_at(count.max(1));
                     let places: usize = some.iter().map(|g| g.places.len()).sum();
                     let (own, others) = changes.split_at_mut(places);
+                    let (of_own, of_others) = slots.split_at(places);
                     // Also one alone, so that its bits do not depend on its neighbors.
                     let triangle = clusters.triangle(group);
                     // Where one of several fails, it is found one by one.
-                    if !triangle.is_some_and(|triangle| waters(triangle, some, own)) {
+                    if !triangle.is_some_and(|triangle| waters(triangle, of_own.as_chunks().0, own)) {
                         let mut own = own;
                         for group in some {
                             let (mine, more) = own.split_at_mut(group.places.len());
@@ -199,7 +203,7 @@ impl Constrained {
                             own = more;
                         }
                     }
-                    (groups, changes) = (left, others);
+                    (groups, slots, changes) = (left, of_others, others);
                 }
                 Ok(())
             })
@@ -240,21 +244,14 @@ impl Constrained {
         changes
     }
 
-    /// Whether no constraint holds a particle.
-    pub(super) fn is_free(&self, id: u32) -> bool {
-        self.place_of.get(id as usize).is_none_or(|&place| place == FREE)
+    /// Whether no constraint holds the particle in a slot.
+    pub(super) fn is_free(&self, slot: usize) -> bool {
+        self.places.get(slot).is_none_or(|&place| place == FREE)
     }
 
     /// Changes something of every constrained particle.
-    fn apply(
-        &self,
-        changes: &[Vec3<f64>],
-        ids: &[u32],
-        values: &mut [Vec3<f64>],
-        factor: f64,
-        rounding: Rounding,
-    ) {
-        self.apply_to(0..FREE, changes, ids, values, factor, rounding);
+    fn apply(&self, changes: &[Vec3<f64>], values: &mut [Vec3<f64>], rounding: Rounding) {
+        self.apply_to(0..FREE, changes, values, rounding);
     }
 
     /// The same of those at some places.
@@ -262,21 +259,15 @@ impl Constrained {
         &self,
         places: Range<u32>,
         changes: &[Vec3<f64>],
-        ids: &[u32],
         values: &mut [Vec3<f64>],
-        factor: f64,
         rounding: Rounding,
     ) {
         values
             .par_iter_mut()
-            .zip(ids)
+            .zip(&self.places)
             .with_min_len(BLOCK)
-            .for_each(|(value, &id)| {
-                let place = self.place_of[id as usize];
-                if places.contains(&place) {
-                    *value = rounding.apply(*value + changes[place as usize] * factor);
-                }
-            });
+            .filter(|(_, place)| places.contains(place))
+            .for_each(|(value, &place)| *value = rounding.apply(*value + changes[place as usize]));
     }
 }
 
@@ -288,12 +279,6 @@ fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> 
         wanted,
         found: unsolved.found,
     }
-}
-
-/// Slots of the particles of a water.
-fn slots_of_water(clusters: &Clusters, group: &Group, state: &State) -> [usize; 3] {
-    let first = group.places.start;
-    [0, 1, 2].map(|k| state.slot_of[clusters.atoms[first + k] as usize] as usize)
 }
 
 /// Puts the vectors of one water among those of several.
@@ -390,13 +375,13 @@ impl CpuEngine {
         let (state, constrained) = (&self.state, &self.constrained);
         let before = &constrained.before;
         let nearest = Nearest::new(&state.cell);
-        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+        let waters = |triangle: &Triangle<f64>, slots: &[[u32; 3]], changes: &mut [Vec3<f64>]| {
             let Some(rigid) = &constrained.rigid else {
                 return false;
             };
             let (mut old, mut new) = (EMPTY, EMPTY);
-            for (water, group) in groups.iter().enumerate() {
-                let slots = slots_of_water(&constrained.clusters, group, state);
+            for (water, slots) in slots.iter().enumerate() {
+                let slots = slots.map(|slot| slot as usize);
                 let was = slots.map(|slot| before[slot] - before[slots[0]]);
                 let places = was.map(|d| nearest.of(d));
                 put(&mut old, water, places);
@@ -441,12 +426,19 @@ impl CpuEngine {
             },
         )?;
         let (state, rounding) = (&mut self.state, self.rounding);
-        constrained.apply(&changes, &state.ids, &mut state.positions, 1.0, rounding);
         let bodies = constrained.first_of_bodies;
-        if time != 0.0 {
-            let velocities = &mut state.velocities;
-            constrained.apply_to(0..bodies, &changes, &state.ids, velocities, 1.0 / time, rounding);
-        }
+        let places = constrained.places.par_iter().with_min_len(BLOCK);
+        let moved = state.positions.par_iter_mut().zip(&mut state.velocities);
+        places.zip(moved).for_each(|(&place, (r, v))| {
+            if place == FREE {
+                return;
+            }
+            let change = changes[place as usize];
+            *r = rounding.apply(*r + change);
+            if time != 0.0 && place < bodies {
+                *v = rounding.apply(*v + change * (1.0 / time));
+            }
+        });
         if time != 0.0 && (bodies as usize) < constrained.clusters.atoms.len() {
             self.turn_velocities_of_bodies(&mut changes)?;
         }
@@ -478,13 +470,13 @@ impl CpuEngine {
         let (state, values) = (&self.state, &*rates);
         let nearest = Nearest::new(&state.cell);
         let constrained = &self.constrained;
-        let waters = |triangle: &Triangle<f64>, groups: &[Group], changes: &mut [Vec3<f64>]| {
+        let waters = |triangle: &Triangle<f64>, slots: &[[u32; 3]], changes: &mut [Vec3<f64>]| {
             let Some(rigid) = &constrained.rigid else {
                 return false;
             };
             let (mut places, mut now) = (EMPTY, EMPTY);
-            for (water, group) in groups.iter().enumerate() {
-                let slots = slots_of_water(&constrained.clusters, group, state);
+            for (water, slots) in slots.iter().enumerate() {
+                let slots = slots.map(|slot| slot as usize);
                 let first = state.positions[slots[0]];
                 put(
                     &mut places,
@@ -516,7 +508,7 @@ impl CpuEngine {
                 Ok(())
             },
         )?;
-        self.constrained.apply(changes, &state.ids, rates, 1.0, rounding);
+        self.constrained.apply(changes, rates, rounding);
         Ok(())
     }
 

@@ -141,7 +141,7 @@ impl CpuEngine {
         let cutoff = field.cutoff();
         let bonded = BondedForces::new(system, field);
         let long_range = LongRange::new(field, &system.particles.charges, settings.precision, set);
-        let constrained = Constrained::new(system, set)?;
+        let mut constrained = Constrained::new(system, set)?;
         let degrees_of_freedom = dynamics.freedom_of(system);
         let names = field
             .pairs
@@ -160,6 +160,7 @@ impl CpuEngine {
         if let Some(companions) = &companions {
             state.sort(&companions.order());
             state.sharing = companions.sharing(&state.ids);
+            constrained.follow(&state.slot_of);
         }
         Ok(Self {
             verlet: Verlet {
@@ -397,16 +398,15 @@ impl CpuEngine {
         let State {
             positions,
             velocities,
-            ids,
             ..
         } = &mut self.state;
         positions
             .par_iter_mut()
             .zip(velocities)
-            .zip(&*ids)
+            .enumerate()
             .with_min_len(BLOCK)
-            .filter(|(_, id)| constrained.is_free(**id))
-            .for_each(|((r, v), _)| {
+            .filter(|(slot, _)| constrained.is_free(*slot))
+            .for_each(|(_, (r, v))| {
                 *r = r.scale(factors);
                 *v = v.scale(of_velocities);
             });

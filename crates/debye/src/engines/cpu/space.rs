@@ -272,7 +272,7 @@ impl<P: Store> Space<P> {
     }
 
     /// How many of the places are particles.
-    fn particles(&self) -> usize {
+    pub fn particles(&self) -> usize {
         self.coordinates.len() - self.images.len() - self.padding
     }
 

@@ -164,6 +164,7 @@ impl CpuEngine {
     /// Makes the list of a restored state again, bit for bit. Where the state was saved by a program or on a processor whose
     /// lists are made otherwise, a new one is made.
     pub(super) fn restore_list(&mut self) -> Result<(), EngineError> {
+        self.constrained.follow(&self.state.slot_of);
         let (v, sharing) = (&self.verlet, &self.state.sharing);
         let grid = grid(&v.reference_cell, &v.reference, sharing, v.radius);
         let sort = sort_into(&grid, &v.reference, sharing);

@@ -13,7 +13,7 @@ impl CpuEngine {
     pub(super) fn turn_velocities_of_bodies(&mut self, changes: &mut [Vec3<f64>]) -> Result<(), EngineError> {
         let (state, constrained, rounding) = (&self.state, &self.constrained, self.rounding);
         let nearest = Nearest::new(&state.cell);
-        let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| true;
+        let alone = |_: &Triangle<f64>, _: &[[u32; 3]], _: &mut [Vec3<f64>]| true;
         constrained.change(changes, state.step, alone, |clusters, group, scratch, changes| {
             let Some((_, shape)) = clusters.body(group) else {
                 return Ok(());
@@ -31,7 +31,7 @@ impl CpuEngine {
         })?;
         let state = &mut self.state;
         let places = constrained.first_of_bodies..FREE;
-        constrained.apply_to(places, changes, &state.ids, &mut state.velocities, 1.0, rounding);
+        constrained.apply_to(places, changes, &mut state.velocities, rounding);
         Ok(())
     }
 

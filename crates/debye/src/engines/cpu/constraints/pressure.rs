@@ -6,7 +6,7 @@ use crate::engines::EngineError;
 use crate::engines::cpu::engine::CpuEngine;
 use crate::engines::cpu::motion::Rounding;
 use crate::expr::Vec3;
-use crate::forces::constraints::{Group, Nearest, Triangle};
+use crate::forces::constraints::{Nearest, Triangle};
 
 impl CpuEngine {
     /// Σ r⊗G of the forces of constraints G, which are those that keep distances from changing now: they follow from
@@ -86,7 +86,7 @@ impl CpuEngine {
         let mut changes = self.constrained.lend();
         let constrained = &self.constrained;
         let less = |f: Vec3<f64>| f - Vec3::splat(1.0);
-        let alone = |_: &Triangle<f64>, _: &[Group], _: &mut [Vec3<f64>]| false;
+        let alone = |_: &Triangle<f64>, _: &[[u32; 3]], _: &mut [Vec3<f64>]| false;
         let state = &self.state;
         let nearest = Nearest::new(&state.cell);
         constrained.change(
@@ -107,7 +107,7 @@ impl CpuEngine {
             },
         )?;
         let state = &mut self.state;
-        constrained.apply(&changes, &state.ids, &mut state.positions, 1.0, Rounding::Double);
+        constrained.apply(&changes, &mut state.positions, Rounding::Double);
         let state = &self.state;
         constrained.change(&mut changes, state.step, alone, |clusters, group, _, changes| {
             let masses = clusters.inverse_masses(group);
@@ -116,7 +116,7 @@ impl CpuEngine {
             Ok(())
         })?;
         let state = &mut self.state;
-        constrained.apply(&changes, &state.ids, &mut state.velocities, 1.0, Rounding::Double);
+        constrained.apply(&changes, &mut state.velocities, Rounding::Double);
         self.constrained.changes = changes;
         self.rest_massless();
         Ok(())

@@ -149,14 +149,37 @@ fn of_charge<T: MeshReal>(weights: &[[T; WIDEST]; MOST_POINTS], k: usize) -> [T;
     std::array::from_fn(|j| weights[j][k])
 }
 
+/// Where the rows that a charge touches begin in a plane, or the planes in a mesh: `step` apart, behind the last the first.
 #[inline(always)]
-fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
+fn begins(first: u32, count: usize, end: usize, step: usize) -> [usize; MOST_POINTS] {
+    let mut places = [0; MOST_POINTS];
+    let mut at = first as usize;
+    for place in places.iter_mut().take(count) {
+        *place = at * step;
+        at += 1;
+        if at == end {
+            at = 0;
+        }
+    }
+    places
+}
+
+/// How many points a charge touches along an axis, which is `N` where that is known when this is compiled: then loops over
+/// them are written out.
+#[inline(always)]
+fn points_of<const N: usize>(plan: &MeshPlan) -> usize {
+    if N > 0 { N } else { plan.basis.points() }
+}
+
+#[inline(always)]
+fn spread_over<const N: usize, T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
     plan: &MeshPlan,
     spots: &[Spot<T>],
     which: &[u32],
     slab: &mut Slab<T>,
 ) {
-    let (points, along_y, pitch) = (plan.basis.points(), plan.size[1], slab.pitch);
+    let (points, pitch) = (points_of::<N>(plan), slab.pitch);
+    let zero = E::splat(T::of(0.0));
     let mut stencils = Stencils::new();
     for which in which.chunks(L::WIDTH) {
         let spots = || which.iter().map(|&i| &spots[i as usize]);
@@ -164,22 +187,75 @@ fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
         for (k, spot) in spots().enumerate() {
             let [x, y, z] = &stencils.values;
             let z = E::read(&of_charge(z, k));
+            let rows = begins(spot.first[1], points, plan.size[1], pitch);
             for (i, x) in x.iter().enumerate().take(points) {
-                let share = x[k] * spot.charge;
+                let share = E::splat(x[k] * spot.charge).mul_add(z, zero);
                 let plane = slab.plane(spot.first[0] as usize - slab.first + i);
-                let mut row = spot.first[1] as usize;
-                for y in y.iter().take(points) {
-                    let begin = row * pitch + spot.first[2] as usize;
+                for (y, row) in y.iter().zip(rows).take(points) {
+                    let begin = row + spot.first[2] as usize;
                     if let Some(to) = plane[begin..].first_chunk_mut() {
-                        E::splat(share * y[k]).mul_add(z, E::read(to)).write(to);
-                    }
-                    row += 1;
-                    if row == along_y {
-                        row = 0;
+                        E::splat(y[k]).mul_add(share, E::read(to)).write(to);
                     }
                 }
             }
         }
+    }
+}
+
+#[inline(always)]
+fn gather_from<const N: usize, T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
+    plan: &MeshPlan,
+    spots: &[Spot<T>],
+    values: &[T],
+    pitch: usize,
+    derivatives: &mut [Vec3<f64>],
+) {
+    let (points, [along_x, along_y, _]) = (points_of::<N>(plan), plan.size);
+    let zero = E::splat(T::of(0.0));
+    let mut stencils = Stencils::new();
+    for (spots, derivatives) in spots.chunks(L::WIDTH).zip(derivatives.chunks_mut(L::WIDTH)) {
+        stencils.find::<L>(plan, spots.iter(), true);
+        for (k, (spot, derivative)) in spots.iter().zip(derivatives).enumerate() {
+            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.derivatives);
+            // Sums over x and y for every place along z: with the derivatives along x, along y, and with neither.
+            let (mut across, mut up, mut plain) = (zero, zero, zero);
+            let planes = begins(spot.first[0], points, along_x, along_y * pitch);
+            let rows = begins(spot.first[1], points, along_y, pitch);
+            for ((x, dx), plane) in x.iter().zip(dx).zip(planes).take(points) {
+                let (mut flat, mut steep) = (zero, zero);
+                for ((y, dy), row) in y.iter().zip(dy).zip(rows).take(points) {
+                    let begin = plane + row + spot.first[2] as usize;
+                    if let Some(values) = values[begin..].first_chunk() {
+                        let values = E::read(values);
+                        flat = E::splat(y[k]).mul_add(values, flat);
+                        steep = E::splat(dy[k]).mul_add(values, steep);
+                    }
+                }
+                across = E::splat(dx[k]).mul_add(flat, across);
+                up = E::splat(x[k]).mul_add(steep, up);
+                plain = E::splat(x[k]).mul_add(flat, plain);
+            }
+            let (z, dz) = (E::read(&of_charge(z, k)), E::read(&of_charge(dz, k)));
+            *derivative = Vec3::new(
+                across.sum_of_products(z).into(),
+                up.sum_of_products(z).into(),
+                plain.sum_of_products(dz).into(),
+            );
+        }
+    }
+}
+
+#[inline(always)]
+fn spread<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
+    plan: &MeshPlan,
+    spots: &[Spot<T>],
+    which: &[u32],
+    slab: &mut Slab<T>,
+) {
+    match plan.basis.points() {
+        4 => spread_over::<4, T, L, E>(plan, spots, which, slab),
+        5 => spread_over::<5, T, L, E>(plan, spots, which, slab),
+        _ => spread_over::<0, T, L, E>(plan, spots, which, slab),
     }
 }
 
@@ -191,48 +267,10 @@ fn gather<T: MeshReal, L: Lanes<Element = T>, E: Eight<T>>(
     pitch: usize,
     derivatives: &mut [Vec3<f64>],
 ) {
-    let (points, [along_x, along_y, _]) = (plan.basis.points(), plan.size);
-    let plane = along_y * pitch;
-    let zero = E::splat(T::of(0.0));
-    let mut stencils = Stencils::new();
-    for (spots, derivatives) in spots.chunks(L::WIDTH).zip(derivatives.chunks_mut(L::WIDTH)) {
-        stencils.find::<L>(plan, spots.iter(), true);
-        for (k, (spot, derivative)) in spots.iter().zip(derivatives).enumerate() {
-            let ([x, y, z], [dx, dy, dz]) = (&stencils.values, &stencils.derivatives);
-            // Sums over x and y for every place along z: with the derivatives along x, along y, and with neither.
-            let (mut across, mut up, mut plain) = (zero, zero, zero);
-            let mut at = spot.first[0] as usize;
-            for (x, dx) in x.iter().zip(dx).take(points) {
-                let (mut flat, mut steep) = (zero, zero);
-                let plane = &values[at * plane..(at + 1) * plane];
-                let mut row = spot.first[1] as usize;
-                for (y, dy) in y.iter().zip(dy).take(points) {
-                    let begin = row * pitch + spot.first[2] as usize;
-                    if let Some(values) = plane[begin..].first_chunk() {
-                        let values = E::read(values);
-                        flat = E::splat(y[k]).mul_add(values, flat);
-                        steep = E::splat(dy[k]).mul_add(values, steep);
-                    }
-                    row += 1;
-                    if row == along_y {
-                        row = 0;
-                    }
-                }
-                across = E::splat(dx[k]).mul_add(flat, across);
-                up = E::splat(x[k]).mul_add(steep, up);
-                plain = E::splat(x[k]).mul_add(flat, plain);
-                at += 1;
-                if at == along_x {
-                    at = 0;
-                }
-            }
-            let (z, dz) = (E::read(&of_charge(z, k)), E::read(&of_charge(dz, k)));
-            *derivative = Vec3::new(
-                across.sum_of_products(z).into(),
-                up.sum_of_products(z).into(),
-                plain.sum_of_products(dz).into(),
-            );
-        }
+    match plan.basis.points() {
+        4 => gather_from::<4, T, L, E>(plan, spots, values, pitch, derivatives),
+        5 => gather_from::<5, T, L, E>(plan, spots, values, pitch, derivatives),
+        _ => gather_from::<0, T, L, E>(plan, spots, values, pitch, derivatives),
     }
 }
 
