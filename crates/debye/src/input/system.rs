@@ -9,7 +9,9 @@ use super::molecules::MoleculeList;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use super::{InputOptions, builders, constraints, previous, structure, topology};
-use crate::system::{Cell, CellError, Dimension, Particles, System, Units, builders::replicate};
+use crate::system::{
+    Cell, CellError, Dimension, HydrogenError, Particles, System, Units, builders::replicate,
+};
 
 type Result<T> = std::result::Result<T, InputError>;
 
@@ -25,6 +27,7 @@ pub(super) const KEYS: &[&str] = &[
     "cell",
     "periodic",
     "orientations",
+    "hydrogen_mass",
     "copies",
 ];
 
@@ -124,6 +127,9 @@ impl<'a> Setting<'_, 'a> {
         }
         topology::read(root, &mut system)?;
         constraints::read(self, root, &mut system)?;
+        if let Some(item) = section.get("hydrogen_mass") {
+            system = self.heavier_hydrogens(item, system)?;
+        }
         if let Some(item) = section.get("copies") {
             system = self.copies(item, system)?;
         }
@@ -164,6 +170,25 @@ impl<'a> Setting<'_, 'a> {
             cell(item, vectors, &CellKeys::default())?;
         }
         Ok(CellKeys { vectors, periodic })
+    }
+
+    /// Masses move within molecules, which are known by their bonds and constraints.
+    fn heavier_hydrogens(&self, item: &Item, system: System) -> Result<System> {
+        let mass = item.positive(self.units, Dimension::MASS)?;
+        system.with_hydrogen_mass(mass).map_err(|e| {
+            let help = match e {
+                HydrogenError::Partners { .. } | HydrogenError::None => {
+                    "hydrogens are known by their mass, their partners by [topology] and [[constraints]]"
+                }
+                HydrogenError::Light { .. } => {
+                    "3 u is usual; half of it where a carbon has several hydrogens"
+                }
+                _ => "hydrogen_mass = \"3.024 u\" is usual",
+            };
+            item.error(format!("cannot be: {e}"))
+                .expected("a mass that every hydrogen can take from the atom it is bonded to")
+                .help(help)
+        })
     }
 
     fn copies(&self, item: &Item, system: System) -> Result<System> {

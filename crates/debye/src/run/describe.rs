@@ -23,6 +23,7 @@ pub fn setup(simulation: &Simulation) -> Vec<Fact> {
         ("particles", particles(&s.system)),
         ("cell", cell(&s.system.cell, &s.system)),
     ];
+    rows.extend(masses(&s.system).map(|text| ("masses", text)));
     rows.extend(
         s.origin
             .iter()
@@ -56,6 +57,25 @@ fn particles(system: &System) -> String {
     let names = system.species.iter().zip(counts);
     let species: Vec<String> = names.map(|(s, n)| format!("{} {}", s.name, grouped(n))).collect();
     format!("{} ({})", grouped(system.particles.len()), species.join(", "))
+}
+
+/// Masses by species, where particles have others than their species.
+fn masses(system: &System) -> Option<String> {
+    let p = &system.particles;
+    let mut ranges = vec![[f64::INFINITY, f64::NEG_INFINITY]; system.species.len()];
+    for (&species, &mass) in p.species.iter().zip(&p.masses) {
+        let [low, high] = &mut ranges[species as usize];
+        (*low, *high) = (low.min(mass), high.max(mass));
+    }
+    let others: Vec<String> = (system.species.iter().zip(ranges))
+        .filter(|(species, [low, high])| low <= high && [*low, *high] != [species.mass; 2])
+        .map(|(species, [low, high])| match low == high {
+            true => format!("{} {}", species.name, number(low)),
+            false => format!("{} {} to {}", species.name, number(low), number(high)),
+        })
+        .collect();
+    let unit = system.units.label(Dimension::MASS);
+    (!others.is_empty()).then(|| format!("{} {unit}", others.join(", ")))
 }
 
 fn cell(cell: &Cell, system: &System) -> String {

@@ -563,3 +563,61 @@ fn mistakes_in_rigid_bodies() {
         &["is zero, but particle 7 (Na) has no mass", "rigid-body"],
     );
 }
+
+#[test]
+fn heavier_hydrogens() {
+    let heavy = with(WATER, "[system]\n", "[system]\nhydrogen_mass = \"3.024 u\"\n");
+    let s = read(&with(&heavy, "file =", "copies = [1, 1, 2]\nfile =")).unwrap();
+    let oxygen = 15.9994 - 2.0 * (3.024 - 1.008);
+    let expected = [oxygen, 3.024, 3.024, oxygen, 3.024, 3.024, 22.99].repeat(2);
+    for (found, expected) in s.system.particles.masses.iter().zip(&expected) {
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{:?}",
+            s.system.particles.masses
+        );
+    }
+    // Velocities of the start belong to these masses.
+    let kinetic = debye::system::velocities::temperature(&s.system, 42.0 - 3.0 - 12.0);
+    assert!((kinetic - 300.0).abs() < 1e-9, "{kinetic}");
+    let facts = debye::run::setup(&s);
+    let masses = facts.iter().find(|(name, _)| *name == "masses").unwrap();
+    assert_eq!(masses.1, "OW 11.9674, HW 3.024 u");
+    assert!(
+        debye::run::setup(&read(WATER).unwrap())
+            .iter()
+            .all(|(name, _)| *name != "masses")
+    );
+
+    let free = &heavy[..heavy.find("[[constraints]]").unwrap()];
+    let rest = &heavy[heavy.find("[integrator]").unwrap()..];
+    for (text, parts) in [
+        (
+            format!("{free}{rest}"),
+            [
+                "hydrogen_mass",
+                "particle 2 is a hydrogen bonded to 0 heavier particles",
+            ],
+        ),
+        (
+            heavy.replace("3.024 u", "1 u"),
+            ["hydrogen_mass", "expected more than 1.02 u"],
+        ),
+        (
+            heavy.replace("3.024 u", "8 u"),
+            ["less than its hydrogens", "3 u is usual"],
+        ),
+        (
+            heavy.replace("3.024 u", "-3 u"),
+            ["hydrogen_mass", "greater than zero"],
+        ),
+        (
+            heavy.replace("\"1.008 u\"", "\"2.014 u\""),
+            ["no particle has the mass of hydrogen", "known by their mass"],
+        ),
+    ] {
+        refused(XYZ, &text, &parts);
+    }
+    let reduced = with(CHAIN, "[system]\n", "[system]\nhydrogen_mass = 3.0\n");
+    refused(XYZ, &reduced, &["reduced units have no hydrogens"]);
+}
