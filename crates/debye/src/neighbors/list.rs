@@ -177,7 +177,7 @@ impl NeighborList {
         if candidates.radius > self.radius {
             self.blocks
                 .iter_mut()
-                .for_each(|block| block.entries = Vec::new());
+                .for_each(|block| (block.entries, block.around) = Default::default());
             self.radius = 1.01 * candidates.radius;
         }
         self.blocks
@@ -328,6 +328,8 @@ struct Around {
     places: Vec<u32>,
     /// A bit for every place: whether it is around.
     seen: Vec<u64>,
+    /// Words of those bits that are not zero.
+    words: Vec<u32>,
     /// The number of each place that is around.
     numbers: Vec<u32>,
 }
@@ -344,14 +346,22 @@ impl Around {
         // Those of one word mostly follow each other.
         let (mut word, mut bits) = (0, 0);
         for (&place, &mask) in near.places.iter().zip(&near.masks) {
-            let of_place = place as usize / 64;
-            if of_place != word {
-                self.seen[word] |= bits;
-                (word, bits) = (of_place, 0);
+            if place / 64 != word {
+                self.count_in(word, bits);
+                (word, bits) = (place / 64, 0);
             }
             bits |= u64::from(mask != 0) << (place % 64);
         }
-        self.seen[word] |= bits;
+        self.count_in(word, bits);
+    }
+
+    #[inline(always)]
+    fn count_in(&mut self, word: u32, bits: u64) {
+        let seen = &mut self.seen[word as usize];
+        if *seen == 0 && bits != 0 {
+            self.words.push(word);
+        }
+        *seen |= bits;
     }
 
     /// Turns places into numbers, and gives how many of those around are particles.
@@ -359,9 +369,12 @@ impl Around {
         let Self {
             places,
             seen,
+            words,
             numbers,
         } = self;
-        for (word, bits) in (0..).zip(seen) {
+        words.sort_unstable();
+        for word in words.drain(..) {
+            let bits = &mut seen[word as usize];
             while *bits != 0 {
                 places.push(64 * word + bits.trailing_zeros());
                 *bits &= *bits - 1;
@@ -380,7 +393,8 @@ impl Around {
 }
 
 impl ListBlock {
-    /// Leaves a pair to the one whose row comes first; within a row, to the one that sees the other's image ahead.
+    /// Leaves a pair to the one whose row comes first; within a row, to the one that sees
+    /// an image of the other whose shift is positive in its first component that is not zero.
     fn keep_later(&self, members: Range<usize>, near: &mut Near, c: &Candidates) {
         let all = |end: usize| ((1_u64 << (end - members.start)) - 1) as u32;
         // Members whose rows begin before that of another.

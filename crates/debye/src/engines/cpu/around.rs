@@ -37,6 +37,16 @@ fn room(block: &ListBlock) -> usize {
     block.around().len() + 1
 }
 
+/// A part for every block.
+fn cut<'a, T>(mut all: &'a mut [T], blocks: &[ListBlock]) -> Vec<&'a mut [T]> {
+    let parts = blocks.iter().map(|block| {
+        let (part, rest) = std::mem::take(&mut all).split_at_mut(room(block));
+        all = rest;
+        part
+    });
+    parts.collect()
+}
+
 /// Runs of owners in one stretch each. They ascend among the first, which are particles, and among the others.
 fn runs(owners: &[u32], particles: usize) -> Vec<Range<usize>> {
     let (particles, images) = owners.split_at(particles);
@@ -64,11 +74,7 @@ impl<P: Store> Around<P> {
         // The place out of reach is nobody's.
         self.owners.clear();
         self.owners.resize(all, 0);
-        let mut rest = &mut self.owners[..];
-        let of_blocks: Vec<&mut [u32]> = blocks
-            .iter()
-            .map(|block| rest.split_off_mut(..room(block)).unwrap_or_default())
-            .collect();
+        let of_blocks = cut(&mut self.owners, blocks);
         let runs: Vec<Vec<Range<usize>>> = blocks
             .par_iter()
             .zip(of_blocks)
@@ -79,8 +85,9 @@ impl<P: Store> Around<P> {
                 runs(&owners[..block.around().len()], block.particles_around())
             })
             .collect();
-        self.parts.clear();
-        self.parts.resize(space.particles().div_ceil(STRETCH), Vec::new());
+        self.parts.iter_mut().for_each(Vec::clear);
+        self.parts
+            .resize_with(space.particles().div_ceil(STRETCH), Vec::new);
         let mut begin = 0;
         for (block, runs) in blocks.iter().zip(runs) {
             for run in runs {
@@ -91,22 +98,20 @@ impl<P: Store> Around<P> {
         }
     }
 
-    /// The forces of each block on those around it.
+    /// The forces of each block on those around it; full lists have none.
     pub fn of_blocks(&mut self, space: &Space<P>) -> Vec<&mut [[P::Element; 4]]> {
-        let mut rest = &mut self.forces[..];
-        let blocks = space.list.blocks().iter();
-        let given = blocks.map(|block| {
-            let room = if space.has_halves() { room(block) } else { 0 };
-            let (given, others) = std::mem::take(&mut rest).split_at_mut(room);
-            rest = others;
-            given
-        });
-        given.collect()
+        let blocks = space.list.blocks();
+        if space.has_halves() {
+            cut(&mut self.forces, blocks)
+        } else {
+            blocks.iter().map(|_| Default::default()).collect()
+        }
     }
 
     /// Adds what every block gives to those around it.
     pub fn add_up(&self, unit: f64, forces: &mut [Vec3<f64>]) {
         let scale = -2.0 * unit;
+        debug_assert!(self.parts.is_empty() || self.parts.len() == forces.len().div_ceil(STRETCH));
         let stretches = forces.par_chunks_mut(STRETCH).zip(&self.parts);
         stretches.for_each(|(to, parts)| {
             for part in parts {

@@ -131,7 +131,8 @@ impl<P: OrientedPrecision> Typed<P> {
             .filter(alike)
             .collect();
         Self {
-            // Where a pair is cheap, writing to the other costs more than it saves.
+            // Half lists where there is a kernel of Lennard-Jones with Ewald: a pair of any other costs less than writing to
+            // its second particle, and oriented terms read full lists.
             space: Space::new(
                 set,
                 if grouped { species } else { 1 },

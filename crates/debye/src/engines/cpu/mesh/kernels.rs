@@ -149,7 +149,7 @@ fn of_charge<T: MeshReal>(weights: &[[T; WIDEST]; MOST_POINTS], k: usize) -> [T;
     std::array::from_fn(|j| weights[j][k])
 }
 
-/// Where the rows that a charge touches begin in a plane, or the planes in a mesh: `step` apart, behind the last the first.
+/// Where the rows that a charge touches begin in a plane, or the planes in a mesh: `step` apart, with periodic wrap.
 #[inline(always)]
 fn begins(first: u32, count: usize, end: usize, step: usize) -> [usize; MOST_POINTS] {
     let mut places = [0; MOST_POINTS];
