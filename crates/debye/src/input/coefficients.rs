@@ -30,6 +30,8 @@ pub(super) struct FileNotes {
     pub(super) coefficients: Vec<Coefficients>,
     /// The run that a system was taken from.
     pub(super) origin: Option<crate::simulation::Origin>,
+    /// Masses of the particles in that run.
+    pub(super) masses: Option<Vec<f64>>,
 }
 
 /// The coefficients of one file.

@@ -92,7 +92,9 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
         };
         orientations.rotors[i] = declared.rotor.with_dipole(dipole);
     }
-    let masses = (kinds.iter().zip(native.masses)).map(|(&k, mass)| given[k as usize].0.unwrap_or(mass));
+    let masses = (kinds.iter().zip(&native.masses)).map(|(&k, &mass)| given[k as usize].0.unwrap_or(mass));
+    let masses: Vec<f64> = masses.collect();
+    setting.notes.borrow_mut().masses = Some(native.masses);
     let charges = (kinds.iter().zip(native.charges)).map(|(&k, q)| given[k as usize].1.unwrap_or(q));
     Ok(System {
         units,
@@ -101,7 +103,7 @@ pub(super) fn read(setting: &Setting, item: &Item, keys: CellKeys) -> Result<Sys
             positions: native.positions.into_iter().map(Vec3::from).collect(),
             velocities: native.velocities.into_iter().map(Vec3::from).collect(),
             images: native.images,
-            masses: masses.collect(),
+            masses,
             charges: charges.collect(),
             molecules: native.molecules,
             species: kinds,

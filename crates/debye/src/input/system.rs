@@ -9,6 +9,7 @@ use super::molecules::MoleculeList;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use super::{InputOptions, builders, constraints, previous, structure, topology};
+use crate::system::units::display::number;
 use crate::system::{
     Cell, CellError, Dimension, HydrogenError, Particles, System, Units, builders::replicate,
 };
@@ -127,9 +128,7 @@ impl<'a> Setting<'_, 'a> {
         }
         topology::read(root, &mut system)?;
         constraints::read(self, root, &mut system)?;
-        if let Some(item) = section.get("hydrogen_mass") {
-            system = self.heavier_hydrogens(item, system)?;
-        }
+        self.change_masses(section.get("hydrogen_mass"), &mut system)?;
         if let Some(item) = section.get("copies") {
             system = self.copies(item, system)?;
         }
@@ -172,23 +171,49 @@ impl<'a> Setting<'_, 'a> {
         Ok(CellKeys { vectors, periodic })
     }
 
-    /// Masses move within molecules, which are known by their bonds and constraints.
-    fn heavier_hydrogens(&self, item: &Item, system: System) -> Result<System> {
-        let mass = item.positive(self.units, Dimension::MASS)?;
-        system.with_hydrogen_mass(mass).map_err(|e| {
-            let help = match e {
-                HydrogenError::Partners { .. } | HydrogenError::None => {
-                    "hydrogens are known by their mass, their partners by [topology] and [[constraints]]"
-                }
-                HydrogenError::Light { .. } => {
-                    "3 u is usual; half of it where a carbon has several hydrogens"
-                }
-                _ => "hydrogen_mass = \"3.024 u\" is usual",
-            };
-            item.error(format!("cannot be: {e}"))
-                .expected("a mass that every hydrogen can take from the atom it is bonded to")
-                .help(help)
-        })
+    /// Makes hydrogens heavier where that is asked for; velocities are those that belong to the masses of before, which are
+    /// those of the run where a system comes from one.
+    fn change_masses(&self, hydrogens: Option<&Item>, system: &mut System) -> Result<()> {
+        let mut masses = system.particles.masses.clone();
+        if let Some(item) = hydrogens {
+            let mass = item.positive(self.units, Dimension::MASS)?;
+            masses = (system.masses_with_hydrogens_of(mass)).map_err(|e| {
+                let help = match e {
+                    HydrogenError::Units => {
+                        "reduced units have masses of their own choice: give them in [species]"
+                    }
+                    HydrogenError::Partners { .. } | HydrogenError::NoHydrogens => {
+                        "hydrogens are known by their mass, their partners by [topology] and [[constraints]]"
+                    }
+                    HydrogenError::Body { .. } => "give the masses of its sites in [species]",
+                    _ => "hydrogen_mass = \"3.024 u\" is usual",
+                };
+                item.error(format!("cannot be applied: {e}"))
+                    .expected("a mass that every hydrogen can take from the atom it is bonded to")
+                    .help(help)
+            })?;
+        }
+        let mut notes = self.notes.borrow_mut();
+        let p = &mut system.particles;
+        if let Some(of_run) = notes.masses.take() {
+            let changed = (0..masses.len()).find(|&i| of_run[i] != masses[i]);
+            if let (Some(i), None) = (changed, hydrogens) {
+                let species = &system.species[p.species[i] as usize].name;
+                let unit = self.units.label(Dimension::MASS);
+                notes.warnings.push(format!(
+                    "[system] from: particle {} ({species}) had {} {unit} in that run and has {} {unit} now; velocities are scaled to \
+                     keep kinetic energies",
+                    i + 1,
+                    number(of_run[i]),
+                    number(masses[i])
+                ));
+            }
+            p.masses = of_run;
+        }
+        if p.masses != masses {
+            p.change_masses(masses);
+        }
+        Ok(())
     }
 
     fn copies(&self, item: &Item, system: System) -> Result<System> {

@@ -393,7 +393,7 @@ impl Run<'_> {
         let [a, b, c] = self.engine.cell().to_arrays();
         let lists = self.engine.lists();
         let cutoff = self.simulation.forces.cutoff();
-        let per_particle = lists.size.entries as f64 / system.particles.len() as f64;
+        let per_particle = lists.size.pairs as f64 / system.particles.len() as f64;
         let row = |v: [f64; 3]| format!("({:.4}, {:.4}, {:.4})", v[0], v[1], v[2]);
         SystemFacts {
             particles: system.particles.len() as u64,

@@ -350,7 +350,7 @@ impl<'a> Names<'a> {
                 Some(Residue::Named(name)) => name.clone(),
                 Some(Residue::Water) => {
                     // As every water model calls them: programs drop the second of two atoms of one name.
-                    if p.masses[i].round() == 1.0 {
+                    if system.species[p.species[i] as usize].mass.round() == 1.0 {
                         let number = hydrogens.entry(molecule).or_default();
                         *number += 1;
                         atom.name = format!("{species}{number}");
@@ -375,10 +375,11 @@ fn residues(system: &System, chosen: &[u32]) -> HashMap<u32, Residue> {
             mixed.entry(p.molecules[i]).or_insert_with(|| vec![start]).push(i);
         }
     }
-    // Particles like the first one are not listed: two hydrogens after an oxygen are.
+    // Particles like the first one are not listed: two hydrogens after an oxygen are. Particles may have other masses than
+    // their species: heavier hydrogens.
     let is_water = |members: &[usize]| match members {
         &[oxygen, a, b] => {
-            let masses = [oxygen, a, b].map(|i| p.masses[i].round());
+            let masses = [oxygen, a, b].map(|i| system.species[p.species[i] as usize].mass.round());
             system.units == Units::Md && masses == [16.0, 1.0, 1.0]
         }
         _ => false,

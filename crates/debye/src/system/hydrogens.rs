@@ -21,10 +21,10 @@ pub enum HydrogenError {
     /// A mass that makes no hydrogen heavier.
     #[error("a hydrogen of {0} u; expected more than {end} u", end = HYDROGEN.end())]
     Mass(f64),
-    /// Nobody to change.
+    /// No hydrogens.
     #[error("no particle has the mass of hydrogen, {} to {} u", HYDROGEN.start(), HYDROGEN.end())]
-    None,
-    /// A hydrogen that can take mass from nobody, or from several.
+    NoHydrogens,
+    /// A hydrogen with no heavier partner, or with several.
     #[error(
         "particle {} is a hydrogen bonded to {heavy} heavier particles; expected one to take its mass from",
         particle + 1
@@ -36,27 +36,25 @@ pub enum HydrogenError {
         heavy: usize,
     },
     /// An atom that would become lighter than its hydrogens.
-    #[error("particle {} would be left with {left} u, less than its hydrogens", particle + 1)]
-    Light {
+    #[error("particle {} would be left with {left:.4} u, less than its hydrogens", particle + 1)]
+    LightPartner {
         /// The atom, counted from 0.
         particle: u32,
         /// What it would be left with.
         left: f64,
     },
-    /// A site of a rigid body.
-    #[error(
-        "particle {} is a hydrogen of a rigid body, whose shape knows its masses; give the masses there",
-        particle + 1
-    )]
+    /// A site of a rigid body of several sites.
+    #[error("particle {} belongs to a rigid body, whose moments of inertia are those of its masses", particle + 1)]
     Body {
-        /// The hydrogen, counted from 0.
+        /// The hydrogen or its partner, counted from 0.
         particle: u32,
     },
 }
 
 impl System {
-    /// The system with hydrogens of this mass, in u. What each gains is taken from the atom that it is bonded to, or kept at
-    /// a fixed distance from where there are no bonds.
+    /// The system with hydrogens of this mass, in u. What each gains is taken from the atom that it is bonded to, or
+    /// constrained to where it has no bonds. Velocities change with the masses, so that every particle keeps its kinetic
+    /// energy; the engine then takes from them what constraints forbid. Hydrogens that have this mass already stay as they are.
     ///
     /// ```
     /// use debye::system::{builders, models};
@@ -71,6 +69,13 @@ impl System {
     /// # Errors
     /// Systems without hydrogens, and hydrogens that no single heavier atom gives mass to.
     pub fn with_hydrogen_mass(mut self, mass: f64) -> Result<Self, HydrogenError> {
+        let masses = self.masses_with_hydrogens_of(mass)?;
+        self.particles.change_masses(masses);
+        Ok(self)
+    }
+
+    /// The masses that particles have with hydrogens of this mass.
+    pub(crate) fn masses_with_hydrogens_of(&self, mass: f64) -> Result<Vec<f64>, HydrogenError> {
         if self.units != Units::Md {
             return Err(HydrogenError::Units);
         }
@@ -85,29 +90,28 @@ impl System {
             self.heavy_partners(self.constraints.pairs().map(|(atoms, _)| atoms), &is_hydrogen);
         let in_body = self.constraints.in_bodies(masses.len());
         let hydrogens: Vec<u32> = (0..masses.len() as u32).filter(|&i| is_hydrogen(i)).collect();
-        if hydrogens.is_empty() {
-            return Err(HydrogenError::None);
+        if hydrogens.is_empty() && !masses.contains(&mass) {
+            return Err(HydrogenError::NoHydrogens);
         }
         for &particle in &hydrogens {
-            if in_body[particle as usize] {
-                return Err(HydrogenError::Body { particle });
-            }
             let found = by_bonds.get(&particle).or(by_distances.get(&particle));
             let &[partner] = found.map_or(&[][..], Vec::as_slice) else {
                 let heavy = found.map_or(0, Vec::len);
                 return Err(HydrogenError::Partners { particle, heavy });
             };
+            if let Some(particle) = [particle, partner].into_iter().find(|&i| in_body[i as usize]) {
+                return Err(HydrogenError::Body { particle });
+            }
             masses[partner as usize] -= mass - masses[particle as usize];
             masses[particle as usize] = mass;
             if masses[partner as usize] < mass {
-                return Err(HydrogenError::Light {
+                return Err(HydrogenError::LightPartner {
                     particle: partner,
                     left: masses[partner as usize],
                 });
             }
         }
-        self.particles.masses = masses;
-        Ok(self)
+        Ok(masses)
     }
 
     /// The heavier partners of every hydrogen that has any, each once.
@@ -163,8 +167,28 @@ mod tests {
         for (found, expected) in methane.particles.masses.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-12);
         }
-        // There is none left.
-        assert_eq!(methane.with_hydrogen_mass(3.0), Err(HydrogenError::None));
+        // All of them have it already; none is a hydrogen of another mass.
+        assert_eq!(methane.clone().with_hydrogen_mass(2.016), Ok(methane.clone()));
+        assert_eq!(methane.with_hydrogen_mass(3.0), Err(HydrogenError::NoHydrogens));
+    }
+
+    #[test]
+    fn velocities_keep_energy_and_momentum() {
+        let mut methane = methane_and(39.948);
+        for (k, v) in methane.particles.velocities.iter_mut().enumerate() {
+            *v = crate::expr::Vec3::new(0.3 * k as f64, 1.0 - 0.2 * k as f64, 0.1);
+        }
+        let before = methane.particles.clone();
+        let after = methane.with_hydrogen_mass(2.016).unwrap().particles;
+        let sums = |p: &crate::system::Particles| {
+            let all = || p.velocities.iter().zip(&p.masses);
+            let momentum = all().fold(crate::expr::Vec3::zero(), |sum, (&v, &m)| sum + v * m);
+            (momentum, all().map(|(v, m)| 0.5 * m * v.norm2()).sum::<f64>())
+        };
+        let ((p, e), (momentum, energy)) = (sums(&before), sums(&after));
+        assert!((p - momentum).norm() < 1e-12);
+        // Less what the momentum takes.
+        assert!((energy / e - 1.0).abs() < 0.05, "{e} {energy}");
     }
 
     #[test]
@@ -195,7 +219,7 @@ mod tests {
         assert_eq!(refused(methane_and(4.0), 1.0), HydrogenError::Mass(1.0));
         assert!(matches!(
             refused(methane_and(4.0), 3.5),
-            HydrogenError::Light { particle: 0, .. }
+            HydrogenError::LightPartner { particle: 0, .. }
         ));
         let mut bridge = methane_and(16.0);
         bridge.topology.bonds.push(Link {

@@ -47,6 +47,32 @@ impl Particles {
         self.molecules.push(molecule);
         self.orientations.grow(self.positions.len());
     }
+
+    /// Gives particles other masses. Velocities change with them, so that each keeps its kinetic energy, and all together
+    /// their momentum.
+    pub fn change_masses(&mut self, masses: Vec<f64>) {
+        let before = self.momentum();
+        let old = std::mem::replace(&mut self.masses, masses);
+        for ((v, &old), &new) in self.velocities.iter_mut().zip(&old).zip(&self.masses) {
+            if old != new && new > 0.0 {
+                *v = *v * (old / new).sqrt();
+            }
+        }
+        let change = self.momentum() - before;
+        let drift = change * (1.0 / self.masses.iter().sum::<f64>());
+        if change != Vec3::zero() {
+            let moving = self.velocities.iter_mut().zip(&self.masses);
+            moving
+                .filter(|(_, m)| **m > 0.0)
+                .for_each(|(v, _)| *v = *v - drift);
+        }
+    }
+
+    /// Σ m v.
+    fn momentum(&self) -> Vec3<f64> {
+        let all = self.velocities.iter().zip(&self.masses);
+        all.fold(Vec3::zero(), |sum, (&v, &m)| sum + v * m)
+    }
 }
 
 /// Particles at one moment, as analyses and pictures see them. All lists have the same length.
