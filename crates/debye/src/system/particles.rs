@@ -62,9 +62,7 @@ impl Particles {
         let drift = change * (1.0 / self.masses.iter().sum::<f64>());
         if change != Vec3::zero() {
             let moving = self.velocities.iter_mut().zip(&self.masses);
-            moving
-                .filter(|(_, m)| **m > 0.0)
-                .for_each(|(v, _)| *v = *v - drift);
+            moving.filter(|(_, m)| **m > 0.0).for_each(|(v, _)| *v -= drift);
         }
     }
 

@@ -14,7 +14,7 @@ use debye::system::{
 };
 use debye::truncation::Truncation;
 
-use super::{double, electrostatics, nve, precisions, random, with_precision};
+use super::{double, electrostatics, energy_spread, nve, precisions, random, with_precision};
 
 const BOND: f64 = 0.09572;
 const BASE: f64 = 0.15139;
@@ -315,20 +315,6 @@ fn who_looks_at_rigid_waters_changes_no_bit() {
     assert_eq!(a, b);
 }
 
-/// How far the total energy strays in 0.4 ps.
-fn spread(system: &System, field: &ForceField, scheme: Scheme, dt: f64) -> f64 {
-    let dynamics = Dynamics { scheme, ..nve(dt) };
-    let mut engine = CpuEngine::new(system, field, &dynamics, &double()).unwrap();
-    let energies: Vec<f64> = (0..(0.4 / dt) as u64)
-        .map(|_| {
-            engine.advance(1, true).unwrap();
-            engine.observe().unwrap().total()
-        })
-        .collect();
-    let mean = energies.iter().sum::<f64>() / energies.len() as f64;
-    (energies.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / energies.len() as f64).sqrt()
-}
-
 /// Hydrogens of three times the mass turn as much slower as the root of it, and the energy error goes with the square of the
 /// step.
 #[test]
@@ -336,9 +322,9 @@ fn heavier_hydrogens_allow_longer_steps() {
     let (system, field) = liquid();
     let mut heavy = system.clone().with_hydrogen_mass(3.0 * HYDROGEN).unwrap();
     velocities::thermalize(&mut heavy, 300.0, 5).unwrap();
-    let short = spread(&system, &field, Scheme::VelocityVerlet, 0.002);
-    let long = spread(&system, &field, Scheme::VelocityVerlet, 0.004);
-    let found = spread(&heavy, &field, Scheme::VelocityVerlet, 0.004);
+    let short = energy_spread(&system, &field, Scheme::VelocityVerlet, 0.4, 0.002);
+    let long = energy_spread(&system, &field, Scheme::VelocityVerlet, 0.4, 0.004);
+    let found = energy_spread(&heavy, &field, Scheme::VelocityVerlet, 0.4, 0.004);
     assert!(
         found < 2.0 * short && found < 0.6 * long,
         "{short} {long} {found}"
@@ -349,7 +335,8 @@ fn heavier_hydrogens_allow_longer_steps() {
 fn energy_error_is_of_second_order() {
     let (system, field) = liquid();
     for scheme in [Scheme::VelocityVerlet, Scheme::Leapfrog] {
-        let [coarse, middle, fine] = [0.002, 0.001, 0.0005].map(|dt| spread(&system, &field, scheme, dt));
+        let [coarse, middle, fine] =
+            [0.002, 0.001, 0.0005].map(|dt| energy_spread(&system, &field, scheme, 0.4, dt));
         for ratio in [coarse / middle, middle / fine] {
             assert!(
                 (3.0..5.0).contains(&ratio),

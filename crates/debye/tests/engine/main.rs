@@ -67,6 +67,20 @@ pub fn double() -> Settings {
     with_precision(Precision::Double)
 }
 
+/// How far the total energy strays in this time: the root of its mean square deviation.
+pub fn energy_spread(system: &System, field: &ForceField, scheme: Scheme, time: f64, dt: f64) -> f64 {
+    let dynamics = Dynamics { scheme, ..nve(dt) };
+    let mut engine = CpuEngine::new(system, field, &dynamics, &double()).unwrap();
+    let energies: Vec<f64> = (0..(time / dt) as u64)
+        .map(|_| {
+            engine.advance(1, true).unwrap();
+            engine.observe().unwrap().total()
+        })
+        .collect();
+    let mean = energies.iter().sum::<f64>() / energies.len() as f64;
+    (energies.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / energies.len() as f64).sqrt()
+}
+
 /// Relative errors allowed: of energies, of forces (root of the mean square), of virial components.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {

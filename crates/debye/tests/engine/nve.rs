@@ -6,7 +6,7 @@ use debye::integrate::{Dynamics, Scheme};
 use debye::system::velocities;
 use debye::truncation::Truncation;
 
-use super::{double, liquid, lj, nve, precisions};
+use super::{double, energy_spread, liquid, lj, nve, precisions};
 
 /// The spread of the total energy falls as the square of the time step.
 #[test]
@@ -18,20 +18,8 @@ fn energy_error_is_of_second_order() {
     engine.advance(300, true).unwrap();
     system.particles = engine.particles();
     for scheme in [Scheme::VelocityVerlet, Scheme::Leapfrog] {
-        let spread = |dt: f64| {
-            let dynamics = Dynamics { scheme, ..nve(dt) };
-            let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
-            let steps = (2.0 / dt) as u64;
-            let energies: Vec<f64> = (0..steps)
-                .map(|_| {
-                    engine.advance(1, true).unwrap();
-                    engine.observe().unwrap().total()
-                })
-                .collect();
-            let mean = energies.iter().sum::<f64>() / energies.len() as f64;
-            (energies.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / energies.len() as f64).sqrt()
-        };
-        let [coarse, middle, fine] = [0.008, 0.004, 0.002].map(spread);
+        let [coarse, middle, fine] =
+            [0.008, 0.004, 0.002].map(|dt| energy_spread(&system, &field, scheme, 2.0, dt));
         for ratio in [coarse / middle, middle / fine] {
             assert!(
                 (3.2..4.8).contains(&ratio),

@@ -15,7 +15,7 @@ use debye::system::{
 };
 use debye::truncation::Truncation;
 
-use super::{double, nve, precisions, random, with_precision};
+use super::{double, energy_spread, nve, precisions, random, with_precision};
 
 const BENT: [[f64; 3]; 4] = [
     [0.0, 0.0, 0.0],
@@ -247,19 +247,8 @@ fn bodies_and_settle_agree() {
 fn energy_error_is_of_second_order() {
     let (system, field) = liquid();
     for scheme in [Scheme::VelocityVerlet, Scheme::Leapfrog] {
-        let spread = |dt: f64| {
-            let dynamics = Dynamics { scheme, ..nve(dt) };
-            let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
-            let energies: Vec<f64> = (0..(0.4 / dt) as u64)
-                .map(|_| {
-                    engine.advance(1, true).unwrap();
-                    engine.observe().unwrap().total()
-                })
-                .collect();
-            let mean = energies.iter().sum::<f64>() / energies.len() as f64;
-            (energies.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / energies.len() as f64).sqrt()
-        };
-        let [coarse, middle, fine] = [0.002, 0.001, 0.0005].map(spread);
+        let [coarse, middle, fine] =
+            [0.002, 0.001, 0.0005].map(|dt| energy_spread(&system, &field, scheme, 0.4, dt));
         for ratio in [coarse / middle, middle / fine] {
             assert!(
                 (3.0..5.0).contains(&ratio),
