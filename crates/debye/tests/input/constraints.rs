@@ -605,7 +605,7 @@ fn heavier_hydrogens() {
         ),
         (
             heavy.replace("3.024 u", "8 u"),
-            ["less than its hydrogens", "3 u is usual"],
+            ["less than its hydrogens", "\"3.024 u\" is usual"],
         ),
         (
             heavy.replace("3.024 u", "-3 u"),
@@ -619,5 +619,9 @@ fn heavier_hydrogens() {
         refused(XYZ, &text, &parts);
     }
     let reduced = with(CHAIN, "[system]\n", "[system]\nhydrogen_mass = 3.0\n");
-    refused(XYZ, &reduced, &["reduced units have no hydrogens"]);
+    refused(
+        XYZ,
+        &reduced,
+        &["reduced units have no hydrogens", "give them in [species]"],
+    );
 }
