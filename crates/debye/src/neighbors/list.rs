@@ -335,13 +335,13 @@ struct Around {
 }
 
 impl Around {
-    /// Makes room for so many places and the one out of reach. Nobody is around yet.
+    /// Makes room for so many places and the one out of reach.
     fn begin(&mut self, places: usize) {
         self.seen.resize(places / 64 + 1, 0);
         self.numbers.resize(places + 1, 0);
     }
 
-    /// Counts in those that are near anybody.
+    /// Counts in the places that are near any member.
     fn take(&mut self, near: &Near) {
         // Those of one word mostly follow each other.
         let (mut word, mut bits) = (0, 0);

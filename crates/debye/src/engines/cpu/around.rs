@@ -71,7 +71,7 @@ impl<P: Store> Around<P> {
         let blocks = space.list.blocks();
         let all = blocks.iter().map(room).sum();
         self.forces.resize(all, Default::default());
-        // The place out of reach is nobody's.
+        // The place out of reach has no owner.
         self.owners.clear();
         self.owners.resize(all, 0);
         let of_blocks = cut(&mut self.owners, blocks);
@@ -152,7 +152,7 @@ impl<P: Store> Copies<P> {
     /// Takes those around a block, and their species if they are `mixed`.
     pub fn take(&mut self, space: &Space<P>, number: usize, mixed: bool) -> (&[[P::Coordinate; 4]], &[u32]) {
         let around = space.list.blocks()[number].around();
-        // Behind everybody is the place out of reach.
+        // Last is the place out of reach.
         let far = space.coordinates.len() - 1;
         let places = || around.iter().map(|&place| place as usize).chain([far]);
         self.coordinates.clear();

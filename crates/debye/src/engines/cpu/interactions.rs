@@ -172,7 +172,7 @@ impl<P: OrientedPrecision> Typed<P> {
     }
 
     /// All places.
-    fn everybody(&self) -> Others<'_, P> {
+    fn all_places(&self) -> Others<'_, P> {
         (&self.space.coordinates, &self.space.species)
     }
 
@@ -250,7 +250,7 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
                 given.fill(Default::default());
                 let others = match this.space.has_halves() {
                     true => copies.take(&this.space, number, this.is_mixed()),
-                    false => this.everybody(),
+                    false => this.all_places(),
                 };
                 let mut sums = vec![PairSums::default(); terms];
                 let (of_pairs, of_oriented) = sums.split_at_mut(this.terms.len());

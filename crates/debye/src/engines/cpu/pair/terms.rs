@@ -176,7 +176,7 @@ pub trait Terms {
     }
 }
 
-/// Nobody has the first of two terms with the others of a vector.
+/// No site has the first of two terms with the others of a vector.
 pub const NONE: u32 = 0;
 /// The first site has it, and no other.
 pub const ONE: u32 = 1;
