@@ -94,11 +94,6 @@ impl Device {
         self.driver.info()
     }
 
-    /// Waits for what libraries have queued on the device's default stream; the streams of this crate do not wait for it.
-    pub fn wait_for_default_stream(&self) -> Result<(), CudaError> {
-        self.driver.synchronize(0)
-    }
-
     /// Memory now.
     pub fn memory(&self) -> Result<Memory, CudaError> {
         self.driver.memory()
