@@ -84,10 +84,12 @@ fn charges_on_a_mesh_agree() {
 
 #[test]
 fn transforms_agree() {
-    for ions in [Ions::Perfect, Ions::Displaced, Ions::Boundary] {
-        let salt = Salt::new(ions, 2);
-        for variant in TransformVariant::ALL {
-            agrees(&Potential::new(&salt, variant.sizes), &variant);
+    for ions in Ions::ALL {
+        for cells in [1, 2, 4] {
+            let salt = Salt::new(ions, cells);
+            for variant in TransformVariant::ALL {
+                agrees(&Potential::new(&salt, variant.sizes), &variant);
+            }
         }
     }
     assert!(Salt::new(Ions::Perfect, 9).mesh() == 120);

@@ -107,13 +107,13 @@ pub(super) fn stages(place: &mut Place<'_>) -> Result<(), Wrong> {
         Extent::Full => ([60, 54, 48], 15_000),
         _ => ([12, 10, 9], 200),
     };
-    // What rounding to integers costs where many charges are in a bin is known to the check of the mapping.
-    let arrangements = [Arrangement::Random, Arrangement::Boundary, Arrangement::Clustered];
-    let number = match place.extent {
-        Extent::Watched => 1,
-        Extent::Full => 2,
-        _ => 3,
-    };
+    let arrangements = [
+        Arrangement::Random,
+        Arrangement::Boundary,
+        Arrangement::Clustered,
+        Arrangement::Overflow,
+    ];
+    let number = if place.extent == Extent::Watched { 1 } else { 4 };
     for method in [Method::Transforms, Method::Grids] {
         for &arrangement in &arrangements[..number] {
             let charged = Charged::new(Sites::synthetic(arrangement, size, particles), method)?;

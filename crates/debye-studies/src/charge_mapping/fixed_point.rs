@@ -17,7 +17,7 @@
 use debye::engines::cuda::mesh::Fixed;
 
 use super::input::{Sites, farthest};
-use crate::study::{StudyError, Work};
+use crate::study::StudyError;
 
 /// What weights and one conversion in single precision may cost, by the largest point of the mesh of charges without
 /// signs: 40 roundings of 2^−23.
@@ -64,25 +64,5 @@ impl<'i> FixedPoint<'i> {
         }
         let what = format!("sums of whole numbers of 2^{}", -self.fixed.bits);
         Err(StudyError::Inexact { what, error, allowed })
-    }
-}
-
-/// Work whose sums cost something by themselves.
-pub(super) struct Rounded<'i> {
-    pub(super) work: Box<dyn Work<Vec<f32>> + 'i>,
-    pub(super) rounding: f64,
-}
-
-impl Work<Vec<f32>> for Rounded<'_> {
-    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
-        self.work.seconds(passes)
-    }
-
-    fn output(&mut self) -> Result<Vec<f32>, StudyError> {
-        self.work.output()
-    }
-
-    fn rounding(&self) -> f64 {
-        self.rounding
     }
 }

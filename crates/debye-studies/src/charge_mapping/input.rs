@@ -151,6 +151,14 @@ impl Sites {
         Ok(Self::new("ApoA1".into(), size, APOA1_EDGES, particles.collect()))
     }
 
+    /// The same charges and a mesh with these points along x, y, z.
+    pub(super) fn on_mesh(&self, size: [usize; 3]) -> Self {
+        let (positions, charges) = self.positions();
+        let mut finer = Self::new(self.name.clone(), size, self.edges, Vec::new());
+        finer.particles = finer.in_mesh_units(&positions, &charges);
+        finer
+    }
+
     /// Points along x, y, z.
     pub fn size(&self) -> [usize; 3] {
         self.size
@@ -237,6 +245,11 @@ impl Sites {
                 largest: sizes.into_iter().fold(f64::MIN_POSITIVE, f64::max),
             }
         })
+    }
+
+    /// The mesh in double precision.
+    pub(super) fn exact(&self) -> &[f64] {
+        &self.reference().values
     }
 
     /// The mesh with what every charge gives to a point rounded to a whole number of 2^−places.

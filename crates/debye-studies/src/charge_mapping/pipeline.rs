@@ -20,7 +20,7 @@ use debye_gpu::{Buffer, CudaError, Device, Stream};
 use super::input::Sites;
 use crate::design::{Design, settled};
 use crate::fft::{Fft, Solver};
-use crate::study::{Input, OnDevice, Place, StudyError, Variant, Work};
+use crate::study::{Input, OnDevice, Place, Rounded, StudyError, Variant, Work};
 
 /// Where the short-range part ends, in nm.
 const CUTOFF: f64 = 1.2;
@@ -126,6 +126,25 @@ impl Charged {
         let forces = staged.output()?;
         Ok(self.reference.get_or_init(|| forces))
     }
+
+    /// What it costs the forces that every part of a charge is a whole number of 2^−places, all else in double precision.
+    fn rounding(&self, places: i32) -> Result<f64, StudyError> {
+        let [z, y, x] = self.shape()?.size.map(|n| n as usize);
+        let sites = self.sites.on_mesh([x, y, z]);
+        let mut host = StagedOnHost::<f64>::new(self, Stage::All)?;
+        host.pass()?;
+        let exact = host.forces_of(&sites.exact());
+        Ok(relative(&host.forces_of(&sites.rounded(places)), &exact))
+    }
+}
+
+/// √(Σ|ΔF|² / Σ|F|²).
+fn relative(forces: &[Vec3<f64>], reference: &[Vec3<f64>]) -> f64 {
+    let pairs = forces.iter().zip(reference);
+    let (off, all) = pairs.fold((0.0, f64::MIN_POSITIVE), |(off, all), (a, b)| {
+        (off + (*a - *b).norm2(), all + b.norm2())
+    });
+    (off / all).sqrt()
 }
 
 impl Input for Charged {
@@ -148,17 +167,10 @@ impl Input for Charged {
 
     /// √(Σ|ΔF|² / Σ|F|²), against the engine's own mesh in double precision.
     fn error(&self, forces: &Vec<Vec3<f64>>) -> f64 {
-        let Ok(reference) = self.reference() else {
-            return f64::NAN;
-        };
-        if forces.len() != reference.len() {
-            return f64::NAN;
+        match self.reference() {
+            Ok(reference) if forces.len() == reference.len() => relative(forces, reference),
+            _ => f64::NAN,
         }
-        let pairs = forces.iter().zip(reference);
-        let (off, all) = pairs.fold((0.0, f64::MIN_POSITIVE), |(off, all), (a, b)| {
-            (off + (*a - *b).norm2(), all + b.norm2())
-        });
-        (off / all).sqrt()
     }
 }
 
@@ -198,9 +210,11 @@ impl Variant<Charged> for Staged {
         }
         let device = device.ok_or(StudyError::NoDevice)?;
         let staged = StagedOnDevice::new(device, charged, self.stage)?;
-        OnDevice::boxed(device, staged, StagedOnDevice::queue, move |staged, stream| {
+        let rounding = charged.rounding(staged.spread.fixed().bits)?;
+        let work = OnDevice::boxed(device, staged, StagedOnDevice::queue, move |staged, stream| {
             Ok(staged.forces(stream)?)
-        })
+        })?;
+        Ok(Box::new(Rounded { work, rounding }))
     }
 }
 
@@ -240,6 +254,21 @@ impl<'i, T: MeshReal + GridReal> StagedOnHost<'i, T> {
         })
     }
 
+    fn solve(&mut self) {
+        match &mut self.by {
+            OnCpu::Mesh(mesh) => mesh.solve(false),
+            OnCpu::Grids(grids) => grids.solve(false),
+        };
+    }
+
+    fn gather(&mut self) {
+        let charges = &self.charged.charges;
+        match &mut self.by {
+            OnCpu::Mesh(mesh) => mesh.gather(1.0, charges, &mut self.forces),
+            OnCpu::Grids(grids) => grids.gather(1.0, charges, &mut self.forces),
+        }
+    }
+
     /// All stages; seconds of each.
     fn pass(&mut self) -> Result<[f64; 3], StudyError> {
         let Charged {
@@ -255,19 +284,27 @@ impl<'i, T: MeshReal + GridReal> StagedOnHost<'i, T> {
             OnCpu::Grids(grids) => grids.spread(cell, positions, charges)?,
         }
         let mapped = Instant::now();
-        match &mut self.by {
-            OnCpu::Mesh(mesh) => mesh.solve(false),
-            OnCpu::Grids(grids) => grids.solve(false),
-        };
+        self.solve();
         let solved = Instant::now();
-        match &mut self.by {
-            OnCpu::Mesh(mesh) => mesh.gather(1.0, charges, &mut self.forces),
-            OnCpu::Grids(grids) => grids.gather(1.0, charges, &mut self.forces),
-        }
+        self.gather();
         let between = [began, mapped, solved, Instant::now()];
         Ok(std::array::from_fn(|k| {
             (between[k + 1] - between[k]).as_secs_f64()
         }))
+    }
+}
+
+impl StagedOnHost<'_, f64> {
+    /// Forces that a mesh of charges gives, the last axis of the shape contiguous; after a pass.
+    fn forces_of(&mut self, values: &[f64]) -> Vec<Vec3<f64>> {
+        match &mut self.by {
+            OnCpu::Mesh(mesh) => mesh.set_values(&self.charged.cell, values),
+            OnCpu::Grids(grids) => grids.set_values(values),
+        }
+        self.forces.fill(Vec3::zero());
+        self.solve();
+        self.gather();
+        self.forces.clone()
     }
 }
 

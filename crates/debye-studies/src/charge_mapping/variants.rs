@@ -9,11 +9,11 @@ use rayon::ThreadPoolBuilder;
 
 use super::bins::{HostBins, Layout, slots, too_large};
 use super::device::{MOST_WHOLE, Mapped, Owner, PointRead};
-use super::fixed_point::{FixedPoint, Rounded, SINGLE};
+use super::fixed_point::{FixedPoint, SINGLE};
 use super::host;
 use super::input::Sites;
 use crate::design::{Design, Spreading};
-use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
+use crate::study::{Input, OnDevice, OnHost, Place, Rounded, StudyError, Variant, Work};
 
 /// How charges are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

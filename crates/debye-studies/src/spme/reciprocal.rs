@@ -18,7 +18,7 @@ use super::interpolation::{Widened, relative};
 use super::salt::{ORDER, Salt};
 use crate::cufft::cufft_version;
 use crate::fft::{Fft, Solver};
-use crate::study::{Input, OnDevice, OnHost, Place, StudyError, Variant, Work};
+use crate::study::{Input, OnDevice, OnHost, Place, Rounded, StudyError, Variant, Work};
 
 /// Charges on a cubic mesh, and what they are to become.
 pub struct Potential {
@@ -70,6 +70,15 @@ impl Potential {
             Basis::BSpline(ORDER),
             false,
         )
+    }
+
+    /// What single precision may cost: the potential of a spectrum off by 2^−20 of the charges at every vector, by the
+    /// potential. Of a perfect crystal there is next to no potential, and what is off at long waves counts most.
+    fn single(&self) -> f64 {
+        let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
+        let table = factors(self.points, self.side, self.alpha);
+        let apart = square(&self.charges) * square(&table) * self.points.pow(3) as f64;
+        2_f64.powi(-20) * (apart / square(self.reference())).sqrt()
     }
 
     /// By transforms written as sums, axis by axis.
@@ -232,10 +241,10 @@ impl Variant<Potential> for TransformVariant {
         input: &'i Potential,
         device: Option<&Device>,
     ) -> Result<Box<dyn Work<Vec<f64>> + 'i>, StudyError> {
-        match self.how {
+        let work = match self.how {
             TransformHow::Complex => {
                 let mut transform = ComplexTransform::new(input.points, input.side, input.alpha);
-                Ok(OnHost::boxed(move || Ok(transform.potential(&input.charges))))
+                return Ok(OnHost::boxed(move || Ok(transform.potential(&input.charges))));
             }
             TransformHow::EngineOnHost => {
                 let plan = MeshPlan {
@@ -246,11 +255,11 @@ impl Variant<Potential> for TransformVariant {
                 let mut mesh = Mesh::<f32>::new(plan, input.alpha, InstructionSet::detect());
                 let charges: Vec<f32> = input.charges.iter().map(|&q| q as f32).collect();
                 let cell = Cell::orthorhombic([input.side; 3]).map_err(StudyError::other)?;
-                Ok(Widened::boxed(OnHost::boxed(move || {
+                Widened::boxed(OnHost::boxed(move || {
                     mesh.set_values(&cell, &charges);
                     mesh.solve(false);
                     Ok(mesh.values())
-                })))
+                }))
             }
             TransformHow::Library | TransformHow::Engine => {
                 let device = device.ok_or(StudyError::NoDevice)?;
@@ -276,9 +285,13 @@ impl Variant<Potential> for TransformVariant {
                     state.queue(stream)?;
                     let found = stream.download(&state.potential)?;
                     Ok(found.into_iter().map(f64::from).collect())
-                })
+                })?
             }
-        }
+        };
+        Ok(Box::new(Rounded {
+            work,
+            rounding: input.single(),
+        }))
     }
 }
 

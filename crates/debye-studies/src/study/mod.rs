@@ -244,6 +244,26 @@ fn compare<I: Input>(
     Ok([error, variant.tolerance() + work.rounding()])
 }
 
+/// Work whose arithmetic costs something by itself on its input ([`Work::rounding`]).
+pub(crate) struct Rounded<'i, O> {
+    pub(crate) work: Box<dyn Work<O> + 'i>,
+    pub(crate) rounding: f64,
+}
+
+impl<O> Work<O> for Rounded<'_, O> {
+    fn seconds(&mut self, passes: u32) -> Result<f64, StudyError> {
+        self.work.seconds(passes)
+    }
+
+    fn output(&mut self) -> Result<O, StudyError> {
+        self.work.output()
+    }
+
+    fn rounding(&self) -> f64 {
+        self.rounding
+    }
+}
+
 /// Work on the processor: a function that gives the output, timed by the clock.
 pub struct OnHost<'i, O> {
     work: Box<dyn FnMut() -> Result<O, StudyError> + 'i>,

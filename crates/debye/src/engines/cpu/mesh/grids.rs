@@ -98,6 +98,13 @@ impl<T: MeshReal + GridReal> Grids<T> {
         Ok(())
     }
 
+    /// Puts values on every point that [`Self::spread`] spread to, the third index fastest.
+    pub fn set_values(&mut self, values: &[T]) {
+        if let Some(placed) = &mut self.placed {
+            placed.planes.unpack(values);
+        }
+    }
+
     /// The second: their potential, without k_e. With `sums`, energy and virial.
     pub fn solve(&mut self, sums: bool) -> Part {
         let Some(placed) = &mut self.placed else {
