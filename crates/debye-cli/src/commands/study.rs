@@ -9,7 +9,7 @@ use debye::simulation::DeviceChoice;
 use debye::suggest::nearest;
 use debye_gpu::{Device, Nvrtc};
 
-use debye_studies::study::{Bench, Extent, Profile, Row};
+use debye_studies::study::{Bench, Extent, Journal, Profile, Row};
 use debye_studies::{STUDIES, Study};
 
 use crate::console;
@@ -24,10 +24,11 @@ Examples:
   debye study prefix-sum --quick -o scans
   debye study potential-map --device cuda -o maps
   debye study charge-mapping --quick -o mapping
+  debye study spme --quick -o ewald --resume
 
 Each version of an algorithm is compared with double precision and timed: the median of several rounds counts. \
 DIR gets report.html, results.csv, results.json, figures as SVG and PNG, and films as animated PNG. Without a CUDA device the versions for \
-the CPU run and the others say so. Ctrl-C stops early and writes what there is. The exit status is 1 when any version \
+the CPU run and the others say so. Ctrl-C stops early and writes what there is; --resume measures the rest. The exit status is 1 when any version \
 is wrong.")]
 pub struct StudyCommand {
     /// The study; none or `list` for a list of them
@@ -50,6 +51,9 @@ pub struct StudyCommand {
     /// Write into a folder that is there already
     #[arg(long)]
     overwrite: bool,
+    /// Go on with the study that was stopped early in this folder: what it measured is not measured again
+    #[arg(long, conflicts_with = "overwrite")]
+    resume: bool,
 }
 
 impl StudyCommand {
@@ -74,12 +78,22 @@ impl StudyCommand {
                 .filter(|_| Nvrtc::get().is_ok())
                 .ok_or_else(|| "no CUDA device".to_string()),
         };
-        console::new_folder(folder, self.overwrite)?;
         let extent = match (self.smallest, self.quick) {
             (true, _) => Extent::Smallest,
             (_, true) => Extent::Quick,
             _ => Extent::Full,
         };
+        let named = device.as_ref().map(|device| device.info().name.clone());
+        let named = named.map_err(Clone::clone);
+        let journal = if self.resume {
+            Journal::resume(folder, study, extent, &named).map_err(Failure::refused)?
+        } else {
+            console::new_folder(folder, self.overwrite)?;
+            Journal::begin(folder, study, extent, &named).map_err(Failure::refused)?
+        };
+        if self.resume {
+            console::print(&format!("{} measurements are there already\n", journal.known()))?;
+        }
         let wishes = Wishes::listen()?;
         let began = Instant::now();
         let without = device.as_ref().err().cloned();
@@ -94,8 +108,9 @@ impl StudyCommand {
         };
         let mut bench = Bench::new(extent, device, &wishes.stop, &mut tell);
         bench.counters = profile;
+        bench.journal = Some(journal);
         let done = study.run(&mut bench);
-        let stopped = bench.stopped();
+        let (stopped, journal) = (bench.stopped(), bench.journal.take());
         let found = bench.found;
         // Also what was measured before something went wrong.
         found.save(study, folder).map_err(Failure::failed)?;
@@ -118,8 +133,11 @@ impl StudyCommand {
         }
         if stopped {
             return Err(Failure::interrupted(
-                "stopped early; what was measured is written",
+                "stopped early; what was measured is written, and --resume measures the rest",
             ));
+        }
+        if let Some(journal) = journal {
+            journal.end().map_err(Failure::failed)?;
         }
         Ok(ExitCode::SUCCESS)
     }

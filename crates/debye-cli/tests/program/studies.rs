@@ -111,6 +111,57 @@ fn studies_are_listed_run_and_not_replaced() {
 }
 
 #[test]
+fn a_study_goes_on_where_it_stopped() {
+    let lab = Lab::new();
+    let command = |more: &'static str| {
+        let study = [
+            "study",
+            "charge-mapping",
+            "--device",
+            "cpu",
+            "--smallest",
+            "-o",
+            "x",
+        ];
+        [study.as_slice(), &[more]].concat()
+    };
+    let nothing = lab.debye(&command("--resume"));
+    assert_eq!(nothing.status, Some(2));
+    assert!(nothing.err.contains("journal.jsonl"), "{}", nothing.err);
+    assert_eq!(lab.debye(&command("--overwrite")).status, Some(0));
+    let file = lab.path("x/journal.jsonl");
+    assert!(!file.exists(), "the study came to its end");
+    // As if it had been killed in the middle of its third measurement: numbers of the first that no machine gives.
+    let all: serde_json::Value = serde_json::from_slice(&lab.read("x/results.json")).unwrap();
+    let machine = &all["machine"];
+    let head = serde_json::json!({
+        "schema": "debye/study-journal/1", "version": all["version"], "study": "charge-mapping",
+        "extent": "smallest", "processor": machine["processor"], "threads": machine["threads"],
+        "cuda": machine["cuda"],
+    });
+    let mut first = all["rows"][0].clone();
+    first["seconds"] = 1234.5.into();
+    let kept = format!("{head}\n{first}\n{}\n{{\"ladder\": \"tab", all["rows"][1]);
+    std::fs::write(&file, &kept).unwrap();
+    let on = lab.debye(&command("--resume"));
+    assert_eq!(on.status, Some(0), "{}{}", on.out, on.err);
+    assert!(on.out.contains("2 measurements are there already"), "{}", on.out);
+    let again: serde_json::Value = serde_json::from_slice(&lab.read("x/results.json")).unwrap();
+    assert_eq!(again["rows"][0]["seconds"], 1234.5);
+    assert_eq!(again["rows"][1], all["rows"][1]);
+    let count = |all: &serde_json::Value| all["rows"].as_array().unwrap().len();
+    assert_eq!(count(&again), count(&all));
+    assert!(!file.exists());
+    // Of another study, and of another machine.
+    for (from, to) in [("charge-mapping", "spme"), ("\"threads\":", "\"threads\":9")] {
+        std::fs::write(&file, kept.replace(from, to)).unwrap();
+        let refused = lab.debye(&command("--resume"));
+        assert_eq!(refused.status, Some(2));
+        assert!(refused.err.contains("of another run"), "{}", refused.err);
+    }
+}
+
+#[test]
 fn a_profile_is_refused_where_it_is_not_read() {
     let lab = Lab::new();
     let tried = lab.debye(&["study", "spme", "--counters", "missing.csv", "-o", "spme"]);

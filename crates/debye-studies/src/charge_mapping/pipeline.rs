@@ -133,7 +133,7 @@ impl Charged {
         let sites = self.sites.on_mesh([x, y, z]);
         let mut host = StagedOnHost::<f64>::new(self, Stage::All)?;
         host.pass()?;
-        let exact = host.forces_of(&sites.exact());
+        let exact = host.forces_of(sites.exact());
         Ok(relative(&host.forces_of(&sites.rounded(places)), &exact))
     }
 }

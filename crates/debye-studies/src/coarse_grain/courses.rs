@@ -1,5 +1,7 @@
 //! [`Course`]: energies and temperatures on the way of a run, by the engine or by the paper's kernels.
 
+use std::sync::atomic::AtomicBool;
+
 use debye::engines::Engine;
 use debye::prelude::{Precision, Simulation};
 use debye::run::engine_on;
@@ -10,7 +12,7 @@ use super::beads::{Beads, Model};
 use super::dynamics::Dynamics;
 use super::report::{engine_name, kernels_name};
 use super::versions::{Arithmetic, Kept, Types, Version};
-use crate::study::{Bench, Place, StudyError};
+use crate::study::{Bench, Place, StudyError, go_on};
 
 /// The time step of runs without a thermostat, as in the paper, fs.
 pub(super) const NVE_STEP: f64 = 1.0;
@@ -107,8 +109,9 @@ pub(super) fn changed(
     Ok(simulation)
 }
 
-/// Looks at a run of the engine every so many steps, so many times.
+/// Looks at a run of the engine every so many steps, so many times, until it is to stop.
 pub(super) fn by_engine(
+    stop: &AtomicBool,
     beads: &Beads,
     femtoseconds: f64,
     ensemble: &str,
@@ -121,6 +124,7 @@ pub(super) fn by_engine(
     let water = simulation.system.species.iter().position(|s| s.name == "W");
     let mut course = Course::default();
     for look in 0..=times {
+        go_on(stop)?;
         if look > 0 {
             engine.advance(every, true)?;
         }
@@ -137,19 +141,21 @@ pub(super) fn by_engine(
 
 /// Looks at a run of the paper's kernels, without a thermostat. How many lists were made on the way, too.
 fn by_kernels(
+    stop: &AtomicBool,
     beads: &Beads,
     arithmetic: Arithmetic,
     looks: [u64; 2],
     device: &Device,
 ) -> Result<(Course, u64), StudyError> {
     match arithmetic {
-        Arithmetic::Single | Arithmetic::Intrinsic => kept::<f32>(beads, arithmetic, looks, device),
-        Arithmetic::Double | Arithmetic::Mixed => kept::<f64>(beads, arithmetic, looks, device),
-        Arithmetic::Fixed => kept::<i64>(beads, arithmetic, looks, device),
+        Arithmetic::Single | Arithmetic::Intrinsic => kept::<f32>(stop, beads, arithmetic, looks, device),
+        Arithmetic::Double | Arithmetic::Mixed => kept::<f64>(stop, beads, arithmetic, looks, device),
+        Arithmetic::Fixed => kept::<i64>(stop, beads, arithmetic, looks, device),
     }
 }
 
 fn kept<S: Kept>(
+    stop: &AtomicBool,
     beads: &Beads,
     arithmetic: Arithmetic,
     [every, times]: [u64; 2],
@@ -161,6 +167,7 @@ fn kept<S: Kept>(
     let mut course = Course::default();
     course.record(0.0, dynamics.energies()?, beads);
     for look in 1..=times {
+        go_on(stop)?;
         (0..every).try_for_each(|_| dynamics.step())?;
         course.record((look * every) as f64 * timestep, dynamics.energies()?, beads);
     }
@@ -186,9 +193,10 @@ pub struct RunDifference {
 /// What the device says, or the engine.
 pub fn run_difference(device: &Device) -> Result<RunDifference, StudyError> {
     const LOOKS: [u64; 2] = [25, 4];
+    let never = AtomicBool::new(false);
     let beads = Beads::relaxed(Model::Lipids, 840, 20, None)?;
-    let (kernels, lists) = by_kernels(&beads, Arithmetic::Double, LOOKS, device)?;
-    let engine = by_engine(&beads, NVE_STEP, "nve", Precision::Double, LOOKS, None)?;
+    let (kernels, lists) = by_kernels(&never, &beads, Arithmetic::Double, LOOKS, device)?;
+    let engine = by_engine(&never, &beads, NVE_STEP, "nve", Precision::Double, LOOKS, None)?;
     let worst = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     let start = vec![engine.potential[0]; engine.potential.len()];
     Ok(RunDifference {
@@ -214,7 +222,8 @@ pub(super) struct Conserved {
 impl Conserved {
     /// By the engine on the device and by the kernels in all arithmetics; without a device by the engine on the processor.
     pub(super) fn new(bench: &Bench<'_>, beads: &Beads, looks: [u64; 2]) -> Result<Self, StudyError> {
-        let engine = |precision, device| by_engine(beads, NVE_STEP, "nve", precision, looks, device);
+        let stop = bench.stop_flag();
+        let engine = |precision, device| by_engine(stop, beads, NVE_STEP, "nve", precision, looks, device);
         let device = bench.device();
         let runs: &[(Precision, Place)] = match device {
             Some(_) => &[(Precision::Mixed, Place::Cuda), (Precision::Double, Place::Cuda)],
@@ -227,7 +236,7 @@ impl Conserved {
         if let Some(device) = device {
             // Side by side: the host computes their bonds.
             let kernels = Arithmetic::ALL.into_par_iter().map(|arithmetic| {
-                let (course, _) = by_kernels(beads, arithmetic, looks, device)?;
+                let (course, _) = by_kernels(stop, beads, arithmetic, looks, device)?;
                 Ok((kernels_name(Types::Matrix, arithmetic), course))
             });
             others.extend(kernels.collect::<Result<Vec<_>, StudyError>>()?);

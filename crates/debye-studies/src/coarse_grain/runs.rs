@@ -52,7 +52,7 @@ const PAPER_LOOKS: [u64; 2] = [5000, 200];
 
 /// The processor in double precision first.
 fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec<Pair>, StudyError> {
-    let mut all = Vec::new();
+    let (mut all, stop) = (Vec::new(), bench.stop_flag());
     let runs = match bench.device() {
         Some(_) => [
             (Precision::Double, Place::Cpu),
@@ -79,15 +79,23 @@ fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec
         };
         let long = match (device, precision, bench.extent) {
             (Some(device), Precision::Mixed, Extent::Full) => {
-                let run = by_engine(lipids, NVE_STEP, "nve", precision, PAPER_LOOKS, Some(device));
+                let run = by_engine(
+                    stop,
+                    lipids,
+                    NVE_STEP,
+                    "nve",
+                    precision,
+                    PAPER_LOOKS,
+                    Some(device),
+                );
                 Some(run?)
             }
             _ => None,
         };
         all.push(Pair {
             name: variant.replace(" engine", "").replace(", whole step", ""),
-            fine: by_engine(lipids, NVE_STEP, "langevin", precision, fine, device)?,
-            heated: by_engine(lipids, LONG_STEP, "langevin", precision, looks, device)?,
+            fine: by_engine(stop, lipids, NVE_STEP, "langevin", precision, fine, device)?,
+            heated: by_engine(stop, lipids, LONG_STEP, "langevin", precision, looks, device)?,
             alone: alone.clone(),
             long,
         });

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use debye_gpu::Device;
 
 use super::findings::{Findings, Row};
-use super::{Input, Place, Profile, StudyError, Variant, compare};
+use super::{Input, Journal, Place, Profile, StudyError, Variant, compare};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +37,21 @@ pub struct Bench<'a> {
     pub found: Findings,
     /// A profile of the kernels that `ncu --csv` wrote, for studies of counters.
     pub counters: Option<Profile>,
+    /// Where measurements are written as they are made. What is in it already is not measured again.
+    pub journal: Option<Journal>,
+    /// Why the journal could not be written, if so.
+    unwritten: Option<StudyError>,
     device: Result<Device, String>,
     stop: &'a AtomicBool,
     tell: &'a mut dyn FnMut(&Row),
+}
+
+/// [`StudyError::Interrupted`] where it was told to stop.
+pub(crate) fn go_on(stop: &AtomicBool) -> Result<(), StudyError> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(StudyError::Interrupted),
+        false => Ok(()),
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -56,6 +68,8 @@ impl<'a> Bench<'a> {
             extent,
             found: Findings::new(name.map_err(Clone::clone)),
             counters: None,
+            journal: None,
+            unwritten: None,
             device,
             stop,
             tell,
@@ -70,6 +84,11 @@ impl<'a> Bench<'a> {
     /// Whether it was told to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether everything that was measured is in the journal.
+    pub(super) fn written(&mut self) -> Result<(), StudyError> {
+        self.unwritten.take().map_or(Ok(()), Err)
     }
 
     /// The flag that says so.
@@ -109,13 +128,20 @@ impl<'a> Bench<'a> {
             row.skipped = Some(why.clone());
         } else if let Some(why) = variant.declines(input) {
             row.skipped = Some(why);
-        } else {
+        } else if !self
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.recall(&mut row))
+        {
             match self.timed(input, variant, &mut row) {
                 Ok(()) => {}
                 Err(error @ (StudyError::NoDevice | StudyError::Missing(_))) => {
                     row.skipped = Some(error.to_string());
                 }
                 Err(error) => row.failure = Some(error.to_string()),
+            }
+            if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.note(&row)) {
+                self.unwritten = Some(error);
             }
         }
         (self.tell)(&row);

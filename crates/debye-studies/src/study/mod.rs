@@ -9,17 +9,20 @@ mod bench;
 mod files;
 mod findings;
 mod html;
+mod journal;
 mod leads;
 mod losses;
 mod machine;
 mod profile;
 mod steps;
 
+pub(crate) use bench::go_on;
 pub use bench::{Bench, Extent};
 #[cfg(test)]
 pub(crate) use findings::timed;
 pub use findings::{Comparison, Figure, Findings, Row, Section, Shown, Table};
 pub(crate) use html::{number, seconds};
+pub use journal::Journal;
 pub use leads::Lead;
 pub(crate) use losses::Why;
 pub use machine::{DeviceStudied, occupancy};
@@ -73,12 +76,15 @@ impl Study {
     /// Measures everything. What fails a check is in the rows, and the rest goes on.
     ///
     /// # Errors
-    /// What cannot be gone on from: no memory, a simulation that cannot be set up.
+    /// What cannot be gone on from: no memory, a simulation that cannot be set up, a journal that cannot be written.
     pub fn run(&self, bench: &mut Bench<'_>) -> Result<(), StudyError> {
-        let done = (self.run)(bench);
+        let done = (self.run)(bench).and(bench.written());
         bench.found.explain(self.why);
         bench.found.complete = done.is_ok() && !bench.stopped();
-        done
+        match done {
+            Err(StudyError::Interrupted) => Ok(()),
+            done => done,
+        }
     }
 }
 
@@ -99,6 +105,9 @@ pub enum StudyError {
         /// How far it may be off.
         allowed: f64,
     },
+    /// It was told to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// A library that is not there.
     #[error("{0}")]
     Missing(String),
