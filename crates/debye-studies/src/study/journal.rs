@@ -1,7 +1,7 @@
 //! [`Journal`]: measurements on disk as they are made, so that a study that ended early can go on.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,14 @@ impl Journal {
         device: &Result<String, String>,
     ) -> Result<Self, StudyError> {
         let path = Self::path(folder);
-        let text = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => StudyError::Other(format!(
+                "{} has no study that stopped early: there is no {}",
+                folder.display(),
+                path.display()
+            )),
+            _ => cannot("read", &path, &error),
+        })?;
         let mut lines = text.lines();
         let damaged = |error| StudyError::Other(format!("{}: {error}", path.display()));
         let before: Circumstances =
