@@ -33,6 +33,7 @@ pub mod integrate;
 pub mod manual;
 pub mod maps;
 pub mod neighbors;
+mod parallel;
 pub mod plot;
 pub mod potentials;
 pub mod prelude;

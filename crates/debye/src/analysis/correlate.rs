@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::blocks::{Blocks, standard_error};
 use super::state::{Reader, Writer};

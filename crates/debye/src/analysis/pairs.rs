@@ -1,6 +1,6 @@
 //! Counting pairs by distance, images included, in time proportional to the number of pairs.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::AnalysisError;
 use crate::expr::Vec3;
@@ -115,22 +115,11 @@ impl<'a, T: Copy + Default + PartialEq + Send + Sync> Grid<'a, T> {
     /// particle and its own image being a pair too.
     pub(crate) fn histogram(&self, bins: usize, matching: Match) -> Vec<u64> {
         // Whole numbers are added: the order, and with it the number of threads, does not matter.
-        (0..self.start.len() - 1)
-            .into_par_iter()
-            .fold(
-                || vec![0_u64; bins],
-                |mut counts, index| {
-                    self.count_box(index, matching, &mut counts);
-                    counts
-                },
-            )
-            .reduce(
-                || vec![0_u64; bins],
-                |mut a, b| {
-                    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                    a
-                },
-            )
+        (0..self.start.len() - 1).into_par_iter().fold(
+            || vec![0_u64; bins],
+            |counts, index| self.count_box(index, matching, counts),
+            |all, counts| all.iter_mut().zip(counts).for_each(|(a, b)| *a += b),
+        )
     }
 
     fn members(&self, index: usize) -> &[(Vec3<f64>, T)] {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::blocks::FrameSums;
 use super::kind::{AnalysisKind, AnalysisRequest, Model, Setting, Subject};

@@ -3,7 +3,7 @@
 //! E = (k_e/2πV) Σ over m ≠ 0 of exp(−π²m²/α²)/m² |S(m)|², S(m) = Σ q exp(2πi m·r). Half of the waves are summed; the
 //! others are their mirror images.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::electrostatics::{Part, WaveSet, Within};
 use crate::expr::Vec3;

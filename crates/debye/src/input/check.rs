@@ -1,6 +1,6 @@
 //! Checks of a whole system that no single key can fail.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use crate::expr::Vec3;
 use crate::system::System;
@@ -102,16 +102,21 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
         }
         None
     };
-    (0..positions.len())
-        .into_par_iter()
-        .map_init(Vec::new, look)
-        .find_first(Option::is_some)
-        .flatten()
+    let blocks = 0..positions.len().div_ceil(BLOCK);
+    let of_block = |looked: &mut Vec<usize>, block: usize| {
+        let mut those = block * BLOCK..positions.len().min((block + 1) * BLOCK);
+        those.find_map(|i| look(looked, i))
+    };
+    let found: Vec<Option<Overlap>> = blocks.into_par_iter().map_init(Vec::new, of_block).collect();
+    found.into_iter().flatten().next()
 }
 
 fn is_finite(r: &Vec3<f64>) -> bool {
     r.x.is_finite() && r.y.is_finite() && r.z.is_finite()
 }
+
+/// Particles that are looked at together.
+const BLOCK: usize = 1024;
 
 /// The end of a chain of particles.
 const NOBODY: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! [`MapAverage`]: the mean of maps over frames, with its error.
 
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 use debye_io::codec::{CodecError, Reader, Writer};
 use debye_io::volumes::VolumeValues;
-use rayon::prelude::*;
 
 use super::{MapError, MapGrid, PotentialMap};
 

@@ -1,6 +1,6 @@
 //! Maps by particle mesh Ewald: the engine's own spreading and transforms.
 
-use rayon::prelude::*;
+use crate::parallel::{Indexed, IntoIndexed};
 
 use super::charges::PointCharges;
 use super::tiles::MapReal;

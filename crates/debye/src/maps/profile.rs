@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use rayon::prelude::*;
+use crate::parallel::{Indexed, IntoIndexed};
 
 use super::average::standard_error;
 use super::{MapError, PointCharges};

@@ -12,7 +12,7 @@
 //! hundred open lines, which makes this faster than the plain loop even on one thread once the keys
 //! outgrow the cache.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::scan::scan_from;
 

@@ -1,6 +1,6 @@
 //! [`Images`]: copies of particles beyond the faces of the cell, so that kernels know no boundary.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use crate::expr::Vec3;
 use crate::system::Cell;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::grid::Grid;
 use super::images::Image;

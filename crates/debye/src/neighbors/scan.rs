@@ -4,7 +4,7 @@
 //! block is scanned from its own start. Sums are taken in 64 bits, so a total that 32 bits cannot hold is
 //! reported, never wrapped.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 /// Counts in a block: large enough to be worth a thread, small enough to stay in its cache.
 const BLOCK: usize = 1 << 15;

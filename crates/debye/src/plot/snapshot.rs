@@ -5,7 +5,7 @@
 //! (ambient occlusion from the depth buffer), haze with depth. Everything is done on twice the
 //! resolution and averaged. Rows are shared out in fixed bands: the same pixels for any number of threads.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::camera::{Camera, Projected, corners};
 use super::canvas::{fill, stroke, write};

@@ -4,7 +4,7 @@
 //! fewer waves, chosen so that pairs and waves cost about the same and what both leave out is far below the error that is
 //! looked for. So it stays payable for a million particles.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use crate::engines::cpu::CpuEngine;
 use crate::engines::{EngineError, Settings};

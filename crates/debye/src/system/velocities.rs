@@ -1,6 +1,6 @@
 //! Velocities: Maxwell–Boltzmann, temperature, momentum.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::System;
 use crate::expr::Vec3;

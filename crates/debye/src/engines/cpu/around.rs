@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::space::{Space, Store};
 use crate::expr::Vec3;

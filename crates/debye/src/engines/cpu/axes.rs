@@ -1,6 +1,6 @@
 //! Restraints of axes on the CPU: forces on both particles of a link and a torque on the first.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::bonded::Slots;
 use crate::expr::Vec3;

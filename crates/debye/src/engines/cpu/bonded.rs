@@ -3,7 +3,7 @@
 //! Every link writes its forces to places of its own; then each particle sums the places that
 //! are its, in the order of the topology. So threads never meet and sums have one order.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::axes::AxisForces;
 use crate::expr::{Dual, Quat, Vec3};

@@ -9,7 +9,8 @@ mod pressure;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
+use rayon::slice::ParallelSliceMut;
 
 use self::bodies::body_before;
 use super::engine::CpuEngine;
@@ -111,8 +112,8 @@ impl Constrained {
         }
         let clusters = &self.clusters;
         let first = |group: &Group| slot_of[clusters.atoms[group.places.start] as usize];
-        self.groups
-            .par_sort_unstable_by_key(|group| (clusters.kind(group), first(group)));
+        let order = |group: &Group| (clusters.kind(group), first(group));
+        ParallelSliceMut::par_sort_unstable_by_key(self.groups.as_mut_slice(), order);
         let atoms = (self.groups.iter()).flat_map(|group| &clusters.atoms[group.places.clone()]);
         self.slots.clear();
         self.slots.extend(atoms.map(|&atom| slot_of[atom as usize]));
@@ -266,8 +267,11 @@ impl Constrained {
             .par_iter_mut()
             .zip(&self.places)
             .with_min_len(BLOCK)
-            .filter(|(_, place)| places.contains(place))
-            .for_each(|(value, &place)| *value = rounding.apply(*value + changes[place as usize]));
+            .for_each(|(value, &place)| {
+                if places.contains(&place) {
+                    *value = rounding.apply(*value + changes[place as usize]);
+                }
+            });
     }
 }
 

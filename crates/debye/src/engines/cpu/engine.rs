@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::bonded::BondedForces;
 use super::constraints::Constrained;
@@ -405,10 +405,11 @@ impl CpuEngine {
             .zip(velocities)
             .enumerate()
             .with_min_len(BLOCK)
-            .filter(|(slot, _)| constrained.is_free(*slot))
-            .for_each(|(_, (r, v))| {
-                *r = r.scale(factors);
-                *v = v.scale(of_velocities);
+            .for_each(|(slot, (r, v))| {
+                if constrained.is_free(slot) {
+                    *r = r.scale(factors);
+                    *v = v.scale(of_velocities);
+                }
             });
         Ok(())
     }

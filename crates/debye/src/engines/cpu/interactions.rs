@@ -1,7 +1,7 @@
 //! [`Interactions`]: all pair terms of a simulation in one precision, behind a pointer.
 #![allow(unsafe_code)]
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::around::{Around, Copies};
 use super::oriented::{Oriented, OrientedPrecision};

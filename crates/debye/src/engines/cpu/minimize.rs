@@ -1,6 +1,6 @@
 //! FIRE: the fast inertial relaxation engine (Bitzek et al. 2006), with their parameters.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::engine::CpuEngine;
 use super::motion::{self, Rounding, per_mass};

@@ -1,6 +1,6 @@
 //! Kicks, drifts and sums over all particles: parallel by blocks, sums in one order.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::rotation::Noise;
 use super::state::{BLOCK, State};
@@ -232,8 +232,11 @@ pub fn remove_momentum(state: &mut State, rounding: Rounding) {
         .par_iter_mut()
         .zip(&state.masses)
         .with_min_len(BLOCK)
-        .filter(|(_, m)| **m > 0.0)
-        .for_each(|(v, _)| *v = rounding.apply(*v - drift));
+        .for_each(|(v, &m)| {
+            if m > 0.0 {
+                *v = rounding.apply(*v - drift);
+            }
+        });
 }
 
 /// How far particles are from where they were.

@@ -1,6 +1,6 @@
 //! What a running engine shows: energies, pressure, particles; and the trait it answers through.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::engine::CpuEngine;
 use super::motion::{self, per_mass};

@@ -1,6 +1,6 @@
 //! [`Rotations`]: orientations and angular momenta of a running simulation, and what moves them.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::motion::{Rounding, sum};
 use super::state::{BLOCK, permute};
@@ -55,8 +55,11 @@ impl Rotations {
             .zip(&self.torques)
             .zip(&self.rotors)
             .with_min_len(BLOCK)
-            .filter(|(_, rotor)| rotor.class() != Class::Point)
-            .for_each(|((l, &t), _)| *l = rounding.apply(*l + t * time));
+            .for_each(|((l, &t), rotor)| {
+                if rotor.class() != Class::Point {
+                    *l = rounding.apply(*l + t * time);
+                }
+            });
     }
 
     /// Free rotation.
@@ -90,19 +93,18 @@ impl Rotations {
     pub fn ornstein_uhlenbeck(&mut self, noise: &Noise) {
         let (turns, rotors) = (&self.turns, &self.rotors);
         let all = self.momenta.par_iter_mut().enumerate().with_min_len(BLOCK);
-        all.filter(|(i, _)| rotors[*i].class() != Class::Point)
-            .for_each(|(i, l)| {
-                let s = noise.species[i] as usize;
-                let (c, kt) = (noise.keep[s], noise.kt[s]);
-                if c < 1.0 {
-                    let xi = noise
-                        .philox
-                        .normals(noise.step, noise.ids[i], stream::LANGEVIN_ROTATIONS);
-                    let spread = |k: usize| ((1.0 - c * c) * kt * rotors[i].inertia[k]).sqrt() * xi[k];
-                    let kicked = turns[i].rotate(Vec3::new(spread(0), spread(1), spread(2)));
-                    *l = noise.rounding.apply(*l * c + kicked);
-                }
-            });
+        all.for_each(|(i, l)| {
+            let s = noise.species[i] as usize;
+            let (c, kt) = (noise.keep[s], noise.kt[s]);
+            if c < 1.0 && rotors[i].class() != Class::Point {
+                let xi = noise
+                    .philox
+                    .normals(noise.step, noise.ids[i], stream::LANGEVIN_ROTATIONS);
+                let spread = |k: usize| ((1.0 - c * c) * kt * rotors[i].inertia[k]).sqrt() * xi[k];
+                let kicked = turns[i].rotate(Vec3::new(spread(0), spread(1), spread(2)));
+                *l = noise.rounding.apply(*l * c + kicked);
+            }
+        });
     }
 
     /// Kinetic energy of a particle's rotation with this angular momentum.

@@ -1,6 +1,6 @@
 //! [`Space`]: positions as the pair kernels read them, their images, and the list of neighbors.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::interactions::ListSize;
 use super::pair::PairPrecision;
@@ -286,7 +286,7 @@ impl<P: Store> Space<P> {
     }
 
     /// The particle at every place.
-    pub fn owners(&self) -> impl IndexedParallelIterator<Item = usize> + '_ {
+    pub fn owners(&self) -> impl Indexed<Item = usize> + '_ {
         (0..self.particles() + self.images.len())
             .into_par_iter()
             .map(|place| self.owner(place))

@@ -1,6 +1,6 @@
 //! [`State`]: the particles of a running simulation, in the order of space.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::bonded::Slots;
 use super::rotation::Rotations;

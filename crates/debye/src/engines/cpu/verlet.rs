@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
+use crate::parallel::{Indexed, IntoIndexed};
 
 use super::engine::CpuEngine;
 use super::motion;

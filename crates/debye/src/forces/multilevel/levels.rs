@@ -1,6 +1,6 @@
 //! [`Levels`]: nested grids of charges and potentials.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::interpolation::MOST;
 use super::kernel::Kernel;

@@ -1,6 +1,6 @@
 //! Grids that are interpolated axis by axis.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::GridReal;
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use crate::simd::{Array, InstructionSet, Lanes};
 #[cfg(target_arch = "x86_64")]

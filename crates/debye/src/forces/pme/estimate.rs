@@ -5,7 +5,7 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
-use rayon::prelude::*;
+use crate::parallel::{Indexed, IntoIndexed};
 
 use super::{Basis, Influence, Structure};
 use crate::expr::{Mat3, Vec3};

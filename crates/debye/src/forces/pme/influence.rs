@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::Basis;
 use crate::expr::{Mat3, Real, Vec3};

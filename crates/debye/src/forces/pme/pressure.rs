@@ -13,7 +13,7 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::Influence;
 use super::estimate::{Charged, Moments};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::f64::consts::TAU;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use crate::expr::{Mat3, Vec3};
 use crate::forces::ewald::reciprocal;

@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
+use crate::parallel::{InParallel, Indexed};
 use debye_io::Atom;
-use rayon::prelude::*;
 
 use super::{Ion, IonPlacement, IonRequest, Ionized, PlacedIon};
 use crate::expr::Vec3;

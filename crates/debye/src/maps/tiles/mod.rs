@@ -10,7 +10,7 @@
 
 mod kernels;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 pub use kernels::Kernel;
 use kernels::{Entries, Far, entries};

@@ -1,6 +1,6 @@
 //! Where everything on the figure goes, and what lies on the map: colors, contours and the outline of the atoms.
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
 use super::{AtomSphere, LABEL, LINE, SliceFigure, TICK, TITLE};
 use crate::plot::canvas::stroke;

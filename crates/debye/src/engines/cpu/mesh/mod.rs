@@ -10,8 +10,8 @@ mod planes;
 mod spread;
 mod transform;
 
+use crate::parallel::{InParallel, Indexed};
 use debye_fft::Transformed;
-use rayon::prelude::*;
 
 use crate::expr::{Mat3, Real, Vec3};
 use crate::forces::electrostatics::{MeshPlan, Part};

@@ -5,7 +5,7 @@
 //! no two threads write to one place, and every sum has the same order whatever their number.
 #![allow(unsafe_code)]
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::MeshReal;
 use super::kernels::{Axes, Entries, Slab};

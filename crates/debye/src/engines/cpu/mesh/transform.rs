@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::parallel::{InParallel, Indexed};
 use debye_fft::{Complex, ComplexToReal, Fft, RealToComplex};
-use rayon::prelude::*;
 
 use super::MeshReal;
 use super::planes::{PAD, Planes};

@@ -8,7 +8,7 @@
 
 mod visit;
 
-use rayon::prelude::*;
+use crate::parallel::{InParallel, Indexed};
 
 use super::pair::{Double, PairPrecision, Single};
 use super::rotation::Rotations;

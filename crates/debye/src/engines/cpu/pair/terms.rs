@@ -164,11 +164,11 @@ pub trait Terms {
     #[inline(always)]
     fn total<L: Lanes, S: Abreast<L>, const FIRST: u32>(found: &[(S, S); TOGETHER]) -> S {
         let [(_, first), (_, second)] = *found;
-        if Self::COUNT == 1 {
+        if const { Self::COUNT == 1 } {
             first
-        } else if FIRST == NONE {
+        } else if const { FIRST == NONE } {
             second
-        } else if FIRST == ONE {
+        } else if const { FIRST == ONE } {
             second.plus_at_first(first.at(0))
         } else {
             first + second
@@ -225,9 +225,9 @@ where
         ends: [TruncationKind; TOGETHER],
     ) -> [(S, S); TOGETHER] {
         let zero = S::lit(0.0);
-        let first = if FIRST == NONE {
+        let first = if const { FIRST == NONE } {
             (zero, zero)
-        } else if FIRST == ONE {
+        } else if const { FIRST == ONE } {
             let row = Row::<L>::with(|k| rows[0].number(k).at(0));
             let (energy, derivative) = interact::<P, T, L>(r2.at(0), &row, charges.at(0), tables[0], ends[0]);
             (zero.plus_at_first(energy), zero.plus_at_first(derivative))

@@ -150,7 +150,8 @@ where
         let forces = &mut own[row.of.clone()];
         // SAFETY: the caller's promise.
         unsafe {
-            if shares && forces.len() == SHARED {
+            // Constants first: what they exclude is not compiled.
+            if K::SHARES && shares && forces.len() == SHARED {
                 let to = PairForces { own: forces, others };
                 visit_row::<K, L, Three<L>, UNIFORM, ENERGY>(job, &alike, first, &row, to, &mut sums);
             } else {
@@ -197,17 +198,18 @@ unsafe fn visit_row<K, L, S, const UNIFORM: bool, const ENERGY: bool>(
                 for (k, row) in of_sites.iter_mut().take(S::COUNT).enumerate() {
                     present |= u32::from(alike.pair(job, first + k, species as u32, row)) << k;
                 }
-                let second = if S::COUNT > 1 {
+                let second = if const { S::COUNT > 1 } {
                     usual()
                 } else {
                     Row::each(&|k| &of_sites[k][1])
                 };
                 let rows = [Row::each(&|k| &of_sites[k][0]), second];
-                match present {
-                    NONE if K::COUNT == 1 => {}
-                    NONE => sites.meet::<K, NONE, ENERGY>(job, group, &rows, alike, others),
-                    ONE if S::COUNT > 1 => sites.meet::<K, ONE, ENERGY>(job, group, &rows, alike, others),
-                    _ => sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike, others),
+                if const { K::COUNT > 1 } && present == NONE {
+                    sites.meet::<K, NONE, ENERGY>(job, group, &rows, alike, others);
+                } else if const { K::COUNT > 1 && S::COUNT > 1 } && present == ONE {
+                    sites.meet::<K, ONE, ENERGY>(job, group, &rows, alike, others);
+                } else if present != NONE {
+                    sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike, others);
                 }
             }
         } else {
