@@ -285,6 +285,12 @@ fn failed(clusters: &Clusters, group: &Group, unsolved: Unsolved, step: u64) -> 
     }
 }
 
+/// What a function makes of the three of a water; written out, as closures of arrays stay calls.
+#[inline(always)]
+fn each<T, U>([a, b, c]: [T; 3], to: impl Fn(T) -> U) -> [U; 3] {
+    [to(a), to(b), to(c)]
+}
+
 /// Puts the vectors of one water among those of several.
 fn put(to: &mut Waters, water: usize, values: [Vec3<f64>; 3]) {
     for (atom, value) in to.iter_mut().zip(values) {
@@ -385,9 +391,9 @@ impl CpuEngine {
             };
             let (mut old, mut new) = (EMPTY, EMPTY);
             for (water, slots) in slots.iter().enumerate() {
-                let slots = slots.map(|slot| slot as usize);
-                let was = slots.map(|slot| before[slot] - before[slots[0]]);
-                let places = was.map(|d| nearest.of(d));
+                let slots = each(*slots, |slot| slot as usize);
+                let was = each(slots, |slot| before[slot] - before[slots[0]]);
+                let places = each(was, |d| nearest.of(d));
                 put(&mut old, water, places);
                 // What led to the image next to the others; then the way since.
                 let now = |k: usize| state.positions[slots[k]] - before[slots[0]] + (places[k] - was[k]);
@@ -480,14 +486,11 @@ impl CpuEngine {
             };
             let (mut places, mut now) = (EMPTY, EMPTY);
             for (water, slots) in slots.iter().enumerate() {
-                let slots = slots.map(|slot| slot as usize);
+                let slots = each(*slots, |slot| slot as usize);
                 let first = state.positions[slots[0]];
-                put(
-                    &mut places,
-                    water,
-                    slots.map(|s| nearest.of(state.positions[s] - first)),
-                );
-                put(&mut now, water, slots.map(|s| values[s]));
+                let place = |slot: usize| nearest.of(state.positions[slot] - first);
+                put(&mut places, water, each(slots, place));
+                put(&mut now, water, each(slots, |slot| values[slot]));
             }
             let mut kept = now;
             // SAFETY: made for a set that this processor has.
