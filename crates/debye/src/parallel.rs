@@ -592,7 +592,9 @@ mod tests {
                         let alone = rayon::current_num_threads() == 1;
                         assert!(alone || range.len() <= most || range.len() < 2 * least);
                         assert!(alone || range.len() >= least.min(len));
-                        range.for_each(|i| drop(done[i].fetch_add(1, Ordering::Relaxed)));
+                        for i in range {
+                            done[i].fetch_add(1, Ordering::Relaxed);
+                        }
                     });
                     assert!(done.iter().all(|n| n.load(Ordering::Relaxed) == 1));
                 }

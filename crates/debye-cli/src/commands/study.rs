@@ -51,7 +51,7 @@ pub struct StudyCommand {
     /// Write into a folder that is there already
     #[arg(long)]
     overwrite: bool,
-    /// Go on with the study that was stopped early in this folder: what it measured is not measured again
+    /// Go on with the study that was stopped early in this folder: its measurements are taken over, simulations run again
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
 }
@@ -74,9 +74,8 @@ impl StudyCommand {
             DeviceChoice::Cpu => Err("--device cpu".to_string()),
             DeviceChoice::Cuda(number) => Ok(Device::open(number).map_err(Failure::refused)?),
             DeviceChoice::Auto => Device::open(0)
-                .ok()
-                .filter(|_| Nvrtc::get().is_ok())
-                .ok_or_else(|| "no CUDA device".to_string()),
+                .map_err(|_| "no CUDA device".to_string())
+                .and_then(|device| Nvrtc::get().map(|_| device).map_err(|error| error.to_string())),
         };
         let extent = match (self.smallest, self.quick) {
             (true, _) => Extent::Smallest,
@@ -88,6 +87,12 @@ impl StudyCommand {
         let journal = if self.resume {
             Journal::resume(folder, study, extent, &named).map_err(Failure::refused)?
         } else {
+            if Journal::is_in(folder) && !self.overwrite {
+                return Err(Failure::refused(format!(
+                    "{} has a study that stopped early; --resume goes on with it, --overwrite begins anew",
+                    folder.display()
+                )));
+            }
             console::new_folder(folder, self.overwrite)?;
             Journal::begin(folder, study, extent, &named).map_err(Failure::refused)?
         };

@@ -131,14 +131,24 @@ fn a_study_goes_on_where_it_stopped() {
     assert_eq!(lab.debye(&command("--overwrite")).status, Some(0));
     let file = lab.path("x/journal.jsonl");
     assert!(!file.exists(), "the study came to its end");
+    // What a study that stopped early leaves; it is not overwritten unasked.
+    let longer = ["study", "charge-mapping", "--device", "cpu", "--quick", "-o", "y"];
+    let mut killed = lab.start(&longer);
+    let measured =
+        || std::fs::read_to_string(lab.path("y/journal.jsonl")).map_or(0, |text| text.lines().count());
+    while measured() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert!(killed.try_wait().unwrap().is_none(), "the study ended");
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let refused = lab.debye(&longer);
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.err.contains("--resume"), "{}", refused.err);
     // As if it had been killed in the middle of its third measurement: numbers of the first that no machine gives.
     let all: serde_json::Value = serde_json::from_slice(&lab.read("x/results.json")).unwrap();
-    let machine = &all["machine"];
-    let head = serde_json::json!({
-        "schema": "debye/study-journal/1", "version": all["version"], "study": "charge-mapping",
-        "extent": "smallest", "processor": machine["processor"], "threads": machine["threads"],
-        "cuda": machine["cuda"],
-    });
+    let head = String::from_utf8(lab.read("y/journal.jsonl")).unwrap();
+    let head = head.lines().next().unwrap().replace("quick", "smallest");
     let mut first = all["rows"][0].clone();
     first["seconds"] = 1234.5.into();
     let kept = format!("{head}\n{first}\n{}\n{{\"ladder\": \"tab", all["rows"][1]);

@@ -177,7 +177,7 @@ fn sizes(bench: &mut Bench<'_>) {
     );
     let mut all = How::HOST.to_vec();
     all.extend(How::PARTICLE_CENTRIC);
-    all.extend([How::GRID_CENTRIC[0], How::GRID_CENTRIC[3]]);
+    all.extend(How::GRID_CENTRIC);
     all.push(How::Bricks(Design::Owner));
     for &number in numbers {
         if bench.stopped() {

@@ -78,11 +78,7 @@ fn comparisons(measured: &Measured<'_>) -> Vec<Comparison> {
         Model::Lipids => (9.81 / 7.0, 12.91 / 7.0),
     };
     let mut all = Vec::new();
-    for (arithmetic, paper) in [
-        (Arithmetic::Fixed, fixed),
-        (Arithmetic::Intrinsic, intrinsic),
-        (Arithmetic::Single, intrinsic),
-    ] {
+    for (arithmetic, paper) in [(Arithmetic::Fixed, fixed), (Arithmetic::Intrinsic, intrinsic)] {
         all.push(compare(
             &format!("{}: {} over double", model.name(), arithmetic.name()),
             paper,

@@ -105,7 +105,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
         return Ok(());
     }
     divergence::kernels(bench, &last);
-    divergence::ways(bench, &last);
+    divergence::ways(bench, &middle);
     report::blocks(bench);
     let looks = bench.extent.pick([2, 3], [10, 100], [10, 100]);
     let conserved = middle
@@ -118,7 +118,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
         return Ok(());
     }
     capacity::capacity(bench, &last)?;
-    timestep::timestep(bench, &middle)?;
+    timestep::timestep(bench, &last)?;
     if bench.stopped() {
         return Ok(());
     }

@@ -178,6 +178,9 @@ fn off_target(course: &Course, group: usize) -> [f64; 2] {
     ]
 }
 
+/// Runs with a thermostat shorter than this say nothing of equilibrium, ps.
+const TELLING: f64 = 20.0;
+
 /// Whether the time step is why a temperature is off.
 fn blame([off, error]: [f64; 2], [fine, sure]: [f64; 2]) -> &'static str {
     match () {
@@ -206,7 +209,10 @@ fn targets(all: &[Pair]) -> String {
                 long[1],
                 short[0],
                 short[1],
-                blame(long, short)
+                match pair.change(group) {
+                    None if pair.fine.length().min(pair.heated.length()) >= TELLING => blame(long, short),
+                    _ => "runs that are too short, or still relaxing, to tell why",
+                }
             )
         };
         format!(

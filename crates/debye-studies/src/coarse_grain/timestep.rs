@@ -111,7 +111,7 @@ fn known(bench: &Bench<'_>, beads: &Beads) -> Result<Known, StudyError> {
     let device = bench.device();
     let lifetime = lifetime(beads, lists, device)?;
     let intervals = STEPS.map(|(femtoseconds, _)| (lifetime / femtoseconds).max(1.0));
-    let engine = STEPS
+    let engine: Vec<Result<[f64; 2], String>> = STEPS
         .iter()
         .map(|(femtoseconds, _)| pace(beads, *femtoseconds, steps, device))
         .collect::<Result<_, _>>()?;
@@ -120,8 +120,11 @@ fn known(bench: &Bench<'_>, beads: &Beads) -> Result<Known, StudyError> {
         rows.filter(|row| row.size == beads.work())
             .find_map(|row| row.seconds)
     };
-    // A step, and its share of a list.
-    let step = |whole: Option<f64>, list: Option<f64>| intervals.map(|every| Some(whole? + list? / every));
+    // A step, and its share of a list; none where a run would fly apart.
+    let step = |whole: Option<f64>, list: Option<f64>| -> [Option<f64>; 3] {
+        let share = |k: usize| Some(whole? + list? / intervals[k]);
+        std::array::from_fn(|k| share(k).filter(|_| engine[k].is_ok()))
+    };
     let forces_and_motion = seconds(Part::Forces, SERIAL)
         .zip(seconds(Part::Integration, SERIAL))
         .map(|(a, b)| a + b);

@@ -140,7 +140,9 @@ impl<'a> Bench<'a> {
                 }
                 Err(error) => row.failure = Some(error.to_string()),
             }
-            if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.note(&row)) {
+            // What was cut short is measured again.
+            if self.stopped() {
+            } else if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.note(&row)) {
                 self.unwritten = Some(error);
             }
         }

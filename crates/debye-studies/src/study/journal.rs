@@ -1,6 +1,7 @@
 //! [`Journal`]: measurements on disk as they are made, so that a study that ended early can go on.
 
 use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,12 +23,13 @@ pub struct Journal {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Circumstances {
     schema: String,
-    version: String,
+    /// A number of the program's file.
+    program: u64,
     study: String,
     extent: String,
     processor: String,
     threads: usize,
-    cuda: String,
+    cuda: Option<String>,
 }
 
 impl Circumstances {
@@ -35,32 +37,42 @@ impl Circumstances {
         let machine = DeviceStudied::here(device);
         Self {
             schema: SCHEMA.into(),
-            version: env!("CARGO_PKG_VERSION").into(),
+            program: program(),
             study: study.name.into(),
             extent: format!("{extent:?}").to_lowercase(),
             processor: machine.processor,
             threads: machine.threads,
-            cuda: machine.cuda,
+            cuda: device.as_ref().ok().cloned(),
         }
     }
 
     /// What is not as it was, in words.
     fn change(&self, before: &Self) -> Option<String> {
+        let none = "none".to_owned();
+        let device = |of: &Self| of.cuda.clone().unwrap_or_else(|| none.clone());
+        let threads = |of: &Self| of.threads.to_string();
         let pairs = [
-            ("format", &before.schema, &self.schema),
-            ("version", &before.version, &self.version),
-            ("study", &before.study, &self.study),
-            ("extent", &before.extent, &self.extent),
-            ("processor", &before.processor, &self.processor),
-            ("CUDA device", &before.cuda, &self.cuda),
+            ("format", before.schema.clone(), self.schema.clone()),
+            ("study", before.study.clone(), self.study.clone()),
+            ("extent", before.extent.clone(), self.extent.clone()),
+            ("processor", before.processor.clone(), self.processor.clone()),
+            ("threads", threads(before), threads(self)),
+            ("CUDA device", device(before), device(self)),
         ];
         let mut changes = pairs.into_iter().filter(|(_, before, now)| before != now);
         let change = changes
             .next()
             .map(|(what, before, now)| format!("{what}: {before}; now: {now}"));
-        let threads = || format!("threads: {}; now: {}", before.threads, self.threads);
-        change.or_else(|| (before.threads != self.threads).then(threads))
+        change.or_else(|| (before.program != self.program).then(|| "another build of the program".into()))
     }
+}
+
+/// A number of the file of this program: another build has other kernels.
+fn program() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let file = std::env::current_exe().and_then(std::fs::read);
+    hasher.write(&file.unwrap_or_default());
+    hasher.finish()
 }
 
 /// The numbers of a [`Row`] that was measured, and what tells it from others.
@@ -104,10 +116,15 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Whether a study left one in this folder, which is to be gone on with.
+    pub fn is_in(folder: &Path) -> bool {
+        Self::path(folder).is_file()
+    }
+
     /// The one that a study left in its folder when it ended early.
     ///
     /// # Errors
-    /// There is none, or it is of another study, extent, machine or version.
+    /// There is none, or it is of another study, extent, machine or program.
     pub fn resume(
         folder: &Path,
         study: &Study,
@@ -123,10 +140,12 @@ impl Journal {
             )),
             _ => cannot("read", &path, &error),
         })?;
-        let mut lines = text.lines();
-        let damaged = |error| StudyError::Other(format!("{}: {error}", path.display()));
-        let before: Circumstances =
-            serde_json::from_str(lines.next().unwrap_or_default()).map_err(damaged)?;
+        let Some((head, lines)) = text.split_once('\n') else {
+            // Killed before anything was measured.
+            return Self::begin(folder, study, extent, device);
+        };
+        let damaged = |error| StudyError::Other(format!("{} is damaged: {error}", path.display()));
+        let before: Circumstances = serde_json::from_str(head).map_err(damaged)?;
         if let Some(change) = Circumstances::here(study, extent, device).change(&before) {
             return Err(StudyError::Other(format!(
                 "{} is of another run ({change}), whose measurements cannot stand beside new ones",
@@ -134,7 +153,10 @@ impl Journal {
             )));
         }
         // What failed or was left out has no numbers, and a line may be cut off: these are measured again.
-        let known = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let known = lines
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
         let file = OpenOptions::new().append(true).open(&path);
         let file = file.map_err(|error| cannot("write", &path, &error))?;
         let mut journal = Self { path, file, known };
@@ -179,6 +201,7 @@ impl Journal {
 
     fn write(&mut self, text: &str) -> Result<(), StudyError> {
         let written = self.file.write_all(text.as_bytes());
+        let written = written.and_then(|()| self.file.sync_data());
         written.map_err(|error| cannot("write", &self.path, &error))
     }
 

@@ -243,14 +243,24 @@ pub fn check<I: Input>(
     })
 }
 
+/// What rounding may cost at most: with more, nothing would be checked.
+const MOST_ROUNDING: f64 = 1e-2;
+
 /// How far the output is off, and how far it may be.
 fn compare<I: Input>(
     input: &I,
     variant: &dyn Variant<I>,
     work: &mut dyn Work<I::Output>,
 ) -> Result<[f64; 2], StudyError> {
-    let error = input.error(&work.output()?);
-    Ok([error, variant.tolerance() + work.rounding()])
+    let (error, rounding) = (input.error(&work.output()?), work.rounding());
+    if rounding.is_nan() || rounding > MOST_ROUNDING {
+        return Err(StudyError::Inexact {
+            what: format!("{}, {}: rounding", variant.name(), input.label()),
+            error: rounding,
+            allowed: MOST_ROUNDING,
+        });
+    }
+    Ok([error, variant.tolerance() + rounding])
 }
 
 /// Work whose arithmetic costs something by itself on its input ([`Work::rounding`]).
