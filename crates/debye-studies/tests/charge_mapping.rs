@@ -187,7 +187,12 @@ fn profiles_are_read() {
 #[test]
 fn stages_agree() {
     for method in [Method::Transforms, Method::Grids] {
-        for arrangement in [Arrangement::Random, Arrangement::Boundary] {
+        for arrangement in [
+            Arrangement::Random,
+            Arrangement::Boundary,
+            Arrangement::Clustered,
+            Arrangement::Overflow,
+        ] {
             let sites = Sites::synthetic(arrangement, [20, 18, 16], 600);
             let charged = Charged::new(sites, method).unwrap();
             for stage in Stage::ALL {

@@ -181,7 +181,7 @@ pub(super) fn counters(bench: &mut Bench<'_>, apoa1: &Sites, profile: Option<&Pr
         unit: "",
     };
     let meaning = format!(
-        "The grid-centric kernel issues {:.0} times the loads of the particle-centric one and {:.0} times its operations \
+        "As counted, the grid-centric kernel issues {:.0} times the loads of the particle-centric one and {:.0} times its operations \
          (paper: {:.0} and {:.0}), since it evaluates the weights of a particle anew at each of 64 points. {}",
         gc.loads as f64 / pc.loads.max(1) as f64,
         gc.flops as f64 / pc.flops.max(1) as f64,

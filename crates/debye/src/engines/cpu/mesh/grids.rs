@@ -105,6 +105,13 @@ impl<T: MeshReal + GridReal> Grids<T> {
         }
     }
 
+    /// What is at every point now, the third index fastest; empty before [`Self::spread`].
+    pub fn values(&self) -> Vec<T> {
+        self.placed
+            .as_ref()
+            .map_or(Vec::new(), |placed| placed.planes.packed())
+    }
+
     /// The second: their potential, without k_e. With `sums`, energy and virial.
     pub fn solve(&mut self, sums: bool) -> Part {
         let Some(placed) = &mut self.placed else {

@@ -142,6 +142,12 @@ where
     K: Terms,
     L: Lanes,
 {
+    const {
+        assert!(
+            K::COUNT > 1 || !K::SHARES,
+            "a row is shared where there are two terms"
+        )
+    };
     let alike = Alike::<L>::of(job);
     let mut sums = [PairSums::default(); TOGETHER];
     let shares = K::SHARES && (UNIFORM || job.grouped) && job.terms[1].columns.is_uniform();
