@@ -1,6 +1,8 @@
 //! [`Course`]: energies and temperatures on the way of a run, by the engine or by the paper's kernels.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use debye::engines::Engine;
 use debye::prelude::{Precision, Simulation};
@@ -109,34 +111,68 @@ pub(super) fn changed(
     Ok(simulation)
 }
 
-/// Looks at a run of the engine every so many steps, so many times, until it is to stop.
-pub(super) fn by_engine(
-    stop: &AtomicBool,
-    beads: &Beads,
-    femtoseconds: f64,
-    ensemble: &str,
-    precision: Precision,
-    [every, times]: [u64; 2],
-    device: Option<&Device>,
-) -> Result<Course, StudyError> {
-    let simulation = changed(beads, femtoseconds, ensemble, precision)?;
-    let mut engine = engine_on(&simulation, device)?;
-    let water = simulation.system.species.iter().position(|s| s.name == "W");
-    let mut course = Course::default();
-    for look in 0..=times {
-        go_on(stop)?;
-        if look > 0 {
-            engine.advance(every, true)?;
-        }
-        let seen = engine.observe()?;
-        course.record(seen.time, [seen.potential, seen.kinetic], beads);
-        let (now, freedom) = temperatures(engine.as_ref(), water)?;
-        course.freedom = freedom;
-        for (all, now) in course.temperatures.iter_mut().zip(now) {
-            all.push(now);
+/// A run of the engine that nobody times.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub(super) femtoseconds: f64,
+    pub(super) ensemble: &'static str,
+    pub(super) precision: Precision,
+    /// Steps from one look to the next, and how many looks.
+    pub(super) looks: [u64; 2],
+    /// Without one it is the processor's.
+    pub(super) device: Option<&'a Device>,
+}
+
+impl<'a> Run<'a> {
+    /// Without a thermostat, with the paper's time step.
+    pub(super) fn alone(precision: Precision, looks: [u64; 2], device: Option<&'a Device>) -> Self {
+        Self {
+            femtoseconds: NVE_STEP,
+            ensemble: "nve",
+            precision,
+            looks,
+            device,
         }
     }
-    Ok(course)
+
+    /// Until it is done or is to stop.
+    fn course(&self, stop: &AtomicBool, beads: &Beads) -> Result<Course, StudyError> {
+        let simulation = changed(beads, self.femtoseconds, self.ensemble, self.precision)?;
+        let mut engine = engine_on(&simulation, self.device)?;
+        let water = simulation.system.species.iter().position(|s| s.name == "W");
+        let mut course = Course::default();
+        let [every, times] = self.looks;
+        for look in 0..=times {
+            go_on(stop)?;
+            if look > 0 {
+                engine.advance(every, true)?;
+            }
+            let seen = engine.observe()?;
+            course.record(seen.time, [seen.potential, seen.kinetic], beads);
+            let (now, freedom) = temperatures(engine.as_ref(), water)?;
+            course.freedom = freedom;
+            for (all, now) in course.temperatures.iter_mut().zip(now) {
+                all.push(now);
+            }
+        }
+        Ok(course)
+    }
+}
+
+/// Runs of the device side by side, and those of the processor after one another meanwhile.
+pub(super) fn courses(stop: &AtomicBool, beads: &Beads, runs: &[Run<'_>]) -> Result<Vec<Course>, StudyError> {
+    thread::scope(|scope| {
+        let course = |run: Run<'_>| run.course(stop, beads);
+        let started: Vec<_> = runs
+            .iter()
+            .map(|&run| (run, run.device.map(|_| scope.spawn(move || course(run)))))
+            .collect();
+        let ended = |(run, thread): (_, Option<thread::ScopedJoinHandle<'_, _>>)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => course(run),
+        };
+        started.into_iter().map(ended).collect()
+    })
 }
 
 /// Looks at a run of the paper's kernels, without a thermostat. How many lists were made on the way, too.
@@ -196,7 +232,7 @@ pub fn run_difference(device: &Device) -> Result<RunDifference, StudyError> {
     let never = AtomicBool::new(false);
     let beads = Beads::relaxed(Model::Lipids, 840, 20, None)?;
     let (kernels, lists) = by_kernels(&never, &beads, Arithmetic::Double, LOOKS, device)?;
-    let engine = by_engine(&never, &beads, NVE_STEP, "nve", Precision::Double, LOOKS, None)?;
+    let engine = Run::alone(Precision::Double, LOOKS, None).course(&never, &beads)?;
     let worst = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     let start = vec![engine.potential[0]; engine.potential.len()];
     Ok(RunDifference {
@@ -223,16 +259,23 @@ impl Conserved {
     /// By the engine on the device and by the kernels in all arithmetics; without a device by the engine on the processor.
     pub(super) fn new(bench: &Bench<'_>, beads: &Beads, looks: [u64; 2]) -> Result<Self, StudyError> {
         let stop = bench.stop_flag();
-        let engine = |precision, device| by_engine(stop, beads, NVE_STEP, "nve", precision, looks, device);
         let device = bench.device();
-        let runs: &[(Precision, Place)] = match device {
+        let others: &[(Precision, Place)] = match device {
             Some(_) => &[(Precision::Mixed, Place::Cuda), (Precision::Double, Place::Cuda)],
             None => &[(Precision::Mixed, Place::Cpu)],
         };
-        let mut others = Vec::new();
-        for &(precision, place) in runs {
-            others.push((engine_name(precision, place), engine(precision, device)?));
-        }
+        let mut runs = vec![Run::alone(Precision::Double, looks, None)];
+        runs.extend(
+            others
+                .iter()
+                .map(|&(precision, _)| Run::alone(precision, looks, device)),
+        );
+        let mut all = courses(stop, beads, &runs)?.into_iter();
+        let reference = all.next().unwrap_or_default();
+        let names = others
+            .iter()
+            .map(|&(precision, place)| engine_name(precision, place));
+        let mut others: Vec<_> = names.zip(all).collect();
         if let Some(device) = device {
             // Side by side: the host computes their bonds.
             let kernels = Arithmetic::ALL.into_par_iter().map(|arithmetic| {
@@ -244,7 +287,7 @@ impl Conserved {
         Ok(Self {
             model: beads.model,
             beads: beads.len(),
-            reference: engine(Precision::Double, None)?,
+            reference,
             others,
         })
     }

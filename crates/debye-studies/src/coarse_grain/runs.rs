@@ -4,7 +4,7 @@ use debye::plot::{Axis, Chart, Series, Stroke};
 use debye::prelude::Precision;
 
 use super::beads::{BILAYER_KELVIN, Beads};
-use super::courses::{CELSIUS, Conserved, Course, NVE_STEP, Spread, by_engine, warming};
+use super::courses::{CELSIUS, Conserved, Course, NVE_STEP, Run, Spread, courses, warming};
 use super::report::{compare, engine_name, figure, kernels_name, table};
 use super::versions::{Arithmetic, Types};
 use crate::study::{Bench, Comparison, Extent, Figure, Input, Place, Section, StudyError, number};
@@ -52,17 +52,16 @@ const PAPER_LOOKS: [u64; 2] = [5000, 200];
 
 /// The processor in double precision first.
 fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec<Pair>, StudyError> {
-    let (mut all, stop) = (Vec::new(), bench.stop_flag());
-    let runs = match bench.device() {
-        Some(_) => [
+    let places: &[(Precision, Place)] = match bench.device() {
+        Some(_) => &[
             (Precision::Double, Place::Cpu),
             (Precision::Mixed, Place::Cuda),
             (Precision::Double, Place::Cuda),
-        ]
-        .to_vec(),
-        None => [(Precision::Double, Place::Cpu), (Precision::Mixed, Place::Cpu)].to_vec(),
+        ],
+        None => &[(Precision::Double, Place::Cpu), (Precision::Mixed, Place::Cpu)],
     };
-    for (precision, place) in runs {
+    let (mut runs, mut known) = (Vec::new(), Vec::new());
+    for &(precision, place) in places {
         let device = bench.device().filter(|_| place == Place::Cuda);
         // What a processor does in some ten seconds: 1 ps of the paper's step and 10 ps of the long one at the full extent.
         // A device in mixed precision does the paper's 10⁶ steps in two minutes.
@@ -71,36 +70,37 @@ fn pairs(bench: &Bench<'_>, lipids: &Beads, conserved: &Conserved) -> Result<Vec
             (Place::Cuda, Precision::Double) => ([100, 200], [100, 200]),
             (Place::Cuda, _) => (PAPER_LOOKS, [500, 200]),
         };
-        let fine = bench.extent.pick([5, 4], [50, 20], fine);
-        let looks = bench.extent.pick([5, 4], [20, 40], full);
         let variant = engine_name(precision, place);
         let Some(alone) = conserved.of(&variant) else {
             continue;
         };
-        let long = match (device, precision, bench.extent) {
-            (Some(device), Precision::Mixed, Extent::Full) => {
-                let run = by_engine(
-                    stop,
-                    lipids,
-                    NVE_STEP,
-                    "nve",
-                    precision,
-                    PAPER_LOOKS,
-                    Some(device),
-                );
-                Some(run?)
-            }
-            _ => None,
+        let heated = |femtoseconds, looks| Run {
+            femtoseconds,
+            ensemble: "langevin",
+            precision,
+            looks,
+            device,
         };
-        all.push(Pair {
-            name: variant.replace(" engine", "").replace(", whole step", ""),
-            fine: by_engine(stop, lipids, NVE_STEP, "langevin", precision, fine, device)?,
-            heated: by_engine(stop, lipids, LONG_STEP, "langevin", precision, looks, device)?,
-            alone: alone.clone(),
-            long,
-        });
+        runs.push(heated(NVE_STEP, bench.extent.pick([5, 4], [50, 20], fine)));
+        runs.push(heated(LONG_STEP, bench.extent.pick([5, 4], [20, 40], full)));
+        let long = (precision, place, bench.extent) == (Precision::Mixed, Place::Cuda, Extent::Full);
+        if long {
+            runs.push(Run::alone(precision, PAPER_LOOKS, device));
+        }
+        known.push((variant, alone, long));
     }
-    Ok(all)
+    let mut courses = courses(bench.stop_flag(), lipids, &runs)?.into_iter();
+    let mut next = || courses.next().unwrap_or_default();
+    Ok(known
+        .into_iter()
+        .map(|(variant, alone, long)| Pair {
+            name: variant.replace(" engine", "").replace(", whole step", ""),
+            fine: next(),
+            heated: next(),
+            alone: alone.clone(),
+            long: long.then(&mut next),
+        })
+        .collect())
 }
 
 /// A row of the table.
