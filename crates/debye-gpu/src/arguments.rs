@@ -18,13 +18,13 @@ pub struct Mut<T>(std::marker::PhantomData<T>);
 /// The type of a kernel's parameter: [`Const`], [`Mut`], or a [`Value`].
 pub trait Parameter {
     /// What the caller gives.
-    type Given<'a>;
+    type Passed<'a>;
     /// The type as the emulator spells it.
     fn name() -> String;
     /// Its size in bytes.
     fn size() -> usize;
     #[doc(hidden)]
-    fn put(given: Self::Given<'_>, call: &mut Call);
+    fn put(given: Self::Passed<'_>, call: &mut Call);
 }
 
 /// The values of a launch, and the memory they point to. Made by [`Arguments`] alone.
@@ -35,7 +35,7 @@ pub struct Call {
 }
 
 impl<T: Element> Parameter for Const<T> {
-    type Given<'a> = Slice<'a, T>;
+    type Passed<'a> = Slice<'a, T>;
 
     fn name() -> String {
         format!("*const {}", T::name())
@@ -53,7 +53,7 @@ impl<T: Element> Parameter for Const<T> {
 }
 
 impl<T: Element> Parameter for Mut<T> {
-    type Given<'a> = SliceMut<'a, T>;
+    type Passed<'a> = SliceMut<'a, T>;
 
     fn name() -> String {
         format!("*mut {}", T::name())
@@ -126,7 +126,7 @@ impl Binder {
 }
 
 impl<T: Value> Parameter for Addresses<T> {
-    type Given<'a> = &'a Bundle<T>;
+    type Passed<'a> = &'a Bundle<T>;
 
     fn name() -> String {
         T::name()
@@ -143,7 +143,7 @@ impl<T: Value> Parameter for Addresses<T> {
 }
 
 impl<T: Value> Parameter for T {
-    type Given<'a> = T;
+    type Passed<'a> = T;
 
     fn name() -> String {
         <T as Value>::name()
@@ -161,19 +161,19 @@ impl<T: Value> Parameter for T {
 /// The types of all parameters of a kernel, a tuple of [`Parameter`]s.
 pub trait Arguments {
     /// What the caller gives: a tuple of the same length.
-    type Given<'a>;
+    type Passed<'a>;
     /// Their names.
     fn names() -> Vec<String>;
     /// Their sizes.
     fn sizes() -> Vec<usize>;
     #[doc(hidden)]
-    fn pack(given: Self::Given<'_>) -> Call;
+    fn pack(given: Self::Passed<'_>) -> Call;
 }
 
 macro_rules! tuples {
     ($($name:ident)*) => {
         impl<$($name: Parameter),*> Arguments for ($($name,)*) {
-            type Given<'a> = ($($name::Given<'a>,)*);
+            type Passed<'a> = ($($name::Passed<'a>,)*);
 
             fn names() -> Vec<String> {
                 vec![$($name::name()),*]
@@ -184,7 +184,7 @@ macro_rules! tuples {
             }
 
             #[allow(non_snake_case, clippy::redundant_closure_call)]
-            fn pack(given: Self::Given<'_>) -> Call {
+            fn pack(given: Self::Passed<'_>) -> Call {
                 let ($($name,)*) = given;
                 let mut call = Call::default();
                 $($name::put($name, &mut call);)*

@@ -19,17 +19,17 @@ use crate::stream::Stream;
 #[derive(Clone)]
 pub struct Device {
     driver: Arc<dyn Driver>,
-    asked: Arc<Mutex<Asked>>,
+    requests: Arc<Mutex<Requests>>,
 }
 
 /// Labels of the modules that were to be compiled ahead, and of those that were asked for and were not among them.
 #[derive(Default)]
-struct Asked {
+struct Requests {
     ahead: BTreeSet<String>,
     late: BTreeSet<String>,
 }
 
-impl Asked {
+impl Requests {
     fn note(&mut self, label: String) {
         if !self.ahead.contains(&label) {
             self.late.insert(label);
@@ -44,7 +44,7 @@ pub struct Ahead(Vec<JoinHandle<()>>);
 
 impl Ahead {
     /// Leaves it to itself: nobody may ever want what is compiled.
-    pub fn let_go(mut self) {
+    pub fn detach(mut self) {
         self.0.clear();
     }
 }
@@ -80,7 +80,7 @@ impl Device {
     fn new(driver: impl Driver + 'static) -> Self {
         Self {
             driver: Arc::new(driver),
-            asked: Arc::default(),
+            requests: Arc::default(),
         }
     }
 
@@ -150,7 +150,7 @@ impl Device {
 
     /// Compiles a module, or takes it from the cache on disk, and loads it.
     pub fn module(&self, source: &ModuleSource) -> Result<Module, CudaError> {
-        self.asked().note(source.label());
+        self.requests().note(source.label());
         Module::load(&self.driver, source)
     }
 
@@ -158,7 +158,7 @@ impl Device {
     /// [`Self::module`] waits for what is under way. The emulation, whose compiler is slow, leaves it all to those who ask.
     pub fn compile_ahead(&self, sources: Vec<ModuleSource>) -> Ahead {
         let begin = |source: ModuleSource| {
-            self.asked().ahead.insert(source.label());
+            self.requests().ahead.insert(source.label());
             let driver = Arc::clone(&self.driver);
             let compile = move || drop(driver.compile(&source));
             let thread = thread::Builder::new().name("compile".into());
@@ -170,11 +170,11 @@ impl Device {
     /// Labels of modules that were asked for and not compiled ahead; for tests.
     #[doc(hidden)]
     pub fn not_ahead(&self) -> Vec<String> {
-        self.asked().late.iter().cloned().collect()
+        self.requests().late.iter().cloned().collect()
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -114,7 +114,7 @@ impl<A: Arguments> Kernel<A> {
     }
 
     /// Queues a launch.
-    pub fn launch(&self, stream: &Stream, shape: Shape, arguments: A::Given<'_>) -> Result<(), CudaError> {
+    pub fn launch(&self, stream: &Stream, shape: Shape, arguments: A::Passed<'_>) -> Result<(), CudaError> {
         shape.check(&self.name, self.raw.max_threads)?;
         let call = A::pack(arguments);
         stream.keep(&call.memory);

@@ -224,7 +224,7 @@ pub fn fastest<M: MeshNumber>(
     let mut all = Vec::new();
     for design in [Design::Owner, Design::Halo] {
         for tiling in design.fitting::<M>(device, shape, margin) {
-            let spread = settled(device, &stream, shape, design, tiling, particles, charges, margin)?;
+            let spread = fitted(device, &stream, shape, design, tiling, particles, charges, margin)?;
             let seconds = time(&spread, &stream, particles, &mut mesh)?;
             all.push(TimedDesign {
                 design,
@@ -268,7 +268,7 @@ impl Spreading {
         let particles = Particles::new(&device.upload(&slots)?, &device.upload(&table)?);
         let all = &charges.charges;
         let tiling = design.tiling(device, shape, all.len())?;
-        let mut spread = settled(device, &stream, shape, design, tiling, &particles, all, [0; 3])?;
+        let mut spread = fitted(device, &stream, shape, design, tiling, &particles, all, [0; 3])?;
         if fresh {
             spread.bricks_mut().clear(&stream)?;
         }
@@ -308,7 +308,7 @@ impl Spreading {
 
 /// With lists that fit and sums that hold for where particles are now, lists made.
 #[expect(clippy::too_many_arguments, reason = "each is a fact of its own")]
-pub(crate) fn settled<M: MeshNumber>(
+pub(crate) fn fitted<M: MeshNumber>(
     device: &Device,
     stream: &Stream,
     shape: &MeshShape,

@@ -6,7 +6,7 @@ use debye::engines::cuda::mesh::{
 use debye_gpu::{Buffer, CudaError, Device, Stream};
 
 use crate::charges::Charges;
-use crate::design::{Design, settled, time};
+use crate::design::{Design, fitted, time};
 use crate::{REPETITIONS, median};
 
 /// What is tried from memory, the usual choice first; edges do not matter.
@@ -117,7 +117,7 @@ impl<M: MeshNumber> Bench<'_, M> {
     fn spread(&mut self, design: Design, tiling: Tiling, margin: u32) -> Result<Vec<MeshRate>, CudaError> {
         let charges = &self.charges.charges;
         let margins = [margin; 3];
-        let mut spread = settled::<M>(
+        let mut spread = fitted::<M>(
             self.device,
             &self.stream,
             self.shape,

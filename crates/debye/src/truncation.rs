@@ -153,8 +153,8 @@ impl Truncation {
             Self::Shift => [end.value, 0.0, 0.0, 0.0],
             Self::ForceShift => [end.value - cutoff * derivative, derivative, 0.0, 0.0],
             Self::QuadraticShift => {
-                let slope = end.derivative;
-                [end.value - cutoff * cutoff * slope, slope, 0.0, 0.0]
+                let derivative = end.derivative;
+                [end.value - cutoff * cutoff * derivative, derivative, 0.0, 0.0]
             }
             Self::Switch { from } => {
                 let (rc2, rs2) = (cutoff * cutoff, from * from);

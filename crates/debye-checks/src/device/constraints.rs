@@ -475,7 +475,7 @@ pub(super) fn continuation(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Downhill by the CPU, and on from there.
+/// Minimized by the CPU, and on from there.
 pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
     for what in [What::Mixture, What::Bodies] {
         minimizes(place, what)?;

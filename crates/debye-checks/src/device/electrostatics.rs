@@ -182,8 +182,8 @@ fn forces_of(place: &mut Place<'_>, precision: Precision, way: Way) -> Result<()
     within(place, "forces", off, 0.0, force)
 }
 
-/// A short run stays with the CPU's through several lists; the same bits again, and resumed. Whoever watches sees the same
-/// kernels again when a run is resumed, and need not.
+/// A short run stays with the CPU's through several lists; the same bits again, and resumed. Whoever watches sees the
+/// same kernels again when a run is resumed, and need not.
 pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (steps, few) = match place.extent {
         Extent::Watched => (4, 1),
@@ -357,7 +357,7 @@ pub(super) fn waters(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What is not done, and slabs that are too thick for their waves.
+/// What is not done, and slabs that are too thick for their reciprocal vectors.
 pub(super) fn refused(place: &mut Place<'_>) -> Result<(), Wrong> {
     let thick = Way {
         boundary: Boundary::Slab { factor: 1.3 },

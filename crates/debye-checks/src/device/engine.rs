@@ -370,10 +370,10 @@ fn agree(
     // Where a particle crossed a face, both must have counted it.
     let unwrapped =
         |p: &debye::system::Particles, cell: &Cell, i: usize| p.positions[i] + cell.translation(p.images[i]);
-    let torn = (0..a.len())
+    let unwrapped_off = (0..a.len())
         .map(|i| (unwrapped(&a, &cell, i) - unwrapped(&b, &cell_of_cpu, i)).norm())
         .fold(0.0, f64::max);
-    within(place, "images", torn, 0.0, 2.0 * close)?;
+    within(place, "images", unwrapped_off, 0.0, 2.0 * close)?;
     let off = difference(&a.velocities, &b.velocities);
     within(place, "velocities", off, 0.0, close)?;
     let (a, b) = (one.observe()?, other.observe()?);
@@ -573,7 +573,7 @@ fn changes_hands(
     agree(place, &mut back, &mut cpu, 1e-7)
 }
 
-/// Downhill, to the minimum the CPU finds.
+/// Minimization, to the minimum the CPU finds.
 pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (system, field) = melt(place.extent, false, Space::Box, 40)?;
     let most = if place.extent <= Extent::Smallest { 30 } else { 400 };

@@ -35,8 +35,8 @@ fn gathered(charges: &Charges, shape: &MeshShape, phi: &[f64], turn: &[[f64; 3];
             derivative[1] += w[0] * s[1] * w[2] * here;
             derivative[2] += w[0] * w[1] * s[2] * here;
         }
-        let pull: [f64; 3] = std::array::from_fn(|a| -q * size[a] as f64 * derivative[a]);
-        let force = std::array::from_fn(|k| (0..3).map(|a| turn[k][a] * pull[a]).sum());
+        let along_mesh: [f64; 3] = std::array::from_fn(|a| -q * size[a] as f64 * derivative[a]);
+        let force = std::array::from_fn(|k| (0..3).map(|a| turn[k][a] * along_mesh[a]).sum());
         (force, q * value)
     };
     charges.places.iter().zip(&charges.charges).map(one).collect()

@@ -200,7 +200,7 @@ pub(super) fn motion(place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Downhill, as the CPU goes.
+/// Minimization, as on the CPU.
 pub(super) fn minimization(place: &mut Place<'_>) -> Result<(), Wrong> {
     let (system, field) = turning(place.extent, Mixture::Bodies, Space::Box, &plain())?;
     let fire = Fire {

@@ -24,7 +24,7 @@ const LENGTHS: [u32; 47] = [
 fn plain_transform(data: &mut [Complex], size: [usize; 3], axis: usize, sign: f64) {
     let n = size[axis];
     let stride: usize = size[axis + 1..].iter().product();
-    let waves: Vec<Complex> = (0..n)
+    let twiddles: Vec<Complex> = (0..n)
         .map(|k| {
             let (sin, cos) = (TAU * k as f64 / n as f64).sin_cos();
             [cos, sign * sin]
@@ -38,7 +38,7 @@ fn plain_transform(data: &mut [Complex], size: [usize; 3], axis: usize, sign: f6
         for k in 0..n {
             let mut sum = [0.0; 2];
             for (j, x) in line.iter().enumerate() {
-                let w = waves[j * k % n];
+                let w = twiddles[j * k % n];
                 sum[0] += x[0] * w[0] - x[1] * w[1];
                 sum[1] += x[0] * w[1] + x[1] * w[0];
             }
@@ -135,7 +135,7 @@ fn transforms<R: MeshNumber>(place: &mut Place<'_>, size: [u32; 3], fft: Fft) ->
     let stream = device.stream()?;
     let n = size.map(|n| n as usize);
     let what = format!("{size:?} {fft}{}", if R::DOUBLE { ", double" } else { "" });
-    // Smooth, the same for opposite waves, and different along every axis.
+    // Smooth, the same for opposite reciprocal vectors, and different along every axis.
     let value = |i: [usize; 3]| {
         let m: [f64; 3] = std::array::from_fn(|a| i[a].min(n[a] - i[a]) as f64 / n[a] as f64);
         1.0 / (1.0 + 3.0 * m[0] + 5.0 * m[1] * m[1] + 7.0 * m[2])

@@ -26,7 +26,7 @@ pub struct SettingsLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<[usize; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    waves: Option<[usize; 3]>,
+    vectors: Option<[usize; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,9 +36,9 @@ pub struct SettingsLine {
 impl SettingsLine {
     /// Of a plan.
     pub fn new(plan: &Electrostatics) -> Self {
-        let (mut mesh, mut waves, mut order, mut basis) = (None, None, None, None);
+        let (mut mesh, mut vectors, mut order, mut basis) = (None, None, None, None);
         match &plan.method {
-            Method::Ewald(set) => waves = Some(set.reach),
+            Method::Ewald(set) => vectors = Some(set.reach),
             Method::Mesh(m) => {
                 mesh = Some(m.size);
                 match m.basis {
@@ -55,7 +55,7 @@ impl SettingsLine {
             alpha: plan.grids().is_none().then_some(plan.alpha),
             spacing: plan.grids().map(|grids| grids.split.spacing),
             mesh,
-            waves,
+            vectors,
             order,
             basis,
         }
@@ -187,7 +187,7 @@ impl PressureLine {
 struct ExactLine {
     cutoff: f64,
     alpha: f64,
-    waves: usize,
+    vectors: usize,
     estimated_error: f64,
 }
 
@@ -226,7 +226,7 @@ impl Checked {
         checked.against = Some(ExactLine {
             cutoff: exact.cutoff,
             alpha: exact.alpha,
-            waves: exact.waves,
+            vectors: exact.vectors,
             estimated_error: exact.error,
         });
         checked.text = checked.table(simulation, &exact, &measured);
@@ -306,12 +306,12 @@ impl Checked {
         let against = match plan.boundary {
             Boundary::Open => "the sum over all pairs in double precision".to_owned(),
             _ => format!(
-                "an Ewald sum in double precision: cut-off {} {}, α {} {}, {} waves, its own error {:.0e} {force}",
+                "an Ewald sum in double precision: cut-off {} {}, α {} {}, {} reciprocal vectors, its own error {:.0e} {force}",
                 console::short(exact.cutoff),
                 units.label(Dimension::LENGTH),
                 console::short(exact.alpha),
                 units.label(Dimension::PER_LENGTH),
-                console::grouped(exact.waves as u64),
+                console::grouped(exact.vectors as u64),
                 exact.error
             ),
         };
@@ -382,7 +382,7 @@ fn row(name: &str, error: f64, rms: f64, usual: f64) -> Vec<String> {
 
 fn facts(plan: &Electrostatics, units: Units) -> Vec<(&'static str, String)> {
     let what = match plan.method {
-        Method::Ewald(_) => "waves",
+        Method::Ewald(_) => "kmax",
         Method::Mesh(_) => "mesh",
         Method::Multilevel(_) => "grids",
     };

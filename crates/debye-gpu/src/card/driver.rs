@@ -99,7 +99,7 @@ impl Gpu {
 
     /// Waits for a stream that is to be done with something. Not for the whole device, which would spoil what other threads
     /// are capturing; nor for a stream that is captured, whose work of before is waited for where memory is freed.
-    fn settle(stream: Handle) {
+    fn synchronize(stream: Handle) {
         let stream = stream as sys::CUstream;
         let mut state = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream is alive, the pointer valid for the call. Nothing can be done where waiting fails: the device is lost.
@@ -344,7 +344,7 @@ impl Driver for Gpu {
 
     fn end_stream(&self, stream: Handle) {
         if self.bind().is_ok() {
-            Self::settle(stream);
+            Self::synchronize(stream);
             for graph in self.graphs().values_mut() {
                 graph.streams.retain(|&other| other != stream);
             }
@@ -577,7 +577,7 @@ impl Driver for Gpu {
         let mut graphs = self.graphs();
         if let (Ok(()), Some(recorded)) = (self.bind(), graphs.remove(&graph)) {
             // A graph that still runs must not lose its memory, which may be freed next; nor may its streams end meanwhile.
-            recorded.streams.into_iter().for_each(Self::settle);
+            recorded.streams.into_iter().for_each(Self::synchronize);
             // SAFETY: both were made by `end_capture` and are destroyed once.
             unsafe {
                 let _ = sys::cuGraphExecDestroy(graph as sys::CUgraphExec);

@@ -28,7 +28,7 @@ KERNEL(debye_sort_scatter, 256, const u32* keys, const u32* starts, const u32* r
 }
 
 // The items of short buckets, each to its own place.
-KERNEL(debye_sort_settle, 256, const u32* keys, const u32* starts, const u32* any_order, u32* order, u32 buckets)
+KERNEL(debye_sort_rows, 256, const u32* keys, const u32* starts, const u32* any_order, u32* order, u32 buckets)
 {
     const u32 at = blockIdx.x * 256 + threadIdx.x;
     if (at >= starts[buckets]) return;
@@ -41,7 +41,7 @@ KERNEL(debye_sort_settle, 256, const u32* keys, const u32* starts, const u32* an
 }
 
 // The long buckets, one after the other. `passes` is odd and covers all bits of an index.
-KERNEL(debye_sort_settle_long, SORT_THREADS, const u32* starts, const u32* long_list, const SortNotes* notes,
+KERNEL(debye_sort_long_rows, SORT_THREADS, const u32* starts, const u32* long_list, const SortNotes* notes,
        u32* any_order, u32* order, u32 passes)
 {
     SHARED(u32, counts, SORT_WARPS * DIGITS);

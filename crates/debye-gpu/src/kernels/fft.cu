@@ -24,9 +24,9 @@ static_assert(PlanX::N == N1 && PlanY::N == N2 && PlanZ::N == N3, "radices make 
 
 __device__ __forceinline__ bool rests(Rest rest) { return rest.word && *rest.word != 0; }
 
-__device__ __forceinline__ const Complex* waves_x(const real* waves) { return reinterpret_cast<const Complex*>(waves); }
-__device__ __forceinline__ const Complex* waves_y(const real* waves) { return waves_x(waves) + N1; }
-__device__ __forceinline__ const Complex* waves_z(const real* waves) { return waves_x(waves) + N1 + N2; }
+__device__ __forceinline__ const Complex* twiddles_x(const real* all) { return reinterpret_cast<const Complex*>(all); }
+__device__ __forceinline__ const Complex* twiddles_y(const real* all) { return twiddles_x(all) + N1; }
+__device__ __forceinline__ const Complex* twiddles_z(const real* all) { return twiddles_x(all) + N1 + N2; }
 
 // Where a point of a double row lies in shared memory: apart, so that the first stage's steps fall on different banks.
 constexpr u32 APART = PlanZ::radix(0) % 2 == 0 ? PlanZ::radix(0) : N3;
@@ -52,7 +52,7 @@ __device__ __forceinline__ Complex two_in_one(Complex a, Complex b, bool mirrore
 
 // Double rows along z to shared memory, `rows` real rows from `mesh`.
 template <class B>
-__device__ __forceinline__ void rows_forward(const real* mesh, u32 rows, Complex* room, const real* waves)
+__device__ __forceinline__ void rows_forward(const real* mesh, u32 rows, Complex* room, const real* twiddles)
 {
     const auto load = [&](u32 pair, u32 z) {
         const real* at = mesh + u64(2 * pair) * N3 + z;
@@ -61,13 +61,13 @@ __device__ __forceinline__ void rows_forward(const real* mesh, u32 rows, Complex
     };
     const auto get = [&](u32 pair, u32 z) { return room[pair * DOUBLE_ROW + apart(z)]; };
     const auto put = [&](u32 pair, u32 z, Complex x) { room[pair * DOUBLE_ROW + apart(z)] = x; };
-    transform<PlanZ, FORWARD, B, false>(waves_z(waves), load, get, put, put);
+    transform<PlanZ, FORWARD, B, false>(twiddles_z(twiddles), load, get, put, put);
     __syncthreads();
 }
 
 // Double rows along z back to real rows. `load` gives points of double rows; MEETS: from shared memory.
 template <class B, bool MEETS, class Load>
-__device__ __forceinline__ void rows_backward(real* mesh, u32 rows, Complex* room, const real* waves, Load&& load)
+__device__ __forceinline__ void rows_backward(real* mesh, u32 rows, Complex* room, const real* twiddles, Load&& load)
 {
     const auto get = [&](u32 pair, u32 z) { return room[pair * DOUBLE_ROW + apart(z)]; };
     const auto put = [&](u32 pair, u32 z, Complex x) { room[pair * DOUBLE_ROW + apart(z)] = x; };
@@ -76,7 +76,7 @@ __device__ __forceinline__ void rows_backward(real* mesh, u32 rows, Complex* roo
         if (2 * pair < rows) at[0] = x.x;
         if (2 * pair + 1 < rows) at[N3] = x.y;
     };
-    transform<PlanZ, BACKWARD, B, MEETS>(waves_z(waves), load, get, put, store);
+    transform<PlanZ, BACKWARD, B, MEETS>(twiddles_z(twiddles), load, get, put, store);
 }
 
 #if PLANES
@@ -84,21 +84,21 @@ constexpr u32 ROWS_BY_TWO = (N2 + 1) / 2;
 using PlaneRows = Batch<ROWS_BY_TWO, false, PLANE_THREADS>;
 using PlaneColumns = Batch<HALF, true, PLANE_THREADS>;
 
-KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, const real* waves, Rest rest)
+KERNEL(debye_mesh_forward, PLANE_THREADS, const real* mesh, real* spectrum, const real* twiddles, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
-    rows_forward<PlaneRows>(mesh + u64(blockIdx.x) * (N2 * N3), N2, room, waves);
+    rows_forward<PlaneRows>(mesh + u64(blockIdx.x) * (N2 * N3), N2, room, twiddles);
     Complex* to = reinterpret_cast<Complex*>(spectrum) + u64(blockIdx.x) * PLANE;
     const auto load = [&](u32 k, u32 y) { return one_of_two(room + y / 2 * DOUBLE_ROW, k, y % 2); };
     const auto get = [&](u32 k, u32 y) { return room[y * HALF + k]; };
     const auto put = [&](u32 k, u32 y, Complex x) { room[y * HALF + k] = x; };
     const auto store = [&](u32 k, u32 y, Complex x) { to[y * HALF + k] = x; };
-    transform<PlanY, FORWARD, PlaneColumns, true>(waves_y(waves), load, get, put, store);
+    transform<PlanY, FORWARD, PlaneColumns, true>(twiddles_y(twiddles), load, get, put, store);
 }
 
 // The last block adds sums if there is one more than planes.
-KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial,
+KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, const real* twiddles, const f64* partial,
        f64* sums, u32 blocks, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
@@ -108,14 +108,14 @@ KERNEL(debye_mesh_backward, PLANE_THREADS, const real* spectrum, real* mesh, con
     const auto load = [&](u32 k, u32 y) { return from[y * HALF + k]; };
     const auto get = [&](u32 k, u32 y) { return room[y * HALF + k]; };
     const auto put = [&](u32 k, u32 y, Complex x) { room[y * HALF + k] = x; };
-    transform<PlanY, BACKWARD, PlaneColumns, false>(waves_y(waves), load, get, put, put);
+    transform<PlanY, BACKWARD, PlaneColumns, false>(twiddles_y(twiddles), load, get, put, put);
     __syncthreads();
     const auto both = [&](u32 pair, u32 z) {
         const bool mirrored = 2 * z > N3;
         const u32 at = 2 * pair * HALF + (mirrored ? N3 - z : z);
         return two_in_one(room[at], 2 * pair + 1 < N2 ? room[at + HALF] : complex(0, 0), mirrored);
     };
-    rows_backward<PlaneRows, true>(mesh + u64(blockIdx.x) * (N2 * N3), N2, room, waves, both);
+    rows_backward<PlaneRows, true>(mesh + u64(blockIdx.x) * (N2 * N3), N2, room, twiddles, both);
 }
 #else
 using Rows = Batch<PAIRS, false, PAIR_THREADS>;
@@ -128,12 +128,12 @@ constexpr u32 STRIPS = (HALF + STRIP - 1) / STRIP;
 __device__ __forceinline__ u64 row_at(u32 row) { return u64(row / N2) * PLANE + row % N2 * HALF; }
 
 // Rows along z, PAIRS by two for a block.
-KERNEL(debye_mesh_rows_forward, PAIR_THREADS, const real* mesh, real* spectrum, const real* waves, Rest rest)
+KERNEL(debye_mesh_rows_forward, PAIR_THREADS, const real* mesh, real* spectrum, const real* twiddles, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
     const u32 first = blockIdx.x * (2 * PAIRS), rows = ROWS - first;
-    rows_forward<Rows>(mesh + u64(first) * N3, rows, room, waves);
+    rows_forward<Rows>(mesh + u64(first) * N3, rows, room, twiddles);
     Complex* to = reinterpret_cast<Complex*>(spectrum);
     for (u32 item = threadIdx.x; item < 2 * PAIRS * HALF; item += PAIR_THREADS) {
         const u32 row = item / HALF, k = item % HALF;
@@ -142,7 +142,7 @@ KERNEL(debye_mesh_rows_forward, PAIR_THREADS, const real* mesh, real* spectrum, 
 }
 
 // Columns along y of an x-plane, STRIP for a block, in place.
-template <int SIGN> __device__ __forceinline__ void columns(real* spectrum, const real* waves, Complex* room)
+template <int SIGN> __device__ __forceinline__ void columns(real* spectrum, const real* twiddles, Complex* room)
 {
     const u32 first = blockIdx.x % STRIPS * STRIP;
     Complex* at = reinterpret_cast<Complex*>(spectrum) + u64(blockIdx.x / STRIPS) * PLANE + first;
@@ -152,23 +152,23 @@ template <int SIGN> __device__ __forceinline__ void columns(real* spectrum, cons
     const auto store = [&](u32 k, u32 y, Complex x) {
         if (first + k < HALF) at[y * HALF + k] = x;
     };
-    transform<PlanY, SIGN, Strip, false>(waves_y(waves), load, get, put, store);
+    transform<PlanY, SIGN, Strip, false>(twiddles_y(twiddles), load, get, put, store);
 }
-KERNEL(debye_mesh_columns_forward, STRIP_THREADS, real* spectrum, const real* waves, Rest rest)
+KERNEL(debye_mesh_columns_forward, STRIP_THREADS, real* spectrum, const real* twiddles, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
-    columns<FORWARD>(spectrum, waves, room);
+    columns<FORWARD>(spectrum, twiddles, room);
 }
-KERNEL(debye_mesh_columns_backward, STRIP_THREADS, real* spectrum, const real* waves, Rest rest)
+KERNEL(debye_mesh_columns_backward, STRIP_THREADS, real* spectrum, const real* twiddles, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
-    columns<BACKWARD>(spectrum, waves, room);
+    columns<BACKWARD>(spectrum, twiddles, room);
 }
 
 // Rows along z back. The last block adds sums if there is one more than rows need.
-KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh, const real* waves, const f64* partial,
+KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh, const real* twiddles, const f64* partial,
        f64* sums, u32 blocks, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
@@ -183,14 +183,14 @@ KERNEL(debye_mesh_rows_backward, PAIR_THREADS, const real* spectrum, real* mesh,
         const Complex b = row + 1 < rows ? from[row_at(first + row + 1) + k] : complex(0, 0);
         return two_in_one(a, b, mirrored);
     };
-    rows_backward<Rows, false>(mesh + u64(first) * N3, rows, room, waves, both);
+    rows_backward<Rows, false>(mesh + u64(first) * N3, rows, room, twiddles, both);
 }
 #endif
 
 using Tile = Batch<TILE, true, TILE_THREADS>;
 
 template <bool WITH_SUMS>
-__device__ __forceinline__ void solve(real* spectrum, const real* waves, const Multiplier& by, f64 (&sums)[SUMS],
+__device__ __forceinline__ void solve(real* spectrum, const real* twiddles, const Multiplier& by, f64 (&sums)[SUMS],
                                       Complex* room)
 {
     const u32 first = blockIdx.x * TILE;
@@ -210,31 +210,31 @@ __device__ __forceinline__ void solve(real* spectrum, const real* waves, const M
         butterfly<R, BACKWARD>(x);
     };
     if constexpr (LAST == 0) {
-        stage<PlanX, 0, FORWARD, Tile, false, true>(waves_x(waves), load, multiply, store);
+        stage<PlanX, 0, FORWARD, Tile, false, true>(twiddles_x(twiddles), load, multiply, store);
     } else {
-        stages<PlanX, 0, LAST, FORWARD, Tile, false>(waves_x(waves), load, get, put, put);
+        stages<PlanX, 0, LAST, FORWARD, Tile, false>(twiddles_x(twiddles), load, get, put, put);
         __syncthreads();
-        stage<PlanX, LAST, FORWARD, Tile, true, true>(waves_x(waves), get, multiply, put);
+        stage<PlanX, LAST, FORWARD, Tile, true, true>(twiddles_x(twiddles), get, multiply, put);
         __syncthreads();
-        stages<BackX, 1, BackX::STAGES, BACKWARD, Tile, true>(waves_x(waves), get, get, put, store);
+        stages<BackX, 1, BackX::STAGES, BACKWARD, Tile, true>(twiddles_x(twiddles), get, get, put, store);
     }
 }
 
-KERNEL(debye_mesh_solve, TILE_THREADS, real* spectrum, const real* waves, Multiplier by, Rest rest)
+KERNEL(debye_mesh_solve, TILE_THREADS, real* spectrum, const real* twiddles, Multiplier by, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     if (rests(rest)) return;
     f64 sums[SUMS];
-    solve<false>(spectrum, waves, by, sums, room);
+    solve<false>(spectrum, twiddles, by, sums, room);
 }
 
 // The same with SUMS numbers of every block.
-KERNEL(debye_mesh_solve_sums, TILE_THREADS, real* spectrum, const real* waves, Multiplier by, f64* partial, Rest rest)
+KERNEL(debye_mesh_solve_sums, TILE_THREADS, real* spectrum, const real* twiddles, Multiplier by, f64* partial, Rest rest)
 {
     DYNAMIC_SHARED(Complex, room);
     SHARED(f64, warps, TILE_THREADS / WARP * SUMS);
     if (rests(rest)) return;
     f64 sums[SUMS] = {};
-    solve<true>(spectrum, waves, by, sums, room);
+    solve<true>(spectrum, twiddles, by, sums, room);
     leave_partial<TILE_THREADS>(partial, sums, warps);
 }

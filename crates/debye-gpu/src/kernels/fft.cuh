@@ -175,10 +175,10 @@ template <u32 LINES_, bool FAST_, u32 THREADS_> struct Batch {
 
 // One stage. `load(line, point)` gives a point, `store(line, point, x)` takes it; `between(line, point, step, x)` may
 // change the numbers of a butterfly, which are those of `point`, `point + step`, …, after its transform. MEETS: what is
-// stored may be what others load. RETURNS: they are stored as the first stage of the reversed plan would. `waves` holds
-// exp(−2πi k/N).
+// stored may be what others load. RETURNS: they are stored as the first stage of the reversed plan would. `twiddles`
+// holds exp(−2πi k/N).
 template <class P, u32 STAGE, int SIGN, class B, bool MEETS, bool RETURNS, class Load, class Between, class Store>
-__device__ __forceinline__ void stage(const Complex* waves, Load&& load, Between&& between, Store&& store)
+__device__ __forceinline__ void stage(const Complex* twiddles, Load&& load, Between&& between, Store&& store)
 {
     constexpr u32 R = P::radix(STAGE), BEFORE = P::before(STAGE), STEP = P::N / R, ITEMS = B::LINES * STEP;
     constexpr u32 ROUNDS = (ITEMS + B::THREADS - 1) / B::THREADS;
@@ -190,7 +190,7 @@ __device__ __forceinline__ void stage(const Complex* waves, Load&& load, Between
             const u32 turn = j % BEFORE * (P::N / (BEFORE * R));
 #pragma unroll
             for (u32 i = 1; i < R; ++i) {
-                Complex w = __ldg(waves + i * turn);
+                Complex w = __ldg(twiddles + i * turn);
                 if (SIGN == BACKWARD) w.y = -w.y;
                 x[i] = x[i] * w;
             }
@@ -229,20 +229,20 @@ struct Nothing {
 // Stages FIRST to LAST − 1. The first loads by `load`, the last stores by `store`; between them points pass through
 // shared memory by `get` and `put`. MEETS: the first stage loads from where it stores.
 template <class P, u32 FIRST, u32 LAST, int SIGN, class B, bool MEETS, class Load, class Get, class Put, class Store>
-__device__ __forceinline__ void stages(const Complex* waves, Load&& load, Get&& get, Put&& put, Store&& store)
+__device__ __forceinline__ void stages(const Complex* twiddles, Load&& load, Get&& get, Put&& put, Store&& store)
 {
     if constexpr (LAST - FIRST == 1) {
-        stage<P, FIRST, SIGN, B, MEETS && (LAST < P::STAGES), false>(waves, load, Nothing(), store);
+        stage<P, FIRST, SIGN, B, MEETS && (LAST < P::STAGES), false>(twiddles, load, Nothing(), store);
     } else {
-        stage<P, FIRST, SIGN, B, MEETS, false>(waves, load, Nothing(), put);
+        stage<P, FIRST, SIGN, B, MEETS, false>(twiddles, load, Nothing(), put);
         __syncthreads();
-        stages<P, FIRST + 1, LAST, SIGN, B, true>(waves, get, get, put, store);
+        stages<P, FIRST + 1, LAST, SIGN, B, true>(twiddles, get, get, put, store);
     }
 }
 
 // All stages of a line.
 template <class P, int SIGN, class B, bool MEETS, class Load, class Get, class Put, class Store>
-__device__ __forceinline__ void transform(const Complex* waves, Load&& load, Get&& get, Put&& put, Store&& store)
+__device__ __forceinline__ void transform(const Complex* twiddles, Load&& load, Get&& get, Put&& put, Store&& store)
 {
-    stages<P, 0, P::STAGES, SIGN, B, MEETS>(waves, load, get, put, store);
+    stages<P, 0, P::STAGES, SIGN, B, MEETS>(twiddles, load, get, put, store);
 }

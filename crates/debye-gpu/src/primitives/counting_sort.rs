@@ -32,8 +32,8 @@ type Noted = Mut<SortNotes>;
 pub struct CountingSort {
     count: Kernel<(In, Out, Out, Out, Noted, u32, u32)>,
     scatter: Kernel<(In, In, In, Out, u32, u32)>,
-    settle: Kernel<(In, In, In, Out, u32)>,
-    settle_long: Kernel<(In, In, Const<SortNotes>, Out, Out, u32)>,
+    order_rows: Kernel<(In, In, In, Out, u32)>,
+    order_long_rows: Kernel<(In, In, Const<SortNotes>, Out, Out, u32)>,
     scan: Scan,
     counts: Buffer<u32>,
     ranks: Buffer<u32>,
@@ -51,8 +51,8 @@ impl CountingSort {
         Ok(Self {
             count: module.kernel("debye_sort_count")?,
             scatter: module.kernel("debye_sort_scatter")?,
-            settle: module.kernel("debye_sort_settle")?,
-            settle_long: module.kernel("debye_sort_settle_long")?,
+            order_rows: module.kernel("debye_sort_rows")?,
+            order_long_rows: module.kernel("debye_sort_long_rows")?,
             scan: Scan::new(device, buckets)?,
             counts: device.allocate(buckets)?,
             ranks: device.allocate(capacity)?,
@@ -126,14 +126,14 @@ impl CountingSort {
             (keys, starts.all(), ranks, any_order, items, number),
         )?;
         let any_order = self.any_order.all();
-        self.settle.launch(
+        self.order_rows.launch(
             stream,
             shape,
             (keys, starts.all(), any_order, order.again(), number),
         )?;
         let digits = (32 - (items - 1).leading_zeros()).div_ceil(8).max(1);
         let passes = digits + (1 - digits % 2);
-        self.settle_long.launch(
+        self.order_long_rows.launch(
             stream,
             Shape::new(self.blocks_for_long, THREADS),
             (

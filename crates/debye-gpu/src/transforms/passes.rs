@@ -41,7 +41,7 @@ pub struct Passes<R: Float, B: Value> {
     tiles: Shape,
     backward: Backward<R>,
     /// exp(−2πi k/K) for every axis.
-    waves: Buffer<R>,
+    twiddles: Buffer<R>,
 }
 
 impl<R: Float, B: Value> Passes<R, B> {
@@ -83,7 +83,7 @@ impl<R: Float, B: Value> Passes<R, B> {
             middle_with_sums: allowed(module.kernel("debye_mesh_solve_sums")?, tiles)?,
             tiles,
             backward: allowed(module.kernel(names[1])?, shape)?,
-            waves: device.upload(&waves::<R>(sizes.size))?,
+            twiddles: device.upload(&twiddles::<R>(sizes.size))?,
         })
     }
 
@@ -106,9 +106,13 @@ impl<R: Float, B: Value> Passes<R, B> {
         rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         let (kernel, shape) = &self.forward;
-        kernel.launch(stream, *shape, (mesh, spectrum.again(), self.waves.all(), rest))?;
+        kernel.launch(
+            stream,
+            *shape,
+            (mesh, spectrum.again(), self.twiddles.all(), rest),
+        )?;
         if let Some((there, _, shape)) = &self.columns {
-            there.launch(stream, *shape, (spectrum, self.waves.all(), rest))?;
+            there.launch(stream, *shape, (spectrum, self.twiddles.all(), rest))?;
         }
         Ok(())
     }
@@ -122,15 +126,15 @@ impl<R: Float, B: Value> Passes<R, B> {
         partial: Option<SliceMut<'_, f64>>,
         rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
-        let waves = self.waves.all();
+        let twiddles = self.twiddles.all();
         match partial {
             Some(partial) => {
-                let values = (spectrum, waves, by, partial, rest);
+                let values = (spectrum, twiddles, by, partial, rest);
                 self.middle_with_sums.launch(stream, self.tiles, values)
             }
             None => self
                 .middle
-                .launch(stream, self.tiles, (spectrum, waves, by, rest)),
+                .launch(stream, self.tiles, (spectrum, twiddles, by, rest)),
         }
     }
 
@@ -147,7 +151,7 @@ impl<R: Float, B: Value> Passes<R, B> {
         rest: &Bundle<Rest>,
     ) -> Result<(), CudaError> {
         if let Some((_, back, shape)) = &self.columns {
-            back.launch(stream, *shape, (spectrum.again(), self.waves.all(), rest))?;
+            back.launch(stream, *shape, (spectrum.again(), self.twiddles.all(), rest))?;
         }
         let mut shape = self.forward.1;
         let blocks = if sums.is_some() { self.blocks() } else { 0 };
@@ -160,7 +164,7 @@ impl<R: Float, B: Value> Passes<R, B> {
             (
                 spectrum.read(),
                 mesh,
-                self.waves.all(),
+                self.twiddles.all(),
                 partial,
                 sums,
                 blocks,
@@ -182,13 +186,13 @@ fn allowed<A: crate::Arguments>(kernel: Kernel<A>, shape: Shape) -> Result<Kerne
 }
 
 /// exp(−2πi k/K), axis after axis, rounded from double precision.
-fn waves<R: Float>(size: [u32; 3]) -> Vec<R> {
-    let axis = |n: u32| (0..n).flat_map(move |k| wave(k, n)).map(R::rounded);
+fn twiddles<R: Float>(size: [u32; 3]) -> Vec<R> {
+    let axis = |n: u32| (0..n).flat_map(move |k| twiddle(k, n)).map(R::rounded);
     size.into_iter().flat_map(axis).collect()
 }
 
 /// cos and −sin of k/n of a turn, exact at its quarters.
-fn wave(k: u32, n: u32) -> [f64; 2] {
+fn twiddle(k: u32, n: u32) -> [f64; 2] {
     let eighths = 8 * u64::from(k) / u64::from(n);
     // Angles within an eighth of a turn of an axis.
     let quarter = eighths.div_ceil(2) % 4;
@@ -208,10 +212,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waves_are_those_of_the_turn() {
+    fn twiddles_are_those_of_the_turn() {
         for n in 4..=512 {
             for k in 0..n {
-                let [x, y] = wave(k, n);
+                let [x, y] = twiddle(k, n);
                 let angle = TAU * f64::from(k) / f64::from(n);
                 assert!(
                     (x - angle.cos()).abs() < 2e-15 && (y + angle.sin()).abs() < 2e-15,
@@ -219,7 +223,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(wave(3, 12), [0.0, -1.0]);
-        assert_eq!(wave(6, 12), [-1.0, 0.0]);
+        assert_eq!(twiddle(3, 12), [0.0, -1.0]);
+        assert_eq!(twiddle(6, 12), [-1.0, 0.0]);
     }
 }

@@ -18,7 +18,7 @@ use debye_gpu::transforms::Cut;
 use debye_gpu::{Buffer, CudaError, Device, Stream};
 
 use super::input::Sites;
-use crate::design::{Design, settled};
+use crate::design::{Design, fitted};
 use crate::fft::{Fft, Solver};
 use crate::study::{Input, OnDevice, Place, Rounded, StudyError, Variant, Work};
 
@@ -381,7 +381,7 @@ impl StagedOnDevice {
         let particles = Particles::new(&pos, &table);
         let number = charges.charges.len();
         let tiling = Tiling::usual::<f32>(device, &shape, number);
-        let spread = settled(
+        let spread = fitted(
             device,
             &stream,
             &shape,

@@ -14,7 +14,7 @@ use super::beads::{Beads, Model};
 use super::dynamics::Dynamics;
 use super::report::{engine_name, kernels_name};
 use super::versions::{Arithmetic, Kept, Types, Version};
-use crate::study::{Bench, Place, StudyError, go_on};
+use crate::study::{Bench, Place, StudyError, check_stop};
 
 /// The time step of runs without a thermostat, as in the paper, fs.
 pub(super) const NVE_STEP: f64 = 1.0;
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         let mut course = Course::default();
         let [every, times] = self.looks;
         for look in 0..=times {
-            go_on(stop)?;
+            check_stop(stop)?;
             if look > 0 {
                 engine.advance(every, true)?;
             }
@@ -203,7 +203,7 @@ fn kept<S: Kept>(
     let mut course = Course::default();
     course.record(0.0, dynamics.energies()?, beads);
     for look in 1..=times {
-        go_on(stop)?;
+        check_stop(stop)?;
         (0..every).try_for_each(|_| dynamics.step())?;
         course.record((look * every) as f64 * timestep, dynamics.energies()?, beads);
     }

@@ -70,7 +70,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
         &[840, 2_496, 6_144, 23_040, 55_008, 100_032, 218_904],
     );
     // Steps of 2 fs after minimization.
-    let settle = bench.extent.pick(20, 300, 2000);
+    let relaxation = bench.extent.pick(20, 300, 2000);
     // Kernels are looked at one by one where the paper does.
     let table = bench.extent.pick(840, 6_144, 100_032);
     // Runs and time steps are looked at here.
@@ -90,7 +90,7 @@ fn run(bench: &mut Bench<'_>) -> Result<(), StudyError> {
                 Model::Lipids if size == at => bench.extent.pick(1, 8, 10),
                 _ => 1,
             };
-            let beads = Beads::relaxed(model, size, longer * settle, device)?;
+            let beads = Beads::relaxed(model, size, longer * relaxation, device)?;
             measure(bench, &beads, size == at, size == table);
             if size == at {
                 middle.push(beads.clone());

@@ -334,7 +334,7 @@ pub(super) fn accuracy(
         .filter(|p| (0..2).any(|group| p.change(group).is_some()))
         .map(|p| p.name.as_str())
         .collect();
-    let settled = if relaxing.is_empty() {
+    let equilibrated = if relaxing.is_empty() {
         "No temperature changes from the first half of its run to the second by more than chance".to_owned()
     } else {
         format!(
@@ -346,7 +346,7 @@ pub(super) fn accuracy(
     let noise = 100.0 * (potential.deviation / potential.mean).abs() / first.heated.length().max(1.0).sqrt();
     let meaning = format!(
         "{}, Langevin with steps of {LONG_STEP} fs: mean potential energies of {} and {} are {:.3} % apart; that of the \
-         first is uncertain by {noise:.3} %, with one independent value for each ps. {settled}. Without a thermostat and with \
+         first is uncertain by {noise:.3} %, with one independent value for each ps. {equilibrated}. Without a thermostat and with \
          steps of {NVE_STEP} fs the means of the total energy are {:.1e} % apart. {} The paper has 10⁶ steps of 1 fs on processor \
          and cards; only runs of that length stand beside its numbers, and none of the processor is as long.",
         lipids.label(),

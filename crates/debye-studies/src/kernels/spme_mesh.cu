@@ -85,16 +85,16 @@ KERNEL(debye_forces_back, MESH_THREADS, MeshWork work, const f32* ions, const u3
         const u64 x = u64(wrapped(x0 + a, n)) * n;
         for (u32 b = 0; b < ORDER; ++b) {
             const u64 row = (x + wrapped(y0 + b, n)) * n;
-            f32 along = 0.0f, slope = 0.0f;
+            f32 along = 0.0f, derivative = 0.0f;
             for (u32 c = 0; c < ORDER; ++c) {
                 const f32 value = mesh[row + wrapped(z0 + c, n)];
                 along += wz[c] * value;
-                slope += dz[c] * value;
+                derivative += dz[c] * value;
             }
             phi += wx[a] * wy[b] * along;
             gx += dx[a] * wy[b] * along;
             gy += wx[a] * dy[b] * along;
-            gz += wx[a] * wy[b] * slope;
+            gz += wx[a] * wy[b] * derivative;
         }
     }
     const f32 q = work.coulomb * u.w, per = -q * work.per_length;

@@ -1,8 +1,8 @@
 //! The reference: Ewald sums by plain loops over pairs and images in double precision.
 
 use debye::expr::Vec3;
-use debye::forces::electrostatics::WaveSet;
-use debye::forces::ewald::sum_waves;
+use debye::forces::electrostatics::ReciprocalVectors;
+use debye::forces::ewald::sum_reciprocal;
 use debye::prelude::Cell;
 use rayon::prelude::*;
 
@@ -93,13 +93,13 @@ pub(super) fn ewald(unit: &Unit<'_>) -> Sums {
         sums.energy = f64::NAN;
         return sums;
     };
-    let waves = WaveSet::up_to(&cell, alpha * CONVERGED / std::f64::consts::PI);
+    let vectors = ReciprocalVectors::up_to(&cell, alpha * CONVERGED / std::f64::consts::PI);
     let positions: Vec<Vec3<f64>> = unit.positions.iter().map(|&r| Vec3::from(r)).collect();
     let mut forces = vec![Vec3::zero(); positions.len()];
-    let part = sum_waves(
+    let part = sum_reciprocal(
         &cell,
         alpha,
-        &waves,
+        &vectors,
         coulomb(),
         &positions,
         unit.charges,

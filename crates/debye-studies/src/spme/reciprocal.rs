@@ -73,7 +73,7 @@ impl Potential {
     }
 
     /// What single precision may cost: the potential of a spectrum off by 2^−20 of the charges at every vector, by the
-    /// potential. Of a perfect crystal there is next to no potential, and what is off at long waves counts most.
+    /// potential. Of a perfect crystal there is next to no potential, and what is off at long wavelengths counts most.
     fn single(&self) -> f64 {
         let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
         let table = factors(self.points, self.side, self.alpha);

@@ -47,7 +47,7 @@ pub struct Bench<'a> {
 }
 
 /// [`StudyError::Interrupted`] where it was told to stop.
-pub(crate) fn go_on(stop: &AtomicBool) -> Result<(), StudyError> {
+pub(crate) fn check_stop(stop: &AtomicBool) -> Result<(), StudyError> {
     match stop.load(Ordering::Relaxed) {
         true => Err(StudyError::Interrupted),
         false => Ok(()),

@@ -16,7 +16,7 @@ mod machine;
 mod profile;
 mod steps;
 
-pub(crate) use bench::go_on;
+pub(crate) use bench::check_stop;
 pub use bench::{Bench, Extent};
 #[cfg(test)]
 pub(crate) use findings::timed;

@@ -1,8 +1,8 @@
 //! [`PressureProfile`]: how lateral and normal pressure vary across a layer.
 //!
-//! The force between two particles is a stress on the straight line between them (Irving & Kirkwood), shared among the slabs
-//! it passes through. Forces of angles and dihedrals, which act between more than two, are taken apart into
-//! (F_i − F_j)/n between each two of n particles (Goetz & Lipowsky 1998). The mean over all slabs is the pressure of the
+//! The force between two particles is a stress on the straight line between them (Irving & Kirkwood), shared among the
+//! slabs it passes through. Forces of angles and dihedrals, which act between more than two, are taken apart into (F_i
+//! − F_j)/n between each two of n particles (Goetz & Lipowsky 1998). The mean over all slabs is the pressure of the
 //! cell, and the tension of the layer is γ = ∫ (P_N − P_L) dz.
 
 use std::sync::Arc;
@@ -25,8 +25,8 @@ const CHUNK: usize = 4096;
 
 /// Pressure along and across an axis, slab by slab.
 ///
-/// Forces are those of the reference, in double precision: a second or so for 10⁴ particles. Memory: 60 bytes for each pair
-/// within the cut-off.
+/// Forces are those of the reference, in double precision: a second or so for 10⁴ particles. Memory: 60 bytes for each
+/// pair within the cut-off.
 pub struct PressureProfile {
     labels: Labels,
     units: Units,
@@ -58,7 +58,7 @@ impl PressureProfile {
         })?;
         let Model { system, forces } = model.as_ref();
         if forces.electrostatics.is_some() {
-            let why = "terms between pairs alone: waves of an Ewald sum act nowhere in particular";
+            let why = "terms between pairs alone: the reciprocal sum of Ewald acts nowhere in particular";
             return Err(refuse("with long-range electrostatics", why));
         }
         if forces.oriented.iter().any(|term| term.family.axes() == Axes::All) {

@@ -6,8 +6,8 @@
 //! differentiation of their definitions, not from [`crate::forces::geometry`].
 
 use crate::expr::{Dual, Real, Vec3};
-use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, Method, Part, WaveSet};
-use crate::forces::ewald::sum_waves;
+use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, Method, Part, ReciprocalVectors};
+use crate::forces::ewald::sum_reciprocal;
 use crate::forces::{BondedTerm, ForceField, ListedPairs, OrientedTerm, PairTerm};
 use crate::potentials::{AxisFamily, MAX_BONDED, OrientedPair, Pair};
 use crate::system::{Cell, Link, System};
@@ -258,8 +258,8 @@ pub(crate) fn force_between(
     force
 }
 
-/// Calls `act` with the particles of every bonded term and listed pair, where they are from the first on, and the forces on
-/// them, whose sum is zero.
+/// Calls `act` with the particles of every bonded term and listed pair, where they are from the first on, and the
+/// forces on them, whose sum is zero.
 pub(crate) fn bonded_forces(
     system: &System,
     field: &ForceField,
@@ -292,7 +292,8 @@ pub(crate) fn bonded_forces(
             }
         }
     }
-    // Restraints and listed pairs act between two particles; torques are no part of a stress along the line between them.
+    // Restraints and listed pairs act between two particles; torques are no part of a stress along the line between
+    // them.
     let mut e = Evaluation {
         terms: Vec::new(),
         potential: 0.0,
@@ -342,14 +343,15 @@ fn listed_pairs(system: &System, field: &ForceField, listed: &ListedPairs, e: &m
     energy
 }
 
-/// What long-range electrostatics has besides its pair term: all waves that matter where a mesh or grids take their place.
+/// What long-range electrostatics has besides its pair term: all reciprocal vectors that matter where a mesh or grids
+/// take their place.
 fn long_range(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) {
     let p = &system.particles;
     let first = match &plan.method {
-        Method::Ewald(set) => waves(system, field, plan, set, e),
+        Method::Ewald(set) => vectors(system, field, plan, set, e),
         Method::Mesh(_) => {
-            let set = WaveSet::converged(&plan.wave_cell(&system.cell), plan.alpha);
-            waves(system, field, plan, &set, e)
+            let set = ReciprocalVectors::converged(&plan.ewald_cell(&system.cell), plan.alpha);
+            vectors(system, field, plan, &set, e)
         }
         Method::Multilevel(_) => smooth_sum(system, field, plan, e),
     };
@@ -361,16 +363,16 @@ fn long_range(system: &System, field: &ForceField, plan: &Electrostatics, e: &mu
     }
 }
 
-fn waves(
+fn vectors(
     system: &System,
     field: &ForceField,
     plan: &Electrostatics,
-    set: &WaveSet,
+    set: &ReciprocalVectors,
     e: &mut Evaluation,
 ) -> Part {
-    let (p, cell) = (&system.particles, plan.wave_cell(&system.cell));
+    let (p, cell) = (&system.particles, plan.ewald_cell(&system.cell));
     let k = field.coulomb_constant / plan.permittivity;
-    sum_waves(&cell, plan.alpha, set, k, &p.positions, &p.charges, &mut e.forces)
+    sum_reciprocal(&cell, plan.alpha, set, k, &p.positions, &p.charges, &mut e.forces)
 }
 
 fn rest(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) -> Vec<Part> {
@@ -380,13 +382,16 @@ fn rest(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Eval
     plan.rest(&system.cell, k, sums, &unwrapped, &p.charges, &mut e.forces)
 }
 
-/// What the grids of multilevel summation stand for: γ(r/a)/a between all charges, excluded or not, and between a charge and
-/// itself. Over all pairs in an open system. Else by an Ewald sum, and the difference to erf(αr)/r within a, beyond which
-/// both are 1/r.
+/// What the grids of multilevel summation stand for: γ(r/a)/a between all charges, excluded or not, and between a
+/// charge and itself. Over all pairs in an open system. Else by an Ewald sum, and the difference to erf(αr)/r within a,
+/// beyond which both are 1/r.
 fn smooth_sum(system: &System, field: &ForceField, plan: &Electrostatics, e: &mut Evaluation) -> Part {
     let (family, numbers) = plan.minus_smooth();
     let ewald = Electrostatics {
-        method: Method::Ewald(WaveSet::converged(&plan.wave_cell(&system.cell), plan.alpha)),
+        method: Method::Ewald(ReciprocalVectors::converged(
+            &plan.ewald_cell(&system.cell),
+            plan.alpha,
+        )),
         boundary: match plan.boundary {
             // Surface terms are no part of it.
             Boundary::Vacuum => Boundary::Conductor,
@@ -418,7 +423,7 @@ fn smooth_sum(system: &System, field: &ForceField, plan: &Electrostatics, e: &mu
     };
     if let (false, Method::Ewald(set)) = (open, &ewald.method) {
         let parts = rest(system, field, &ewald, e).into_iter().skip(1);
-        for part in parts.chain([waves(system, field, &ewald, set, e)]) {
+        for part in parts.chain([vectors(system, field, &ewald, set, e)]) {
             total.energy += part.energy;
             total
                 .virial
@@ -479,7 +484,8 @@ fn links<F: ?Sized, const N: usize>(
     energy
 }
 
-/// The energy of a link, its particles relative to the first, and the forces on them; `None` where the term has no such kind.
+/// The energy of a link, its particles relative to the first, and the forces on them; `None` where the term has no such
+/// kind.
 #[allow(clippy::type_complexity, reason = "three numbers of a link")]
 fn link_forces<F: ?Sized, const N: usize>(
     system: &System,

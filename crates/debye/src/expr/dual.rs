@@ -162,10 +162,10 @@ impl<R: Real> Real for Dual<R> {
     }
     #[inline(always)]
     fn real_space_force(self) -> Self {
-        let pull = self.value.real_space_force();
+        let force = self.value.real_space_force();
         let gaussian = (-self.value).exp() * R::lit(2.0 * std::f64::consts::FRAC_2_SQRT_PI);
-        let derivative = (pull * R::lit(3.0) + gaussian) / (self.value * R::lit(-2.0));
-        self.chain(pull, derivative)
+        let derivative = (force * R::lit(3.0) + gaussian) / (self.value * R::lit(-2.0));
+        self.chain(force, derivative)
     }
     #[inline(always)]
     fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {

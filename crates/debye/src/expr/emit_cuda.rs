@@ -48,7 +48,7 @@ impl CudaReal {
 
 /// What is known of the numbers that a function of a pair will be given.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given<'a> {
+pub(crate) struct KnownInputs<'a> {
     /// Nobody looks at what comes out where the first input is not below this.
     pub(crate) below: f64,
     /// Inputs that are always the same.
@@ -67,11 +67,11 @@ impl Tape {
 
     /// The same for pairs, of which there are many: without comparisons that can have but one outcome, and with quotients to
     /// two units in the last place that are zero where they are divided by more than 2¹²⁶.
-    pub(crate) fn to_cuda_for_pairs(&self, name: &str, real: CudaReal, given: Given<'_>) -> String {
+    pub(crate) fn to_cuda_for_pairs(&self, name: &str, real: CudaReal, given: KnownInputs<'_>) -> String {
         self.printed(name, real, Some(given))
     }
 
-    fn printed(&self, name: &str, real: CudaReal, given: Option<Given<'_>>) -> String {
+    fn printed(&self, name: &str, real: CudaReal, given: Option<KnownInputs<'_>>) -> String {
         let short = |node: &Node| {
             matches!(
                 node,
@@ -140,7 +140,7 @@ impl Tape {
 struct Printer<'a> {
     tape: &'a Tape,
     real: CudaReal,
-    given: Option<Given<'a>>,
+    given: Option<KnownInputs<'a>>,
 }
 
 impl Printer<'_> {
@@ -348,7 +348,7 @@ __device__ __forceinline__ void f(const float r2, const float q, float &u)
         });
         let text = |below, always| {
             let always = [None, always];
-            let given = Given {
+            let given = KnownInputs {
                 below,
                 always: &always,
             };

@@ -35,7 +35,7 @@ pub(crate) fn real_space_force<R: Real>(double: bool, x: R) -> R {
         gaussian.mul_add(R::lit(std::f64::consts::FRAC_2_SQRT_PI), near) / x
     } else {
         let inverse = x.inverse_sqrt();
-        let rest = inverse * inverse * inverse - quotient(x, &PULL);
+        let rest = inverse * inverse * inverse - quotient(x, &REAL_SPACE_FORCE);
         R::select_lt(x, R::lit(FAR), rest, R::lit(0.0))
     }
 }
@@ -77,7 +77,7 @@ const ENERGY: Quotient = (
         -1.065_515_427_387_403_3e-7,
     ],
 );
-const PULL: Quotient = (
+const REAL_SPACE_FORCE: Quotient = (
     [
         0.752_256_237_946_687_3,
         0.007_418_664_187_268_803,
@@ -172,19 +172,19 @@ mod tests {
             let root = 5.0 * f64::from(k) / 2000.0;
             let x = f64::from((root * root) as f32);
             let (energy, gaussian) = (libm::erfc(x.sqrt()) / x.sqrt(), (-x).exp());
-            let pull = (energy + std::f64::consts::FRAC_2_SQRT_PI * gaussian) / x;
+            let force = (energy + std::f64::consts::FRAC_2_SQRT_PI * gaussian) / x;
             let close = |a: f64, b: f64, limit: f64| assert!((a - b).abs() <= limit, "{x}: {a} {b}");
             close(screened(true, x), energy, 1e-14 * energy);
-            close(real_space_force(true, x), pull, 1e-14 * pull);
+            close(real_space_force(true, x), force, 1e-14 * force);
             close(screened(false, x), energy, 4e-8 * x.powf(-0.5));
             close(smooth(x), x.powf(-0.5) - energy, 4e-8 * x.powf(-0.5));
             let left_out = if x < FAR { 2e-7 } else { 6e-7 };
-            close(real_space_force(false, x), pull, left_out * x.powf(-1.5));
+            close(real_space_force(false, x), force, left_out * x.powf(-1.5));
             let single = x as f32;
             close(f64::from(screened(false, single)), energy, 6e-7 * x.powf(-0.5));
             close(
                 f64::from(real_space_force(false, single)),
-                pull,
+                force,
                 8e-7 * x.powf(-1.5),
             );
         }

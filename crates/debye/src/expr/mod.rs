@@ -35,7 +35,7 @@ mod vector;
 
 pub use dual::Dual;
 pub use emit_cuda::CudaReal;
-pub(crate) use emit_cuda::Given;
+pub(crate) use emit_cuda::KnownInputs;
 pub(crate) use erfc::{erfc_beside, real_space_force, screened, smooth};
 pub use matrix::Mat3;
 pub use quaternion::Quat;

@@ -1,9 +1,9 @@
 //! [`Electrostatics`]: Coulomb's law between all charges and all their images.
 //!
 //! 1/r = erfc(α r)/r + erf(α r)/r. The first part falls off fast and is a pair term like any other
-//! ([`Electrostatics::short_range`]); the second is smooth, so that few waves or a coarse mesh carry it. It acts between a
-//! charge and itself, and between pairs that are excluded: both are taken out again. Multilevel summation splits 1/r in
-//! the same way, with γ(r/a)/a in place of erf(α r)/r.
+//! ([`Electrostatics::short_range`]); the second is smooth, so that few reciprocal vectors or a coarse mesh carry it.
+//! It acts between a charge and itself, and between pairs that are excluded: both are taken out again. Multilevel
+//! summation splits 1/r in the same way, with γ(r/a)/a in place of erf(α r)/r.
 
 use super::multilevel::GridPlan;
 use super::pme::Basis;
@@ -43,31 +43,31 @@ pub struct Electrostatics {
 /// How the smooth part of 1/r is summed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
-    /// Wave by wave.
-    Ewald(WaveSet),
+    /// One reciprocal vector after another.
+    Ewald(ReciprocalVectors),
     /// On a mesh.
     Mesh(MeshPlan),
     /// On nested grids.
     Multilevel(GridPlan),
 }
 
-/// Which waves an Ewald sum has.
+/// Which reciprocal vectors an Ewald sum has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WaveSet {
+pub struct ReciprocalVectors {
     /// The highest number along each axis.
     pub reach: [usize; 3],
     /// Of those, only the ones for which this holds.
     pub within: Within,
 }
 
-/// Limits of a set of waves.
+/// Limits of a set of reciprocal vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Within {
     /// All.
     Box,
     /// Numbers whose squares sum to less than this.
     Numbers(u32),
-    /// Reciprocal vectors no longer than this (waves per length).
+    /// Reciprocal vectors no longer than this (1/length).
     Length(f64),
 }
 
@@ -89,8 +89,8 @@ pub enum Boundary {
     Conductor,
     /// Vacuum: the energy of the total dipole.
     Vacuum,
-    /// Periodic along two axes only: the cell of an Ewald sum is made longer by this factor along the third, and the dipole
-    /// along it taken out (Yeh & Berkowitz 1999; for charged slabs Ballenegger, Arnold & Cerdà 2009).
+    /// Periodic along two axes only: the cell of an Ewald sum is made longer by this factor along the third, and the
+    /// dipole along it taken out (Yeh & Berkowitz 1999; for charged slabs Ballenegger, Arnold & Cerdà 2009).
     Slab {
         /// How much longer.
         factor: f64,
@@ -245,8 +245,8 @@ impl Electrostatics {
         parts.iter().map(|part| format!("{}-{part}", self.name)).collect()
     }
 
-    /// The cell in which waves are summed: the system's own, or a longer one for a slab. Always periodic.
-    pub fn wave_cell(&self, cell: &Cell) -> Cell {
+    /// The cell in which reciprocal vectors are summed: the system's own, or a longer one for a slab. Always periodic.
+    pub fn ewald_cell(&self, cell: &Cell) -> Cell {
         let whole = cell.with_periodicity([true; 3]);
         match (self.boundary, open_axis(cell)) {
             (Boundary::Slab { factor }, Some(axis)) => {
@@ -258,8 +258,8 @@ impl Electrostatics {
         }
     }
 
-    /// Everything of the sum but its pairs and waves: self-energy, background, surface or slab; adds their forces.
-    /// `positions` are those of the unwrapped particles; `coulomb` is k_e.
+    /// Everything of the sum but its pairs and reciprocal vectors: self-energy, background, surface or slab; adds their
+    /// forces. `positions` are those of the unwrapped particles; `coulomb` is k_e.
     pub fn rest(
         &self,
         cell: &Cell,
@@ -270,7 +270,7 @@ impl Electrostatics {
         forces: &mut [Vec3<f64>],
     ) -> Vec<Part> {
         let k = coulomb / self.permittivity;
-        let volume = self.wave_cell(cell).volume();
+        let volume = self.ewald_cell(cell).volume();
         // Half of the smooth part at no distance.
         let itself = match self.grids() {
             None => self.alpha / std::f64::consts::PI.sqrt(),
@@ -285,7 +285,7 @@ impl Electrostatics {
         match (self.boundary, open_axis(cell)) {
             (Boundary::Vacuum, _) => parts.push(vacuum(k / volume, positions, charges, forces)),
             (Boundary::Slab { .. }, Some(axis)) if self.grids().is_none() => {
-                let length = self.wave_cell(cell).heights()[axis];
+                let length = self.ewald_cell(cell).heights()[axis];
                 parts.push(slab(
                     k / volume,
                     axis,
@@ -435,7 +435,7 @@ pub const EWALD: Record = Record {
         KEY_PRESSURE_TOLERANCE,
         KEY_ALPHA,
         Key::new(
-            "waves",
+            "kmax",
             "highest m along a, b, c",
             Dimension::NONE,
             Absent::Otherwise("from tolerance and alpha"),
@@ -478,7 +478,7 @@ pub const EWALD: Record = Record {
             ],
             amber_charmm: [
                 "AMBER: ew_type = 1; CHARMM: EWALD KAPPA KMAX",
-                "alpha = ew_coeff = KAPPA, waves = KMAX",
+                "alpha = ew_coeff = KAPPA, kmax = KMAX",
             ],
         },
         references: &[

@@ -1,11 +1,11 @@
-//! The smooth part of an Ewald sum wave by wave, in double precision: what meshes are held to.
+//! The smooth part of an Ewald sum, one reciprocal vector after another, in double precision: what meshes are held to.
 //!
-//! E = (k_e/2πV) Σ over m ≠ 0 of exp(−π²m²/α²)/m² |S(m)|², S(m) = Σ q exp(2πi m·r). Half of the waves are summed; the
-//! others are their mirror images.
+//! E = (k_e/2πV) Σ over m ≠ 0 of exp(−π²m²/α²)/m² |S(m)|², S(m) = Σ q exp(2πi m·r). Half of the reciprocal vectors are
+//! summed; the others are their mirror images.
 
 use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
-use super::electrostatics::{Part, WaveSet, Within};
+use super::electrostatics::{Part, ReciprocalVectors, Within};
 use crate::expr::Vec3;
 use crate::system::Cell;
 
@@ -20,14 +20,14 @@ pub fn reciprocal(cell: &Cell) -> [Vec3<f64>; 3] {
     std::array::from_fn(|k| Vec3::new(columns[0][k], columns[1][k], columns[2][k]))
 }
 
-impl WaveSet {
-    /// All waves that matter to the last digits of double precision.
+impl ReciprocalVectors {
+    /// All reciprocal vectors that matter to the last digits of double precision.
     pub fn converged(cell: &Cell, alpha: f64) -> Self {
         // exp(−π²m²/α²) = 1e-18
         Self::up_to(cell, alpha * 41.4_f64.sqrt() / std::f64::consts::PI)
     }
 
-    /// All waves no shorter than a length: reciprocal vectors up to `longest`.
+    /// All reciprocal vectors no longer than `longest`.
     pub fn up_to(cell: &Cell, longest: f64) -> Self {
         let vectors = cell.to_arrays();
         Self {
@@ -45,13 +45,13 @@ impl WaveSet {
     }
 }
 
-/// A wave of the half that is summed, with its mirror image along the third axis beside it.
+/// A reciprocal vector of the half that is summed, with its mirror image along the third axis beside it.
 struct Row {
     /// Numbers along the first two axes.
     n: [i64; 2],
     /// Σ q exp(2πi m·r) for numbers 0, 1, … along the third axis, and for 0, −1, ….
     sums: [Vec<[f64; 2]>; 2],
-    /// Factors of the energies, zero for waves that are not summed.
+    /// Factors of the energies, zero for reciprocal vectors that are not summed.
     factors: [Vec<f64>; 2],
 }
 
@@ -90,30 +90,30 @@ impl Turns {
     }
 }
 
-/// Energy and virial of the waves; adds their forces. `k` is k_e over the permittivity.
-pub fn sum_waves(
+/// Energy and virial of the reciprocal vectors; adds their forces. `k` is k_e over the permittivity.
+pub fn sum_reciprocal(
     cell: &Cell,
     alpha: f64,
-    set: &WaveSet,
+    set: &ReciprocalVectors,
     k: f64,
     positions: &[Vec3<f64>],
     charges: &[f64],
     forces: &mut [Vec3<f64>],
 ) -> Part {
-    let waves = Waves::new(cell, alpha, set, k, positions);
-    let rows: Vec<Row> = waves.rows(charges);
-    waves.add_forces(&rows, charges, forces);
-    waves.total(&rows)
+    let phases = Phases::new(cell, alpha, set, k, positions);
+    let rows: Vec<Row> = phases.rows(charges);
+    phases.add_forces(&rows, charges, forces);
+    phases.total(&rows)
 }
 
-/// Particles whose waves are summed at a time, where only some are asked for.
+/// Particles whose reciprocal vectors are summed at a time, where only some are asked for.
 const AT_ONCE: usize = 8192;
 
-/// The forces of the waves of all particles on some of them. `tell` hears how much is done, from 0 to 1.
-pub fn waves_on(
+/// The forces of the reciprocal vectors of all particles on some of them. `tell` hears how much is done, from 0 to 1.
+pub fn vectors_on(
     cell: &Cell,
     alpha: f64,
-    set: &WaveSet,
+    set: &ReciprocalVectors,
     k: f64,
     (positions, charges): (&[Vec3<f64>], &[f64]),
     some: &[usize],
@@ -123,7 +123,7 @@ pub fn waves_on(
     let all = charges.len();
     let chunks = positions.chunks(AT_ONCE).zip(charges.chunks(AT_ONCE));
     for (number, (positions, charges)) in chunks.enumerate() {
-        let part = Waves::new(cell, alpha, set, k, positions).rows(charges);
+        let part = Phases::new(cell, alpha, set, k, positions).rows(charges);
         if rows.is_empty() {
             rows = part;
         } else {
@@ -134,7 +134,7 @@ pub fn waves_on(
     let at: Vec<Vec3<f64>> = some.iter().map(|&i| positions[i]).collect();
     let charged: Vec<f64> = some.iter().map(|&i| charges[i]).collect();
     let mut forces = vec![Vec3::zero(); some.len()];
-    Waves::new(cell, alpha, set, k, &at).add_forces(&rows, &charged, &mut forces);
+    Phases::new(cell, alpha, set, k, &at).add_forces(&rows, &charged, &mut forces);
     forces
 }
 
@@ -150,11 +150,11 @@ impl Row {
     }
 }
 
-struct Waves {
+struct Phases {
     vectors: [Vec3<f64>; 3],
     volume: f64,
     alpha: f64,
-    set: WaveSet,
+    set: ReciprocalVectors,
     k: f64,
     turns: [Turns; 3],
     n: usize,
@@ -163,8 +163,8 @@ struct Waves {
 /// Particles at a time in the pass that gathers forces.
 const CHUNK: usize = 64;
 
-impl Waves {
-    fn new(cell: &Cell, alpha: f64, set: &WaveSet, k: f64, positions: &[Vec3<f64>]) -> Self {
+impl Phases {
+    fn new(cell: &Cell, alpha: f64, set: &ReciprocalVectors, k: f64, positions: &[Vec3<f64>]) -> Self {
         let vectors = reciprocal(cell);
         let turns = std::array::from_fn(|axis| {
             let s: Vec<f64> = positions.iter().map(|r| vectors[axis].dot(*r)).collect();
@@ -186,7 +186,8 @@ impl Waves {
         a * n[0] as f64 + b * n[1] as f64 + c * n[2] as f64
     }
 
-    /// k_e/(2πV) exp(−π²m²/α²)/m², twice because of the mirror image; zero for waves that are not of the set.
+    /// k_e/(2πV) exp(−π²m²/α²)/m², twice because of the mirror image; zero for reciprocal vectors that are not of the
+    /// set.
     fn factor(&self, n: [i64; 3]) -> f64 {
         let m2 = self.vector(n).norm2();
         if n == [0; 3] || !self.set.has(n, m2) {
@@ -258,7 +259,7 @@ impl Waves {
         }
     }
 
-    /// Adds to each force 4π q/(2πV)… m Im(exp(2πi m·r) S*), wave by wave.
+    /// Adds to each force 4π q/(2πV)… m Im(exp(2πi m·r) S*), vector by vector.
     fn add_forces(&self, rows: &[Row], charges: &[f64], forces: &mut [Vec3<f64>]) {
         forces
             .par_chunks_mut(CHUNK)
@@ -334,7 +335,7 @@ impl Waves {
     }
 }
 
-/// The virial of a wave in units of its energy: δ − 2 (1 + π²m²/α²) m⊗m/m², as xx yy zz xy xz yz.
+/// The virial of a reciprocal vector in units of its energy: δ − 2 (1 + π²m²/α²) m⊗m/m², as xx yy zz xy xz yz.
 pub fn virial_shape(m: Vec3<f64>, alpha: f64) -> [f64; 6] {
     let m2 = m.norm2();
     let steep = 2.0 * (1.0 / m2 + (std::f64::consts::PI / alpha).powi(2));

@@ -1,12 +1,14 @@
 //! [`LongRange`]: what is asked of long-range electrostatics, and the settings that follow from it.
 
 use super::electrostatics::{
-    Boundary, EWALD, Electrostatics, GRID_ORDER, MULTILEVEL, MeshPlan, Method, ORDER, P3M, PME, SLAB_FACTOR,
-    TOLERANCE, WaveSet, open_axis,
+    Boundary, EWALD, Electrostatics, GRID_ORDER, MULTILEVEL, MeshPlan, Method, ORDER, P3M, PME,
+    ReciprocalVectors, SLAB_FACTOR, TOLERANCE, open_axis,
 };
 use super::multilevel::{Boundaries, GridPlan, Interpolation, MultilevelPlan};
 use super::pme::Basis;
-use super::pme::estimate::{Charged, coarsest, coarsest_where, good_size, most_points, waves, waves_where};
+use super::pme::estimate::{
+    Charged, coarsest, coarsest_where, good_size, most_points, vectors, vectors_where,
+};
 use super::pme::expected::{Expected, two_digits};
 use super::pme::pressure::{ChargeOrder, PressureError};
 use super::{ForceField, TermError};
@@ -48,7 +50,7 @@ pub struct LongRange {
     pub(crate) alpha: Option<f64>,
     pub(crate) mesh: Option<[usize; 3]>,
     pub(crate) basis: Basis,
-    pub(crate) waves: Option<WaveSet>,
+    pub(crate) vectors: Option<ReciprocalVectors>,
     pub(crate) spacing: Option<f64>,
     pub(crate) order: usize,
     pub(crate) permittivity: f64,
@@ -155,7 +157,7 @@ impl LongRange {
             alpha: None,
             mesh: None,
             basis: Basis::BSpline(ORDER),
-            waves: None,
+            vectors: None,
             spacing: None,
             order: GRID_ORDER,
             permittivity: 1.0,
@@ -221,8 +223,8 @@ impl LongRange {
     }
 
     /// Reciprocal-space vectors of an Ewald sum; chosen for the tolerance unless said.
-    pub fn waves(mut self, waves: WaveSet) -> Self {
-        self.waves = Some(waves);
+    pub fn vectors(mut self, vectors: ReciprocalVectors) -> Self {
+        self.vectors = Some(vectors);
         self
     }
 
@@ -389,7 +391,7 @@ impl LongRange {
             None => charged.alpha(cutoff, error),
         };
         let method = if kind == EWALD.name {
-            Method::Ewald(self.waves.unwrap_or_else(|| waves(&charged, alpha, error)))
+            Method::Ewald(self.vectors.unwrap_or_else(|| vectors(&charged, alpha, error)))
         } else if kind == MULTILEVEL.name {
             // The pair term has no error.
             Method::Multilevel(self.grid_plan(&charged, &system.cell, cutoff, error * 2.0_f64.sqrt())?)
@@ -429,7 +431,7 @@ impl LongRange {
             let off = expected.total() / expected.usual;
             let asked = self.tolerance.map_or(LARGE, |tolerance| 2.0 * tolerance);
             let given = match plan.grids() {
-                None => "`alpha`, `mesh` and `waves`",
+                None => "`alpha`, `mesh` and `kmax`",
                 Some(_) => "`spacing` and `order`",
             };
             if off > asked {
@@ -547,7 +549,7 @@ impl PressureChoice<'_> {
             None => order.alpha(plan.alpha, each),
         };
         let method = match &plan.method {
-            _ if given.mesh.is_some() || given.waves.is_some() => plan.method.clone(),
+            _ if given.mesh.is_some() || given.vectors.is_some() => plan.method.clone(),
             Method::Mesh(mesh) => {
                 let good = |mesh: &MeshPlan| {
                     self.charged.mesh_error(alpha, mesh) <= self.force_error
@@ -556,9 +558,9 @@ impl PressureChoice<'_> {
                 let found = coarsest_where(self.charged, alpha, mesh.basis, mesh.optimal, good);
                 Method::Mesh(found?)
             }
-            Method::Ewald(_) => Method::Ewald(waves_where(self.charged, |longest| {
-                self.charged.wave_error(alpha, longest) <= self.force_error
-                    && order.wave_error(alpha, longest)[1] <= each
+            Method::Ewald(_) => Method::Ewald(vectors_where(self.charged, |longest| {
+                self.charged.reciprocal_error(alpha, longest) <= self.force_error
+                    && order.reciprocal_error(alpha, longest)[1] <= each
             })),
             Method::Multilevel(_) => return None,
         };
@@ -580,7 +582,7 @@ impl PressureChoice<'_> {
         let given = [
             ("alpha", r.alpha.is_some()),
             ("mesh", r.mesh.is_some()),
-            ("waves", r.waves.is_some()),
+            ("kmax", r.vectors.is_some()),
         ];
         let given: Vec<&str> = given
             .into_iter()

@@ -39,10 +39,10 @@ pub fn with_electrostatics(text: &str, plan: &Electrostatics) -> Option<String> 
     let others: &[&str] = match plan.method {
         Method::Ewald(_) => &["mesh", "order", "basis"],
         Method::Mesh(mesh) => match mesh.basis {
-            Basis::BSpline(_) => &["waves", "wave_limit", "basis"],
-            Basis::Cubic | Basis::Interpolating(_) => &["waves", "wave_limit", "order"],
+            Basis::BSpline(_) => &["kmax", "k2max", "basis"],
+            Basis::Cubic | Basis::Interpolating(_) => &["kmax", "k2max", "order"],
         },
-        Method::Multilevel(_) => &["mesh", "alpha", "basis", "waves", "wave_limit"],
+        Method::Multilevel(_) => &["mesh", "alpha", "basis", "kmax", "k2max"],
     };
     for key in others {
         table.remove(key);
@@ -82,7 +82,7 @@ fn settings(plan: &Electrostatics) -> Vec<(&'static str, Item)> {
             all.push(("spacing", value(rounded(grids.split.spacing))));
             all.push(("order", value(grids.split.interpolation.order() as i64)));
         }
-        Method::Ewald(set) => all.push(("waves", three(set.reach))),
+        Method::Ewald(set) => all.push(("kmax", three(set.reach))),
         Method::Mesh(mesh) => {
             all.push(("mesh", three(mesh.size)));
             all.push(match mesh.basis {

@@ -4,7 +4,8 @@ use super::error::InputError;
 use super::forces::{Terms, number};
 use super::reader::{Item, Section};
 use crate::forces::electrostatics::{
-    Boundary, EWALD, MULTILEVEL, ORDER, P3M, PME, SLAB_FACTOR, TOLERANCE, WaveSet, Within, open_axis,
+    Boundary, EWALD, MULTILEVEL, ORDER, P3M, PME, ReciprocalVectors, SLAB_FACTOR, TOLERANCE, Within,
+    open_axis,
 };
 use crate::forces::multilevel::{Boundaries, Interpolation};
 use crate::forces::pme::Basis;
@@ -23,8 +24,8 @@ pub(super) const EWALD_KEYS: &[&str] = &[
     "cutoff",
     "tolerance",
     "alpha",
-    "waves",
-    "wave_limit",
+    "kmax",
+    "k2max",
     "epsilon_r",
     "boundary",
     "slab_factor",
@@ -87,7 +88,7 @@ impl<'a> Terms<'_, 'a> {
         request.alpha = positive("alpha", self.units, Dimension::PER_LENGTH)?;
         request.pressure_tolerance = positive("pressure_tolerance", self.units, Dimension::PRESSURE)?;
         if kind == EWALD.name {
-            request.waves = wave_set(&section)?;
+            request.vectors = reciprocal_vectors(&section)?;
         } else if kind == MULTILEVEL.name {
             request.spacing = positive("spacing", self.units, Dimension::LENGTH)?;
             let orders = |i: &Item| {
@@ -272,20 +273,20 @@ fn three(item: &Item, read: impl Fn(&Item) -> Result<usize>) -> Result<[usize; 3
     }
 }
 
-fn wave_set(section: &Section) -> Result<Option<WaveSet>> {
-    let limit = section.map("wave_limit", |i| {
+fn reciprocal_vectors(section: &Section) -> Result<Option<ReciprocalVectors>> {
+    let limit = section.map("k2max", |i| {
         i.whole(1..=1_000_000, "a whole number from 1 to 1 000 000")
     })?;
     let expected = "a whole number from 1 to 500";
-    match section.map("waves", |i| three(i, |i| i.count(1..=500, expected)))? {
-        Some(reach) => Ok(Some(WaveSet {
+    match section.map("kmax", |i| three(i, |i| i.count(1..=500, expected)))? {
+        Some(reach) => Ok(Some(ReciprocalVectors {
             reach,
             within: limit.map_or(Within::Box, |limit| Within::Numbers(limit as u32)),
         })),
-        None => match section.get("wave_limit") {
+        None => match section.get("k2max") {
             Some(item) => Err(item
-                .key_error("`wave_limit` belongs to `waves`")
-                .expected("waves = 5 beside it")),
+                .key_error("`k2max` belongs to `kmax`")
+                .expected("kmax = 5 beside it")),
             None => Ok(None),
         },
     }

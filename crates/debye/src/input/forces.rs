@@ -52,7 +52,7 @@ pub(super) struct Terms<'s, 'a> {
 }
 
 /// A term over pairs as an item describes it.
-struct Asked<'s, 'a, F: ?Sized + 'static> {
+struct DescribedTerm<'s, 'a, F: ?Sized + 'static> {
     builder: PairTermBuilder<'s, F>,
     said: Said<'a>,
 }
@@ -191,7 +191,7 @@ impl<'s, 'a> Terms<'s, 'a> {
         &mut self,
         item: &Item<'a>,
         family: &'static F,
-    ) -> Result<Asked<'s, 'a, F>> {
+    ) -> Result<DescribedTerm<'s, 'a, F>> {
         let species: &'s [Species] = &self.system.species;
         let mut builder = PairTermBuilder::new(family, species);
         let own_names: Vec<&str> = family.own().iter().map(|p| p.name).collect();
@@ -309,7 +309,7 @@ impl<'s, 'a> Terms<'s, 'a> {
             }
         }
         let taken = !(from_file.likes.is_empty() && from_file.pairs.is_empty());
-        Ok(Asked {
+        Ok(DescribedTerm {
             builder,
             said: Said { section, bare, taken },
         })

@@ -104,7 +104,7 @@ const MOST_TURN: f64 = 0.1;
 
 /// A step of a descent: turned at this rate for a time, but not too far.
 #[inline(always)]
-pub fn turn_downhill<R: Real>(q: Quat<R>, rate: Vec3<R>, dt: R) -> Quat<R> {
+pub fn turn_to_minimum<R: Real>(q: Quat<R>, rate: Vec3<R>, dt: R) -> Quat<R> {
     let (size, least) = (rate.norm(), R::lit(1e-30));
     let half = R::lit(0.5) * (size * dt).min(R::lit(MOST_TURN));
     let turn = Quat {

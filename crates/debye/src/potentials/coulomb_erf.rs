@@ -1,6 +1,7 @@
 //! The smooth part of Coulomb's law taken out again: u(r) = −erf(α r)/(ε_r r), times k_e q₁q₂.
 //!
-//! Between pairs that are excluded from an Ewald sum, whose waves know nothing of exclusions. At r = 0 it is −2α/√π.
+//! Between pairs that are excluded from an Ewald sum, whose reciprocal vectors know nothing of exclusions. At r = 0 it
+//! is −2α/√π.
 
 use super::Preparation;
 use super::{

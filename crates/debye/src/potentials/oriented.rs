@@ -299,8 +299,8 @@ fn truncated<P: OrientedPotential, R: Real>(
         Truncation::ForceShift => P::force_shifted(pair, c, t[0]),
         Truncation::QuadraticShift => {
             let end = P::energy(&pair.moved_to(t[0]), &c.map(Dual::constant));
-            let slope = end.derivative / (t[0] + t[0]);
-            P::energy(pair, c) - end.value - (pair.r2 - t[0] * t[0]) * slope
+            let derivative_at_end = end.derivative / (t[0] + t[0]);
+            P::energy(pair, c) - end.value - (pair.r2 - t[0] * t[0]) * derivative_at_end
         }
         Truncation::Switch { .. } => Switched::apply(P::energy(pair, c), pair.r2, t),
     }

@@ -133,14 +133,14 @@ impl OrientedPotential for Sticky {
         let per_r = pair.r2.sqrt().recip();
         let (r, per_r2) = (pair.r2 * per_r, per_r * per_r);
         let at = At { r, per_r, per_r2 };
-        let [s, slope] = at.falling(c[2], c[3], c[4]);
-        let [s_prime, slope_prime] = at.falling(c[5], c[6], c[7]);
+        let [s, ds] = at.falling(c[2], c[3], c[4]);
+        let [s_prime, ds_prime] = at.falling(c[5], c[6], c[7]);
         let first = at.molecule(pair.along[0], per_r, s, s_prime);
         let second = at.molecule(pair.along[1], -per_r, s, s_prime);
         let (w, w_prime) = (first.w + second.w, first.w_prime + second.w_prime - c[1] - c[1]);
         Some(OrientedEnergy {
             value: c[0] * (s * w + s_prime * w_prime),
-            r2: c[0] * (first.by_r2 + second.by_r2 + slope * w + slope_prime * w_prime),
+            r2: c[0] * (first.by_r2 + second.by_r2 + ds * w + ds_prime * w_prime),
             along: [scaled(first.by, c[0]), scaled(second.by, c[0])],
             cosines: [[zero; 3]; 3],
         })
@@ -192,10 +192,10 @@ impl<R: Real> At<R> {
         let (zero, three, r) = (R::lit(0.0), R::lit(3.0), self.r);
         let left = (upper - r) * per_cube;
         let fall = left * (upper - r) * (upper + r + r - three * lower);
-        let slope = three * left * (lower - r) * self.per_r;
+        let ds = three * left * (lower - r) * self.per_r;
         [
             R::select_lt(r, lower, R::lit(1.0), R::select_lt(r, upper, fall, zero)),
-            R::select_lt(r, lower, zero, R::select_lt(r, upper, slope, zero)),
+            R::select_lt(r, lower, zero, R::select_lt(r, upper, ds, zero)),
         ]
     }
 

@@ -134,7 +134,7 @@ impl Run<'_> {
 
     fn write_analyses(&mut self) -> Result<Vec<crate::analysis::Analyzed>, RunError> {
         let mut all = Vec::new();
-        self.outputs.settle();
+        self.outputs.drain();
         let last = self.engine.step_number();
         let (names, mut late) = (self.species_names(), Vec::new());
         for m in self.outputs.measurements() {

@@ -361,11 +361,11 @@ impl Beside {
             };
             unsent.0.give_up();
         }
-        self.settled().map(|_| ())
+        self.drained().map(|_| ())
     }
 
     /// Waits until all frames are written.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn drain(&mut self) {
         let Some(Writer { frames, thread }) = self.writer.take() else {
             return;
         };
@@ -379,8 +379,8 @@ impl Beside {
     }
 
     /// What was written, when all of it is; what went wrong is told once.
-    pub(super) fn settled(&mut self) -> Result<Option<&mut FrameOutputs>, RunError> {
-        self.settle();
+    pub(super) fn drained(&mut self) -> Result<Option<&mut FrameOutputs>, RunError> {
+        self.drain();
         match self.failed.take() {
             Some(error) => Err(error),
             None => Ok(self.here.as_deref_mut()),
@@ -396,7 +396,7 @@ impl Beside {
 impl Drop for Beside {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.settle();
+            self.drain();
         }
     }
 }
@@ -453,7 +453,7 @@ mod tests {
             beside.add(frame)?;
         }
         let frames = beside
-            .settled()?
+            .drained()?
             .map(|w| w.trajectories[0].writer.frames_written());
         assert_eq!(frames, Some(12));
         Ok(std::fs::read(&path).unwrap())

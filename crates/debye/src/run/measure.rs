@@ -1,16 +1,18 @@
 //! Errors of forces as they are, not as they are estimated: against an Ewald sum in double precision.
 //!
 //! The sum is exact for a sample of the particles. Its own splitting is not that of the settings: a longer cut-off and
-//! fewer waves, chosen so that pairs and waves cost about the same and what both leave out is far below the error that is
-//! looked for. So it stays payable for a million particles.
+//! fewer reciprocal vectors, chosen so that pairs and reciprocal vectors cost about the same and what both leave out is
+//! far below the error that is looked for. So it stays payable for a million particles.
 
 use crate::parallel::{InParallel, Indexed};
 
 use crate::engines::cpu::CpuEngine;
 use crate::engines::{EngineError, Settings};
 use crate::expr::Vec3;
-use crate::forces::electrostatics::{Boundary, ChargeSums, Electrostatics, Method, WaveSet, Within};
-use crate::forces::ewald::waves_on;
+use crate::forces::electrostatics::{
+    Boundary, ChargeSums, Electrostatics, Method, ReciprocalVectors, Within,
+};
+use crate::forces::ewald::vectors_on;
 use crate::forces::pme::estimate::Charged;
 use crate::forces::pme::expected::{Expected, charged};
 use crate::forces::{ForceField, ListedPairs, PairTerm, TermError};
@@ -52,8 +54,8 @@ pub struct Exact {
     pub cutoff: f64,
     /// Its splitting parameter.
     pub alpha: f64,
-    /// Waves summed, each with its mirror image.
-    pub waves: usize,
+    /// Reciprocal vectors summed, each with its mirror image.
+    pub vectors: usize,
     /// Its own error, estimated.
     pub error: f64,
 }
@@ -176,17 +178,17 @@ impl Exact {
         let exact = Electrostatics {
             cutoff: split.cutoff,
             alpha: split.alpha,
-            method: Method::Ewald(split.waves),
+            method: Method::Ewald(split.vectors),
             ..plan.clone()
         };
-        let mut forces = waves_on(
-            &exact.wave_cell(&system.cell),
+        let mut forces = vectors_on(
+            &exact.ewald_cell(&system.cell),
             exact.alpha,
-            &split.waves,
+            &split.vectors,
             charged.k,
             (&system.particles.positions, &system.particles.charges),
             &sample,
-            &mut |part| tell(part * split.share_of_waves),
+            &mut |part| tell(part * split.reciprocal_share),
         );
         let term = exact.short_range(&system.species)?;
         let pairs = Pairs::new(system, field, &exact, &term);
@@ -194,7 +196,7 @@ impl Exact {
         for (number, (some, to)) in blocks.enumerate() {
             pairs.add(some, to);
             let part = ((number + 1) * BLOCK) as f64 / sample.len() as f64;
-            tell(split.share_of_waves + (1.0 - split.share_of_waves) * part.min(1.0));
+            tell(split.reciprocal_share + (1.0 - split.reciprocal_share) * part.min(1.0));
         }
         add_rest(system, field, exact, &sample, &mut forces);
         Ok(Self {
@@ -202,7 +204,7 @@ impl Exact {
             forces,
             cutoff: split.cutoff,
             alpha: split.alpha,
-            waves: split.number,
+            vectors: split.number,
             error,
         })
     }
@@ -243,18 +245,18 @@ const BLOCK: usize = 32;
 struct Split {
     cutoff: f64,
     alpha: f64,
-    waves: WaveSet,
+    vectors: ReciprocalVectors,
     number: usize,
-    share_of_waves: f64,
+    reciprocal_share: f64,
 }
 
-/// Nanoseconds, about: a wave of a particle; a look at a pair; a pair within the cut-off.
-const WAVE: f64 = 0.8;
+/// Nanoseconds, about: a reciprocal vector of a particle; a look at a pair; a pair within the cut-off.
+const RECIPROCAL: f64 = 0.8;
 const LOOK: f64 = 2.0;
 const PAIR: f64 = 20.0;
 
 impl Split {
-    /// The cut-off at which waves and pairs together cost least.
+    /// The cut-off at which reciprocal vectors and pairs together cost least.
     fn cheapest(charged: &Charged, particles: usize, sample: usize, error: f64) -> Self {
         let each = error * 0.5_f64.sqrt();
         let spacing = (charged.volume / charged.particles).cbrt();
@@ -264,21 +266,21 @@ impl Split {
         for step in 0..60 {
             let cutoff = spacing * 1.08_f64.powi(step);
             let alpha = charged.alpha(cutoff, each);
-            let waves = crate::forces::pme::estimate::waves(charged, alpha, each);
-            let number = half_of(charged, &waves);
+            let vectors = crate::forces::pme::estimate::vectors(charged, alpha, each);
+            let number = half_of(charged, &vectors);
             let sphere = 4.0 / 3.0 * std::f64::consts::PI * cutoff.powi(3);
-            let by_waves = WAVE * number * (all + 4.0 * sample);
+            let reciprocal_cost = RECIPROCAL * number * (all + 4.0 * sample);
             // A cut-off beyond half of the cell meets several images.
             let images = 1.0 + 8.0 * sphere / charged.volume;
-            let by_pairs = sample * (LOOK * all * images + PAIR * density * sphere);
-            let cost = by_waves + by_pairs;
+            let pair_cost = sample * (LOOK * all * images + PAIR * density * sphere);
+            let cost = reciprocal_cost + pair_cost;
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 let split = Self {
                     cutoff,
                     alpha,
-                    waves,
+                    vectors,
                     number: number as usize,
-                    share_of_waves: by_waves / cost,
+                    reciprocal_share: reciprocal_cost / cost,
                 };
                 best = Some((cost, split));
             }
@@ -286,7 +288,7 @@ impl Split {
         best.map_or_else(|| Self::plain(charged, spacing, each), |(_, split)| split)
     }
 
-    /// All pairs and no waves: erfc(αr) is one for all of them.
+    /// All pairs and no reciprocal vectors: erfc(αr) is one for all of them.
     fn direct(system: &System) -> Self {
         let positions = &system.particles.positions;
         let far = |r: &Vec3<f64>| (*r - positions[0]).norm();
@@ -294,31 +296,31 @@ impl Split {
         Self {
             cutoff,
             alpha: 1e-9 / cutoff,
-            waves: WaveSet {
+            vectors: ReciprocalVectors {
                 reach: [0; 3],
                 within: Within::Box,
             },
             number: 0,
-            share_of_waves: 0.0,
+            reciprocal_share: 0.0,
         }
     }
 
     fn plain(charged: &Charged, cutoff: f64, each: f64) -> Self {
         let alpha = charged.alpha(cutoff, each);
-        let waves = crate::forces::pme::estimate::waves(charged, alpha, each);
-        let number = half_of(charged, &waves) as usize;
+        let vectors = crate::forces::pme::estimate::vectors(charged, alpha, each);
+        let number = half_of(charged, &vectors) as usize;
         Self {
             cutoff,
             alpha,
-            waves,
+            vectors,
             number,
-            share_of_waves: 0.5,
+            reciprocal_share: 0.5,
         }
     }
 }
 
-/// Waves of a set, without their mirror images.
-fn half_of(charged: &Charged, set: &WaveSet) -> f64 {
+/// Reciprocal vectors of a set, without their mirror images.
+fn half_of(charged: &Charged, set: &ReciprocalVectors) -> f64 {
     let Within::Length(longest) = set.within else {
         return set.reach.iter().map(|&n| 2.0 * n as f64 + 1.0).product::<f64>() / 2.0;
     };
@@ -395,7 +397,8 @@ impl<'a> Pairs<'a> {
         sum
     }
 
-    /// The force of all images of j within the cut-off on i, but for i itself and the nearest image of what is excluded.
+    /// The force of all images of j within the cut-off on i, but for i itself and the nearest image of what is
+    /// excluded.
     fn images(&self, i: usize, j: usize, s: Vec3<f64>, excluded: bool) -> Vec3<f64> {
         let cell = &self.system.cell;
         let nearest = if excluded {
@@ -413,7 +416,7 @@ impl<'a> Pairs<'a> {
                     if r2 >= self.cutoff * self.cutoff || r2 == 0.0 || (excluded && r2 <= nearest) {
                         continue;
                     }
-                    sum += d * (2.0 * self.slope(i, j, r2));
+                    sum += d * (2.0 * self.derivative(i, j, r2));
                 }
             }
         }
@@ -421,7 +424,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// du/d(r²).
-    fn slope(&self, i: usize, j: usize, r2: f64) -> f64 {
+    fn derivative(&self, i: usize, j: usize, r2: f64) -> f64 {
         let p = &self.system.particles;
         let row = &self.term.rows[0];
         let table = &self.term.table;

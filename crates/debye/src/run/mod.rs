@@ -299,7 +299,7 @@ impl Run<'_> {
 
     /// What an analysis has found so far, by the name of its file.
     pub fn analysis(&mut self, file: impl AsRef<Path>) -> Option<Analyzed> {
-        self.outputs.settle();
+        self.outputs.drain();
         let names = self.species_names();
         let found = self
             .outputs
@@ -418,7 +418,7 @@ impl Run<'_> {
             let target = due.min(saves).min(steps).min(soon);
             let wanted = self.outputs.wanted(target);
             if wanted == Wanted::default() {
-                self.settle()?;
+                self.drain()?;
                 let done = self.engine.advance(target - step, false);
                 done.map_err(|error| self.explain(error))?;
             } else {
@@ -426,7 +426,7 @@ impl Run<'_> {
                 self.record(seen)?;
             }
             if self.outputs.wants_map(target) {
-                self.settle()?;
+                self.drain()?;
                 let mapped = self.outputs.map(self.engine.as_mut());
                 mapped.map_err(|error| self.unmapped(error))?;
             }
@@ -437,7 +437,7 @@ impl Run<'_> {
                 .and_then(|files| files.drawing.as_ref())
                 .is_some_and(|(_, t)| t.is_finished());
             if target == saves || asked || overdue {
-                self.settle()?;
+                self.drain()?;
                 self.save()?;
             }
             if drawn {
@@ -460,7 +460,7 @@ impl Run<'_> {
                 self.rate *= 2.0;
             }
         }
-        self.settle()?;
+        self.drain()?;
         Ok(if self.engine.step_number() >= steps {
             Outcome::Finished
         } else if over {
@@ -478,7 +478,7 @@ impl Run<'_> {
     }
 
     /// Waits until all steps are done and what was wanted of them is written.
-    fn settle(&mut self) -> Result<(), RunError> {
+    fn drain(&mut self) -> Result<(), RunError> {
         loop {
             match self.engine.rest() {
                 Ok(seen) if seen.is_empty() => return Ok(()),

@@ -440,8 +440,8 @@ impl Outputs {
     }
 
     /// Waits until all frames so far are written and measured.
-    pub fn settle(&mut self) {
-        self.frames.settle();
+    pub fn drain(&mut self) {
+        self.frames.drain();
     }
 
     /// Analyses, when nothing is on its way.
@@ -465,7 +465,7 @@ impl Outputs {
             let columns = content(&self.layout.header());
             put(TABLE, &plan.file, columns, table.file.sync()?, Vec::new());
         }
-        let mut written = self.frames.settled()?;
+        let mut written = self.frames.drained()?;
         for t in written.iter_mut().flat_map(|w| &mut w.trajectories) {
             t.writer.flush()?;
             if let Some((_, orientations)) = &mut t.orientations {
@@ -492,7 +492,7 @@ impl Outputs {
     pub fn finish(&mut self) -> Result<(), RunError> {
         for t in self
             .frames
-            .settled()?
+            .drained()?
             .into_iter()
             .flat_map(|w| &mut w.trajectories)
         {

@@ -768,10 +768,10 @@ fn small_errors_of_a_start_are_mended() {
     );
 }
 
-/// Downhill with rigid molecules: the energy falls, the rest of the force is zero, the molecules stay rigid and as hot as
+/// Minimization with rigid molecules: the energy falls, the rest of the force is zero, the molecules stay rigid and as hot as
 /// they were.
 #[test]
-fn downhill() {
+fn minimization() {
     let mut system = lattice(3);
     velocities::thermalize(&mut system, 300.0, 4).unwrap();
     let field = field(&system);

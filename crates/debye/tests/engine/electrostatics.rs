@@ -4,9 +4,9 @@ use debye::engines::cpu::CpuEngine;
 use debye::engines::reference::{self, Evaluation};
 use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
-use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet, Within};
+use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, ReciprocalVectors, Within};
 use debye::forces::pme::Basis;
-use debye::forces::pme::estimate::{Charged, coarsest, waves};
+use debye::forces::pme::estimate::{Charged, coarsest, vectors};
 use debye::forces::{ForceField, MixingRule, PairTerm};
 use debye::system::{Cell, ExclusionRule, Exclusions, Link, Species, System, Topology, builders};
 use debye::truncation::Truncation;
@@ -58,9 +58,12 @@ pub(super) fn mesh(size: [usize; 3], basis: Basis) -> Method {
     })
 }
 
-/// Waves to the last digit.
-pub(super) fn all_waves(cell: &Cell, alpha: f64) -> Method {
-    Method::Ewald(WaveSet::converged(&cell.with_periodicity([true; 3]), alpha))
+/// Reciprocal vectors to the last digit.
+pub(super) fn all_vectors(cell: &Cell, alpha: f64) -> Method {
+    Method::Ewald(ReciprocalVectors::converged(
+        &cell.with_periodicity([true; 3]),
+        alpha,
+    ))
 }
 
 pub(super) fn field(system: &System, plan: Electrostatics, k: f64, mut pairs: Vec<PairTerm>) -> ForceField {
@@ -234,7 +237,7 @@ fn nist_water_term_by_term() {
     for ((text, side), want) in files.into_iter().zip(printed) {
         let cell = Cell::orthorhombic([side; 3]).unwrap();
         let (water, terms) = spce(cell, &xyz(text), 78.197_431_11);
-        let set = WaveSet {
+        let set = ReciprocalVectors {
             reach: [5; 3],
             within: Within::Numbers(27),
         };
@@ -305,8 +308,8 @@ fn nist_water_in_triclinic_cells() {
         for r in &mut water.particles.positions {
             *r = cell.wrap(*r).0;
         }
-        // The sums printed are those of all waves no shorter than this, to their last digits.
-        let set = WaveSet {
+        // The sums printed are those of all reciprocal vectors no shorter than this, to their last digits.
+        let set = ReciprocalVectors {
             reach: [7; 3],
             within: Within::Length(longest),
         };
@@ -375,7 +378,7 @@ fn forces_on_nist_water() {
         let cell = Cell::orthorhombic([side; 3]).unwrap();
         let (water, terms) = spce(cell, &xyz(text), 0.155_393_959_384_130_9);
         let lj = terms[usize::from(cutoff < 9.5)].clone();
-        let set = WaveSet {
+        let set = ReciprocalVectors {
             reach: [reach; 3],
             within: Within::Length(reach as f64 / side * (1.0 + 1e-6)),
         };
@@ -405,11 +408,12 @@ fn waters_in_any_order() {
     let places = xyz(include_str!("../data/nist_spce/spce-1.xyz"));
     let cell = Cell::orthorhombic([20.0; 3]).unwrap();
     let (water, terms) = spce(cell, &places, 78.197_43);
-    // Oxygens first and molecules torn apart; then one of them with an atom that meets the others too.
+    // Oxygens first and their hydrogens elsewhere; then one of them with an atom that meets the others too.
     let waters = places.len() as u32 / 3;
     let number = |i: u32| i % 3 * waters + i / 3;
-    let mut torn = water.clone();
-    torn.topology
+    let mut shuffled = water.clone();
+    shuffled
+        .topology
         .bonds
         .iter_mut()
         .for_each(|bond| bond.atoms = bond.atoms.map(number));
@@ -417,7 +421,7 @@ fn waters_in_any_order() {
     for i in 0..3 * waters {
         let (to, from) = (number(i) as usize, i as usize);
         let shift = random(5, from).map(|x| (3.0 * x).floor() - 1.0);
-        let (p, q) = (&mut torn.particles, &water.particles);
+        let (p, q) = (&mut shuffled.particles, &water.particles);
         p.positions[to] =
             q.positions[from] + cell.translation([shift.x as i32, shift.y as i32, shift.z as i32]);
         (p.species[to], p.charges[to]) = (q.species[from], q.charges[from]);
@@ -428,11 +432,11 @@ fn waters_in_any_order() {
     for without in [u32::MAX, number(6)] {
         let pairs = pairs.iter().copied().filter(|pair| !pair.contains(&without));
         let rule = ExclusionRule::default().extra(pairs);
-        torn.exclusions = Exclusions::from_bonds(&Topology::default(), places.len(), &rule).unwrap();
+        shuffled.exclusions = Exclusions::from_bonds(&Topology::default(), places.len(), &rule).unwrap();
         for (cutoff, lj) in [10.0, 9.0].into_iter().zip(&terms) {
-            let plan = plan(cutoff, 0.34, all_waves(&cell, 0.34));
-            let field = field(&torn, plan, kelvin(), vec![lj.clone()]);
-            check(&torn, &field, "waters in any order");
+            let plan = plan(cutoff, 0.34, all_vectors(&cell, 0.34));
+            let field = field(&shuffled, plan, kelvin(), vec![lj.clone()]);
+            check(&shuffled, &field, "waters in any order");
         }
     }
 }
@@ -487,7 +491,7 @@ fn madelung_constants() {
         let formulas = crystal.particles.len() as f64 / 2.0;
         let exact = -madelung / neighbors * formulas;
         let settings = |method| field(&crystal, plan(0.99, 6.2, method), 1.0, vec![]);
-        let ewald = settings(all_waves(&crystal.cell, 6.2));
+        let ewald = settings(all_vectors(&crystal.cell, 6.2));
         for (precision, e, tolerance) in evaluations(&crystal, &ewald) {
             close(
                 coulomb(&e),
@@ -533,7 +537,7 @@ fn the_error_of_forces_falls_with_the_power_of_the_order() {
     let (salt, _) = melt(cell, 120, 5);
     let want = reference::evaluate(
         &salt,
-        &field(&salt, plan(0.9, 4.0, all_waves(&cell, 4.0)), 138.9, vec![]),
+        &field(&salt, plan(0.9, 4.0, all_vectors(&cell, 4.0)), 138.9, vec![]),
     );
     for basis in Basis::ALL {
         let error = |points: usize| {
@@ -615,10 +619,11 @@ fn sodium_chloride_of_the_paper() {
         let alpha = 0.308_301_85;
         let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
         let fine = coarsest(&charged, alpha, Basis::BSpline(6), false, 1e-5).unwrap();
-        // The log of the seventh leaves out the strongest reflection of the crystal, at 7 waves along each edge.
+        // The log of the seventh leaves out the strongest reflection of the crystal, at 7 reciprocal vectors along each
+        // edge.
         let set = match n {
-            7 => WaveSet::up_to(&salt.cell, 0.305),
-            _ => waves(&charged, alpha, 1e-5),
+            7 => ReciprocalVectors::up_to(&salt.cell, 0.305),
+            _ => vectors(&charged, alpha, 1e-5),
         };
         for method in [Method::Ewald(set), Method::Mesh(fine)] {
             let as_logged = n != 7 || matches!(method, Method::Ewald(_));
@@ -652,7 +657,7 @@ fn the_fourth_crystal_of_the_paper() {
     let lj = lennard_jones(&salt);
     let alpha = 0.308_301_85;
     let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
-    let method = Method::Ewald(waves(&charged, alpha, 1e-5));
+    let method = Method::Ewald(vectors(&charged, alpha, 1e-5));
     let field = field(&salt, plan(10.0, alpha, method), LAMMPS, vec![lj]);
     for settings in precisions() {
         let e = evaluated(&salt, &field, &settings);
@@ -701,7 +706,7 @@ fn displaced_sodium_chloride() {
     let salt = bag(cell, &charged);
     let lj = lennard_jones(&salt);
     for (method, exact) in [
-        (all_waves(&cell, 0.42), 1e-6),
+        (all_vectors(&cell, 0.42), 1e-6),
         (mesh([48; 3], Basis::BSpline(8)), 2e-6),
     ] {
         let both = field(&salt, plan(12.0, 0.42, method.clone()), LAMMPS, vec![lj.clone()]);
@@ -760,10 +765,10 @@ fn sixty_charges() {
         let rows = table(text);
         let charged: Vec<_> = rows.iter().map(|r| (r.0, r.1)).collect();
         let charges = bag(cell, &charged);
-        let mut plan = plan(9.9, 0.66, all_waves(&cell, 0.66));
+        let mut plan = plan(9.9, 0.66, all_vectors(&cell, 0.66));
         if pressure.is_none() {
             plan.boundary = Boundary::Slab { factor: 3.0 };
-            plan.method = Method::Ewald(WaveSet::converged(&plan.wave_cell(&cell), plan.alpha));
+            plan.method = Method::Ewald(ReciprocalVectors::converged(&plan.ewald_cell(&cell), plan.alpha));
         }
         let field = field(&charges, plan, LAMMPS, vec![]);
         for (name, e, tolerance) in evaluations(&charges, &field) {
@@ -791,7 +796,7 @@ fn the_trace_of_the_virial_is_the_energy() {
     let rule = ExclusionRule::default().extra([[0, 1], [4, 9], [11, 30]]);
     salt.exclusions = Exclusions::from_bonds(&salt.topology, 60, &rule).unwrap();
     for boundary in [Boundary::Conductor, Boundary::Vacuum] {
-        let mut plan = plan(0.99, 6.6, all_waves(&cell, 6.6));
+        let mut plan = plan(0.99, 6.6, all_vectors(&cell, 6.6));
         plan.boundary = boundary;
         let field = field(&salt, plan, 138.9, vec![]);
         for (name, e, tolerance) in evaluations(&salt, &field) {
@@ -820,9 +825,9 @@ fn forces_are_derivatives() {
         let (mut salt, _) = melt(cell, 40, 4);
         salt.particles.charges[3] = 1.7;
         salt.exclusions = Exclusions::from_bonds(&salt.topology, 40, &rule).unwrap();
-        let mut plan = plan(0.99, 4.0, all_waves(&cell, 4.0));
+        let mut plan = plan(0.99, 4.0, all_vectors(&cell, 4.0));
         plan.boundary = boundary;
-        plan.method = Method::Ewald(WaveSet::converged(&plan.wave_cell(&cell), 4.0));
+        plan.method = Method::Ewald(ReciprocalVectors::converged(&plan.ewald_cell(&cell), 4.0));
         let field = field(&salt, plan, 138.9, vec![]);
         let e = reference::evaluate(&salt, &field);
         for (i, axis) in [(0, 0), (3, 2), (9, 1), (20, 2)] {
@@ -870,7 +875,7 @@ fn nothing_depends_on_the_splitting() {
     }
 }
 
-/// Meshes against waves, in every basis, precision and shape of cell, within twice the estimated error.
+/// Meshes against reciprocal vectors, in every basis, precision and shape of cell, within twice the estimated error.
 #[test]
 fn meshes_do_what_was_estimated() {
     let cells = [
@@ -883,7 +888,7 @@ fn meshes_do_what_was_estimated() {
         let charged = Charged::new(&cell, Boundary::Conductor, &salt.particles.charges, k);
         let want = reference::evaluate(
             &salt,
-            &field(&salt, plan(cutoff, alpha, all_waves(&cell, alpha)), k, vec![]),
+            &field(&salt, plan(cutoff, alpha, all_vectors(&cell, alpha)), k, vec![]),
         );
         for basis in Basis::ALL {
             for optimal in [false, true] {
@@ -935,7 +940,7 @@ fn scaled_and_excluded_pairs() {
     let with = rule.extra([[0, 3]]);
     let listed = Exclusions::from_bonds(&chain.topology, 4, &with).unwrap();
     (chain.exclusions.start, chain.exclusions.partners) = (listed.start, listed.partners);
-    let settings = |system: &System| field(system, plan(1.4, 4.5, all_waves(&cell, 4.5)), 1.0, vec![]);
+    let settings = |system: &System| field(system, plan(1.4, 4.5, all_vectors(&cell, 4.5)), 1.0, vec![]);
     let whole = reference::evaluate(&without, &settings(&without)).potential;
     let p = &chain.particles;
     let pair = |i: usize, j: usize| p.charges[i] * p.charges[j] / (p.positions[i] - p.positions[j]).norm();
@@ -1003,7 +1008,7 @@ fn references_hold_the_engine() {
     let cell = Cell::triclinic([[2.4, 0.0, 0.0], [0.6, 2.3, 0.0], [-0.5, 0.7, 2.5]]).unwrap();
     let (mut salt, _) = melt(cell, 100, 12);
     salt.particles.charges[0] = 2.0;
-    let mut plan = plan(1.0, 3.2, all_waves(&cell, 3.2));
+    let mut plan = plan(1.0, 3.2, all_vectors(&cell, 3.2));
     for boundary in [Boundary::Conductor, Boundary::Vacuum] {
         plan.boundary = boundary;
         plan.permittivity = 1.5;

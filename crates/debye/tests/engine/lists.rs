@@ -1,4 +1,5 @@
-//! Lists that may miss pairs do so within the drift they were allowed; a pair that stands in one list only acts on both.
+//! Lists that may miss pairs do so within the drift they were allowed; a pair that stands in one list only acts on
+//! both.
 
 use debye::engines::Settings;
 use debye::engines::cpu::CpuEngine;
@@ -6,7 +7,7 @@ use debye::expr::Vec3;
 use debye::system::Cell;
 use debye::truncation::Truncation;
 
-use crate::electrostatics::{all_waves, field, plan, spce};
+use crate::electrostatics::{all_vectors, field, plan, spce};
 use crate::{check, double, liquid, lj, nve, random};
 
 /// Waters on a grid, each turned its own way; lengths in Å.
@@ -35,8 +36,8 @@ fn waters(cell: &Cell, counts: [usize; 3]) -> Vec<Vec3<f64>> {
     places.collect()
 }
 
-/// Cells from less than half a cut-off on, where waters meet many images of each other and of themselves, to some whose blocks
-/// of particles begin within a water. With every third of the hydrogens gone astray by a whole cell.
+/// Cells from less than half a cut-off on, where waters meet many images of each other and of themselves, to some whose
+/// blocks of particles begin within a water. With every third of the hydrogens gone astray by a whole cell.
 #[test]
 fn waters_meet_every_image_once() {
     let small = Cell::orthorhombic([4.0, 6.5, 7.0]).unwrap();
@@ -49,7 +50,7 @@ fn waters_meet_every_image_once() {
         }
         let (water, mut terms) = spce(cell, &places, 78.2);
         terms.truncate(1);
-        let plan = plan(10.0, 0.3, all_waves(&cell, 0.3));
+        let plan = plan(10.0, 0.3, all_vectors(&cell, 0.3));
         check(
             &water,
             &field(&water, plan, 167_100.0, terms),

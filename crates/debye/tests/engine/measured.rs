@@ -3,9 +3,9 @@
 use debye::engines::reference;
 use debye::engines::{Precision, Settings};
 use debye::expr::Vec3;
-use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, WaveSet};
+use debye::forces::electrostatics::{Boundary, Electrostatics, MeshPlan, Method, ReciprocalVectors};
 use debye::forces::pme::Basis;
-use debye::forces::pme::estimate::{Charged, coarsest, waves};
+use debye::forces::pme::estimate::{Charged, coarsest, vectors};
 use debye::forces::pme::expected::Expected;
 use debye::forces::{ForceField, PairTerm};
 use debye::run::measure::{Exact, MeasureError, coulomb_only, measured_error};
@@ -73,7 +73,8 @@ fn complicated(cell: Cell, seed: u64) -> System {
     system
 }
 
-/// The sum for a sample is the reference with every wave that matters: cells of any shape, net charge, exclusions, slabs.
+/// The sum for a sample is the reference with every reciprocal vector that matters: cells of any shape, net charge,
+/// exclusions, slabs.
 #[test]
 fn the_sample_is_exact() {
     let straight = Cell::orthorhombic([2.1, 2.3, 2.0]).unwrap();
@@ -92,9 +93,17 @@ fn the_sample_is_exact() {
         (open(skew, 2), slab),
     ] {
         let system = complicated(cell, 3);
-        // The reference splits at a length of its own, with all waves.
-        let mut settings = plan(0.99, 6.4, boundary, Method::Ewald(WaveSet::up_to(&cell, 1.0)));
-        settings.method = Method::Ewald(WaveSet::converged(&settings.wave_cell(&cell), settings.alpha));
+        // The reference splits at a length of its own, with all reciprocal vectors.
+        let mut settings = plan(
+            0.99,
+            6.4,
+            boundary,
+            Method::Ewald(ReciprocalVectors::up_to(&cell, 1.0)),
+        );
+        settings.method = Method::Ewald(ReciprocalVectors::converged(
+            &settings.ewald_cell(&cell),
+            settings.alpha,
+        ));
         let field = field(&system, settings);
         let want = reference::evaluate(&system, &field);
         let exact = Exact::within(&system, &field, 1e-4, &mut |_| {}).unwrap();
@@ -118,7 +127,7 @@ fn a_measured_error_is_the_error() {
             optimal,
         };
         let field = field(&system, plan(0.9, 3.2, Boundary::Conductor, Method::Mesh(mesh)));
-        let all = WaveSet::converged(&cell, 5.6);
+        let all = ReciprocalVectors::converged(&cell, 5.6);
         let fine = self::field(&system, plan(1.15, 5.6, Boundary::Conductor, Method::Ewald(all)));
         let want = reference::evaluate(&system, &fine);
         for settings in precisions() {
@@ -138,7 +147,7 @@ fn a_measured_error_is_the_error() {
     }
 }
 
-/// For charges at random, what is measured is what was estimated: the pair term, waves and meshes.
+/// For charges at random, what is measured is what was estimated: the pair term, reciprocal vectors and meshes.
 #[test]
 fn estimates_are_right_for_random_charges() {
     let cell = Cell::orthorhombic([2.4, 2.2, 2.6]).unwrap();
@@ -151,7 +160,7 @@ fn estimates_are_right_for_random_charges() {
         let mesh = |basis, optimal| Method::Mesh(coarsest(&charged, alpha, basis, optimal, error).unwrap());
         // Low orders want large meshes for small errors.
         let mut methods = vec![
-            Method::Ewald(waves(&charged, alpha, error)),
+            Method::Ewald(vectors(&charged, alpha, error)),
             mesh(Basis::BSpline(6), false),
         ];
         if tolerance > 5e-4 {
@@ -219,7 +228,7 @@ fn samples_do_not_depend_on_threads() {
             0.9,
             3.0,
             Boundary::Conductor,
-            Method::Ewald(WaveSet::up_to(&cell, 2.0)),
+            Method::Ewald(ReciprocalVectors::up_to(&cell, 2.0)),
         ),
     );
     let run = |threads: usize| {
@@ -247,7 +256,7 @@ fn nothing_to_measure() {
             0.9,
             3.0,
             Boundary::Conductor,
-            Method::Ewald(WaveSet::up_to(&cell, 2.0)),
+            Method::Ewald(ReciprocalVectors::up_to(&cell, 2.0)),
         ),
     );
     system.particles.charges.iter_mut().for_each(|q| *q = 0.0);
@@ -264,8 +273,11 @@ fn nothing_to_measure() {
 fn only_charges_count() {
     let cell = Cell::orthorhombic([3.0; 3]).unwrap();
     let system = charges(cell, 40, 4);
-    let waves = WaveSet::up_to(&cell, 3.0);
-    let mut field = field(&system, plan(1.0, 3.0, Boundary::Conductor, Method::Ewald(waves)));
+    let vectors = ReciprocalVectors::up_to(&cell, 3.0);
+    let mut field = field(
+        &system,
+        plan(1.0, 3.0, Boundary::Conductor, Method::Ewald(vectors)),
+    );
     let before = measured_error(&system, &field, &double(), &mut |_| {}).unwrap();
     let lj = PairTerm::build("lennard-jones", &system.species)
         .unwrap()

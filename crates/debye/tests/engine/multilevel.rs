@@ -4,7 +4,7 @@ use debye::engines::cpu::CpuEngine;
 use debye::engines::reference::{self, Evaluation};
 use debye::engines::{EngineError, Precision, Settings};
 use debye::expr::Vec3;
-use debye::forces::electrostatics::{Boundary, Electrostatics, Method, WaveSet};
+use debye::forces::electrostatics::{Boundary, Electrostatics, Method, ReciprocalVectors};
 use debye::forces::pme::estimate::Charged;
 use debye::forces::{ForceField, LongRange, LongRangeError, PairTerm};
 use debye::run::measure::measured_error;
@@ -157,7 +157,7 @@ fn the_reference_does_not_depend_on_the_split() {
                 alpha: 5.4,
                 ..plan(&whole).clone()
             };
-            ewald.method = Method::Ewald(WaveSet::converged(&ewald.wave_cell(&salt.cell), 5.4));
+            ewald.method = Method::Ewald(ReciprocalVectors::converged(&ewald.ewald_cell(&salt.cell), 5.4));
             let mut sum = ForceField {
                 coulomb_constant: K,
                 ..ForceField::new(Units::Md)
@@ -216,8 +216,8 @@ fn the_virial_is_a_derivative() {
     }
 }
 
-/// Forces are derivatives of the energy, but for the mean that is taken away from all of them: two particles are moved in
-/// opposite directions.
+/// Forces are derivatives of the energy, but for the mean that is taken away from all of them: two particles are moved
+/// in opposite directions.
 #[test]
 fn forces_are_derivatives() {
     for (name, periodic) in boundaries() {
@@ -299,8 +299,8 @@ fn ions_move() {
     }
 }
 
-/// Grids of an open system follow it: parts that fly apart are resumed with the same bits and keep their forces, and stop
-/// with words where no grid holds them.
+/// Grids of an open system follow it: parts that fly apart are resumed with the same bits and keep their forces, and
+/// stop with words where no grid holds them.
 #[test]
 fn an_open_system_spreads() {
     let mut salt = heavy(ions([false; 3], 60));

@@ -1,7 +1,9 @@
-//! Electrostatics on a CUDA device against published numbers, in each precision: the rows of `electrostatics.rs` by meshes.
+//! Electrostatics on a CUDA device against published numbers, in each precision: the rows of `electrostatics.rs` by
+//! meshes.
 //!
-//! With `DEBYE_TEST_DEVICE=N` in the environment all rows run on the card of that number, with `emulated` on the host, which
-//! takes long. Without it one row runs on the emulation, and the kernels are held to the CPU by `cuda_emulated.rs`.
+//! With `DEBYE_TEST_DEVICE=N` in the environment all rows run on the card of that number, with `emulated` on the host,
+//! which takes long. Without it one row runs on the emulation, and the kernels are held to the CPU by
+//! `cuda_emulated.rs`.
 
 use debye::engines::cuda::{Choice, CudaEngine};
 use debye::engines::reference::Evaluation;
@@ -68,7 +70,7 @@ fn each(row: impl Fn(&Device, Precision, Tolerance)) {
     }
 }
 
-/// A3: what of NIST's water does not depend on how waves are summed; A5: forces.
+/// A3: what of NIST's water does not depend on how reciprocal vectors are summed; A5: forces.
 #[test]
 fn nist_water() {
     let files = [
@@ -124,7 +126,7 @@ fn nist_water() {
     });
 }
 
-/// A4: what of NIST's water in a triclinic cell does not depend on how waves are summed.
+/// A4: what of NIST's water in a triclinic cell does not depend on how reciprocal vectors are summed.
 #[test]
 fn nist_water_in_a_triclinic_cell() {
     let text = include_str!("../data/nist_spce/spce_triclinic_sample_periodic1.xyz");
@@ -193,7 +195,8 @@ fn sodium_chloride_of_the_paper() {
         // Of the seventh the log lacks a reflection, which a mesh has.
         for (n, charges, dispersion) in PAPER.into_iter().filter(|row| row.0 != 7) {
             let salt = crystal(unit, n, 5.62);
-            // The smallest cell is too short for the cut-off of the paper; what the charges sum to does not depend on it.
+            // The smallest cell is too short for the cut-off of the paper; what the charges sum to does not depend on
+            // it.
             let (cutoff, alpha) = if n == 3 { (8.3, 0.4) } else { (10.0, 0.308_301_85) };
             let charged = Charged::new(&salt.cell, Boundary::Conductor, &salt.particles.charges, LAMMPS);
             let fine = coarsest(&charged, alpha, Basis::BSpline(6), false, 1e-5).unwrap();
@@ -258,7 +261,7 @@ fn sixty_charges_on(device: &Device, precision: Precision, tolerance: Tolerance,
         let rows = table(text);
         let charged: Vec<_> = rows.iter().map(|r| (r.0, r.1)).collect();
         let charges = bag(cell, &charged);
-        // Waves to the last digits need a fine mesh; the emulation takes its time.
+        // Reciprocal vectors to the last digits need a fine mesh; the emulation takes its time.
         let (alpha, points) = if few { (0.45, 54) } else { (0.66, 160) };
         let mut plan = plan(9.8, alpha, mesh([points; 3], Basis::BSpline(8)));
         if pressure.is_none() {

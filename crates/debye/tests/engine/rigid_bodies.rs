@@ -568,9 +568,9 @@ fn saved_runs_continue_exactly() {
     }
 }
 
-/// Downhill: the energy falls, the bodies stay rigid and as hot as they were.
+/// Minimization: the energy falls, the bodies stay rigid and as hot as they were.
 #[test]
-fn downhill() {
+fn minimization() {
     let mut system = lattice(3);
     velocities::thermalize(&mut system, 300.0, 4).unwrap();
     let field = field(&system);

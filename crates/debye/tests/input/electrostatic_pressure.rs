@@ -1,7 +1,7 @@
 //! The pressure of an Ewald sum: settings that keep its error small, estimates beside measurements, and refusals.
 
 use debye::engines::{Precision, reference};
-use debye::forces::electrostatics::{Boundary, Electrostatics, Method, WaveSet};
+use debye::forces::electrostatics::{Boundary, Electrostatics, Method, ReciprocalVectors};
 use debye::forces::pme::Basis;
 use debye::forces::pme::estimate::{Charged, coarsest};
 use debye::forces::pme::expected::{describe, two_digits};
@@ -79,7 +79,7 @@ fn the_reference_of_sums_is_exact() {
     let fine = Electrostatics {
         cutoff: 1.1,
         alpha: 5.2,
-        method: Method::Ewald(WaveSet::converged(&cell, 5.2)),
+        method: Method::Ewald(ReciprocalVectors::converged(&cell, 5.2)),
         ..plan(&simulation).clone()
     };
     let fine = with_plan(&simulation, &fine).unwrap();

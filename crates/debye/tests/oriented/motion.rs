@@ -128,7 +128,7 @@ fn thermostats_heat_rotations_too() {
     }
 }
 
-/// Downhill in positions and orientations: two dipoles end head to tail.
+/// Minimization in positions and orientations: two dipoles end head to tail.
 #[test]
 fn minimization_turns_dipoles() {
     let rotor = Rotor::linear(1.0).with_dipole(1.0);

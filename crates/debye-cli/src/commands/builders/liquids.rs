@@ -33,15 +33,15 @@ fn rigid(model: &WaterModel) -> String {
 }
 
 /// The rest of an input file that runs as it is printed.
-fn motion(rest: &Rest, downhill: bool) -> String {
+fn motion(rest: &Rest, minimize: bool) -> String {
     let temperature = value(rest.temperature.as_deref().unwrap_or("298 K"));
-    let downhill = if downhill {
+    let minimize = if minimize {
         "[minimize]\nforce_tolerance = 50.0\nmax_steps = 1000\n"
     } else {
         ""
     };
     format!(
-        "{downhill}[integrator]\nkind = \"bussi\"\ntimestep = \"2 fs\"\ntemperature = {temperature}\ntime = \"0.5 ps\"\n\
+        "{minimize}[integrator]\nkind = \"bussi\"\ntimestep = \"2 fs\"\ntemperature = {temperature}\ntime = \"0.5 ps\"\n\
          [run]\nsteps = 5000\ntemperature = {temperature}\n\
          [output]\ntable = {{ every = 50 }}\n"
     )

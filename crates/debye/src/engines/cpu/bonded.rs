@@ -196,7 +196,7 @@ impl BondedForces {
         }
     }
 
-    /// The link that pulls hardest at a particle.
+    /// The link with the largest force at a particle.
     pub(super) fn strongest(
         &self,
         cell: &Cell,
@@ -231,8 +231,8 @@ impl BondedForces {
                         .find_map(|s| s.link_force(cell, field, particles, place))
                 })
         };
-        let pulls = self.incident[from..to].iter().filter_map(link_force);
-        pulls.reduce(|most, next| if next.force > most.force { next } else { most })
+        let links = self.incident[from..to].iter().filter_map(link_force);
+        links.reduce(|most, next| if next.force > most.force { next } else { most })
     }
 
     fn index(&mut self, particles: usize) {

@@ -6,12 +6,12 @@ use super::state::State;
 use crate::engines::{EngineError, Precision};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, WaveSet};
-use crate::forces::ewald::sum_waves;
+use crate::forces::electrostatics::{ChargeSums, Electrostatics, Method, Part, ReciprocalVectors};
+use crate::forces::ewald::sum_reciprocal;
 use crate::potentials::PairSums;
 use crate::simd::InstructionSet;
 
-/// Waves, a mesh or grids, and what belongs to none of them.
+/// Reciprocal vectors, a mesh or grids, and what belongs to none of them.
 pub(super) struct LongRange {
     plan: Electrostatics,
     coulomb: f64,
@@ -20,7 +20,7 @@ pub(super) struct LongRange {
 }
 
 enum Solver {
-    Waves(WaveSet),
+    Ewald(ReciprocalVectors),
     Single(Box<Mesh<f32>>),
     Double(Box<Mesh<f64>>),
     SingleGrids(Box<Grids<f32>>),
@@ -46,7 +46,7 @@ impl LongRange {
     ) -> Option<Self> {
         let plan = field.electrostatics.clone()?;
         let solver = match (&plan.method, precision) {
-            (Method::Ewald(set), _) => Solver::Waves(*set),
+            (Method::Ewald(set), _) => Solver::Ewald(*set),
             (Method::Mesh(mesh), Precision::Double) => {
                 Solver::Double(Box::new(Mesh::new(*mesh, plan.alpha, set)))
             }
@@ -72,7 +72,7 @@ impl LongRange {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         match &self.solver {
-            Solver::Waves(_) => 0,
+            Solver::Ewald(_) => 0,
             Solver::Single(mesh) => mesh.bytes(),
             Solver::Double(mesh) => mesh.bytes(),
             Solver::SingleGrids(grids) => grids.bytes(),
@@ -87,11 +87,11 @@ impl LongRange {
         forces: &mut [Vec3<f64>],
         energy: bool,
     ) -> Result<Vec<PairSums>, EngineError> {
-        let cell = self.plan.wave_cell(&state.cell);
+        let cell = self.plan.ewald_cell(&state.cell);
         let k = self.coulomb / self.plan.permittivity;
         let (positions, charges) = (&state.positions[..], &state.charges[..]);
         let first = match &mut self.solver {
-            Solver::Waves(set) => sum_waves(&cell, self.plan.alpha, set, k, positions, charges, forces),
+            Solver::Ewald(set) => sum_reciprocal(&cell, self.plan.alpha, set, k, positions, charges, forces),
             Solver::Single(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
             Solver::Double(mesh) => mesh.add(&cell, k, positions, charges, forces, energy),
             Solver::SingleGrids(grids) => grids.add(&state.cell, k, positions, charges, forces, energy)?,

@@ -57,7 +57,7 @@ pub(crate) struct Descent {
     first: f64,
     dt: f64,
     alpha: f64,
-    downhill: u64,
+    positive_steps: u64,
 }
 
 impl Descent {
@@ -66,14 +66,14 @@ impl Descent {
             first,
             dt: first,
             alpha: ALPHA,
-            downhill: 0,
+            positive_steps: 0,
         }
     }
 
     /// From F·v, v² and F²: v is to become v × the first + F × the second of what this gives.
     fn turn(&mut self, [power, v2, f2]: [f64; 3]) -> [f64; 2] {
         if power <= 0.0 {
-            (self.downhill, self.alpha, self.dt) = (0, ALPHA, self.dt * SLOWER);
+            (self.positive_steps, self.alpha, self.dt) = (0, ALPHA, self.dt * SLOWER);
             return [0.0; 2];
         }
         let mix = if f2 > 0.0 {
@@ -82,8 +82,8 @@ impl Descent {
             0.0
         };
         let keep = 1.0 - self.alpha;
-        self.downhill += 1;
-        if self.downhill > WAIT {
+        self.positive_steps += 1;
+        if self.positive_steps > WAIT {
             self.dt = (self.dt * FASTER).min(LONGEST * self.first);
             self.alpha *= ALPHA_DECAY;
         }
@@ -120,7 +120,7 @@ fn move_one(r: &mut Vec3<f64>, v: &mut Vec3<f64>, f: Vec3<f64>, m: f64, dt: f64,
 }
 
 impl CpuEngine {
-    /// Moves the particles downhill. Velocities and the step counter are as before.
+    /// Minimizes the energy. Velocities and the step counter are as before.
     pub fn minimize(&mut self, fire: Fire) -> Result<Minimized, EngineError> {
         self.minimize_while(fire, &mut |_| true)
     }
@@ -165,7 +165,7 @@ impl CpuEngine {
                 .with_min_len(BLOCK)
                 .for_each(|(v, &f)| *v = *v * keep + f * mix);
             self.before_drift();
-            self.move_downhill(descent.dt, fire.max_displacement);
+            self.descend(descent.dt, fire.max_displacement);
             self.constrain_positions_within(descent.dt, fire.max_displacement)?;
             self.refresh()?;
             self.constrain_velocities()?;
@@ -251,7 +251,7 @@ impl CpuEngine {
         [of_positions, s.rotations.power()]
     }
 
-    fn move_downhill(&mut self, dt: f64, longest: f64) {
+    fn descend(&mut self, dt: f64, longest: f64) {
         let s = &mut self.state;
         s.positions
             .par_iter_mut()

@@ -5,7 +5,7 @@ use crate::parallel::{InParallel, Indexed};
 use super::motion::{Rounding, sum};
 use super::state::{BLOCK, permute};
 use crate::expr::{Quat, Vec3};
-use crate::integrate::rotation::{turn_body, turn_downhill, turn_top};
+use crate::integrate::rotation::{turn_body, turn_to_minimum, turn_top};
 use crate::random::{Philox, stream};
 use crate::system::{Class, Orientations, Rotor};
 
@@ -152,7 +152,7 @@ impl Rotations {
             if self.rotors[i].class() != Class::Point {
                 let l = self.momenta[i] * keep + self.torques[i] * (mix + dt);
                 let rate = l * self.largest_moment(i).recip();
-                self.turns[i] = turn_downhill(self.turns[i], rate, dt);
+                self.turns[i] = turn_to_minimum(self.turns[i], rate, dt);
                 self.momenta[i] = l;
             }
         }

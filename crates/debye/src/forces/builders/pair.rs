@@ -44,7 +44,7 @@ impl MixingRule {
 
 /// What was said about a pair of species.
 #[derive(Clone, Debug)]
-enum Given {
+enum PairValues {
     Values {
         values: Vec<Option<Value>>,
         cutoff: Option<f64>,
@@ -67,7 +67,7 @@ pub struct PairTermBuilder<'a, F: ?Sized + 'static = dyn PairFamily> {
     tail: bool,
     everywhere: Vec<Option<Value>>,
     likes: Vec<Option<Vec<Option<Value>>>>,
-    pairs: Vec<Option<Given>>,
+    pairs: Vec<Option<PairValues>>,
     /// What belongs to each species by itself.
     own: Vec<Option<Vec<Option<Value>>>>,
 }
@@ -202,7 +202,7 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
         cutoff: Option<f64>,
     ) -> Result<Self, TermError> {
         let values = ordered(self.family.name(), self.family.parameters(), parameters)?;
-        self.set(first, second, Given::Values { values, cutoff })?;
+        self.set(first, second, PairValues::Values { values, cutoff })?;
         Ok(self)
     }
 
@@ -215,11 +215,11 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
 
     /// Leaves a pair of species without this interaction.
     pub fn no_interaction(mut self, first: &str, second: &str) -> Result<Self, TermError> {
-        self.set(first, second, Given::Nothing)?;
+        self.set(first, second, PairValues::Nothing)?;
         Ok(self)
     }
 
-    fn set(&mut self, first: &str, second: &str, given: Given) -> Result<(), TermError> {
+    fn set(&mut self, first: &str, second: &str, given: PairValues) -> Result<(), TermError> {
         let (i, j) = (self.place(first)?, self.place(second)?);
         let n = self.species.len();
         self.pairs[j * n + i] = Some(given.clone());
@@ -246,8 +246,8 @@ impl<F: PairModel + ?Sized> PairTermBuilder<'_, F> {
             parameter,
         };
         match &self.pairs[i * self.species.len() + j] {
-            Some(Given::Nothing) => return Ok(None),
-            Some(Given::Values { values, cutoff }) => {
+            Some(PairValues::Nothing) => return Ok(None),
+            Some(PairValues::Values { values, cutoff }) => {
                 let values = complete(parameters, &[values, &self.everywhere]).map_err(missing)?;
                 return Ok(Some((values, *cutoff)));
             }

@@ -6,8 +6,8 @@ use crate::expr::Real;
 pub const MOST: usize = 8;
 
 /// Interpolation of even order p from p points along an axis: polynomials through p − 1 points, those about the point
-/// below and those about the point above, weighted by the distance. Continuous with its first derivative. Order 4 is the
-/// interpolating cubic of Skeel, Tezcan & Hardy.
+/// below and those about the point above, weighted by the distance. Continuous with its first derivative. Order 4 is
+/// the interpolating cubic of Skeel, Tezcan & Hardy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interpolation {
     order: usize,
@@ -36,7 +36,8 @@ impl Interpolation {
         1 - self.order as i64 / 2
     }
 
-    /// Weights of the points for a place `rest` (0 ≤ rest < 1) beyond the point below it. Those past the order are zero.
+    /// Weights of the points for a place `rest` (0 ≤ rest < 1) beyond the point below it. Those past the order are
+    /// zero.
     pub fn weights<R: Real>(self, rest: R) -> [R; MOST] {
         let mut weights = [R::lit(0.0); MOST];
         match self.order {
@@ -67,8 +68,8 @@ impl Interpolation {
         weights
     }
 
-    /// The Fourier transform of the function of one point about it, `f` in waves per spacing: by Simpson's rule, the error
-    /// of which is below 1e-8 for f up to 2.
+    /// The Fourier transform of the function of one point about it, `f` in cycles per spacing: by Simpson's rule, the
+    /// error of which is below 1e-8 for f up to 2.
     pub fn transform(self, f: f64) -> f64 {
         const STEPS: usize = 128;
         let at = |j: usize, rest: f64| {

@@ -6,15 +6,15 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 use super::Softening;
 use super::kernel::{Strained, add, over_images, radial, square};
 
-/// Σ over images of g_s(r), in a box of these edges with a background that makes the mean of the whole potential zero: an
-/// Ewald sum with erf(αr)/r in place of what is short-range.
+/// Σ over images of g_s(r), in a box of these edges with a background that makes the mean of the whole potential zero:
+/// an Ewald sum with erf(αr)/r in place of what is short-range.
 pub(super) struct PeriodicKernel {
     edges: [f64; 3],
     softening: Softening,
     s: f64,
     alpha: f64,
     /// 2π m, its term, and its derivatives by a strain.
-    waves: Vec<([f64; 3], Strained)>,
+    vectors: Vec<([f64; 3], Strained)>,
 }
 
 impl PeriodicKernel {
@@ -23,7 +23,7 @@ impl PeriodicKernel {
         // Both sums to 1e-16: erfc(6) and exp(−36).
         let alpha = 6.0 / (1.5 * volume.cbrt());
         let most = edges.map(|edge| (6.0 * alpha * edge / PI).ceil() as i64);
-        let mut waves = Vec::new();
+        let mut vectors = Vec::new();
         over_images([0.0; 3], edges.map(f64::recip), most, |m| {
             let m2 = square(m);
             let exponent = (PI / alpha).powi(2) * m2;
@@ -31,7 +31,7 @@ impl PeriodicKernel {
                 let value = (-exponent).exp() / (PI * volume * m2);
                 let mut term = radial(m, (value, 2.0 * value * (1.0 + exponent) / m2));
                 term.1[..3].iter_mut().for_each(|w| *w -= value);
-                waves.push((m.map(|x| TAU * x), term));
+                vectors.push((m.map(|x| TAU * x), term));
             }
         });
         Self {
@@ -39,7 +39,7 @@ impl PeriodicKernel {
             softening,
             s,
             alpha,
-            waves,
+            vectors,
         }
     }
 
@@ -54,7 +54,7 @@ impl PeriodicKernel {
                 radial(r, near(self.softening, self.s, self.alpha, square(r))),
             );
         });
-        for (w, (value, tensor)) in &self.waves {
+        for (w, (value, tensor)) in &self.vectors {
             let turn = (w[0] * d[0] + w[1] * d[1] + w[2] * d[2]).cos();
             add(&mut sum, (turn * value, tensor.map(|x| turn * x)));
         }

@@ -8,8 +8,8 @@ use super::periodic::near;
 
 /// Σ over images in a plane of g_s(r), less the constant that diverges: far away it is −(2π/A)|z|.
 ///
-/// By the two-dimensional Ewald sum (Parry, Surf. Sci. 49, 433 (1975)), with A the area and k the reciprocal vectors of the
-/// plane:
+/// By the two-dimensional Ewald sum (Parry, Surf. Sci. 49, 433 (1975)), with A the area and k the reciprocal vectors of
+/// the plane:
 ///
 /// ```text
 /// Σ [g_s(r) − erf(αr)/r] + (π/A) Σ_(k≠0) cos(k·ρ)/k [e^(kz) erfc(k/2α + αz) + e^(−kz) erfc(k/2α − αz)]
@@ -23,7 +23,7 @@ pub(super) struct SlabKernel {
     alpha: f64,
     area: f64,
     /// Reciprocal vectors, one of each two that differ by their sign.
-    waves: Vec<([f64; 3], f64)>,
+    vectors: Vec<([f64; 3], f64)>,
 }
 
 impl SlabKernel {
@@ -33,12 +33,12 @@ impl SlabKernel {
         let alpha = 6.0 / (1.5 * area.sqrt());
         let mut most = edges.map(|edge| (6.0 * alpha * edge / PI).ceil() as i64);
         most[open] = 0;
-        let mut waves = Vec::new();
+        let mut vectors = Vec::new();
         over_images([0.0; 3], edges.map(f64::recip), most, |m| {
             let k = square(m).sqrt() * TAU;
             let first = m.iter().find(|x| **x != 0.0);
             if first.is_some_and(|x| *x > 0.0) && k < 12.2 * alpha {
-                waves.push((m.map(|x| TAU * x), k));
+                vectors.push((m.map(|x| TAU * x), k));
             }
         });
         Self {
@@ -48,7 +48,7 @@ impl SlabKernel {
             s,
             alpha,
             area,
-            waves,
+            vectors,
         }
     }
 
@@ -64,7 +64,7 @@ impl SlabKernel {
         });
         let plane = z * libm::erf(alpha * z) + (-(alpha * z).powi(2)).exp() / (alpha * PI.sqrt());
         sum -= TAU / self.area * plane;
-        for (w, k) in &self.waves {
+        for (w, k) in &self.vectors {
             let turn: f64 = (0..3).filter(|&c| c != self.open).map(|c| w[c] * d[c]).sum();
             // Twice, for the vector of the other sign.
             sum += TAU / self.area * turn.cos() / k * decay(*k, alpha, z);
@@ -112,21 +112,21 @@ mod tests {
                 alpha,
                 ..SlabKernel::new(edges, 2, softening, 0.8)
             };
-            let mut waves = Vec::new();
+            let mut vectors = Vec::new();
             over_images([0.0; 3], [1.0 / 1.1, 1.0 / 0.9, 1.0], [16, 16, 0], |m| {
                 let first = m.iter().find(|x| **x != 0.0);
                 if first.is_some_and(|x| *x > 0.0) {
-                    waves.push((m.map(|x| TAU * x), square(m).sqrt() * TAU));
+                    vectors.push((m.map(|x| TAU * x), square(m).sqrt() * TAU));
                 }
             });
-            let other = SlabKernel { waves, ..other };
+            let other = SlabKernel { vectors, ..other };
             for d in [[0.0, 0.0, 0.0], [0.3, 0.4, 0.2], [0.5, 0.1, -3.0]] {
                 let (a, b) = (kernel.at(d), other.at(d));
                 assert!((a - b).abs() < 1e-12 * a.abs().max(1.0), "{d:?} {a} {b}");
             }
         }
         // Far away it is a charged plane.
-        let slope = (kernel.at([0.2, 0.3, 40.0]) - kernel.at([0.2, 0.3, 30.0])) / 10.0;
-        assert!((slope + TAU / (1.1 * 0.9)).abs() < 1e-12);
+        let derivative = (kernel.at([0.2, 0.3, 40.0]) - kernel.at([0.2, 0.3, 30.0])) / 10.0;
+        assert!((derivative + TAU / (1.1 * 0.9)).abs() < 1e-12);
     }
 }

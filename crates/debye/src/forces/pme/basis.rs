@@ -17,7 +17,8 @@ pub enum Basis {
     Interpolating(Interpolation),
 }
 
-/// Weights of the points a charge touches along one axis, and their derivatives. Those beyond [`Basis::points`] are zero.
+/// Weights of the points a charge touches along one axis, and their derivatives. Those beyond [`Basis::points`] are
+/// zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<R> {
     /// Weights; they sum to one.
@@ -82,7 +83,7 @@ impl Basis {
         }
     }
 
-    /// The Fourier transform of the function about its middle, `f` in waves per mesh spacing.
+    /// The Fourier transform of the function about its middle, `f` in cycles per mesh spacing.
     pub fn transform(self, f: f64) -> f64 {
         match self {
             Self::BSpline(order) => sinc(f).powi(order as i32),
@@ -96,8 +97,8 @@ impl Basis {
         }
     }
 
-    /// Σ over mesh points of the function times a wave of `f` per spacing: what spreading does to a wave. Real, because
-    /// the function is even about its middle.
+    /// Σ over mesh points of the function times a reciprocal vector of `f` per spacing: what spreading does to a
+    /// reciprocal vector. Real, because the function is even about its middle.
     pub fn on_mesh(self, f: f64) -> f64 {
         let turn = std::f64::consts::TAU * f;
         match self {
@@ -258,7 +259,8 @@ mod tests {
     fn what_spreading_does_to_a_wave_is_the_sum_of_the_transforms() {
         for basis in Basis::ALL.into_iter().chain(OF_GRIDS) {
             for f in [0.05, 0.2, 0.45] {
-                // The middle of a function of odd order lies between two points: a wave there turns by half a turn per point.
+                // The middle of a function of odd order lies between two points: a reciprocal vector there turns by
+                // half a turn per point.
                 let odd = basis.points() % 2 == 1;
                 let sign = |s: i32| if odd && s % 2 != 0 { -1.0 } else { 1.0 };
                 let alias = |s: i32| sign(s) * basis.transform(f + f64::from(s));

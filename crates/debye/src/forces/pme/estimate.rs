@@ -1,7 +1,8 @@
 //! Errors of forces before any is computed, and settings that keep them below a tolerance.
 //!
-//! Charges are taken to be where they are without regard to one another, unless it is known how they stand ([`Structure`]):
-//! in a liquid or a crystal errors of opposite charges cancel in part. `debye energy --check-electrostatics` measures them.
+//! Charges are taken to be where they are without regard to one another, unless it is known how they stand
+//! ([`Structure`]): in a liquid or a crystal errors of opposite charges cancel in part. `debye energy
+//! --check-electrostatics` measures them.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
@@ -10,7 +11,7 @@ use crate::parallel::{Indexed, IntoIndexed};
 use super::{Basis, Influence, Structure};
 use crate::expr::{Mat3, Vec3};
 use crate::forces::electrostatics::{
-    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, WaveSet, Within,
+    Boundary, ChargeSums, Electrostatics, MeshPlan, Method, ReciprocalVectors, Within,
 };
 use crate::forces::ewald::reciprocal;
 use crate::forces::multilevel::MultilevelPlan;
@@ -23,7 +24,7 @@ pub struct Charged {
     pub particles: f64,
     /// Σ q².
     pub squares: f64,
-    /// The cell of the waves.
+    /// The cell of the reciprocal vectors.
     pub cell: Cell,
     /// Volume of the system itself.
     pub volume: f64,
@@ -50,7 +51,7 @@ impl Charged {
             cutoff: 0.0,
             alpha: 0.0,
             permittivity: 1.0,
-            method: Method::Ewald(WaveSet {
+            method: Method::Ewald(ReciprocalVectors {
                 reach: [0; 3],
                 within: Within::Box,
             }),
@@ -59,7 +60,7 @@ impl Charged {
         Self {
             particles: charges.iter().filter(|q| **q != 0.0).count().max(1) as f64,
             squares: sums.squares,
-            cell: plan.wave_cell(cell),
+            cell: plan.ewald_cell(cell),
             volume: cell.with_periodicity([true; 3]).volume(),
             k,
             structure: None,
@@ -87,7 +88,7 @@ impl Charged {
     /// The same, with regard to where the charges are: for meshes whose α is not much larger than this.
     pub fn placed(self, positions: &[Vec3<f64>], charges: &[f64], alpha: f64) -> Self {
         Self {
-            // Shorter waves than that have little weight in what is cut off, and none on a mesh.
+            // Shorter reciprocal vectors than that have little weight in what is cut off, and none on a mesh.
             structure: Some(Structure::of(&self.cell, positions, charges, 3.0 * alpha)),
             ..self
         }
@@ -99,8 +100,8 @@ impl Charged {
         self.k * self.squares / self.particles / (spacing * spacing)
     }
 
-    /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) for charges at random (Kolafa & Perram 1992). Where it is
-    /// known how they stand to one another, waves have the strength they have of what is cut off.
+    /// Error of the pair term: 2 k_e Σq² exp(−α²r_c²)/√(N r_c V) for charges at random (Kolafa & Perram 1992). Where it
+    /// is known how they stand to one another, reciprocal vectors have the strength they have of what is cut off.
     pub fn pair_error(&self, alpha: f64, cutoff: f64) -> f64 {
         let structure = self.structure.as_ref();
         let left = structure.map_or(1.0, |s| s.left_of(tail_density(alpha, cutoff)));
@@ -118,8 +119,8 @@ impl Charged {
         (-x.min(0.5).ln()).sqrt() / cutoff
     }
 
-    /// Error of the grids of multilevel summation: C (h/a)^m k_e ⟨q²⟩ √(N/(V a)), with C and m of the order of interpolation
-    /// as measured on a melt of ions (`GRID_ERRORS`).
+    /// Error of the grids of multilevel summation: C (h/a)^m k_e ⟨q²⟩ √(N/(V a)), with C and m of the order of
+    /// interpolation as measured on a melt of ions (`GRID_ERRORS`).
     pub fn grid_error(&self, split: &MultilevelPlan) -> f64 {
         let (_, c, m) = grid_constants(split.interpolation.order());
         c * (split.spacing / split.cutoff).powf(m) * self.grid_unit(split.cutoff)
@@ -135,8 +136,8 @@ impl Charged {
         self.k * self.squares / self.particles * (self.particles / (self.volume * cutoff)).sqrt()
     }
 
-    /// Error of leaving out waves shorter than 1/`longest` (the mean over axes of Kolafa & Perram's).
-    pub fn wave_error(&self, alpha: f64, longest: f64) -> f64 {
+    /// Error of leaving out reciprocal vectors shorter than 1/`longest` (the mean over axes of Kolafa & Perram's).
+    pub fn reciprocal_error(&self, alpha: f64, longest: f64) -> f64 {
         let side = self.cell.volume().cbrt();
         let number = longest * side;
         let fall = (-(PI * longest / alpha).powi(2)).exp();
@@ -144,8 +145,8 @@ impl Charged {
     }
 
     /// Error of a mesh: the mean square over all places of two charges of the difference between the force of the mesh
-    /// and the true one (Hockney & Eastwood 1981, for forces that are derivatives of the gathered potential). Where it is
-    /// known how charges stand to one another, waves of the mesh have the strength they have.
+    /// and the true one (Hockney & Eastwood 1981, for forces that are derivatives of the gathered potential). Where it
+    /// is known how charges stand to one another, reciprocal vectors of the mesh have the strength they have.
     pub fn mesh_error(&self, alpha: f64, plan: &MeshPlan) -> f64 {
         let [a, b, c] = reciprocal(&self.cell);
         let rows = Mat3::from_rows(a, b, c);
@@ -162,7 +163,7 @@ impl Charged {
                     let weight = if z == 0 || 2 * z == along_z { 1.0 } else { 2.0 };
                     let m = [&moments[0][x], &moments[1][y], &moments[2][z]];
                     let strength = |length: f64| self.structure.as_ref().map_or(1.0, |s| s.at(length));
-                    weight * wave_square(&rows, alpha, volume, influence.at([x, y, z]), m, strength)
+                    weight * vector_square(&rows, alpha, volume, influence.at([x, y, z]), m, strength)
                 };
                 (0..half).map(of).sum::<f64>()
             })
@@ -173,10 +174,10 @@ impl Charged {
     }
 }
 
-/// Of the square of the forces erfc(αr)/r² + 2α/√π exp(−α²r²)/r beyond a cut-off, integrated over space: how much waves have
-/// whose reciprocal vectors are of a length, all together one.
+/// Of the square of the forces erfc(αr)/r² + 2α/√π exp(−α²r²)/r beyond a cut-off, integrated over space: how much
+/// reciprocal vectors have whose reciprocal vectors are of a length, all together one.
 fn tail_density(alpha: f64, cutoff: f64) -> impl Fn(f64) -> f64 {
-    /// An even number of steps, of which the fastest waves that matter take several to a turn.
+    /// An even number of steps, of which the fastest reciprocal vectors that matter take several to a turn.
     const STEPS: usize = 400;
     // To where exp(−α²r²) is 10⁻¹³ of what it is at the cut-off.
     let end = (cutoff * cutoff + 30.0 / (alpha * alpha)).sqrt();
@@ -198,12 +199,12 @@ fn tail_density(alpha: f64, cutoff: f64) -> impl Fn(f64) -> f64 {
     move |length: f64| {
         // The spherical Bessel function that belongs to a field of radial forces.
         let bessel = |x: f64| (x.sin() / x - x.cos()) / x;
-        let wave = 4.0 * PI * integral(&|r, force| r * force * bessel(2.0 * PI * length * r));
-        4.0 * PI * length * length * wave * wave / all
+        let vector = 4.0 * PI * integral(&|r, force| r * force * bessel(2.0 * PI * length * r));
+        4.0 * PI * length * length * vector * vector / all
     }
 }
 
-/// Sums over the aliases of a wave along one axis: W², n W², n² W²; and the wave itself.
+/// Sums over the aliases of a reciprocal vector along one axis: W², n W², n² W²; and the reciprocal vector itself.
 pub(super) struct Moments {
     pub(super) number: f64,
     pub(super) own: f64,
@@ -237,9 +238,9 @@ impl Moments {
     }
 }
 
-/// Σ over aliases t of m_t² (S_t g_t² − 2 S_t G W_t² g_t + G² W_t² Σ S_s W_s²); beyond the wave itself g is nothing, and
-/// the strength S of a wave is one.
-fn wave_square(
+/// Σ over aliases t of m_t² (S_t g_t² − 2 S_t G W_t² g_t + G² W_t² Σ S_s W_s²); beyond the reciprocal vector itself g
+/// is nothing, and the strength S of a reciprocal vector is one.
+fn vector_square(
     rows: &Mat3<f64>,
     alpha: f64,
     volume: f64,
@@ -247,8 +248,8 @@ fn wave_square(
     m: [&Moments; 3],
     strength: impl Fn(f64) -> f64,
 ) -> f64 {
-    let wave = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
-    let m2 = wave.norm2();
+    let vector = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
+    let m2 = vector.norm2();
     if m2 == 0.0 {
         return 0.0;
     }
@@ -344,19 +345,21 @@ pub fn coarsest_where(
     Some(found)
 }
 
-/// The waves of an Ewald sum whose error stays below `error`.
-pub fn waves(charged: &Charged, alpha: f64, error: f64) -> WaveSet {
-    waves_where(charged, |longest| charged.wave_error(alpha, longest) <= error)
+/// The reciprocal vectors of an Ewald sum whose error stays below `error`.
+pub fn vectors(charged: &Charged, alpha: f64, error: f64) -> ReciprocalVectors {
+    vectors_where(charged, |longest| {
+        charged.reciprocal_error(alpha, longest) <= error
+    })
 }
 
-/// The fewest waves that are good, by the length of the longest reciprocal vector.
-pub fn waves_where(charged: &Charged, good: impl Fn(f64) -> bool) -> WaveSet {
+/// The fewest reciprocal vectors that are good, by the length of the longest reciprocal vector.
+pub fn vectors_where(charged: &Charged, good: impl Fn(f64) -> bool) -> ReciprocalVectors {
     let step = 0.5 / charged.cell.volume().cbrt();
     let mut longest = 2.0 * step;
     while !good(longest) {
         longest += step;
     }
-    WaveSet::up_to(&charged.cell, longest)
+    ReciprocalVectors::up_to(&charged.cell, longest)
 }
 
 #[cfg(test)]

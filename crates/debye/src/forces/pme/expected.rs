@@ -5,7 +5,7 @@ use super::estimate::Charged;
 use super::pressure::{ChargeOrder, PressureError};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::forces::electrostatics::{Boundary, Electrostatics, Method, WaveSet, Within};
+use crate::forces::electrostatics::{Boundary, Electrostatics, Method, ReciprocalVectors, Within};
 use crate::system::{Dimension, System, Units};
 
 /// Errors of forces before any is computed: root mean squares over the charged particles.
@@ -13,7 +13,7 @@ use crate::system::{Dimension, System, Units};
 pub struct Expected {
     /// Of leaving out pairs beyond the cut-off.
     pub pairs: f64,
-    /// Of the mesh, or of leaving out waves.
+    /// Of the mesh, or of leaving out reciprocal vectors.
     pub rest: f64,
     /// The force between neighbors, which tolerances are fractions of.
     pub usual: f64,
@@ -42,7 +42,7 @@ impl Expected {
             Method::Mesh(mesh) => (pairs(), charged.mesh_error(plan.alpha, mesh)),
             Method::Ewald(set) => (
                 pairs(),
-                charged.wave_error(plan.alpha, complete_up_to(charged, set)),
+                charged.reciprocal_error(plan.alpha, complete_up_to(charged, set)),
             ),
             // The pair term ends where the smooth part is all of 1/r.
             Method::Multilevel(grids) => (0.0, charged.grid_error(&grids.split)),
@@ -67,7 +67,10 @@ impl Expected {
     /// In words.
     pub fn sentence(&self, plan: &Electrostatics, units: Units) -> String {
         let parts = match plan.method {
-            Method::Ewald(_) => format!(" (pairs {:.1e}, waves left out {:.1e})", self.pairs, self.rest),
+            Method::Ewald(_) => format!(
+                " (pairs {:.1e}, reciprocal vectors left out {:.1e})",
+                self.pairs, self.rest
+            ),
             Method::Mesh(_) => format!(" (pairs {:.1e}, the mesh {:.1e})", self.pairs, self.rest),
             Method::Multilevel(_) => String::new(),
         };
@@ -86,8 +89,8 @@ pub fn charged(system: &System, field: &ForceField, plan: &Electrostatics) -> Ch
     Charged::of(system, plan.boundary, k)
 }
 
-/// The length of reciprocal vectors up to which a set has all waves.
-pub(super) fn complete_up_to(charged: &Charged, set: &WaveSet) -> f64 {
+/// The length of reciprocal vectors up to which a set has all reciprocal vectors.
+pub(super) fn complete_up_to(charged: &Charged, set: &ReciprocalVectors) -> f64 {
     let lengths = charged.cell.to_arrays().map(|v| Vec3::from(v).norm());
     let longest_edge = lengths.iter().fold(0.0_f64, |a, &b| a.max(b));
     let of_box = (0..3).fold(f64::INFINITY, |least, k| {
@@ -96,7 +99,7 @@ pub(super) fn complete_up_to(charged: &Charged, set: &WaveSet) -> f64 {
     match set.within {
         Within::Box => of_box,
         Within::Numbers(limit) => of_box.min(f64::from(limit.saturating_sub(1)).sqrt() / longest_edge),
-        // Its reach is the longest vector, rounded down to whole waves.
+        // Its reach is the longest vector, rounded down to whole indices.
         Within::Length(longest) => longest,
     }
     .max(0.5 / longest_edge)
@@ -113,11 +116,11 @@ impl Electrostatics {
         }
     }
 
-    /// Mesh, waves or grids: `mesh 63 × 63 × 63, order 5`.
+    /// Mesh, reciprocal vectors or grids: `mesh 63 × 63 × 63, order 5`.
     pub fn sum_in_words(&self) -> String {
         let three = |[x, y, z]: [usize; 3]| format!("{x} × {y} × {z}");
         match &self.method {
-            Method::Ewald(set) => format!("up to {} waves", three(set.reach)),
+            Method::Ewald(set) => format!("kmax {}", three(set.reach)),
             Method::Mesh(mesh) => format!("mesh {}, {}", three(mesh.size), mesh.basis.in_words()),
             Method::Multilevel(grids) => format!(
                 "{} grids, the finest {}{}, order {}",
@@ -133,7 +136,7 @@ impl Electrostatics {
         }
     }
 
-    /// The settings: kind, cut-off, α or spacing, mesh, waves or grids.
+    /// The settings: kind, cut-off, α or spacing, mesh, reciprocal vectors or grids.
     pub fn in_words(&self, units: Units) -> String {
         let length = units.label(Dimension::LENGTH);
         let parameter = match self.grids() {
@@ -164,8 +167,8 @@ impl Basis {
     }
 }
 
-/// The settings and their expected errors in one line; `None` where there is no long-range electrostatics. The error of the
-/// pressure is named where there is one that is allowed.
+/// The settings and their expected errors in one line; `None` where there is no long-range electrostatics. The error of
+/// the pressure is named where there is one that is allowed.
 pub fn describe(system: &System, field: &ForceField, pressure: Option<f64>) -> Option<String> {
     let plan = field.electrostatics.as_ref()?;
     let expected = Expected::of(system, field);
@@ -194,7 +197,7 @@ impl PressureError {
     pub fn sentence(&self, plan: &Electrostatics, allowed: f64, units: Units) -> String {
         let (factor, unit) = units.readable(Dimension::PRESSURE);
         let rest = match plan.method {
-            Method::Ewald(_) => "waves left out",
+            Method::Ewald(_) => "reciprocal vectors left out",
             Method::Mesh(_) | Method::Multilevel(_) => "the mesh",
         };
         let two = |x: f64| two_digits(factor * x.abs());
@@ -273,23 +276,23 @@ mod tests {
         assert_eq!(words(mesh(Basis::BSpline(5), false)), expected);
         let expected = "p3m, cut-off 1 nm, α 3.12 1/nm, mesh 32 × 36 × 40, cubic";
         assert_eq!(words(mesh(Basis::Cubic, true)), expected);
-        let set = WaveSet {
+        let set = ReciprocalVectors {
             reach: [5, 6, 7],
             within: Within::Box,
         };
-        assert!(words(Method::Ewald(set)).ends_with("up to 5 × 6 × 7 waves"));
+        assert!(words(Method::Ewald(set)).ends_with("kmax 5 × 6 × 7"));
         assert_eq!(four_digits(0.282), "0.282");
         assert_eq!(four_digits(12345.6), "12346");
     }
 
-    /// Fewer waves, larger errors, however the set is limited.
+    /// Fewer reciprocal vectors, larger errors, however the set is limited.
     #[test]
     fn errors_of_sets_of_waves() {
         let cell = Cell::orthorhombic([2.0, 2.0, 3.0]).unwrap();
         let charges = [1.0, -1.0].repeat(50);
         let charged = Charged::new(&cell, Boundary::Conductor, &charges, 138.9);
         let rest = |reach, within| {
-            let set = WaveSet { reach, within };
+            let set = ReciprocalVectors { reach, within };
             Expected::of_plan(&charged, &plan(Method::Ewald(set)))
                 .unwrap()
                 .rest
@@ -300,7 +303,7 @@ mod tests {
         assert!(rest([8; 3], Within::Box) > 10.0 * boxed);
         assert!(rest([8, 8, 12], Within::Numbers(26)) > 10.0 * boxed);
         let none = Charged::new(&cell, Boundary::Conductor, &[0.0; 4], 138.9);
-        let set = WaveSet::up_to(&cell, 3.0);
+        let set = ReciprocalVectors::up_to(&cell, 3.0);
         assert_eq!(Expected::of_plan(&none, &plan(Method::Ewald(set))), None);
     }
 }

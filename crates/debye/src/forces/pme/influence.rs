@@ -7,7 +7,7 @@ use crate::parallel::{InParallel, Indexed};
 use super::Basis;
 use crate::expr::{Mat3, Real, Vec3};
 
-/// Aliases of a wave on either side of it in the optimal function. Their Gaussians vanish long before.
+/// Aliases of a reciprocal vector on either side of it in the optimal function. Their Gaussians vanish long before.
 const ALIASES: i32 = 2;
 /// The same where there is no Gaussian; these are summed along one axis only.
 const FAR_ALIASES: i32 = 50;
@@ -71,7 +71,8 @@ impl Influence {
         &self.factors
     }
 
-    /// Where it is the optimal one, W² of five aliases of every index of each axis, the wave itself in the middle.
+    /// Where it is the optimal one, W² of five aliases of every index of each axis, the reciprocal vector itself in the
+    /// middle.
     pub fn aliases(&self) -> &[Vec<[f64; 2 * ALIASES as usize + 1]>; 3] {
         &self.aliases
     }
@@ -79,18 +80,18 @@ impl Influence {
     /// G at an index of the mesh.
     pub fn at(&self, index: [usize; 3]) -> f64 {
         let factor: f64 = (0..3).map(|axis| self.factors[axis][index[axis]]).product();
-        let (wave, mirrored) = self.waves(index);
-        let of = |wave| self.with_aliases(wave, index);
-        factor * mirrored.map_or_else(|| of(wave), |other| 0.5 * (of(wave) + of(other)))
+        let (vector, mirrored) = self.vectors(index);
+        let of = |vector| self.with_aliases(vector, index);
+        factor * mirrored.map_or_else(|| of(vector), |other| 0.5 * (of(vector) + of(other)))
     }
 
     /// What the energy of an index is multiplied by to give its part of the virial: δ − 2(1 + π²m²/α²) mₐm_b/m², in
-    /// the order xx yy zz xy xz yz. Aliases in the optimal function are taken for the wave itself.
+    /// the order xx yy zz xy xz yz. Aliases in the optimal function are taken for the reciprocal vector itself.
     pub fn virial_factor(&self, index: [usize; 3]) -> [f64; 6] {
-        let (wave, mirrored) = self.waves(index);
-        let own = self.bracket(wave);
+        let (vector, mirrored) = self.vectors(index);
+        let own = self.bracket(vector);
         let Some(other) = mirrored else { return own };
-        let share = share(self.smeared(wave), self.smeared(other));
+        let share = share(self.smeared(vector), self.smeared(other));
         let mirrored = self.bracket(other);
         std::array::from_fn(|k| share * own[k] + (1.0 - share) * mirrored[k])
     }
@@ -108,31 +109,31 @@ impl Influence {
         table
     }
 
-    /// The wave of an index, and the one it cannot be told from where an index is half the mesh.
-    fn waves(&self, index: [usize; 3]) -> ([f64; 3], Option<[f64; 3]>) {
+    /// The reciprocal vector of an index, and the one it cannot be told from where an index is half the mesh.
+    fn vectors(&self, index: [usize; 3]) -> ([f64; 3], Option<[f64; 3]>) {
         let half = |axis: usize| 2 * index[axis] == self.mesh[axis];
-        let wave: [f64; 3] = std::array::from_fn(|axis| folded(index[axis], self.mesh[axis]));
-        let other = std::array::from_fn(|axis| if half(axis) { -wave[axis] } else { wave[axis] });
-        (wave, (0..3).any(half).then_some(other))
+        let vector: [f64; 3] = std::array::from_fn(|axis| folded(index[axis], self.mesh[axis]));
+        let other = std::array::from_fn(|axis| if half(axis) { -vector[axis] } else { vector[axis] });
+        (vector, (0..3).any(half).then_some(other))
     }
 
-    /// g of a wave.
-    fn smeared(&self, wave: [f64; 3]) -> f64 {
-        self.space.smeared(self.space.vector(wave).1)
+    /// g of a reciprocal vector.
+    fn smeared(&self, vector: [f64; 3]) -> f64 {
+        self.space.smeared(self.space.vector(vector).1)
     }
 
-    /// g of a wave; where optimal, the sum of W²g over it and its aliases.
-    fn with_aliases(&self, wave: [f64; 3], index: [usize; 3]) -> f64 {
-        if !self.optimal || wave == [0.0; 3] {
-            return self.smeared(wave);
+    /// g of a reciprocal vector; where optimal, the sum of W²g over it and its aliases.
+    fn with_aliases(&self, vector: [f64; 3], index: [usize; 3]) -> f64 {
+        if !self.optimal || vector == [0.0; 3] {
+            return self.smeared(vector);
         }
         let size = self.mesh.map(|size| size as f64);
         let at = |axis: usize, k: usize| {
-            // W² of a mirrored wave's aliases are those of the wave, the other way round.
-            let mirrored = wave[axis] != folded(index[axis], self.mesh[axis]);
+            // W² of a mirrored reciprocal vector's aliases are those of the reciprocal vector, the other way round.
+            let mirrored = vector[axis] != folded(index[axis], self.mesh[axis]);
             let k_of = if mirrored { 2 * ALIASES as usize - k } else { k };
             let square = self.aliases[axis][index[axis]][k_of];
-            (wave[axis] + alias(k) * size[axis], square)
+            (vector[axis] + alias(k) * size[axis], square)
         };
         let all = 0..2 * ALIASES as usize + 1;
         let mut sum = 0.0;
@@ -146,11 +147,11 @@ impl Influence {
         sum
     }
 
-    fn bracket(&self, wave: [f64; 3]) -> [f64; 6] {
-        if wave == [0.0; 3] {
+    fn bracket(&self, vector: [f64; 3]) -> [f64; 6] {
+        if vector == [0.0; 3] {
             return [0.0; 6];
         }
-        let (m, m2) = self.space.vector(wave);
+        let (m, m2) = self.space.vector(vector);
         self.space.bracket(m, m2)
     }
 }
@@ -209,7 +210,7 @@ pub(crate) fn share<R: Real>(one: R, two: R) -> R {
     R::select_lt(R::lit(0.0), both, one / both, R::lit(0.5))
 }
 
-/// An index as a number of waves, −K/2 < m ≤ K/2.
+/// An index as a signed frequency, −K/2 < m ≤ K/2.
 fn folded(index: usize, size: usize) -> f64 {
     let beyond = if 2 * index > size { size as f64 } else { 0.0 };
     index as f64 - beyond
@@ -228,7 +229,7 @@ fn transform2(basis: Basis, f: f64) -> f64 {
 fn plain_factors(basis: Basis, size: usize) -> Vec<f64> {
     let factor = |index: usize| basis.on_mesh(folded(index, size) / size as f64).powi(-2);
     let mut factors: Vec<f64> = (0..size).map(factor).collect();
-    // Splines of odd order do not see the shortest wave: its factor is that of its neighbors.
+    // Splines of odd order do not see the shortest reciprocal vector: its factor is that of its neighbors.
     if matches!(basis, Basis::BSpline(order) if order % 2 == 1) && size.is_multiple_of(2) {
         let half = size / 2;
         factors[half] = 0.5 * (factors[half - 1] + factors[(half + 1) % size]);
@@ -284,15 +285,15 @@ mod tests {
             let cell = cell(true);
             let found = influence(cell, basis, false);
             for index in [[1, 0, 0], [7, 2, 3], [3, 8, 9], [0, 5, 0]] {
-                let wave: [f64; 3] = std::array::from_fn(|a| folded(index[a], MESH[a]));
-                let m = cell.inverse().transpose().combine(wave.into());
+                let vector: [f64; 3] = std::array::from_fn(|a| folded(index[a], MESH[a]));
+                let m = cell.inverse().transpose().combine(vector.into());
                 let m2 = m.dot(m);
                 let mut want = (-PI * PI * m2 / 0.81).exp() / (PI * cell.determinant() * m2);
                 if let Basis::BSpline(order) = basis {
                     for a in 0..3 {
                         // |b|² = 1/|Σ M_n(k+1) exp(2πi m k/K)|².
                         let weights = basis.weights(0.0_f64).values;
-                        let turn = 2.0 * PI * wave[a] / MESH[a] as f64;
+                        let turn = 2.0 * PI * vector[a] / MESH[a] as f64;
                         let part = |f: fn(f64) -> f64| -> f64 {
                             let terms = (0..order - 1).map(|k| weights[order - 2 - k] * f(turn * k as f64));
                             terms.sum()
@@ -359,9 +360,9 @@ mod tests {
         }
     }
 
-    /// ½ Σ G |Q|² for charges spread over the mesh, and the sum over waves it stands for.
+    /// ½ Σ G |Q|² for charges spread over the mesh, and the sum over reciprocal vectors it stands for.
     fn energies(cell: Mat3<f64>, found: &Influence, basis: Basis, charges: &[([f64; 3], f64)]) -> [f64; 2] {
-        let wave = |index: [usize; 3]| -> f64 {
+        let vector = |index: [usize; 3]| -> f64 {
             let (mut re, mut im) = (0.0, 0.0);
             for (at, q) in charges {
                 let mut product = (*q, 0.0);
@@ -382,7 +383,7 @@ mod tests {
             }
             re * re + im * im
         };
-        let mesh = indices().map(|index| 0.5 * found.at(index) * wave(index)).sum();
+        let mesh = indices().map(|index| 0.5 * found.at(index) * vector(index)).sum();
         let mut exact = 0.0;
         for i in 0..21_usize.pow(3) {
             let m = [i / 441, i / 21 % 21, i % 21].map(|k| k as f64 - 10.0);

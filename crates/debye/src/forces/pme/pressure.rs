@@ -1,15 +1,15 @@
 //! Errors of energy and pressure before they are measured.
 //!
-//! Forces err at random and errors of many charges cancel; energy and pressure do not. What the pair term leaves out beyond
-//! the cut-off, −k_e Σ q_i q_j w(r) with w = erfc(αr)/r + (2α/√π) exp(−α²r²) for the virial, adds up over all charges
-//! wherever each has the same surroundings: in a crystal it is a sum over shells of ions of either sign, tens of times
-//! larger than for charges at random. So pairs around the cut-off are looked at ([`PairShells`]).
+//! Forces err at random and errors of many charges cancel; energy and pressure do not. What the pair term leaves out
+//! beyond the cut-off, −k_e Σ q_i q_j w(r) with w = erfc(αr)/r + (2α/√π) exp(−α²r²) for the virial, adds up over all
+//! charges wherever each has the same surroundings: in a crystal it is a sum over shells of ions of either sign, tens
+//! of times larger than for charges at random. So pairs around the cut-off are looked at ([`PairShells`]).
 //!
-//! A mesh, averaged over where it lies, has of each reciprocal-space vector the energy ½ k_e G(m) Σ_s W²(m+sK) |S(m+sK)|²
-//! instead of ½ k_e g(m) |S(m)|², with its aliases m+sK; |S|² are those of [`super::Structure`].
+//! A mesh, averaged over where it lies, has of each reciprocal-space vector the energy ½ k_e G(m) Σ_s W²(m+sK)
+//! |S(m+sK)|² instead of ½ k_e g(m) |S(m)|², with its aliases m+sK; |S|² are those of [`super::Structure`].
 //!
-//! In rigid waters only the virial of whole molecules counts, since constraints take up the rest: lever arms are those of
-//! the centers of mass, and the form factor of the molecule has its part in the derivative.
+//! In rigid waters only the virial of whole molecules counts, since constraints take up the rest: lever arms are those
+//! of the centers of mass, and the form factor of the molecule has its part in the derivative.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 
@@ -69,12 +69,12 @@ const LOOKED_AT: f64 = 3.2;
 /// The largest α that is worth it, times the cut-off: beyond it a longer cut-off is cheaper than a finer mesh.
 const STEEPEST: f64 = 4.5;
 
-/// What the mesh does to the pressure of rigid waters, over the estimate: molecules around a molecule, which the estimate
-/// leaves out, add to it. Measured: 1.2 to 3.
+/// What the mesh does to the pressure of rigid waters, over the estimate: molecules around a molecule, which the
+/// estimate leaves out, add to it. Measured: 1.2 to 3.
 const RIGID: f64 = 2.2;
 
-/// Forces of a mesh err with the period of its points: energies by this part of the spacing times the force, virials by the
-/// other. Measured with the optimal influence function, where nothing else is left.
+/// Forces of a mesh err with the period of its points: energies by this part of the spacing times the force, virials by
+/// the other. Measured with the optimal influence function, where nothing else is left.
 const ENERGY_PERIOD: f64 = 0.1;
 const VIRIAL_PERIOD: f64 = 0.5;
 
@@ -119,7 +119,7 @@ impl ChargeOrder {
         let [energy_pairs, pairs] = self.pair_error(plan.alpha);
         let [energy_rest, rest] = match &plan.method {
             Method::Mesh(mesh) => self.mesh_error(plan.alpha, mesh),
-            Method::Ewald(set) => self.wave_error(plan.alpha, complete_up_to(&self.charged, set)),
+            Method::Ewald(set) => self.reciprocal_error(plan.alpha, complete_up_to(&self.charged, set)),
             Method::Multilevel(_) => [f64::NAN; 2],
         };
         PressureError {
@@ -191,8 +191,8 @@ impl ChargeOrder {
             for z in 0..along_z / 2 + 1 {
                 let twice = if z == 0 || 2 * z == along_z { 1.0 } else { 2.0 };
                 let m = [&moments[0][x], &moments[1][y], &moments[2][z]];
-                let wave = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
-                let m2 = wave.norm2();
+                let vector = rows.combine(Vec3::new(m[0].number, m[1].number, m[2].number));
+                let m2 = vector.norm2();
                 if m2 == 0.0 {
                     continue;
                 }
@@ -216,7 +216,7 @@ impl ChargeOrder {
     }
 
     /// Mean energy and pressure that change without vectors longer than `longest`.
-    pub fn wave_error(&self, alpha: f64, longest: f64) -> [f64; 2] {
+    pub fn reciprocal_error(&self, alpha: f64, longest: f64) -> [f64; 2] {
         const STEPS: usize = 400;
         let step = 3.0 * alpha / STEPS as f64;
         let mut sums = [0.0; 2];
@@ -334,8 +334,8 @@ impl PairShells {
         }
     }
 
-    /// ½ Σ over pairs beyond the cut-off of a function of their distance. The root mean square over small changes of all
-    /// distances, and no less than charges at random would have.
+    /// ½ Σ over pairs beyond the cut-off of a function of their distance. The root mean square over small changes of
+    /// all distances, and no less than charges at random would have.
     fn beyond(&self, sums: &Sums, of: impl Fn(f64) -> f64) -> f64 {
         let width = self.cutoff * (TO - FROM) / SHELLS as f64;
         let at = |k: usize| self.cutoff * FROM + (k as f64 + 0.5) * width;

@@ -1,4 +1,4 @@
-//! [`Structure`]: how charges stand to one another, as far as waves see it.
+//! [`Structure`]: how charges stand to one another, as far as reciprocal vectors see it.
 
 use std::collections::HashSet;
 use std::f64::consts::TAU;
@@ -12,23 +12,26 @@ use crate::system::Cell;
 /// Shells of reciprocal vectors of like length.
 const SHELLS: usize = 48;
 
-/// Directions in which waves are looked for, and the most that a shell has of them.
+/// Directions in which reciprocal vectors are looked for, and the most that a shell has of them.
 const DIRECTIONS: usize = 48;
 
-/// Where short waves are usually weaker than this, few others have the rest of their strength, as in a crystal.
+/// Where short reciprocal vectors are usually weaker than this, few others have the rest of their strength, as in a
+/// crystal.
 const PEAKED: f64 = 0.75;
 
-/// With fewer waves that have any strength nothing is known.
+/// With fewer reciprocal vectors that have any strength nothing is known.
 const ENOUGH: usize = 6;
 
-/// Waves times charges that are worth a second of a core.
+/// Reciprocal vectors times charges that are worth a second of a core.
 const WORK: usize = 30_000_000;
 
-/// The mean of |Σ q exp(2πi m·r)|² over waves of like length, relative to Σ q²: one where charges are placed without regard
-/// to one another, and much less than one for waves that are long beside the distance of opposite charges.
+/// The mean of |Σ q exp(2πi m·r)|² over reciprocal vectors of like length, relative to Σ q²: one where charges are
+/// placed without regard to one another, and much less than one for reciprocal vectors that are long beside the
+/// distance of opposite charges.
 ///
-/// In a crystal most of the strength is in few waves. What these do depends on where in its cell an ion is: nothing on a site
-/// of high symmetry, all they can elsewhere. So a crystal is taken to be at random, which is on the safe side.
+/// In a crystal most of the strength is in few reciprocal vectors. What these do depends on where in its cell an ion
+/// is: nothing on a site of high symmetry, all they can elsewhere. So a crystal is taken to be at random, which is on
+/// the safe side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
     /// Length of the reciprocal vectors where the last shell ends; beyond it nothing was looked at.
@@ -37,7 +40,8 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Of charges at these places in the cell of the waves, from some waves of every length up to `longest`.
+    /// Of charges at these places in the cell of the reciprocal vectors, from some reciprocal vectors of every length
+    /// up to `longest`.
     pub fn of(cell: &Cell, positions: &[Vec3<f64>], charges: &[f64], longest: f64) -> Self {
         let at: Vec<(f64, [f64; 3])> = (positions.iter().zip(charges))
             .filter(|(_, q)| **q != 0.0)
@@ -47,15 +51,15 @@ impl Structure {
             })
             .collect();
         let most = (WORK / at.len().max(1) / SHELLS).clamp(1, DIRECTIONS);
-        let mut found = strengths(&at, waves(cell, longest, most, [1; 3]));
-        // Copies of a box have nothing at all between the waves of the box, which say how many there are.
+        let mut found = strengths(&at, vectors(cell, longest, most, [1; 3]));
+        // Copies of a box have nothing at all between the reciprocal vectors of the box, which say how many there are.
         let copies: [i32; 3] = std::array::from_fn(|axis| {
             let some = found.iter().filter(|w| w.strength > NOTHING);
             some.fold(0, |all, w| common_factor(all, w.n[axis])).max(1)
         });
-        let enough = |found: &[Wave]| found.iter().filter(|w| w.strength > NOTHING).count() >= ENOUGH;
+        let enough = |found: &[Reflection]| found.iter().filter(|w| w.strength > NOTHING).count() >= ENOUGH;
         if copies != [1; 3] && enough(&found) {
-            found = strengths(&at, waves(cell, longest, most, copies));
+            found = strengths(&at, vectors(cell, longest, most, copies));
             let share = copies.iter().map(|&c| f64::from(c)).product::<f64>();
             found.iter_mut().for_each(|w| w.strength /= share);
         }
@@ -63,7 +67,8 @@ impl Structure {
         let peaked = usual(short.map(|w| w.strength)).is_none_or(|strength| strength < PEAKED);
         let mut shells = [1.0; SHELLS];
         if !peaked && enough(&found) {
-            // A shell without waves is like the next one that has some: where cells are small, the first are empty.
+            // A shell without reciprocal vectors is like the next one that has some: where cells are small, the first
+            // are empty.
             let mut last = 1.0;
             for k in (0..SHELLS).rev() {
                 let own = found.iter().filter(|w| w.shell == k);
@@ -74,8 +79,8 @@ impl Structure {
         Self { longest, shells }
     }
 
-    /// What is left of a mean square that was worked out for charges at random, of which `density` says how much waves have
-    /// whose reciprocal vectors are of a length.
+    /// What is left of a mean square that was worked out for charges at random, of which `density` says how much
+    /// reciprocal vectors have whose reciprocal vectors are of a length.
     pub fn left_of(&self, density: impl Fn(f64) -> f64) -> f64 {
         let step = self.longest / SHELLS as f64;
         let less_of =
@@ -84,7 +89,7 @@ impl Structure {
         (1.0 - less).max(0.01)
     }
 
-    /// For waves whose reciprocal vectors are this long.
+    /// For reciprocal vectors of this length.
     pub fn at(&self, length: f64) -> f64 {
         let shell = (length / self.longest * SHELLS as f64) as usize;
         self.shells.get(shell).copied().unwrap_or(1.0)
@@ -96,8 +101,8 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then_some(sum / count)
 }
 
-/// The mean of numbers that fall off exponentially, as the strengths of waves do where nothing is ordered, whatever a few of
-/// them are: from the mean of their logarithms, which is less by Euler's constant.
+/// The mean of numbers that fall off exponentially, as the strengths of reciprocal vectors do where nothing is ordered,
+/// whatever a few of them are: from the mean of their logarithms, which is less by Euler's constant.
 fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
     mean(values.map(f64::ln)).map(|log| (log + 0.577_215_664_901_532_9).exp())
 }
@@ -105,8 +110,8 @@ fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// Less than that is nothing but rounding.
 const NOTHING: f64 = 1e-6;
 
-/// A wave, the shell it is in, and how strong it is.
-struct Wave {
+/// A reciprocal vector, the shell it is in, and how strong it is.
+struct Reflection {
     n: [i32; 3],
     shell: usize,
     strength: f64,
@@ -121,14 +126,14 @@ fn common_factor(a: i32, b: i32) -> i32 {
     a
 }
 
-/// Waves of every length whose numbers are multiples of those of `copies`, at most so many to a shell.
-fn waves(cell: &Cell, longest: f64, most: usize, copies: [i32; 3]) -> Vec<Wave> {
+/// Reciprocal vectors of every length whose numbers are multiples of those of `copies`, at most so many to a shell.
+fn vectors(cell: &Cell, longest: f64, most: usize, copies: [i32; 3]) -> Vec<Reflection> {
     let [a, b, c] = reciprocal(cell);
     let rows = Mat3::from_rows(a, b, c);
     let vectors = cell.to_arrays().map(Vec3::from);
     let (mut known, mut counts, mut all) = (HashSet::new(), [0; SHELLS], Vec::new());
     for number in 0..SHELLS * DIRECTIONS {
-        // Evenly over the half of a sphere: waves come in pairs that are alike.
+        // Evenly over the half of a sphere: reciprocal vectors come in pairs that are alike.
         let (shell, direction) = (number / DIRECTIONS, number % DIRECTIONS);
         let z = (direction as f64 + 0.5) / DIRECTIONS as f64;
         let turn = TAU * 0.618_033_988_749_895 * number as f64;
@@ -149,31 +154,31 @@ fn waves(cell: &Cell, longest: f64, most: usize, copies: [i32; 3]) -> Vec<Wave> 
         if !known.contains(&n.map(|k| -k)) && known.insert(n) {
             counts[shell] += 1;
             let strength = 0.0;
-            all.push(Wave { n, shell, strength });
+            all.push(Reflection { n, shell, strength });
         }
     }
     all
 }
 
-/// The waves with their strengths, for charges at fractions of the cell.
-fn strengths(at: &[(f64, [f64; 3])], mut waves: Vec<Wave>) -> Vec<Wave> {
+/// The reciprocal vectors with their strengths, for charges at fractions of the cell.
+fn strengths(at: &[(f64, [f64; 3])], mut vectors: Vec<Reflection>) -> Vec<Reflection> {
     let squares: f64 = at.iter().map(|(q, _)| q * q).sum();
-    let numbers: Vec<[i32; 3]> = waves.iter().map(|w| w.n).collect();
-    for (wave, [re, im]) in waves.iter_mut().zip(densities(at, &numbers)) {
-        wave.strength = (re * re + im * im) / squares.max(f64::MIN_POSITIVE);
+    let numbers: Vec<[i32; 3]> = vectors.iter().map(|w| w.n).collect();
+    for (vector, [re, im]) in vectors.iter_mut().zip(densities(at, &numbers)) {
+        vector.strength = (re * re + im * im) / squares.max(f64::MIN_POSITIVE);
     }
-    waves
+    vectors
 }
 
-/// Σ q exp(2πi n·s) for each of some waves.
-fn densities(at: &[(f64, [f64; 3])], waves: &[[i32; 3]]) -> Vec<[f64; 2]> {
+/// Σ q exp(2πi n·s) for each of some reciprocal vectors.
+fn densities(at: &[(f64, [f64; 3])], vectors: &[[i32; 3]]) -> Vec<[f64; 2]> {
     let reach: [usize; 3] = std::array::from_fn(|axis| {
-        let longest = waves.iter().map(|n| n[axis].unsigned_abs()).max();
+        let longest = vectors.iter().map(|n| n[axis].unsigned_abs()).max();
         longest.unwrap_or(0) as usize
     });
     let times = |a: [f64; 2], b: [f64; 2]| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
     let of_chunk = |chunk: &[(f64, [f64; 3])]| {
-        let mut sums = vec![[0.0; 2]; waves.len()];
+        let mut sums = vec![[0.0; 2]; vectors.len()];
         let mut powers: [Vec<[f64; 2]>; 3] = reach.map(|n| vec![[1.0, 0.0]; n + 1]);
         for (q, s) in chunk {
             for (powers, s) in powers.iter_mut().zip(s) {
@@ -182,7 +187,7 @@ fn densities(at: &[(f64, [f64; 3])], waves: &[[i32; 3]]) -> Vec<[f64; 2]> {
                     powers[n] = times(powers[n - 1], [cosine, sine]);
                 }
             }
-            for (sum, n) in sums.iter_mut().zip(waves) {
+            for (sum, n) in sums.iter_mut().zip(vectors) {
                 let along = |axis: usize| {
                     let [re, im] = powers[axis][n[axis].unsigned_abs() as usize];
                     [re, if n[axis] < 0 { -im } else { im }]
@@ -196,7 +201,7 @@ fn densities(at: &[(f64, [f64; 3])], waves: &[[i32; 3]]) -> Vec<[f64; 2]> {
     };
     // One order, whatever the number of threads.
     let chunks: Vec<_> = at.par_chunks(2048).map(of_chunk).collect();
-    let mut all = vec![[0.0; 2]; waves.len()];
+    let mut all = vec![[0.0; 2]; vectors.len()];
     for chunk in chunks {
         for (to, from) in all.iter_mut().zip(chunk) {
             to[0] += from[0];
@@ -294,9 +299,9 @@ mod tests {
             let (got, want) = (structure.shells[shell], 1.0 - x.sin() / x);
             assert!((got / want - 1.0).abs() < 0.6, "{shell}: {got} {want}");
         }
-        // Every wave of which something is known is a sum over all charges.
-        let waves = waves(&cell, 3.0, 8, [1; 3]);
-        let n = waves[waves.len() / 2].n;
+        // Every reciprocal vector of which something is known is a sum over all charges.
+        let vectors = vectors(&cell, 3.0, 8, [1; 3]);
+        let n = vectors[vectors.len() / 2].n;
         let at: Vec<(f64, [f64; 3])> = (anywhere.iter().zip(&charges))
             .map(|(&r, &q)| {
                 (q, {

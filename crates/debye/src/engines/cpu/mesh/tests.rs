@@ -154,7 +154,7 @@ fn forces_are_gathered() {
     }
 }
 
-/// φ = Σ_m G(m) q̂(m) exp(2πi m·n), E = ½ Σ_n q φ, by sums over all waves and points.
+/// φ = Σ_m G(m) q̂(m) exp(2πi m·n), E = ½ Σ_n q φ, by sums over all reciprocal vectors and points.
 fn solves<T: MeshReal>(limit: f64) {
     let (basis, alpha, charges) = (Basis::BSpline(5), 2.0, noise(6, SIZE.iter().product()));
     let mut mesh = Mesh::<T>::new(plan(basis), alpha, InstructionSet::detect());

@@ -1,7 +1,7 @@
 //! [`Transform`]: the mesh, its Fourier transform, and the convolution between.
 //!
-//! The transform goes along z and y plane by plane, then along x in the middle, where the influence function is multiplied
-//! in; and back.
+//! The transform goes along z and y plane by plane, then along x in the middle, where the influence function is
+//! multiplied in; and back.
 
 use std::sync::Arc;
 
@@ -187,7 +187,7 @@ impl<T: MeshReal> Transform<T> {
                         for (z, to) in row.iter_mut().enumerate() {
                             *to = plane[z * along_y + y];
                         }
-                        // Waves that are their own mirror images are real but for rounding.
+                        // Reciprocal vectors that are their own mirror images are real but for rounding.
                         row[0].im = T::of(0.0);
                         if along_z.is_multiple_of(2) {
                             row[half - 1].im = T::of(0.0);
@@ -204,7 +204,7 @@ impl<T: MeshReal> Transform<T> {
     }
 }
 
-/// Energy and virial of the waves of one z: ½ G |Q|², twice where the mirror image is not in this half.
+/// Energy and virial of the reciprocal vectors of one z: ½ G |Q|², twice where the mirror image is not in this half.
 fn layer<T: MeshReal>(
     influence: &Influence,
     columns: &[Complex<T>],

@@ -32,7 +32,7 @@ pub(super) const RIGID_COUNTS: usize = 6;
 pub(super) const CONSTRAINT_SUMS: usize = VIRIAL_SUMS + GROUP_SUMS;
 
 /// Threads of a block.
-pub(super) const HOLDERS: usize = 64;
+pub(super) const CONSTRAIN_THREADS: usize = 64;
 
 /// Particles at their fixed distances, and velocities that keep them.
 pub(super) fn constrained(system: &System) -> Result<Particles, EngineError> {
@@ -202,7 +202,7 @@ impl HostConstraints {
 
     fn blocks(&self) -> usize {
         let groups = [self.waters, self.distances(), self.rigid.len()];
-        groups.map(|n| n.div_ceil(HOLDERS)).iter().sum()
+        groups.map(|n| n.div_ceil(CONSTRAIN_THREADS)).iter().sum()
     }
 
     /// Numbers of a block for its sums.
@@ -460,15 +460,16 @@ impl ConstraintKernels {
     }
 
     fn shape(&self) -> Shape {
-        Shape::new(self.tables.blocks() as u32, HOLDERS as u32)
+        Shape::new(self.tables.blocks() as u32, CONSTRAIN_THREADS as u32)
     }
 
     /// Kernels in the order of slots, and how they are launched; none where the sums of their blocks, three numbers each, have
     /// no room.
     fn by_body(&self, setup: &Setup) -> Option<(&ByBody, Shape)> {
         let by_body = self.by_body.as_ref()?;
-        let blocks = setup.slots().div_ceil(by_body.lanes * HOLDERS);
-        (3 * blocks <= self.partial.len()).then(|| (by_body, Shape::new(blocks as u32, HOLDERS as u32)))
+        let blocks = setup.slots().div_ceil(by_body.lanes * CONSTRAIN_THREADS);
+        (3 * blocks <= self.partial.len())
+            .then(|| (by_body, Shape::new(blocks as u32, CONSTRAIN_THREADS as u32)))
     }
 
     fn whole_step(&self, setup: &Setup) -> Option<(&OnConstraints, Shape)> {

@@ -79,8 +79,8 @@ impl Region {
         std::array::from_fn(|k| (0.5 * self.length[k] * heights[k] - ROOM * radius).max(0.0))
     }
 
-    /// For a slab: as long along its open axis as the cell of the waves, around the middle of the particles, and begun at a
-    /// point of the mesh. None where that leaves too little room above and below for lists.
+    /// For a slab: as long along its open axis as the cell of the reciprocal vectors, around the middle of the
+    /// particles, and begun at a point of the mesh. None where that leaves too little room above and below for lists.
     pub(super) fn of_slab(
         cell: &Cell,
         positions: &[Vec3<f64>],

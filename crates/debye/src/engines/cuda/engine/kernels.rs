@@ -372,7 +372,7 @@ impl KernelConfig<'_> {
         self.with_pairs(self.with_lists("evaluate.cu", include_str!("../kernels/evaluate.cu")))
     }
 
-    /// The module that goes downhill.
+    /// The module of minimization.
     pub(super) fn minimize(self) -> ModuleSource {
         self.with_pairs(self.with_lists("minimize.cu", include_str!("../kernels/minimize.cu")))
     }
@@ -390,7 +390,7 @@ impl KernelConfig<'_> {
     }
 
     /// The kernels of a descent: forces and sums, then motion.
-    pub(super) fn downhill(self, device: &Device) -> Result<[OnWorld; 2], CudaError> {
+    pub(super) fn minimization(self, device: &Device) -> Result<[OnWorld; 2], CudaError> {
         let module = device.module(&self.minimize())?;
         let kernels = [
             module.kernel("debye_descent_forces")?,

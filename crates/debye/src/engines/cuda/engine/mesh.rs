@@ -48,9 +48,9 @@ pub(super) struct MeshTables {
     total: ChargeSums,
     /// What is not a conductor around all images.
     boundary: Option<BoundaryTables>,
-    /// How much larger the cell of the waves or the region of the grids is.
+    /// How much larger the cell of the reciprocal vectors or the region of the grids is.
     crowd: f64,
-    /// Of the cell of the waves, as it is first.
+    /// Of the cell of the reciprocal vectors, as it is first.
     reciprocal: [Vec3<f64>; 3],
     volume: f64,
     /// Of the lists, and how far a particle may go before they are stale.
@@ -89,7 +89,7 @@ impl MeshTables {
         };
         let (mesh, grids) = match plan.method {
             Method::Mesh(mesh) => (mesh, None),
-            Method::Ewald(_) => return Err(unsupported("Ewald sums wave by wave".into())),
+            Method::Ewald(_) => return Err(unsupported("Ewald sums vector by vector".into())),
             Method::Multilevel(_) if moving => {
                 return Err(unsupported(
                     "a barostat with multilevel summation (`pme` follows the cell)".into(),
@@ -132,7 +132,7 @@ impl MeshTables {
             total: total.total,
             k,
         });
-        let waves = plan.wave_cell(&system.cell);
+        let vectors = plan.ewald_cell(&system.cell);
         let mut tables = Self {
             plan: plan.clone(),
             mesh,
@@ -143,9 +143,9 @@ impl MeshTables {
             charges,
             total,
             boundary,
-            crowd: waves.volume() / system.cell.volume(),
-            reciprocal: reciprocal(&waves),
-            volume: waves.volume(),
+            crowd: vectors.volume() / system.cell.volume(),
+            reciprocal: reciprocal(&vectors),
+            volume: vectors.volume(),
             radius,
             reach,
             moving,
@@ -155,8 +155,8 @@ impl MeshTables {
         Ok(Some(tables))
     }
 
-    /// Lays the grids of multilevel summation over a region, whose faces along open axes are points of theirs. Says whether
-    /// they are others now.
+    /// Lays the grids of multilevel summation over a region, whose faces along open axes are points of theirs. Says
+    /// whether they are others now.
     fn set_region(&mut self, region: &Region) -> bool {
         let Some(grids) = &mut self.grids else {
             return false;
@@ -202,8 +202,8 @@ impl MeshTables {
 
     /// For a cell as a barostat left it.
     fn set_cell(&mut self, cell: &Cell) {
-        let waves = self.plan.wave_cell(cell);
-        (self.reciprocal, self.volume) = (reciprocal(&waves), waves.volume());
+        let vectors = self.plan.ewald_cell(cell);
+        (self.reciprocal, self.volume) = (reciprocal(&vectors), vectors.volume());
     }
 
     /// Cells of the mesh that a particle may cross before lists are stale.

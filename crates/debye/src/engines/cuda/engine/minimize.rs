@@ -13,7 +13,7 @@ const GLANCE: u64 = 25;
 const ALPHA: f64 = 0.1;
 
 impl CudaEngine {
-    /// Moves the particles downhill. Velocities and the step counter are as before.
+    /// Minimizes the energy. Velocities and the step counter are as before.
     pub(super) fn descend(
         &mut self,
         fire: Fire,
@@ -28,7 +28,7 @@ impl CudaEngine {
         still.velocities.fill(Vec3::zero());
         still.orientations.angular_momenta.fill(Vec3::zero());
         let steps = match self.skeleton.get_mut().large() {
-            Some(resident) => downhill(resident, &still, fire, self.dynamics.timestep, proceed)?,
+            Some(resident) => descend(resident, &still, fire, self.dynamics.timestep, proceed)?,
             None => self.descend_on_host(still.clone(), fire, proceed)?,
         };
         let skeleton = self.skeleton.get_mut();
@@ -101,8 +101,8 @@ impl CudaEngine {
     }
 }
 
-/// Goes downhill on the device.
-fn downhill(
+/// Runs FIRE on the device.
+fn descend(
     resident: &mut Resident,
     still: &Particles,
     fire: Fire,

@@ -271,11 +271,11 @@ impl<'a> Request<'a> {
         // What may be needed must not keep what is needed waiting.
         let many = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= MANY_CORES);
         if many {
-            device.compile_ahead(later).let_go();
+            device.compile_ahead(later).detach();
             return Resident::new(device, parts);
         }
         let resident = Resident::new(device, parts)?;
-        device.compile_ahead(later).let_go();
+        device.compile_ahead(later).detach();
         Ok(resident)
     }
 

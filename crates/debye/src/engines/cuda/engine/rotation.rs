@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::engines::Precision;
 use crate::expr::{CudaReal, Quat, Sym, Tape, Vec3};
-use crate::integrate::rotation::{turn_body, turn_downhill, turn_top};
+use crate::integrate::rotation::{turn_body, turn_to_minimum, turn_top};
 use crate::system::{Class, Orientations};
 
 /// Values of `Kind::turns`; 0 for a point.
@@ -58,14 +58,14 @@ pub(in crate::engines::cuda) fn text() -> &'static str {
                 .to_vec()
         };
         let outward = |s: &[Sym]| quaternion(s).rotate(vector(&s[4..])).to_array().to_vec();
-        let downhill = |s: &[Sym]| numbers(turn_downhill(quaternion(s), vector(&s[4..]), s[7]));
+        let to_minimum = |s: &[Sym]| numbers(turn_to_minimum(quaternion(s), vector(&s[4..]), s[7]));
         let z = |s: &[Sym]| quaternion(s).axes()[2].to_array().to_vec();
         let axes = || Tape::record(4, |s| quaternion(s).axes().map(Vec3::to_array).concat());
         let double = CudaReal::Double;
         let all = [
             Tape::record(9, linear).to_cuda("turn_linear", double),
             Tape::record(11, body).to_cuda("turn_body", double),
-            Tape::record(8, downhill).to_cuda("turn_downhill", double),
+            Tape::record(8, to_minimum).to_cuda("turn_to_minimum", double),
             Tape::record(7, inward).to_cuda("to_body", double),
             Tape::record(7, outward).to_cuda("to_laboratory", double),
             Tape::record(4, z).to_cuda("z_axis_of", double),

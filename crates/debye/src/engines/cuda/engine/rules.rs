@@ -90,7 +90,7 @@ debye_gpu::device_struct! {
         /// The same of angular momenta and torques.
         pub(super) turning_mix: f64,
         /// Steps since the last one uphill.
-        pub(super) downhill: u64,
+        pub(super) positive_steps: u64,
         /// The largest component of a force, as bits.
         pub(super) largest: u64,
     }

@@ -5,7 +5,7 @@ use debye_gpu::{Header, constants};
 use super::bonded::{Links, PLACE_BITS, ROW_BITS};
 use super::boundary::{BOUNDARY_SUMS, BoundaryCharges, VACUUM};
 use super::constraints::{
-    CONSTRAINT_SUMS, ConstraintTables, HOLDERS, RIGID_COUNTS, RIGID_NUMBERS, RIGID_SITE, SHAPE,
+    CONSTRAIN_THREADS, CONSTRAINT_SUMS, ConstraintTables, RIGID_COUNTS, RIGID_NUMBERS, RIGID_SITE, SHAPE,
 };
 use super::exclusions::EXCLUDED_BELOW;
 use super::frame::Frame;
@@ -51,7 +51,7 @@ pub(in crate::engines::cuda) fn header() -> String {
             RIGID_NUMBERS,
             RIGID_SITE,
             RIGID_COUNTS,
-            HOLDERS,
+            CONSTRAIN_THREADS,
             MESH_SUMS,
             BOUNDARY_SUMS,
             VACUUM

@@ -70,7 +70,7 @@ pub(super) trait Skeleton: Send {
     fn saved(&mut self) -> Result<Vec<u8>, EngineError>;
     /// Goes on from a saved state; gives its step and how many lists were made.
     fn restore(&mut self, saved: &[u8]) -> Result<(u64, u32), EngineError>;
-    /// The layout of large systems, which goes downhill by itself.
+    /// The layout of large systems, which minimizes by itself.
     fn large(&mut self) -> Option<&mut Resident> {
         None
     }

@@ -11,7 +11,7 @@ use super::bodies::Bodies;
 use super::exclusions::Excluded;
 use super::rotation;
 use crate::engines::{EngineError, Precision};
-use crate::expr::{CudaReal, Given, Table};
+use crate::expr::{CudaReal, KnownInputs, Table};
 use crate::forces::{ForceField, PairRow, PairTerm};
 use crate::integrate::Dynamics;
 use crate::potentials::{Axes, MAX_COEFFICIENTS};
@@ -193,7 +193,7 @@ impl Terms {
             let always: Vec<Option<f64>> = std::iter::once(None)
                 .chain((2..COLUMNS).map(|k| columns.same(number, k)))
                 .collect();
-            let given = Given {
+            let given = KnownInputs {
                 below: columns.longest2(number),
                 always: &always,
             };

@@ -244,8 +244,8 @@ __device__ inline void move_body(Moved& moved, const World& w, const ConstraintT
 #endif
 
 // Blocks whose threads have waters, and clusters.
-__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + HOLDERS - 1) / HOLDERS; }
-__device__ __forceinline__ u32 cluster_blocks(const ConstraintTables& h) { return (h.clusters + HOLDERS - 1) / HOLDERS; }
+__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + CONSTRAIN_THREADS - 1) / CONSTRAIN_THREADS; }
+__device__ __forceinline__ u32 cluster_blocks(const ConstraintTables& h) { return (h.clusters + CONSTRAIN_THREADS - 1) / CONSTRAIN_THREADS; }
 
 // What this thread has: a water, a cluster or a rigid body, and its number.
 enum GroupKind { NOTHING, WATER, CLUSTER, RIGID_BODY };
@@ -257,7 +257,7 @@ template <bool CLUSTERS> __device__ __forceinline__ ThreadGroup group_of_thread(
 {
     u32 block = blockIdx.x;
     auto group = [&](GroupKind what, u32 count) -> ThreadGroup {
-        const u32 number = block * HOLDERS + threadIdx.x;
+        const u32 number = block * CONSTRAIN_THREADS + threadIdx.x;
         return {number < count ? what : NOTHING, number};
     };
     if (!CLUSTERS || block < water_blocks(h)) return group(WATER, h.waters);
@@ -281,7 +281,7 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     load_frame(w, f);
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
     if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
-        move_water<WORK>(moved, w, h, f, now, blockIdx.x * HOLDERS + threadIdx.x);
+        move_water<WORK>(moved, w, h, f, now, blockIdx.x * CONSTRAIN_THREADS + threadIdx.x);
     } else {
         const ThreadGroup mine = group_of_thread<CLUSTERS>(h);
         if (mine.what == CLUSTER) move_cluster(moved, w, h, f, now, mine.number);
@@ -291,12 +291,12 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     }
     if (moved.displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
 #if MOVING
-    SHARED(f64, warps, 3 * HOLDER_WARPS);
+    SHARED(f64, warps, 3 * CONSTRAIN_WARPS);
     SHARED(f64, others, 3);
     const bool scales = now.split & SCALES;
     if (scales) {
         atomicMax(&w.control->farthest, __float_as_uint(moved.displacement2));
-        publish_sums<3, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
+        publish_sums<3, CONSTRAIN_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
     }
 #endif
     __threadfence();
@@ -306,8 +306,8 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     if (!last[0]) return;
 #if MOVING
     if (scales) {
-        add_blocks<3, HOLDER_WARPS>(warps, h.partial, gridDim.x);
-        add_blocks<3, HOLDER_WARPS>(others, w.partial, now.blocks);
+        add_blocks<3, CONSTRAIN_WARPS>(warps, h.partial, gridDim.x);
+        add_blocks<3, CONSTRAIN_WARPS>(others, w.partial, now.blocks);
     }
     if (threadIdx.x == 0) {
         for (u32 k = 0; k < 3; ++k) publish(w.frame->pending + k, 1.0);
@@ -322,18 +322,18 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
 }
 
 // Of waters alone, and of anything.
-KERNEL_RESIDENT(debye_constrain_waters, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
+KERNEL_RESIDENT(debye_constrain_waters, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
 {
     constrain<false, OF_INPUT>(w, h, f);
 }
-KERNEL(debye_constrain, HOLDERS, World w, ConstraintTables h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
+KERNEL(debye_constrain, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
 #if SITES > 1
-KERNEL_RESIDENT(debye_constrain_bodies, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
+KERNEL_RESIDENT(debye_constrain_bodies, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
 {
     constrain<false, OF_BODIES>(w, h, f);
 }
 #if ALONE
-KERNEL_RESIDENT(debye_step_bodies, HOLDERS, HOLDERS_RESIDENT, World w, ConstraintTables h, Setup f)
+KERNEL_RESIDENT(debye_step_bodies, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
 {
     constrain<false, WHOLE_STEP>(w, h, f);
 }
@@ -346,7 +346,7 @@ template <bool VIRIAL, bool CLUSTERS>
 __device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
-    SHARED(f64, warps, N * HOLDER_WARPS);
+    SHARED(f64, warps, N * CONSTRAIN_WARPS);
     SHARED(f64, others, N);
     SHARED(u32, last, 1);
     load_frame(w, f);
@@ -357,14 +357,14 @@ __device__ __forceinline__ void sum_constrained(const World& w, const Constraint
 #if RIGID_BODIES
     if (CLUSTERS && mine.what == RIGID_BODY) sum_body(sum, w, h, f, now, mine.number);
 #endif
-    publish_sums<N, HOLDER_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
+    publish_sums<N, CONSTRAIN_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
     __syncthreads();
     if (!last[0]) return;
-    add_blocks<N, HOLDER_WARPS>(warps, h.partial, gridDim.x);
-    add_blocks<N, HOLDER_WARPS>(others, w.partial, now.blocks);
+    add_blocks<N, CONSTRAIN_WARPS>(warps, h.partial, gridDim.x);
+    add_blocks<N, CONSTRAIN_WARPS>(others, w.partial, now.blocks);
     if (threadIdx.x != 0) return;
     for (u32 k = 0; k < N; ++k) others[k] += warps[k];
     for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
@@ -387,8 +387,8 @@ template <bool CLUSTERS> __device__ __forceinline__ void sum_constrained(const W
     sum_constrained<false, CLUSTERS>(w, h, f, now);
 }
 
-KERNEL(debye_constraint_sums_waters, HOLDERS, World w, ConstraintTables h, Setup f) { sum_constrained<false>(w, h, f); }
-KERNEL(debye_constraint_sums, HOLDERS, World w, ConstraintTables h, Setup f) { sum_constrained<true>(w, h, f); }
+KERNEL(debye_constraint_sums_waters, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { sum_constrained<false>(w, h, f); }
+KERNEL(debye_constraint_sums, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { sum_constrained<true>(w, h, f); }
 #endif
 
 #if MOVING
@@ -436,7 +436,7 @@ __device__ __forceinline__ f32 reshape(const World& w, const Setup& f, const Ste
 }
 
 // After a change of the cell: fractions have scaled all distances, and those within groups must be as before.
-KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
+KERNEL(debye_reshape, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
 {
     Control* c = w.control;
     if (STEERING(&c->stretched) == 0) return;
@@ -469,10 +469,10 @@ KERNEL(debye_reshape, HOLDERS, World w, ConstraintTables h, Setup f)
 #endif
 
 // Velocities of now, and for every block what constrained_now.cuh says.
-KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
+KERNEL(debye_constrain_now, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
 {
     constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
-    SHARED(f64, warps, HOLDER_WARPS);
+    SHARED(f64, warps, CONSTRAIN_WARPS);
     const Control* c = w.control;
     // Without a list there are no forces to go by.
     if (c->stale != 0) return;
@@ -487,7 +487,7 @@ KERNEL(debye_constrain_now, HOLDERS, World w, ConstraintTables h, Setup f)
 #endif
     f64* to = h.partial + u64(blockIdx.x) * WIDTH;
     auto write = [&](u32 k, f64 x) {
-        const f64 sum = block_sum<HOLDER_WARPS>(x, warps);
+        const f64 sum = block_sum<CONSTRAIN_WARPS>(x, warps);
         if (threadIdx.x == 0) to[k] = sum;
     };
     for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);

@@ -5,7 +5,7 @@
 #include "motion.cuh"
 #include "settle.cuh"
 
-constexpr u32 HOLDER_WARPS = HOLDERS / WARP;
+constexpr u32 CONSTRAIN_WARPS = CONSTRAIN_THREADS / WARP;
 
 // Two particles of a group, and the length found when their distance was given up.
 struct Unsolved {

@@ -7,7 +7,7 @@
 #include "reciprocal.cuh"
 #include "solve_shared.cuh"
 
-// An index as a number of waves, −N/2 < m ≤ N/2.
+// An index as a signed frequency, −N/2 < m ≤ N/2.
 __device__ __forceinline__ real folded(u32 index, u32 size)
 {
     return real(2 * index > size ? i32(index) - i32(size) : i32(index));
@@ -49,7 +49,7 @@ __device__ __forceinline__ void add_vector(f64 (&sums)[SUMS], real e, const real
     for (u32 k = 0; k < 6; ++k) sums[1 + k] += e * of[k];
 }
 
-// What the waves of a column share. `factors` are those of x, y and z one after another.
+// What the reciprocal vectors of a column share. `factors` are those of x, y and z one after another.
 struct Column {
     u32 number;
     real y, z, other_y, other_z, factor, weight;
@@ -66,24 +66,24 @@ struct Column {
         other_y = 2 * iy == N2 ? -y : y;
         other_z = 2 * iz == N3 ? -z : z;
         factor = TABLE ? real(1) : factors[N1 + iy] * factors[N1 + N2 + iz];
-        // Half of |q|², but most waves stand for two. None counts beyond the last column.
+        // Half of |q|², but most reciprocal vectors stand for two. None counts beyond the last column.
         weight = column >= COLUMNS ? real(0) : iz == 0 || 2 * iz == N3 ? real(0.5) : real(1);
     }
 };
 
-// q times G of the wave `x` of a column; adds to the sums. A wave of half the mesh is the mean of two that look alike, which
-// differ in skewed cells and in their virials.
+// q times G of the reciprocal vector `x` of a column; adds to the sums. A reciprocal vector of half the mesh is the
+// mean of two that look alike, which differ in skewed cells and in their virials.
 template <bool WITH_SUMS>
 __device__ __forceinline__ Complex multiplied(Complex q, u32 x, const Column& c, const Influence& g, const real* factors,
                                               const real* table, f64 (&sums)[SUMS])
 {
-    const real wave = folded(x, N1), other_wave = 2 * x == N1 ? -wave : wave;
+    const real along_x = folded(x, N1), other_x = 2 * x == N1 ? -along_x : along_x;
     real value = TABLE ? table[u64(x) * PLANE + c.number] : factors[x] * c.factor;
     if (TABLE && !WITH_SUMS) return q * value;
     real m[3], m2, other[3], other2;
-    const real one = g.smeared(wave, c.y, c.z, m, m2);
+    const real one = g.smeared(along_x, c.y, c.z, m, m2);
     const bool mirrored = (WITH_SUMS || g.skewed) && (c.half || 2 * x == N1);
-    const real two = mirrored ? g.smeared(other_wave, c.other_y, c.other_z, other, other2) : one;
+    const real two = mirrored ? g.smeared(other_x, c.other_y, c.other_z, other, other2) : one;
     const real both = one + two;
     if (!TABLE) value *= real(0.5) * both;
     if constexpr (WITH_SUMS) {

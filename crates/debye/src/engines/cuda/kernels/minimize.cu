@@ -75,13 +75,13 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
         fire.turning_mix = warps[4] > 0.0 ? fire.alpha * sqrt(warps[3] / warps[4]) : 0.0;
 #endif
         fire.keep = 1.0 - fire.alpha;
-        fire.downhill += 1;
-        if (fire.downhill > 5) {
+        fire.positive_steps += 1;
+        if (fire.positive_steps > 5) {
             fire.dt = fmin(fire.dt * 1.1, 10.0 * fire.first);
             fire.alpha *= 0.99;
         }
     } else {
-        fire.downhill = 0;
+        fire.positive_steps = 0;
         fire.alpha = 0.1;
         fire.dt *= 0.5;
         fire.keep = 0.0;
@@ -106,7 +106,7 @@ KERNEL(debye_descent_move, BLOCK, World w, Setup f)
             f64(&q)[4] = r.q, (&l)[3] = r.l;
             for (u32 k = 0; k < 3; ++k) l[k] = l[k] * fire.keep + w.torques[u64(k) * slots + slot] * (fire.turning_mix + fire.dt);
             const f64 moment = largest_moment(kind);
-            turn_downhill(q[0], q[1], q[2], q[3], l[0] / moment, l[1] / moment, l[2] / moment, fire.dt, q[0], q[1], q[2], q[3]);
+            turn_to_minimum(q[0], q[1], q[2], q[3], l[0] / moment, l[1] / moment, l[2] / moment, fire.dt, q[0], q[1], q[2], q[3]);
             write_rotation(w, f, now, slot, kind, r);
         } else {
             keep_facing(w, f, now, slot);

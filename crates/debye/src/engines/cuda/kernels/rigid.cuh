@@ -8,7 +8,7 @@
 #include "constraints.cuh"
 
 // Blocks that should fit on a multiprocessor.
-constexpr u32 HOLDERS_RESIDENT = LANGEVIN ? 6 : 8;
+constexpr u32 CONSTRAIN_RESIDENT = LANGEVIN ? 6 : 8;
 
 // The sides of a water from its second particle to the first, from the third to the second, and from the first to the third:
 // what closes the triangle.

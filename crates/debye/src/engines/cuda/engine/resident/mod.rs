@@ -249,7 +249,7 @@ impl Resident {
             self.set_frame(frame)?;
         } else if self.mesh.as_ref().is_some_and(|mesh| mesh.tables().is_slab()) {
             return Err(EngineError::Device(format!(
-                "particles of a slab came nearer than {:.4} to the end of the cell that its waves are summed in; a larger \
+                "particles of a slab came nearer than {:.4} to the end of the cell that its vectors are summed in; a larger \
                  `slab_factor` makes room",
                 1.5 * radius
             )));

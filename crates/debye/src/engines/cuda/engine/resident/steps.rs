@@ -200,14 +200,14 @@ impl Resident {
         Ok(())
     }
 
-    /// Steps downhill until a target, or until they reach the tolerance.
+    /// Steps of minimization until a target, or until they reach the tolerance.
     pub(in super::super) fn descend(&mut self, target: u64) -> Result<(), EngineError> {
         self.aim(target)?;
         while self.last.step < target {
             let before = self.last.step;
             self.refresh_list()?;
             // Kept by the device once they are compiled; growing changes them.
-            let kernels = self.case().downhill(&self.device)?;
+            let kernels = self.case().minimization(&self.device)?;
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
                 self.queue_links(&stream, DUE_ALWAYS)?;

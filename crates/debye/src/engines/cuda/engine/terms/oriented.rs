@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{Columns, Distinct, Terms, literal};
-use crate::expr::{Given, Node};
+use crate::expr::{KnownInputs, Node};
 use crate::forces::{ForceField, OrientedRow, OrientedTerm};
 use crate::potentials::{Axes, INVARIANT_NAMES, INVARIANTS, MAX_ORIENTED};
 use crate::truncation::TRUNCATION_COEFFICIENTS;
@@ -169,7 +169,7 @@ fn one(
     let numbers = NUMBERS..NUMBERS + MAX_ORIENTED + TRUNCATION_COEFFICIENTS;
     known.extend(numbers.map(|k| columns.same(number, k)));
     let tape = term.family.shortest_tape(term.truncation).with_known(&known);
-    let given = Given {
+    let given = KnownInputs {
         below: columns.longest2(number),
         always: &[],
     };
