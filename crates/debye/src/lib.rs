@@ -25,26 +25,17 @@
 
 pub mod analysis;
 pub mod checkpoint;
-pub mod engines;
-pub mod expr;
-pub mod forces;
 pub mod input;
-pub mod integrate;
-pub mod manual;
-pub mod maps;
-pub mod neighbors;
-mod parallel;
 pub mod plot;
-pub mod potentials;
 pub mod prelude;
-pub mod random;
-pub mod record;
 pub mod run;
-mod simd;
 pub mod simulation;
-pub mod suggest;
-pub mod system;
-pub mod truncation;
 
+use debye_parallel as parallel;
+
+pub use debye_engine::{
+    engines, expr, forces, integrate, manual, maps, neighbors, parameters, potentials, random, record,
+    suggest, system, truncation,
+};
 pub use debye_gpu as gpu;
 pub use debye_io as io;

@@ -470,7 +470,7 @@ fn extreme_distances_do_not_panic() {
 #[test]
 fn the_guide_quotes_the_file() {
     let guide = include_str!("../../../docs/adding-a-potential.md");
-    let file = include_str!("../src/potentials/born_mayer_huggins.rs");
+    let file = include_str!("../../debye-engine/src/potentials/born_mayer_huggins.rs");
     assert!(
         guide.contains(file),
         "docs/adding-a-potential.md no longer quotes born_mayer_huggins.rs"

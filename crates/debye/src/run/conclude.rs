@@ -304,7 +304,7 @@ impl Run<'_> {
             host: Host {
                 processor: super::report::processor(),
                 threads: rayon::current_num_threads(),
-                simd: crate::simd::InstructionSet::detect().name().into(),
+                simd: crate::engines::InstructionSet::detect().name().into(),
                 precision: self.simulation.run.precision.name().into(),
                 device: self.engine.device(),
             },
