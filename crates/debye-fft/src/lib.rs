@@ -1,6 +1,6 @@
 //! Plans of fast Fourier transforms in single and double precision, from rustfft and realfft.
 //!
-//! Their kernels are generic, so the crate that makes a plan compiles all of them: a quarter of the library's build, and
+//! Their kernels are generic, so the crate that makes a plan compiles all of them: of the engine, and
 //! again of its tests. Here they are compiled once.
 //!
 //! ```

@@ -1,9 +1,9 @@
 //! Loops on all threads: what `rayon` has for slices and ranges, in less code for each loop.
 //!
-//! `rayon` compiles its splitting and joining anew for each closure and each zip: a fifth of the time that this library
-//! took to compile once. Here a loop is a range of indices that one function splits (`for_parts`, in `rayon`'s pool), and what
-//! is compiled for a loop is its body. Names, and how loops are split, are those of `rayon`. Results are in the order of the
-//! indices, whatever the number of threads; [`Indexed::fold`] alone joins parts in any order.
+//! `rayon` compiles its splitting and joining anew for each closure and each zip, which once was a fifth of the time that
+//! the engine took to compile. Here a loop is a range of indices that one function splits (`for_parts`, in `rayon`'s
+//! pool), and what is compiled for a loop is its body. Names, and how loops are split, are those of `rayon`. Results are
+//! in the order of the indices, whatever the number of threads; [`Indexed::fold`] alone joins parts in any order.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -55,6 +55,7 @@ impl Loop<'_> {
 ///
 /// # Safety
 /// [`Self::get`] must be sound on any thread for every index below [`Self::len`], as long as no index is asked for twice.
+/// The length must not change, and [`Self::parts`] must begin with one or more.
 // Nobody asks a loop whether it is empty.
 #[allow(clippy::len_without_is_empty)]
 pub unsafe trait Indexed: Sync + Sized {

@@ -33,6 +33,7 @@ pub mod simulation;
 
 use debye_parallel as parallel;
 
+#[doc(inline)]
 pub use debye_engine::{
     engines, expr, forces, integrate, manual, maps, neighbors, parameters, potentials, random, record,
     suggest, system, truncation,

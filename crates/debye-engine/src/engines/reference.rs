@@ -234,7 +234,8 @@ fn minus_gradient(energy: &dyn Fn(Vec3<Dual<f64>>) -> Dual<f64>) -> Vec3<f64> {
     }))
 }
 
-/// The force on the second of two particles by all terms between pairs that are not excluded.
+/// The force on the second of two particles, `separation` from the first, by all terms between pairs that are not
+/// excluded.
 pub fn force_between(
     system: &System,
     field: &ForceField,

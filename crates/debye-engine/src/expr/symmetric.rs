@@ -29,7 +29,7 @@ pub(crate) fn eigenvectors<const N: usize>(mut a: [[f64; N]; N]) -> [(f64, [f64;
     all
 }
 
-/// The same of a 3 × 3 matrix (xx, yy, zz, xy, xz, yz).
+/// Eigenvalues of a symmetric 3 × 3 matrix (xx, yy, zz, xy, xz, yz), smallest first, and their unit vectors.
 pub fn eigen([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> [(f64, Vec3<f64>); 3] {
     eigenvectors([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         .map(|(value, vector)| (value, Vec3::from(vector)))

@@ -44,7 +44,7 @@ const SLOW_PER_PARTICLE: f64 = 1e6;
 #[must_use]
 pub struct LongRange {
     /// The name of its model, such as `pme`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The name of the terms it makes.
     pub name: String,
     /// Where pairs end; the largest cut-off of the other terms if not given.

@@ -135,7 +135,8 @@ impl MapFrames {
         self.add_moved(self.subject.at(frame, unit)?)
     }
 
-    /// Adds particles of the subject as they are now.
+    /// Adds particles of the subject as they are now: the same particles in the same order, with orientations where the
+    /// subject has dipoles.
     pub fn add_particles(&mut self, particles: &Particles, cell: &Cell) -> Result<(), MapError> {
         let orientations = &particles.orientations;
         let dipole = |&(i, before): &(usize, Vec3<f64>)| (i, orientations.axes(i)[2] * before.norm());
@@ -270,7 +271,7 @@ impl MapFrames {
         Ok(to.finish())
     }
 
-    /// Goes on from there.
+    /// Goes on from frames that [`Self::save`] gave, in place of those so far.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), CodecError> {
         let mut from = Reader::new(state);
         self.edges = Vec3::new(from.f64()?, from.f64()?, from.f64()?);

@@ -57,6 +57,7 @@ impl Cell {
     }
 
     /// Rows are the vectors a, b, c.
+    #[inline]
     pub fn vectors(&self) -> Mat3<f64> {
         self.vectors
     }
@@ -71,22 +72,26 @@ impl Cell {
     }
 
     /// Along which vectors the cell repeats.
+    #[inline]
     pub fn periodic(&self) -> [bool; 3] {
         self.periodic
     }
 
     /// Whether a, b, c are at right angles.
+    #[inline]
     pub fn is_orthorhombic(&self) -> bool {
         self.vectors.y.x == 0.0 && self.vectors.z.x == 0.0 && self.vectors.z.y == 0.0
     }
 
     /// Volume.
+    #[inline]
     pub fn volume(&self) -> f64 {
         self.vectors.x.x * self.vectors.y.y * self.vectors.z.z
     }
 
     /// Whether its volume is that of what it holds: only where it repeats in all directions. An open direction ends
     /// wherever somebody put the face, so that pressure and density would be arbitrary.
+    #[inline]
     pub fn has_volume(&self) -> bool {
         self.periodic == [true; 3]
     }
@@ -146,6 +151,7 @@ impl Cell {
     }
 
     /// The shortest image of a difference vector, in any cell.
+    #[inline]
     pub fn minimum_image(&self, d: Vec3<f64>) -> Vec3<f64> {
         let (a, b, c) = (self.vectors.x, self.vectors.y, self.vectors.z);
         // The last vector first: those before it have no component along its height.

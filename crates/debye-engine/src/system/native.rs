@@ -75,7 +75,8 @@ pub fn from_rotor([x, y, z, dipole]: NativeRotor) -> Rotor {
 }
 
 impl Orientations {
-    /// Those of a native structure, which are taken from it.
+    /// Those of a native structure, which are taken from it. Readers of files see to it that there is one for every
+    /// particle.
     pub fn from_native(native: &mut NativeStructure) -> Self {
         Self {
             rotors: (std::mem::take(&mut native.rotors).into_iter())

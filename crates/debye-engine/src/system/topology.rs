@@ -54,7 +54,8 @@ impl System {
     }
 }
 
-/// Numbers of connected parts, in the order of their first member.
+/// For each of `n` vertices the number of its connected part, in the order of their first members. Edges to others are
+/// left out.
 pub fn connected(n: usize, edges: impl Iterator<Item = [usize; 2]>) -> Vec<u32> {
     let mut parent: Vec<usize> = (0..n).collect();
     fn root(parent: &mut [usize], mut i: usize) -> usize {

@@ -6,7 +6,7 @@ use crate::forces::ForceField;
 use crate::integrate::{Dynamics, ThermostatKind};
 use crate::potentials::PAIRS;
 use crate::simulation::{AnalysisPlan, MapPlan, RunPlan};
-use crate::system::units::display::{digits, number, time};
+use crate::system::display::{digits, number, time};
 use crate::system::{Dimension, System, Units};
 
 /// What the values are judged by.

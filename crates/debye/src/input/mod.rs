@@ -65,7 +65,7 @@ use molecules::MoleculeList;
 use reader::{Item, Node, Section};
 use species::SpeciesList;
 
-use crate::engines::memory;
+use crate::engines::available_memory;
 use crate::forces::ForceField;
 use crate::simulation::Simulation;
 use crate::system::velocities;
@@ -116,7 +116,7 @@ impl Default for InputOptions {
     /// As many as fit into the memory that is free now, with the lists of a dense liquid.
     fn default() -> Self {
         Self {
-            max_particles: memory::available().map_or(1_000_000_000, |bytes| bytes / BYTES_PER_PARTICLE),
+            max_particles: available_memory().map_or(1_000_000_000, |bytes| bytes / BYTES_PER_PARTICLE),
             moves: true,
         }
     }

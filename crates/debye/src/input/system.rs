@@ -9,7 +9,7 @@ use super::molecules::MoleculeList;
 use super::reader::{Item, Section};
 use super::species::SpeciesList;
 use super::{InputOptions, builders, constraints, previous, structure, topology};
-use crate::system::units::display::number;
+use crate::system::display::number;
 use crate::system::{
     Cell, CellError, Dimension, HydrogenError, Particles, System, Units, builders::replicate,
 };

@@ -8,7 +8,7 @@ use crate::forces::pme::expected;
 use crate::forces::{BondedTerm, MixingRule, OrientedRow, PairTerm};
 use crate::integrate::{Barostat, BarostatKind, Coupling, Scheme, Thermostat, ThermostatKind};
 use crate::simulation::{Buffer, Simulation};
-use crate::system::units::display::{digits, grouped, number, time};
+use crate::system::display::{digits, grouped, number, time};
 use crate::system::{Cell, Dimension, Exclusions, Link, System, Topology, Units};
 use crate::truncation::Truncation;
 

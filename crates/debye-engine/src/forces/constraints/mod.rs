@@ -8,9 +8,8 @@ mod settle;
 mod shake;
 
 pub use clusters::{Clusters, Group, Nearest, Scratch};
-pub use rigid::RIGID_BODY;
-pub use rigid::misfit;
 pub(crate) use rigid::{Motion, Pose};
+pub use rigid::{RIGID_BODY, misfit};
 pub use settle::{RIGID_WATER, Triangle};
 pub use shake::{SHAKE, Unsolved, rattle, shake};
 

@@ -1,5 +1,5 @@
-//! Which kernel fits: every skeleton for every instruction set, picked at run time. The tests inside of the library do
-//! with the portable ones, for a shorter build; those in `tests/` run all of them.
+//! Which kernel fits: every skeleton for every instruction set, picked at run time. Unit tests of this crate do with
+//! the portable ones, for a shorter build; those in `crates/debye/tests` run all of them.
 
 use super::terms::{Any, One, Plain, Terms};
 use super::visit::visit;
