@@ -124,7 +124,7 @@ impl Stream {
 
     /// Waits, on the device, for everything that another stream has queued so far. What follows in a stream that is
     /// captured is captured too, until that stream follows this one.
-    pub fn follow(&self, other: &Self) -> Result<(), CudaError> {
+    pub fn wait_for(&self, other: &Self) -> Result<(), CudaError> {
         self.driver.wait(self.handle, other.handle)?;
         let (mut own, mut others) = (self.captured.borrow_mut(), other.captured.borrow_mut());
         match (own.as_mut(), others.as_mut()) {

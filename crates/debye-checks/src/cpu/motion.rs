@@ -158,7 +158,7 @@ fn trimers(section: &str) -> Result<Simulation, Failed> {
     let pairs: Vec<[u32; 2]> = system.constraints.pairs().map(|(atoms, _)| atoms).collect();
     system
         .exclusions
-        .leave_out(system.particles.len(), pairs.iter().copied())?;
+        .exclude(system.particles.len(), pairs.iter().copied())?;
     velocities::thermalize(system, 1.44, 1)?;
     Ok(simulation)
 }

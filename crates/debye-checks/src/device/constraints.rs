@@ -181,10 +181,7 @@ fn lattice(what: What, side: usize, skewed: bool) -> Result<System, Wrong> {
         );
     }
     let n = system.particles.len();
-    system
-        .exclusions
-        .leave_out(n, inside.into_iter())
-        .map_err(wrong)?;
+    system.exclusions.exclude(n, inside.into_iter()).map_err(wrong)?;
     if what == What::Bodies {
         system.species[4].rotor = Rotor::linear(0.3).with_dipole(0.01);
         system.orient_at_random(5);

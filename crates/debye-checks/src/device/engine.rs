@@ -169,8 +169,8 @@ pub(super) fn alike(
     within(place, "positions", off, 0.0, close)
 }
 
-/// Leaves out some pairs that are close, some at random, and hundreds of one particle.
-fn leave_out(system: &mut System, place: &mut Place<'_>) -> Result<(), Wrong> {
+/// Excludes some pairs that are close, some at random, and hundreds of one particle.
+fn exclude_some(system: &mut System, place: &mut Place<'_>) -> Result<(), Wrong> {
     let n = system.particles.len();
     let mut rule = ExclusionRule::default();
     for i in 0..n {
@@ -191,7 +191,7 @@ fn leave_out(system: &mut System, place: &mut Place<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Pairs that are left out, in a small cell and in one where no difference needs wrapping; also when a run is resumed.
+/// Excluded pairs, in a small cell and in one where no difference needs wrapping; also when a run is resumed.
 pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
     let large = match place.extent {
         Extent::Watched | Extent::Smallest => None,
@@ -200,11 +200,11 @@ pub(super) fn exclusions(place: &mut Place<'_>) -> Result<(), Wrong> {
     };
     for cells in [Some([4, 4, 5]), large].into_iter().flatten() {
         let (mut system, field) = melt_of(cells, true, Space::Box, 40)?;
-        leave_out(&mut system, place)?;
+        exclude_some(&mut system, place)?;
         alike(place, &system, &field, Precision::Mixed, &layout(false))?;
     }
     let (mut system, field) = melt_of([4, 4, 5], false, Space::Box, 40)?;
-    leave_out(&mut system, place)?;
+    exclude_some(&mut system, place)?;
     let (d, s) = (plain(), settings(Precision::Mixed));
     let (device, large) = (place.device, layout(false));
     let mut whole = CudaEngine::with_choice(device, &system, &field, &d, &s, &large)?;

@@ -156,8 +156,8 @@ pub struct Candidates<'a> {
     pub halves: bool,
 }
 
-/// Which pairs a list leaves out.
-pub trait LeaveOut: Sync {
+/// Pairs that are excluded from a list.
+pub trait PairExclusions: Sync {
     /// The number of the particle at each place, its own or its owner's.
     fn ids(&self) -> &[u32];
     /// The numbers of those that particle `i` does not interact with, ascending.
@@ -168,7 +168,12 @@ pub trait LeaveOut: Sync {
 
 impl NeighborList {
     /// Makes the lists anew, reusing memory.
-    pub fn build(&mut self, candidates: &Candidates, search: Search, exclusions: Option<&dyn LeaveOut>) {
+    pub fn build(
+        &mut self,
+        candidates: &Candidates,
+        search: Search,
+        exclusions: Option<&dyn PairExclusions>,
+    ) {
         self.halves = candidates.halves;
         self.blocks
             .resize_with(candidates.particles.div_ceil(BLOCK), ListBlock::default);
@@ -231,7 +236,7 @@ fn fill(
     block: &mut ListBlock,
     c: &Candidates,
     search: Search,
-    exclusions: Option<&dyn LeaveOut>,
+    exclusions: Option<&dyn PairExclusions>,
     scratch: &mut Scratch,
 ) {
     let Scratch {
@@ -279,7 +284,7 @@ fn fill(
         }
         if let Some(from) = exclusions {
             excluded.collect(members.clone(), from);
-            excluded.leave_out(start, near, search, from);
+            excluded.remove(start, near, search, from);
         }
         if c.halves {
             around.take(near);
@@ -469,7 +474,7 @@ const ENDS: usize = 1024;
 
 impl Excluded {
     /// Looks up the partners of the members, at most 32.
-    pub(super) fn collect(&mut self, members: Range<usize>, from: &dyn LeaveOut) {
+    pub(super) fn collect(&mut self, members: Range<usize>, from: &dyn PairExclusions) {
         self.pairs.clear();
         self.ends = [0; ENDS / 32];
         for (member, i) in members.enumerate() {
@@ -483,7 +488,7 @@ impl Excluded {
 
     /// The members that must not interact with a place, as bits.
     #[inline]
-    pub(super) fn members(&self, first: usize, place: u32, id: u32, from: &dyn LeaveOut) -> u32 {
+    pub(super) fn members(&self, first: usize, place: u32, id: u32, from: &dyn PairExclusions) -> u32 {
         if self.ends[id as usize % ENDS / 32] >> (id % 32) & 1 == 0 {
             return 0;
         }
@@ -495,8 +500,8 @@ impl Excluded {
             .fold(0, |bits, pair| bits | 1 << pair.1)
     }
 
-    /// Takes excluded pairs out of what is near.
-    fn leave_out(&mut self, first: usize, near: &mut Near, search: Search, from: &dyn LeaveOut) {
+    /// Removes excluded pairs from what is near.
+    fn remove(&mut self, first: usize, near: &mut Near, search: Search, from: &dyn PairExclusions) {
         if self.pairs.is_empty() {
             return;
         }

@@ -9,4 +9,6 @@ pub mod scan;
 pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};
-pub use list::{BLOCK, Candidates, LeaveOut, ListBlock, ListRow, MOST_GROUPS, NeighborList, SHARED, Sharing};
+pub use list::{
+    BLOCK, Candidates, ListBlock, ListRow, MOST_GROUPS, NeighborList, PairExclusions, SHARED, Sharing,
+};

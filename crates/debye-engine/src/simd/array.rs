@@ -134,12 +134,15 @@ macro_rules! array_lanes {
                 unsafe { entries.cast::<[u32; $width]>().read_unaligned() }
             }
             #[inline(always)]
-            unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
+            unsafe fn gather_records(
+                coordinates: *const [$coordinate; 4],
+                numbers: *const u32,
+            ) -> Self::Stored {
                 // SAFETY: the caller promised readable indices inside the coordinates.
                 unsafe { Self::indices(numbers) }.map(|j| unsafe { *coordinates.add(j as usize) })
             }
             #[inline(always)]
-            unsafe fn give(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
+            unsafe fn scatter_add(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
                 let Vec3 { x, y, z } = vectors;
                 // SAFETY: the caller promised readable numbers inside the records.
                 for (k, number) in unsafe { Self::indices(numbers) }.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! What every vector of intrinsics has in common, written once.
 
 /// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// bring `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `total`, `stored`, `transposed`, `minus`,
+/// gather_records `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `total`, `stored`, `transposed`, `minus`,
 /// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
@@ -187,12 +187,15 @@ macro_rules! lanes_of_intrinsics {
                 unsafe { Self::read_indices(entries) }
             }
             #[inline(always)]
-            unsafe fn bring(coordinates: *const [$coordinate; 4], numbers: *const u32) -> Self::Stored {
+            unsafe fn gather_records(
+                coordinates: *const [$coordinate; 4],
+                numbers: *const u32,
+            ) -> Self::Stored {
                 // SAFETY: the caller's promise.
                 unsafe { Self::transposed(|k| coordinates.add(*numbers.add(k) as usize)) }
             }
             #[inline(always)]
-            unsafe fn give(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
+            unsafe fn scatter_add(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
                 // SAFETY: the caller's promise.
                 unsafe { Self::add_transposed(|k| to.add(*numbers.add(k) as usize), vectors) }
             }

@@ -125,13 +125,13 @@ pub trait Lanes: Masked {
     ///
     /// # Safety
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
-    unsafe fn bring(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
+    unsafe fn gather_records(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
 
     /// Adds a vector of vectors to the first three numbers of as many records, one after the other.
     ///
     /// # Safety
     /// As for [`Lanes::indices`], and every number must be inside `to`.
-    unsafe fn give(to: *mut [Self::Element; 4], numbers: *const u32, vectors: Vec3<Self>);
+    unsafe fn scatter_add(to: *mut [Self::Element; 4], numbers: *const u32, vectors: Vec3<Self>);
 
     /// `these − other` for one other, in the units of the coordinates.
     fn away(these: &Self::Stored, other: &[Self::Coordinate; 4]) -> Vec3<Self>;

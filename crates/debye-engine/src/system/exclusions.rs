@@ -242,8 +242,8 @@ impl Exclusions {
         Ok(made)
     }
 
-    /// Leaves out these pairs too, of so many particles; scaled pairs among them are no longer added back.
-    pub fn leave_out(
+    /// Excludes these pairs too, of so many particles; scaled pairs among them are no longer added back.
+    pub fn exclude(
         &mut self,
         particles: usize,
         pairs: impl Iterator<Item = [u32; 2]> + Clone,
@@ -402,15 +402,15 @@ mod tests {
         let mut made = Exclusions::from_bonds(&chain, 6, &rule).unwrap();
         assert_eq!(made.scaled.len(), 1);
         let before: Vec<_> = made.pairs().collect();
-        made.leave_out(6, [[5, 4], [3, 0], [0, 1]].into_iter()).unwrap();
+        made.exclude(6, [[5, 4], [3, 0], [0, 1]].into_iter()).unwrap();
         let mut want = before;
         want.push([4, 5]);
         assert_eq!(made.pairs().collect::<Vec<_>>(), want);
         // It was scaled; now it is gone.
         assert_eq!(made.scaled, []);
-        assert!(made.leave_out(6, [[0, 6]].into_iter()).is_err());
+        assert!(made.exclude(6, [[0, 6]].into_iter()).is_err());
         let mut none = Exclusions::default();
-        none.leave_out(3, std::iter::empty()).unwrap();
+        none.exclude(3, std::iter::empty()).unwrap();
         assert_eq!(none, Exclusions::default());
     }
 

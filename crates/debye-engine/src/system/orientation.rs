@@ -168,7 +168,7 @@ impl Orientations {
     }
 
     /// Takes over angular momenta of particles that may have lain otherwise: a linear top cannot spin about its axis.
-    pub fn give_momenta(&mut self, momenta: Vec<Vec3<f64>>) {
+    pub fn set_momenta(&mut self, momenta: Vec<Vec3<f64>>) {
         self.angular_momenta = momenta;
         for i in 0..self.rotors.len() {
             if self.rotors[i].class() == Class::Linear {

@@ -35,8 +35,8 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
     // Buckets hold the last particle put there, which leads to the one before it. Two boxes may share
     // a bucket: the distance decides.
     let bits = (2 * positions.len()).max(2).next_power_of_two().trailing_zeros();
-    let mut last = vec![NOBODY; 1 << bits];
-    let mut before = vec![NOBODY; positions.len()];
+    let mut last = vec![NO_PARTICLE; 1 << bits];
+    let mut before = vec![NO_PARTICLE; positions.len()];
     // Positions beyond the range of i64 saturate.
     let place = |x: f64| (x / width).floor() as i64;
     let bucket = |place: [i64; 3]| {
@@ -88,7 +88,7 @@ pub fn check_overlaps(system: &System, distance: f64) -> Option<Overlap> {
         }
         for &at in looked.iter() {
             let mut j = last[at];
-            while j != NOBODY {
+            while j != NO_PARTICLE {
                 let apart = || cell.minimum_image(r - positions[j as usize]).norm();
                 let apart = if (j as usize) < i { apart() } else { distance };
                 if apart < distance && !system.exclusions.contains(i as u32, j) {
@@ -119,7 +119,7 @@ fn is_finite(r: &Vec3<f64>) -> bool {
 const BLOCK: usize = 1024;
 
 /// The end of a chain of particles.
-const NOBODY: u32 = u32::MAX;
+const NO_PARTICLE: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {

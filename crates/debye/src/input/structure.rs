@@ -80,7 +80,7 @@ pub(super) fn read<'a>(
             Class::Point | Class::Body => Vec3::zero(),
         };
         let momenta = particles.orientations.rotors.iter().zip(angular).map(momentum);
-        particles.orientations.give_momenta(momenta.collect());
+        particles.orientations.set_momenta(momenta.collect());
     }
     if let Some(images) = &structure.images {
         particles.images.clone_from(images);

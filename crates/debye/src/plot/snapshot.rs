@@ -20,7 +20,7 @@ use crate::system::Snapshot;
 const FINE: usize = 2;
 /// Rows of samples that are drawn together.
 const BAND: usize = 64;
-const NOBODY: u32 = u32::MAX;
+const NO_PARTICLE: u32 = u32::MAX;
 /// Radius in pixels from which a sphere has room for an arrow.
 const SMALLEST_WITH_ARROW: f64 = 4.0;
 /// Color of arrows.
@@ -393,7 +393,7 @@ impl Buffer {
             rows(ball).for_each(|band| members[band].push(index as u32));
         }
         let mut depth = vec![f32::NEG_INFINITY; width * height];
-        let mut owner = vec![NOBODY; width * height];
+        let mut owner = vec![NO_PARTICLE; width * height];
         (depth.par_chunks_mut(BAND * width))
             .zip(owner.par_chunks_mut(BAND * width))
             .zip(members.par_iter())
@@ -457,7 +457,7 @@ impl Buffer {
         color.par_chunks_mut(self.width).enumerate().for_each(|(y, row)| {
             for (x, pixel) in row.iter_mut().enumerate() {
                 let at = y * self.width + x;
-                if self.owner[at] == NOBODY {
+                if self.owner[at] == NO_PARTICLE {
                     continue;
                 }
                 let ball = &balls[self.owner[at] as usize];

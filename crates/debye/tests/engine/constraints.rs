@@ -67,7 +67,7 @@ fn lattice(side: u32) -> System {
 fn exclude(system: &mut System) {
     let pairs: Vec<[u32; 2]> = system.constraints.pairs().map(|(atoms, _)| atoms).collect();
     let n = system.particles.len();
-    system.exclusions.leave_out(n, pairs.iter().copied()).unwrap();
+    system.exclusions.exclude(n, pairs.iter().copied()).unwrap();
 }
 
 /// TIP3P with a reaction field, smooth at the cut-off of 0.6 nm.

@@ -100,13 +100,13 @@ impl Constrained {
             ..Self::default()
         };
         let slot_of: Vec<u32> = (0..system.particles.len() as u32).collect();
-        made.follow(&slot_of);
+        made.set_slots(&slot_of);
         Ok(made)
     }
 
-    /// To be called when particles have other slots. Works on the groups in the order of their particles from now on; nothing
+    /// Takes new slots of particles. Works on the groups in the order of their particles from now on; nothing
     /// depends on that but where memory is read.
-    pub(super) fn follow(&mut self, slot_of: &[u32]) {
+    pub(super) fn set_slots(&mut self, slot_of: &[u32]) {
         if self.is_empty() {
             return;
         }

@@ -40,7 +40,7 @@ pub struct CpuEngine {
     pub(super) long_range: Option<LongRange>,
     pub(super) constrained: Constrained,
     /// Those that share a row of the list.
-    pub(super) companions: Option<SharedRows>,
+    pub(super) shared_rows: Option<SharedRows>,
     pub(super) tail: TailCorrection,
     /// What particles have by themselves, of every oriented term.
     pub(super) self_energies: Vec<f64>,
@@ -152,15 +152,15 @@ impl CpuEngine {
             .chain(long_range.iter().flat_map(LongRange::names))
             .collect();
         let mut state = State::new(system);
-        let companions = if pairs.shares() {
+        let shared_rows = if pairs.shares() {
             SharedRows::of(system, cutoff)
         } else {
             None
         };
-        if let Some(companions) = &companions {
-            state.sort(&companions.order());
-            state.sharing = companions.sharing(&state.ids);
-            constrained.follow(&state.slot_of);
+        if let Some(shared_rows) = &shared_rows {
+            state.sort(&shared_rows.order());
+            state.sharing = shared_rows.sharing(&state.ids);
+            constrained.set_slots(&state.slot_of);
         }
         Ok(Self {
             verlet: Verlet {
@@ -207,7 +207,7 @@ impl CpuEngine {
             sums_step: None,
             stages: Stages::default(),
             state,
-            companions,
+            shared_rows,
             pairs,
             bonded,
             long_range,

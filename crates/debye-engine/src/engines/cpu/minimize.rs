@@ -181,7 +181,7 @@ impl CpuEngine {
             self.state.velocities[slot] = velocities[k];
             if let Some(momentum) = momenta.get(k) {
                 let turned = self.state.rotations.turns[slot].rotate(*momentum);
-                self.state.rotations.give_momentum(slot, turned);
+                self.state.rotations.set_momentum(slot, turned);
             }
         }
         self.rest_massless();

@@ -173,7 +173,7 @@ impl Rotations {
     }
 
     /// Gives back an angular momentum to a particle that may lie otherwise now: a linear top cannot spin about its axis.
-    pub fn give_momentum(&mut self, i: usize, momentum: Vec3<f64>) {
+    pub fn set_momentum(&mut self, i: usize, momentum: Vec3<f64>) {
         let z = self.turns[i].rotate(Vec3::new(0.0, 0.0, 1.0));
         let along = if self.rotors[i].class() == Class::Linear {
             momentum.dot(z)

@@ -77,8 +77,8 @@ impl CpuEngine {
             }
         }
         s.index();
-        if let Some(companions) = &self.companions {
-            s.sharing = companions.sharing(&s.ids);
+        if let Some(shared_rows) = &self.shared_rows {
+            s.sharing = shared_rows.sharing(&s.ids);
         }
         s.positions = r.vectors()?;
         s.velocities = r.vectors()?;

@@ -6,7 +6,7 @@ use super::interactions::ListSize;
 use super::pair::PairPrecision;
 use super::rotation::Rotations;
 use crate::expr::Vec3;
-use crate::neighbors::{Candidates, CountingSort, Grid, Image, LeaveOut, NeighborList, images};
+use crate::neighbors::{Candidates, CountingSort, Grid, Image, NeighborList, PairExclusions, images};
 use crate::simd::{InstructionSet, Search};
 use crate::system::{Cell, Exclusions};
 
@@ -227,7 +227,7 @@ impl<P: Store> Space<P> {
             images: &self.images,
             ids: &ids,
         };
-        let exclusions: Option<&dyn LeaveOut> = if sorted.exclusions.is_empty() {
+        let exclusions: Option<&dyn PairExclusions> = if sorted.exclusions.is_empty() {
             None
         } else {
             Some(&excluded)
@@ -398,7 +398,7 @@ impl Excluded<'_> {
     }
 }
 
-impl LeaveOut for Excluded<'_> {
+impl PairExclusions for Excluded<'_> {
     fn ids(&self) -> &[u32] {
         self.ids
     }

@@ -128,7 +128,7 @@ impl CpuEngine {
             )?;
         }
         self.state.sort(sort.order());
-        self.constrained.follow(&self.state.slot_of);
+        self.constrained.set_slots(&self.state.slot_of);
         self.verlet.reference = self.state.positions.clone();
         self.verlet.reference_cell = self.state.cell;
         self.verlet.scale = Vec3::splat(1.0);
@@ -164,17 +164,17 @@ impl CpuEngine {
     /// Makes the list of a restored state again, bit for bit. Where the state was saved by a program or on a processor whose
     /// lists are made otherwise, a new one is made.
     pub(super) fn restore_list(&mut self) -> Result<(), EngineError> {
-        self.constrained.follow(&self.state.slot_of);
+        self.constrained.set_slots(&self.state.slot_of);
         let (v, sharing) = (&self.verlet, &self.state.sharing);
         let grid = grid(&v.reference_cell, &v.reference, sharing, v.radius);
         let sort = sort_into(&grid, &v.reference, sharing);
         let in_order = (0..).zip(sort.order()).all(|(slot, &from)| slot == from);
         if !in_order || !shared_rows::are_gathered(&v.reference_cell, &v.reference, sharing) {
-            if let Some(companions) = &self.companions {
+            if let Some(shared_rows) = &self.shared_rows {
                 let of = &self.state.slot_of;
-                let order: Vec<u32> = companions.order().iter().map(|&id| of[id as usize]).collect();
+                let order: Vec<u32> = shared_rows.order().iter().map(|&id| of[id as usize]).collect();
                 self.state.sort(&order);
-                self.state.sharing = companions.sharing(&self.state.ids);
+                self.state.sharing = shared_rows.sharing(&self.state.ids);
             }
             self.state.wrap();
             return self.rebuild();
@@ -195,7 +195,7 @@ fn grid(cell: &Cell, positions: &[Vec3<f64>], sharing: &[u8], radius: f64) -> Gr
     )
 }
 
-/// The cell of each particle, or of the first of its companions.
+/// The cell of each particle, or of the first of those that share its row.
 fn cells_of(grid: &Grid, positions: &[Vec3<f64>], sharing: &[u8]) -> Vec<u32> {
     (0..positions.len())
         .into_par_iter()

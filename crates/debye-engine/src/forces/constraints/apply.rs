@@ -106,7 +106,7 @@ impl System {
         self.check_constraints()?;
         let pairs: Vec<[u32; 2]> = self.constraints.pairs().map(|(atoms, _)| atoms).collect();
         self.exclusions
-            .leave_out(self.particles.len(), pairs.iter().copied())?;
+            .exclude(self.particles.len(), pairs.iter().copied())?;
         self.join_molecules();
         self.constrain_positions()
     }

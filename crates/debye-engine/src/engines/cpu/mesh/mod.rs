@@ -107,7 +107,7 @@ impl<T: MeshReal> Mesh<T> {
 
     /// The first stage of [`Self::add`]: charges on the mesh.
     pub fn spread(&mut self, cell: &Cell, positions: &[Vec3<f64>], charges: &[f64]) {
-        self.follow(cell);
+        self.set_cell(cell);
         self.spots.place(&self.axes, positions, charges);
         self.spots.spread(&mut self.transform.real);
     }
@@ -119,7 +119,7 @@ impl<T: MeshReal> Mesh<T> {
 
     /// Puts values on every point, the third index fastest, in place of the first stage.
     pub fn set_values(&mut self, cell: &Cell, values: &[T]) {
-        self.follow(cell);
+        self.set_cell(cell);
         self.transform.real.unpack(values);
     }
 
@@ -136,7 +136,7 @@ impl<T: MeshReal> Mesh<T> {
     }
 
     /// The influence function of the cell as it is now.
-    fn follow(&mut self, cell: &Cell) {
+    fn set_cell(&mut self, cell: &Cell) {
         if self.cell == Some(*cell) {
             return;
         }

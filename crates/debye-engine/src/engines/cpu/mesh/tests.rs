@@ -93,7 +93,7 @@ fn spreads<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
         stencil(basis, r).iter().for_each(|&(at, w, _)| want[at] += q * w);
     }
     let mut mesh = Mesh::<T>::new(plan(basis), 2.0, set);
-    mesh.follow(&cell());
+    mesh.set_cell(&cell());
     mesh.spots.place(&mesh.axes, &places, &q);
     // Twice: what was there before goes away.
     for _ in 0..2 {
@@ -111,7 +111,7 @@ fn gathers<T: MeshReal>(basis: Basis, set: InstructionSet, limit: f64) {
     let (places, q) = charges(77);
     let potential = noise(5, SIZE.iter().product());
     let mut mesh = Mesh::<T>::new(plan(basis), 2.0, set);
-    mesh.follow(&cell());
+    mesh.set_cell(&cell());
     mesh.spots.place(&mesh.axes, &places, &q);
     set_values(&mut mesh.transform, &potential);
     let k = 1.7;
@@ -158,7 +158,7 @@ fn forces_are_gathered() {
 fn solves<T: MeshReal>(limit: f64) {
     let (basis, alpha, charges) = (Basis::BSpline(5), 2.0, noise(6, SIZE.iter().product()));
     let mut mesh = Mesh::<T>::new(plan(basis), alpha, InstructionSet::detect());
-    mesh.follow(&cell());
+    mesh.set_cell(&cell());
     let [a, b, c] = mesh.axes.vectors;
     let influence = Influence::new(
         Mat3::from_rows(a, b, c),

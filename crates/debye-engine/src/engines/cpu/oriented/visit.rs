@@ -437,7 +437,7 @@ unsafe fn add_neighbors<F, B, P, L, const ENERGY: bool>(
     let (place, unit) = (&scene.coordinates[one.own], L::lit(scene.unit));
     for entries in entries.chunks_exact(L::WIDTH) {
         // SAFETY: the caller's promise.
-        let others = unsafe { L::bring(scene.coordinates.as_ptr(), entries.as_ptr()) };
+        let others = unsafe { L::gather_records(scene.coordinates.as_ptr(), entries.as_ptr()) };
         let d = L::away(&others, place) * unit;
         let r2 = d.norm2();
         if B::PRESENT
@@ -469,7 +469,7 @@ unsafe fn add_neighbors<F, B, P, L, const ENERGY: bool>(
         }
         // SAFETY: the caller's promise.
         let other = unsafe {
-            let z = L::bring(scene.z.as_ptr(), entries.as_ptr());
+            let z = L::gather_records(scene.z.as_ptr(), entries.as_ptr());
             let z = [
                 L::numbers(&z, 0),
                 L::numbers(&z, 1),
@@ -479,7 +479,7 @@ unsafe fn add_neighbors<F, B, P, L, const ENERGY: bool>(
             match axes {
                 Axes::Z => Frame::of_z(z),
                 Axes::All => {
-                    let x = L::bring(scene.x.as_ptr(), entries.as_ptr());
+                    let x = L::gather_records(scene.x.as_ptr(), entries.as_ptr());
                     Frame::of(
                         z,
                         Vec3::new(L::numbers(&x, 0), L::numbers(&x, 1), L::numbers(&x, 2)),

@@ -277,14 +277,14 @@ impl<L: Lanes, S: Abreast<L>> Sites<L, S> {
         let mut last: Option<(&[u32], Vec3<L>)> = None;
         for entries in entries.chunks_exact(L::WIDTH) {
             // SAFETY: entries of the block are inside the coordinates by the caller's promise.
-            let others = unsafe { L::bring(job.others.as_ptr(), entries.as_ptr()) };
+            let others = unsafe { L::gather_records(job.others.as_ptr(), entries.as_ptr()) };
             // From the site to the others: what is the same for all vectors can be read from memory as it is used.
             let d = S::vectors(|k| L::away(&others, &self.own[k]));
             let r2 = d.norm2() * S::alike(alike.unit2);
             // Nothing waits for what the last vector is given, so it is written while this one is computed.
             if let Some((entries, given)) = last {
                 // SAFETY: entries of the block are inside the forces by the caller's promise.
-                unsafe { L::give(to.as_mut_ptr(), entries.as_ptr(), given) };
+                unsafe { L::scatter_add(to.as_mut_ptr(), entries.as_ptr(), given) };
             }
             let charges = self.charge * S::alike(L::numbers(&others, 3));
             let found = K::interact::<L, S, FIRST>(r2, rows, charges, alike.tables, alike.ends);
@@ -307,7 +307,7 @@ impl<L: Lanes, S: Abreast<L>> Sites<L, S> {
         }
         if let Some((entries, given)) = last {
             // SAFETY: as above.
-            unsafe { L::give(to.as_mut_ptr(), entries.as_ptr(), given) };
+            unsafe { L::scatter_add(to.as_mut_ptr(), entries.as_ptr(), given) };
         }
         self.force = force;
     }

@@ -612,7 +612,7 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
                 let cut = Cut::rule(device.info(), shape.size, M::DOUBLE)?;
                 let mut solve = Solve::new(device, &influence, cut)?;
                 if tables.moving {
-                    solve.follow(device, &influence)?;
+                    solve.track_cell(device, &influence)?;
                 }
                 Solver::Fourier(Box::new(solve))
             }

@@ -189,8 +189,8 @@ impl<R: MeshNumber> Solve<R> {
         stream.synchronize()
     }
 
-    /// Has the optimal function follow the cell that is given with every solve, as the plain one does by itself.
-    pub fn follow(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
+    /// Has the optimal influence function change with the cell of every solve, as the plain one does by itself.
+    pub fn track_cell(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
         if influence.is_optimal() {
             self.follow = Some(FollowTable::new(device, influence, &self.sizes)?);
         }

@@ -181,7 +181,7 @@ impl Resident {
     fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
         let rest = side.unwrap_or(s);
         if let Some(side) = side {
-            side.follow(s)?;
+            side.wait_for(s)?;
         }
         let due = if self.kernels.split.is_some() {
             DUE_WITHOUT_SUMS
@@ -202,7 +202,7 @@ impl Resident {
                 let of_pairs: Bytes = |n| n.slots * (16.0 + 24.0) + 4.0 * n.staged + n.listed;
                 self.launch(s, pairs, shape, of_pairs)?;
                 if let Some(side) = side {
-                    s.follow(side)?;
+                    s.wait_for(side)?;
                 }
                 if self
                     .constrained
