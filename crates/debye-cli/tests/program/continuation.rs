@@ -426,6 +426,10 @@ fn failed_starts_leave_the_folder_usable() {
         std::fs::remove_file(lab.path(name)).unwrap();
     }
     lab.succeeds(&["run", "argon.toml", "--out", "begun", "--overwrite"]);
+    // Killed while it tried whether the folder can be written to.
+    lab.write("tried/.unfinished-checkpoint-a1B2c3", "");
+    lab.succeeds(&["run", "argon.toml", "--out", "tried", "--resume"]);
+    assert!(!lab.path("tried/.unfinished-checkpoint-a1B2c3").exists());
     lab.write("other/files.txt", "energy.csv\n");
     lab.refuses(
         &["run", "argon.toml", "--out", "other", "--overwrite"],

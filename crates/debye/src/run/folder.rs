@@ -81,9 +81,12 @@ pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Re
     if folder.exists() && !folder.is_dir() {
         return Err(RunError::NotAFolder(owned));
     }
-    // A lock alone is no content: a run may have been killed before it wrote anything.
-    let counts =
-        |entry: std::io::Result<std::fs::DirEntry>| entry.map_or(true, |e| e.file_name() != LOCK_FILE);
+    // A lock and half a file are no content: a run may have been killed before it wrote anything.
+    let counts = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.map_or(true, |e| {
+            e.file_name() != LOCK_FILE && !is_unfinished(&e.file_name().to_string_lossy())
+        })
+    };
     if !std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(counts)) {
         return Ok(());
     }
@@ -115,6 +118,11 @@ pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Re
         }
     }
     Ok(())
+}
+
+/// Whether a file is what a killed run left of one that was to replace another.
+fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED) || name.starts_with(UNFINISHED_STRUCTURE)
 }
 
 /// The list of the files a run writes, kept in its folder, so that only those are ever replaced.
@@ -263,8 +271,7 @@ pub(super) fn prepare(
         let path = entry.map_err(fail)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stale = existing == Existing::Overwrite && !path.is_dir() && written.includes(&name);
-        let litter = name.starts_with(UNFINISHED) || name.starts_with(UNFINISHED_STRUCTURE);
-        if stale || litter {
+        if stale || is_unfinished(&name) {
             std::fs::remove_file(&path).map_err(|e| RunError::write(&path, e))?;
         }
     }
