@@ -18,6 +18,9 @@ use crate::system::{Cell, Dimension, Particles, Units};
 /// Rows a drift needs before it means anything.
 const FEWEST_ROWS: usize = 10;
 
+/// The share of a run that checkpoints may take before somebody is told.
+const MUCH: f64 = 0.1;
+
 impl Run<'_> {
     pub(super) fn conclude(mut self, outcome: Outcome) -> Result<Summary, RunError> {
         let (last_step, seconds) = (self.engine.step_number(), self.seconds);
@@ -27,6 +30,14 @@ impl Run<'_> {
                 "the barostat was limited to 10 % of a length at once, {limited} times so far: the pressure is far from its \
                  target, and meanwhile does not relax in the `time` asked for. Minimize first, begin nearer to the \
                  target, or give [barostat] a longer `time`"
+            ));
+        }
+        let saving = self.closing.saves.as_secs_f64() / seconds;
+        if saving > MUCH && seconds > 1.0 {
+            self.notes.push(format!(
+                "checkpoints took {:.0} % of the time: `checkpoint` of [output] may have a larger `every`, or be left out \
+                 for one every few minutes",
+                100.0 * saving
             ));
         }
         let timestep = self.simulation.dynamics.timestep;

@@ -448,8 +448,8 @@ impl Run<'_> {
                 let steps_per_second = pace.add(target - since, seconds);
                 self.rate = (target - since) as f64 / seconds;
                 (chunk, since, glance) = (seconds, target, Instant::now());
-                if let Some(tell) = &mut options.progress {
-                    tell(Progress {
+                if let Some(report) = &mut options.progress {
+                    report(Progress {
                         step: target,
                         steps,
                         steps_per_second,
@@ -517,6 +517,9 @@ impl Run<'_> {
         files.saved = Instant::now();
         files.saved_step = checkpoint.step;
         self.closing.save = self.closing.save.max(began.elapsed());
+        if self.since.is_some() {
+            self.closing.saves += began.elapsed();
+        }
         Ok(())
     }
 

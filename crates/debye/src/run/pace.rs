@@ -35,6 +35,8 @@ const TABLE_RATE: f64 = 2e7;
 pub(super) struct Closing {
     /// The longest checkpoint so far.
     pub(super) save: Duration,
+    /// All checkpoints among the steps.
+    pub(super) saves: Duration,
     /// The first picture.
     pub(super) picture: Duration,
 }
@@ -80,6 +82,7 @@ mod tests {
     fn an_end_has_room() {
         let closing = Closing {
             save: Duration::from_secs(10),
+            saves: Duration::from_secs(50),
             picture: Duration::from_secs(5),
         };
         let room = closing.room(0.2, 40_000_000).as_secs_f64();
