@@ -20,13 +20,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a line to standard error, if anyone listens.
-pub fn tell(line: &str) {
+pub fn report(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Tells what is compiled for a card, which takes seconds where it is not on disk.
-pub fn tell_compilations() {
-    debye_gpu::tell_compilations(|name| tell(&format!("compiling {name}")));
+pub fn report_compilations() {
+    debye_gpu::report_compilations(|name| report(&format!("compiling {name}")));
 }
 
 /// Refuses files that are there (unless they may be replaced), two of one name, and folders that are not there.

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     match Cli::parse().command.execute() {
         Ok(code) => code,
         Err(failure) => {
-            console::tell(&format!("error: {failure}"));
+            console::report(&format!("error: {failure}"));
             failure.code()
         }
     }

@@ -16,7 +16,7 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 pub struct Patience {
     what: &'static str,
     began: Instant,
-    told: Option<Instant>,
+    last_line: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
@@ -26,7 +26,7 @@ impl Patience {
         Self {
             what,
             began: Instant::now(),
-            told: None,
+            last_line: None,
             bar: None,
         }
     }
@@ -46,9 +46,12 @@ impl Patience {
                 bar
             });
             bar.set_position(percent);
-        } else if self.told.is_none_or(|told| told.elapsed() > LINE_EVERY) {
-            self.told = Some(Instant::now());
-            console::tell(&format!("  {}: {percent} %", self.what));
+        } else if self
+            .last_line
+            .is_none_or(|last_line| last_line.elapsed() > LINE_EVERY)
+        {
+            self.last_line = Some(Instant::now());
+            console::report(&format!("  {}: {percent} %", self.what));
         }
     }
 

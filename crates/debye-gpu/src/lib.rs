@@ -38,7 +38,7 @@ pub mod transforms;
 
 pub use arguments::{Addresses, Arguments, Binder, Bundle, Const, Mut, Parameter};
 pub use buffer::{Buffer, Slice, SliceMut};
-pub use card::{Compiled, Nvrtc, compile_for, driver_version, library, tell_compilations};
+pub use card::{Compiled, Nvrtc, compile_for, driver_version, library, report_compilations};
 pub use device::{Ahead, Device};
 pub use driver::{DeviceInfo, Memory};
 pub use element::{Element, Float, Pointee, Spelled, Value};

@@ -109,7 +109,7 @@ impl Check {
 fn prepare(choice: DeviceChoice, files: &[PathBuf]) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let (device, _) = primitives::device_for(choice, "--prepare")?;
-    console::tell_compilations();
+    console::report_compilations();
     let read = |file: &PathBuf| Simulation::read(file).map_err(Failure::from);
     let simulations: Vec<Simulation> = if files.is_empty() {
         bench::usual()?

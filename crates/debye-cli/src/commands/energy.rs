@@ -131,7 +131,7 @@ impl Energy {
         console::print(&text)?;
         let coarse = debye::run::coarse_coordinates(&simulation);
         for warning in simulation.warnings.iter().chain(&coarse) {
-            console::tell(&format!("warning: {warning}"));
+            console::report(&format!("warning: {warning}"));
         }
         Ok(ExitCode::SUCCESS)
     }

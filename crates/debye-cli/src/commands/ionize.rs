@@ -168,7 +168,7 @@ impl Ionize {
         ];
         console::print(&console::facts(&rows))?;
         if request.neutralize && after.abs() > 1e-3 {
-            console::tell(&format!(
+            console::report(&format!(
                 "warning: a charge of {} e is left, which these ions cannot take away",
                 charge(after)
             ));

@@ -80,13 +80,13 @@ pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCod
             describe(device.info())
         ))?;
     }
-    let tell = |found: &Finding| {
+    let report = |found: &Finding| {
         if !json {
             // Where nobody reads, the end will say so.
-            let _ = console::print(&told(found));
+            let _ = console::print(&line(found));
         }
     };
-    let findings = checks::run(std::slice::from_ref(&device), extent, 1, only, &tell);
+    let findings = checks::run(std::slice::from_ref(&device), extent, 1, only, &report);
     let (all, failed) = (
         findings.len(),
         findings.iter().filter(|found| found.failure.is_some()).count(),
@@ -111,7 +111,7 @@ pub fn check(number: u32, quick: bool, only: &str, json: bool) -> Result<ExitCod
 }
 
 /// A check that is over, in a line, and one more for what is wrong.
-fn told(found: &Finding) -> String {
+fn line(found: &Finding) -> String {
     let verdict = if found.failure.is_none() { "ok" } else { "FAILED" };
     let failure = found.failure.as_ref().map(|failure| format!("    {failure}\n"));
     format!(

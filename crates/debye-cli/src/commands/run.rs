@@ -97,7 +97,7 @@ impl Run {
                 .flatten();
             let text = header(&simulation, self.engine.threads.number(), memory, why, from);
             console::print(&text)?;
-            console::tell_compilations();
+            console::report_compilations();
         }
         let mut meter = Meter::new(self.quiet);
         let mut progress = |p: Progress| meter.show(p);
@@ -133,7 +133,7 @@ impl Run {
             _ => String::new(),
         };
         let step = summary.last_step;
-        console::tell(&format!("stopped{after} at step {step}; continue with --resume"));
+        console::report(&format!("stopped{after} at step {step}; continue with --resume"));
         Ok(ExitCode::from(130))
     }
 }
@@ -267,7 +267,7 @@ struct Meter {
     quiet: bool,
     terminal: bool,
     began: Instant,
-    told: Instant,
+    last_line: Instant,
     bar: Option<ProgressBar>,
 }
 
@@ -283,7 +283,7 @@ impl Meter {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             began: now,
-            told: now,
+            last_line: now,
             bar: None,
         }
     }
@@ -293,10 +293,10 @@ impl Meter {
             return;
         }
         if !self.terminal {
-            if self.told.elapsed() > LINE_EVERY {
-                self.told = Instant::now();
+            if self.last_line.elapsed() > LINE_EVERY {
+                self.last_line = Instant::now();
                 let (step, steps) = (console::grouped(p.step), console::grouped(p.steps));
-                console::tell(&format!("  step {step} of {steps}, {}", pace(p)));
+                console::report(&format!("  step {step} of {steps}, {}", pace(p)));
             }
             return;
         }

@@ -139,7 +139,7 @@ impl Tune {
             pressure_tolerance: asked_pressure.or(simulation.pressure_tolerance),
             warm_up: self.warm_up,
             seconds: self.seconds,
-            tell: &mut |what| console::tell(&format!("  {what}")),
+            progress: &mut |what| console::report(&format!("  {what}")),
         };
         let tuned = self.engine.threads.install(|| Ok(tune(&simulation, options)?))?;
         let best = tuned.best.map(|k| &tuned.trials[k]);
@@ -175,7 +175,7 @@ impl Tune {
             let copy = PathBuf::from(copy);
             console::save(&copy, simulation.input_text.as_bytes())?;
             console::save(&self.input, changed.as_bytes())?;
-            console::tell(&format!(
+            console::report(&format!(
                 "wrote the settings into {}; as it was: {}",
                 self.input.display(),
                 copy.display()

@@ -307,10 +307,10 @@ fn from_refuses_what_is_no_run_in_words() {
         ),
         &["both `file` and `from`"],
     );
-    // New velocities are drawn only where that is said, and told.
+    // New velocities are drawn only where that is said, and ran.
     lab.write("next.toml", from("argon.out/argon.checkpoint"));
-    let told = lab.succeeds(&["run", "next.toml"]);
-    assert!(told.out.contains("velocities are drawn anew"), "{}", told.out);
+    let ran = lab.succeeds(&["run", "next.toml"]);
+    assert!(ran.out.contains("velocities are drawn anew"), "{}", ran.out);
 }
 
 /// What would lose or mistake the run that another begins with.
@@ -325,11 +325,11 @@ fn from_is_careful_with_the_run_it_takes() {
     // Its own folder would be emptied.
     let own = ["run", "next.toml", "--out", "argon.out", "--overwrite"];
     lab.refuses(&own, 2, &["argon.out", "takes the system from it", "--out"]);
-    let told = lab.succeeds(&["run", "next.toml"]);
+    let ran = lab.succeeds(&["run", "next.toml"]);
     assert!(
-        told.out.contains("argon.out, step 20") && !told.out.contains("warning"),
+        ran.out.contains("argon.out, step 20") && !ran.out.contains("warning"),
         "{}",
-        told.out
+        ran.out
     );
     // A run that was stopped.
     lab.succeeds(&["run", "argon.toml", "--out", "half.out", "--steps", "10"]);
@@ -339,21 +339,21 @@ fn from_is_careful_with_the_run_it_takes() {
     let mut stopped = debye::checkpoint::Checkpoint::read(&lab.path("half.out/argon.checkpoint")).unwrap();
     stopped.planned = 500;
     stopped.write(&lab.path("half.out/argon.checkpoint"), 1).unwrap();
-    let told = lab.succeeds(&["energy", "half.toml"]);
+    let ran = lab.succeeds(&["energy", "half.toml"]);
     assert!(
-        told.err.contains("has not ended") && told.err.contains("step 10 of 500"),
+        ran.err.contains("has not ended") && ran.err.contains("step 10 of 500"),
         "{}",
-        told.err
+        ran.err
     );
     // A damaged newest checkpoint.
     let mut bytes = lab.read("argon.out/argon.checkpoint");
     bytes.truncate(bytes.len() - 7);
     lab.write("argon.out/argon.checkpoint", bytes);
-    let told = lab.succeeds(&["energy", "next.toml"]);
+    let ran = lab.succeeds(&["energy", "next.toml"]);
     assert!(
-        told.err.contains("damaged checkpoint") && told.err.contains("before it was taken"),
+        ran.err.contains("damaged checkpoint") && ran.err.contains("before it was taken"),
         "{}",
-        told.err
+        ran.err
     );
 }
 

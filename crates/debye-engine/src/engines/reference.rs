@@ -42,10 +42,10 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
     };
     for term in &field.pairs {
         let cutoff = term.rows.iter().map(|row| row.cutoff).fold(0.0, f64::max);
-        let energy = pairs(system, cutoff, |met| {
-            let u = pair_energy(system, field, term, met.particles, met.separation.norm2());
+        let energy = pairs(system, cutoff, |pair| {
+            let u = pair_energy(system, field, term, pair.particles, pair.separation.norm2());
             // u depends on r²: the force on j is −2 u′ d.
-            met.act(u.value, met.separation * (-2.0 * u.derivative), &mut e)
+            pair.act(u.value, pair.separation * (-2.0 * u.derivative), &mut e)
         });
         e.terms.push((term.name.clone(), energy));
     }
@@ -56,12 +56,12 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
             .flatten()
             .map(|row| row.cutoff)
             .fold(0.0, f64::max);
-        let met = pairs(system, cutoff, |met| {
-            oriented_pair(system, field, term, met, &mut e)
+        let of_pairs = pairs(system, cutoff, |pair| {
+            oriented_pair(system, field, term, pair, &mut e)
         });
         e.terms.push((
             term.name.clone(),
-            met + term.self_energy(system, field.coulomb_constant),
+            of_pairs + term.self_energy(system, field.coulomb_constant),
         ));
     }
     let t = &system.topology;
@@ -108,16 +108,16 @@ pub fn evaluate(system: &System, field: &ForceField) -> Evaluation {
     e
 }
 
-/// Two particles that meet, or a particle and an image.
+/// Two particles within the cut-off, or a particle and an image.
 #[derive(Clone, Copy)]
-struct Meeting {
+struct ParticlePair {
     particles: [usize; 2],
     /// From the first to the second.
     separation: Vec3<f64>,
 }
 
-impl Meeting {
-    /// A particle that meets its own image: each of the two sees the other, so they count half.
+impl ParticlePair {
+    /// A particle and its own image: each of the two sees the other, so they count half.
     fn share(&self) -> f64 {
         if self.particles[0] == self.particles[1] {
             0.5
@@ -139,12 +139,12 @@ impl Meeting {
 }
 
 /// The sum of what all pairs and all images within a distance give.
-fn pairs(system: &System, within: f64, act: impl FnMut(Meeting) -> f64) -> f64 {
+fn pairs(system: &System, within: f64, act: impl FnMut(ParticlePair) -> f64) -> f64 {
     visit_pairs(system, within, false, act)
 }
 
 /// The same, with excluded pairs or without.
-fn visit_pairs(system: &System, within: f64, all: bool, mut act: impl FnMut(Meeting) -> f64) -> f64 {
+fn visit_pairs(system: &System, within: f64, all: bool, mut act: impl FnMut(ParticlePair) -> f64) -> f64 {
     let (cell, p) = (&system.cell, &system.particles);
     let shifts = images_within(cell, within);
     let mut energy = 0.0;
@@ -164,7 +164,7 @@ fn visit_pairs(system: &System, within: f64, all: bool, mut act: impl FnMut(Meet
                 if itself || r2 >= within * within || (excluded && r2 <= nearest * TIE) {
                     continue;
                 }
-                energy += act(Meeting {
+                energy += act(ParticlePair {
                     particles: [i, j],
                     separation,
                 });
@@ -179,11 +179,11 @@ fn oriented_pair(
     system: &System,
     field: &ForceField,
     term: &OrientedTerm,
-    met: Meeting,
+    pair: ParticlePair,
     e: &mut Evaluation,
 ) -> f64 {
-    let (o, [i, j]) = (&system.particles.orientations, met.particles);
-    let Some(energy) = oriented_energy(system, field, term, met) else {
+    let (o, [i, j]) = (&system.particles.orientations, pair.particles);
+    let Some(energy) = oriented_energy(system, field, term, pair) else {
         return 0.0;
     };
     let rest = Vec3::zero();
@@ -194,7 +194,7 @@ fn oriented_pair(
         }
     }
     let force = minus_gradient(&|moved| energy(moved, [rest; 2]));
-    met.act(energy(rest, [rest; 2]).value, force, e)
+    pair.act(energy(rest, [rest; 2]).value, force, e)
 }
 
 /// The energy of two particles as a function of how the second is moved and both are turned; `None` beyond the cut-off.
@@ -203,11 +203,11 @@ fn oriented_energy<'a>(
     system: &'a System,
     field: &'a ForceField,
     term: &'a OrientedTerm,
-    met: Meeting,
+    pair: ParticlePair,
 ) -> Option<impl Fn(Vec3<Dual<f64>>, [Vec3<Dual<f64>>; 2]) -> Dual<f64> + 'a> {
-    let (p, [i, j]) = (&system.particles, met.particles);
+    let (p, [i, j]) = (&system.particles, pair.particles);
     let row = term.rows[p.species[i] as usize * system.species.len() + p.species[j] as usize];
-    let row = row.filter(|row| met.separation.norm2() < row.cutoff * row.cutoff)?;
+    let row = row.filter(|row| pair.separation.norm2() < row.cutoff * row.cutoff)?;
     let o = &p.orientations;
     let of_both = |x: [f64; 2]| x.map(Dual::constant);
     Some(move |moved: Vec3<Dual<f64>>, turns: [Vec3<Dual<f64>>; 2]| {
@@ -217,7 +217,7 @@ fn oriented_energy<'a>(
         });
         let charges = of_both([p.charges[i], p.charges[j]]);
         let dipoles = of_both([o.rotor(i).dipole, o.rotor(j).dipole]);
-        let separation = met.separation.map(Dual::constant) + moved;
+        let separation = pair.separation.map(Dual::constant) + moved;
         let pair = OrientedPair::new(separation, axes, charges, dipoles, &term.table);
         let energy = term
             .family
@@ -242,7 +242,7 @@ pub fn force_between(
     particles: [usize; 2],
     separation: Vec3<f64>,
 ) -> Vec3<f64> {
-    let met = Meeting {
+    let pair = ParticlePair {
         particles,
         separation,
     };
@@ -252,7 +252,7 @@ pub fn force_between(
         force += separation * (-2.0 * u.derivative);
     }
     for term in &field.oriented {
-        if let Some(energy) = oriented_energy(system, field, term, met) {
+        if let Some(energy) = oriented_energy(system, field, term, pair) {
             force += minus_gradient(&|moved| energy(moved, [Vec3::zero(); 2]));
         }
     }
@@ -411,10 +411,10 @@ fn smooth_sum(system: &System, field: &ForceField, plan: &Electrostatics, e: &mu
         erf.energy_and_derivative(Pair { r2, table }, &of_erf) * more - found
     };
     let within = if open { f64::INFINITY } else { plan.cutoff };
-    let mut energy = visit_pairs(system, within, true, |met| {
-        let [i, j] = met.particles;
-        let u = smooth(met.separation.norm2()) * Dual::constant(k * charges[i] * charges[j]);
-        met.act(u.value, met.separation * (-2.0 * u.derivative), e)
+    let mut energy = visit_pairs(system, within, true, |pair| {
+        let [i, j] = pair.particles;
+        let u = smooth(pair.separation.norm2()) * Dual::constant(k * charges[i] * charges[j]);
+        pair.act(u.value, pair.separation * (-2.0 * u.derivative), e)
     });
     // The limit at no distance: both are even there.
     energy += 0.5 * k * smooth(1e-24).value * charges.iter().map(|q| q * q).sum::<f64>();

@@ -109,7 +109,7 @@ pub fn sum_reciprocal(
 /// Particles whose reciprocal vectors are summed at a time, where only some are asked for.
 const AT_ONCE: usize = 8192;
 
-/// The forces of the reciprocal vectors of all particles on some of them. `tell` hears how much is done, from 0 to 1.
+/// The forces of the reciprocal vectors of all particles on some of them. `progress` hears how much is done, from 0 to 1.
 pub fn vectors_on(
     cell: &Cell,
     alpha: f64,
@@ -117,7 +117,7 @@ pub fn vectors_on(
     k: f64,
     (positions, charges): (&[Vec3<f64>], &[f64]),
     some: &[usize],
-    tell: &mut dyn FnMut(f64),
+    progress: &mut dyn FnMut(f64),
 ) -> Vec<Vec3<f64>> {
     let mut rows: Vec<Row> = Vec::new();
     let all = charges.len();
@@ -129,7 +129,7 @@ pub fn vectors_on(
         } else {
             rows.iter_mut().zip(part).for_each(|(row, part)| row.add(part));
         }
-        tell(((number + 1) * AT_ONCE).min(all) as f64 / all as f64);
+        progress(((number + 1) * AT_ONCE).min(all) as f64 / all as f64);
     }
     let at: Vec<Vec3<f64>> = some.iter().map(|&i| positions[i]).collect();
     let charged: Vec<f64> = some.iter().map(|&i| charges[i]).collect();

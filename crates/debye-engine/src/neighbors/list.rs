@@ -28,8 +28,8 @@ pub struct ListBlock {
     sharing: [u8; BLOCK],
     /// Places, or where lists are halves their numbers among those around.
     entries: Vec<u32>,
-    around: Vec<u32>,
-    particles_around: usize,
+    surroundings: Vec<u32>,
+    particles_in_surroundings: usize,
 }
 
 impl Default for ListBlock {
@@ -41,8 +41,8 @@ impl Default for ListBlock {
             starts: [0; MOST_GROUPS * BLOCK + 1],
             sharing: [1; BLOCK],
             entries: Vec::new(),
-            around: Vec::new(),
-            particles_around: 0,
+            surroundings: Vec::new(),
+            particles_in_surroundings: 0,
         }
     }
 }
@@ -68,13 +68,13 @@ impl ListBlock {
     /// Where lists are halves: the places that rows name by their numbers among these, particles in ascending order and then
     /// images by their owners. The number behind the last is out of everyone's reach.
     #[inline(always)]
-    pub fn around(&self) -> &[u32] {
-        &self.around
+    pub fn surroundings(&self) -> &[u32] {
+        &self.surroundings
     }
 
     /// How many of those around are particles.
-    pub fn particles_around(&self) -> usize {
-        self.particles_around
+    pub fn particles_in_surroundings(&self) -> usize {
+        self.particles_in_surroundings
     }
 
     /// Pairs of a particle and an entry of its row.
@@ -182,7 +182,7 @@ impl NeighborList {
         if candidates.radius > self.radius {
             self.blocks
                 .iter_mut()
-                .for_each(|block| (block.entries, block.around) = Default::default());
+                .for_each(|block| (block.entries, block.surroundings) = Default::default());
             self.radius = 1.01 * candidates.radius;
         }
         self.blocks
@@ -215,7 +215,7 @@ impl NeighborList {
     pub fn bytes(&self) -> usize {
         self.blocks
             .iter()
-            .map(|b| 4 * (b.entries.capacity() + b.around.capacity()) + size_of::<ListBlock>())
+            .map(|b| 4 * (b.entries.capacity() + b.surroundings.capacity()) + size_of::<ListBlock>())
             .sum()
     }
 }
@@ -229,7 +229,7 @@ struct Scratch {
     groups: Vec<Near>,
     excluded: Excluded,
     entries: Vec<u32>,
-    around: Around,
+    surroundings: Surroundings,
 }
 
 fn fill(
@@ -246,13 +246,13 @@ fn fill(
         groups,
         excluded,
         entries,
-        around,
+        surroundings,
     } = scratch;
     let far = c.places[0].len() as u32;
     entries.clear();
-    around.places.clear();
+    surroundings.places.clear();
     if c.halves {
-        around.begin(far as usize);
+        surroundings.begin(far as usize);
     }
     let particles = block.particles();
     block.groups = c.groups;
@@ -287,7 +287,7 @@ fn fill(
             excluded.remove(start, near, search, from);
         }
         if c.halves {
-            around.take(near);
+            surroundings.take(near);
         }
         if c.groups > 1 {
             groups.resize_with(c.groups, Near::default);
@@ -310,12 +310,12 @@ fn fill(
             }
         }
     }
-    block.particles_around = if c.halves {
-        around.number(entries, search, c)
+    block.particles_in_surroundings = if c.halves {
+        surroundings.number(entries, search, c)
     } else {
         0
     };
-    refill(&mut block.around, &around.places);
+    refill(&mut block.surroundings, &surroundings.places);
     refill(&mut block.entries, entries);
 }
 
@@ -329,7 +329,7 @@ fn drop_earlier(runs: &mut Vec<Range<usize>>, first: usize) {
 
 /// Those around a block, and their numbers.
 #[derive(Default)]
-struct Around {
+struct Surroundings {
     places: Vec<u32>,
     /// A bit for every place: whether it is around.
     seen: Vec<u64>,
@@ -339,7 +339,7 @@ struct Around {
     numbers: Vec<u32>,
 }
 
-impl Around {
+impl Surroundings {
     /// Makes room for so many places and the one out of reach.
     fn begin(&mut self, places: usize) {
         self.seen.resize(places / 64 + 1, 0);

@@ -113,12 +113,12 @@ impl Gpu {
 }
 
 /// Told what is compiled for a card.
-static TELL: OnceLock<fn(&str)> = OnceLock::new();
+static REPORT: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Has this function told the name of each module that is compiled for a card from now on, as it begins, from any thread.
 /// The first one stays.
-pub fn tell_compilations(tell: fn(&str)) {
-    let _ = TELL.set(tell);
+pub fn report_compilations(report: fn(&str)) {
+    let _ = REPORT.set(report);
 }
 
 /// What to compile for: `sm_90`, or PTX of the newest architecture before it.
@@ -230,8 +230,8 @@ impl Driver for Gpu {
             .into_iter()
             .chain(source.fingerprint());
         cache::get(&cache::key(texts), || {
-            if let Some(tell) = TELL.get() {
-                tell(&source.name);
+            if let Some(report) = REPORT.get() {
+                report(&source.name);
             }
             Ok(compile_for(nvrtc, source, &target)?.code)
         })

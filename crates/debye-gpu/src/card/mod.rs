@@ -7,5 +7,5 @@ mod nvrtc;
 
 pub use devices::driver_version;
 pub(crate) use driver::Gpu;
-pub use driver::{compile_for, tell_compilations};
+pub use driver::{compile_for, report_compilations};
 pub use nvrtc::{Compiled, Nvrtc};

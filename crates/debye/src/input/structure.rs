@@ -156,13 +156,13 @@ struct Work<'w, 's, 'a> {
 impl Work<'_, '_, '_> {
     /// The file's units of length and of time (in velocities), in those of the run.
     fn units(&self, structure: &Structure) -> Result<(f64, f64)> {
-        let told = lammps_units(structure, self.setting.units);
+        let declared = lammps_units(structure, self.setting.units);
         let length = self
             .unit("length_unit", Dimension::LENGTH)?
-            .or(told.map(|units| units.length));
+            .or(declared.map(|units| units.length));
         let time = self
             .unit("time_unit", Dimension::TIME)?
-            .or(told.map(|units| units.time));
+            .or(declared.map(|units| units.time));
         let length = match (length, self.setting.units, structure.frame.length_unit) {
             (Some(length), _, _) => length,
             // Reduced numbers travel in any format as they are.

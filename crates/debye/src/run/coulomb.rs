@@ -121,9 +121,9 @@ impl ExactSums {
 
 /// A mesh of the reference. Beyond what estimates can tell, errors fall with the order's power of the spacing.
 fn fine_mesh(charged: &Charged, alpha: f64, error: f64) -> Option<MeshPlan> {
-    let told = error.max(ESTIMATED * charged.usual_force());
-    let mesh = coarsest(charged, alpha, Basis::BSpline(ORDER), true, told)?;
-    let finer = (told / error).powf(1.0 / ORDER as f64);
+    let tolerance = error.max(ESTIMATED * charged.usual_force());
+    let mesh = coarsest(charged, alpha, Basis::BSpline(ORDER), true, tolerance)?;
+    let finer = (tolerance / error).powf(1.0 / ORDER as f64);
     let size = mesh.size.map(|n| good_size((finer * n as f64).ceil() as usize));
     let fits = size.iter().product::<usize>() <= most_points(charged.particles as usize);
     fits.then_some(MeshPlan { size, ..mesh })

@@ -470,8 +470,11 @@ mod tests {
         let mut system = builders::lj_melt([3, 3, 3]).thermalize(1.0, 1).unwrap();
         system.particles.positions[7].x = f64::NAN;
         for at_once in [1, 4] {
-            let told = written(&system, at_once).unwrap_err().to_string();
-            assert!(told.contains("frames.xtc") && told.contains("atom 8"), "{told}");
+            let message = written(&system, at_once).unwrap_err().to_string();
+            assert!(
+                message.contains("frames.xtc") && message.contains("atom 8"),
+                "{message}"
+            );
         }
     }
 }

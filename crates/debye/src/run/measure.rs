@@ -61,7 +61,7 @@ pub struct Exact {
 }
 
 /// Told how much of the work is done, from 0 to 1.
-pub type Tell<'a> = &'a mut dyn FnMut(f64);
+pub type OnProgress<'a> = &'a mut dyn FnMut(f64);
 
 /// Why an error could not be measured.
 #[derive(Debug)]
@@ -115,9 +115,9 @@ pub fn measured_error(
     system: &System,
     field: &ForceField,
     settings: &Settings,
-    tell: Tell,
+    progress: OnProgress,
 ) -> Result<Measured, MeasureError> {
-    let exact = Exact::of(system, field, tell)?;
+    let exact = Exact::of(system, field, progress)?;
     let (bare, charges) = coulomb_only(system, field)?;
     let still = Dynamics {
         timestep: 1e-3,
@@ -148,13 +148,13 @@ pub fn coulomb_only(system: &System, field: &ForceField) -> Result<(System, Forc
 
 impl Exact {
     /// Exact enough to measure the error of the settings of this force field.
-    pub fn of(system: &System, field: &ForceField, tell: Tell) -> Result<Self, MeasureError> {
+    pub fn of(system: &System, field: &ForceField, progress: OnProgress) -> Result<Self, MeasureError> {
         let expected = match Expected::of(system, field) {
             Some(expected) => expected,
             None if field.electrostatics.is_none() => return Err(MeasureError::Nothing),
             None => return Err(MeasureError::NoCharges),
         };
-        Self::within(system, field, expected.total(), tell)
+        Self::within(system, field, expected.total(), progress)
     }
 
     /// Exact enough to measure errors of this size.
@@ -162,7 +162,7 @@ impl Exact {
         system: &System,
         field: &ForceField,
         looked_for: f64,
-        tell: Tell,
+        progress: OnProgress,
     ) -> Result<Self, MeasureError> {
         let plan = field.electrostatics.as_ref().ok_or(MeasureError::Nothing)?;
         let charged = charged(system, field, plan);
@@ -188,7 +188,7 @@ impl Exact {
             charged.k,
             (&system.particles.positions, &system.particles.charges),
             &sample,
-            &mut |part| tell(part * split.reciprocal_share),
+            &mut |part| progress(part * split.reciprocal_share),
         );
         let term = exact.short_range(&system.species)?;
         let pairs = Pairs::new(system, field, &exact, &term);
@@ -196,7 +196,7 @@ impl Exact {
         for (number, (some, to)) in blocks.enumerate() {
             pairs.add(some, to);
             let part = ((number + 1) * BLOCK) as f64 / sample.len() as f64;
-            tell(split.reciprocal_share + (1.0 - split.reciprocal_share) * part.min(1.0));
+            progress(split.reciprocal_share + (1.0 - split.reciprocal_share) * part.min(1.0));
         }
         add_rest(system, field, exact, &sample, &mut forces);
         Ok(Self {

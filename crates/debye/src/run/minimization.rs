@@ -21,9 +21,9 @@ pub(super) fn minimize(
         stopped = stop.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let seconds = glance.elapsed().as_secs_f64();
         if seconds > GLANCE {
-            if let Some(tell) = &mut options.progress {
+            if let Some(report) = &mut options.progress {
                 let steps_per_second = pace.add(step - since, seconds);
-                tell(Progress {
+                report(Progress {
                     step,
                     steps: plan.max_steps,
                     steps_per_second,

@@ -57,7 +57,7 @@ pub struct TuneOptions<'a> {
     /// Seconds to time each of the settings for.
     pub seconds: f64,
     /// Told what is done.
-    pub tell: &'a mut (dyn FnMut(&str) + Send),
+    pub progress: &'a mut (dyn FnMut(&str) + Send),
 }
 
 /// Why nothing was tuned.
@@ -123,19 +123,19 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
         pressure_tolerance,
         warm_up,
         seconds,
-        tell,
+        progress,
     } = options;
     let plan = match &simulation.forces.electrostatics {
         Some(plan) if plan.grids().is_some() => return Err(TuneError::Grids),
         Some(plan) => plan.clone(),
         None => return Err(TuneError::Measure(MeasureError::Nothing)),
     };
-    let simulation = warmed(simulation, warm_up, tell)?;
+    let simulation = warmed(simulation, warm_up, progress)?;
     let charged = charged(&simulation.system, &simulation.forces, &plan);
     if charged.squares == 0.0 {
         return Err(TuneError::Measure(MeasureError::NoCharges));
     }
-    tell("the exact forces");
+    progress("the exact forces");
     let looked_for = tolerance * 0.1 * charged.usual_force();
     let exact = Exact::within(&simulation.system, &simulation.forces, looked_for, &mut |_| {})
         .map_err(TuneError::Measure)?;
@@ -169,7 +169,7 @@ pub fn tune(simulation: &Simulation, options: TuneOptions) -> Result<Tuned, Tune
                     method: Method::Mesh(mesh),
                     ..plan.clone()
                 };
-                tell(&candidate.in_words(simulation.system.units));
+                progress(&candidate.in_words(simulation.system.units));
                 let Some((expected, measured, sums)) = lab.errors(&candidate)? else {
                     break;
                 };
@@ -230,13 +230,13 @@ fn beyond(sums: Option<&SumsError>, allowed: Option<f64>) -> f64 {
 fn warmed(
     simulation: &Simulation,
     steps: u64,
-    tell: &mut (dyn FnMut(&str) + Send),
+    progress: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Simulation, TuneError> {
     let mut warm = simulation.clone();
     if steps == 0 && simulation.minimize.is_none() {
         return Ok(warm);
     }
-    tell("the first steps");
+    progress("the first steps");
     let mut engine = engine(simulation)?;
     if let Some(m) = &simulation.minimize {
         let fire = Fire {

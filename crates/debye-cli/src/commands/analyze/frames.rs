@@ -46,14 +46,14 @@ fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Tells warnings about files, each once.
 #[derive(Default)]
-pub struct Told(Vec<String>);
+pub struct Warnings(Vec<String>);
 
-impl Told {
+impl Warnings {
     /// Tells those that are new.
-    pub fn tell(&mut self, warnings: Vec<String>) {
+    pub fn print(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.0.contains(&warning) {
-                console::tell(&format!("warning: {warning}"));
+                console::report(&format!("warning: {warning}"));
                 self.0.push(warning);
             }
         }
@@ -146,11 +146,11 @@ impl Source {
             let called = atom.sort_name();
             let index = list.iter().position(|s| s.name == *called);
             species.push(index.unwrap_or(list.len()) as u32);
-            let told = given
+            let declared = given
                 .iter()
                 .find(|(name, _)| *name == called)
                 .map(|(_, mass)| *mass);
-            let mass = told.or(atom.mass).unwrap_or(1.0);
+            let mass = declared.or(atom.mass).unwrap_or(1.0);
             masses.push(mass);
             if index.is_none() {
                 let (name, charge) = (called.to_owned(), atom.charge.unwrap_or(0.0));
@@ -229,17 +229,17 @@ pub struct Frames {
     count: usize,
     /// Length of a file that does not say its unit.
     unspecified: f64,
-    told: Told,
+    warnings: Warnings,
 }
 
 impl Frames {
     /// Opens a trajectory and reads its first frame.
     pub fn open(source: &Source) -> Result<Self, Failure> {
         let name = source.trajectory.display().to_string();
-        let mut told = Told::default();
+        let mut warnings = Warnings::default();
         let mut trajectory = source.reading.open(&source.trajectory)?;
         let first = trajectory.next_frame()?;
-        told.tell(trajectory.warnings());
+        warnings.print(trajectory.warnings());
         let first = first.ok_or_else(|| Failure::refused(format!("{name} holds no frame")))?;
         let quantity = |flag: &str, text: &str, dimension: Dimension| {
             let read = source.units.quantity(text, dimension);
@@ -268,7 +268,7 @@ impl Frames {
             }
             None => {
                 let structure = source.structure(&trajectory, &first)?;
-                told.tell(structure.warnings.clone());
+                warnings.print(structure.warnings.clone());
                 (source.subject(&structure, quantity)?, None)
             }
         };
@@ -301,7 +301,7 @@ impl Frames {
         let unspecified = unit.map(|unit| quantity("length-unit", &format!("1 {unit}"), Dimension::LENGTH));
         let says = first.length_unit != LengthUnit::Unspecified || subject.units == Units::LennardJones;
         if unit.is_none() && !says {
-            told.tell(vec![format!(
+            warnings.print(vec![format!(
                 "{name} does not say its unit of length, which is taken to be nm; --length-unit gives another"
             )]);
         }
@@ -326,7 +326,7 @@ impl Frames {
             strict: source.reading.strict,
             count: 0,
             unspecified: unspecified.transpose()?.unwrap_or(1.0),
-            told,
+            warnings,
         };
         frames.subject.cell = frames.cell_of(&first)?;
         frames.subject.reach = reach(&frames.subject.cell, count);
@@ -422,7 +422,7 @@ impl Frames {
                 Some(frame) => Some(frame),
                 None => self.trajectory.next_frame()?,
             };
-            self.told.tell(self.trajectory.warnings());
+            self.warnings.print(self.trajectory.warnings());
             let damaged = self.trajectory.orientations_missing();
             let Some(frame) = next else { break };
             let cell = self.cell_of(&frame)?;

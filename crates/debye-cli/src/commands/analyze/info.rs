@@ -7,7 +7,7 @@ use clap::Args;
 use debye_io::{Format, ReadFrames, read_structure_as};
 use serde::Serialize;
 
-use super::frames::{Reading, Told};
+use super::frames::{Reading, Warnings};
 use crate::console;
 use crate::failure::Failure;
 
@@ -54,13 +54,13 @@ impl Look {
     }
 
     fn read(&self) -> Result<Answer, Failure> {
-        let mut told = Told::default();
+        let mut warnings = Warnings::default();
         let mut trajectory = self.reading.open(&self.file)?;
         let format: Format = trajectory.format();
         let mut species = BTreeMap::new();
         if format.has_atoms() {
             let structure = read_structure_as(&self.file, format)?;
-            told.tell(structure.warnings);
+            warnings.print(structure.warnings);
             for atom in structure.atoms {
                 *species.entry(atom.type_name.unwrap_or(atom.name)).or_default() += 1;
             }
@@ -90,7 +90,7 @@ impl Look {
                 a.highest = std::array::from_fn(|k| a.highest[k].max(r[k]));
             }
         }
-        told.tell(trajectory.warnings());
+        warnings.print(trajectory.warnings());
         answer.ok_or_else(|| Failure::refused(format!("{} holds no frame", self.file.display())))
     }
 }

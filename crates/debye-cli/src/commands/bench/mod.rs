@@ -54,9 +54,9 @@ pub struct Bench {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Lay small systems out on a CUDA device as told: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
-    #[arg(long, hide = true, value_parser = Told::parse, value_name = "NUMBERS")]
-    small: Vec<Told>,
+    /// Lay small systems out on a CUDA device as layout: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
+    #[arg(long, hide = true, value_parser = LayoutOverride::parse, value_name = "NUMBERS")]
+    small: Vec<LayoutOverride>,
     #[command(flatten)]
     comparison: compare::Options,
     #[command(flatten)]
@@ -65,14 +65,14 @@ pub struct Bench {
     mapping: mapping::Options,
 }
 
-/// A layout of a small system, as told.
+/// A layout of a small system, as layout.
 #[derive(Clone, Debug)]
-struct Told {
+struct LayoutOverride {
     text: String,
     choice: Choice,
 }
 
-impl Told {
+impl LayoutOverride {
     fn parse(text: &str) -> Result<Self, String> {
         let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse::<f64>()).collect();
         let numbers = numbers.map_err(|e| format!("{e}; expected numbers separated by commas"))?;
@@ -130,7 +130,7 @@ fn after_help() -> String {
 #[derive(Serialize)]
 struct Measured {
     case: String,
-    /// How it was laid out, if it was told to be.
+    /// How it was laid out, if it was layout to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<String>,
     particles: usize,
@@ -281,16 +281,16 @@ impl Bench {
             console::print(&line(&head.map(String::from)))?;
         }
         for case in &chosen {
-            let told: Vec<Option<&Told>> = match &self.small[..] {
+            let layout: Vec<Option<&LayoutOverride>> = match &self.small[..] {
                 [] => vec![None],
                 some => some.iter().map(Some).collect(),
             };
-            for (&precision, &told) in self
+            for (&precision, &layout) in self
                 .precision
                 .iter()
-                .flat_map(|precision| told.iter().map(move |told| (precision, told)))
+                .flat_map(|precision| layout.iter().map(move |layout| (precision, layout)))
             {
-                let measured = self.threads.install(|| self.measure(case, precision, told))?;
+                let measured = self.threads.install(|| self.measure(case, precision, layout))?;
                 if !self.json {
                     console::print(&line(&measured.cells()))?;
                     if let Some(device) = &measured.device_use {
@@ -315,15 +315,15 @@ impl Bench {
         &self,
         case: &Selection,
         precision: Precision,
-        told: Option<&Told>,
+        layout: Option<&LayoutOverride>,
     ) -> Result<Measured, Failure> {
         let structure = self.structure.as_deref().filter(|_| case.takes_structure());
         let mut simulation = case.simulation(structure)?;
         simulation.run.precision = precision;
         simulation.run.device = self.device;
         simulation.run.device = debye::run::choose_device(&simulation, Existing::Refuse).0;
-        let mut engine = match (told, self.device) {
-            (Some(told), DeviceChoice::Cuda(number)) => told.engine(&simulation, number)?,
+        let mut engine = match (layout, self.device) {
+            (Some(layout), DeviceChoice::Cuda(number)) => layout.engine(&simulation, number)?,
             _ => debye::run::engine(&simulation)?,
         };
         let energy_error = match structure {
@@ -348,7 +348,7 @@ impl Bench {
         let md = simulation.system.units == Units::Md;
         Ok(Measured {
             case: case.name.clone(),
-            layout: told.map(|told| told.text.clone()),
+            layout: layout.map(|layout| layout.text.clone()),
             particles,
             device: engine.device(),
             precision: precision.name(),
@@ -366,7 +366,7 @@ impl Bench {
     }
 }
 
-impl Told {
+impl LayoutOverride {
     fn engine(&self, s: &Simulation, device: u32) -> Result<Box<dyn Engine>, Failure> {
         let device = Device::open(device).map_err(Failure::failed)?;
         let settings = Settings {

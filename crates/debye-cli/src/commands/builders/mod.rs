@@ -222,7 +222,7 @@ fn write(path: &Path, simulation: &Simulation) -> Result<(), Failure> {
         cell: &system.cell,
     };
     if let Some(note) = write_system(path, system, now)? {
-        console::tell(&format!("note: {note}"));
+        console::report(&format!("note: {note}"));
     }
     Ok(())
 }

@@ -123,7 +123,7 @@ impl Drawing {
         for (&level, file) in levels.iter().zip(surface_files(path, &levels)) {
             let surface = isosurface(&volume, level);
             if surface.triangles.is_empty() {
-                console::tell(&format!(
+                console::report(&format!(
                     "warning: the potential is {level} {} nowhere",
                     self.unit
                 ));

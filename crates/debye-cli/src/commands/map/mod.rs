@@ -227,7 +227,7 @@ impl Map {
         }
         let subject = subject(&self.structure, unit)?;
         if let Some([a, b]) = subject.coincident() {
-            console::tell(&format!("warning: atoms {a} and {b} lie at the same place"));
+            console::report(&format!("warning: atoms {a} and {b} lie at the same place"));
         }
         let request = self.request(&subject)?;
         let began = Instant::now();
@@ -375,26 +375,26 @@ impl Map {
         }
         let began = Instant::now();
         let (mut number, mut taken) = (0, 0_u64);
-        let mut told = Instant::now();
+        let mut last_line = Instant::now();
         while let Some(frame) = trajectory.next_frame()? {
             if number >= self.skip && (number - self.skip).is_multiple_of(self.stride as usize) {
                 let name = path.display();
                 let refused = |e| Failure::refused(format!("{name}, frame {}: {e}", number + 1));
                 frames.add(&frame, unit).map_err(refused)?;
                 taken += 1;
-                if told.elapsed().as_secs() >= 10 {
-                    told = Instant::now();
+                if last_line.elapsed().as_secs() >= 10 {
+                    last_line = Instant::now();
                     let seconds = began.elapsed().as_secs_f64() / taken as f64;
-                    console::tell(&format!("  {taken} frames, {seconds:.2} s each"));
+                    console::report(&format!("  {taken} frames, {seconds:.2} s each"));
                 }
             }
             number += 1;
         }
         for warning in trajectory.warnings() {
-            console::tell(&format!("warning: {warning}"));
+            console::report(&format!("warning: {warning}"));
         }
         if frames.uncentered() > 0 {
-            console::tell(&format!(
+            console::report(&format!(
                 "warning: {} of {taken} frames are not centered: the atoms of --center are spread evenly along all axes. Of a \
                  bilayer, name what lies between its leaflets",
                 frames.uncentered()

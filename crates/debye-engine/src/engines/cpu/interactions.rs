@@ -3,7 +3,7 @@
 
 use crate::parallel::{InParallel, Indexed};
 
-use super::around::{Around, Copies};
+use super::block_forces::{BlockForces, Copies};
 use super::oriented::{Oriented, OrientedPrecision};
 use super::pair::PairPrecision;
 use super::rotation::Rotations;
@@ -56,7 +56,7 @@ struct Term<P: Store> {
 /// The pair terms in precision `P`.
 pub struct Typed<P: Store> {
     space: Space<P>,
-    around: Around<P>,
+    block_forces: BlockForces<P>,
     terms: Vec<Term<P>>,
     couple: Option<Couple<P>>,
     oriented: Option<Oriented<P>>,
@@ -138,7 +138,7 @@ impl<P: OrientedPrecision> Typed<P> {
                 if grouped { species } else { 1 },
                 field.oriented.is_empty() && couple.is_some(),
             ),
-            around: Around::default(),
+            block_forces: BlockForces::default(),
             terms,
             couple,
             oriented: Oriented::new(field, set, &free),
@@ -217,7 +217,7 @@ impl<P: OrientedPrecision> Typed<P> {
 impl<P: OrientedPrecision> Interactions for Typed<P> {
     fn rebuild(&mut self, cell: &Cell, sorted: &Sorted, radius: f64) {
         self.space.rebuild(cell, sorted, radius, self.set);
-        self.around.lay_out(&self.space);
+        self.block_forces.lay_out(&self.space);
         if let Some(oriented) = &mut self.oriented {
             oriented.rebuild(sorted);
             oriented.update(&self.space, sorted.rotations);
@@ -238,12 +238,12 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
         // Where nothing turns there are as many blocks of torques, all of them empty.
         let mut of_blocks: Vec<&mut [Vec3<f64>]> = torques.chunks_mut(BLOCK).collect();
         of_blocks.resize_with(forces.len().div_ceil(BLOCK), Default::default);
-        let mut around = std::mem::take(&mut self.around);
+        let mut block_forces = std::mem::take(&mut self.block_forces);
         let this = &*self;
         let blocks: Vec<Vec<PairSums>> = forces
             .par_chunks_mut(BLOCK)
             .zip(of_blocks)
-            .zip(around.of_blocks(&this.space))
+            .zip(block_forces.of_blocks(&this.space))
             .enumerate()
             .map_init(Copies::default, |copies, (number, ((forces, torques), given))| {
                 forces.fill(Vec3::zero());
@@ -268,8 +268,8 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
                 sums
             })
             .collect();
-        around.add_up(self.space.unit, forces);
-        self.around = around;
+        block_forces.add_up(self.space.unit, forces);
+        self.block_forces = block_forces;
         let mut total = vec![PairSums::default(); terms];
         for block in &blocks {
             for (sum, part) in total.iter_mut().zip(block) {
@@ -281,7 +281,7 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
 
     fn size(&self) -> ListSize {
         let mut size = self.space.size();
-        size.bytes += self.around.bytes();
+        size.bytes += self.block_forces.bytes();
         size.bytes += self.oriented.as_ref().map_or(0, Oriented::bytes);
         size
     }

@@ -1,7 +1,7 @@
 //! The CPU: threads, vectors, and lists of neighbors.
 
-mod around;
 mod axes;
+mod block_forces;
 mod bonded;
 mod constraints;
 mod diagnosis;

@@ -308,7 +308,7 @@ impl Sums {
 }
 
 impl PairShells {
-    /// Around all charges of a small system, or a sample of them.
+    /// PairSearch all charges of a small system, or a sample of them.
     pub fn of(system: &System, cutoff: f64) -> Self {
         let p = &system.particles;
         let charged: Vec<usize> = (0..p.len()).filter(|&i| p.charges[i] != 0.0).collect();
@@ -318,9 +318,9 @@ impl PairShells {
         let common = |k: &usize| *k > 1 && [2, 3].iter().any(|p| k.is_multiple_of(*p));
         let step = (least.max(1)..).find(|k| !common(k)).unwrap_or(least);
         let some: Vec<usize> = charged.iter().copied().step_by(step).collect();
-        let around = Around::new(system, &charged, cutoff);
+        let search = PairSearch::new(system, &charged, cutoff);
         // One order of summation, whatever the number of threads.
-        let parts: Vec<[Sums; 2]> = some.par_chunks(64).map(|some| around.sums(some)).collect();
+        let parts: Vec<[Sums; 2]> = some.par_chunks(64).map(|some| search.sums(some)).collect();
         let (mut energy, mut virial) = (Sums::empty(), Sums::empty());
         for [e, w] in &parts {
             energy.add(e);
@@ -355,7 +355,7 @@ impl PairShells {
 }
 
 /// What a search for pairs needs.
-struct Around<'a> {
+struct PairSearch<'a> {
     system: &'a System,
     /// Charged particles: number, fractional coordinates, from the particle to the center of its rigid molecule.
     places: Vec<(usize, Vec3<f64>)>,
@@ -364,7 +364,7 @@ struct Around<'a> {
     cutoff: f64,
 }
 
-impl<'a> Around<'a> {
+impl<'a> PairSearch<'a> {
     fn new(system: &'a System, charged: &[usize], cutoff: f64) -> Self {
         let (cell, p) = (&system.cell, &system.particles);
         let mut levers = vec![Vec3::zero(); p.len()];

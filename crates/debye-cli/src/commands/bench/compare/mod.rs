@@ -155,7 +155,7 @@ impl Options {
             .highest_load()
             .filter(|&load| load > cores as f64 + BUSY)
         {
-            console::tell(&format!(
+            console::report(&format!(
                 "warning: the machine was busy, its load up to {load:.1} on {cores} cores: programs whose threads wait for \
                  one another lose most by that"
             ));
@@ -181,19 +181,20 @@ impl Options {
         place: &Place<'_>,
         comparison: &mut Comparison,
     ) -> Result<(), Failure> {
-        let tell = |text: &str| match request.json {
-            true => console::tell(text),
+        let progress = |text: &str| match request.json {
+            true => console::report(text),
             // Where nobody reads, the files will say it.
             false => drop(console::print(&format!("{text}\n"))),
         };
         for program in &comparison.programs {
-            tell(&format!("{}: {}", program.name, program.version));
+            progress(&format!("{}: {}", program.name, program.version));
         }
         for selection in request.cases {
             if place.stopped() {
                 break;
             }
-            let (result, machine) = turns::compare(selection, request, programs, place, self.rounds, &tell)?;
+            let (result, machine) =
+                turns::compare(selection, request, programs, place, self.rounds, &progress)?;
             comparison.cases.push(result);
             comparison.machine = machine;
         }

@@ -28,7 +28,7 @@ impl Turn<'_> {
             Ok(value) => return Some(value),
             Err(Problem::Stopped) => {}
             Err(Problem::Failed(why)) => {
-                console::tell(&format!("{} failed: {why}", self.result.program));
+                console::report(&format!("{} failed: {why}", self.result.program));
                 self.result.failure = Some(why);
                 self.contestant = None;
             }
@@ -138,7 +138,7 @@ fn started<'a>(
         Some(Ok(forces)) => turn.result.force_error = reference.error(&forces),
         // It may be timed all the same.
         Some(Err(Problem::Failed(why))) => {
-            console::tell(&format!("{}: its forces failed: {why}", turn.result.program));
+            console::report(&format!("{}: its forces failed: {why}", turn.result.program));
             turn.result.failure = Some(why);
         }
         Some(Err(Problem::Stopped)) | None => {}

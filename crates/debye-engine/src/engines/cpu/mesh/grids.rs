@@ -89,7 +89,7 @@ impl<T: MeshReal + GridReal> Grids<T> {
         charges: &[f64],
     ) -> Result<(), EngineError> {
         let placed = match self.placed.take() {
-            Some(placed) => self.plan.follow(placed, cell, positions, self.set)?,
+            Some(placed) => self.plan.replaced(placed, cell, positions, self.set)?,
             None => Placed::new(&self.plan, edges(cell), bounds(positions), self.set)?,
         };
         let placed = self.placed.insert(placed);
@@ -140,7 +140,7 @@ impl<T: MeshReal + GridReal> Grids<T> {
 
 impl GridPlan {
     /// The same grids, unless the cell has changed or particles have left them.
-    fn follow<T: MeshReal + GridReal>(
+    fn replaced<T: MeshReal + GridReal>(
         &self,
         placed: Placed<T>,
         cell: &Cell,

@@ -195,7 +195,7 @@ unsafe fn visit_row<K, L, S, const UNIFORM: bool, const ENERGY: bool>(
     unsafe {
         if UNIFORM {
             let rows = [Row::alike(&alike.broadcast[0]), usual()];
-            sites.meet::<K, ALL, ENERGY>(job, row.entries(), &rows, alike, others);
+            sites.interact::<K, ALL, ENERGY>(job, row.entries(), &rows, alike, others);
         } else if job.grouped {
             // A group has one species.
             for (species, group) in row.groups().enumerate() {
@@ -211,11 +211,11 @@ unsafe fn visit_row<K, L, S, const UNIFORM: bool, const ENERGY: bool>(
                 };
                 let rows = [Row::each(&|k| &of_sites[k][0]), second];
                 if const { K::COUNT > 1 } && present == NONE {
-                    sites.meet::<K, NONE, ENERGY>(job, group, &rows, alike, others);
+                    sites.interact::<K, NONE, ENERGY>(job, group, &rows, alike, others);
                 } else if const { K::COUNT > 1 && S::COUNT > 1 } && present == ONE {
-                    sites.meet::<K, ONE, ENERGY>(job, group, &rows, alike, others);
+                    sites.interact::<K, ONE, ENERGY>(job, group, &rows, alike, others);
                 } else if present != NONE {
-                    sites.meet::<K, ALL, ENERGY>(job, group, &rows, alike, others);
+                    sites.interact::<K, ALL, ENERGY>(job, group, &rows, alike, others);
                 }
             }
         } else {
@@ -223,7 +223,7 @@ unsafe fn visit_row<K, L, S, const UNIFORM: bool, const ENERGY: bool>(
                 let mut of_sites = [alike.broadcast; 1];
                 alike.look_up(job, first, vector, &mut of_sites[0]);
                 let rows = [0, 1].map(|term| Row::each(&|_| &of_sites[0][term]));
-                sites.meet::<K, ALL, ENERGY>(job, vector, &rows, alike, others);
+                sites.interact::<K, ALL, ENERGY>(job, vector, &rows, alike, others);
             }
         }
     }
@@ -264,7 +264,7 @@ impl<L: Lanes, S: Abreast<L>> Sites<L, S> {
     /// # Safety
     /// As for [`PairKernel`](super::PairKernel).
     #[inline(always)]
-    unsafe fn meet<K: Terms, const FIRST: u32, const ENERGY: bool>(
+    unsafe fn interact<K: Terms, const FIRST: u32, const ENERGY: bool>(
         &mut self,
         job: &PairJob<L::Coordinate, L::Element>,
         entries: &[u32],

@@ -536,7 +536,7 @@ impl ConstraintKernels {
     }
 
     /// Queues velocities of now and what they sum to. Forces must be those of now.
-    pub(super) fn queue_look(
+    pub(super) fn queue_snapshot(
         &self,
         s: &Stream,
         world: &Bundle<World>,
@@ -545,8 +545,8 @@ impl ConstraintKernels {
         self.now.launch(s, self.shape(), (world, &self.bundle, setup))
     }
 
-    /// What the host reads of a look: sums of blocks, and velocities.
-    pub(super) fn looked(&self) -> [&Buffer<f64>; 2] {
+    /// What the host reads of a snapshot: sums of blocks, and velocities.
+    pub(super) fn snapshot_buffers(&self) -> [&Buffer<f64>; 2] {
         [&self.partial, &self.velocities]
     }
 

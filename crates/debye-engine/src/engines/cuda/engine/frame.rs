@@ -160,7 +160,7 @@ impl Region {
     }
 
     /// With the cell as a barostat left it.
-    pub(super) fn followed(&self, frame: &Frame) -> Self {
+    pub(super) fn with_frame(&self, frame: &Frame) -> Self {
         let [ax, by, cz, bx, cx, cy] = frame.cell;
         let vectors = [[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]];
         // A cell that spans nothing was caught on the device.

@@ -13,7 +13,7 @@ use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
 use crate::engines::cuda::mesh::{
-    self, Bricks, DeviceLevels, Fixed, Follow, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell,
+    self, Bricks, ChangingCell, DeviceLevels, Fixed, Gather, GatherMethod, LevelNumber, MESH_SUMS, MeshCell,
     MeshNotes, MeshNumber, MeshShape, Notes, Part, Particles, Solve, Spread, SpreadKernel, Tiling, Word,
     mean_of_sums,
 };
@@ -585,7 +585,7 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
             Word::of(within.control, offset_of!(Control, overflow)),
         );
         let mut spread = Spread::new(device, &shape, &owner, fixed, margin, capacity, Some(&building))?;
-        spread.bricks_mut().tell(&overflow);
+        spread.bricks_mut().set_overflow(&overflow);
         let left = device.upload(&tables.left())?;
         spread
             .bricks_mut()
@@ -618,7 +618,7 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
             }
         };
         if tables.moving {
-            spread.bricks_mut().follow(Follow {
+            spread.bricks_mut().read_cell(ChangingCell {
                 frame: Word::of(within.frame, offset_of!(Frame, cell)),
                 solver: Word::of(&cell, 0),
                 gatherer: gather.cell(),

@@ -8,7 +8,7 @@ use crate::expr::Vec3;
 use crate::integrate::{Dynamics, Scheme};
 use crate::system::Particles;
 
-/// Steps between two looks of the host.
+/// Steps between two snapshots of the host.
 const GLANCE: u64 = 25;
 const ALPHA: f64 = 0.1;
 
@@ -33,10 +33,10 @@ impl CudaEngine {
         };
         let skeleton = self.skeleton.get_mut();
         let largest = largest(&skeleton.forces()?);
-        let look = skeleton.look(Wanted::PARTICLES)?;
-        let change: Vec<Change> = vec![(1.0, [0.0; 3]); look.sums.groups.len()];
-        let mut after = match look.taken {
-            Some(taken) => taken.particles(&self.host.system.particles, &change)?,
+        let snapshot = skeleton.snapshot(Wanted::PARTICLES)?;
+        let change: Vec<Change> = vec![(1.0, [0.0; 3]); snapshot.sums.groups.len()];
+        let mut after = match snapshot.particles {
+            Some(copied) => copied.in_input_order(&self.host.system.particles, &change)?,
             None => still,
         };
         after.velocities = before.velocities;

@@ -12,16 +12,15 @@ mod bonded;
 mod boundary;
 mod choice;
 mod choose;
-mod coming;
 mod constraints;
 mod count;
 pub(super) mod coupling;
 mod diagnosis;
 mod exclusions;
 mod frame;
+mod in_flight;
 mod kernels;
 mod layout;
-mod look;
 mod mesh;
 mod minimize;
 mod modules;
@@ -34,6 +33,7 @@ mod save;
 pub(super) mod shared;
 mod skeleton;
 mod small;
+mod snapshot;
 mod state;
 mod terms;
 mod watch;
@@ -46,14 +46,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bonded::LinkTables;
-use coming::Coming;
 use diagnosis::HostCopy;
+use in_flight::InFlight;
 use layout::Grain;
-use look::Look;
 use parts::{Request, refuse};
 use resident::{Change, Sums};
 use skeleton::Skeleton;
 use small::Small;
+use snapshot::Snapshot;
 
 use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
@@ -85,9 +85,9 @@ impl From<CudaError> for EngineError {
 pub struct CudaEngine {
     skeleton: RefCell<Box<dyn Skeleton>>,
     /// What was seen of now, where it was asked for since anything moved.
-    seen: RefCell<Option<Look>>,
+    seen: RefCell<Option<Snapshot>>,
     /// What is wanted of steps that are on their way, and what was seen of those that nobody has asked for yet.
-    coming: RefCell<Coming>,
+    in_flight: RefCell<InFlight>,
     cell: Cell,
     units: Units,
     dynamics: Dynamics,
@@ -196,10 +196,10 @@ impl CudaEngine {
         let resident = self.skeleton.get_mut();
         resident.place(particles)?;
         // Velocities are kept half a kick behind.
-        let sums = resident.look(Wanted::default())?.sums;
+        let sums = resident.snapshot(Wanted::default())?.sums;
         self.host.check_start(&sums.energies, &sums.virial)?;
         resident.kick_back()?;
-        resident.look(Wanted::default())?;
+        resident.snapshot(Wanted::default())?;
         Ok(())
     }
 
@@ -288,7 +288,7 @@ impl CudaEngine {
             device: format!("CUDA, {}, deterministic", info.name),
             skeleton: RefCell::new(skeleton),
             seen: RefCell::default(),
-            coming: RefCell::new(Coming::new(choice.ahead)),
+            in_flight: RefCell::new(InFlight::new(choice.ahead)),
             cell: system.cell,
             units: system.units,
             dynamics: dynamics.clone(),
@@ -311,53 +311,54 @@ impl CudaEngine {
     /// The layout, when the device has come to where all that was queued leads.
     fn arrived(&self) -> Result<RefMut<'_, Box<dyn Skeleton>>, EngineError> {
         let mut skeleton = self.skeleton.borrow_mut();
-        let mut coming = self.coming.borrow_mut();
-        let Coming { pipeline, seen, .. } = &mut *coming;
-        while let Some(look) = pipeline.next(skeleton.as_mut(), true)? {
-            seen.push_back(look);
+        let mut in_flight = self.in_flight.borrow_mut();
+        let InFlight { pipeline, seen, .. } = &mut *in_flight;
+        while let Some(snapshot) = pipeline.next(skeleton.as_mut(), true)? {
+            seen.push_back(snapshot);
         }
         Ok(skeleton)
     }
 
     /// What is there now and wanted.
-    fn look(&self, wanted: Wanted) -> Result<RefMut<'_, Look>, EngineError> {
+    fn snapshot(&self, wanted: Wanted) -> Result<RefMut<'_, Snapshot>, EngineError> {
         let mut skeleton = self.arrived()?;
         let mut seen = self.seen.borrow_mut();
-        let lacks = |look: &Look| wanted.particles && look.taken.is_none() || wanted.counts != 0;
+        let lacks =
+            |snapshot: &Snapshot| wanted.particles && snapshot.particles.is_none() || wanted.counts != 0;
         if seen.as_ref().is_none_or(lacks) {
-            *seen = Some(skeleton.look(wanted)?);
+            *seen = Some(skeleton.snapshot(wanted)?);
         }
         RefMut::filter_map(seen, Option::as_mut)
             .map_err(|_| EngineError::Device("nothing was seen of the device".into()))
     }
 
-    /// Particles that were taken, put in order by whoever asks for them.
-    fn later(&self, look: &mut Look) -> Result<LaterParticles, EngineError> {
-        let (change, _) = self.ending(look);
+    /// Particles that were copied, put in order by whoever asks for them.
+    fn later(&self, snapshot: &mut Snapshot) -> Result<LaterParticles, EngineError> {
+        let (change, _) = self.ending(snapshot);
         let like = self
             .like
             .get_or_init(|| Arc::new(self.host.system.particles.clone()));
         let like = Arc::clone(like);
-        match look.taken.take() {
-            Some(taken) => Ok(Box::new(move || taken.particles(&like, &change))),
+        match snapshot.particles.take() {
+            Some(copied) => Ok(Box::new(move || copied.in_input_order(&like, &change))),
             None => Err(EngineError::Device(format!(
-                "the particles of step {} were not taken",
-                look.step
+                "the particles of step {} were not copied",
+                snapshot.step
             ))),
         }
     }
 
     /// What ends the step but is left to the beginning of the next one: thermostats that scale velocities, and the
     /// removal of momentum. The changes of every group, and the thermostats after them.
-    fn ending(&self, look: &Look) -> (Vec<Change>, Vec<ActiveThermostat>) {
-        let (step, sums) = (look.step, &look.sums);
+    fn ending(&self, snapshot: &Snapshot) -> (Vec<Change>, Vec<ActiveThermostat>) {
+        let (step, sums) = (snapshot.step, &snapshot.sums);
         let mut thermostats = self.thermostats.clone();
         let mut change: Vec<Change> = vec![(1.0, [0.0; 3]); sums.groups.len()];
         let (dt, philox) = (self.dynamics.timestep, Philox::new(self.dynamics.seed));
         let scaling = thermostats
             .iter_mut()
             .filter(|b| b.thermostat.kind.scales_velocities());
-        for (g, (thermostat, state)) in scaling.zip(&look.thermostats).enumerate() {
+        for (g, (thermostat, state)) in scaling.zip(&snapshot.thermostats).enumerate() {
             thermostat.given = state.given;
             let links = state.links;
             thermostat
@@ -388,9 +389,9 @@ impl CudaEngine {
         (change, thermostats)
     }
 
-    fn observation(&self, look: &Look) -> Result<Observation, EngineError> {
-        let (sums, cell) = (&look.sums, look.cell.unwrap_or(self.cell));
-        let (change, thermostats) = self.ending(look);
+    fn observation(&self, snapshot: &Snapshot) -> Result<Observation, EngineError> {
+        let (sums, cell) = (&snapshot.sums, snapshot.cell.unwrap_or(self.cell));
+        let (change, thermostats) = self.ending(snapshot);
         let kinetic = kinetic_tensor(sums, &change);
         let energies = sums.energies.iter().copied();
         let mut terms: Vec<_> = self.names.iter().cloned().zip(energies).collect();
@@ -414,8 +415,8 @@ impl CudaEngine {
         let energy = 0.5 * (kinetic[0] + kinetic[1] + kinetic[2] + rotations.sum::<f64>());
         let kept = !self.langevin && self.dynamics.barostat.is_none();
         Ok(Observation {
-            step: look.step,
-            time: look.step as f64 * self.dynamics.timestep,
+            step: snapshot.step,
+            time: snapshot.step as f64 * self.dynamics.timestep,
             potential: terms.iter().map(|t| t.1).sum(),
             terms,
             kinetic: energy,
@@ -503,19 +504,19 @@ impl Engine for CudaEngine {
     fn advance_for(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
         let target = self.step + steps;
         let timed = self.skeleton.get_mut().times(target);
-        if timed || self.coming.get_mut().takes_long(steps) {
+        if timed || self.in_flight.get_mut().takes_long(steps) {
             return self.advance_waiting(steps, wanted);
         }
         let began = Instant::now();
         self.seen.take();
-        let coming = self.coming.get_mut();
-        if coming.failed.is_none() {
-            if coming.pipeline.is_empty() {
-                coming.step = self.step;
+        let in_flight = self.in_flight.get_mut();
+        if in_flight.failed.is_none() {
+            if in_flight.pipeline.is_empty() {
+                in_flight.step = self.step;
             }
             let skeleton = self.skeleton.get_mut().as_mut();
-            coming.pipeline.queue(skeleton, target, wanted)?;
-            coming.wanted.push_back(wanted);
+            in_flight.pipeline.queue(skeleton, target, wanted)?;
+            in_flight.wanted.push_back(wanted);
             self.step = target;
         }
         let moments = self.moments(false);
@@ -540,28 +541,29 @@ impl Engine for CudaEngine {
     }
 
     fn observe(&mut self) -> Result<Observation, EngineError> {
-        let look = self.look(Wanted::default())?;
-        self.observation(&look)
+        let snapshot = self.snapshot(Wanted::default())?;
+        self.observation(&snapshot)
     }
 
     fn particles(&self) -> Result<Particles, EngineError> {
         if let Some(particles) = &self.failed_state {
             return Ok(particles.clone());
         }
-        let look = self.look(Wanted::PARTICLES)?;
-        let (change, _) = self.ending(&look);
+        let snapshot = self.snapshot(Wanted::PARTICLES)?;
+        let (change, _) = self.ending(&snapshot);
         let like = &self.host.system.particles;
-        look.taken
+        snapshot
+            .particles
             .as_ref()
-            .map_or_else(|| Ok(like.clone()), |taken| taken.particles(like, &change))
+            .map_or_else(|| Ok(like.clone()), |copied| copied.in_input_order(like, &change))
     }
 
     fn particles_later(&self) -> Result<LaterParticles, EngineError> {
         if let Some(particles) = self.failed_state.clone() {
             return Ok(Box::new(|| Ok(particles)));
         }
-        let mut look = self.look(Wanted::PARTICLES)?;
-        self.later(&mut look)
+        let mut snapshot = self.snapshot(Wanted::PARTICLES)?;
+        self.later(&mut snapshot)
     }
 
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
@@ -579,8 +581,8 @@ impl Engine for CudaEngine {
             counts: which,
             ..Wanted::default()
         };
-        let mut look = self.look(wanted)?;
-        Ok(look.counts.take())
+        let mut snapshot = self.snapshot(wanted)?;
+        Ok(snapshot.counts.take())
     }
 
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError> {
@@ -604,7 +606,7 @@ impl Engine for CudaEngine {
     }
 
     fn motion(&self) -> Result<MotionState, EngineError> {
-        let (_, thermostats) = self.ending(&*self.look(Wanted::default())?);
+        let (_, thermostats) = self.ending(&*self.snapshot(Wanted::default())?);
         Ok(MotionState {
             step: self.step,
             thermostats: thermostats.iter().map(ActiveThermostat::state).collect(),

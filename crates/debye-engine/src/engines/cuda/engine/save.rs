@@ -97,7 +97,7 @@ impl Resident {
         resident.set_frame(made_in(&region, &read.frame, &resident.values))?;
         resident.restore_list(source)?;
         resident.set_frame(read.frame)?;
-        resident.look(Wanted::default())?;
+        resident.snapshot(Wanted::default())?;
         Ok((read.step, read.head[1]))
     }
 }
@@ -117,7 +117,7 @@ fn made_in(region: &Region, now: &Frame, values: &Values) -> Frame {
         *length /= scale;
     }
     let region = if region.open() == 0 {
-        region.followed(&then)
+        region.with_frame(&then)
     } else {
         *region
     };

@@ -1,7 +1,7 @@
 //! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
 
-use super::look::Look;
 use super::resident::Resident;
+use super::snapshot::Snapshot;
 use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs, PairHistogram, Wanted};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
@@ -17,19 +17,19 @@ pub(super) trait Skeleton: Send {
     /// Makes a new list if the old one is stale.
     fn refresh_list(&mut self) -> Result<(), EngineError>;
     /// What is there now and wanted, after a new list if the old one is stale.
-    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError>;
-    /// Queues the steps up to this one and a look at it, without waiting; says how many graphs the steps are.
+    fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError>;
+    /// Queues the steps up to this one and a snapshot of it, without waiting; says how many graphs the steps are.
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError>;
     /// Whether kernels of the steps up to this one are timed, one after the other.
     fn times(&self, _step: u64) -> bool {
         false
     }
-    /// Whether the first look that was queued has come.
-    fn has_looked(&self) -> Result<bool, EngineError>;
-    /// That look, waiting for it; `None` where the device has not come to this step, or something went wrong.
-    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError>;
-    /// Gives up all looks that were queued.
-    fn forget_looks(&mut self) -> Result<(), EngineError>;
+    /// Whether the first snapshot that was queued has arrived.
+    fn snapshot_arrived(&self) -> Result<bool, EngineError>;
+    /// That snapshot, waiting for it; `None` where the device has not come to this step, or something went wrong.
+    fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError>;
+    /// Gives up all snapshots that were queued.
+    fn discard_snapshots(&mut self) -> Result<(), EngineError>;
     /// Forces in the order of the input.
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError>;
     /// Torques in the order of the input; empty where nothing turns.

@@ -1,8 +1,8 @@
 //! [`Small`]: a small system in device memory. One kernel that stays on the device does many steps in a launch.
 
 mod kernels;
-mod look;
 mod shape;
+mod snapshot;
 mod transfer;
 
 use std::mem::offset_of;
@@ -20,16 +20,16 @@ use super::bonded::LinkTables;
 use super::choice::{Choice, MOST};
 use super::count::{PairCounting, Slots};
 use super::frame::Frame;
-use super::look::{Look, Looks};
 use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
+use super::snapshot::{Snapshot, Snapshots};
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
 use kernels::{Arrays, Extents, Kernels};
 pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
-use look::Places;
+use snapshot::Places;
 use transfer::{by_axis, kind_in};
 
 /// Steps of a launch.
@@ -57,7 +57,7 @@ pub(super) struct Small {
     arrays: Arrays,
     world: Bundle<SmallWorld>,
     last: SmallControl,
-    looks: Looks<Places>,
+    snapshots: Snapshots<Places>,
     counting: Option<PairCounting>,
     /// The step that all that is queued leads to.
     aimed: u64,
@@ -210,14 +210,14 @@ impl Small {
             capacity,
             arrays,
             last: SmallControl::default(),
-            looks: Looks::default(),
+            snapshots: Snapshots::default(),
             counting: None,
             aimed: 0,
             pairs: 0,
         })
     }
 
-    /// Steps until the target, or a new list alone; then looks how far it came.
+    /// Steps until the target, or a new list alone; then reads how far it came.
     fn launch(&mut self, target: u64, refresh: bool) -> Result<(), EngineError> {
         self.queue_steps(target, refresh)?;
         let began = Instant::now();
@@ -361,31 +361,31 @@ impl Skeleton for Small {
         Ok(())
     }
 
-    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
-        Self::look(self, wanted)
+    fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
+        Self::snapshot(self, wanted)
     }
 
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         self.queue_until(step)?;
-        self.queue_look(wanted)?;
+        self.queue_snapshot(wanted)?;
         Ok(1)
     }
 
-    fn has_looked(&self) -> Result<bool, EngineError> {
-        Ok(self.looks.has_come()?)
+    fn snapshot_arrived(&self) -> Result<bool, EngineError> {
+        Ok(self.snapshots.arrived()?)
     }
 
-    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
-        Self::looked(self, step)
+    fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
+        Self::next_snapshot(self, step)
     }
 
-    fn forget_looks(&mut self) -> Result<(), EngineError> {
-        self.looks.forget();
+    fn discard_snapshots(&mut self) -> Result<(), EngineError> {
+        self.snapshots.forget();
         Ok(self.stream.synchronize()?)
     }
 
     fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.look(Wanted::default())?;
+        self.snapshot(Wanted::default())?;
         let forces = self.stream.download(&self.arrays.forces)?;
         let n = self.particles_in();
         let of = |i: usize| Vec3::from(std::array::from_fn(|k| forces[k * n + i]));
@@ -402,7 +402,7 @@ impl Skeleton for Small {
 
     fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
         self.counting = PairCounting::new(&self.device, of, species, &self.region()?)?;
-        self.looks = Looks::default();
+        self.snapshots = Snapshots::default();
         let Some(counting) = &mut self.counting else {
             return Ok(0);
         };
@@ -531,7 +531,7 @@ impl Skeleton for Small {
         self.stream
             .upload(&read.thermostats, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
-        self.look(Wanted::default())?;
+        self.snapshot(Wanted::default())?;
         Ok((step, head[0]))
     }
 

@@ -38,7 +38,7 @@ debye_gpu::device_struct! {
 
     /// Where the cell of now is taken from, and for whom. No frame: it does not change.
     #[derive(Default)]
-    pub(super) struct MeshFollow {
+    pub(super) struct MeshChangingCell {
         /// ax by cz bx cx cy.
         frame: ConstAddress<f64>,
         solver: Address<MeshCell>,
@@ -62,7 +62,7 @@ debye_gpu::device_struct! {
         sums: Address<u64>,
         capacity: u32,
         unused: u32,
-        follow: MeshFollow,
+        changing: MeshChangingCell,
     }
 
     /// Points below the first and beyond it that a particle may touch.
@@ -74,7 +74,7 @@ debye_gpu::device_struct! {
 
 /// A cell that changes between steps: spreading tells those who solve and gather.
 #[derive(Clone, Debug)]
-pub struct Follow {
+pub struct ChangingCell {
     /// The cell: six numbers, ax by cz bx cx cy.
     pub frame: Word,
     /// [`super::MeshCell`] of those who solve.
@@ -143,7 +143,7 @@ pub struct Bricks {
     when: Option<Word>,
     overflow: Option<Word>,
     sums: Option<Word>,
-    follow: Option<Follow>,
+    changing: Option<ChangingCell>,
     clear: Kernel<(Addresses<MeshLists>,)>,
     make: Kernel<(Addresses<MeshParticles>, Addresses<MeshLists>, Reach)>,
     shared: u32,
@@ -208,7 +208,7 @@ impl Bricks {
             when: when.cloned(),
             overflow: None,
             sums: None,
-            follow: None,
+            changing: None,
             clear: module.kernel("debye_mesh_clear")?,
             make,
             shared,
@@ -261,7 +261,7 @@ impl Bricks {
     }
 
     /// Sets a word to one when a list does not fit. Graphs that make lists must be captured anew.
-    pub fn tell(&mut self, overflow: &Word) {
+    pub fn set_overflow(&mut self, overflow: &Word) {
         self.overflow = Some(overflow.clone());
         self.bind();
     }
@@ -272,21 +272,21 @@ impl Bricks {
         self.bind();
     }
 
-    /// Has spreading follow a cell that changes.
-    pub fn follow(&mut self, follow: Follow) {
-        self.follow = Some(follow);
+    /// Has spreading read a cell that changes.
+    pub fn read_cell(&mut self, changing: ChangingCell) {
+        self.changing = Some(changing);
         self.bind();
     }
 
     fn bind(&mut self) {
         let words = [self.when.as_ref(), self.overflow.as_ref(), self.sums.as_ref()];
-        let follow = self.follow.as_ref();
+        let changing = self.changing.as_ref();
         self.bundle = bundle(
             &self.counts,
             &self.slots,
             &self.notes,
             words,
-            follow,
+            changing,
             self.capacity,
         );
     }
@@ -346,11 +346,11 @@ fn bundle(
     slots: &Buffer<u32>,
     notes: &Buffer<MeshNotes>,
     [when, overflow, sums]: [Option<&Word>; 3],
-    follow: Option<&Follow>,
+    changing: Option<&ChangingCell>,
     capacity: u32,
 ) -> Bundle<MeshLists> {
     let mut at = Binder::default();
-    let follow = follow.map_or(MeshFollow::default(), |to| MeshFollow {
+    let changing = changing.map_or(MeshChangingCell::default(), |to| MeshChangingCell {
         frame: Word::address(Some(&to.frame), &mut at),
         solver: Word::address(Some(&to.solver), &mut at),
         gatherer: Word::address(Some(&to.gatherer), &mut at),
@@ -366,7 +366,7 @@ fn bundle(
         sums: Word::address(sums, &mut at),
         capacity,
         unused: 0,
-        follow,
+        changing,
     };
     at.bundle(addresses)
 }

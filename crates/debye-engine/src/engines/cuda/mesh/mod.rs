@@ -15,7 +15,7 @@ mod table;
 mod tiling;
 mod unpack;
 
-pub use bricks::{Bricks, Entered, Follow, MeshNotes, Notes};
+pub use bricks::{Bricks, ChangingCell, Entered, MeshNotes, Notes};
 pub use gather::{Gather, GatherMethod, mean_of_sums};
 pub use levels::{DeviceLevels, LevelNumber};
 pub use shape::{MeshNumber, MeshShape, Particles, Word};

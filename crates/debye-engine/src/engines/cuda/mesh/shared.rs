@@ -3,7 +3,7 @@
 
 use debye_gpu::{Header, constants};
 
-use super::bricks::{MeshFollow, MeshLists, MeshNotes, Reach, STRAYED, TOO_STRONG};
+use super::bricks::{MeshChangingCell, MeshLists, MeshNotes, Reach, STRAYED, TOO_STRONG};
 use super::gather::{GatherCell, GatheredForces};
 use super::shape::{EMPTY_SLOT, MeshParticles};
 use super::solve::{MESH_SUMS, MeshCell, Multiplier};
@@ -25,7 +25,7 @@ pub(super) fn of_particles() -> String {
         .define::<MeshCell>()
         .define::<GatherCell>()
         .define::<MeshParticles>()
-        .define::<MeshFollow>()
+        .define::<MeshChangingCell>()
         .define::<MeshLists>()
         .define::<Reach>()
         .define::<GatheredForces>()

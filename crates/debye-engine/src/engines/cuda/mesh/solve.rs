@@ -10,7 +10,7 @@ use debye_gpu::{
 
 use super::reciprocal;
 use super::shared::{self, SpectrumReal};
-use super::table::{self, FollowTable};
+use super::table::{self, ChangingTable};
 use super::{MeshNumber, Word};
 
 debye_gpu::device_struct! {
@@ -144,7 +144,7 @@ pub struct Solve<R: MeshNumber> {
     passes: Passes<R, Multiplier>,
     spectrum: Buffer<R>,
     by: Multipliers<R>,
-    follow: Option<FollowTable<R>>,
+    changing: Option<ChangingTable<R>>,
     partial: Buffer<f64>,
     /// Stands in for sums that are not wanted.
     none: Buffer<f64>,
@@ -161,7 +161,7 @@ impl<R: MeshNumber> Solve<R> {
         Ok(Self {
             spectrum: device.zeros(sizes.numbers())?,
             by: Multipliers::new(device, influence, &sizes)?,
-            follow: None,
+            changing: None,
             partial: device.zeros(passes.blocks() as usize * MESH_SUMS)?,
             none: device.allocate(0)?,
             passes,
@@ -173,11 +173,11 @@ impl<R: MeshNumber> Solve<R> {
     pub(super) fn sources(
         info: &DeviceInfo,
         size: [u32; 3],
-        [optimal, follows]: [bool; 2],
+        [optimal, changes]: [bool; 2],
     ) -> Result<Vec<ModuleSource>, CudaError> {
         let cut = Cut::rule(info, size, R::DOUBLE)?;
         let sizes = Spectrum::new(size, cut.radix)?;
-        let table = (optimal && follows).then(|| table::source(&sizes, R::DOUBLE));
+        let table = (optimal && changes).then(|| table::source(&sizes, R::DOUBLE));
         let passes = source(&cut, &sizes, R::DOUBLE, optimal);
         Ok([passes].into_iter().chain(table).collect())
     }
@@ -192,7 +192,7 @@ impl<R: MeshNumber> Solve<R> {
     /// Has the optimal influence function change with the cell of every solve, as the plain one does by itself.
     pub fn track_cell(&mut self, device: &Device, influence: &Influence) -> Result<(), CudaError> {
         if influence.is_optimal() {
-            self.follow = Some(FollowTable::new(device, influence, &self.sizes)?);
+            self.changing = Some(ChangingTable::new(device, influence, &self.sizes)?);
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl<R: MeshNumber> Solve<R> {
     /// Kernels of a part, without sums.
     #[doc(hidden)]
     pub fn launches(&self, part: Part) -> u64 {
-        let table = part == Part::Middle && self.follow.is_some();
+        let table = part == Part::Middle && self.changing.is_some();
         let columns = part != Part::Middle && !self.passes.takes_planes();
         1 + u64::from(columns) + u64::from(table)
     }
@@ -257,8 +257,8 @@ impl<R: MeshNumber> Solve<R> {
         rest: Option<&Word>,
     ) -> Result<(), CudaError> {
         CudaError::check_length("cell of a mesh", cell.len(), 1)?;
-        if let Some(follow) = &mut self.follow {
-            follow.queue(stream, cell, &mut self.by.table)?;
+        if let Some(changing) = &mut self.changing {
+            changing.queue(stream, cell, &mut self.by.table)?;
         }
         let spectrum = self.spectrum.all_mut();
         let partial = sums.then(|| self.partial.all_mut());
@@ -293,12 +293,12 @@ pub(super) fn modules() -> Vec<ModuleSource> {
         pairs: lines(4, 128),
         strip: lines(11, 128),
     };
-    let told = [
+    let sources = [
         ([64, 64, 64], cut(8, Across::Planes(288), lines(16, 128)), false),
         ([128, 105, 45], cut(16, Across::Planes(384), lines(8, 128)), true),
         ([98, 75, 120], cut(15, strips, lines(8, 64)), false),
     ];
-    let made = told.iter().filter_map(|(size, cut, double)| {
+    let made = sources.iter().filter_map(|(size, cut, double)| {
         let sizes = Spectrum::new(*size, cut.radix).ok()?;
         Some([
             source(cut, &sizes, *double, *double),

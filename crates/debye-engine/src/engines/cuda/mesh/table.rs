@@ -1,4 +1,4 @@
-//! [`FollowTable`]: the optimal influence function of a cell that changes.
+//! [`ChangingTable`]: the optimal influence function of a cell that changes.
 
 use crate::forces::pme::Influence;
 use debye_gpu::transforms::Spectrum;
@@ -20,7 +20,7 @@ const THREADS: usize = 256;
 
 /// Makes a table anew where the cell is not the one that it was made for.
 #[derive(Debug)]
-pub(super) struct FollowTable<R: MeshNumber> {
+pub(super) struct ChangingTable<R: MeshNumber> {
     make: Make<R>,
     factors: Buffer<f64>,
     aliases: Buffer<f64>,
@@ -35,7 +35,7 @@ pub(super) fn source(sizes: &Spectrum, double: bool) -> ModuleSource {
     influence_source("table.cu", text, sizes.size, double, true).define("PADDED", 1)
 }
 
-impl<R: MeshNumber> FollowTable<R> {
+impl<R: MeshNumber> ChangingTable<R> {
     pub(super) fn new(device: &Device, influence: &Influence, sizes: &Spectrum) -> Result<Self, CudaError> {
         let module = device.module(&source(sizes, R::DOUBLE))?;
         let half = sizes.half as usize;

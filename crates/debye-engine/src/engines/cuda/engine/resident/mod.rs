@@ -1,7 +1,7 @@
 //! [`Resident`]: everything that lives on the device, and the graphs that work on it.
 
-mod look;
 mod queue;
+mod snapshot;
 mod steps;
 mod sums;
 mod transfer;
@@ -11,7 +11,7 @@ pub(super) use sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
 use std::mem::offset_of;
 use std::time::Instant;
 
-use look::Places;
+use snapshot::Places;
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
@@ -20,12 +20,12 @@ use super::count::{PairCounting, Slots};
 use super::frame::{Frame, Region};
 use super::kernels::{Control, KernelConfig, Kernels, Setup, Values, World, setup};
 use super::layout::{BLOCK, Layout};
-use super::look::{Look, Looks};
 use super::mesh::{MeshForces, Within};
 use super::needs::{self, Tables};
 use super::parts::{Parts, refuse_short};
 use super::rules::Rules;
 use super::skeleton::Skeleton;
+use super::snapshot::{Snapshot, Snapshots};
 use super::state::State;
 use super::terms::Terms;
 use super::watch::{Counted, Watch};
@@ -55,8 +55,8 @@ pub(super) struct Resident {
     steps_of_graph: u32,
     graph: Option<Counted>,
     rebuild: Option<Counted>,
-    looks: Looks<Places>,
-    look_graph: Option<Counted>,
+    snapshots: Snapshots<Places>,
+    snapshot_graph: Option<Counted>,
     /// The step that all that is queued leads to.
     aimed: u64,
     /// Steps that a list lasts.
@@ -131,8 +131,8 @@ impl Resident {
             steps_of_graph: 8,
             graph: None,
             rebuild: None,
-            looks: Looks::default(),
-            look_graph: None,
+            snapshots: Snapshots::default(),
+            snapshot_graph: None,
             aimed: 0,
             list_lasts: f64::INFINITY,
             surplus: 1.0,
@@ -242,7 +242,7 @@ impl Resident {
         let used: Vec<usize> = state.used(&self.last).map(|(slot, _)| slot).collect();
         if old.open() == 0 {
             let mut frame = self.frame()?;
-            self.values.region = old.followed(&frame);
+            self.values.region = old.with_frame(&frame);
             refuse_short(&self.values.region, radius)?;
             let half = 0.5 * (radius - self.values.cutoff);
             frame.limit2 = (half * half * 0.9999) as f32;
@@ -278,7 +278,7 @@ impl Resident {
     /// The region as a barostat left it.
     pub(super) fn region(&self, frame: &Frame) -> Region {
         if self.rules.scale_every > 0 {
-            self.values.region.followed(frame)
+            self.values.region.with_frame(frame)
         } else {
             self.values.region
         }
@@ -293,7 +293,7 @@ impl Resident {
     pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
         self.graph = None;
         self.rebuild = None;
-        self.look_anew();
+        self.discard_snapshot_graph();
         // The old arrays go before the new ones come.
         if let Some(counting) = &mut self.counting {
             counting.unbind();
@@ -390,14 +390,14 @@ impl Skeleton for Resident {
         Self::refresh_list(self)
     }
 
-    fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
-        Self::look(self, wanted)
+    fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
+        Self::snapshot(self, wanted)
     }
 
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         let began = Instant::now();
         let graphs = self.queue_until(step)?;
-        self.queue_look(wanted)?;
+        self.queue_snapshot(wanted)?;
         self.watch.host_seconds += began.elapsed().as_secs_f64();
         Ok(graphs)
     }
@@ -407,16 +407,16 @@ impl Skeleton for Resident {
         first <= step && self.last.step < last
     }
 
-    fn has_looked(&self) -> Result<bool, EngineError> {
-        Ok(self.looks.has_come()?)
+    fn snapshot_arrived(&self) -> Result<bool, EngineError> {
+        Ok(self.snapshots.arrived()?)
     }
 
-    fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
-        Self::looked(self, step)
+    fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
+        Self::next_snapshot(self, step)
     }
 
-    fn forget_looks(&mut self) -> Result<(), EngineError> {
-        self.looks.forget();
+    fn discard_snapshots(&mut self) -> Result<(), EngineError> {
+        self.snapshots.forget();
         Ok(self.stream.synchronize()?)
     }
 
@@ -452,7 +452,7 @@ impl Skeleton for Resident {
     fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
         let region = self.region(&self.frame()?);
         self.counting = PairCounting::new(&self.device, of, species, &region)?;
-        self.look_anew();
+        self.discard_snapshot_graph();
         match self.bind_counting() {
             // They are counted from particles then.
             Err(CudaError::OutOfMemory { .. }) => self.counting = None,

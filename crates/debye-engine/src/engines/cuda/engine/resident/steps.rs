@@ -38,7 +38,7 @@ impl Resident {
 
     /// Queues steps until the target, most likely enough of them.
     pub(super) fn queue_until(&mut self, target: u64) -> Result<u64, EngineError> {
-        if self.looks.is_empty() {
+        if self.snapshots.is_empty() {
             // Nothing is on its way: where the device is, is where the first steps begin.
             self.read_control()?;
             self.aimed = self.last.step;
@@ -70,7 +70,7 @@ impl Resident {
         }
     }
 
-    /// Learns from a look at what was queued whether it was enough, and how long lists last.
+    /// Learns from a snapshot of what was queued whether it was enough, and how long lists last.
     pub(super) fn learn(&mut self, enough: bool, now: &Control) {
         self.surplus = if enough {
             (self.surplus * SPARING).max(1.0)

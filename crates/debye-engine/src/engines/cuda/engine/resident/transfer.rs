@@ -237,7 +237,7 @@ impl Resident {
 
     /// Forces in the order of the input.
     pub(in super::super) fn forces(&mut self) -> Result<Vec<Vec3<f64>>, EngineError> {
-        self.look(Wanted::default())?;
+        self.snapshot(Wanted::default())?;
         let forces = self.stream.download(&self.arrays.forces)?;
         self.by_particle(&forces)
     }
@@ -247,7 +247,7 @@ impl Resident {
         if self.terms.kinds.iter().all(|kind| kind.turns == 0) {
             return Ok(Vec::new());
         }
-        self.look(Wanted::default())?;
+        self.snapshot(Wanted::default())?;
         let torques = self.stream.download(&self.arrays.torques)?;
         self.by_particle(&torques)
     }

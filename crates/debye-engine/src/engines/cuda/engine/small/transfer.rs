@@ -15,7 +15,7 @@ impl Small {
             return Ok(self.values.region);
         }
         let frames = self.stream.download(&self.arrays.frames)?;
-        Ok(self.values.region.followed(&frames[0]))
+        Ok(self.values.region.with_frame(&frames[0]))
     }
 
     pub(super) fn upload_frames(&mut self, frames: [Frame; 2]) -> Result<(), CudaError> {

@@ -1,4 +1,4 @@
-//! What the host sees of a moment of a small system.
+//! Snapshots of a small system.
 
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use super::super::arrays::numbers;
 use super::super::frame::{Frame, Region};
-use super::super::look::{Look, Taken, Way};
 use super::super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
 use super::super::rules::ScalingThermostat;
+use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan};
 use super::super::state::State;
 use super::super::terms::Kind;
 use super::{EVALUATE, STEPS, Small, SmallControl, by_axis, kind_in};
@@ -37,11 +37,11 @@ struct ParticlePlaces {
     forces: Place<f64>,
 }
 
-type Glimpse = super::super::look::Glimpse<Places>;
+type QueuedSnapshot = super::super::snapshot::QueuedSnapshot<Places>;
 
 impl Small {
-    /// What to copy for a look.
-    fn way_to_look(&self, wanted: Wanted) -> Result<Way<Places>, CudaError> {
+    /// What to copy for a snapshot.
+    fn plan_snapshot(&self, wanted: Wanted) -> Result<SnapshotPlan<Places>, CudaError> {
         let mut pieces = Pieces::default();
         let (a, n) = (&self.arrays, self.particles_in());
         let parity = (&a.control, offset_of!(SmallControl, parity));
@@ -64,12 +64,12 @@ impl Small {
             }),
             counts: counting.map(|counting| pieces.add(counting.counts())),
         };
-        Way::new(&self.device, places, pieces)
+        SnapshotPlan::new(&self.device, places, pieces)
     }
 
     /// Queues steps until the target, and a list if there must be one then.
     pub(super) fn queue_until(&mut self, target: u64) -> Result<(), EngineError> {
-        if self.looks.is_empty() {
+        if self.snapshots.is_empty() {
             self.aimed = self.last.step;
         }
         while self.aimed + STEPS < target {
@@ -80,8 +80,8 @@ impl Small {
         self.queue_steps(target, true)
     }
 
-    /// Queues a look at the configuration that the device will have come to.
-    pub(super) fn queue_look(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
+    /// Queues a snapshot of the configuration that the device will have come to.
+    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
         let n = self.particles_in();
         let setup = self.values.setup(n, self.capacity, &self.rules);
         let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
@@ -95,62 +95,62 @@ impl Small {
         if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
             counting.queue(&self.stream, wanted.counts, &self.values.region)?;
         }
-        let way = match self.looks.way(wanted) {
-            Some(way) => way,
-            None => Arc::new(self.way_to_look(wanted)?),
+        let plan = match self.snapshots.plan(wanted) {
+            Some(plan) => plan,
+            None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        Ok(self.looks.queue(&self.stream, wanted, way)?)
+        Ok(self.snapshots.queue(&self.stream, wanted, plan)?)
     }
 
     /// Sees what is there now, after a new list if there must be one.
-    pub(super) fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
+    pub(super) fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
         loop {
             self.queue_steps(self.last.step, true)?;
-            self.queue_look(wanted)?;
-            let Some(glimpse) = self.looks.last() else {
+            self.queue_snapshot(wanted)?;
+            let Some(queued) = self.snapshots.last() else {
                 continue;
             };
-            self.last = self.control_of(&glimpse)?;
+            self.last = self.control_of(&queued)?;
             if self.last.stale == 0 {
-                return self.read(glimpse);
+                return self.read(queued);
             }
             self.check()?;
         }
     }
 
-    /// The first look that was queued, waiting for it; `None` where the device has not come to this step, or something
+    /// The first snapshot that was queued, waiting for it; `None` where the device has not come to this step, or something
     /// went wrong.
-    pub(super) fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
-        let Some(glimpse) = self.looks.first() else {
+    pub(super) fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
+        let Some(queued) = self.snapshots.first() else {
             return Ok(None);
         };
         let began = Instant::now();
-        let control = self.control_of(&glimpse)?;
+        let control = self.control_of(&queued)?;
         self.waited_seconds += began.elapsed().as_secs_f64();
         let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
         if control.step != step || wrong != 0 {
             return Ok(None);
         }
         self.last = control;
-        self.read(glimpse).map(Some)
+        self.read(queued).map(Some)
     }
 
-    fn control_of(&self, glimpse: &Glimpse) -> Result<SmallControl, CudaError> {
-        let read = glimpse.read(glimpse.places().control)?;
+    fn control_of(&self, queued: &QueuedSnapshot) -> Result<SmallControl, CudaError> {
+        let read = queued.read(queued.places().control)?;
         Ok(read.first().copied().unwrap_or(self.last))
     }
 
     /// What was copied when the control words were those of now.
-    fn read(&mut self, glimpse: Glimpse) -> Result<Look, EngineError> {
-        let at = glimpse.places();
+    fn read(&mut self, queued: QueuedSnapshot) -> Result<Snapshot, EngineError> {
+        let at = queued.places();
         let mut region = self.values.region;
-        if let (true, Some(frame)) = (self.variant.moving, glimpse.read(at.frames)?.first()) {
-            region = region.followed(frame);
+        if let (true, Some(frame)) = (self.variant.moving, queued.read(at.frames)?.first()) {
+            region = region.with_frame(frame);
         }
-        let mut thermostats = glimpse.read(at.thermostats)?;
+        let mut thermostats = queued.read(at.thermostats)?;
         thermostats.truncate(self.rules.thermostats.len());
         let mut sums = vec![0.0; self.variant.columns(&self.terms)];
-        for block in glimpse.read(at.partial)?.chunks_exact(sums.len()) {
+        for block in queued.read(at.partial)?.chunks_exact(sums.len()) {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
         }
         self.pairs = sums.pop().unwrap_or(0.0) as usize;
@@ -161,10 +161,10 @@ impl Small {
             (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
         };
         let counts = match (&self.counting, at.counts) {
-            (Some(counting), Some(place)) => counting.read(&glimpse.read(place)?, glimpse.counts, &region),
+            (Some(counting), Some(place)) => counting.read(&queued.read(place)?, queued.counts, &region),
             _ => None,
         };
-        Ok(Look {
+        Ok(Snapshot {
             step: self.last.step,
             counts,
             sums: Sums {
@@ -175,24 +175,24 @@ impl Small {
             },
             thermostats,
             cell: self.variant.moving.then_some(region.cell),
-            taken: at.particles.is_some().then(|| {
-                Box::new(TakenSmall {
+            particles: at.particles.is_some().then(|| {
+                Box::new(CopiedSmall {
                     region,
                     dt: self.values.dt,
                     precision: self.terms.precision,
                     fine: self.variant.fine(&self.terms),
                     images: self.variant.images,
                     kinds: Arc::clone(&self.terms.kinds),
-                    glimpse,
-                }) as Box<dyn Taken>
+                    queued,
+                }) as Box<dyn CopiedParticles>
             }),
         })
     }
 }
 
 /// Everything that particles are made of, in memory of the host.
-struct TakenSmall {
-    glimpse: Glimpse,
+struct CopiedSmall {
+    queued: QueuedSnapshot,
     region: Region,
     dt: f64,
     precision: Precision,
@@ -203,10 +203,10 @@ struct TakenSmall {
     kinds: Arc<[Kind]>,
 }
 
-impl Taken for TakenSmall {
-    fn particles(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+impl CopiedParticles for CopiedSmall {
+    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
         let (mut out, n) = (like.clone(), like.len());
-        let (from, Some(at)) = (&self.glimpse, &self.glimpse.places().particles) else {
+        let (from, Some(at)) = (&self.queued, &self.queued.places().particles) else {
             return Ok(out);
         };
         let low = from.read(at.low)?;

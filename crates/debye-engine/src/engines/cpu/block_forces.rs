@@ -1,4 +1,4 @@
-//! [`Around`]: what blocks of half lists read of those around them, and the forces they add to them.
+//! [`BlockForces`]: what blocks of half lists read of those around them, and the forces they add to them.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const STRETCH: usize = 1024;
 /// Forces on those around every block, kept apart by block: no two threads write to one place, and the order of sums
 /// does not depend on their number.
 #[derive(Debug)]
-pub struct Around<P: Store> {
+pub struct BlockForces<P: Store> {
     forces: Vec<[P::Element; 4]>,
     /// The particle that each is added to.
     owners: Vec<u32>,
@@ -22,7 +22,7 @@ pub struct Around<P: Store> {
     parts: Vec<Vec<Range<usize>>>,
 }
 
-impl<P: Store> Default for Around<P> {
+impl<P: Store> Default for BlockForces<P> {
     fn default() -> Self {
         Self {
             forces: Vec::new(),
@@ -34,7 +34,7 @@ impl<P: Store> Default for Around<P> {
 
 /// Forces of a block: those around, and the place out of reach that pads its rows.
 fn room(block: &ListBlock) -> usize {
-    block.around().len() + 1
+    block.surroundings().len() + 1
 }
 
 /// A part for every block.
@@ -62,7 +62,7 @@ fn runs(owners: &[u32], particles: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-impl<P: Store> Around<P> {
+impl<P: Store> BlockForces<P> {
     /// Makes room for new lists. Full lists give nothing to others.
     pub fn lay_out(&mut self, space: &Space<P>) {
         if !space.has_halves() {
@@ -79,10 +79,13 @@ impl<P: Store> Around<P> {
             .par_iter()
             .zip(of_blocks)
             .map(|(block, owners)| {
-                for (owner, &place) in owners.iter_mut().zip(block.around()) {
+                for (owner, &place) in owners.iter_mut().zip(block.surroundings()) {
                     *owner = space.owner(place as usize) as u32;
                 }
-                runs(&owners[..block.around().len()], block.particles_around())
+                runs(
+                    &owners[..block.surroundings().len()],
+                    block.particles_in_surroundings(),
+                )
             })
             .collect();
         self.parts.iter_mut().for_each(Vec::clear);
@@ -151,10 +154,10 @@ impl<P: Store> Default for Copies<P> {
 impl<P: Store> Copies<P> {
     /// Takes those around a block, and their species if they are `mixed`.
     pub fn take(&mut self, space: &Space<P>, number: usize, mixed: bool) -> (&[[P::Coordinate; 4]], &[u32]) {
-        let around = space.list.blocks()[number].around();
+        let surroundings = space.list.blocks()[number].surroundings();
         // Last is the place out of reach.
         let far = space.coordinates.len() - 1;
-        let places = || around.iter().map(|&place| place as usize).chain([far]);
+        let places = || surroundings.iter().map(|&place| place as usize).chain([far]);
         self.coordinates.clear();
         self.coordinates
             .extend(places().map(|place| space.coordinates[place]));

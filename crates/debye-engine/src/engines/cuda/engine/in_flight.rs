@@ -1,18 +1,18 @@
-//! [`Coming`]: steps that were queued, and what was seen of them.
+//! [`InFlight`]: steps that were queued, and what was seen of them.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::CudaEngine;
-use super::look::{Look, Pipeline};
+use super::snapshot::{Pipeline, Snapshot};
 use crate::engines::{Engine, EngineError, Moment, Wanted};
 
 /// Steps on their way.
 #[derive(Default)]
-pub(super) struct Coming {
+pub(super) struct InFlight {
     pub(super) pipeline: Pipeline,
     pub(super) wanted: VecDeque<Wanted>,
-    pub(super) seen: VecDeque<Look>,
+    pub(super) seen: VecDeque<Snapshot>,
     /// What went wrong after these.
     pub(super) failed: Option<EngineError>,
     /// The last step that was seen.
@@ -29,7 +29,7 @@ const LONG: f64 = 5e-3;
 /// How often a pace is gone by.
 const PACE_LASTS: u32 = 64;
 
-impl Coming {
+impl InFlight {
     /// With `ahead` as told.
     pub(super) fn new(ahead: Option<bool>) -> Self {
         Self {
@@ -49,14 +49,17 @@ impl Coming {
 
 impl CudaEngine {
     /// What was wanted of a step that was seen.
-    fn moment(&self, mut look: Look, wanted: Wanted) -> Result<Moment, EngineError> {
-        let observation = wanted.observation.then(|| self.observation(&look)).transpose()?;
-        let counts = look.counts.take();
+    fn moment(&self, mut snapshot: Snapshot, wanted: Wanted) -> Result<Moment, EngineError> {
+        let observation = wanted
+            .observation
+            .then(|| self.observation(&snapshot))
+            .transpose()?;
+        let counts = snapshot.counts.take();
         let uncounted = wanted.counts != 0 && counts.is_none();
-        let particles = (wanted.particles || uncounted).then(|| self.later(&mut look));
+        let particles = (wanted.particles || uncounted).then(|| self.later(&mut snapshot));
         Ok(Moment {
-            step: look.step,
-            cell: look.cell.unwrap_or(self.cell),
+            step: snapshot.step,
+            cell: snapshot.cell.unwrap_or(self.cell),
             observation,
             particles: particles.transpose()?,
             counts,
@@ -67,50 +70,53 @@ impl CudaEngine {
     pub(super) fn moments(&mut self, all: bool) -> Result<Vec<Moment>, EngineError> {
         let mut moments = Vec::new();
         loop {
-            let coming = self.coming.get_mut();
-            let look = match (coming.seen.pop_front(), coming.failed.take()) {
-                (Some(look), failed) => {
-                    coming.failed = failed;
-                    look
+            let in_flight = self.in_flight.get_mut();
+            let snapshot = match (in_flight.seen.pop_front(), in_flight.failed.take()) {
+                (Some(snapshot), failed) => {
+                    in_flight.failed = failed;
+                    snapshot
                 }
                 (None, Some(error)) if moments.is_empty() => return Err(error),
                 (None, Some(error)) => {
-                    coming.failed = Some(error);
+                    in_flight.failed = Some(error);
                     return Ok(moments);
                 }
-                (None, None) => match coming.pipeline.next(self.skeleton.get_mut().as_mut(), all) {
-                    Ok(Some(look)) => look,
+                (None, None) => match in_flight.pipeline.next(self.skeleton.get_mut().as_mut(), all) {
+                    Ok(Some(snapshot)) => snapshot,
                     Ok(None) => return Ok(moments),
                     Err(error) => {
-                        self.step = coming.step;
+                        self.step = in_flight.step;
                         let error = self.explained(error);
-                        self.coming.get_mut().failed = Some(error);
+                        self.in_flight.get_mut().failed = Some(error);
                         continue;
                     }
                 },
             };
-            let coming = self.coming.get_mut();
-            let wanted = coming.wanted.pop_front().unwrap_or_default();
-            coming.step = look.step;
-            self.cell = look.cell.unwrap_or(self.cell);
-            moments.push(self.moment(look, wanted)?);
+            let in_flight = self.in_flight.get_mut();
+            let wanted = in_flight.wanted.pop_front().unwrap_or_default();
+            in_flight.step = snapshot.step;
+            self.cell = snapshot.cell.unwrap_or(self.cell);
+            moments.push(self.moment(snapshot, wanted)?);
         }
     }
 
     /// Does steps and sees what is wanted of the last, after all that is on its way.
     pub(super) fn advance_waiting(&mut self, steps: u64, wanted: Wanted) -> Result<Vec<Moment>, EngineError> {
         let mut moments = self.moments(true)?;
-        if self.coming.get_mut().failed.is_some() {
+        if self.in_flight.get_mut().failed.is_some() {
             return Ok(moments);
         }
         let began = Instant::now();
         let done = self.advance(steps, wanted.observation);
-        self.coming.get_mut().pace = Some(began.elapsed().as_secs_f64() / steps.max(1) as f64);
-        let see = |()| self.arrived()?.look(wanted);
-        match done.and_then(see).and_then(|look| self.moment(look, wanted)) {
+        self.in_flight.get_mut().pace = Some(began.elapsed().as_secs_f64() / steps.max(1) as f64);
+        let see = |()| self.arrived()?.snapshot(wanted);
+        match done
+            .and_then(see)
+            .and_then(|snapshot| self.moment(snapshot, wanted))
+        {
             Ok(moment) => moments.push(moment),
             Err(error) if moments.is_empty() => return Err(error),
-            Err(error) => self.coming.get_mut().failed = Some(error),
+            Err(error) => self.in_flight.get_mut().failed = Some(error),
         }
         Ok(moments)
     }

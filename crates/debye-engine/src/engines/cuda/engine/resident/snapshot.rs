@@ -1,4 +1,4 @@
-//! What the host sees of a moment: energies, virial, sums over velocities, and the particles themselves.
+//! Snapshots of the state on the device: energies, virial, sums over velocities, and the particles themselves.
 
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use super::super::arrays;
 use super::super::constraints::ConstraintSums;
 use super::super::frame::{Frame, Region};
 use super::super::kernels::Control;
-use super::super::look::{Look, Looks, Taken, Way};
 use super::super::mesh::{MeshPlaces, Request};
 use super::super::rules::ScalingThermostat;
+use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan, Snapshots};
 use super::super::state::State;
 use super::super::terms::Kind;
 use super::super::watch::{Bytes, Counted};
@@ -49,17 +49,17 @@ struct ParticlePlaces {
     constrained: Option<Place<f64>>,
 }
 
-type Glimpse = super::super::look::Glimpse<Places>;
+type QueuedSnapshot = super::super::snapshot::QueuedSnapshot<Places>;
 
 impl Resident {
-    /// What to copy for a look.
-    fn way_to_look(&self, wanted: Wanted) -> Result<Way<Places>, CudaError> {
+    /// What to copy for a snapshot.
+    fn plan_snapshot(&self, wanted: Wanted) -> Result<SnapshotPlan<Places>, CudaError> {
         let mut pieces = Pieces::default();
         let (a, slots) = (&self.arrays, self.layout.slots());
         let side = (&self.control, offset_of!(Control, side));
         let parity = (&self.control, offset_of!(Control, parity));
         let of_low = if self.is(Precision::Double) { parity } else { side };
-        let constrained = self.constrained.as_ref().map(|c| c.looked());
+        let constrained = self.constrained.as_ref().map(|c| c.snapshot_buffers());
         let counting = self.counting.as_ref().filter(|_| wanted.counts != 0);
         let places = Places {
             control: pieces.add(self.control.all()),
@@ -83,11 +83,11 @@ impl Resident {
             }),
             counts: counting.map(|counting| pieces.add(counting.counts())),
         };
-        Way::new(&self.device, places, pieces)
+        SnapshotPlan::new(&self.device, places, pieces)
     }
 
     /// Queues a list if there must be one, and forces, energies and sums of now; nothing happens while there is no list.
-    fn capture_look(&mut self) -> Result<Counted, CudaError> {
+    fn capture_snapshot(&mut self) -> Result<Counted, CudaError> {
         self.capture_with(|resident, s| {
             resident.queue_rebuild(s)?;
             if let Some(bonded) = &resident.bonded {
@@ -103,79 +103,79 @@ impl Resident {
             let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
             resident.launch(s, &resident.kernels.evaluate, shape, bytes)?;
             match &resident.constrained {
-                Some(constrained) => constrained.queue_look(s, &resident.world, resident.setup),
+                Some(constrained) => constrained.queue_snapshot(s, &resident.world, resident.setup),
                 None => Ok(()),
             }
         })
     }
 
-    /// Queues a look at the configuration that the device will have come to.
-    pub(super) fn queue_look(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
-        let graph = match self.look_graph.take() {
+    /// Queues a snapshot of the configuration that the device will have come to.
+    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
+        let graph = match self.snapshot_graph.take() {
             Some(graph) => graph,
-            None => self.capture_look()?,
+            None => self.capture_snapshot()?,
         };
         self.watch.replay(&self.stream, &graph)?;
-        self.look_graph = Some(graph);
+        self.snapshot_graph = Some(graph);
         // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
         let moving = self.rules.scale_every > 0;
         wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || moving);
         if let (true, Some(counting)) = (wanted.counts != 0, &mut self.counting) {
             counting.queue(&self.stream, wanted.counts, &self.values.region)?;
         }
-        let way = match self.looks.way(wanted) {
-            Some(way) => way,
-            None => Arc::new(self.way_to_look(wanted)?),
+        let plan = match self.snapshots.plan(wanted) {
+            Some(plan) => plan,
+            None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        Ok(self.looks.queue(&self.stream, wanted, way)?)
+        Ok(self.snapshots.queue(&self.stream, wanted, plan)?)
     }
 
     /// What was copied is of another layout now.
-    pub(super) fn look_anew(&mut self) {
-        self.looks = Looks::default();
-        self.look_graph = None;
+    pub(super) fn discard_snapshot_graph(&mut self) {
+        self.snapshots = Snapshots::default();
+        self.snapshot_graph = None;
     }
 
     /// Sees what is there now, after a new list if there must be one.
-    pub(in super::super) fn look(&mut self, wanted: Wanted) -> Result<Look, EngineError> {
+    pub(in super::super) fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
         loop {
-            self.queue_look(wanted)?;
-            let Some(glimpse) = self.looks.last() else {
+            self.queue_snapshot(wanted)?;
+            let Some(queued) = self.snapshots.last() else {
                 continue;
             };
-            let control = self.control_of(&glimpse)?;
+            let control = self.control_of(&queued)?;
             self.last = control;
             if control.stale != 0 {
                 self.check()?;
                 continue;
             }
-            if let (Some(mesh), Some(places)) = (&mut self.mesh, &glimpse.places().mesh)
-                && !mesh.is_sound(|place| glimpse.read(place), places)?
+            if let (Some(mesh), Some(places)) = (&mut self.mesh, &queued.places().mesh)
+                && !mesh.is_sound(|place| queued.read(place), places)?
             {
                 mesh.check(&self.device, &self.stream)?;
             }
-            let look = self.read(glimpse, control)?;
+            let snapshot = self.read(queued, control)?;
             // Forces that are no numbers are somebody else's fault.
-            let mut numbers = look.sums.energies.iter().chain(&look.sums.pair_virial);
+            let mut numbers = snapshot.sums.energies.iter().chain(&snapshot.sums.pair_virial);
             if numbers.all(|x| x.is_finite()) {
                 self.check_constraints(control.step)?;
             }
-            return Ok(look);
+            return Ok(snapshot);
         }
     }
 
-    /// The first look that was queued, waiting for it; `None` where the device has not come to this step, or something
+    /// The first snapshot that was queued, waiting for it; `None` where the device has not come to this step, or something
     /// went wrong.
-    pub(super) fn looked(&mut self, step: u64) -> Result<Option<Look>, EngineError> {
-        let Some(glimpse) = self.looks.first() else {
+    pub(super) fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
+        let Some(queued) = self.snapshots.first() else {
             return Ok(None);
         };
         let began = Instant::now();
-        let control = self.control_of(&glimpse)?;
+        let control = self.control_of(&queued)?;
         self.watch.waited(began);
         let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
-        let sound = match (&self.mesh, &glimpse.places().mesh) {
-            (Some(mesh), Some(places)) => mesh.is_sound(|place| glimpse.read(place), places)?,
+        let sound = match (&self.mesh, &queued.places().mesh) {
+            (Some(mesh), Some(places)) => mesh.is_sound(|place| queued.read(place), places)?,
             _ => true,
         };
         let came = control.step == step && wrong == 0 && control.unsolved == 0 && sound;
@@ -184,33 +184,33 @@ impl Resident {
             return Ok(None);
         }
         self.last = control;
-        self.read(glimpse, control).map(Some)
+        self.read(queued, control).map(Some)
     }
 
-    fn control_of(&self, glimpse: &Glimpse) -> Result<Control, CudaError> {
-        let read = glimpse.read(glimpse.places().control)?;
+    fn control_of(&self, queued: &QueuedSnapshot) -> Result<Control, CudaError> {
+        let read = queued.read(queued.places().control)?;
         Ok(read.first().copied().unwrap_or(self.last))
     }
 
-    fn read(&self, glimpse: Glimpse, control: Control) -> Result<Look, EngineError> {
-        let at = glimpse.places();
-        let frame = glimpse.read(at.frame)?.first().copied();
+    fn read(&self, queued: QueuedSnapshot, control: Control) -> Result<Snapshot, EngineError> {
+        let at = queued.places();
+        let frame = queued.read(at.frame)?.first().copied();
         let frame = frame.unwrap_or_else(|| self.values.region.frame(1.0, 1.0));
         let region = self.region(&frame);
-        let mut thermostats = glimpse.read(at.thermostats)?;
+        let mut thermostats = queued.read(at.thermostats)?;
         thermostats.truncate(self.rules.thermostats.len());
         let counts = match (&self.counting, at.counts) {
-            (Some(counting), Some(place)) => counting.read(&glimpse.read(place)?, glimpse.counts, &region),
+            (Some(counting), Some(place)) => counting.read(&queued.read(place)?, queued.counts, &region),
             _ => None,
         };
-        Ok(Look {
+        Ok(Snapshot {
             step: control.step,
             counts,
-            sums: self.sums_of(&glimpse, &control, &region)?,
+            sums: self.sums_of(&queued, &control, &region)?,
             thermostats,
             cell: (self.rules.scale_every > 0).then_some(region.cell),
-            taken: at.particles.is_some().then(|| {
-                Box::new(TakenSlots {
+            particles: at.particles.is_some().then(|| {
+                Box::new(CopiedSlots {
                     control,
                     slots: self.layout.slots(),
                     region,
@@ -219,14 +219,19 @@ impl Resident {
                     precision: self.terms.precision,
                     kinds: Arc::clone(&self.terms.kinds),
                     constrained: self.constrained.as_ref().map(|c| c.atoms()),
-                    glimpse,
-                }) as Box<dyn Taken>
+                    queued,
+                }) as Box<dyn CopiedParticles>
             }),
         })
     }
 
     /// Sums of blocks, added in their order.
-    fn sums_of(&self, from: &Glimpse, control: &Control, region: &Region) -> Result<Sums, EngineError> {
+    fn sums_of(
+        &self,
+        from: &QueuedSnapshot,
+        control: &Control,
+        region: &Region,
+    ) -> Result<Sums, EngineError> {
         let (terms, groups, blocks) = (self.terms.count, self.rules.groups(), control.blocks as usize);
         let width = self.case().sums();
         let mut all = vec![0.0; width];
@@ -280,8 +285,8 @@ impl Sums {
 }
 
 /// Everything that particles are made of, slot by slot, in memory of the host.
-struct TakenSlots {
-    glimpse: Glimpse,
+struct CopiedSlots {
+    queued: QueuedSnapshot,
     control: Control,
     slots: usize,
     region: Region,
@@ -294,9 +299,9 @@ struct TakenSlots {
     constrained: Option<Arc<[u32]>>,
 }
 
-impl TakenSlots {
+impl CopiedSlots {
     fn state(&self, at: &ParticlePlaces) -> Result<State, CudaError> {
-        let (read, double) = (&self.glimpse, self.precision != Precision::Single);
+        let (read, double) = (&self.queued, self.precision != Precision::Single);
         let numbers = |place| read.read(place).map(|words| arrays::numbers(&words, double));
         Ok(State {
             pos: read.read(at.pos)?,
@@ -315,14 +320,14 @@ impl TakenSlots {
     }
 }
 
-impl Taken for TakenSlots {
-    fn particles(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
+impl CopiedParticles for CopiedSlots {
+    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
         let mut out = like.clone();
-        let Some(at) = &self.glimpse.places().particles else {
+        let Some(at) = &self.queued.places().particles else {
             return Ok(out);
         };
         let (state, slots, half) = (self.state(at)?, self.slots, 0.5 * self.dt);
-        let (forces, torques) = (self.glimpse.read(at.forces)?, self.glimpse.read(at.torques)?);
+        let (forces, torques) = (self.queued.read(at.forces)?, self.queued.read(at.torques)?);
         out.images.resize(like.len(), [0; 3]);
         let mut groups = vec![0; if self.constrained.is_some() { like.len() } else { 0 }];
         for (slot, &id) in state.used(&self.control) {
@@ -348,7 +353,7 @@ impl Taken for TakenSlots {
             }
         }
         if let (Some(atoms), Some(place)) = (&self.constrained, at.constrained) {
-            let v = self.glimpse.read(place)?;
+            let v = self.queued.read(place)?;
             for (place, &id) in atoms.iter().enumerate() {
                 let v = Vec3::from(std::array::from_fn(|k| v[k * atoms.len() + place]));
                 let (factor, shift) = change[groups[id as usize]];

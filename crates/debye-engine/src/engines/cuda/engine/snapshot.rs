@@ -1,4 +1,4 @@
-//! What the host sees of a moment, and moments that are still to come.
+//! Snapshots of the state on the device, and those still in flight.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use crate::system::{Cell, Particles};
 use debye_gpu::primitives::{Collected, Collection, Pieces, Place};
 use debye_gpu::{CudaError, Device, Element, Stream};
 
-/// What the host sees of a moment.
-pub(super) struct Look {
+/// What the host sees of one step.
+pub(super) struct Snapshot {
     pub(super) step: u64,
     pub(super) sums: Sums,
     /// Those that scale velocities.
@@ -20,15 +20,15 @@ pub(super) struct Look {
     /// Where it changes.
     pub(super) cell: Option<Cell>,
     /// Where they were asked for.
-    pub(super) taken: Option<Box<dyn Taken>>,
-    /// Where they were asked for, unless the cell is too small; then particles were taken.
+    pub(super) particles: Option<Box<dyn CopiedParticles>>,
+    /// Where they were asked for, unless the cell is too small; then particles were copied.
     pub(super) counts: Option<PairCounts>,
 }
 
 /// Particles as a device had them, to be put in order by any thread while the device goes on.
-pub(super) trait Taken: Send {
-    /// The particles in the order of the input. `change` is what had yet to happen to the velocities of every group.
-    fn particles(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
+pub(super) trait CopiedParticles: Send {
+    /// `change` is what had yet to happen to the velocities of every group.
+    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
 }
 
 /// Moments that may be on their way before the host waits for the first, and the graphs of those behind it: if it is not
@@ -36,9 +36,9 @@ pub(super) trait Taken: Send {
 const AHEAD: usize = 4;
 const GRAPHS_AHEAD: u64 = 24;
 
-/// Looks at steps that the device has yet to come to, in their order.
+/// Snapshots at steps that the device has yet to come to, in their order.
 ///
-/// Each looks at the step it was asked for or at none: the device stops at that step until all that was queued for it is
+/// Each is of the step it was asked for or of none: the device stops at that step until all that was queued for it is
 /// done, and if that was not enough, or something did not fit, what follows does nothing. Then the host does these steps
 /// and waits, and queues what follows again.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Pipeline {
         self.queued.is_empty()
     }
 
-    /// Queues the steps up to this one, and a look at it.
+    /// Queues the steps up to this one, and a snapshot of it.
     pub(super) fn queue(
         &mut self,
         skeleton: &mut dyn Skeleton,
@@ -72,43 +72,43 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The first look that was queued, when it has come; waits for it if there are too many, or if told to.
+    /// The first snapshot that was queued, when it has arrived; waits for it if there are too many, or if told to.
     pub(super) fn next(
         &mut self,
         skeleton: &mut dyn Skeleton,
         wait: bool,
-    ) -> Result<Option<Look>, EngineError> {
+    ) -> Result<Option<Snapshot>, EngineError> {
         let behind: u64 = self.queued.iter().skip(1).map(|queued| queued.graphs).sum();
         let waits = wait || self.queued.len() > AHEAD || behind > GRAPHS_AHEAD;
-        if self.queued.is_empty() || !waits && !skeleton.has_looked()? {
+        if self.queued.is_empty() || !waits && !skeleton.snapshot_arrived()? {
             return Ok(None);
         }
         let Some(Queued { step, wanted, .. }) = self.queued.pop_front() else {
             return Ok(None);
         };
-        if let Some(look) = skeleton.looked(step)? {
-            return Ok(Some(look));
+        if let Some(snapshot) = skeleton.next_snapshot(step)? {
+            return Ok(Some(snapshot));
         }
-        skeleton.forget_looks()?;
+        skeleton.discard_snapshots()?;
         let rest = std::mem::take(&mut self.queued);
         skeleton.advance(step)?;
-        let look = skeleton.look(wanted)?;
+        let snapshot = skeleton.snapshot(wanted)?;
         for queued in rest {
             self.queue(skeleton, queued.step, queued.wanted)?;
         }
-        Ok(Some(look))
+        Ok(Some(snapshot))
     }
 }
 
-/// What a look copies, where each part of it lies, and memory of the host for it.
-pub(super) struct Way<P> {
+/// What a snapshot copies, where each part of it lies, and memory of the host for it.
+pub(super) struct SnapshotPlan<P> {
     pub(super) places: P,
     collection: Collection,
     /// Memory that is not in use.
     spare: Mutex<Vec<Collected>>,
 }
 
-impl<P> Way<P> {
+impl<P> SnapshotPlan<P> {
     pub(super) fn new(device: &Device, places: P, pieces: Pieces) -> Result<Self, CudaError> {
         Ok(Self {
             places,
@@ -122,26 +122,26 @@ impl<P> Way<P> {
     }
 }
 
-/// A look that was queued. Its memory is used again when it goes.
-pub(super) struct Glimpse<P> {
-    way: Arc<Way<P>>,
+/// A snapshot that was queued. Its memory is used again when it goes.
+pub(super) struct QueuedSnapshot<P> {
+    plan: Arc<SnapshotPlan<P>>,
     collected: Option<Collected>,
     /// Which pairs were counted.
     pub(super) counts: u32,
 }
 
-impl<P> Drop for Glimpse<P> {
+impl<P> Drop for QueuedSnapshot<P> {
     fn drop(&mut self) {
         if let Some(collected) = self.collected.take() {
-            self.way.spare().push(collected);
+            self.plan.spare().push(collected);
         }
     }
 }
 
-impl<P> Glimpse<P> {
+impl<P> QueuedSnapshot<P> {
     /// Where everything lies.
     pub(super) fn places(&self) -> &P {
-        &self.way.places
+        &self.plan.places
     }
 
     /// What was copied, waiting for it.
@@ -151,25 +151,25 @@ impl<P> Glimpse<P> {
     }
 }
 
-/// Looks on their way, and how to look without and with particles, and without and with counts.
-pub(super) struct Looks<P> {
-    ways: [[Option<Arc<Way<P>>>; 2]; 2],
-    queued: VecDeque<Glimpse<P>>,
+/// Snapshots on their way, and the plans of those without and with particles, and without and with counts.
+pub(super) struct Snapshots<P> {
+    plans: [[Option<Arc<SnapshotPlan<P>>>; 2]; 2],
+    queued: VecDeque<QueuedSnapshot<P>>,
 }
 
-impl<P> Default for Looks<P> {
+impl<P> Default for Snapshots<P> {
     fn default() -> Self {
         Self {
-            ways: Default::default(),
+            plans: Default::default(),
             queued: VecDeque::new(),
         }
     }
 }
 
-impl<P> Looks<P> {
-    /// The way to look, if it is known.
-    pub(super) fn way(&self, wanted: Wanted) -> Option<Arc<Way<P>>> {
-        self.ways[usize::from(wanted.counts != 0)][usize::from(wanted.particles)].clone()
+impl<P> Snapshots<P> {
+    /// The plan, if it is known.
+    pub(super) fn plan(&self, wanted: Wanted) -> Option<Arc<SnapshotPlan<P>>> {
+        self.plans[usize::from(wanted.counts != 0)][usize::from(wanted.particles)].clone()
     }
 
     /// Queues copies of what is there when the device comes to it.
@@ -177,14 +177,14 @@ impl<P> Looks<P> {
         &mut self,
         stream: &Stream,
         wanted: Wanted,
-        way: Arc<Way<P>>,
+        plan: Arc<SnapshotPlan<P>>,
     ) -> Result<(), CudaError> {
-        let spare = way.spare().pop();
-        let collected = Some(way.collection.queue(stream, spare)?);
-        let known = &mut self.ways[usize::from(wanted.counts != 0)][usize::from(wanted.particles)];
-        *known = Some(Arc::clone(&way));
-        self.queued.push_back(Glimpse {
-            way,
+        let spare = plan.spare().pop();
+        let collected = Some(plan.collection.queue(stream, spare)?);
+        let known = &mut self.plans[usize::from(wanted.counts != 0)][usize::from(wanted.particles)];
+        *known = Some(Arc::clone(&plan));
+        self.queued.push_back(QueuedSnapshot {
+            plan,
             collected,
             counts: wanted.counts,
         });
@@ -196,19 +196,22 @@ impl<P> Looks<P> {
         self.queued.is_empty()
     }
 
-    /// Whether the first has come.
-    pub(super) fn has_come(&self) -> Result<bool, CudaError> {
-        let first = self.queued.front().and_then(|look| look.collected.as_ref());
+    /// Whether the first has arrived.
+    pub(super) fn arrived(&self) -> Result<bool, CudaError> {
+        let first = self
+            .queued
+            .front()
+            .and_then(|snapshot| snapshot.collected.as_ref());
         first.map_or(Ok(false), Collected::is_there)
     }
 
     /// The first that was queued.
-    pub(super) fn first(&mut self) -> Option<Glimpse<P>> {
+    pub(super) fn first(&mut self) -> Option<QueuedSnapshot<P>> {
         self.queued.pop_front()
     }
 
     /// The last that was queued.
-    pub(super) fn last(&mut self) -> Option<Glimpse<P>> {
+    pub(super) fn last(&mut self) -> Option<QueuedSnapshot<P>> {
         self.queued.pop_back()
     }
 
