@@ -140,7 +140,28 @@ impl Stream {
         self.refuse_in_capture("another capture")?;
         self.driver.begin_capture(self.handle)?;
         self.captured.replace(Some(Vec::new()));
-        let done = work(self);
+        self.recorded(work(self))
+    }
+
+    /// Records what `work` queues, to be done only where a kernel says so that `decide` queues: it calls `set_condition`
+    /// with the number that `decide` gets. Always done where the driver has no conditions (before CUDA 12.4).
+    pub fn capture_if(
+        &self,
+        decide: impl FnOnce(&Self, u64) -> Result<(), CudaError>,
+        work: impl FnOnce(&Self) -> Result<(), CudaError>,
+    ) -> Result<Graph, CudaError> {
+        self.refuse_in_capture("another capture")?;
+        let Some(condition) = self.driver.begin_condition(self.handle)? else {
+            return self.capture(work);
+        };
+        self.captured.replace(Some(Vec::new()));
+        let decided = decide(self, condition);
+        let begun = decided.and_then(|()| self.driver.begin_conditional(self.handle));
+        self.recorded(begun.and_then(|()| work(self)))
+    }
+
+    /// The graph of what was recorded, if that is `done` well.
+    fn recorded(&self, done: Result<(), CudaError>) -> Result<Graph, CudaError> {
         let kept = self.captured.take().unwrap_or_default();
         let handle = self.driver.end_capture(self.handle);
         let graph = handle.map(|handle| Graph {

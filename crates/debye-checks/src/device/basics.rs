@@ -264,7 +264,35 @@ pub(super) fn graphs(place: &mut Place<'_>) -> Result<(), Wrong> {
         "graphs come and go",
         &stream.download(&total)?,
         &[want + 2 * once],
-    )
+    )?;
+    let decide = device
+        .module(&source())?
+        .kernel::<(Const<u32>, u64)>("debye_decide")?;
+    let mut word = device.upload(&[0_u32])?;
+    let both = Shape::new(1, 32);
+    let sometimes = stream.capture_if(
+        |stream, condition| decide.launch(stream, both, (word.all(), condition)),
+        |stream| {
+            other.wait_for(stream)?;
+            other.fill(counts.all_mut(), 1)?;
+            stream.fill(back.all_mut(), 1)?;
+            stream.wait_for(&other)
+        },
+    )?;
+    for holds in [0, 1, 0] {
+        stream.upload(&[holds], word.all_mut())?;
+        stream.fill(counts.all_mut(), 0)?;
+        stream.fill(back.all_mut(), 0)?;
+        stream.replay(&sometimes)?;
+        let want = 0x0101_0101 * holds;
+        place.expect("a condition decides", &stream.download(&back)?, &[want; 512])?;
+        place.expect("also beside it", &stream.download(&counts)?, &[want; 8])?;
+    }
+    let refused = stream.capture_if(|_, _| Err(CudaError::NotCapturable { what: "this" }), |_| Ok(()));
+    let refused = matches!(refused, Err(CudaError::NotCapturable { what: "this" }));
+    place.expect("what goes wrong before is told", &[refused], &[true])?;
+    stream.replay(&last)?;
+    stream.synchronize().map_err(Wrong::from)
 }
 
 /// Pieces of any length, which a word chooses when the device comes to them; memory that is used again.

@@ -4,7 +4,6 @@
 // keep alive; addresses and lengths come from buffers that are alive.
 #![allow(unsafe_code)]
 
-use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -13,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::sys::{self, cudaError_enum as Status};
 
 use super::devices::{accept, count, describe, device, words};
+use super::graphs::{Graphs, synchronize};
 use super::nvrtc::{Compiled, Nvrtc};
 use crate::cache;
 use crate::driver::{DeviceInfo, Driver, Handle, Memory, Packed, RawKernel, Takes};
@@ -27,17 +27,11 @@ pub(crate) struct Gpu {
     info: DeviceInfo,
     /// Whether every launch is waited for, so that a failure names its kernel.
     wait: bool,
-    graphs: Mutex<HashMap<Handle, Recorded>>,
+    graphs: Mutex<Graphs>,
 }
 
 /// Held while the limit of a kernel is read and set.
 static LIMITS: Mutex<()> = Mutex::new(());
-
-/// What a graph was made of, and the streams that have been asked to replay it.
-struct Recorded {
-    template: sys::CUgraph,
-    streams: Vec<Handle>,
-}
 
 // SAFETY: the driver's functions may be called from any thread; the context is made current before each.
 unsafe impl Send for Gpu {}
@@ -93,22 +87,8 @@ impl Gpu {
         accept("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context) })
     }
 
-    fn graphs(&self) -> MutexGuard<'_, HashMap<Handle, Recorded>> {
+    fn graphs(&self) -> MutexGuard<'_, Graphs> {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a stream that is to be done with something. Not for the whole device, which would spoil what other threads
-    /// are capturing; nor for a stream that is captured, whose work of before is waited for where memory is freed.
-    fn synchronize(stream: Handle) {
-        let stream = stream as sys::CUstream;
-        let mut state = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
-        // SAFETY: the stream is alive, the pointer valid for the call. Nothing can be done where waiting fails: the device is lost.
-        unsafe {
-            let known = sys::cuStreamIsCapturing(stream, &mut state) == Status::CUDA_SUCCESS;
-            if known && state == sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE {
-                let _ = sys::cuStreamSynchronize(stream);
-            }
-        }
     }
 }
 
@@ -344,10 +324,8 @@ impl Driver for Gpu {
 
     fn end_stream(&self, stream: Handle) {
         if self.bind().is_ok() {
-            Self::synchronize(stream);
-            for graph in self.graphs().values_mut() {
-                graph.streams.retain(|&other| other != stream);
-            }
+            synchronize(stream);
+            self.graphs().forget_stream(stream);
             // SAFETY: it was made by `stream` and is destroyed once.
             let _ = unsafe { sys::cuStreamDestroy_v2(stream as sys::CUstream) };
         }
@@ -529,44 +507,27 @@ impl Driver for Gpu {
 
     fn begin_capture(&self, stream: Handle) -> Result<(), CudaError> {
         self.bind()?;
-        // Relaxed: memory may be allocated on the way.
-        let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the stream is alive.
-        accept("cuStreamBeginCapture", unsafe {
-            sys::cuStreamBeginCapture_v2(stream as sys::CUstream, mode)
-        })
+        Graphs::begin(stream)
+    }
+
+    fn begin_condition(&self, stream: Handle) -> Result<Option<u64>, CudaError> {
+        self.bind()?;
+        self.graphs().begin_condition(stream, self.context)
+    }
+
+    fn begin_conditional(&self, stream: Handle) -> Result<(), CudaError> {
+        self.bind()?;
+        self.graphs().begin_conditional(stream)
     }
 
     fn end_capture(&self, stream: Handle) -> Result<Handle, CudaError> {
         self.bind()?;
-        let mut graph: sys::CUgraph = ptr::null_mut();
-        let mut executable: sys::CUgraphExec = ptr::null_mut();
-        // SAFETY: the stream is alive, both pointers valid for the calls.
-        unsafe {
-            accept(
-                "cuStreamEndCapture",
-                sys::cuStreamEndCapture(stream as sys::CUstream, &mut graph),
-            )?;
-            accept(
-                "cuGraphInstantiateWithFlags",
-                sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0),
-            )?;
-        }
-        let recorded = Recorded {
-            template: graph,
-            streams: Vec::new(),
-        };
-        self.graphs().insert(executable as Handle, recorded);
-        Ok(executable as Handle)
+        self.graphs().end(stream)
     }
 
     fn replay(&self, graph: Handle, stream: Handle) -> Result<(), CudaError> {
         self.bind()?;
-        if let Some(recorded) = self.graphs().get_mut(&graph)
-            && !recorded.streams.contains(&stream)
-        {
-            recorded.streams.push(stream);
-        }
+        self.graphs().note_replay(graph, stream);
         // SAFETY: graph and stream are alive.
         accept("cuGraphLaunch", unsafe {
             sys::cuGraphLaunch(graph as sys::CUgraphExec, stream as sys::CUstream)
@@ -574,15 +535,8 @@ impl Driver for Gpu {
     }
 
     fn end_graph(&self, graph: Handle) {
-        let mut graphs = self.graphs();
-        if let (Ok(()), Some(recorded)) = (self.bind(), graphs.remove(&graph)) {
-            // A graph that still runs must not lose its memory, which may be freed next; nor may its streams end meanwhile.
-            recorded.streams.into_iter().for_each(Self::synchronize);
-            // SAFETY: both were made by `end_capture` and are destroyed once.
-            unsafe {
-                let _ = sys::cuGraphExecDestroy(graph as sys::CUgraphExec);
-                let _ = sys::cuGraphDestroy(recorded.template);
-            }
+        if self.bind().is_ok() {
+            self.graphs().remove(graph);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod devices;
 mod driver;
+mod graphs;
 pub mod library;
 mod nvrtc;
 

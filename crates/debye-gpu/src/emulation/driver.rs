@@ -9,8 +9,8 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use libloading::Library;
@@ -116,6 +116,8 @@ enum Step {
         shape: Shape,
         values: Packed,
     },
+    /// What follows in the graph is done unless this is zero, as it is before a replay.
+    If(Arc<AtomicU32>),
 }
 
 #[derive(Default)]
@@ -128,6 +130,8 @@ struct State {
     recording: HashMap<Handle, Vec<Step>>,
     /// Streams whose work is recorded with that of another.
     beside: HashMap<Handle, Handle>,
+    /// Of streams that record what decides about the rest.
+    conditions: HashMap<Handle, Arc<AtomicU32>>,
     graphs: HashMap<Handle, Vec<Step>>,
     events: HashMap<Handle, Instant>,
 }
@@ -218,6 +222,7 @@ impl Emulated {
                 shape,
                 values,
             } => self.run(*kernel, name, *launch, *shape, values)?,
+            Step::If(_) => {}
         }
         Ok(())
     }
@@ -552,6 +557,24 @@ impl Driver for Emulated {
         Ok(())
     }
 
+    fn begin_condition(&self, stream: Handle) -> Result<Option<u64>, CudaError> {
+        let condition = Arc::new(AtomicU32::new(0));
+        let mut state = self.state();
+        state.recording.insert(stream, Vec::new());
+        let number = condition.as_ptr() as u64;
+        state.conditions.insert(stream, condition);
+        Ok(Some(number))
+    }
+
+    fn begin_conditional(&self, stream: Handle) -> Result<(), CudaError> {
+        let mut state = self.state();
+        let condition = state.conditions.remove(&stream);
+        if let (Some(condition), Some(steps)) = (condition, state.recording.get_mut(&stream)) {
+            steps.push(Step::If(condition));
+        }
+        Ok(())
+    }
+
     fn end_capture(&self, stream: Handle) -> Result<Handle, CudaError> {
         let handle = self.handle();
         let mut state = self.state();
@@ -562,7 +585,19 @@ impl Driver for Emulated {
 
     fn replay(&self, graph: Handle, _stream: Handle) -> Result<(), CudaError> {
         let steps = self.state().graphs.get(&graph).cloned().unwrap_or_default();
-        steps.iter().try_for_each(|step| self.perform(step))
+        let conditions = || {
+            steps
+                .iter()
+                .filter_map(|step| if let Step::If(c) = step { Some(c) } else { None })
+        };
+        conditions().for_each(|condition| condition.store(0, Ordering::Relaxed));
+        for step in &steps {
+            match step {
+                Step::If(condition) if condition.load(Ordering::Relaxed) == 0 => return Ok(()),
+                step => self.perform(step)?,
+            }
+        }
+        Ok(())
     }
 
     fn end_graph(&self, graph: Handle) {

@@ -47,6 +47,10 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 // What is read below is not read earlier, where it would take registers.
 #define LATER() asm volatile("" ::: "memory")
 
+// Says whether the rest of a graph with a condition is done (Stream::capture_if).
+extern "C" __device__ void cudaGraphSetConditional(u64 condition, u32 value);
+__device__ __forceinline__ void set_condition(u64 condition, bool holds) { cudaGraphSetConditional(condition, holds); }
+
 // Words through which blocks of one launch talk: never cached in L1, never torn.
 __device__ __forceinline__ u64 load_relaxed(const u64* p)
 {

@@ -67,3 +67,9 @@ KERNEL(debye_meeting, 64, u64* arrived, u32* seen, u32 rounds)
         if (threadIdx.x == 1) seen[round * gridDim.x + blockIdx.x] = u32(load_relaxed(arrived) / gridDim.x);
     }
 }
+
+// Decides about the rest of a graph.
+KERNEL(debye_decide, 32, const u32* word, u64 condition)
+{
+    if (threadIdx.x == 0) set_condition(condition, *word != 0);
+}

@@ -303,6 +303,8 @@ template <class T> T debye_load(const T* p)
     debye_emulator::shared_access_ends(false);
     return x;
 }
+inline void set_condition(unsigned long long condition, bool holds) { *reinterpret_cast<unsigned*>(condition) = holds; }
+
 inline unsigned long long load_relaxed(const unsigned long long* p) { return debye_load(p); }
 inline unsigned load_relaxed(const unsigned* p) { return debye_load(p); }
 inline unsigned long long load_acquire(const unsigned long long* p) { return debye_load(p); }

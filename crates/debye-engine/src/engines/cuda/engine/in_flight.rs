@@ -24,8 +24,8 @@ pub(super) struct InFlight {
     ahead: Option<bool>,
 }
 
-/// Steps that take longer than this, in seconds, are waited for: what is queued behind them for nothing would take longer.
-const LONG: f64 = 5e-3;
+/// Steps that take longer than this, in seconds, are waited for: who stops a run does not wait for seconds.
+const LONG: f64 = 0.1;
 /// How often a pace is gone by.
 const PACE_LASTS: u32 = 64;
 

@@ -249,6 +249,7 @@ pub(super) struct Kernels {
     pub(super) evaluate: OnWorld,
     /// Sets the step to stop at, where the last one was reached.
     pub(super) aim: Kernel<(Addresses<World>, u64, u64)>,
+    pub(super) steps_left: Kernel<(Addresses<World>, u64)>,
 }
 
 /// Forces and sums, also with the virial for a barostat, then motion.
@@ -438,6 +439,7 @@ impl Kernels {
             split: split.transpose()?,
             evaluate: evaluate.kernel("debye_evaluate")?,
             aim: evaluate.kernel("debye_aim")?,
+            steps_left: evaluate.kernel("debye_steps_left")?,
         };
         // Allows the dynamic shared memory they need.
         let threads = BLOCK as u32;

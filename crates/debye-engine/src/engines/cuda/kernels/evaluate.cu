@@ -10,6 +10,14 @@ KERNEL(debye_aim, WARP, World w, u64 from, u64 to)
     if (threadIdx.x == 0 && w.control->step == from) w.control->target = to;
 }
 
+// Whether steps are left that can be done: decides about a graph that may be one too many.
+KERNEL(debye_steps_left, WARP, World w, u64 condition)
+{
+    const Control* c = w.control;
+    const bool stopped = c->overflow != 0 || c->failed != 0 || c->cell_invalid != 0;
+    if (threadIdx.x == 0) set_condition(condition, c->step != c->target && !stopped);
+}
+
 // Forces, and for every block: energies by term, virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and where
 // particles turn for every group Σ L·ω. Moves nothing.
 KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)

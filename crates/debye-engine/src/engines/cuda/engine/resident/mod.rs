@@ -12,6 +12,7 @@ use std::mem::offset_of;
 use std::time::Instant;
 
 use snapshot::Places;
+use steps::StepGraphs;
 
 use super::arrays::{Arrays, Numbers, world};
 use super::bonded::Bonded;
@@ -53,16 +54,13 @@ pub(super) struct Resident {
     pub(super) numbers: Numbers,
     /// A new list if needed, and this many steps.
     steps_of_graph: u32,
-    graph: Option<Counted>,
-    rebuild: Option<Counted>,
+    graphs: StepGraphs,
     snapshots: Snapshots<Places>,
     snapshot_graph: Option<Counted>,
     /// The step that all that is queued leads to.
     aimed: u64,
     /// Steps that a list lasts.
     list_lasts: f64,
-    /// Graphs that are queued for steps, over those that should be enough.
-    surplus: f64,
     last: Control,
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
@@ -129,13 +127,11 @@ impl Resident {
             kernels,
             arrays,
             steps_of_graph: 8,
-            graph: None,
-            rebuild: None,
+            graphs: StepGraphs::default(),
             snapshots: Snapshots::default(),
             snapshot_graph: None,
             aimed: 0,
             list_lasts: f64::INFINITY,
-            surplus: 1.0,
             last: Control::default(),
             bonded,
             mesh,
@@ -291,8 +287,7 @@ impl Resident {
 
     /// Another layout, with everything anew.
     pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
-        self.graph = None;
-        self.rebuild = None;
+        self.graphs = StepGraphs::default();
         self.discard_snapshot_graph();
         // The old arrays go before the new ones come.
         if let Some(counting) = &mut self.counting {

@@ -1,5 +1,7 @@
 //! What a graph holds: the kernels of lists and steps, in their order.
 
+use std::cell::RefCell;
+
 use super::super::constraints::ConstraintKernels;
 use super::super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, OnWorld, Setup, World};
 use super::super::layout::BLOCK;
@@ -13,12 +15,28 @@ use debye_gpu::{Bundle, CudaError, Shape, Stream};
 type QueueConstraints = fn(&ConstraintKernels, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
 
 impl Resident {
-    /// A list if there must be one, and so many steps.
-    pub(super) fn capture(&mut self, steps: u32) -> Result<Counted, CudaError> {
-        self.capture_with(|resident, s| {
+    /// A list if there must be one, and so many steps; perhaps only where steps are left.
+    pub(super) fn capture(&mut self, steps: u32, if_left: bool) -> Result<Counted, CudaError> {
+        let work = |resident: &mut Self, s: &Stream| {
             resident.queue_rebuild(s)?;
             (0..steps).try_for_each(|number| resident.queue_step(s, number, steps))
-        })
+        };
+        if !if_left {
+            return self.capture_with(work);
+        }
+        let (stream, before) = (self.device.stream()?, self.watch.recording());
+        let this = RefCell::new(self);
+        let decide = |s: &Stream, condition| {
+            let resident = this.borrow();
+            let shape = Shape::new(1, 32);
+            resident
+                .kernels
+                .steps_left
+                .launch(s, shape, (&resident.world, condition))
+        };
+        let graph = stream.capture_if(decide, |s| work(&mut this.borrow_mut(), s))?;
+        let launches = this.borrow().watch.recorded(before);
+        Ok(Counted { graph, launches })
     }
 
     pub(super) fn capture_with(

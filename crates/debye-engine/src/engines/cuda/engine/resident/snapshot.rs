@@ -179,7 +179,7 @@ impl Resident {
             _ => true,
         };
         let came = control.step == step && wrong == 0 && control.unsolved == 0 && sound;
-        self.learn(came, &control);
+        self.learn(&control);
         if !came {
             return Ok(None);
         }

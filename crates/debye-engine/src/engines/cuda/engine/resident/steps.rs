@@ -1,5 +1,6 @@
 //! Steps on the device: graphs replayed until a target, lists made anew.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::super::kernels::{Control, DUE_ALWAYS};
@@ -10,9 +11,14 @@ use super::Resident;
 use crate::engines::{EngineError, Precision};
 use debye_gpu::{CudaError, Shape};
 
-/// By how much fewer graphs are queued after a time that they were enough, and how many more after one that they were not.
-const SPARING: f64 = 0.998;
-const AMPLE: f64 = 1.05;
+/// Steps of a graph.
+const LONGEST: u64 = 64;
+/// Graphs of steps that are kept; more kinds of them are seldom asked for.
+const KINDS: usize = 16;
+
+/// Graphs of a new list, if there must be one, and steps: by how many, and whether they are done only where steps are left.
+#[derive(Default)]
+pub(super) struct StepGraphs(BTreeMap<(u32, bool), Counted>);
 
 impl Resident {
     /// Does steps until the target.
@@ -52,36 +58,39 @@ impl Resident {
         if steps == 0 {
             return Ok(0);
         }
-        let graph = self.graph_of_steps()?;
-        // A graph ends when its list does. A quarter more, so that it is seldom one too few.
-        let each = f64::from(self.steps_of_graph).min(self.list_lasts);
-        let graphs = (steps as f64 / each * self.surplus + 0.25).ceil() as u64;
-        for _ in 0..graphs {
-            self.watch.replay(&self.stream, &graph)?;
-        }
-        self.graph = Some(graph);
-        Ok(graphs)
-    }
-
-    fn graph_of_steps(&mut self) -> Result<Counted, CudaError> {
-        match self.graph.take() {
-            Some(graph) => Ok(graph),
-            None => self.capture(self.steps_of_graph),
-        }
-    }
-
-    /// Learns from a snapshot of what was queued whether it was enough, and how long lists last.
-    pub(super) fn learn(&mut self, enough: bool, now: &Control) {
-        self.surplus = if enough {
-            (self.surplus * SPARING).max(1.0)
-        } else {
-            self.surplus * AMPLE
+        // A graph ends when its list does. Where lists last longer, graphs end with the last step.
+        let most = u64::from(self.steps_of_graph);
+        let (each, of) = match self.list_lasts > steps as f64 {
+            true => (f64::INFINITY, steps.div_ceil(steps.div_ceil(LONGEST))),
+            false => (self.list_lasts, most),
         };
-        let (steps, lists) = (
-            now.step.saturating_sub(self.last.step),
-            u64::from(now.builds.wrapping_sub(self.last.builds)),
-        );
-        self.suit(steps, lists);
+        // As many as have something to do, and some that may have, which cost next to nothing where they have not.
+        let sure = steps.div_ceil(of);
+        let expected = (steps as f64 / each.min(of as f64)).max(sure as f64);
+        let all = (expected + expected.sqrt()).ceil() as u64 + 1;
+        self.replay_steps(of as u32, false, sure)?;
+        self.replay_steps(of as u32, true, all - sure)?;
+        Ok(sure)
+    }
+
+    /// Replays a graph of so many steps so many times.
+    fn replay_steps(&mut self, steps: u32, if_left: bool, times: u64) -> Result<(), CudaError> {
+        let graph = match self.graphs.0.remove(&(steps, if_left)) {
+            Some(graph) => graph,
+            None => self.capture(steps, if_left)?,
+        };
+        let replayed = (0..times).try_for_each(|_| self.watch.replay(&self.stream, &graph));
+        if self.graphs.0.len() >= KINDS {
+            self.graphs.0.clear();
+        }
+        self.graphs.0.insert((steps, if_left), graph);
+        replayed
+    }
+
+    /// Learns from a snapshot how long lists last.
+    pub(super) fn learn(&mut self, now: &Control) {
+        let steps = now.step.saturating_sub(self.last.step);
+        self.suit(steps, u64::from(now.builds.wrapping_sub(self.last.builds)));
     }
 
     /// Finds how many steps a graph should have.
@@ -96,18 +105,15 @@ impl Resident {
                 false => lasted,
             };
         }
-        if lists == 0 && steps >= 4 * u64::from(before) && before < 64 {
-            self.steps_of_graph = (2 * before).min(64);
+        if lists == 0 && steps >= 4 * u64::from(before) && before < LONGEST as u32 {
+            self.steps_of_graph = (2 * before).min(LONGEST as u32);
         } else if lists > 0 {
             // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
             let waiting = (self.rules.waiting() * self.list_lasts).ceil();
-            let fitting = (self.list_lasts.floor() + 1.0 + waiting).clamp(1.0, 64.0) as u32;
+            let fitting = (self.list_lasts.floor() + 1.0 + waiting).clamp(1.0, LONGEST as f64) as u32;
             if fitting.abs_diff(before) * 5 > before {
                 self.steps_of_graph = fitting;
             }
-        }
-        if self.steps_of_graph != before {
-            self.graph = None;
         }
     }
 
@@ -172,11 +178,7 @@ impl Resident {
             }
             let (step, builds) = (self.last.step, self.last.builds);
             let replays = left.div_ceil(u64::from(self.steps_of_graph)).min(64);
-            let graph = self.graph_of_steps()?;
-            for _ in 0..replays {
-                self.watch.replay(&self.stream, &graph)?;
-            }
-            self.graph = Some(graph);
+            self.replay_steps(self.steps_of_graph, false, replays)?;
             let began = Instant::now();
             self.read_control()?;
             self.watch.waited(began);
@@ -188,12 +190,7 @@ impl Resident {
     pub(in super::super) fn refresh_list(&mut self) -> Result<(), EngineError> {
         self.read_control()?;
         while self.last.stale != 0 {
-            let graph = match self.rebuild.take() {
-                Some(graph) => graph,
-                None => self.capture(0)?,
-            };
-            self.watch.replay(&self.stream, &graph)?;
-            self.rebuild = Some(graph);
+            self.replay_steps(0, false, 1)?;
             self.read_control()?;
             self.check()?;
         }
