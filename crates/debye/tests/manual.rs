@@ -289,6 +289,7 @@ fn thermostat(kind: ThermostatKind, freedom: f64) -> ActiveThermostat {
         species: Vec::new(),
         temperature: 300.0,
         time: 0.5,
+        every: Some(1),
     };
     ActiveThermostat::new(&thermostat, 0, 1, freedom, 1.0)
 }

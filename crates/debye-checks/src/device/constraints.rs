@@ -260,6 +260,7 @@ fn with_thermostat(kind: ThermostatKind) -> Dynamics {
             species: vec![],
             temperature: 300.0,
             time: 0.1,
+            every: None,
         }],
         ..plain()
     }

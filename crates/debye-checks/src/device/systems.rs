@@ -29,6 +29,7 @@ fn with_thermostat(kind: ThermostatKind) -> Dynamics {
             species: vec![],
             temperature: 1.0,
             time: 0.5,
+            every: None,
         }],
         ..plain()
     }
@@ -64,6 +65,10 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         remove_momentum_every: 5,
         ..dynamics
     };
+    let every = |steps, mut dynamics: Dynamics| {
+        dynamics.thermostats[0].every = Some(steps);
+        dynamics
+    };
     let chain = NoseHoover { chain: 3 };
     let weak = BarostatKind::Berendsen;
     let rescale = BarostatKind::CellRescale;
@@ -79,9 +84,12 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         ),
         (
             "Bussi, cell rescaling",
-            with_barostat(rescale, Coupling::Isotropic, with_thermostat(Bussi)),
+            every(
+                4,
+                with_barostat(rescale, Coupling::Isotropic, with_thermostat(Bussi)),
+            ),
         ),
-        ("Berendsen", with_thermostat(Berendsen)),
+        ("Berendsen", every(1, with_thermostat(Berendsen))),
         (
             "Berendsen twice",
             with_barostat(weak, Coupling::Anisotropic, with_thermostat(Berendsen)),
@@ -94,7 +102,7 @@ pub(super) fn integrators() -> Vec<(&'static str, Dynamics)> {
         ),
         (
             "Bussi, surface tension",
-            with_barostat(rescale, SURFACE, with_thermostat(Bussi)),
+            every(1, with_barostat(rescale, SURFACE, with_thermostat(Bussi))),
         ),
         (
             "Berendsen twice, surface tension",

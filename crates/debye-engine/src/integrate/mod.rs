@@ -125,6 +125,8 @@ pub struct Thermostat {
     pub temperature: f64,
     /// Relaxation time; 1/friction for Langevin.
     pub time: f64,
+    /// Bussi and Berendsen act every so many steps; `None`: [`Thermostat::interval`] says.
+    pub every: Option<u64>,
 }
 
 impl Thermostat {
@@ -134,6 +136,20 @@ impl Thermostat {
             species: Vec::new(),
             temperature,
             time,
+            every: None,
+        }
+    }
+
+    /// Steps between two actions. Unless said 10, 5, 2 or 1, so that there are [`ACTIONS`] in the relaxation time: each is
+    /// exact for the time since the last one, and sums over all particles cost time.
+    pub fn interval(&self, timestep: f64) -> u64 {
+        match (self.kind, self.every) {
+            (ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. }, _) => 1,
+            (_, Some(steps)) => steps.max(1),
+            (_, None) => {
+                let often = |steps: &u64| ACTIONS * *steps as f64 * timestep <= self.time;
+                [10, 5, 2].into_iter().find(often).unwrap_or(1)
+            }
         }
     }
 
@@ -155,6 +171,12 @@ impl Thermostat {
     /// Weak coupling with this relaxation time; not canonical.
     pub fn berendsen(temperature: f64, time: f64) -> Self {
         Self::new(ThermostatKind::Berendsen, temperature, time)
+    }
+
+    /// With so many steps between two actions of weak coupling or stochastic rescaling.
+    pub fn every(mut self, steps: u64) -> Self {
+        self.every = Some(steps);
+        self
     }
 
     /// Only for these species, by their place in the system.
@@ -179,6 +201,9 @@ pub enum ThermostatKind {
     /// Weak coupling (Berendsen 1984); not canonical.
     Berendsen,
 }
+
+/// A thermostat acts at least so often in its relaxation time, unless said.
+const ACTIONS: f64 = 20.0;
 
 /// Thermostats in a Nosé–Hoover chain unless said.
 pub const CHAIN: usize = 3;

@@ -118,9 +118,15 @@ impl ActiveThermostat {
         }
     }
 
-    /// The factor for the velocities after a step of `dt`, given their kinetic energy, for thermostats that do nothing
-    /// but scale them. Counts the energy it gives.
-    pub fn rescale(&mut self, kinetic: f64, dt: f64, step: u64, philox: Philox) -> f64 {
+    /// Whether a thermostat that does nothing but scale velocities acts at the end of this step.
+    pub fn acts(&self, step: u64, timestep: f64) -> bool {
+        step.is_multiple_of(self.thermostat.interval(timestep))
+    }
+
+    /// The factor for the velocities after a step at which it acts, given their kinetic energy, for thermostats that do
+    /// nothing but scale them. Counts the energy it gives.
+    pub fn rescale(&mut self, kinetic: f64, timestep: f64, step: u64, philox: Philox) -> f64 {
+        let dt = timestep * self.thermostat.interval(timestep) as f64;
         if kinetic <= 0.0 || self.degrees_of_freedom <= 0.0 {
             return 1.0;
         }
@@ -247,6 +253,12 @@ const KEY_TEMPERATURE: Key = Key::new(
     Dimension::TEMPERATURE,
     Absent::Required,
 );
+const KEY_EVERY: Key = Key::new(
+    "every",
+    "n, steps between two actions",
+    Dimension::NONE,
+    Absent::Otherwise("10, 5, 2 or 1: 20 actions in τ"),
+);
 const KEY_TIME: Key = Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required);
 
 /// `langevin`.
@@ -302,20 +314,23 @@ pub(super) const LANGEVIN: Record = Record {
 pub(super) const BUSSI: Record = Record {
     name: "bussi",
     also: &["v-rescale", "csvr"],
-    keys: &[KEY_TEMPERATURE, KEY_TIME],
+    keys: &[KEY_TEMPERATURE, KEY_TIME, KEY_EVERY],
     doc: Doc {
         title: "Stochastic velocity rescaling (Bussi, Donadio & Parrinello)",
         formula: "v ← λv, λ² = c + b (R₁² + … + R_g²) + 2R₁ √(c b)\n\
-                  c = exp(−Δt/τ), b = (1 − c) k_B T/(2K), R standard normal\n\
+                  every n steps; c = exp(−nΔt/τ), b = (1 − c) k_B T/(2K), R standard normal\n\
                   K: kinetic energy, g: degrees of freedom",
         remarks: &[
-            "Canonical. The mean of K relaxes as exp(−t/τ). λ is never negative here: the sign of the \
+            "Canonical for any n. The mean of K relaxes as exp(−t/τ). λ is never negative here: the sign of the \
              paper's Eq. A8 is not drawn, which matters for few particles only.",
             "Energy taken from or given to the particles is counted: the conserved energy of the run \
              includes it.",
         ],
         conventions: Conventions {
-            gromacs: ["tcoupl = V-rescale: tau-t", "time = tau-t"],
+            gromacs: [
+                "tcoupl = V-rescale: tau-t, nsttcouple",
+                "time = tau-t, every = nsttcouple",
+            ],
             lammps: ["fix temp/csvr: Tdamp", "time = Tdamp"],
             openmm: ["not among its integrators", "–"],
             amber_charmm: ["AMBER: ntt = 11, tautp; CHARMM: no", "time = tautp"],
@@ -383,16 +398,19 @@ pub(super) const NOSE_HOOVER: Record = Record {
 pub(super) const WEAK_COUPLING: Record = Record {
     name: "berendsen",
     also: &["weak-coupling"],
-    keys: &[KEY_TEMPERATURE, KEY_TIME],
+    keys: &[KEY_TEMPERATURE, KEY_TIME, KEY_EVERY],
     doc: Doc {
         title: "Weak coupling (Berendsen)",
-        formula: "v ← λv, λ² = 1 + Δt/τ (T/T_now − 1)",
+        formula: "v ← λv, λ² = 1 + nΔt/τ (T/T_now − 1), every n steps",
         remarks: &[
             "Not canonical: fluctuations of the kinetic energy are too small. For equilibration; `bussi` \
              costs the same and is canonical.",
         ],
         conventions: Conventions {
-            gromacs: ["tcoupl = berendsen: tau-t", "time = tau-t"],
+            gromacs: [
+                "tcoupl = berendsen: tau-t, nsttcouple",
+                "time = tau-t, every = nsttcouple",
+            ],
             lammps: ["fix temp/berendsen: Tdamp", "time = Tdamp"],
             openmm: ["not among its integrators", "–"],
             amber_charmm: [

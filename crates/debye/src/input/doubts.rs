@@ -433,6 +433,17 @@ impl<'a> Doubts<'_, 'a> {
                     thermostat.kind == ThermostatKind::Langevin,
                 );
             }
+            let step = self.seen.dynamics.timestep;
+            let between = thermostat.interval(step) as f64 * step;
+            if let Some(item) = get(&section, "every")
+                && between > 0.5 * thermostat.time
+            {
+                let share = number(between / thermostat.time);
+                self.say(
+                    &item,
+                    format!("is {share} of the relaxation time; a tenth or less is usual"),
+                );
+            }
         }
         for section in ["run", "barostat"] {
             if let Some(item) = self.section(section).and_then(|s| get(&s, "temperature")) {

@@ -13,8 +13,24 @@ use crate::system::{Dimension, System, Units};
 
 type Result<T> = std::result::Result<T, InputError>;
 
-pub(super) const INTEGRATOR_KEYS: &[&str] = &["kind", "timestep", "temperature", "time", "friction", "chain"];
-pub(super) const THERMOSTAT_KEYS: &[&str] = &["kind", "species", "temperature", "time", "friction", "chain"];
+pub(super) const INTEGRATOR_KEYS: &[&str] = &[
+    "kind",
+    "timestep",
+    "temperature",
+    "time",
+    "friction",
+    "chain",
+    "every",
+];
+pub(super) const THERMOSTAT_KEYS: &[&str] = &[
+    "kind",
+    "species",
+    "temperature",
+    "time",
+    "friction",
+    "chain",
+    "every",
+];
 pub(super) const BAROSTAT_KEYS: &[&str] = &[
     "kind",
     "coupling",
@@ -283,11 +299,23 @@ impl Surroundings<'_, '_> {
             }
             (None, kind) => kind,
         };
+        let every = section.map("every", |item| match kind {
+            ThermostatKind::Bussi | ThermostatKind::Berendsen => {
+                item.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
+            }
+            ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => Err(item
+                .key_error(&format!(
+                    "`every` belongs to thermostats that rescale now and then; {} acts in every step",
+                    kind.record().name
+                ))
+                .expected("no such key")),
+        })?;
         Ok(Thermostat {
             kind,
             species: Vec::new(),
             temperature,
             time,
+            every,
         })
     }
 

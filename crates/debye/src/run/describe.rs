@@ -158,6 +158,10 @@ fn species_names(system: &System, chosen: &[u32]) -> String {
 fn thermostat(t: &Thermostat, s: &Simulation) -> String {
     let units = s.system.units;
     let target = temperature(t.temperature, units);
+    let acts = match t.interval(s.dynamics.timestep) {
+        1 => "every step".to_owned(),
+        steps => format!("every {} steps", grouped(steps as usize)),
+    };
     let relaxes = format!("relaxation time {}", time(t.time, units));
     match t.kind {
         ThermostatKind::Langevin => format!(
@@ -165,12 +169,12 @@ fn thermostat(t: &Thermostat, s: &Simulation) -> String {
             number(t.time.recip()),
             units.label(Dimension::PER_TIME)
         ),
-        ThermostatKind::Bussi => format!("{target} by stochastic velocity rescaling, {relaxes}"),
+        ThermostatKind::Bussi => format!("{target} by stochastic velocity rescaling {acts}, {relaxes}"),
         ThermostatKind::NoseHoover { chain } => {
             format!("{target} by a Nosé–Hoover chain of {chain}, {relaxes}")
         }
         ThermostatKind::Berendsen => {
-            format!("{target} by weak coupling (Berendsen: fluctuations too small), {relaxes}")
+            format!("{target} by weak coupling (Berendsen: fluctuations too small) {acts}, {relaxes}")
         }
     }
 }

@@ -21,6 +21,7 @@ fn dynamics(kind: BarostatKind, coupling: Coupling, pressure: [f64; 3]) -> Dynam
             species: vec![],
             temperature: 1.2,
             time: 0.2,
+            every: None,
         }],
         barostat: Some(Barostat {
             limited: Default::default(),

@@ -107,6 +107,7 @@ fn thermostat(kind: ThermostatKind, temperature: f64, time: f64) -> Dynamics {
             species: vec![],
             temperature,
             time,
+            every: None,
         }],
         ..nve(0.001)
     }

@@ -43,6 +43,7 @@ fn thermostat(kind: ThermostatKind, species: &[u32]) -> Thermostat {
         species: species.to_vec(),
         temperature: 1.0 + 0.2 * species.len() as f64,
         time: 0.3,
+        every: None,
     }
 }
 

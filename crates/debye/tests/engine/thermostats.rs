@@ -22,6 +22,7 @@ fn thermostat(kind: ThermostatKind, time: f64) -> Dynamics {
             species: vec![],
             temperature: 1.2,
             time,
+            every: None,
         }],
         ..nve(0.004)
     }
@@ -62,13 +63,16 @@ fn assert_mean(values: &[f64], want: f64, bias: f64, what: &str) {
 #[test]
 fn temperature_and_its_fluctuations() {
     let (system, field) = fluid();
-    for (kind, time, canonical) in [
-        (LANGEVIN, 0.5, true),
-        (BUSSI, 0.1, true),
-        (CHAIN, 0.2, true),
-        (BERENDSEN, 0.2, false),
+    for (kind, time, every, canonical) in [
+        (LANGEVIN, 0.5, None, true),
+        (BUSSI, 0.1, None, true),
+        (BUSSI, 0.1, Some(9), true),
+        (CHAIN, 0.2, None, true),
+        (BERENDSEN, 0.2, None, false),
     ] {
-        let rows = sample(&system, &field, &thermostat(kind, time), 25_000);
+        let mut dynamics = thermostat(kind, time);
+        dynamics.thermostats[0].every = every;
+        let rows = sample(&system, &field, &dynamics, 25_000);
         let temperatures: Vec<f64> = rows.iter().map(|o| o.temperature).collect();
         // The kinetic energy of a step of 0.004 is off by some 1e-3 (the shadow Hamiltonian's).
         assert_mean(&temperatures, 1.2, 1.5e-3 * 1.2, &format!("{kind:?}"));
@@ -83,6 +87,36 @@ fn temperature_and_its_fluctuations() {
             assert!(variance < 0.8 * want, "weak coupling: {variance} of {want}");
         }
     }
+}
+
+/// Unless said, twenty times in the relaxation time, or every ten steps; chains and friction in every step.
+#[test]
+fn thermostats_act_often_enough() {
+    let interval = |kind, time| thermostat(kind, time).thermostats[0].interval(0.004);
+    assert_eq!(
+        [0.01, 0.1, 0.2, 0.6, 5.0].map(|time| interval(BUSSI, time)),
+        [1, 1, 2, 5, 10]
+    );
+    assert_eq!(
+        [
+            interval(CHAIN, 5.0),
+            interval(LANGEVIN, 5.0),
+            interval(BERENDSEN, 5.0)
+        ],
+        [1, 1, 10]
+    );
+    // Velocities change in every third step alone.
+    let (system, field) = fluid();
+    let mut dynamics = thermostat(BERENDSEN, 0.01);
+    dynamics.thermostats[0] = dynamics.thermostats[0].clone().every(3);
+    let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
+    let mut given = vec![0.0];
+    for _ in 0..6 {
+        engine.advance(1, true).unwrap();
+        given.push(engine.observe().unwrap().thermostat.unwrap());
+    }
+    let acted: Vec<bool> = given.windows(2).map(|w| w[0] != w[1]).collect();
+    assert_eq!(acted, [false, false, true, false, false, true]);
 }
 
 /// Langevin, Bussi and Nosé–Hoover sample the same potential energy.
@@ -147,6 +181,7 @@ fn groups_have_their_own_thermostats() {
             species: vec![species],
             temperature,
             time: 0.02,
+            every: None,
         };
         let dynamics = Dynamics {
             thermostats: vec![group(0, 1.5), group(1, 0.8)],

@@ -50,7 +50,7 @@ fn constant_temperature_and_pressure() {
     says(
         &s,
         "ensemble",
-        "NPT, 94.4 K by stochastic velocity rescaling, relaxation time 0.5 ps",
+        "NPT, 94.4 K by stochastic velocity rescaling every 5 steps, relaxation time 0.5 ps",
     );
     says(
         &s,
@@ -95,12 +95,12 @@ fn groups_bonds_and_exclusions() {
     says(
         &s,
         "thermostat",
-        "A: 1 ε/k by stochastic velocity rescaling, relaxation time 0.5 τ",
+        "A: 1 ε/k by stochastic velocity rescaling every 5 steps, relaxation time 0.5 τ",
     );
     says(
         &s,
         "thermostat",
-        "B: 1 ε/k by weak coupling (Berendsen: fluctuations too small), relaxation time 0.5 τ",
+        "B: 1 ε/k by weak coupling (Berendsen: fluctuations too small) every 5 steps, relaxation time 0.5 τ",
     );
     says(&s, "time step", "0.005 τ, leapfrog");
     says(&s, "force", "harmonic-bond on 3 bonds");

@@ -19,6 +19,7 @@ fn with_thermostat(kind: ThermostatKind, temperature: f64, time: f64, timestep: 
             species: Vec::new(),
             temperature,
             time,
+            every: None,
         }],
         remove_momentum_every: if kind.scales_velocities() { 100 } else { 0 },
         ..at_rest()

@@ -310,6 +310,7 @@ impl CpuEngine {
         let (dt, step, philox) = (self.dynamics.timestep, self.state.step, self.philox);
         self.scale_groups(|thermostat, state| match thermostat.thermostat.kind {
             ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => None,
+            _ if !thermostat.acts(step, dt) => None,
             ThermostatKind::Bussi | ThermostatKind::Berendsen => Some(thermostat.rescale(
                 motion::kinetic_energy_of(state, &thermostat.marked),
                 dt,

@@ -38,11 +38,10 @@ debye_gpu::device_struct! {
         blocks: u32,
         /// A bit for every axis that ends.
         open: u32,
-        /// Steps between removals of momentum, and between changes of the cell.
+        /// Steps between removals of momentum, changes of the cell, and actions of thermostats that scale velocities.
         remove_every: u32,
         scale_every: u32,
-        /// Thermostats that scale velocities.
-        thermostats: u32,
+        rescale_every: u32,
         /// How far a particle of a body may be from its anchor.
         arm: f32,
         /// For which steps bonded terms and constraints are: [`DUE_ALWAYS`], [`DUE_WITHOUT_SUMS`], [`DUE_WITH_SUMS`].
@@ -487,7 +486,7 @@ pub(super) fn setup(layout: &Layout, values: &Values, rules: &Rules) -> Setup {
         open: values.region.open(),
         remove_every: rules.remove_every,
         scale_every: rules.scale_every,
-        thermostats: rules.thermostats.len() as u32,
+        rescale_every: rules.rescale_every,
         arm: values.arm as f32,
         due: DUE_ALWAYS,
         short2: (short * short) as f32,

@@ -366,7 +366,8 @@ impl CudaEngine {
                 .iter_mut()
                 .zip(links)
                 .for_each(|(to, from)| *to = from);
-            if step == self.first || self.dynamics.scheme == Scheme::Leapfrog {
+            let acts = thermostat.acts(step, dt);
+            if step == self.first || self.dynamics.scheme == Scheme::Leapfrog || !acts {
                 continue;
             }
             let [xx, yy, zz, ..] = sums.groups[g].0;

@@ -15,6 +15,9 @@ pub(super) const SUMS: u32 = 1;
 pub(super) const SCALES: u32 = 2;
 pub(super) const SUMMED: u32 = 4;
 
+/// Steps of a graph between kernels of steps that need sums, at most.
+const MOST_SPACING: u32 = 32;
+
 /// Values of `ScalingThermostat::kind`.
 pub(super) const BUSSI: u32 = 1;
 pub(super) const BERENDSEN: u32 = 2;
@@ -38,7 +41,8 @@ debye_gpu::device_struct! {
         chain: u32,
         /// Its place among all thermostats: it draws by this.
         number: u32,
-        unused: u32,
+        /// Steps between two actions.
+        every: u32,
     }
 
     /// What happens to the velocities of a group: v becomes v × factor − shift.
@@ -106,6 +110,10 @@ pub(super) fn number_of(kind: ThermostatKind) -> u32 {
     }
 }
 
+fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 /// What needs sums over all particles.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
@@ -114,6 +122,8 @@ pub(super) struct Rules {
     pub(super) thermostats: Vec<ScalingThermostat>,
     /// The group of each species.
     pub(super) group_of: Vec<u32>,
+    /// Steps between two actions of thermostats, removals of momentum, and changes of the cell; zero for never.
+    pub(super) rescale_every: u32,
     pub(super) remove_every: u32,
     pub(super) scale_every: u32,
     /// How often the barostat was held back before.
@@ -127,6 +137,7 @@ impl Rules {
         tail: &TailCorrection,
         start: &MotionState,
     ) -> Result<Self, EngineError> {
+        let every = |steps: u64| u32::try_from(steps).unwrap_or(u32::MAX);
         let mut thermostats = Vec::new();
         let all = ActiveThermostat::all(system, dynamics);
         let mut group_of = vec![u32::MAX; system.species.len()];
@@ -162,7 +173,7 @@ impl Rules {
                 kind: number_of(thermostat.thermostat.kind),
                 chain: thermostat.chain.len() as u32,
                 number: number as u32,
-                ..ScalingThermostat::default()
+                every: every(thermostat.thermostat.interval(dynamics.timestep)),
             });
         }
         if thermostats.len() >= MOST_GROUPS {
@@ -186,9 +197,9 @@ impl Rules {
         for (&species, mass) in p.species.iter().zip(&p.masses) {
             ensemble.mass[group_of[species as usize] as usize] += mass;
         }
-        let every = |steps: u64| u32::try_from(steps).unwrap_or(u32::MAX);
         let mut rules = Self {
             ensemble,
+            rescale_every: thermostats.iter().fold(0, |n, t| common_divisor(n, t.every)),
             thermostats,
             group_of,
             remove_every: every(dynamics.remove_momentum_every),
@@ -223,28 +234,41 @@ impl Rules {
     pub(super) fn needs_of(&self, step: u64) -> u32 {
         let every = |steps: u32| steps > 0 && step.is_multiple_of(u64::from(steps));
         let scales = every(self.scale_every);
-        let sums = scales || !self.thermostats.is_empty() || every(self.remove_every) && step != 0;
+        let sums = scales || every(self.rescale_every) || every(self.remove_every) && step != 0;
         (u32::from(sums) * SUMS) | (u32::from(scales) * SCALES)
     }
 
-    /// How many steps are queued for each that needs sums: one where all do. A kernel that is not due costs little,
-    /// but not nothing, and so does a step that must wait for one.
+    /// The kernels of a step that needs sums are queued with every so many steps. A kernel that is not due costs little,
+    /// but not nothing, and so does a step that must wait for one. With a divisor of the interval the first step of a
+    /// graph may wait, and those after it need not.
     pub(super) fn spacing(&self) -> u32 {
-        let every = [self.remove_every, self.scale_every]
-            .into_iter()
-            .filter(|&n| n > 0);
-        match every.min() {
-            Some(steps) if self.thermostats.is_empty() => (2.0 * f64::from(steps)).sqrt().ceil() as u32,
-            _ => 1,
-        }
+        let interval = self.intervals().min().unwrap_or(1);
+        let cost = |every: &u32| {
+            let waits = if interval.is_multiple_of(*every) {
+                0.25
+            } else {
+                0.5
+            };
+            waits * f64::from(*every) + f64::from(interval) / f64::from(*every)
+        };
+        let best = (1..=interval.min(MOST_SPACING)).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        best.unwrap_or(1)
     }
 
-    /// Places in a graph that stay idle for each step, on average: those between a step that needs sums and its kernels.
-    pub(super) fn waiting(&self) -> f64 {
-        let every = [self.remove_every, self.scale_every]
-            .into_iter()
-            .filter(|&n| n > 0);
-        let rate: f64 = every.map(|steps| 1.0 / f64::from(steps)).sum();
-        0.5 * f64::from(self.spacing() - 1) * rate
+    fn intervals(&self) -> impl Iterator<Item = u32> {
+        let every = [self.rescale_every, self.remove_every, self.scale_every];
+        every.into_iter().filter(|&n| n > 0)
+    }
+
+    /// Whether every step needs sums, the first one too.
+    pub(super) fn always(&self) -> bool {
+        self.rescale_every == 1 || self.scale_every == 1
+    }
+
+    /// Whether steps may need sums that do not change the cell.
+    pub(super) fn sums_alone(&self) -> bool {
+        let beside = |n: &u32| self.scale_every == 0 || !n.is_multiple_of(self.scale_every);
+        let every = [self.rescale_every, self.remove_every];
+        every.iter().any(|n| *n > 0 && beside(n))
     }
 }

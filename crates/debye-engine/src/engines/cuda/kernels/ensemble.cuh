@@ -59,7 +59,8 @@ __device__ inline void change_velocities(const Ensemble& r, ScalingThermostat* t
     auto kinetic = [&](u32 g) { return 0.5 * sums[4 * g]; };
     auto thermostat = [&](u32 g, f64 energy) {
         ScalingThermostat& b = thermostats[g];
-        return b.kind == NOSE_HOOVER ? half_chain(b, energy, dt) : rescale(b, energy, dt, step, seed);
+        if (step % b.every != 0) return 1.0;
+        return b.kind == NOSE_HOOVER ? half_chain(b, energy, dt) : rescale(b, energy, dt * b.every, step, seed);
     };
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         // Leapfrog scales after the kick, which is later than the removal of momentum.

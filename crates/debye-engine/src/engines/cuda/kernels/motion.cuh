@@ -50,7 +50,8 @@ __device__ __forceinline__ u32 needs_of(u64 step, const Setup& f)
 {
     const bool removes = f.remove_every != 0 && step != 0 && step % f.remove_every == 0;
     const bool scales = f.scale_every != 0 && step % f.scale_every == 0;
-    return (f.thermostats != 0 || removes || scales ? SUMS : 0u) | (scales ? SCALES : 0u);
+    const bool rescales = f.rescale_every != 0 && step % f.rescale_every == 0;
+    return (rescales || removes || scales ? SUMS : 0u) | (scales ? SCALES : 0u);
 }
 
 // Whether this is the last block of the kernel to arrive here: then it sees what all others wrote. One thread calls it,
@@ -234,7 +235,7 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     // Only now, so that every block has done this step and the positions before it are all in the other half.
     const u32 failed_now = atomicExch(&c->failed_now, 0u);
     if (failed_now != 0) store_relaxed(both(&c->failed), u64(now.blocks) << 32 | failed_now);
-    if (f.thermostats != 0 || f.remove_every != 0 || f.scale_every != 0) {
+    if (f.rescale_every != 0 || f.remove_every != 0 || f.scale_every != 0) {
         store_relaxed(both(&c->split), u64(c->cell_invalid) << 32 | needs_of(now.step + 1, f));
     }
 }

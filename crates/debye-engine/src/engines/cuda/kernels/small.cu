@@ -356,7 +356,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 
         const bool scales = MOVING && due(step, f.scale_every);
         const bool removes = SPLIT && step != w.ensemble->first && due(step, f.remove_every);
-        const bool needs_sums = SPLIT && (f.thermostats != 0 || scales || removes);
+        const bool needs_sums = SPLIT && (due(step, f.rescale_every) || scales || removes);
         bool says = false;
         f64 force[3], virial[3] = {0.0, 0.0, 0.0};
         // Loads a particle where a group has several, and finds the force on it.

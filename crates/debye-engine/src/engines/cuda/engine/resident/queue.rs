@@ -19,7 +19,7 @@ impl Resident {
     pub(super) fn capture(&mut self, steps: u32, if_left: bool) -> Result<Counted, CudaError> {
         let work = |resident: &mut Self, s: &Stream| {
             resident.queue_rebuild(s)?;
-            (0..steps).try_for_each(|number| resident.queue_step(s, number, steps))
+            (0..steps).try_for_each(|number| resident.queue_step(s, number))
         };
         if !if_left {
             return self.capture_with(work);
@@ -168,9 +168,9 @@ impl Resident {
 
     /// A step of a graph, or without one: the kernels of plain steps, and every so many of those the kernels of steps
     /// that need sums. Each returns at once if it is not due.
-    pub(super) fn queue_step(&mut self, s: &Stream, number: u32, of: u32) -> Result<(), CudaError> {
-        let plain = self.rules.thermostats.is_empty();
-        let due = (number + 1).is_multiple_of(self.rules.spacing()) || number + 1 == of;
+    pub(super) fn queue_step(&mut self, s: &Stream, number: u32) -> Result<(), CudaError> {
+        let plain = !self.rules.always();
+        let due = number.is_multiple_of(self.rules.spacing());
         if plain {
             self.queue_plain(s)?;
         }
@@ -182,7 +182,7 @@ impl Resident {
         // A barostat asks for the virial.
         let sums = self.rules.scale_every > 0;
         self.queue_mesh(s, Request { sums, step: true })?;
-        self.queue_split(s, plain)
+        self.queue_split(s)
     }
 
     /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
@@ -237,12 +237,12 @@ impl Resident {
     }
 
     /// The kernels of a step that needs sums.
-    fn queue_split(&self, s: &Stream, plain: bool) -> Result<(), CudaError> {
+    fn queue_split(&self, s: &Stream) -> Result<(), CudaError> {
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         match &k.split {
             Some(split) => {
                 let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
-                if !plain || self.rules.remove_every > 0 {
+                if self.rules.sums_alone() {
                     self.launch(s, &split.forces_sums, shape, bytes)?;
                 }
                 if let Some(with_virial) = &split.forces_sums_virial {

@@ -109,8 +109,9 @@ impl Resident {
             self.steps_of_graph = (2 * before).min(LONGEST as u32);
         } else if lists > 0 {
             // One list to a graph: as many steps as a list lasts, and one more; some wait for those that need sums.
-            let waiting = (self.rules.waiting() * self.list_lasts).ceil();
-            let fitting = (self.list_lasts.floor() + 1.0 + waiting).clamp(1.0, LONGEST as f64) as u32;
+            let waiting = self.rules.spacing() / 2;
+            let fitting =
+                (self.list_lasts.floor() + 1.0 + f64::from(waiting)).clamp(1.0, LONGEST as f64) as u32;
             if fitting.abs_diff(before) * 5 > before {
                 self.steps_of_graph = fitting;
             }
@@ -135,7 +136,7 @@ impl Resident {
             let count = left.min(AT_ONCE) as u32;
             for number in 0..count {
                 self.watch.step();
-                self.queue_step(&stream, number, count)?;
+                self.queue_step(&stream, number)?;
             }
             let began = Instant::now();
             stream.synchronize()?;

@@ -37,7 +37,8 @@ debye_gpu::device_struct! {
         scale_every: u32,
         /// Thermostats that scale velocities.
         thermostats: u32,
-        unused: u32,
+        /// Steps between two actions of theirs.
+        rescale_every: u32,
     }
 
     /// Words in device memory that steer a run.
@@ -137,7 +138,7 @@ impl SmallValues {
             remove_every: rules.remove_every,
             scale_every: rules.scale_every,
             thermostats: rules.thermostats.len() as u32,
-            unused: 0,
+            rescale_every: rules.rescale_every,
         }
     }
 
