@@ -61,6 +61,8 @@ pub(super) struct Resident {
     aimed: u64,
     /// Steps that a list lasts.
     list_lasts: f64,
+    /// Kernels that a graph has for each step.
+    kernels_of_step: f64,
     last: Control,
     bonded: Option<Bonded>,
     mesh: Option<MeshForces>,
@@ -132,6 +134,7 @@ impl Resident {
             snapshot_graph: None,
             aimed: 0,
             list_lasts: f64::INFINITY,
+            kernels_of_step: 1.0,
             last: Control::default(),
             bonded,
             mesh,

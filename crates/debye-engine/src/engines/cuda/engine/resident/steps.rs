@@ -13,6 +13,8 @@ use debye_gpu::{CudaError, Shape};
 
 /// Steps of a graph.
 const LONGEST: u64 = 64;
+/// Kernels of a list, some more with a mesh.
+const KERNELS_OF_LIST: f64 = 12.0;
 /// Graphs of steps that are kept; more kinds of them are seldom asked for.
 const KINDS: usize = 16;
 
@@ -58,19 +60,27 @@ impl Resident {
         if steps == 0 {
             return Ok(0);
         }
-        // A graph ends when its list does. Where lists last longer, graphs end with the last step.
-        let most = u64::from(self.steps_of_graph);
-        let (each, of) = match self.list_lasts > steps as f64 {
-            true => (f64::INFINITY, steps.div_ceil(steps.div_ceil(LONGEST))),
-            false => (self.list_lasts, most),
-        };
-        // As many as have something to do, and some that may have, which cost next to nothing where they have not.
-        let sure = steps.div_ceil(of);
-        let expected = (steps as f64 / each.min(of as f64)).max(sure as f64);
-        let all = (expected + expected.sqrt()).ceil() as u64 + 1;
+        let of = self.steps_to_queue(from, steps);
+        // As many as surely have something to do, and one more for each list that may end on the way.
+        let (sure, lists) = (steps.div_ceil(of), steps as f64 / self.list_lasts);
+        let more = (lists + 0.5 * lists.sqrt()).ceil().max(1.0) as u64;
         self.replay_steps(of as u32, false, sure)?;
-        self.replay_steps(of as u32, true, all - sure)?;
+        self.replay_steps(of as u32, true, more)?;
         Ok(sure)
+    }
+
+    /// Steps of each graph of those that lead to an output. A list that ends leaves its graph the rest of its kernels to
+    /// return from, and each graph begins with those of a list: the fewest of both.
+    fn steps_to_queue(&self, from: u64, steps: u64) -> u64 {
+        let ideal = (self.list_lasts * KERNELS_OF_LIST / self.kernels_of_step).sqrt();
+        let graphs = (steps as f64 / ideal.clamp(1.0, LONGEST as f64)).ceil() as u64;
+        let (of, spacing) = (steps.div_ceil(graphs), u64::from(self.rules.spacing()));
+        match (graphs, from.is_multiple_of(spacing)) {
+            (1, true) => of,
+            // It may begin between steps that need sums, and wait for the first of them.
+            (1, false) => of + spacing - 1,
+            _ => of.next_multiple_of(spacing),
+        }
     }
 
     /// Replays a graph of so many steps so many times.
@@ -79,6 +89,9 @@ impl Resident {
             Some(graph) => graph,
             None => self.capture(steps, if_left)?,
         };
+        if steps > 0 {
+            self.kernels_of_step = (graph.launches as f64 - KERNELS_OF_LIST).max(1.0) / f64::from(steps);
+        }
         let replayed = (0..times).try_for_each(|_| self.watch.replay(&self.stream, &graph));
         if self.graphs.0.len() >= KINDS {
             self.graphs.0.clear();
