@@ -66,6 +66,21 @@ impl Dynamics {
             }
         }
         let unfit = self.thermostats.iter().find(|t| !t.kind.goes_with_leapfrog());
+        for t in &self.thermostats {
+            let between = t.interval(self.timestep) as f64 * self.timestep;
+            if t.kind == ThermostatKind::Berendsen && between > t.time {
+                return Err(
+                    "weak coupling that acts less often than once in its relaxation time stops all motion"
+                        .into(),
+                );
+            }
+            if t.every.is_some() && !matches!(t.kind, ThermostatKind::Bussi | ThermostatKind::Berendsen) {
+                return Err(format!(
+                    "{:?} acts in every step: `every` is for Bussi and Berendsen",
+                    t.kind
+                ));
+            }
+        }
         match (self.scheme, unfit) {
             (Scheme::Leapfrog, Some(thermostat)) => Err(format!(
                 "{:?} is a splitting of velocity Verlet and does not go with leapfrog",
@@ -140,8 +155,8 @@ impl Thermostat {
         }
     }
 
-    /// Steps between two actions. Unless said 10, 5, 2 or 1, so that there are [`ACTIONS`] in the relaxation time: each is
-    /// exact for the time since the last one, and sums over all particles cost time.
+    /// Steps between two actions. Unless said 10, 5, 2 or 1, so that there are at least twenty in the relaxation
+    /// time. Each of `bussi` is exact for the time since the last one, and sums over all particles cost time.
     pub fn interval(&self, timestep: f64) -> u64 {
         match (self.kind, self.every) {
             (ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. }, _) => 1,

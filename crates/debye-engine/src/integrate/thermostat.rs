@@ -257,7 +257,7 @@ const KEY_EVERY: Key = Key::new(
     "every",
     "n, steps between two actions",
     Dimension::NONE,
-    Absent::Otherwise("10, 5, 2 or 1: 20 actions in τ"),
+    Absent::Otherwise("10, 5, 2 or 1: at least 20 actions in τ"),
 );
 const KEY_TIME: Key = Key::new("time", "τ, relaxation time", Dimension::TIME, Absent::Required);
 

@@ -441,7 +441,7 @@ impl<'a> Doubts<'_, 'a> {
                 let share = number(between / thermostat.time);
                 self.say(
                     &item,
-                    format!("is {share} of the relaxation time; a tenth or less is usual"),
+                    format!("is {share} relaxation times; a tenth or less is usual"),
                 );
             }
         }

@@ -304,8 +304,8 @@ impl Surroundings<'_, '_> {
                 item.whole(1..=1_000_000, "a number of steps from 1 to 1000000")
             }
             ThermostatKind::Langevin | ThermostatKind::NoseHoover { .. } => Err(item
-                .key_error(&format!(
-                    "`every` belongs to thermostats that rescale now and then; {} acts in every step",
+                .key_error(format!(
+                    "`every` belongs to bussi and berendsen; {} acts in every step",
                     kind.record().name
                 ))
                 .expected("no such key")),

@@ -2,6 +2,7 @@
 
 use debye_io::codec::Writer;
 
+use crate::integrate::Dynamics;
 use crate::simulation::Simulation;
 use crate::system::Constraints;
 
@@ -83,11 +84,23 @@ pub fn fingerprint(simulation: &Simulation) -> Vec<(String, u32)> {
         ),
         (
             "[integrator], thermostats, barostat or seed",
-            format!("{:?}", simulation.dynamics),
+            motion(&simulation.dynamics),
         ),
         ("[neighbors]", format!("{:?}", simulation.neighbors)),
     ];
     parts
         .map(|(name, text)| (name.to_owned(), crc32fast::hash(text.as_bytes())))
         .to_vec()
+}
+
+/// How particles move. Thermostats count as often as they act, however that was said; those that act in every step have
+/// the text that they always had.
+fn motion(dynamics: &Dynamics) -> String {
+    let mut dynamics = dynamics.clone();
+    let timestep = dynamics.timestep;
+    for thermostat in &mut dynamics.thermostats {
+        let steps = thermostat.interval(timestep);
+        thermostat.every = (steps > 1).then_some(steps);
+    }
+    format!("{dynamics:?}").replace(", every: None", "")
 }

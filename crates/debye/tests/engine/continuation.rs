@@ -43,7 +43,9 @@ fn thermostat(kind: ThermostatKind, species: &[u32]) -> Thermostat {
         species: species.to_vec(),
         temperature: 1.0 + 0.2 * species.len() as f64,
         time: 0.3,
-        every: None,
+        // Most parts end between two actions.
+        every: matches!(kind, ThermostatKind::Bussi | ThermostatKind::Berendsen)
+            .then_some(3 + 4 * species.len() as u64),
     }
 }
 

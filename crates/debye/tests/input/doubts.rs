@@ -53,6 +53,13 @@ fn doubts_of(old: &str, new: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_thermostat_that_seldom_acts_is_questioned() {
+    let time = "temperature = \"94.4 K\"\ntime = \"0.5 ps\"";
+    let seldom = format!("{time}\nevery = 100");
+    doubts_of(time, &seldom, &["every", "0.8 relaxation times"]);
+}
+
+#[test]
 fn examples_and_validation_raise_no_doubts() {
     for folder in ["examples", "validation"] {
         let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));

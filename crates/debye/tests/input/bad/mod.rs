@@ -165,6 +165,12 @@ fn contradictions() {
         ),
         (
             CHAIN,
+            "kind = \"bussi\"",
+            "kind = \"nose-hoover\"\n«every» = 3",
+            ["`every` belongs to bussi and berendsen", "nose-hoover"],
+        ),
+        (
+            CHAIN,
             "scale_14",
             "bonds = «3»\nscale_14",
             ["leaves out the 1-4 pairs", "bonds = 2"],

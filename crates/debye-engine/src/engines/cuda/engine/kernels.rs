@@ -38,7 +38,7 @@ debye_gpu::device_struct! {
         blocks: u32,
         /// A bit for every axis that ends.
         open: u32,
-        /// Steps between removals of momentum, changes of the cell, and actions of thermostats that scale velocities.
+        /// As in [`Rules`].
         remove_every: u32,
         scale_every: u32,
         rescale_every: u32,

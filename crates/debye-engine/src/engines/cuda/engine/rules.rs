@@ -42,7 +42,7 @@ debye_gpu::device_struct! {
         /// Its place among all thermostats: it draws by this.
         number: u32,
         /// Steps between two actions.
-        every: u32,
+        pub(super) every: u32,
     }
 
     /// What happens to the velocities of a group: v becomes v × factor − shift.
@@ -122,7 +122,8 @@ pub(super) struct Rules {
     pub(super) thermostats: Vec<ScalingThermostat>,
     /// The group of each species.
     pub(super) group_of: Vec<u32>,
-    /// Steps between two actions of thermostats, removals of momentum, and changes of the cell; zero for never.
+    /// Steps between actions of thermostats, the largest number that fits all of them, between removals of momentum, and
+    /// between changes of the cell; zero for never.
     pub(super) rescale_every: u32,
     pub(super) remove_every: u32,
     pub(super) scale_every: u32,
@@ -218,6 +219,21 @@ impl Rules {
             n.tension = barostat.coupling.tension();
         }
         Ok(rules)
+    }
+
+    /// Thermostats of another time act as often as these.
+    pub(super) fn keep_intervals(&self, thermostats: &mut [ScalingThermostat]) {
+        let now = self.thermostats.iter().map(|t| t.every);
+        thermostats
+            .iter_mut()
+            .zip(now)
+            .for_each(|(t, every)| t.every = every);
+    }
+
+    /// Whether any of so many steps from here on needs sums.
+    pub(super) fn due_within(&self, from: u64, steps: u64) -> bool {
+        self.intervals()
+            .any(|n| from.next_multiple_of(u64::from(n)) < from + steps)
     }
 
     /// Groups of particles: one for every thermostat that scales, and one for the rest.

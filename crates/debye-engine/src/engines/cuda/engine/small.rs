@@ -528,8 +528,10 @@ impl Skeleton for Small {
         state.pos = now;
         self.upload(&state)?;
         self.upload_frames(read.frames)?;
+        let mut thermostats = read.thermostats;
+        self.rules.keep_intervals(&mut thermostats);
         self.stream
-            .upload(&read.thermostats, self.arrays.thermostats.all_mut())?;
+            .upload(&thermostats, self.arrays.thermostats.all_mut())?;
         self.stream.synchronize()?;
         self.snapshot(Wanted::default())?;
         Ok((step, head[0]))

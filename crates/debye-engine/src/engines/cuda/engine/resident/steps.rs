@@ -1,6 +1,5 @@
 //! Steps on the device: graphs replayed until a target, lists made anew.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::super::kernels::{Control, DUE_ALWAYS};
@@ -18,9 +17,10 @@ const KERNELS_OF_LIST: f64 = 12.0;
 /// Graphs of steps that are kept; more kinds of them are seldom asked for.
 const KINDS: usize = 16;
 
-/// Graphs of a new list, if there must be one, and steps: by how many, and whether they are done only where steps are left.
+/// Graphs of a new list, if there must be one, and steps: by how many, and whether they are done only where steps are
+/// left. The last one was used last.
 #[derive(Default)]
-pub(super) struct StepGraphs(BTreeMap<(u32, bool), Counted>);
+pub(super) struct StepGraphs(Vec<((u32, bool), Counted)>);
 
 impl Resident {
     /// Does steps until the target.
@@ -75,9 +75,10 @@ impl Resident {
         let ideal = (self.list_lasts * KERNELS_OF_LIST / self.kernels_of_step).sqrt();
         let graphs = (steps as f64 / ideal.clamp(1.0, LONGEST as f64)).ceil() as u64;
         let (of, spacing) = (steps.div_ceil(graphs), u64::from(self.rules.spacing()));
-        match (graphs, from.is_multiple_of(spacing)) {
+        let in_place = from.is_multiple_of(spacing) || !self.rules.due_within(from, steps);
+        match (graphs, in_place) {
             (1, true) => of,
-            // It may begin between steps that need sums, and wait for the first of them.
+            // It begins between steps that need sums, and waits for the kernels of the first of them.
             (1, false) => of + spacing - 1,
             _ => of.next_multiple_of(spacing),
         }
@@ -85,8 +86,10 @@ impl Resident {
 
     /// Replays a graph of so many steps so many times.
     fn replay_steps(&mut self, steps: u32, if_left: bool, times: u64) -> Result<(), CudaError> {
-        let graph = match self.graphs.0.remove(&(steps, if_left)) {
-            Some(graph) => graph,
+        let kind = (steps, if_left);
+        let known = self.graphs.0.iter().position(|(other, _)| *other == kind);
+        let graph = match known {
+            Some(known) => self.graphs.0.remove(known).1,
             None => self.capture(steps, if_left)?,
         };
         if steps > 0 {
@@ -94,9 +97,9 @@ impl Resident {
         }
         let replayed = (0..times).try_for_each(|_| self.watch.replay(&self.stream, &graph));
         if self.graphs.0.len() >= KINDS {
-            self.graphs.0.clear();
+            self.graphs.0.remove(0);
         }
-        self.graphs.0.insert((steps, if_left), graph);
+        self.graphs.0.push((kind, graph));
         replayed
     }
 

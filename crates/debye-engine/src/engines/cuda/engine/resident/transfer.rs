@@ -182,8 +182,10 @@ impl Resident {
         &mut self,
         thermostats: &[ScalingThermostat],
     ) -> Result<(), CudaError> {
+        let mut thermostats = thermostats.to_vec();
+        self.rules.keep_intervals(&mut thermostats);
         let part = self.numbers.thermostats.part_mut(0..thermostats.len());
-        self.stream.upload(thermostats, part)
+        self.stream.upload(&thermostats, part)
     }
 
     pub(in super::super) fn write_control(&mut self) -> Result<(), CudaError> {

@@ -37,7 +37,7 @@ debye_gpu::device_struct! {
         scale_every: u32,
         /// Thermostats that scale velocities.
         thermostats: u32,
-        /// Steps between two actions of theirs.
+        /// As in [`Rules`].
         rescale_every: u32,
     }
 
