@@ -133,9 +133,9 @@ pub(crate) trait Driver: Send + Sync {
     /// Seconds between two events; waits for the later.
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64, CudaError>;
     fn begin_capture(&self, stream: Handle) -> Result<(), CudaError>;
-    /// Begins a capture of a kernel that sets a condition, and what is its number; `None` where the driver has none.
-    fn begin_condition(&self, stream: Handle) -> Result<Option<u64>, CudaError>;
-    /// What is captured from now on is done where that condition holds.
+    /// Begins a capture with the kernel that sets a condition, and gives the number of the condition.
+    fn begin_condition(&self, stream: Handle) -> Result<u64, CudaError>;
+    /// What is captured from now on is done where the condition holds.
     fn begin_conditional(&self, stream: Handle) -> Result<(), CudaError>;
     fn end_capture(&self, stream: Handle) -> Result<Handle, CudaError>;
     fn replay(&self, graph: Handle, stream: Handle) -> Result<(), CudaError>;

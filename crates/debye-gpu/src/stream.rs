@@ -143,17 +143,15 @@ impl Stream {
         self.recorded(work(self))
     }
 
-    /// Records what `work` queues, to be done only where a kernel says so that `decide` queues: it calls `set_condition`
-    /// with the number that `decide` gets. Always done where the driver has no conditions (before CUDA 12.4).
+    /// Records what `work` queues behind a condition. `decide` gets the number of the condition and queues one kernel,
+    /// which sets it by `set_condition`.
     pub fn capture_if(
         &self,
         decide: impl FnOnce(&Self, u64) -> Result<(), CudaError>,
         work: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<Graph, CudaError> {
         self.refuse_in_capture("another capture")?;
-        let Some(condition) = self.driver.begin_condition(self.handle)? else {
-            return self.capture(work);
-        };
+        let condition = self.driver.begin_condition(self.handle)?;
         self.captured.replace(Some(Vec::new()));
         let decided = decide(self, condition);
         let begun = decided.and_then(|()| self.driver.begin_conditional(self.handle));

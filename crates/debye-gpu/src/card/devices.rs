@@ -14,7 +14,7 @@ use crate::driver::DeviceInfo;
 use crate::error::CudaError;
 
 /// The oldest driver that is used, as it numbers itself.
-const OLDEST_DRIVER: i32 = 12_000;
+const OLDEST_DRIVER: i32 = 12_040;
 
 /// Loads and initializes the driver, once; gives the version of CUDA it is for.
 pub fn driver_version() -> Result<(u32, u32), CudaError> {
@@ -41,7 +41,7 @@ pub fn driver_version() -> Result<(u32, u32), CudaError> {
                 return Err(CudaError::Driver {
                     call: "cuDriverGetVersion",
                     reason: format!(
-                        "the driver is for CUDA {}.{}; version 525 or newer is needed",
+                        "the driver is for CUDA {}.{}; version 550 or newer is needed",
                         version / 1000,
                         version % 1000 / 10
                     ),

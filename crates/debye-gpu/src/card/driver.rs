@@ -507,10 +507,10 @@ impl Driver for Gpu {
 
     fn begin_capture(&self, stream: Handle) -> Result<(), CudaError> {
         self.bind()?;
-        Graphs::begin(stream)
+        self.graphs().begin(stream)
     }
 
-    fn begin_condition(&self, stream: Handle) -> Result<Option<u64>, CudaError> {
+    fn begin_condition(&self, stream: Handle) -> Result<u64, CudaError> {
         self.bind()?;
         self.graphs().begin_condition(stream, self.context)
     }
@@ -522,7 +522,10 @@ impl Driver for Gpu {
 
     fn end_capture(&self, stream: Handle) -> Result<Handle, CudaError> {
         self.bind()?;
-        self.graphs().end(stream)
+        let template = self.graphs().end(stream)?;
+        let executable = Graphs::instantiate(template)?;
+        self.graphs().insert(executable, template);
+        Ok(executable)
     }
 
     fn replay(&self, graph: Handle, stream: Handle) -> Result<(), CudaError> {

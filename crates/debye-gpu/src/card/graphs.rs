@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
-use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys::{self, cudaError_enum as Status};
@@ -40,22 +39,21 @@ unsafe impl Send for Graphs {}
 const MODE: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_RELAXED;
 
 impl Graphs {
-    pub(super) fn begin(stream: Handle) -> Result<(), CudaError> {
+    pub(super) fn begin(&mut self, stream: Handle) -> Result<(), CudaError> {
+        self.forget_capture(stream);
         // SAFETY: the stream is alive.
         accept("cuStreamBeginCapture", unsafe {
             sys::cuStreamBeginCapture_v2(stream as sys::CUstream, MODE)
         })
     }
 
-    /// Begins to record the kernel that decides; `None` where the driver has no conditions.
+    /// Begins to record the kernel that decides; gives the number of the condition.
     pub(super) fn begin_condition(
         &mut self,
         stream: Handle,
         context: sys::CUcontext,
-    ) -> Result<Option<u64>, CudaError> {
-        if !has_conditions() {
-            return Ok(None);
-        }
+    ) -> Result<u64, CudaError> {
+        self.forget_capture(stream);
         let mut graph: sys::CUgraph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
         accept("cuGraphCreate", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
@@ -66,18 +64,14 @@ impl Graphs {
             sys::cuGraphConditionalHandleCreate(&mut condition, graph, context, 0, flags)
         });
         let begun = created.and_then(|()| record_to(stream, graph));
-        if let Err(error) = begun {
-            // SAFETY: it was made above, and nobody else knows it.
-            let _ = unsafe { sys::cuGraphDestroy(graph) };
-            return Err(error);
-        }
+        begun.inspect_err(|_| destroy(graph))?;
         let around = Conditional {
             graph,
             context,
             condition,
         };
         self.around.insert(stream, around);
-        Ok(Some(condition))
+        Ok(condition)
     }
 
     /// What the stream records from now on is done where the condition holds.
@@ -90,7 +84,7 @@ impl Graphs {
         else {
             return Ok(());
         };
-        let (mut same, mut node, mut nodes) = (ptr::null_mut(), ptr::null_mut(), 1);
+        let (mut same, mut node, mut nodes) = (ptr::null_mut(), ptr::null_mut(), 0);
         // SAFETY: numbers, pointers that may be null, and enumerations that have a zero.
         let mut params: sys::CUgraphNodeParams = unsafe { std::mem::zeroed() };
         params.type_ = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -101,12 +95,22 @@ impl Graphs {
             phGraph_out: ptr::null_mut(),
             ctx: *context,
         };
-        // SAFETY: stream and graph are alive, the graph has one node, that of the kernel, and all pointers are valid.
+        // SAFETY: stream and graph are alive, and all pointers are valid for the calls; none: the number of nodes.
         let body = unsafe {
             accept(
                 "cuStreamEndCapture",
                 sys::cuStreamEndCapture(stream as sys::CUstream, &mut same),
             )?;
+            accept(
+                "cuGraphGetNodes",
+                sys::cuGraphGetNodes(*graph, ptr::null_mut(), &mut nodes),
+            )?;
+            if nodes != 1 {
+                return Err(CudaError::Driver {
+                    call: "cuGraphGetNodes",
+                    reason: format!("{nodes} kernels decide about a graph; one must"),
+                });
+            }
             accept(
                 "cuGraphGetNodes",
                 sys::cuGraphGetNodes(*graph, &mut node, &mut nodes),
@@ -121,7 +125,8 @@ impl Graphs {
         record_to(stream, body)
     }
 
-    pub(super) fn end(&mut self, stream: Handle) -> Result<Handle, CudaError> {
+    /// Ends what the stream records: the graph, which is not one of these yet.
+    pub(super) fn end(&mut self, stream: Handle) -> Result<sys::CUgraph, CudaError> {
         let mut template: sys::CUgraph = ptr::null_mut();
         // SAFETY: the stream is alive, the pointer valid for the call.
         let ended = accept("cuStreamEndCapture", unsafe {
@@ -130,24 +135,27 @@ impl Graphs {
         if let Some(around) = self.around.remove(&stream) {
             template = around.graph;
         }
+        ended.inspect_err(|_| destroy(template)).map(|()| template)
+    }
+
+    /// Makes an executable graph, which takes long.
+    pub(super) fn instantiate(template: sys::CUgraph) -> Result<Handle, CudaError> {
         let mut executable: sys::CUgraphExec = ptr::null_mut();
-        let made = ended.and_then(|()| {
-            // SAFETY: the graph was made above.
-            accept("cuGraphInstantiateWithFlags", unsafe {
-                sys::cuGraphInstantiateWithFlags(&mut executable, template, 0)
-            })
+        // SAFETY: the graph was made by `end`, the pointer is valid for the call.
+        let made = accept("cuGraphInstantiateWithFlags", unsafe {
+            sys::cuGraphInstantiateWithFlags(&mut executable, template, 0)
         });
-        if let Err(error) = made {
-            // SAFETY: nobody else knows it; none is null.
-            let _ = unsafe { sys::cuGraphDestroy(template) };
-            return Err(error);
-        }
+        made.inspect_err(|_| destroy(template))
+            .map(|()| executable as Handle)
+    }
+
+    /// One more of these.
+    pub(super) fn insert(&mut self, executable: Handle, template: sys::CUgraph) {
         let recorded = Recorded {
             template,
             streams: Vec::new(),
         };
-        self.recorded.insert(executable as Handle, recorded);
-        Ok(executable as Handle)
+        self.recorded.insert(executable, recorded);
     }
 
     /// The stream is about to replay the graph.
@@ -165,11 +173,9 @@ impl Graphs {
             return;
         };
         recorded.streams.into_iter().for_each(synchronize);
-        // SAFETY: both were made by `end` and are destroyed once.
-        unsafe {
-            let _ = sys::cuGraphExecDestroy(graph as sys::CUgraphExec);
-            let _ = sys::cuGraphDestroy(recorded.template);
-        }
+        // SAFETY: it was made by `instantiate` and is destroyed once.
+        let _ = unsafe { sys::cuGraphExecDestroy(graph as sys::CUgraphExec) };
+        destroy(recorded.template);
     }
 
     /// The stream ends.
@@ -177,6 +183,22 @@ impl Graphs {
         for graph in self.recorded.values_mut() {
             graph.streams.retain(|&other| other != stream);
         }
+        self.forget_capture(stream);
+    }
+
+    /// What a capture left that never ended.
+    fn forget_capture(&mut self, stream: Handle) {
+        if let Some(around) = self.around.remove(&stream) {
+            destroy(around.graph);
+        }
+    }
+}
+
+/// Destroys a graph that nobody else knows, if there is one.
+fn destroy(graph: sys::CUgraph) {
+    if !graph.is_null() {
+        // SAFETY: the driver made it, and it is destroyed once.
+        let _ = unsafe { sys::cuGraphDestroy(graph) };
     }
 }
 
@@ -186,18 +208,6 @@ fn record_to(stream: Handle, graph: sys::CUgraph) -> Result<(), CudaError> {
     accept("cuStreamBeginCaptureToGraph", unsafe {
         sys::cuStreamBeginCaptureToGraph(stream as sys::CUstream, graph, none, ptr::null(), 0, MODE)
     })
-}
-
-/// Whether the driver has graphs with conditions (since CUDA 12.4).
-fn has_conditions() -> bool {
-    let names: [&[u8]; 3] = [
-        b"cuGraphConditionalHandleCreate\0",
-        b"cuStreamBeginCaptureToGraph\0",
-        b"cuGraphAddNode\0",
-    ];
-    // SAFETY: only asks whether the driver has the function; the bindings would panic without it.
-    let has = |name: &&[u8]| unsafe { sys::culib().get::<*const c_void>(*name).is_ok() };
-    names.iter().all(has)
 }
 
 /// Waits for a stream that is to be done with something. Not for the whole device, which would spoil what other threads

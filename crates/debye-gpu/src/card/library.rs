@@ -87,7 +87,7 @@ impl Wanted {
     fn remedy(self) -> &'static str {
         match self {
             Self::Driver => {
-                "install NVIDIA's driver (version 525 or newer), in a container with `--gpus all`"
+                "install NVIDIA's driver (version 550 or newer), in a container with `--gpus all`"
             }
             Self::Nvrtc => "`pip install nvidia-cuda-nvrtc`, or install the CUDA toolkit",
             Self::Cufft => "`pip install nvidia-cufft`, or install the CUDA toolkit",

@@ -557,13 +557,13 @@ impl Driver for Emulated {
         Ok(())
     }
 
-    fn begin_condition(&self, stream: Handle) -> Result<Option<u64>, CudaError> {
+    fn begin_condition(&self, stream: Handle) -> Result<u64, CudaError> {
         let condition = Arc::new(AtomicU32::new(0));
         let mut state = self.state();
         state.recording.insert(stream, Vec::new());
         let number = condition.as_ptr() as u64;
         state.conditions.insert(stream, condition);
-        Ok(Some(number))
+        Ok(number)
     }
 
     fn begin_conditional(&self, stream: Handle) -> Result<(), CudaError> {
@@ -579,6 +579,7 @@ impl Driver for Emulated {
         let handle = self.handle();
         let mut state = self.state();
         let steps = state.recording.remove(&stream).unwrap_or_default();
+        state.conditions.remove(&stream);
         state.graphs.insert(handle, steps);
         Ok(handle)
     }

@@ -18,7 +18,7 @@ pub(super) trait Skeleton: Send {
     fn refresh_list(&mut self) -> Result<(), EngineError>;
     /// What is there now and wanted, after a new list if the old one is stale.
     fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError>;
-    /// Queues the steps up to this one and a snapshot of it, without waiting; says how many graphs the steps are.
+    /// Queues the steps up to this one and a snapshot of it, without waiting; says how many graphs surely have steps to do.
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError>;
     /// Whether kernels of the steps up to this one are timed, one after the other.
     fn times(&self, _step: u64) -> bool {
