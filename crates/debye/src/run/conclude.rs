@@ -18,8 +18,8 @@ use crate::system::{Cell, Dimension, Particles, Units};
 /// Rows a drift needs before it means anything.
 const FEWEST_ROWS: usize = 10;
 
-/// The share of a run that checkpoints may take before somebody is told.
-const MUCH: f64 = 0.1;
+/// The share of a run that checkpoints may take without a note.
+const EXPENSIVE: f64 = 0.1;
 
 impl Run<'_> {
     pub(super) fn conclude(mut self, outcome: Outcome) -> Result<Summary, RunError> {
@@ -33,7 +33,8 @@ impl Run<'_> {
             ));
         }
         let saving = self.closing.saves.as_secs_f64() / seconds;
-        if saving > MUCH && seconds > 1.0 {
+        let asked = self.simulation.output.checkpoint.is_some();
+        if asked && saving > EXPENSIVE && seconds > 1.0 {
             self.notes.push(format!(
                 "checkpoints took {:.0} % of the time: `checkpoint` of [output] may have a larger `every`, or be left out \
                  for one every few minutes",

@@ -84,7 +84,8 @@ pub(super) fn inspect_content(simulation: &Simulation, existing: Existing) -> Re
     // A lock and half a file are no content: a run may have been killed before it wrote anything.
     let counts = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.map_or(true, |e| {
-            e.file_name() != LOCK_FILE && !is_unfinished(&e.file_name().to_string_lossy())
+            let name = e.file_name();
+            name != LOCK_FILE && name != BEGINNING && !is_unfinished(&name.to_string_lossy())
         })
     };
     if !std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(counts)) {
