@@ -183,7 +183,7 @@ pub fn count(only: &str) -> usize {
 }
 
 /// Runs every check whose name has `only` in it: on a card several at a time, on emulated devices one at a time on each
-/// of them. `tell` hears of each when it is over, in any order.
+/// of them. `report` hears of each when it is over, in any order.
 ///
 /// All devices must be of one kind; there must be one at least.
 pub fn run(
@@ -191,7 +191,7 @@ pub fn run(
     extent: Extent,
     seed: u64,
     only: &str,
-    tell: &(dyn Fn(&Finding) + Sync),
+    report: &(dyn Fn(&Finding) + Sync),
 ) -> Vec<Finding> {
     let chosen: Vec<_> = CHECKS.iter().filter(|(what, _)| what.contains(only)).collect();
     let Some(device) = devices.first() else {
@@ -209,7 +209,7 @@ pub fn run(
         .filter(|(first, _)| first.0.starts_with("memory"))
     {
         let finding = run_one(device, extent, seed, first);
-        tell(&finding);
+        report(&finding);
         found
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -225,7 +225,7 @@ pub fn run(
                 while let Some(number) = chosen.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
                     let finding = run_one(device, extent, seed, *chosen[number]);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    tell(&finding);
+                    report(&finding);
                     found.push((number + 1, finding));
                 }
             });

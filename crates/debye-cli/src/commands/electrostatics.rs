@@ -214,8 +214,8 @@ impl Checked {
     /// The same, and the error as it is.
     pub fn measured(simulation: &Simulation) -> Result<Self, Failure> {
         let mut patience = Patience::new("exact Coulomb forces");
-        let tell = &mut |part| patience.show(part);
-        let exact = Exact::of(&simulation.system, &simulation.forces, tell);
+        let progress = &mut |part| patience.show(part);
+        let exact = Exact::of(&simulation.system, &simulation.forces, progress);
         patience.clear();
         let exact = exact?;
         let measured = exact.measure(&coulomb_forces(simulation)?);

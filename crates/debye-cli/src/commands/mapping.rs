@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// The name of the case.
 pub const CASE: &str = "charge-mapping";
 
-/// What can be design_of of it.
+/// Its options.
 #[derive(Args)]
 pub struct Options {
     /// Charges for the case charge-mapping: after a line with `box X Y Z`, lines of x, y, z and charge
@@ -34,7 +34,7 @@ pub struct Options {
     basis: Basis,
     /// Designs to measure instead of all: owner, halo or grid, edges of a brick, threads, blocks; as
     /// owner:16x16x16:448:3
-    #[arg(long, hide = true, value_delimiter = ',', value_parser = design_of)]
+    #[arg(long, hide = true, value_delimiter = ',', value_parser = parse_design)]
     tilings: Vec<(Design, Tiling)>,
 }
 
@@ -46,7 +46,7 @@ fn basis(text: &str) -> Result<Basis, String> {
     }
 }
 
-fn design_of(text: &str) -> Result<(Design, Tiling), String> {
+fn parse_design(text: &str) -> Result<(Design, Tiling), String> {
     let parts: Vec<&str> = text.split(':').collect();
     let design = Design::ALL
         .into_iter()

@@ -103,7 +103,7 @@ impl StudyCommand {
         let began = Instant::now();
         let without = device.as_ref().err().cloned();
         let mut left_out = 0;
-        let mut tell = |row: &Row| {
+        let mut show = |row: &Row| {
             if row.skipped.is_some() && row.skipped == without {
                 left_out += 1;
                 return;
@@ -111,7 +111,7 @@ impl StudyCommand {
             // Where nobody reads, the files will say it.
             let _ = console::print(&line(row));
         };
-        let mut bench = Bench::new(extent, device, &wishes.stop, &mut tell);
+        let mut bench = Bench::new(extent, device, &wishes.stop, &mut show);
         bench.counters = profile;
         bench.journal = Some(journal);
         let done = study.run(&mut bench);

@@ -307,7 +307,7 @@ fn from_refuses_what_is_no_run_in_words() {
         ),
         &["both `file` and `from`"],
     );
-    // New velocities are drawn only where that is said, and ran.
+    // New velocities are drawn only where that is said, and the header says so.
     lab.write("next.toml", from("argon.out/argon.checkpoint"));
     let ran = lab.succeeds(&["run", "next.toml"]);
     assert!(ran.out.contains("velocities are drawn anew"), "{}", ran.out);

@@ -229,7 +229,7 @@ struct Scratch {
     groups: Vec<Near>,
     excluded: Excluded,
     entries: Vec<u32>,
-    surroundings: Surroundings,
+    surroundings: BlockNeighbors,
 }
 
 fn fill(
@@ -329,7 +329,7 @@ fn drop_earlier(runs: &mut Vec<Range<usize>>, first: usize) {
 
 /// Those around a block, and their numbers.
 #[derive(Default)]
-struct Surroundings {
+struct BlockNeighbors {
     places: Vec<u32>,
     /// A bit for every place: whether it is around.
     seen: Vec<u64>,
@@ -339,7 +339,7 @@ struct Surroundings {
     numbers: Vec<u32>,
 }
 
-impl Surroundings {
+impl BlockNeighbors {
     /// Makes room for so many places and the one out of reach.
     fn begin(&mut self, places: usize) {
         self.seen.resize(places / 64 + 1, 0);

@@ -43,7 +43,7 @@ pub struct Bench<'a> {
     unwritten: Option<StudyError>,
     device: Result<Device, String>,
     stop: &'a AtomicBool,
-    tell: &'a mut dyn FnMut(&Row),
+    report: &'a mut dyn FnMut(&Row),
 }
 
 /// [`StudyError::Interrupted`] where it was told to stop.
@@ -55,13 +55,13 @@ pub(crate) fn check_stop(stop: &AtomicBool) -> Result<(), StudyError> {
 }
 
 impl<'a> Bench<'a> {
-    /// On a device, or without one for the reason given. `stop` ends it early with what is there; `tell` hears of each
+    /// On a device, or without one for the reason given. `stop` ends it early with what is there; `report` hears of each
     /// measurement.
     pub fn new(
         extent: Extent,
         device: Result<Device, String>,
         stop: &'a AtomicBool,
-        tell: &'a mut dyn FnMut(&Row),
+        report: &'a mut dyn FnMut(&Row),
     ) -> Self {
         let name = device.as_ref().map(|device| device.info().name.clone());
         Self {
@@ -72,7 +72,7 @@ impl<'a> Bench<'a> {
             unwritten: None,
             device,
             stop,
-            tell,
+            report,
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
                 self.unwritten = Some(error);
             }
         }
-        (self.tell)(&row);
+        (self.report)(&row);
         self.found.rows.push(row);
     }
 

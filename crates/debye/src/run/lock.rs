@@ -21,7 +21,7 @@ const BETWEEN: Duration = Duration::from_millis(25);
 /// The folder is ours until this is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// ConstraintKernels open: closing it ends the lock.
+    /// Kept open: closing it ends the lock.
     _file: File,
     path: PathBuf,
     /// Folders that were made to put the file in, the innermost first; they go with it where nothing else came in.

@@ -54,7 +54,7 @@ pub struct Bench {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Lay small systems out on a CUDA device as layout: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
+    /// Lay small systems out on a CUDA device so: lanes, threads, buffer, cached, staged; 0 or nothing for the rule
     #[arg(long, hide = true, value_parser = LayoutOverride::parse, value_name = "NUMBERS")]
     small: Vec<LayoutOverride>,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub struct Bench {
     mapping: mapping::Options,
 }
 
-/// A layout of a small system, as layout.
+/// A layout of a small system, as the command line has it.
 #[derive(Clone, Debug)]
 struct LayoutOverride {
     text: String,
@@ -130,7 +130,7 @@ fn after_help() -> String {
 #[derive(Serialize)]
 struct Measured {
     case: String,
-    /// How it was laid out, if it was layout to be.
+    /// How it was laid out, if the command line says.
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<String>,
     particles: usize,

@@ -308,7 +308,7 @@ impl Sums {
 }
 
 impl PairShells {
-    /// PairSearch all charges of a small system, or a sample of them.
+    /// Around all charges of a small system, or a sample of them.
     pub fn of(system: &System, cutoff: f64) -> Self {
         let p = &system.particles;
         let charged: Vec<usize> = (0..p.len()).filter(|&i| p.charges[i] != 0.0).collect();

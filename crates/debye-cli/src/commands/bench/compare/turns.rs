@@ -12,8 +12,8 @@ use super::results::{CaseResult, ProgramResult};
 use crate::console;
 use crate::failure::Failure;
 
-/// Told how it goes.
-pub(super) type Tell<'a> = &'a dyn Fn(&str);
+/// Gets a line for each thing that begins.
+pub(super) type Report<'a> = &'a dyn Fn(&str);
 
 /// A program and what was measured of it.
 struct Turn<'a> {
@@ -44,10 +44,10 @@ pub(super) fn compare(
     programs: &[Box<dyn Program>],
     place: &Place<'_>,
     rounds: u16,
-    tell: Tell<'_>,
+    report: Report<'_>,
 ) -> Result<(CaseResult, String), Failure> {
     let name = &selection.name;
-    tell(&format!("{name}: equilibrating"));
+    report(&format!("{name}: equilibrating"));
     let (simulation, machine) = request
         .threads
         .install(|| equilibrated(selection, request, place))?;
@@ -65,7 +65,7 @@ pub(super) fn compare(
     };
     let mut turns = Vec::new();
     if !place.stopped() {
-        tell(&format!("{name}: forces of the first configuration"));
+        report(&format!("{name}: forces of the first configuration"));
         let reference = request.threads.install(|| Reference::of(&case.simulation))?;
         for program in programs {
             turns.push(started(program.as_ref(), &case, place, &reference));
@@ -78,7 +78,7 @@ pub(super) fn compare(
         let load = load();
         let speeds = take_round(&mut turns, request.seconds, place);
         let shown = load.map_or("unknown".into(), |load| format!("{load:.1}"));
-        tell(&format!(
+        report(&format!(
             "{name}, round {round} of {rounds}, load {shown}:{speeds}"
         ));
         result.loads.push(load);

@@ -38,7 +38,7 @@ struct Placed<T: MeshReal + GridReal> {
 type Bounds = [[f64; 3]; 2];
 
 impl<T: MeshReal + GridReal> Grids<T> {
-    /// For a plan. A set this processor lacks is replaced by the best it has.
+    /// For a plan. A set this processor lacks is refitted by the best it has.
     pub fn new(plan: GridPlan, set: InstructionSet) -> Self {
         let has = InstructionSet::available().contains(&set);
         Self {
@@ -89,7 +89,7 @@ impl<T: MeshReal + GridReal> Grids<T> {
         charges: &[f64],
     ) -> Result<(), EngineError> {
         let placed = match self.placed.take() {
-            Some(placed) => self.plan.replaced(placed, cell, positions, self.set)?,
+            Some(placed) => self.plan.refitted(placed, cell, positions, self.set)?,
             None => Placed::new(&self.plan, edges(cell), bounds(positions), self.set)?,
         };
         let placed = self.placed.insert(placed);
@@ -140,7 +140,7 @@ impl<T: MeshReal + GridReal> Grids<T> {
 
 impl GridPlan {
     /// The same grids, unless the cell has changed or particles have left them.
-    fn replaced<T: MeshReal + GridReal>(
+    fn refitted<T: MeshReal + GridReal>(
         &self,
         placed: Placed<T>,
         cell: &Cell,

@@ -22,7 +22,7 @@ const LEAST: f64 = 0.03;
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Choice {
-    /// Whether looks at steps to come are queued ahead; `None`: where steps do not take long.
+    /// Whether snapshots of steps to come are queued ahead; `None`: where steps do not take long.
     pub ahead: Option<bool>,
     /// Whether to take the kernel for small systems.
     pub small: Option<bool>,

@@ -618,7 +618,7 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
             }
         };
         if tables.moving {
-            spread.bricks_mut().read_cell(ChangingCell {
+            spread.bricks_mut().set_changing_cell(ChangingCell {
                 frame: Word::of(within.frame, offset_of!(Frame, cell)),
                 solver: Word::of(&cell, 0),
                 gatherer: gather.cell(),

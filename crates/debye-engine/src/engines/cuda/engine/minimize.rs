@@ -8,7 +8,7 @@ use crate::expr::Vec3;
 use crate::integrate::{Dynamics, Scheme};
 use crate::system::Particles;
 
-/// Steps between two snapshots of the host.
+/// Steps of minimization between two checks by the host.
 const GLANCE: u64 = 25;
 const ALPHA: f64 = 0.1;
 

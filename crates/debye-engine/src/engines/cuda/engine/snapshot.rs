@@ -50,7 +50,7 @@ pub(super) struct Pipeline {
 struct Queued {
     step: u64,
     wanted: Wanted,
-    /// Graphs that were queued for it.
+    /// Graphs that surely have steps to do for it.
     graphs: u64,
 }
 
@@ -206,12 +206,12 @@ impl<P> Snapshots<P> {
     }
 
     /// The first that was queued.
-    pub(super) fn first(&mut self) -> Option<QueuedSnapshot<P>> {
+    pub(super) fn pop_first(&mut self) -> Option<QueuedSnapshot<P>> {
         self.queued.pop_front()
     }
 
     /// The last that was queued.
-    pub(super) fn last(&mut self) -> Option<QueuedSnapshot<P>> {
+    pub(super) fn pop_last(&mut self) -> Option<QueuedSnapshot<P>> {
         self.queued.pop_back()
     }
 

@@ -27,8 +27,8 @@ using fixed = i64;
 using fixed = i32;
 #endif
 
-// Tells solver and gatherer of the cell as a barostat left it. One thread.
-__device__ inline void read_cell(const MeshChangingCell& to, u32* overflow)
+// Gives solver and gatherer the cell as a barostat left it. One thread.
+__device__ inline void update_cell(const MeshChangingCell& to, u32* overflow)
 {
     const f64 ax = to.frame[0], by = to.frame[1], cz = to.frame[2], bx = to.frame[3], cx = to.frame[4], cy = to.frame[5];
     const f64 reciprocal[3][3] = {{1.0 / ax, -bx / (ax * by), (bx * cy - cx * by) / (ax * by * cz)},
@@ -52,7 +52,7 @@ __device__ inline void read_cell(const MeshChangingCell& to, u32* overflow)
 __device__ __forceinline__ void make_ready(const MeshLists& l)
 {
     if (l.sums && threadIdx.x < 3) l.sums[threadIdx.x] = 0;
-    if (l.changing.frame && threadIdx.x == 0) read_cell(l.changing, l.overflow);
+    if (l.changing.frame && threadIdx.x == 0) update_cell(l.changing, l.overflow);
 }
 
 // Whether there is nothing to do.

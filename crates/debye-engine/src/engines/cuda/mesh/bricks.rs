@@ -273,7 +273,7 @@ impl Bricks {
     }
 
     /// Has spreading read a cell that changes.
-    pub fn read_cell(&mut self, changing: ChangingCell) {
+    pub fn set_changing_cell(&mut self, changing: ChangingCell) {
         self.changing = Some(changing);
         self.bind();
     }

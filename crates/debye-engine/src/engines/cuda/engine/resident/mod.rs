@@ -291,7 +291,7 @@ impl Resident {
     /// Another layout, with everything anew.
     pub(super) fn relayout(&mut self, layout: Layout) -> Result<(), EngineError> {
         self.graphs = StepGraphs::default();
-        self.discard_snapshot_graph();
+        self.discard_plans();
         // The old arrays go before the new ones come.
         if let Some(counting) = &mut self.counting {
             counting.unbind();
@@ -450,7 +450,7 @@ impl Skeleton for Resident {
     fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
         let region = self.region(&self.frame()?);
         self.counting = PairCounting::new(&self.device, of, species, &region)?;
-        self.discard_snapshot_graph();
+        self.discard_plans();
         match self.bind_counting() {
             // They are counted from particles then.
             Err(CudaError::OutOfMemory { .. }) => self.counting = None,

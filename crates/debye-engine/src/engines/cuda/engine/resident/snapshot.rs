@@ -131,7 +131,7 @@ impl Resident {
     }
 
     /// What was copied is of another layout now.
-    pub(super) fn discard_snapshot_graph(&mut self) {
+    pub(super) fn discard_plans(&mut self) {
         self.snapshots = Snapshots::default();
         self.snapshot_graph = None;
     }
@@ -140,7 +140,7 @@ impl Resident {
     pub(in super::super) fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
         loop {
             self.queue_snapshot(wanted)?;
-            let Some(queued) = self.snapshots.last() else {
+            let Some(queued) = self.snapshots.pop_last() else {
                 continue;
             };
             let control = self.control_of(&queued)?;
@@ -167,7 +167,7 @@ impl Resident {
     /// The first snapshot that was queued, waiting for it; `None` where the device has not come to this step, or something
     /// went wrong.
     pub(super) fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
-        let Some(queued) = self.snapshots.first() else {
+        let Some(queued) = self.snapshots.pop_first() else {
             return Ok(None);
         };
         let began = Instant::now();

@@ -107,7 +107,7 @@ impl Small {
         loop {
             self.queue_steps(self.last.step, true)?;
             self.queue_snapshot(wanted)?;
-            let Some(queued) = self.snapshots.last() else {
+            let Some(queued) = self.snapshots.pop_last() else {
                 continue;
             };
             self.last = self.control_of(&queued)?;
@@ -121,7 +121,7 @@ impl Small {
     /// The first snapshot that was queued, waiting for it; `None` where the device has not come to this step, or something
     /// went wrong.
     pub(super) fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
-        let Some(queued) = self.snapshots.first() else {
+        let Some(queued) = self.snapshots.pop_first() else {
             return Ok(None);
         };
         let began = Instant::now();
