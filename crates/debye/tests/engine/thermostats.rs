@@ -107,7 +107,7 @@ fn thermostats_act_often_enough() {
     );
     // Velocities change in every third step alone.
     let (system, field) = fluid();
-    let mut dynamics = thermostat(BERENDSEN, 0.01);
+    let mut dynamics = thermostat(BERENDSEN, 0.1);
     dynamics.thermostats[0] = dynamics.thermostats[0].clone().every(3);
     let mut engine = CpuEngine::new(&system, &field, &dynamics, &double()).unwrap();
     let mut given = vec![0.0];
@@ -117,6 +117,11 @@ fn thermostats_act_often_enough() {
     }
     let acted: Vec<bool> = given.windows(2).map(|w| w[0] != w[1]).collect();
     assert_eq!(acted, [false, false, true, false, false, true]);
+    // Where it would stop all motion, and where it means nothing.
+    for (kind, steps) in [(BERENDSEN, 26), (CHAIN, 2), (LANGEVIN, 2)] {
+        dynamics.thermostats[0] = thermostat(kind, 0.1).thermostats[0].clone().every(steps);
+        assert!(dynamics.check(256).is_err(), "{kind:?}");
+    }
 }
 
 /// Langevin, Bussi and Nosé–Hoover sample the same potential energy.

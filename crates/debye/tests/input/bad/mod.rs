@@ -164,9 +164,9 @@ fn contradictions() {
             ["`chain` belongs to the nose-hoover thermostat", "chain"],
         ),
         (
-            CHAIN,
-            "kind = \"bussi\"",
-            "kind = \"nose-hoover\"\n«every» = 3",
+            ARGON,
+            "kind = \"nve\"",
+            "kind = \"nose-hoover\"\ntemperature = \"94 K\"\ntime = \"0.5 ps\"\n«every» = 3",
             ["`every` belongs to bussi and berendsen", "nose-hoover"],
         ),
         (
