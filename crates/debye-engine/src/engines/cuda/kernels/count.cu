@@ -126,6 +126,7 @@ struct Metric {
     f32 unit[6];      // lengths per unit of the upper halves: ax by cz bx cx cy
     f32 height[3];    // between faces, per unit
     f32 scale;        // intervals per length
+    f32 reach;
     f32 reach2;       // a little more than the square of the largest distance
     f32 relative;     // how far a number of intervals may be off
     f32 absolute;
@@ -151,8 +152,9 @@ __device__ __forceinline__ Metric metric_of(const Frame& frame, const Counting& 
     m.scale = f32(f.scale);
     m.relative = 4e-7f * steep;
     // Upper halves are rounded down, and may have been halved.
-    m.absolute = 4.0f * UPPER * all * m.scale + 1e-6f;
+    m.absolute = (4.0f * UPPER * all + 2e-6f * f32(f.reach)) * m.scale + 1e-6f;
     const f32 reach = f32(f.reach) * (1.0f + 2.0f * m.relative) + m.absolute / m.scale;
+    m.reach = reach;
     m.reach2 = reach * reach;
     return m;
 }
@@ -169,6 +171,16 @@ __device__ __forceinline__ bool is_within(const Metric& m, const Counting& f, co
         widest = fmaxf(widest, gap * gap);
     }
     return (f.right_angled != 0 ? gap2 : widest) < m.reach2;
+}
+
+// A difference of upper halves in lengths.
+struct Apart {
+    f32 x, y, z;
+};
+__device__ __forceinline__ Apart apart(const Metric& m, u32 ax, u32 ay, u32 az, u32 bx, u32 by, u32 bz)
+{
+    const f32 dx = f32(i32(ax - bx)), dy = f32(i32(ay - by)), dz = f32(i32(az - bz));
+    return {dx * m.unit[0] + dy * m.unit[3] + dz * m.unit[4], dy * m.unit[1] + dz * m.unit[5], dz * m.unit[2]};
 }
 
 // The interval of a pair by whole coordinates; none: all of them.
@@ -191,6 +203,7 @@ KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
 {
     DYNAMIC_SHARED(u32, histogram);
     SHARED(uint4, others_of, COUNTING);
+    SHARED(u32, taken, 1);
     const u32 thread = threadIdx.x, lane = lane_of(thread), warp = warp_of(thread);
     uint4* others = others_of + warp * WARP;
     const Metric m = metric_of(*w.frame, f);
@@ -200,15 +213,22 @@ KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
     const u64 rounds = (items + at_once * ROUND - 1) / (at_once * ROUND);
     for (u64 round = 0; round < rounds; ++round) {
         for (u32 k = thread; k < f.bins; k += COUNTING) histogram[k] = 0;
+        if (thread == 0) taken[0] = 0;
         __syncthreads();
-        for (u32 turn = 0; turn < ROUND; ++turn) {
-            const u64 item = (round * ROUND + turn) * at_once + u64(blockIdx.x) * COUNTING_WARPS + warp;
+        for (;;) {
+            u32 turn = lane == 0 ? atomicAdd(taken, 1u) : 0;
+            turn = __shfl_sync(ALL_LANES, turn, 0);
+            if (turn >= ROUND * COUNTING_WARPS) break;
+            const u64 item = (round * ROUND * COUNTING_WARPS + turn) * gridDim.x + blockIdx.x;
             if (item >= items) break;
             const u32 i = u32(item % groups), first = u32(item / groups) * f.chunk;
             const CountBox here = w.boxes[i];
             if (here.members == 0) continue;
             const uint4 own = w.chosen[i * WARP + (lane < here.members ? lane : 0)];
             const u32 own_set = lane < here.members ? own.w : 0;
+            bool plain = true;
+            for (u32 k = 0; k < 3; ++k) plain = plain && here.half[k] + m.reach / m.height[k] < 2147480000.0f;
+            const Apart from_middle = apart(m, own.x, own.y, own.z, here.middle[0], here.middle[1], here.middle[2]);
             // A group is opposite itself where their number is even: then one of the two counts.
             const u32 ahead = first + lane;
             bool is_near = lane < f.chunk && ahead <= half && !(groups % 2 == 0 && ahead == half && i >= half);
@@ -227,20 +247,22 @@ KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
                 const f32 none[3] = {0.0f, 0.0f, 0.0f};
                 const u32 kept = __ballot_sync(ALL_LANES, lane < of_it && is_within(m, f, here, middle, none));
                 at.w |= lane << NUMBER;
+                if (plain) {
+                    const Apart d = apart(m, at.x, at.y, at.z, here.middle[0], here.middle[1], here.middle[2]);
+                    at.x = __float_as_uint(d.x);
+                    at.y = __float_as_uint(d.y);
+                    at.z = __float_as_uint(d.z);
+                }
                 __syncwarp();
                 if ((kept >> lane & 1) != 0) others[__popc(kept & lanes_below(lane))] = at;
                 __syncwarp();
                 const u32 last = __popc(kept);
                 // Within a group, those after oneself.
                 const u32 begin = other == i ? lane + 1 : 0;
-                for (u32 s = 0; s < last; ++s) {
-                    const uint4 b = others[s];
-                    const f32 dx = f32(i32(b.x - own.x)), dy = f32(i32(b.y - own.y)), dz = f32(i32(b.z - own.z));
-                    const f32 x = dx * m.unit[0] + dy * m.unit[3] + dz * m.unit[4];
-                    const f32 y = dy * m.unit[1] + dz * m.unit[5], z = dz * m.unit[2];
-                    const f32 r2 = x * x + y * y + z * z;
-                    const u32 number = b.w >> NUMBER;
-                    if (!(r2 < m.reach2) || own_set == 0 || (own_set ^ (b.w & 3)) != f.differ || number < begin) continue;
+                auto count = [&](const Apart& d, u32 who) {
+                    const f32 r2 = d.x * d.x + d.y * d.y + d.z * d.z;
+                    const u32 number = who >> NUMBER;
+                    if (!(r2 < m.reach2) || own_set == 0 || (own_set ^ (who & 3)) != f.differ || number < begin) return;
                     const f32 at = r2 * rsqrtf(r2) * m.scale, margin = at * m.relative + m.absolute;
                     u32 interval = u32(at);
                     const f32 rest = at - f32(interval);
@@ -248,6 +270,18 @@ KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
                     if (!(rest > margin && rest < 1.0f - margin))
                         interval = exact_interval(w, f, i * WARP + lane, other * WARP + number);
                     if (interval < f.bins) atomicAdd(&histogram[interval], 1u);
+                };
+                if (plain) {
+                    for (u32 s = 0; s < last; ++s) {
+                        const uint4 b = others[s];
+                        count({__uint_as_float(b.x) - from_middle.x, __uint_as_float(b.y) - from_middle.y,
+                               __uint_as_float(b.z) - from_middle.z}, b.w);
+                    }
+                } else {
+                    for (u32 s = 0; s < last; ++s) {
+                        const uint4 b = others[s];
+                        count(apart(m, b.x, b.y, b.z, own.x, own.y, own.z), b.w);
+                    }
                 }
             }
         }
