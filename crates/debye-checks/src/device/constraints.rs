@@ -567,12 +567,11 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             let (settings, large) = (settings(precision), layout(false));
             let sources = debye::engines::cuda::modules(&system, &field, dynamics, &settings, &large);
             // The others change little with constraints: some of them are enough.
-            let wanted: &[&str] = if skewed {
-                &["constrain.cu", "step.cu", "split.cu", "evaluate.cu", "rebuild.cu"]
-            } else {
-                &["constrain.cu"]
+            let others = ["step.cu", "split.cu", "move.cu", "evaluate.cu", "rebuild.cu"];
+            let named = |m: &ModuleSource| {
+                let is = |name: &&str| m.label().starts_with(name);
+                is(&"constrain") || skewed && others.iter().any(is)
             };
-            let named = |m: &ModuleSource| wanted.iter().any(|name| m.label().starts_with(name));
             all.extend(sources.into_iter().flatten().filter(named));
         }
     };

@@ -413,7 +413,7 @@ pub(super) fn modules() -> Vec<ModuleSource> {
             let made = debye::engines::cuda::modules(&system, &field, &dynamics, &settings, &large);
             let draws = (what, name) == (What::Waters, "Langevin");
             let new = |m: &ModuleSource| {
-                m.label().starts_with("constrain.cu") || draws && m.label().starts_with("step.cu")
+                m.label().starts_with("constrain") || draws && m.label().starts_with("step.cu")
             };
             all.extend(made.into_iter().flatten().filter(new));
         }

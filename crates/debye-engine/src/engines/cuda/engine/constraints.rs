@@ -52,6 +52,14 @@ pub(super) fn constrained(system: &System) -> Result<Particles, EngineError> {
     Ok(system.particles)
 }
 
+/// What there is of particles at fixed distances: the kernels are compiled for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConstrainedGroups {
+    waters: bool,
+    clusters: bool,
+    rigid_bodies: bool,
+}
+
 /// The groups of a system, as the kernels take them.
 #[derive(Clone, Debug)]
 pub(super) struct HostConstraints {
@@ -190,9 +198,13 @@ impl HostConstraints {
         self.clusters.groups.len()
     }
 
-    /// Whether there are rigid bodies.
-    pub(super) fn has_bodies(&self) -> bool {
-        !self.rigid.is_empty()
+    /// What kinds of groups there are.
+    pub(super) fn kinds(&self) -> ConstrainedGroups {
+        ConstrainedGroups {
+            waters: self.waters > 0,
+            clusters: self.distances() > 0,
+            rigid_bodies: !self.rigid.is_empty(),
+        }
     }
 
     /// Groups of distances that are no waters.
@@ -229,15 +241,26 @@ impl HostConstraints {
     }
 }
 
-/// The module of constraints.
-pub(super) fn source(case: KernelConfig<'_>) -> ModuleSource {
-    case.module("constrain.cu", include_str!("../kernels/constrain.cu"))
-        .define("SPLIT", u32::from(case.rules.split()))
-        .define("GROUPS_OF", case.rules.groups())
-        .define("BONDED", u32::from(case.bonded))
-        .define("RIGID_BODIES", u32::from(case.rigid_bodies))
-        .include("settle.cuh", &settle())
-        .include("rigid_formulas.cuh", &rigid_bodies())
+impl ConstrainedGroups {
+    /// The modules of motion and of sums.
+    pub(super) fn sources(self, case: KernelConfig<'_>) -> [ModuleSource; 2] {
+        let motion = ("constrain.cu", include_str!("../kernels/constrain.cu"));
+        let sums = (
+            "constrained_sums.cu",
+            include_str!("../kernels/constrained_sums.cu"),
+        );
+        [motion, sums].map(|(name, text)| {
+            case.module(name, text)
+                .define("SPLIT", u32::from(case.rules.split()))
+                .define("GROUPS_OF", case.rules.groups())
+                .define("BONDED", u32::from(case.bonded))
+                .define("WATERS", u32::from(self.waters))
+                .define("CLUSTERS", u32::from(self.clusters))
+                .define("RIGID_BODIES", u32::from(self.rigid_bodies))
+                .include("settle.cuh", &settle())
+                .include("rigid_formulas.cuh", &rigid_bodies())
+        })
+    }
 }
 
 /// How rigid bodies turn, printed from the formulas of the CPU.
@@ -396,7 +419,8 @@ impl ConstraintKernels {
         tables: HostConstraints,
         case: KernelConfig<'_>,
     ) -> Result<Self, CudaError> {
-        let module = device.module(&source(case))?;
+        let [motion, sums] = &tables.kinds().sources(case);
+        let (motion, sums) = (device.module(motion)?, device.module(sums)?);
         let places = tables.clusters.atoms.len();
         let velocities = device.zeros(3 * places)?;
         let partial = device.zeros(tables.blocks() * HostConstraints::width(case.rules))?;
@@ -426,32 +450,25 @@ impl ConstraintKernels {
             cluster_places: tables.parents.len() as u32,
         };
         let (splits, moves) = (case.rules.split(), case.rules.scale_every > 0);
-        // Waters alone need fewer registers.
-        let alone = if tables.groups() == tables.waters {
-            "_waters"
-        } else {
-            ""
-        };
-        let kernel = |name: &str| module.kernel(&format!("{name}{alone}"));
-        let by_body = ByBody::new(&module, &tables, case)?;
+        let by_body = ByBody::new(&motion, &tables, case)?;
         Ok(Self {
             bytes: tables.bytes(case.rules),
             atoms: tables.clusters.atoms.clone().into(),
             velocities,
             partial,
             bundle: at.bundle(world),
-            motion: kernel("debye_constrain")?,
+            motion: motion.kernel("debye_constrain")?,
             by_body,
-            sums: splits.then(|| kernel("debye_constraint_sums")).transpose()?,
-            reshape: moves.then(|| module.kernel("debye_reshape")).transpose()?,
-            now: module.kernel("debye_constrain_now")?,
+            sums: splits.then(|| sums.kernel("debye_constraint_sums")).transpose()?,
+            reshape: moves.then(|| motion.kernel("debye_reshape")).transpose()?,
+            now: sums.kernel("debye_constrain_now")?,
             tables,
         })
     }
 
-    /// Whether there are rigid bodies.
-    pub(super) fn has_bodies(&self) -> bool {
-        self.tables.has_bodies()
+    /// What kinds of groups there are.
+    pub(super) fn kinds(&self) -> ConstrainedGroups {
+        self.tables.kinds()
     }
 
     /// Bytes of device memory.

@@ -4,6 +4,7 @@ use crate::engines::Precision;
 use debye_gpu::{Address, Addresses, ConstAddress, CudaError, Device, Kernel, ModuleSource};
 
 use super::arrays::words_of;
+use super::constraints::ConstrainedGroups;
 use super::frame::{Frame, Region};
 use super::layout::{BLOCK, Layout, WARP};
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
@@ -251,11 +252,25 @@ pub(super) struct Kernels {
     pub(super) steps_left: Kernel<(Addresses<World>, u64)>,
 }
 
-/// Forces and sums, also with the virial for a barostat, then motion.
+/// Forces and sums, without and with the virial for a barostat, then motion.
 pub(super) struct Split {
-    pub(super) forces_sums: OnWorld,
+    pub(super) forces_sums: Option<OnWorld>,
     pub(super) forces_sums_virial: Option<OnWorld>,
     pub(super) moves: OnWorld,
+}
+
+/// The modules of these.
+struct SplitSources {
+    forces_sums: Option<ModuleSource>,
+    forces_sums_virial: Option<ModuleSource>,
+    moves: ModuleSource,
+}
+
+impl SplitSources {
+    fn all(self) -> impl Iterator<Item = ModuleSource> {
+        let forces = self.forces_sums.into_iter().chain(self.forces_sums_virial);
+        forces.chain([self.moves])
+    }
 }
 
 /// What kernels are compiled for.
@@ -269,16 +284,14 @@ pub(super) struct KernelConfig<'a> {
     pub(super) bonded: bool,
     /// Whether there is a mesh.
     pub(super) meshed: bool,
-    /// Whether there are constraints.
-    pub(super) constrained: bool,
-    /// Whether some of these are rigid bodies.
-    pub(super) rigid_bodies: bool,
+    /// What there is of particles at fixed distances.
+    pub(super) constrained: Option<ConstrainedGroups>,
 }
 
 impl KernelConfig<'_> {
     /// Whether kernels look for particles by their numbers.
     pub(super) fn numbered(self) -> bool {
-        self.bonded || self.constrained
+        self.bonded || self.constrained.is_some()
     }
 
     /// Numbers of a block that evaluates: energies by term, the virial, and sums of every group.
@@ -296,7 +309,7 @@ impl KernelConfig<'_> {
 
     /// Whether there is nothing but rigid waters on a mesh.
     pub(super) fn alone(self) -> bool {
-        self.meshed && self.constrained && self.terms.bodies.pure()
+        self.meshed && self.constrained.is_some() && self.terms.bodies.pure()
     }
 
     /// A module that knows how particles are kept and how they move.
@@ -310,7 +323,7 @@ impl KernelConfig<'_> {
             .define("TRICLINIC", flag(!self.region.cell.is_orthorhombic()))
             .define("MOVING", flag(self.rules.scale_every > 0))
             .define("LANGEVIN", flag(self.terms.langevin))
-            .define("CONSTRAINED", flag(self.constrained))
+            .define("CONSTRAINED", flag(self.constrained.is_some()))
             .define("MESHED", flag(self.meshed))
             .define("TURNING", flag(self.terms.axes > 0))
             .define("AXES", self.terms.axes)
@@ -340,7 +353,8 @@ impl KernelConfig<'_> {
     pub(super) fn of_lists(self, minimizes: bool) -> Vec<ModuleSource> {
         let always = [self.rebuild(), self.step(), self.evaluate()];
         let descent = minimizes.then(|| self.minimize());
-        always.into_iter().chain(self.split()).chain(descent).collect()
+        let split = self.split().into_iter().flat_map(SplitSources::all);
+        always.into_iter().chain(split).chain(descent).collect()
     }
 
     /// The module that makes lists.
@@ -354,10 +368,20 @@ impl KernelConfig<'_> {
         self.of_steps("step.cu", include_str!("../kernels/step.cu"))
     }
 
-    /// The module of steps that need sums, where there are any.
-    pub(super) fn split(self) -> Option<ModuleSource> {
-        let split = || self.of_steps("split.cu", include_str!("../kernels/split.cu"));
-        self.rules.split().then(split)
+    /// The modules of steps that need sums, where there are any.
+    fn split(self) -> Option<SplitSources> {
+        let forces = |virial: bool| {
+            self.of_steps("split.cu", include_str!("../kernels/split.cu"))
+                .define("VIRIAL", u32::from(virial))
+        };
+        self.rules.split().then(|| SplitSources {
+            forces_sums: self.rules.sums_alone().then(|| forces(false)),
+            forces_sums_virial: (self.rules.scale_every > 0).then(|| forces(true)),
+            moves: self
+                .module("move.cu", include_str!("../kernels/move.cu"))
+                .define("GROUPS_OF", self.rules.groups())
+                .define("SPLIT", 1),
+        })
     }
 
     fn of_steps(self, name: &str, text: &str) -> ModuleSource {
@@ -408,15 +432,21 @@ impl KernelConfig<'_> {
 }
 
 impl Split {
-    fn new(device: &Device, source: &ModuleSource, case: KernelConfig<'_>) -> Result<Self, CudaError> {
-        let module = device.module(source)?;
-        let moving = case.rules.scale_every > 0;
-        let with_virial = || module.kernel("debye_forces_sums_virial");
+    fn new(device: &Device, sources: &SplitSources) -> Result<Self, CudaError> {
+        let forces = |source: &Option<ModuleSource>| {
+            let kernel = |source| device.module(source)?.kernel("debye_forces_sums");
+            source.as_ref().map(kernel).transpose()
+        };
         Ok(Self {
-            forces_sums: module.kernel("debye_forces_sums")?,
-            forces_sums_virial: moving.then(with_virial).transpose()?,
-            moves: module.kernel("debye_move")?,
+            forces_sums: forces(&sources.forces_sums)?,
+            forces_sums_virial: forces(&sources.forces_sums_virial)?,
+            moves: device.module(&sources.moves)?.kernel("debye_move")?,
         })
+    }
+
+    /// The kernels that find forces.
+    pub(super) fn forces(&self) -> impl Iterator<Item = &OnWorld> {
+        self.forces_sums.iter().chain(&self.forces_sums_virial)
     }
 }
 
@@ -424,7 +454,7 @@ impl Kernels {
     pub(super) fn new(device: &Device, case: KernelConfig<'_>) -> Result<Self, CudaError> {
         let (rebuild, step) = (device.module(&case.rebuild())?, device.module(&case.step())?);
         let evaluate = device.module(&case.evaluate())?;
-        let split = case.split().map(|source| Split::new(device, &source, case));
+        let split = case.split().map(|sources| Split::new(device, &sources));
         let kernels = Self {
             keys: rebuild.kernel("debye_keys")?,
             columns: rebuild.kernel("debye_columns")?,
@@ -448,15 +478,9 @@ impl Kernels {
         kernels
             .lists
             .resident_blocks(case.layout.grain.bodies() as u32, case.layout.list_shared())?;
-        let pair_kernels = kernels
-            .split
-            .iter()
-            .flat_map(|s| [Some(&s.forces_sums), s.forces_sums_virial.as_ref()]);
+        let pair_kernels = kernels.split.iter().flat_map(Split::forces);
         let forces = kernels.pairs.as_ref().unwrap_or(&kernels.step);
-        for kernel in [forces, &kernels.evaluate]
-            .into_iter()
-            .chain(pair_kernels.flatten())
-        {
+        for kernel in [forces, &kernels.evaluate].into_iter().chain(pair_kernels) {
             kernel.resident_blocks(threads, case.step_shared())?;
         }
         Ok(kernels)

@@ -3,7 +3,7 @@
 use super::bodies::Bodies;
 use super::bonded::LinkTables;
 use super::choice::{self, Choice};
-use super::constraints::{self, HostConstraints};
+use super::constraints::HostConstraints;
 use super::count;
 use super::frame::Region;
 use super::kernels::{KernelConfig, Values};
@@ -144,7 +144,7 @@ impl Parts {
         let mut all = case.of_lists(minimizes);
         all.extend(self.links.as_ref().map(|links| links.source(case)));
         all.extend(self.mesh.iter().flat_map(|mesh| mesh.sources(case)));
-        all.extend(self.constrained.is_some().then(|| constraints::source(case)));
+        all.extend(case.constrained.iter().flat_map(|groups| groups.sources(case)));
         all
     }
 
@@ -213,8 +213,7 @@ impl Parts {
             region: &self.values.region,
             bonded: self.links.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
-            constrained: self.constrained.is_some(),
-            rigid_bodies: self.constrained.as_ref().is_some_and(HostConstraints::has_bodies),
+            constrained: self.constrained.as_ref().map(HostConstraints::kinds),
         }
     }
 }

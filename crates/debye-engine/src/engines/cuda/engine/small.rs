@@ -62,6 +62,8 @@ pub(super) struct Small {
     /// The step that all that is queued leads to.
     aimed: u64,
     pairs: usize,
+    /// Where the blocks of the next launch meet: by turns.
+    turn: u32,
     needs: Needs,
     launches: u64,
     host_seconds: f64,
@@ -214,6 +216,7 @@ impl Small {
             counting: None,
             aimed: 0,
             pairs: 0,
+            turn: 0,
         })
     }
 
@@ -233,6 +236,7 @@ impl Small {
         let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
         setup.target = target;
         setup.refresh = u32::from(refresh);
+        setup.turn = self.turn;
         let form = self.variant.form;
         let shared = self.variant.shared(self.capacity) as u32;
         // Allows the dynamic shared memory it needs.
@@ -244,11 +248,11 @@ impl Small {
             )));
         }
         let began = Instant::now();
-        self.stream.fill(self.arrays.meetings.all_mut(), 0)?;
         let shape = Shape::new(form.blocks, form.threads).shared(shared).cooperative();
         self.kernels
             .steps
             .launch(&self.stream, shape, (&self.world, setup))?;
+        self.turn ^= 1;
         self.launches += 1;
         self.host_seconds += began.elapsed().as_secs_f64();
         Ok(())

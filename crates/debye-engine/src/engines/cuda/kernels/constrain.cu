@@ -8,16 +8,9 @@
 // SHAKE after the drift that follows; the latter make up for the former. So v(t) is projected only where somebody looks at
 // it: in sums.
 //
-// Defines: GROUPS_OF, SPLIT and BONDED as in step.cu; LANGEVIN, MOVING; RIGID_BODIES, whether there are any.
-#include "rigid.cuh"
-#if RIGID_BODIES
-#include "rigid_bodies.cuh"
-#endif
+// Defines: GROUPS_OF and BONDED as in step.cu; LANGEVIN, MOVING; see constrained.cuh.
+#include "constrained.cuh"
 #include "sums.cuh"
-#include "constrained_now.cuh"
-#if SPLIT
-#include "constrained_sums.cuh"
-#endif
 
 // What a group leaves behind: the square of the longest way since the list, and where the cell changes M V² of its center.
 struct Moved {
@@ -205,7 +198,6 @@ __device__ inline void move_cluster(Moved& moved, const World& w, const Constrai
     }
 }
 
-#if RIGID_BODIES
 __device__ inline void move_body(Moved& moved, const World& w, const ConstraintTables& h, const Setup& f, const Steering& now,
                                  u32 number)
 {
@@ -241,38 +233,9 @@ __device__ inline void move_body(Moved& moved, const World& w, const ConstraintT
         add_displacement(moved, write_member(w, f, now, now, p.slot(b.first + k), way, v));
     }
 }
-#endif
-
-// Blocks whose threads have waters, and clusters.
-__device__ __forceinline__ u32 water_blocks(const ConstraintTables& h) { return (h.waters + CONSTRAIN_THREADS - 1) / CONSTRAIN_THREADS; }
-__device__ __forceinline__ u32 cluster_blocks(const ConstraintTables& h) { return (h.clusters + CONSTRAIN_THREADS - 1) / CONSTRAIN_THREADS; }
-
-// What this thread has: a water, a cluster or a rigid body, and its number.
-enum GroupKind { NOTHING, WATER, CLUSTER, RIGID_BODY };
-struct ThreadGroup {
-    GroupKind what;
-    u32 number;
-};
-template <bool CLUSTERS> __device__ __forceinline__ ThreadGroup group_of_thread(const ConstraintTables& h)
-{
-    u32 block = blockIdx.x;
-    auto group = [&](GroupKind what, u32 count) -> ThreadGroup {
-        const u32 number = block * CONSTRAIN_THREADS + threadIdx.x;
-        return {number < count ? what : NOTHING, number};
-    };
-    if (!CLUSTERS || block < water_blocks(h)) return group(WATER, h.waters);
-    block -= water_blocks(h);
-#if RIGID_BODIES
-    if (block >= cluster_blocks(h)) {
-        block -= cluster_blocks(h);
-        return group(RIGID_BODY, h.rigid_bodies);
-    }
-#endif
-    return group(CLUSTER, h.clusters);
-}
 
 // The rest of a step, after the kernel that gave the kicks: Setup::due says whether it has sums.
-template <bool CLUSTERS, Work WORK>
+template <Work WORK>
 __device__ __forceinline__ void constrain(const World& w, const ConstraintTables& h, Setup& f)
 {
     SHARED(u32, last, 1);
@@ -280,14 +243,13 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     if (now.idle || (f.due == DUE_WITHOUT_SUMS ? now.split != 0 : !(now.split & SUMMED))) return;
     load_frame(w, f);
     Moved moved = {0.0f, {0.0, 0.0, 0.0}};
-    if (!CLUSTERS || blockIdx.x < water_blocks(h)) {
+    if (ONLY_WATERS) {
         move_water<WORK>(moved, w, h, f, now, blockIdx.x * CONSTRAIN_THREADS + threadIdx.x);
     } else {
-        const ThreadGroup mine = group_of_thread<CLUSTERS>(h);
-        if (mine.what == CLUSTER) move_cluster(moved, w, h, f, now, mine.number);
-#if RIGID_BODIES
-        if (mine.what == RIGID_BODY) move_body(moved, w, h, f, now, mine.number);
-#endif
+        const ThreadGroup mine = group_of_thread(h);
+        if (WATERS && mine.what == WATER) move_water<WORK>(moved, w, h, f, now, mine.number);
+        if (CLUSTERS && mine.what == CLUSTER) move_cluster(moved, w, h, f, now, mine.number);
+        if (RIGID_BODIES && mine.what == RIGID_BODY) move_body(moved, w, h, f, now, mine.number);
     }
     if (moved.displacement2 > f.frame.limit2) atomicExch(&w.control->moved, 1u);
 #if MOVING
@@ -296,7 +258,7 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     const bool scales = now.split & SCALES;
     if (scales) {
         atomicMax(&w.control->farthest, __float_as_uint(moved.displacement2));
-        publish_sums<3, CONSTRAIN_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
+        publish_sums<CONSTRAIN_WARPS>(h.partial + u64(blockIdx.x) * 3, moved.kinetic, warps);
     }
 #endif
     __threadfence();
@@ -321,74 +283,25 @@ __device__ __forceinline__ void constrain(const World& w, const ConstraintTables
     if (threadIdx.x == 0) next_step(w, f, now);
 }
 
-// Of waters alone, and of anything.
-KERNEL_RESIDENT(debye_constrain_waters, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
+#if ONLY_WATERS
+KERNEL_RESIDENT(debye_constrain, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
+#else
+KERNEL(debye_constrain, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
+#endif
 {
-    constrain<false, OF_INPUT>(w, h, f);
+    constrain<OF_INPUT>(w, h, f);
 }
-KERNEL(debye_constrain, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { constrain<true, OF_INPUT>(w, h, f); }
-#if SITES > 1
+#if ONLY_WATERS && SITES > 1
 KERNEL_RESIDENT(debye_constrain_bodies, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
 {
-    constrain<false, OF_BODIES>(w, h, f);
+    constrain<OF_BODIES>(w, h, f);
 }
 #if ALONE
 KERNEL_RESIDENT(debye_step_bodies, CONSTRAIN_THREADS, CONSTRAIN_RESIDENT, World w, ConstraintTables h, Setup f)
 {
-    constrain<false, WHOLE_STEP>(w, h, f);
+    constrain<WHOLE_STEP>(w, h, f);
 }
 #endif
-#endif
-
-#if SPLIT
-// Sums of the constrained particles, added to those of the others that split.cu has published; and what follows from them.
-template <bool VIRIAL, bool CLUSTERS>
-__device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f, const Steering& now)
-{
-    constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
-    SHARED(f64, warps, N * CONSTRAIN_WARPS);
-    SHARED(f64, others, N);
-    SHARED(u32, last, 1);
-    load_frame(w, f);
-    Share<N, VIRIAL> sum;
-    const ThreadGroup mine = group_of_thread<CLUSTERS>(h);
-    if (mine.what == WATER) sum_water(sum, w, h, f, now, mine.number);
-    if (CLUSTERS && mine.what == CLUSTER) sum_cluster(sum, w, h, f, now, mine.number);
-#if RIGID_BODIES
-    if (CLUSTERS && mine.what == RIGID_BODY) sum_body(sum, w, h, f, now, mine.number);
-#endif
-    publish_sums<N, CONSTRAIN_WARPS>(h.partial + u64(blockIdx.x) * N, sum.x, warps);
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) last[0] = is_last_block(w.control, gridDim.x);
-    __syncthreads();
-    if (!last[0]) return;
-    add_blocks<N, CONSTRAIN_WARPS>(warps, h.partial, gridDim.x);
-    add_blocks<N, CONSTRAIN_WARPS>(others, w.partial, now.blocks);
-    if (threadIdx.x != 0) return;
-    for (u32 k = 0; k < N; ++k) others[k] += warps[k];
-    for (u32 k = 0; k < 3 && VIRIAL; ++k) w.control->virial[k] = others[N - 3 + k] + mesh_virial(w, f, k);
-    w.control->farthest = 0;
-    change_velocities(w.ensemble, w.thermostats, w.groups, f.dt, f.seed, f.remove_every, now.step, others);
-    const u32 cell_invalid = w.control->cell_invalid;
-    store_relaxed(both(&w.control->split), u64(cell_invalid) << 32 | now.split | SUMMED);
-}
-
-template <bool CLUSTERS> __device__ __forceinline__ void sum_constrained(const World& w, const ConstraintTables& h, Setup& f)
-{
-    const Steering now = steering(w);
-    if (now.idle || !(now.split & SUMS) || (now.split & SUMMED)) return;
-#if MOVING
-    if (now.split & SCALES) {
-        sum_constrained<true, CLUSTERS>(w, h, f, now);
-        return;
-    }
-#endif
-    sum_constrained<false, CLUSTERS>(w, h, f, now);
-}
-
-KERNEL(debye_constraint_sums_waters, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { sum_constrained<false>(w, h, f); }
-KERNEL(debye_constraint_sums, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f) { sum_constrained<true>(w, h, f); }
 #endif
 
 #if MOVING
@@ -444,19 +357,19 @@ KERNEL(debye_reshape, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
     const Steering now = steering(w);
     const Here p = here(w, h, f, now.parity, now.side);
     f32 displacement2 = 0.0f;
-    const ThreadGroup mine = group_of_thread<true>(h);
-    if (mine.what == WATER) {
+    const ThreadGroup mine = group_of_thread(h);
+    if (WATERS && mine.what == WATER) {
         const Water m = water_of(h, p, f, mine.number);
         displacement2 = reshape(w, f, now, 3, [&](u32 k) { return m.r[k]; }, [&](u32 k) { return m.slot[k]; });
-#if RIGID_BODIES
-    } else if (mine.what == RIGID_BODY) {
-        const RigidBody b = rigid_body(h, mine.number);
-        displacement2 = reshape(w, f, now, b.count(), [&](u32 k) { return site_at(b, p, f, k); }, [&](u32 k) { return p.slot(b.first + k); });
-#endif
-    } else if (mine.what == CLUSTER) {
+    }
+    if (CLUSTERS && mine.what == CLUSTER) {
         const Cluster k = cluster_of(h, mine.number);
         find_places(k, p, f);
         displacement2 = reshape(w, f, now, k.count, [&](u32 n) { return k.get(OLD, n); }, [&](u32 n) { return p.slot(k.place(n)); });
+    }
+    if (RIGID_BODIES && mine.what == RIGID_BODY) {
+        const RigidBody b = rigid_body(h, mine.number);
+        displacement2 = reshape(w, f, now, b.count(), [&](u32 k) { return site_at(b, p, f, k); }, [&](u32 k) { return p.slot(b.first + k); });
     }
     if (displacement2 > f.frame.limit2) atomicExch(&c->moved, 1u);
     __threadfence();
@@ -467,34 +380,3 @@ KERNEL(debye_reshape, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
     }
 }
 #endif
-
-// Velocities of now, and for every block what constrained_now.cuh says.
-KERNEL(debye_constrain_now, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
-{
-    constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;
-    SHARED(f64, warps, CONSTRAIN_WARPS);
-    const Control* c = w.control;
-    // Without a list there are no forces to go by.
-    if (c->stale != 0) return;
-    const u32 parity = c->parity, side = c->side;
-    load_frame(w, f);
-    Looked l = {};
-    const ThreadGroup mine = group_of_thread<true>(h);
-    if (mine.what == WATER) look_at_water(l, w, h, f, parity, side, mine.number);
-    if (mine.what == CLUSTER) look_at_cluster(l, w, h, f, parity, side, mine.number);
-#if RIGID_BODIES
-    if (mine.what == RIGID_BODY) look_at_body(l, w, h, f, parity, side, mine.number);
-#endif
-    f64* to = h.partial + u64(blockIdx.x) * WIDTH;
-    auto write = [&](u32 k, f64 x) {
-        const f64 sum = block_sum<CONSTRAIN_WARPS>(x, warps);
-        if (threadIdx.x == 0) to[k] = sum;
-    };
-    for (u32 k = 0; k < 6; ++k) write(k, l.forces[k]);
-    for (u32 g = 0; g < GROUPS_OF; ++g) {
-        const u32 begin = VIRIAL_SUMS + CONSTRAINT_SUMS * g;
-        for (u32 k = 0; k < 6; ++k) write(begin + k, l.turning[g][k]);
-        for (u32 k = 0; k < 6; ++k) write(begin + VIRIAL_SUMS + k, l.tensor[g][k]);
-        for (u32 k = 0; k < 3; ++k) write(begin + 2 * VIRIAL_SUMS + k, l.momentum[g][k]);
-    }
-}

@@ -18,6 +18,23 @@ __device__ __forceinline__ f64 published(const f64* from)
     return __longlong_as_double(i64(load_relaxed(reinterpret_cast<const u64*>(from))));
 }
 
+// Publishes sums over a block, in one order. `shared` has room for N × WARPS, of which a block has so many. All threads call it.
+template <u32 WARPS, u32 N>
+__device__ __forceinline__ void publish_sums(f64* to, f64 (&x)[N], f64* shared)
+{
+#pragma unroll
+    for (u32 k = 0; k < N; ++k) {
+        for (u32 step = WARP / 2; step > 0; step /= 2) x[k] += __shfl_down_sync(ALL_LANES, x[k], step);
+        if (lane_of(threadIdx.x) == 0) shared[k * WARPS + warp_of(threadIdx.x)] = x[k];
+    }
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < N; k += WARPS * WARP) {
+        f64 sum = 0.0;
+        for (u32 w = 0; w < WARPS; ++w) sum += shared[k * WARPS + w];
+        publish(to + k, sum);
+    }
+}
+
 __device__ inline f64 half_chain(ScalingThermostat& b, f64 kinetic, f64 dt)
 {
     f64 twice = 2.0 * kinetic, factor;

@@ -24,7 +24,7 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
 {
     constexpr u32 WIDTH = TERMS + VIRIAL_SUMS + (GROUP_SUMS + TURNING) * GROUPS_OF;
     DYNAMIC_SHARED(Spot, shared);
-    SHARED(f64, warps, BLOCK_WARPS);
+    SHARED(f64, warps, WIDTH * BLOCK_WARPS);
     const Control* c = w.control;
     const u32 b = blockIdx.x, slot = b * BLOCK + threadIdx.x, slots = f.slots;
     // Without a list there is nothing to go by.
@@ -56,25 +56,23 @@ KERNEL_RESIDENT(debye_evaluate, BLOCK, 2, World w, Setup f)
         for (u32 axis = 0; axis < 3; ++axis) w.torques[u64(axis) * slots + slot] = p.torque[axis];
 #endif
     }
-    f64* to = w.partial + u64(b) * WIDTH;
-    auto write = [&](u32 k, f64 x) {
-        const f64 sum = block_sum(there ? x : 0.0, warps);
-        if (threadIdx.x == 0) to[k] = sum;
-    };
-    for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(p.sums.energy[t]));
-    for (u32 k = 0; k < 6; ++k) write(TERMS + k, -f64(p.sums.virial[k]));
+    f64 x[WIDTH];
+    for (u32 t = 0; t < TERMS; ++t) x[t] = there ? 0.5 * f64(p.sums.energy[t]) : 0.0;
+    for (u32 k = 0; k < 6; ++k) x[TERMS + k] = there ? -f64(p.sums.virial[k]) : 0.0;
+#pragma unroll
     for (u32 g = 0; g < GROUPS_OF; ++g) {
-        const f64 m = group == g ? mass : 0.0;
-        const u32 first = TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
-        write(first, m * v[0] * v[0]);
-        write(first + 1, m * v[1] * v[1]);
-        write(first + 2, m * v[2] * v[2]);
-        write(first + 3, m * v[0] * v[1]);
-        write(first + 4, m * v[0] * v[2]);
-        write(first + 5, m * v[1] * v[2]);
-        for (u32 k = 0; k < 3; ++k) write(first + 6 + k, m * v[k]);
+        const f64 m = there && group == g ? mass : 0.0;
+        f64* own = x + TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
+        own[0] = m * v[0] * v[0];
+        own[1] = m * v[1] * v[1];
+        own[2] = m * v[2] * v[2];
+        own[3] = m * v[0] * v[1];
+        own[4] = m * v[0] * v[2];
+        own[5] = m * v[1] * v[2];
+        for (u32 k = 0; k < 3; ++k) own[6 + k] = m * v[k];
 #if TURNING
-        write(TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + g, group == g ? turning : 0.0);
+        x[TERMS + VIRIAL_SUMS + GROUP_SUMS * GROUPS_OF + g] = there && group == g ? turning : 0.0;
 #endif
     }
+    publish_sums<BLOCK_WARPS>(w.partial + u64(b) * WIDTH, x, warps);
 }

@@ -55,7 +55,7 @@ KERNEL_RESIDENT(debye_descent_forces, BLOCK, 2, World w, Setup f)
         if (!(products[2] < 1e300) || !(products[DESCENT_SUMS - 1] < 1e300)) atomicMax(&w.control->failed_now, 1 + half_of(w.ids, now.side, slots)[slot]);
     }
     atomicMax(&w.fire->largest, u64(__double_as_longlong(largest)));
-    publish_sums(w.partial + u64(blockIdx.x) * DESCENT_SUMS, products, warps);
+    publish_sums<BLOCK_WARPS>(w.partial + u64(blockIdx.x) * DESCENT_SUMS, products, warps);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last[0] = is_last_block(w.control, now.blocks);

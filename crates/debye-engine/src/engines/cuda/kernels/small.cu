@@ -289,7 +289,9 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         return w.lists + u64(safe(round)) * f.capacity;
 #endif
     };
-    Meeting meeting = {w.meetings, 0, {0, 0}, {0, 0}};
+    // The counters of the launch before begin again, for the one after this.
+    Meeting meeting = {w.meetings + 2 * f.turn, 0, {0, 0}, {0, 0}};
+    if (blockIdx.x == 0 && threadIdx.x < 2) w.meetings[2 * (f.turn ^ 1) + threadIdx.x] = 0;
     u64 step = c->step;
     u32 parity = c->parity, builds = 0;
     bool stale = c->stale != 0, overflow = false, cell_invalid = false;
@@ -518,25 +520,11 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     }
 }
 
-// Sum over a block in one order, to thread 0.
-__device__ __forceinline__ f64 block_sum(f64 x, f64* shared)
-{
-    for (u32 step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(ALL_LANES, x, step);
-    __syncthreads();
-    if (lane_of(threadIdx.x) == 0) shared[warp_of(threadIdx.x)] = x;
-    __syncthreads();
-    f64 sum = 0.0;
-    if (threadIdx.x == 0) {
-        for (u32 k = 0; k < EVALUATE / WARP; ++k) sum += shared[k];
-    }
-    return sum;
-}
-
 // Forces, and for every block: energies by term (pairs, then bonded), virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries
 // of the lists. Moves nothing.
 KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 {
-    SHARED(f64, warps, EVALUATE / WARP);
+    SHARED(f64, warps, COLUMNS * (EVALUATE / WARP));
     const u32 lane = threadIdx.x % LANES, i = (blockIdx.x * EVALUATE + threadIdx.x) / LANES;
     const bool there = i < f.particles;
 #if MOVING
@@ -572,28 +560,25 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
             w.forces[axis * n + i] = force[axis];
         }
     }
-    f64* to = w.partial + u64(blockIdx.x) * COLUMNS;
-    auto write = [&](u32 k, f64 x) {
-        const f64 sum = block_sum(x, warps);
-        if (threadIdx.x == 0) to[k] = sum;
-    };
-    for (u32 t = 0; t < TERMS; ++t) write(t, 0.5 * f64(sums.energy[t]));
+    f64 x[COLUMNS];
+    for (u32 t = 0; t < TERMS; ++t) x[t] = 0.5 * f64(sums.energy[t]);
+    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] = -f64(sums.virial[k]);
 #if BONDED
-    for (u32 t = 0; t < LINK_TERMS; ++t) write(TERMS + t, walk.energies[t]);
-    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, walk.s.virial[k] - f64(sums.virial[k]));
-#else
-    for (u32 k = 0; k < 6; ++k) write(ALL_TERMS + k, -f64(sums.virial[k]));
+    for (u32 t = 0; t < LINK_TERMS; ++t) x[TERMS + t] = walk.energies[t];
+    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] += walk.s.virial[k];
 #endif
+#pragma unroll
     for (u32 g = 0; g < GROUPS_OF; ++g) {
         const f64 m = group == g ? mass : 0.0;
-        const u32 begin = ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
-        write(begin, m * v[0] * v[0]);
-        write(begin + 1, m * v[1] * v[1]);
-        write(begin + 2, m * v[2] * v[2]);
-        write(begin + 3, m * v[0] * v[1]);
-        write(begin + 4, m * v[0] * v[2]);
-        write(begin + 5, m * v[1] * v[2]);
-        for (u32 k = 0; k < 3; ++k) write(begin + 6 + k, m * v[k]);
+        f64* own = x + ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
+        own[0] = m * v[0] * v[0];
+        own[1] = m * v[1] * v[1];
+        own[2] = m * v[2] * v[2];
+        own[3] = m * v[0] * v[1];
+        own[4] = m * v[0] * v[2];
+        own[5] = m * v[1] * v[2];
+        for (u32 k = 0; k < 3; ++k) own[6 + k] = m * v[k];
     }
-    write(COLUMNS - 1, writes ? f64(count) : 0.0);
+    x[COLUMNS - 1] = writes ? f64(count) : 0.0;
+    publish_sums<EVALUATE / WARP>(w.partial + u64(blockIdx.x) * COLUMNS, x, warps);
 }

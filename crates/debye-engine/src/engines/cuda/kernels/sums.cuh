@@ -1,24 +1,7 @@
 // Sums over all particles of a large system, and what the last block does with them.
 #pragma once
 #include "ensemble.cuh"
-#include "block_sum.cuh"
 #include "motion.cuh"
-
-// Publishes sums over a block, in one order. `shared` has room for N × WARPS, of which a block has so many. All threads call it.
-template <u32 N, u32 WARPS = BLOCK_WARPS> __device__ __forceinline__ void publish_sums(f64* to, f64 (&x)[N], f64* shared)
-{
-#pragma unroll
-    for (u32 k = 0; k < N; ++k) {
-        for (u32 step = WARP / 2; step > 0; step /= 2) x[k] += __shfl_down_sync(ALL_LANES, x[k], step);
-        if (lane_of(threadIdx.x) == 0) shared[k * WARPS + warp_of(threadIdx.x)] = x[k];
-    }
-    __syncthreads();
-    if (threadIdx.x < N) {
-        f64 sum = 0.0;
-        for (u32 k = 0; k < WARPS; ++k) sum += shared[threadIdx.x * WARPS + k];
-        publish(to + threadIdx.x, sum);
-    }
-}
 
 // Adds what all blocks published, N numbers each, in one order, into shared memory. A warp takes a number, so that its loads
 // are under way together. All threads of the last block call it.

@@ -153,8 +153,7 @@ impl Resident {
             region: &self.values.region,
             bonded: self.bonded.is_some() || self.mesh.is_some(),
             meshed: self.mesh.is_some(),
-            constrained: self.constrained.is_some(),
-            rigid_bodies: (self.constrained.as_ref()).is_some_and(ConstraintKernels::has_bodies),
+            constrained: self.constrained.as_ref().map(ConstraintKernels::kinds),
         }
     }
 

@@ -242,11 +242,8 @@ impl Resident {
         match &k.split {
             Some(split) => {
                 let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
-                if self.rules.sums_alone() {
-                    self.launch(s, &split.forces_sums, shape, bytes)?;
-                }
-                if let Some(with_virial) = &split.forces_sums_virial {
-                    self.launch(s, with_virial, shape, bytes)?;
+                for forces in split.forces() {
+                    self.launch(s, forces, shape, bytes)?;
                 }
                 self.queue_constraints(s, ConstraintKernels::queue_sums, DUE_WITH_SUMS)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);

@@ -39,6 +39,9 @@ debye_gpu::device_struct! {
         thermostats: u32,
         /// As in [`Rules`].
         rescale_every: u32,
+        /// Which words the blocks meet at: 0 and 1 by turns of launches.
+        pub(super) turn: u32,
+        unused: u32,
     }
 
     /// Words in device memory that steer a run.
@@ -67,7 +70,7 @@ debye_gpu::device_struct! {
     /// Everything in device memory.
     pub(in super::super) struct SmallWorld {
         control: Address<SmallControl>,
-        /// Two words at which the blocks meet, by turns.
+        /// Two words at which the blocks meet, by turns, for this launch and for the next.
         meetings: Address<u64>,
         /// Two halves, by `SmallControl::parity`.
         pos: Address<Uint4>,
@@ -139,6 +142,8 @@ impl SmallValues {
             scale_every: rules.scale_every,
             thermostats: rules.thermostats.len() as u32,
             rescale_every: rules.rescale_every,
+            turn: 0,
+            unused: 0,
         }
     }
 
@@ -251,7 +256,7 @@ pub(in super::super) const EVALUATE: u32 = 256;
 /// The memory of a small system.
 pub(super) struct Arrays {
     pub(super) control: Buffer<SmallControl>,
-    pub(super) meetings: Buffer<u64>,
+    meetings: Buffer<u64>,
     pub(super) pos: Buffer<u32>,
     pub(super) low: Buffer<u32>,
     pub(super) velocities: Buffer<u32>,
@@ -377,7 +382,7 @@ impl Arrays {
         let double = terms.precision == Precision::Double;
         Ok(Self {
             control: device.zeros(1)?,
-            meetings: device.zeros(2)?,
+            meetings: device.zeros(4)?,
             pos: device.zeros(8 * n)?,
             low: device.zeros(low_words(variant, terms))?,
             velocities: device.zeros(velocity_words(terms))?,
