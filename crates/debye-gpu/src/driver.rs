@@ -114,6 +114,8 @@ pub(crate) trait Driver: Send + Sync {
     /// Waits for the stream.
     fn read(&self, stream: Handle, address: u64, bytes: &mut [u8]) -> Result<(), CudaError>;
     fn copy(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError>;
+    /// To memory that [`Driver::allocate_host`] gave; waits for nothing.
+    fn copy_to_host(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError>;
     fn fill(&self, stream: Handle, address: u64, byte: u8, bytes: usize) -> Result<(), CudaError>;
     fn launch(
         &self,

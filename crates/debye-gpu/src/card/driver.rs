@@ -374,6 +374,14 @@ impl Driver for Gpu {
         })
     }
 
+    fn copy_to_host(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
+        self.bind()?;
+        // SAFETY: both are at least this long, and whoever asked keeps them until an event behind this.
+        accept("cuMemcpyDtoHAsync", unsafe {
+            sys::cuMemcpyDtoHAsync_v2(to as *mut _, from, bytes, stream as sys::CUstream)
+        })
+    }
+
     fn fill(&self, stream: Handle, address: u64, byte: u8, bytes: usize) -> Result<(), CudaError> {
         self.bind()?;
         // SAFETY: the buffer is at least this long.

@@ -479,6 +479,10 @@ impl Driver for Emulated {
         self.take(stream, Step::Copy { to, from, bytes })
     }
 
+    fn copy_to_host(&self, stream: Handle, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
+        self.copy(stream, to, from, bytes)
+    }
+
     fn fill(&self, stream: Handle, address: u64, byte: u8, bytes: usize) -> Result<(), CudaError> {
         self.take(stream, Step::Fill { address, byte, bytes })
     }

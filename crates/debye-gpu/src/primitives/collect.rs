@@ -1,7 +1,7 @@
 //! [`Collection`]: parts of device memory that the host wants to see together, without waiting for them.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::{Allocation, Driver};
 use crate::element::Element;
@@ -14,6 +14,8 @@ const COLLECT_THREADS: usize = 256;
 const ALIGNMENT: usize = 16;
 /// Blocks of a multiprocessor: enough to fill the way to the host.
 const BLOCKS_EACH: usize = 2;
+/// Larger collections are put together on the device, and copied to the host while it goes on.
+const STAGED: usize = 64 * 1024;
 /// The most pieces: they are a parameter of the kernel.
 const MOST_PIECES: usize = 24;
 
@@ -119,6 +121,10 @@ impl Pieces {
             blocks: blocks.min(BLOCKS_EACH * device.info().multiprocessors as usize) as u32,
             pieces: PieceList { pieces },
             number: self.pieces.len() as u32,
+            stage: (self.bytes > STAGED)
+                .then(|| Stage::new(device, self.bytes))
+                .flatten()
+                .map(Mutex::new),
             bytes: self.bytes,
             _memory: self.memory,
         })
@@ -132,11 +138,35 @@ pub struct Collection {
     blocks: u32,
     pieces: PieceList,
     number: u32,
+    stage: Option<Mutex<Stage>>,
     bytes: usize,
     _memory: Vec<Arc<Allocation>>,
 }
 
-/// Memory of the host that kernels write to.
+/// Memory of the device where pieces are put together, and the stream that copies them from there to the host.
+struct Stage {
+    memory: Buffer<u8>,
+    beside: Stream,
+}
+
+impl Stage {
+    /// None where there is no room: then pieces go to the host at once.
+    fn new(device: &Device, bytes: usize) -> Option<Self> {
+        Some(Self {
+            memory: device.allocate(bytes).ok()?,
+            beside: device.stream().ok()?,
+        })
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // The memory goes when nobody copies it any more.
+        let _ = self.beside.synchronize();
+    }
+}
+
+/// Memory of the host that the device writes to.
 struct Pinned {
     driver: Arc<dyn Driver>,
     address: u64,
@@ -176,6 +206,11 @@ impl Collection {
         self.bytes
     }
 
+    /// Bytes of the device that it takes.
+    pub fn bytes_on_device(&self) -> usize {
+        self.stage.as_ref().map_or(0, |_| self.bytes)
+    }
+
     /// Queues the copies. They go where earlier ones went that nobody needs any more, if there are any.
     pub fn queue(&self, stream: &Stream, again: Option<Collected>) -> Result<Collected, CudaError> {
         let earlier = again.map(Collected::into_memory).transpose()?.flatten();
@@ -188,10 +223,24 @@ impl Collection {
             },
         };
         let shape = Shape::new(self.blocks, COLLECT_THREADS as u32);
-        self.kernel
-            .launch(stream, shape, (self.pieces, self.number, to.address))?;
+        let collect = |to: u64| self.kernel.launch(stream, shape, (self.pieces, self.number, to));
+        let Some(stage) = &self.stage else {
+            collect(to.address)?;
+            return Ok(Collected {
+                event: stream.event()?,
+                to: Some(to),
+            });
+        };
+        let Stage { memory, beside } = &*stage.lock().unwrap_or_else(PoisonError::into_inner);
+        // After the copy before.
+        stream.wait_for(beside)?;
+        let from = memory.allocation.address;
+        collect(from)?;
+        beside.wait_for(stream)?;
+        self.driver
+            .copy_to_host(beside.handle, to.address, from, self.bytes)?;
         Ok(Collected {
-            event: stream.event()?,
+            event: beside.event()?,
             to: Some(to),
         })
     }

@@ -172,6 +172,12 @@ impl<P> Snapshots<P> {
         self.plans[usize::from(wanted.counts != 0)][usize::from(wanted.particles)].clone()
     }
 
+    /// Bytes of the device that the plans take.
+    pub(super) fn bytes_on_device(&self) -> usize {
+        let plans = self.plans.iter().flatten().flatten();
+        plans.map(|plan| plan.collection.bytes_on_device()).sum()
+    }
+
     /// Queues copies of what is there when the device comes to it.
     pub(super) fn queue(
         &mut self,

@@ -99,7 +99,9 @@ impl Small {
             Some(plan) => plan,
             None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        Ok(self.snapshots.queue(&self.stream, wanted, plan)?)
+        self.snapshots.queue(&self.stream, wanted, plan)?;
+        self.needs.set("snapshots", self.snapshots.bytes_on_device());
+        Ok(())
     }
 
     /// Sees what is there now, after a new list if there must be one.
