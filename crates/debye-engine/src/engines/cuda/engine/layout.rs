@@ -13,7 +13,7 @@ const MOST: usize = WARP;
 /// Particles of a layer, about.
 const LAYER: f64 = 8.0;
 /// How much longer than the others a block may become where particles are not everywhere alike.
-const LONGEST_BLOCK: f64 = 2.2;
+const LONGEST_BLOCK: f64 = 3.0;
 
 /// What lists know of: how many slots it has, and how many of them may have particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,6 +70,8 @@ pub(super) struct Resident {
     counting: Option<PairCounting>,
     needs: Needs,
     watch: Watch,
+    /// Whether what is done now is a minimization.
+    descends: bool,
 }
 
 /// What happens to the velocities of a group: v becomes v × factor − shift.
@@ -142,6 +144,7 @@ impl Resident {
             counting: None,
             needs,
             watch: Watch::default(),
+            descends: false,
         })
     }
 
@@ -309,6 +312,7 @@ impl Resident {
         };
         self.needs = needs::check(&self.device, self.case(), tables, self.values.radius)?;
         self.setup = setup(&layout, &self.values, &self.rules);
+        let _ahead = (self.device).compile_ahead(self.case().of_lists(self.descends));
         self.kernels = Kernels::new(&self.device, self.case())?;
         self.arrays = Arrays::new(&self.device, self.case())?;
         if let Some(bonded) = &mut self.bonded {

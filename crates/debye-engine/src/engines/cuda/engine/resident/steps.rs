@@ -216,6 +216,13 @@ impl Resident {
 
     /// Steps of minimization until a target, or until they reach the tolerance.
     pub(in super::super) fn descend(&mut self, target: u64) -> Result<(), EngineError> {
+        self.descends = true;
+        let done = self.descend_until(target);
+        self.descends = false;
+        done
+    }
+
+    fn descend_until(&mut self, target: u64) -> Result<(), EngineError> {
         self.aim(target)?;
         while self.last.step < target {
             let before = self.last.step;
