@@ -246,6 +246,8 @@ pub(super) struct Kernels {
     pub(super) step: OnWorld,
     /// Steps that need sums.
     pub(super) split: Option<Split>,
+    /// Forces, energies and sums of what is there; those of pairs beside a mesh come first.
+    pub(super) evaluate_pairs: Option<OnWorld>,
     pub(super) evaluate: OnWorld,
     /// Sets the step to stop at, where the last one was reached.
     pub(super) aim: Kernel<(Addresses<World>, u64, u64)>,
@@ -466,6 +468,9 @@ impl Kernels {
             pairs: case.meshed.then(|| step.kernel("debye_pairs")).transpose()?,
             step: step.kernel("debye_step")?,
             split: split.transpose()?,
+            evaluate_pairs: (case.meshed)
+                .then(|| evaluate.kernel("debye_evaluate_pairs"))
+                .transpose()?,
             evaluate: evaluate.kernel("debye_evaluate")?,
             aim: evaluate.kernel("debye_aim")?,
             steps_left: evaluate.kernel("debye_steps_left")?,
@@ -480,7 +485,8 @@ impl Kernels {
             .resident_blocks(case.layout.grain.bodies() as u32, case.layout.list_shared())?;
         let pair_kernels = kernels.split.iter().flat_map(Split::forces);
         let forces = kernels.pairs.as_ref().unwrap_or(&kernels.step);
-        for kernel in [forces, &kernels.evaluate].into_iter().chain(pair_kernels) {
+        let evaluates = kernels.evaluate_pairs.as_ref().unwrap_or(&kernels.evaluate);
+        for kernel in [forces, evaluates].into_iter().chain(pair_kernels) {
             kernel.resident_blocks(threads, case.step_shared())?;
         }
         Ok(kernels)

@@ -187,12 +187,20 @@ impl Resident {
 
     /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
     fn queue_plain(&mut self, s: &Stream) -> Result<(), CudaError> {
+        self.with_side(|resident, side| resident.queue_beside(s, side))?;
+        self.queue_constraints(s, ConstraintKernels::queue_step, DUE_WITHOUT_SUMS)
+    }
+
+    /// With a stream for what can be done beside pairs, where there is a mesh.
+    pub(super) fn with_side(
+        &mut self,
+        work: impl FnOnce(&mut Self, Option<&Stream>) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
         let beside = self.mesh.is_some() && !self.watch.timing();
         let side = self.side.take_if(|_| beside);
-        let queued = self.queue_beside(s, side.as_ref());
+        let queued = work(self, side.as_ref());
         self.side = side.or(self.side.take());
-        queued?;
-        self.queue_constraints(s, ConstraintKernels::queue_step, DUE_WITHOUT_SUMS)
+        queued
     }
 
     /// The same up to constraints, with a stream for what can be done beside pairs.

@@ -19,8 +19,8 @@ use super::{Change, Resident};
 use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
-use debye_gpu::CudaError;
 use debye_gpu::primitives::{Pieces, Place};
+use debye_gpu::{CudaError, Stream};
 
 /// Where everything lies in what was copied.
 pub(super) struct Places {
@@ -90,22 +90,41 @@ impl Resident {
     fn capture_snapshot(&mut self) -> Result<Counted, CudaError> {
         self.capture_with(|resident, s| {
             resident.queue_rebuild(s)?;
-            if let Some(bonded) = &resident.bonded {
-                bonded.queue_sums(s, &resident.world, resident.setup)?;
-            }
-            let sums = Request {
-                sums: true,
-                step: true,
-            };
-            resident.queue_mesh(s, sums)?;
-            let shape = resident.blocks(resident.case().step_shared());
-            // Upper halves, what moves, forces and how many rows; stages and lists.
-            let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
-            resident.launch(s, &resident.kernels.evaluate, shape, bytes)?;
+            resident.with_side(|resident, side| resident.queue_evaluation(s, side))?;
             match &resident.constrained {
                 Some(constrained) => constrained.queue_snapshot(s, &resident.world, resident.setup),
                 None => Ok(()),
             }
+        })
+    }
+
+    /// Queues forces, energies and sums of what is there; on a stream of their own those that can be found beside pairs.
+    fn queue_evaluation(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
+        let rest = side.unwrap_or(s);
+        if let Some(side) = side {
+            side.wait_for(s)?;
+        }
+        if let Some(bonded) = &self.bonded {
+            bonded.queue_sums(rest, &self.world, self.setup)?;
+        }
+        let sums = Request {
+            sums: true,
+            step: true,
+        };
+        self.queue_mesh(rest, sums)?;
+        let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
+        // Upper halves, what moves, forces and how many rows; stages and lists.
+        let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+        let Some(pairs) = &k.evaluate_pairs else {
+            return self.launch(s, &k.evaluate, shape, bytes);
+        };
+        let of_pairs: Bytes = |n| n.slots * (16.0 + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+        self.launch(s, pairs, shape, of_pairs)?;
+        if let Some(side) = side {
+            s.wait_for(side)?;
+        }
+        self.launch(s, &k.evaluate, self.blocks(0), |n| {
+            n.slots * (16.0 + n.moving + 48.0)
         })
     }
 
@@ -127,7 +146,9 @@ impl Resident {
             Some(plan) => plan,
             None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        Ok(self.snapshots.queue(&self.stream, wanted, plan)?)
+        self.snapshots.queue(&self.stream, wanted, plan)?;
+        self.needs.set("snapshots", self.snapshots.bytes_on_device());
+        Ok(())
     }
 
     /// What was copied is of another layout now.
