@@ -51,6 +51,10 @@ impl Analysis for Coordination {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let mean = self.means.iter().sum::<f64>() / self.means.len().max(1) as f64;
         Analyzed {

@@ -4,7 +4,7 @@ use super::systems::{Space, integrators, layout, layouts, melt, melt_of, plain, 
 use super::{Extent, Place, Wrong};
 use debye::engines::cpu::{CpuEngine, Fire};
 use debye::engines::cuda::{Choice, CudaEngine};
-use debye::engines::{Engine, EngineError, ListKind, Moment, Precision, Settings, Wanted};
+use debye::engines::{Engine, EngineError, LaterParticles, ListKind, Moment, Precision, Settings, Wanted};
 use debye::expr::Vec3;
 use debye::forces::ForceField;
 use debye::integrate::Dynamics;
@@ -450,6 +450,7 @@ pub(super) fn continues(
     Engine::advance(&mut parts, odd, true)?;
     Engine::advance(&mut parts, half - odd, false)?;
     let saved = Engine::save(&parts)?;
+    let halfway = Engine::particles(&parts)?;
     let mut resumed = CudaEngine::resumed_with_choice(device, system, field, d, &s, choice, &saved)?;
     for engine in [&mut parts, &mut resumed] {
         Engine::advance(engine, half, false)?;
@@ -472,26 +473,36 @@ pub(super) fn continues(
     let mut seen = seen(&mut queued, &[odd, half - odd, half])?;
     let steps: Vec<u64> = seen.iter().map(|moment| moment.step).collect();
     place.expect("steps seen", &steps, &[odd, half, 2 * half])?;
-    let Some(last) = seen.pop() else {
+    let (Some(last), Some(places)) = (seen.pop(), seen.pop()) else {
         return Ok(());
     };
-    let found = last
-        .particles
-        .map_or_else(|| Ok(Particles::default()), |taken| taken())?;
+    let taken =
+        |moment: Option<LaterParticles>| moment.map_or_else(|| Ok(Particles::default()), |taken| taken());
+    // Who wants no velocities gets the same places.
+    let found = taken(places.particles)?;
+    place.expect("places seen", &found.positions, &halfway.positions)?;
+    place.expect("images seen", &found.images, &halfway.images)?;
+    let [rotations, want] = [&found, &halfway].map(|p| &p.orientations.rotations);
+    place.expect("orientations seen", rotations, want)?;
+    place.expect("no velocities seen", &[found.velocities.len()], &[0])?;
+    let found = taken(last.particles)?;
     place.expect("positions seen", &found.positions, &expected.positions)?;
     place.expect("velocities seen", &found.velocities, &expected.velocities)?;
     place.expect("observation seen", &[last.observation], &[Some(observed)])
 }
 
-/// What is seen of an engine after each portion of steps, without waiting for it on the way.
+/// What is seen of an engine after each portion of steps, without waiting for it on the way: everything, but of the last
+/// but one where particles are and nothing else.
 pub(super) fn seen(engine: &mut CudaEngine, portions: &[u64]) -> Result<Vec<Moment>, EngineError> {
-    let wanted = Wanted {
-        observation: true,
-        particles: true,
-        counts: 0,
-    };
     let mut seen = Vec::new();
-    for &steps in portions {
+    for (number, &steps) in portions.iter().enumerate() {
+        let moves = number + 2 != portions.len();
+        let wanted = Wanted {
+            observation: moves,
+            particles: true,
+            velocities: moves,
+            counts: 0,
+        };
         seen.extend(engine.advance_for(steps, wanted)?);
     }
     loop {

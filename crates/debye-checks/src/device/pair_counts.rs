@@ -73,8 +73,8 @@ fn of_system(
     place.expect("histograms", &[bits], &[if periodic { 0b111 } else { 0b1111 }])?;
     let wanted = Wanted {
         observation: true,
-        particles: false,
         counts: bits,
+        ..Wanted::default()
     };
     let expected = |engine: &CudaEngine| -> Result<PairCounts, Wrong> {
         let (particles, cell) = (Engine::particles(engine)?, Engine::cell(engine));

@@ -36,16 +36,24 @@ pub type LaterParticles = Box<dyn FnOnce() -> Result<Particles, EngineError> + S
 pub struct Wanted {
     /// Energies and pressure.
     pub observation: bool,
-    /// The particles.
+    /// The particles: where they are, and how they lie.
     pub particles: bool,
+    /// Also how they move. Else there may be no velocities, and the angular momenta are those of any step.
+    pub velocities: bool,
     /// Pairs by distance: a bit for each of those that [`Engine::count_pairs`] takes on.
     pub counts: u32,
 }
 
 impl Wanted {
+    /// Whether it takes forces.
+    pub(crate) fn needs_forces(self) -> bool {
+        self.observation || self.velocities
+    }
+
     pub(crate) const PARTICLES: Self = Self {
         observation: false,
         particles: true,
+        velocities: true,
         counts: 0,
     };
 }

@@ -122,6 +122,10 @@ impl Analysis for Bilayer {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let Labels { length, time, .. } = &self.labels;
         let (area_unit, volume_unit) = (format!("{length}²"), format!("{length}³"));

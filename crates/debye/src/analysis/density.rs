@@ -106,6 +106,10 @@ impl Analysis for Density {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let (slabs, total) = (self.slabs.count, self.sums.total());
         let axis = self.slabs.axis.name();

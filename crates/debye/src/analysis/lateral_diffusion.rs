@@ -86,6 +86,10 @@ impl Analysis for LateralDiffusion {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let times = self.correlator.lag_times();
         let Labels { length, time, .. } = &self.labels;

@@ -54,6 +54,10 @@ pub trait Analysis: Send {
     fn of_pairs(&mut self) -> Option<&mut dyn OfPairs> {
         None
     }
+    /// Whether it looks at velocities or rotational energies. Where nobody does, an engine need not find them.
+    fn needs_velocities(&self) -> bool {
+        true
+    }
     /// The result so far.
     fn finish(&self) -> Analyzed;
     /// The exact state, for a checkpoint.

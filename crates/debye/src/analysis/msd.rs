@@ -136,6 +136,10 @@ impl Analysis for Msd {
         self.correlator.add(frame, &relative, "position", squared)
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let labels = self.correlator.labels();
         let times = self.correlator.lag_times();

@@ -86,6 +86,10 @@ impl Analysis for NematicOrder {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let total = self.sums.total();
         let mean = |sums: &[f64], what: usize| sums[what] / sums[0];

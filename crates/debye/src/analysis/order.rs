@@ -140,6 +140,10 @@ impl Analysis for BondOrder {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let total = self.sums.total();
         let mean = |sums: &[f64], places: &[usize]| {

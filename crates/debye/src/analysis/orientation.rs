@@ -77,6 +77,10 @@ impl Analysis for OrientationProfile {
         Ok(())
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let (total, count) = (self.sums.total(), self.slabs.count);
         let end = total.len();

@@ -122,6 +122,10 @@ impl Analysis for Rdf {
         Some(self)
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let RdfOptions { pair, r_max, bins } = self.options;
         let width = r_max / bins as f64;

@@ -81,6 +81,10 @@ impl Analysis for Reorientation {
         self.correlator.add(frame, axes, "orientation", legendre)
     }
 
+    fn needs_velocities(&self) -> bool {
+        false
+    }
+
     fn finish(&self) -> Analyzed {
         let labels = self.correlator.labels();
         let times = self.correlator.lag_times();

@@ -76,6 +76,11 @@ impl Export {
         self
     }
 
+    /// Whether frames have velocities.
+    pub fn holds_velocities(&self) -> bool {
+        self.format.holds_velocities()
+    }
+
     /// Names of the particles; none where the format has no place for them.
     pub fn atoms(&self) -> &[Atom] {
         &self.atoms

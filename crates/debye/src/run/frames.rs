@@ -64,6 +64,12 @@ pub(super) struct FrameOutputs {
 }
 
 impl FrameOutputs {
+    /// Whether any of them wants velocities.
+    fn need_velocities(&self) -> bool {
+        let of = |m: &Measurement| m.counted.is_none() && m.analysis.needs_velocities();
+        self.trajectories.iter().any(TrajectoryFile::needs_velocities) || self.measurements.iter().any(of)
+    }
+
     /// Writes and measures what is due.
     fn add(&mut self, made: MadeFrame) -> Result<(), RunError> {
         let MadeFrame {
@@ -97,17 +103,19 @@ impl FrameOutputs {
         let unwrapped = unwrapped(particles, cell);
         let turning = &particles.orientations;
         let axes = turning.facings();
-        let rotation: Vec<f64> = (0..axes.len()).map(|i| turning.kinetic_energy(i)).collect();
+        let moving = !particles.velocities.is_empty();
+        let turning_now = if moving { 0..axes.len() } else { 0..0 };
+        let rotation: Vec<f64> = turning_now.map(|i| turning.kinetic_energy(i)).collect();
         let snapshot = Snapshot {
             step,
             time,
             cell,
             positions: &particles.positions,
             unwrapped: &unwrapped,
-            velocities: Some(&particles.velocities),
+            velocities: moving.then_some(&particles.velocities),
             species: &particles.species,
             axes: (!axes.is_empty()).then_some(&axes),
-            rotational_energies: (!axes.is_empty()).then_some(&rotation),
+            rotational_energies: (!rotation.is_empty()).then_some(&rotation),
         };
         let counted = |m: &Measurement| made.counts.is_some() && m.counted.is_some();
         for m in self.measurements.iter_mut().filter(|m| looks(m) && !counted(m)) {
@@ -134,6 +142,11 @@ impl FrameOutputs {
 }
 
 impl TrajectoryFile {
+    /// Whether it holds how particles move.
+    pub(super) fn needs_velocities(&self) -> bool {
+        self.export.holds_velocities() || self.orientations.is_some()
+    }
+
     fn add(&mut self, content: Content) -> Result<(), RunError> {
         // A full disk leaves whole frames, as far as it lets us.
         let cut = |path: &Path, whole: u64| {
@@ -300,9 +313,10 @@ pub(super) struct Beside {
 
 /// Frames of so many particles take a thread long enough to have one of their own.
 const MANY: usize = 10_000;
-/// Frames on their way hold memory, some 400 bytes for a particle.
+/// Frames on their way hold memory, so many bytes for a particle without and with its velocity.
 const MOST_AT_ONCE: usize = 16;
-const MOST_PARTICLES: usize = 8_000_000;
+const MOST_BYTES: usize = 3_200_000_000;
+const BYTES: [usize; 2] = [200, 400];
 
 impl Beside {
     /// With so many threads for the analyses. Where the processor has little else to do, as beside a device, it makes
@@ -311,7 +325,8 @@ impl Beside {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let particles = written.species.len();
         let at_once = if idle && particles >= MANY {
-            let fit = (MOST_PARTICLES / particles).min(MOST_AT_ONCE);
+            let moving = written.need_velocities();
+            let fit = (MOST_BYTES / (BYTES[usize::from(moving)] * particles)).min(MOST_AT_ONCE);
             threads.unwrap_or_else(cores).min(fit).max(1)
         } else {
             1

@@ -59,6 +59,8 @@ struct Due {
     fresh: bool,
     /// A bit where the engine counts pairs for it; else it wants particles.
     counts: u32,
+    /// Whether it wants their velocities.
+    velocities: bool,
 }
 
 impl Due {
@@ -321,12 +323,14 @@ impl Outputs {
             from: 0,
             fresh: t.fresh,
             counts: 0,
+            velocities: t.needs_velocities(),
         }));
         due.extend(measurements.iter().map(|m| Due {
             every: m.plan.every,
             from: m.plan.from,
             fresh: m.fresh,
             counts: m.counted.map_or(0, |number| 1 << number),
+            velocities: m.counted.is_none() && m.analysis.needs_velocities(),
         }));
         let written = frames::FrameOutputs {
             trajectories,
@@ -369,6 +373,7 @@ impl Outputs {
         Wanted {
             observation: false,
             particles: due().any(|due| due.counts == 0),
+            velocities: due().any(|due| due.velocities),
             counts: due().fold(0, |all, due| all | due.counts),
         }
     }

@@ -56,7 +56,7 @@ impl CudaEngine {
             .transpose()?;
         let counts = snapshot.counts.take();
         let uncounted = wanted.counts != 0 && counts.is_none();
-        let particles = (wanted.particles || uncounted).then(|| self.later(&mut snapshot));
+        let particles = (wanted.particles || uncounted).then(|| self.later(&mut snapshot, wanted.velocities));
         Ok(Moment {
             step: snapshot.step,
             cell: snapshot.cell.unwrap_or(self.cell),

@@ -333,11 +333,17 @@ impl CudaEngine {
     }
 
     /// Particles that were copied, put in order by whoever asks for them.
-    fn later(&self, snapshot: &mut Snapshot) -> Result<LaterParticles, EngineError> {
-        let (change, _) = self.ending(snapshot);
-        let like = self
-            .like
-            .get_or_init(|| Arc::new(self.host.system.particles.clone()));
+    fn later(&self, snapshot: &mut Snapshot, velocities: bool) -> Result<LaterParticles, EngineError> {
+        let change = match velocities {
+            true => self.ending(snapshot).0,
+            false => Vec::new(),
+        };
+        let still = || {
+            let mut particles = self.host.system.particles.clone();
+            particles.velocities = Vec::new();
+            Arc::new(particles)
+        };
+        let like = self.like.get_or_init(still);
         let like = Arc::clone(like);
         match snapshot.particles.take() {
             Some(copied) => Ok(Box::new(move || copied.in_input_order(&like, &change))),
@@ -564,7 +570,7 @@ impl Engine for CudaEngine {
             return Ok(Box::new(|| Ok(particles)));
         }
         let mut snapshot = self.snapshot(Wanted::PARTICLES)?;
-        self.later(&mut snapshot)
+        self.later(&mut snapshot, true)
     }
 
     fn charges_on_device(&mut self) -> Result<Option<ChargesOnDevice>, EngineError> {
@@ -578,8 +584,10 @@ impl Engine for CudaEngine {
     }
 
     fn pair_counts(&mut self, which: u32) -> Result<Option<PairCounts>, EngineError> {
+        // Where nobody can count, these are the particles that others find.
         let wanted = Wanted {
             counts: which,
+            velocities: true,
             ..Wanted::default()
         };
         let mut snapshot = self.snapshot(wanted)?;

@@ -371,7 +371,7 @@ impl Skeleton for Small {
 
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         self.queue_until(step)?;
-        self.queue_snapshot(wanted)?;
+        self.queue_snapshot(wanted, wanted.needs_forces())?;
         Ok(1)
     }
 

@@ -14,6 +14,7 @@ use debye_gpu::{CudaError, Device, Element, Stream};
 /// What the host sees of one step.
 pub(super) struct Snapshot {
     pub(super) step: u64,
+    /// Nothing where neither an observation nor velocities were asked for.
     pub(super) sums: Sums,
     /// Those that scale velocities.
     pub(super) thermostats: Vec<ScalingThermostat>,
@@ -128,6 +129,8 @@ pub(super) struct QueuedSnapshot<P> {
     collected: Option<Collected>,
     /// Which pairs were counted.
     pub(super) counts: u32,
+    /// Whether forces and energies were found.
+    pub(super) evaluated: bool,
 }
 
 impl<P> Drop for QueuedSnapshot<P> {
@@ -151,9 +154,10 @@ impl<P> QueuedSnapshot<P> {
     }
 }
 
-/// Snapshots on their way, and the plans of those without and with particles, and without and with counts.
+/// Snapshots on their way, and the plans of those without particles, with their places, and with their velocities too;
+/// without and with counts.
 pub(super) struct Snapshots<P> {
-    plans: [[Option<Arc<SnapshotPlan<P>>>; 2]; 2],
+    plans: [[Option<Arc<SnapshotPlan<P>>>; 2]; 3],
     queued: VecDeque<QueuedSnapshot<P>>,
 }
 
@@ -169,7 +173,13 @@ impl<P> Default for Snapshots<P> {
 impl<P> Snapshots<P> {
     /// The plan, if it is known.
     pub(super) fn plan(&self, wanted: Wanted) -> Option<Arc<SnapshotPlan<P>>> {
-        self.plans[usize::from(wanted.counts != 0)][usize::from(wanted.particles)].clone()
+        let (particles, counts) = Self::kind(wanted);
+        self.plans[particles][counts].clone()
+    }
+
+    fn kind(wanted: Wanted) -> (usize, usize) {
+        let particles = usize::from(wanted.particles) + usize::from(wanted.particles && wanted.velocities);
+        (particles, usize::from(wanted.counts != 0))
     }
 
     /// Bytes of the device that the plans take.
@@ -183,16 +193,18 @@ impl<P> Snapshots<P> {
         &mut self,
         stream: &Stream,
         wanted: Wanted,
+        evaluated: bool,
         plan: Arc<SnapshotPlan<P>>,
     ) -> Result<(), CudaError> {
         let spare = plan.spare().pop();
         let collected = Some(plan.collection.queue(stream, spare)?);
-        let known = &mut self.plans[usize::from(wanted.counts != 0)][usize::from(wanted.particles)];
-        *known = Some(Arc::clone(&plan));
+        let (particles, counts) = Self::kind(wanted);
+        self.plans[particles][counts] = Some(Arc::clone(&plan));
         self.queued.push_back(QueuedSnapshot {
             plan,
             collected,
             counts: wanted.counts,
+            evaluated,
         });
         Ok(())
     }

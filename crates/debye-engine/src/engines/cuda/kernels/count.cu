@@ -199,7 +199,7 @@ CALLED u32 exact_interval(const Counted& w, const Counting& f, u32 i, u32 j)
 
 // Blocks have histograms of their own. A warp takes a group and some of those after it, half of all at most, round the
 // end: so each pair of groups is met once.
-KERNEL(debye_count_pairs, COUNTING, Counted w, Counting f)
+KERNEL_RESIDENT(debye_count_pairs, COUNTING, 5, Counted w, Counting f)
 {
     DYNAMIC_SHARED(u32, histogram);
     SHARED(uint4, others_of, COUNTING);

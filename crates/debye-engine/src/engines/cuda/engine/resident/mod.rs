@@ -398,7 +398,7 @@ impl Skeleton for Resident {
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
         let began = Instant::now();
         let graphs = self.queue_until(step)?;
-        self.queue_snapshot(wanted)?;
+        self.queue_snapshot(wanted, wanted.needs_forces())?;
         self.watch.host_seconds += began.elapsed().as_secs_f64();
         Ok(graphs)
     }

@@ -39,10 +39,16 @@ pub(super) struct Places {
 struct ParticlePlaces {
     pos: Place<u32>,
     low: Place<u32>,
-    velocities: Place<u32>,
     images: Place<i32>,
     ids: Place<u32>,
     turns: Place<u32>,
+    motion: Option<MotionPlaces>,
+}
+
+/// Where what their velocities follow from lies.
+#[derive(Clone, Copy)]
+struct MotionPlaces {
+    velocities: Place<u32>,
     momenta: Place<u32>,
     forces: Place<f64>,
     torques: Place<f64>,
@@ -72,14 +78,16 @@ impl Resident {
             particles: wanted.particles.then(|| ParticlePlaces {
                 pos: pieces.add_which(&a.pos, 4 * slots, parity),
                 low: pieces.add_which(&a.low, a.low.len() / 2, of_low),
-                velocities: pieces.add_which(&a.velocities, a.velocities.len() / 2, side),
                 images: pieces.add_which(&a.images, 3 * slots, side),
                 ids: pieces.add_which(&a.ids, slots, side),
                 turns: pieces.add_which(&a.turns, a.turns.len() / 2, side),
-                momenta: pieces.add_which(&a.momenta, a.momenta.len() / 2, side),
-                forces: pieces.add(a.forces.all()),
-                torques: pieces.add(a.torques.all()),
-                constrained: constrained.map(|[_, velocities]| pieces.add(velocities.all())),
+                motion: wanted.velocities.then(|| MotionPlaces {
+                    velocities: pieces.add_which(&a.velocities, a.velocities.len() / 2, side),
+                    momenta: pieces.add_which(&a.momenta, a.momenta.len() / 2, side),
+                    forces: pieces.add(a.forces.all()),
+                    torques: pieces.add(a.torques.all()),
+                    constrained: constrained.map(|[_, velocities]| pieces.add(velocities.all())),
+                }),
             }),
             counts: counting.map(|counting| pieces.add(counting.counts())),
         };
@@ -128,14 +136,17 @@ impl Resident {
         })
     }
 
-    /// Queues a snapshot of the configuration that the device will have come to.
-    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
-        let graph = match self.snapshot_graph.take() {
-            Some(graph) => graph,
-            None => self.capture_snapshot()?,
-        };
-        self.watch.replay(&self.stream, &graph)?;
-        self.snapshot_graph = Some(graph);
+    /// Queues a snapshot of the configuration that the device will have come to. Where
+    /// they are told to, forces and energies are found.
+    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted, evaluates: bool) -> Result<(), EngineError> {
+        if evaluates {
+            let graph = match self.snapshot_graph.take() {
+                Some(graph) => graph,
+                None => self.capture_snapshot()?,
+            };
+            self.watch.replay(&self.stream, &graph)?;
+            self.snapshot_graph = Some(graph);
+        }
         // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
         let moving = self.rules.scale_every > 0;
         wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || moving);
@@ -146,7 +157,7 @@ impl Resident {
             Some(plan) => plan,
             None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        self.snapshots.queue(&self.stream, wanted, plan)?;
+        self.snapshots.queue(&self.stream, wanted, evaluates, plan)?;
         self.needs.set("snapshots", self.snapshots.bytes_on_device());
         Ok(())
     }
@@ -160,7 +171,7 @@ impl Resident {
     /// Sees what is there now, after a new list if there must be one.
     pub(in super::super) fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
         loop {
-            self.queue_snapshot(wanted)?;
+            self.queue_snapshot(wanted, true)?;
             let Some(queued) = self.snapshots.pop_last() else {
                 continue;
             };
@@ -194,7 +205,9 @@ impl Resident {
         let began = Instant::now();
         let control = self.control_of(&queued)?;
         self.watch.waited(began);
-        let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
+        // Places are there without a list.
+        let stale = if queued.evaluated { control.stale } else { 0 };
+        let wrong = control.failed | control.cell_invalid | control.overflow | stale;
         let sound = match (&self.mesh, &queued.places().mesh) {
             (Some(mesh), Some(places)) => mesh.is_sound(|place| queued.read(place), places)?,
             _ => true,
@@ -227,7 +240,10 @@ impl Resident {
         Ok(Snapshot {
             step: control.step,
             counts,
-            sums: self.sums_of(&queued, &control, &region)?,
+            sums: match queued.evaluated {
+                true => self.sums_of(&queued, &control, &region)?,
+                false => Sums::default(),
+            },
             thermostats,
             cell: (self.rules.scale_every > 0).then_some(region.cell),
             particles: at.particles.is_some().then(|| {
@@ -324,6 +340,10 @@ impl CopiedSlots {
     fn state(&self, at: &ParticlePlaces) -> Result<State, CudaError> {
         let (read, double) = (&self.queued, self.precision != Precision::Single);
         let numbers = |place| read.read(place).map(|words| arrays::numbers(&words, double));
+        let motion = at.motion.as_ref();
+        let moving = |place: fn(&MotionPlaces) -> Place<u32>| {
+            motion.map_or(Ok(Vec::new()), |motion| numbers(place(motion)))
+        };
         Ok(State {
             pos: read.read(at.pos)?,
             low: if double {
@@ -331,11 +351,11 @@ impl CopiedSlots {
             } else {
                 vec![0; 3 * self.slots]
             },
-            velocities: numbers(at.velocities)?,
+            velocities: moving(|motion| motion.velocities)?,
             images: read.read(at.images)?,
             ids: read.read(at.ids)?,
             turns: numbers(at.turns)?,
-            momenta: numbers(at.momenta)?,
+            momenta: moving(|motion| motion.momenta)?,
             facings: Vec::new(),
         })
     }
@@ -347,26 +367,50 @@ impl CopiedParticles for CopiedSlots {
         let Some(at) = &self.queued.places().particles else {
             return Ok(out);
         };
-        let (state, slots, half) = (self.state(at)?, self.slots, 0.5 * self.dt);
-        let (forces, torques) = (self.queued.read(at.forces)?, self.queued.read(at.torques)?);
+        let (state, slots) = (self.state(at)?, self.slots);
         out.images.resize(like.len(), [0; 3]);
-        let mut groups = vec![0; if self.constrained.is_some() { like.len() } else { 0 }];
+        for (slot, &id) in state.used(&self.control) {
+            let i = id as usize;
+            let kind = &self.kinds[state.pos[4 * slot + 3] as usize];
+            out.positions[i] = self.region.position(state.fractions(slot, slots));
+            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
+            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
+                *turn = state.rotation(slot, slots);
+            }
+        }
+        if let Some(motion) = &at.motion {
+            self.set_moving(&mut out, &state, motion, change)?;
+        }
+        Ok(out)
+    }
+}
+
+impl CopiedSlots {
+    /// Velocities and angular momenta.
+    fn set_moving(
+        &self,
+        out: &mut Particles,
+        state: &State,
+        at: &MotionPlaces,
+        change: &[Change],
+    ) -> Result<(), EngineError> {
+        let (slots, half) = (self.slots, 0.5 * self.dt);
+        let (forces, torques) = (self.queued.read(at.forces)?, self.queued.read(at.torques)?);
+        out.velocities.resize(out.positions.len(), Vec3::zero());
+        let mut groups = vec![0; if self.constrained.is_some() { out.len() } else { 0 }];
         for (slot, &id) in state.used(&self.control) {
             let i = id as usize;
             let kind = &self.kinds[state.pos[4 * slot + 3] as usize];
             let (factor, shift) = change[kind.group as usize];
-            out.positions[i] = self.region.position(state.fractions(slot, slots));
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * slots + slot;
                 let kept = state.velocities[at] * self.pending[k];
                 (kept + half * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
-            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
             if let Some(group) = groups.get_mut(i) {
                 *group = kind.group as usize;
             }
-            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
-                *turn = state.rotation(slot, slots);
+            if kind.turns != 0 && i < out.orientations.angular_momenta.len() {
                 out.orientations.angular_momenta[i] = Vec3::from(std::array::from_fn(|k| {
                     let at = k * slots + slot;
                     (state.momenta[at] + half * torques[at]) * factor
@@ -381,6 +425,6 @@ impl CopiedParticles for CopiedSlots {
                 out.velocities[id as usize] = v * factor - Vec3::from(shift);
             }
         }
-        Ok(out)
+        Ok(())
     }
 }

@@ -32,9 +32,9 @@ pub(super) struct Places {
 struct ParticlePlaces {
     pos: Place<u32>,
     low: Place<u32>,
-    velocities: Place<u32>,
     images: Place<i32>,
-    forces: Place<f64>,
+    /// Velocities, and the forces that they are half a kick behind.
+    motion: Option<(Place<u32>, Place<f64>)>,
 }
 
 type QueuedSnapshot = super::super::snapshot::QueuedSnapshot<Places>;
@@ -58,9 +58,9 @@ impl Small {
                     true => pieces.add_which(&a.low, 4 * n, parity),
                     false => pieces.add(a.low.all()),
                 },
-                velocities: pieces.add(a.velocities.all()),
                 images: pieces.add(a.images.all()),
-                forces: pieces.add(a.forces.all()),
+                motion: (wanted.velocities)
+                    .then(|| (pieces.add(a.velocities.all()), pieces.add(a.forces.all()))),
             }),
             counts: counting.map(|counting| pieces.add(counting.counts())),
         };
@@ -80,15 +80,18 @@ impl Small {
         self.queue_steps(target, true)
     }
 
-    /// Queues a snapshot of the configuration that the device will have come to.
-    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted) -> Result<(), EngineError> {
-        let n = self.particles_in();
-        let setup = self.values.setup(n, self.capacity, &self.rules);
-        let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
-        self.kernels
-            .evaluate
-            .launch(&self.stream, shape, (&self.world, setup))?;
-        self.launches += 1;
+    /// Queues a snapshot of the configuration that the device will have come to. Where
+    /// they are told to, forces and energies are found.
+    pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted, evaluates: bool) -> Result<(), EngineError> {
+        if evaluates {
+            let n = self.particles_in();
+            let setup = self.values.setup(n, self.capacity, &self.rules);
+            let shape = Shape::covering(n * self.variant.form.lanes as usize, EVALUATE);
+            self.kernels
+                .evaluate
+                .launch(&self.stream, shape, (&self.world, setup))?;
+            self.launches += 1;
+        }
         // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
         let moving = self.variant.moving;
         wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || moving);
@@ -99,7 +102,7 @@ impl Small {
             Some(plan) => plan,
             None => Arc::new(self.plan_snapshot(wanted)?),
         };
-        self.snapshots.queue(&self.stream, wanted, plan)?;
+        self.snapshots.queue(&self.stream, wanted, evaluates, plan)?;
         self.needs.set("snapshots", self.snapshots.bytes_on_device());
         Ok(())
     }
@@ -108,7 +111,7 @@ impl Small {
     pub(super) fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError> {
         loop {
             self.queue_steps(self.last.step, true)?;
-            self.queue_snapshot(wanted)?;
+            self.queue_snapshot(wanted, true)?;
             let Some(queued) = self.snapshots.pop_last() else {
                 continue;
             };
@@ -151,16 +154,9 @@ impl Small {
         }
         let mut thermostats = queued.read(at.thermostats)?;
         thermostats.truncate(self.rules.thermostats.len());
-        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
-        for block in queued.read(at.partial)?.chunks_exact(sums.len()) {
-            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
-        }
-        self.pairs = sums.pop().unwrap_or(0.0) as usize;
-        let terms = self.terms.count + self.variant.bonded;
-        let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
-        let group = |g: usize| {
-            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
-            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
+        let sums = match queued.evaluated {
+            true => self.sums_of(&queued.read(at.partial)?),
+            false => Sums::default(),
         };
         let counts = match (&self.counting, at.counts) {
             (Some(counting), Some(place)) => counting.read(&queued.read(place)?, queued.counts, &region),
@@ -169,12 +165,7 @@ impl Small {
         Ok(Snapshot {
             step: self.last.step,
             counts,
-            sums: Sums {
-                energies: sums[..terms].to_vec(),
-                virial: six(terms),
-                groups: (0..self.variant.groups).map(group).collect(),
-                ..Sums::default()
-            },
+            sums,
             thermostats,
             cell: self.variant.moving.then_some(region.cell),
             particles: at.particles.is_some().then(|| {
@@ -189,6 +180,27 @@ impl Small {
                 }) as Box<dyn CopiedParticles>
             }),
         })
+    }
+
+    /// Sums of blocks, added in their order.
+    fn sums_of(&mut self, blocks: &[f64]) -> Sums {
+        let mut sums = vec![0.0; self.variant.columns(&self.terms)];
+        for block in blocks.chunks_exact(sums.len()) {
+            sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+        }
+        self.pairs = sums.pop().unwrap_or(0.0) as usize;
+        let terms = self.terms.count + self.variant.bonded;
+        let six = |first: usize| std::array::from_fn(|k| sums[first + k]);
+        let group = |g: usize| {
+            let first = terms + VIRIAL_SUMS + GROUP_SUMS * g;
+            (six(first), std::array::from_fn(|k| sums[first + 6 + k]))
+        };
+        Sums {
+            energies: sums[..terms].to_vec(),
+            virial: six(terms),
+            groups: (0..self.variant.groups).map(group).collect(),
+            ..Sums::default()
+        }
     }
 }
 
@@ -219,21 +231,27 @@ impl CopiedParticles for CopiedSmall {
                 _ if self.fine => by_axis(&low),
                 _ => low,
             },
-            velocities: numbers(&from.read(at.velocities)?, self.precision != Precision::Single),
             images: from.read(at.images)?,
             ..State::default()
         };
-        let forces = from.read(at.forces)?;
         out.images.resize(n, [0; 3]);
+        for i in 0..n {
+            out.positions[i] = self.region.position(state.fractions(i, n));
+            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
+        }
+        let Some((velocities, forces)) = at.motion else {
+            return Ok(out);
+        };
+        let velocities = numbers(&from.read(velocities)?, self.precision != Precision::Single);
+        let forces = from.read(forces)?;
+        out.velocities.resize(n, Vec3::zero());
         for i in 0..n {
             let kind = &self.kinds[kind_in(state.pos[4 * i + 3], self.images)];
             let (factor, shift) = change[kind.group as usize];
-            out.positions[i] = self.region.position(state.fractions(i, n));
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * n + i;
-                (state.velocities[at] + 0.5 * self.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
+                (velocities[at] + 0.5 * self.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
-            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
         }
         Ok(out)
     }
