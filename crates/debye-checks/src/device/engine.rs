@@ -491,8 +491,8 @@ pub(super) fn continues(
     place.expect("observation seen", &[last.observation], &[Some(observed)])
 }
 
-/// What is seen of an engine after each portion of steps, without waiting for it on the way: everything, but of the last
-/// but one where particles are and nothing else.
+/// What is seen of an engine after each portion of steps, without waiting for it on the way: everything; of the last
+/// portion but one only places.
 pub(super) fn seen(engine: &mut CudaEngine, portions: &[u64]) -> Result<Vec<Moment>, EngineError> {
     let mut seen = Vec::new();
     for (number, &steps) in portions.iter().enumerate() {

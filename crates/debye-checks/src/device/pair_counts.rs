@@ -63,6 +63,8 @@ fn of_system(
         of(None, half, 200),
         of(Some([0, last]), 0.7 * half, 37),
         of(Some([last, last]), 0.3 * half, 1),
+        // Much shorter than the box around a group.
+        of(None, 0.1 * half, 23),
         // Around the cell, and with more intervals than a block has room for.
         of(None, 2.5 * half, 50),
         of(None, half, 1_000_000),
@@ -70,7 +72,7 @@ fn of_system(
     let s = settings(precision);
     let mut engine = CudaEngine::with_choice(place.device, system, field, dynamics, &s, choice)?;
     let bits = engine.count_pairs(&named)?;
-    place.expect("histograms", &[bits], &[if periodic { 0b111 } else { 0b1111 }])?;
+    place.expect("histograms", &[bits], &[if periodic { 0b1111 } else { 0b11111 }])?;
     let wanted = Wanted {
         observation: true,
         counts: bits,

@@ -20,8 +20,8 @@ use crate::error::NvrtcError;
 pub struct Nvrtc {
     library: Library,
     path: PathBuf,
-    /// Kept so that the compiler finds it already loaded: it asks for it by name alone, which the loader cannot answer where
-    /// the folder is not on its path.
+    /// Kept so that the compiler finds it already loaded: it asks for it by name alone, which the loader cannot
+    /// answer where the folder is not on its path.
     _builtins: Option<Library>,
 }
 

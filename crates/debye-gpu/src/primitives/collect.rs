@@ -16,6 +16,8 @@ const ALIGNMENT: usize = 16;
 const BLOCKS_EACH: usize = 2;
 /// Larger collections are put together on the device, and copied to the host while it goes on.
 const STAGED: usize = 64 * 1024;
+/// Where less than so many times as much memory is left, they are not.
+const RESERVE: usize = 8;
 /// The most pieces: they are a parameter of the kernel.
 const MOST_PIECES: usize = 24;
 
@@ -150,8 +152,10 @@ struct Stage {
 }
 
 impl Stage {
-    /// None where there is no room: then pieces go to the host at once.
+    /// None where it would take much of what is left: then pieces go to the host at once.
     fn new(device: &Device, bytes: usize) -> Option<Self> {
+        let free = device.memory().ok()?.free;
+        (free > RESERVE * bytes).then_some(())?;
         Some(Self {
             memory: device.allocate(bytes).ok()?,
             beside: device.stream().ok()?,
@@ -239,10 +243,9 @@ impl Collection {
         beside.wait_for(stream)?;
         self.driver
             .copy_to_host(beside.handle, to.address, from, self.bytes)?;
-        Ok(Collected {
-            event: beside.event()?,
-            to: Some(to),
-        })
+        // Without an event nobody knows when it is there.
+        let event = beside.event().inspect_err(|_| drop(beside.synchronize()))?;
+        Ok(Collected { event, to: Some(to) })
     }
 }
 

@@ -43,6 +43,13 @@ pub struct Measurement {
     pub(super) counted: Option<usize>,
 }
 
+impl Measurement {
+    /// Whether it takes frames, and looks at velocities in them.
+    pub(super) fn needs_velocities(&self) -> bool {
+        self.counted.is_none() && self.analysis.needs_velocities()
+    }
+}
+
 /// A frame to be written.
 pub(super) struct TakenFrame {
     pub(super) step: u64,
@@ -66,8 +73,8 @@ pub(super) struct FrameOutputs {
 impl FrameOutputs {
     /// Whether any of them wants velocities.
     fn need_velocities(&self) -> bool {
-        let of = |m: &Measurement| m.counted.is_none() && m.analysis.needs_velocities();
-        self.trajectories.iter().any(TrajectoryFile::needs_velocities) || self.measurements.iter().any(of)
+        self.trajectories.iter().any(TrajectoryFile::needs_velocities)
+            || self.measurements.iter().any(Measurement::needs_velocities)
     }
 
     /// Writes and measures what is due.
@@ -142,9 +149,9 @@ impl FrameOutputs {
 }
 
 impl TrajectoryFile {
-    /// Whether it holds how particles move.
+    /// Whether it holds velocities; orientations beside it say how particles lie, not how they turn.
     pub(super) fn needs_velocities(&self) -> bool {
-        self.export.holds_velocities() || self.orientations.is_some()
+        self.export.holds_velocities()
     }
 
     fn add(&mut self, content: Content) -> Result<(), RunError> {

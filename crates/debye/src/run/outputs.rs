@@ -330,7 +330,7 @@ impl Outputs {
             from: m.plan.from,
             fresh: m.fresh,
             counts: m.counted.map_or(0, |number| 1 << number),
-            velocities: m.counted.is_none() && m.analysis.needs_velocities(),
+            velocities: m.needs_velocities(),
         }));
         let written = frames::FrameOutputs {
             trajectories,

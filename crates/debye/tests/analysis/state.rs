@@ -104,6 +104,42 @@ fn frame<'a>(
     }
 }
 
+/// What says that it needs no velocities finds the same without them.
+#[test]
+fn who_needs_no_velocities_looks_at_none() {
+    let cell = Cell::orthorhombic([2.0, 2.5, 3.0]).unwrap();
+    let species: Vec<u32> = (0..N as u32).map(|i| i % 2).collect();
+    let mut without = 0;
+    for (mut moving, mut still) in all().into_iter().zip(all()) {
+        if moving.needs_velocities() {
+            continue;
+        }
+        without += 1;
+        for step in 0..9 {
+            let wave = |i: usize, k: usize| (1.7 * i as f64 + 0.9 * k as f64 + 0.31 * step as f64).sin();
+            let values: Vec<_> = (0..N)
+                .map(|i| Vec3::new(wave(i, 0), wave(i, 1), wave(i, 2)))
+                .collect();
+            let energies = [0.5; N];
+            let frame = frame(step, 0.1 * step as f64, &cell, &values, &species);
+            moving
+                .add(&Snapshot {
+                    rotational_energies: Some(&energies),
+                    ..frame
+                })
+                .unwrap();
+            still
+                .add(&Snapshot {
+                    velocities: None,
+                    ..frame
+                })
+                .unwrap();
+        }
+        assert!(moving.save() == still.save(), "{}", moving.name());
+    }
+    assert!(without > 8);
+}
+
 #[test]
 fn a_restored_analysis_goes_on_as_if_nothing_had_happened() {
     for count in [0, 1, 7, 33, 100] {

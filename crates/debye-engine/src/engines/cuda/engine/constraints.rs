@@ -244,14 +244,8 @@ impl HostConstraints {
 impl ConstrainedGroups {
     /// The modules of motion and of sums.
     pub(super) fn sources(self, case: KernelConfig<'_>) -> [ModuleSource; 2] {
-        let motion = ("constrain.cu", include_str!("../kernels/constrain.cu"));
-        let sums = (
-            "constrained_sums.cu",
-            include_str!("../kernels/constrained_sums.cu"),
-        );
-        [motion, sums].map(|(name, text)| {
+        let module = |name, text| {
             case.module(name, text)
-                .define("SPLIT", u32::from(case.rules.split()))
                 .define("GROUPS_OF", case.rules.groups())
                 .define("BONDED", u32::from(case.bonded))
                 .define("WATERS", u32::from(self.waters))
@@ -259,7 +253,13 @@ impl ConstrainedGroups {
                 .define("RIGID_BODIES", u32::from(self.rigid_bodies))
                 .include("settle.cuh", &settle())
                 .include("rigid_formulas.cuh", &rigid_bodies())
-        })
+        };
+        let motion = module("constrain.cu", include_str!("../kernels/constrain.cu"));
+        let sums = module(
+            "constrained_sums.cu",
+            include_str!("../kernels/constrained_sums.cu"),
+        );
+        [motion, sums.define("SUMMING", u32::from(case.rules.split()))]
     }
 }
 

@@ -15,7 +15,7 @@ use crate::engines::{EngineError, PairCounts, PairHistogram};
 const GATHERED: usize = WARP * WARP;
 /// Threads of a block that counts.
 const COUNTING: usize = 256;
-/// Items that a warp counts before its block adds to the counts of all: few enough for 32 bits.
+/// Items that each warp of a block counts, in the mean, before the block adds to the counts of all: few enough for 32 bits.
 const ROUND: usize = 4096;
 /// Items for each warp of a device, where there are so many.
 const ITEMS: usize = 2;

@@ -381,8 +381,7 @@ impl KernelConfig<'_> {
             forces_sums_virial: (self.rules.scale_every > 0).then(|| forces(true)),
             moves: self
                 .module("move.cu", include_str!("../kernels/move.cu"))
-                .define("GROUPS_OF", self.rules.groups())
-                .define("SPLIT", 1),
+                .define("GROUPS_OF", self.rules.groups()),
         })
     }
 
@@ -435,13 +434,13 @@ impl KernelConfig<'_> {
 
 impl Split {
     fn new(device: &Device, sources: &SplitSources) -> Result<Self, CudaError> {
-        let forces = |source: &Option<ModuleSource>| {
-            let kernel = |source| device.module(source)?.kernel("debye_forces_sums");
+        let forces = |source: &Option<ModuleSource>, name| {
+            let kernel = |source| device.module(source)?.kernel(name);
             source.as_ref().map(kernel).transpose()
         };
         Ok(Self {
-            forces_sums: forces(&sources.forces_sums)?,
-            forces_sums_virial: forces(&sources.forces_sums_virial)?,
+            forces_sums: forces(&sources.forces_sums, "debye_forces_sums")?,
+            forces_sums_virial: forces(&sources.forces_sums_virial, "debye_forces_sums_virial")?,
             moves: device.module(&sources.moves)?.kernel("debye_move")?,
         })
     }

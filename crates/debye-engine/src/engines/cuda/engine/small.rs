@@ -370,8 +370,9 @@ impl Skeleton for Small {
     }
 
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
-        self.queue_until(step)?;
-        self.queue_snapshot(wanted, wanted.needs_forces())?;
+        let evaluates = wanted.needs_forces();
+        self.queue_until(step, evaluates)?;
+        self.queue_snapshot(wanted, evaluates)?;
         Ok(1)
     }
 

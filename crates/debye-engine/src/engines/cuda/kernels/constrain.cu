@@ -1,4 +1,4 @@
-// The motion of particles at fixed distances, and what they add to sums. A thread takes a rigid water (rigid.cuh), a cluster
+// The motion of particles at fixed distances; what they add to sums is in constrained_sums.cu. A thread takes a rigid water (rigid.cuh), a cluster
 // or a rigid body (rigid_bodies.cuh); blocks of waters come first. 120 bytes are moved for each particle, with all forces 48
 // more.
 //

@@ -1,11 +1,11 @@
 // What particles at fixed distances add to sums: those of a step that decide what happens to the velocities, and those of an
 // observer. A module of its own, which is compiled beside that of the motion.
 //
-// Defines: as constrain.cu; SPLIT, see rules.rs.
+// Defines: as constrain.cu; SUMMING, whether steps may need sums.
 #include "constrained.cuh"
 #include "sums.cuh"
 
-#if SPLIT
+#if SUMMING
 // What a group adds to the sums that decide what happens to the velocities: for every group of thermostats Σ m v² and Σ m v
 // of projected velocities; then the virial of its center rather than of its particles.
 template <u32 N, bool VIRIAL> struct Share {
@@ -281,7 +281,7 @@ __device__ inline void look_at_body(Looked& l, const World& w, const ConstraintT
     }
 }
 
-// Velocities of now, and for every block what constrained_now.cuh says.
+// Velocities of now, and for every block what `Looked` says.
 KERNEL(debye_constrain_now, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
 {
     constexpr u32 WIDTH = VIRIAL_SUMS + CONSTRAINT_SUMS * GROUPS_OF;

@@ -151,8 +151,8 @@ __device__ __forceinline__ Metric metric_of(const Frame& frame, const Counting& 
     }
     m.scale = f32(f.scale);
     m.relative = 4e-7f * steep;
-    // Upper halves are rounded down, and may have been halved.
-    m.absolute = (4.0f * UPPER * all + 2e-6f * f32(f.reach)) * m.scale + 1e-6f;
+    // Upper halves are rounded down, and may have been halved; places are seen from a middle up to thrice the reach away.
+    m.absolute = (4.0f * UPPER * all + 1e-6f * steep * f32(f.reach)) * m.scale + 1e-6f;
     const f32 reach = f32(f.reach) * (1.0f + 2.0f * m.relative) + m.absolute / m.scale;
     m.reach = reach;
     m.reach2 = reach * reach;
@@ -226,8 +226,13 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, 5, Counted w, Counting f)
             if (here.members == 0) continue;
             const uint4 own = w.chosen[i * WARP + (lane < here.members ? lane : 0)];
             const u32 own_set = lane < here.members ? own.w : 0;
+            // Whether places may be seen from the middle of the box: nobody is near two images of another, and the box is
+            // not so long that lengths from its middle lose digits.
             bool plain = true;
-            for (u32 k = 0; k < 3; ++k) plain = plain && here.half[k] + m.reach / m.height[k] < 2147480000.0f;
+            for (u32 k = 0; k < 3; ++k) {
+                const f32 reach = m.reach / m.height[k];
+                plain = plain && here.half[k] + reach < 2147480000.0f && here.half[k] < 2.0f * reach;
+            }
             const Apart from_middle = apart(m, own.x, own.y, own.z, here.middle[0], here.middle[1], here.middle[2]);
             // A group is opposite itself where their number is even: then one of the two counts.
             const u32 ahead = first + lane;

@@ -1,6 +1,6 @@
 // Motion of a step that needs sums over all particles, after split.cu. The last block does what ends the step.
 //
-// Defines: GROUPS_OF and SPLIT as in step.cu; LANGEVIN, MOVING.
+// Defines: GROUPS_OF, how many groups have thermostats of their own; LANGEVIN, MOVING.
 #include "sums.cuh"
 #if TURNING
 #include "rotation.cuh"

@@ -64,7 +64,11 @@ __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const S
 #endif
 }
 
-KERNEL_RESIDENT(debye_forces_sums, BLOCK, VIRIAL ? 2 : RESIDENT, World w, Setup f)
+#if VIRIAL
+KERNEL_RESIDENT(debye_forces_sums_virial, BLOCK, 2, World w, Setup f)
+#else
+KERNEL_RESIDENT(debye_forces_sums, BLOCK, RESIDENT, World w, Setup f)
+#endif
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);

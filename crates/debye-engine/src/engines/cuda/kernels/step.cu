@@ -1,7 +1,7 @@
 // A step: forces on every particle from its block's stage and its own list, then its motion. Each thread owns a
 // particle, so there are no atomics and one order of every sum.
 //
-// A step that needs sums over all particles is in split.cu.
+// A step that needs sums over all particles is in split.cu and move.cu.
 //
 // Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh.
 //

@@ -106,7 +106,7 @@ impl Resident {
         })
     }
 
-    /// Queues forces, energies and sums of what is there; on a stream of their own those that can be found beside pairs.
+    /// Queues forces, energies and sums of what is there; on a stream of their own those that need not wait for pairs.
     fn queue_evaluation(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
         let rest = side.unwrap_or(s);
         if let Some(side) = side {
@@ -136,8 +136,8 @@ impl Resident {
         })
     }
 
-    /// Queues a snapshot of the configuration that the device will have come to. Where
-    /// they are told to, forces and energies are found.
+    /// Queues a snapshot of the configuration that the device will have come to, with forces and energies where it is to
+    /// evaluate them.
     pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted, evaluates: bool) -> Result<(), EngineError> {
         if evaluates {
             let graph = match self.snapshot_graph.take() {

@@ -333,7 +333,7 @@ pub(super) fn needs(extents: Extents<'_>) -> Needs {
         + 2 * size_of::<Frame>()
         + variant.groups * size_of::<ScalingThermostat>()
         + links.map_or(0, |links| links.needs().0)
-        + 2 * 8;
+        + 4 * 8;
     let sums = evaluating_blocks(n, &variant.form) * variant.columns(terms) + variant.sums(n);
     Needs(vec![
         // Two halves of positions, images, the list's positions, forces; lower halves and velocities.

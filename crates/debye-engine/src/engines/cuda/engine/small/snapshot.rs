@@ -67,8 +67,8 @@ impl Small {
         SnapshotPlan::new(&self.device, places, pieces)
     }
 
-    /// Queues steps until the target, and a list if there must be one then.
-    pub(super) fn queue_until(&mut self, target: u64) -> Result<(), EngineError> {
+    /// Queues steps until the target, and a list if there must be one then to evaluate forces with.
+    pub(super) fn queue_until(&mut self, target: u64, evaluates: bool) -> Result<(), EngineError> {
         if self.snapshots.is_empty() {
             self.aimed = self.last.step;
         }
@@ -77,11 +77,11 @@ impl Small {
             self.queue_steps(self.aimed, false)?;
         }
         self.aimed = target;
-        self.queue_steps(target, true)
+        self.queue_steps(target, evaluates)
     }
 
-    /// Queues a snapshot of the configuration that the device will have come to. Where
-    /// they are told to, forces and energies are found.
+    /// Queues a snapshot of the configuration that the device will have come to, with forces and energies where it is to
+    /// evaluate them.
     pub(super) fn queue_snapshot(&mut self, mut wanted: Wanted, evaluates: bool) -> Result<(), EngineError> {
         if evaluates {
             let n = self.particles_in();
@@ -132,7 +132,9 @@ impl Small {
         let began = Instant::now();
         let control = self.control_of(&queued)?;
         self.waited_seconds += began.elapsed().as_secs_f64();
-        let wrong = control.failed | control.cell_invalid | control.overflow | control.stale;
+        // Places are there without a list.
+        let stale = if queued.evaluated { control.stale } else { 0 };
+        let wrong = control.failed | control.cell_invalid | control.overflow | stale;
         if control.step != step || wrong != 0 {
             return Ok(None);
         }
