@@ -197,9 +197,16 @@ CALLED u32 exact_interval(const Counted& w, const Counting& f, u32 i, u32 j)
     return r2 < f.reach * f.reach ? smaller(u32(sqrt(r2) * f.scale), f.bins - 1) : f.bins;
 }
 
+// Blocks of a multiprocessor. Those before Ampere have room for 1,024 threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr u32 COUNTING_RESIDENT = 4;
+#else
+constexpr u32 COUNTING_RESIDENT = 5;
+#endif
+
 // Blocks have histograms of their own. A warp takes a group and some of those after it, half of all at most, round the
 // end: so each pair of groups is met once.
-KERNEL_RESIDENT(debye_count_pairs, COUNTING, 5, Counted w, Counting f)
+KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Counting f)
 {
     DYNAMIC_SHARED(u32, histogram);
     SHARED(uint4, others_of, COUNTING);
