@@ -69,10 +69,11 @@ impl Dynamics {
         for t in &self.thermostats {
             let between = t.interval(self.timestep) as f64 * self.timestep;
             if t.kind == ThermostatKind::Berendsen && between > t.time {
-                return Err(
-                    "weak coupling that acts less often than once in its relaxation time stops all motion"
-                        .into(),
-                );
+                return Err(format!(
+                    "weak coupling that acts every {between} with a relaxation time of {} stops all motion: `every` must \
+                     be less, or `time` more",
+                    t.time
+                ));
             }
             if t.every.is_some() && !matches!(t.kind, ThermostatKind::Bussi | ThermostatKind::Berendsen) {
                 return Err(format!(

@@ -288,3 +288,64 @@ impl Rules {
         every.iter().any(|n| *n > 0 && beside(n))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules([rescale_every, remove_every, scale_every]: [u32; 3]) -> Rules {
+        Rules {
+            ensemble: Ensemble::default(),
+            thermostats: Vec::new(),
+            group_of: Vec::new(),
+            rescale_every,
+            remove_every,
+            scale_every,
+            limited: 0,
+        }
+    }
+
+    /// Steps between thermostats, removals of momentum, changes of the cell.
+    fn all() -> impl Iterator<Item = [u32; 3]> {
+        let some = [0, 1, 2, 3, 5, 10, 12];
+        let pairs = move |a| some.into_iter().map(move |b| [a, b]);
+        let pairs = some.into_iter().flat_map(pairs);
+        pairs.flat_map(move |[a, b]| some.into_iter().map(move |c| [a, b, c]))
+    }
+
+    /// Kernels of sums without a virial are compiled where a step needs them, and nowhere else.
+    #[test]
+    fn sums_alone_are_those_that_a_step_needs() {
+        for every in all() {
+            let rules = rules(every);
+            let needed = (1..=60).any(|step| rules.needs_of(step) == SUMS);
+            assert_eq!(rules.sums_alone(), needed, "{every:?}");
+        }
+    }
+
+    #[test]
+    fn steps_with_sums_are_foreseen() {
+        for every in all() {
+            let rules = rules(every);
+            for from in 0..13 {
+                for steps in 1..13 {
+                    let needed = (from..from + steps).any(|step| rules.needs_of(step) != 0);
+                    assert!(
+                        rules.due_within(from, steps) || !needed,
+                        "{every:?} {from} {steps}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_of_sums_are_as_far_apart_as_costs_least() {
+        for (interval, spacing) in [(0, 1), (1, 1), (2, 2), (10, 5), (12, 6), (100, 20), (10_000, 32)] {
+            assert_eq!(rules([interval, 0, 0]).spacing(), spacing, "{interval}");
+            assert_eq!(rules([0, 0, interval]).spacing(), spacing, "{interval}");
+        }
+        // The most frequent decides.
+        assert_eq!(rules([100, 10, 1000]).spacing(), 5);
+    }
+}
