@@ -138,14 +138,31 @@ impl<'a> BitWriter<'a> {
         let mask = (1_u64 << count) - 1;
         self.held = self.held << count | u64::from(value) & mask;
         self.count += count;
-        while self.count >= 8 {
-            self.count -= 8;
-            self.bytes.push((self.held >> self.count) as u8);
+        if self.count >= 32 {
+            self.count -= 32;
+            let word = (self.held >> self.count) as u32;
+            self.bytes.extend_from_slice(&word.to_be_bytes());
         }
     }
 
     /// The inverse of [`BitReader::take_mixed`].
     pub(super) fn put_mixed(&mut self, values: [u32; 3], count: u32, ranges: [u32; 3]) {
+        if count <= 64 {
+            let [x, y, z] = values.map(u64::from);
+            let value = (x * u64::from(ranges[1]) + y) * u64::from(ranges[2]) + z;
+            // Whole bytes in the order of memory, then what is left.
+            let (whole, rest) = (count / 8 * 8, count % 8);
+            if whole > 0 {
+                let bytes = value.swap_bytes() >> (64 - whole);
+                let second = whole.min(32);
+                self.put((bytes >> second) as u32, whole - second);
+                self.put(bytes as u32, second);
+            }
+            if rest > 0 {
+                self.put((value >> whole) as u32, rest);
+            }
+            return;
+        }
         let [x, y, z] = values.map(u128::from);
         let mut value = (x * u128::from(ranges[1]) + y) * u128::from(ranges[2]) + z;
         let mut left = count;
@@ -159,8 +176,10 @@ impl<'a> BitWriter<'a> {
 
     /// Fills the last byte with zeros.
     pub(super) fn finish(mut self) {
-        if self.count > 0 {
-            self.put(0, 8 - self.count);
+        self.put(0, self.count.next_multiple_of(8) - self.count);
+        while self.count > 0 {
+            self.count -= 8;
+            self.bytes.push((self.held >> self.count) as u8);
         }
     }
 }

@@ -114,8 +114,9 @@ impl Encoder<'_> {
         let mut last = anchor;
         let mut all_small = true;
         for member in members {
-            let squares = (0..3).map(|axis| u128::from(member[axis].abs_diff(last[axis])).pow(2));
-            all_small &= squares.sum::<u128>() < u128::from(smaller * smaller);
+            // Members of a run are within 2²³ of each other.
+            let squares = (0..3).map(|axis| u64::from(member[axis].abs_diff(last[axis])).pow(2));
+            all_small &= squares.sum::<u64>() < smaller * smaller;
             last = member;
         }
         u32::from(!all_small)

@@ -1,7 +1,7 @@
 //! Writing XTC frames.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::UNCOMPRESSED_ATOMS;
 use super::encode::encode;
@@ -81,16 +81,15 @@ impl<W: Write + Send> XtcWriter<W> {
     fn round(&mut self, positions: &[[f64; 3]]) -> Result<(), IoError> {
         self.rounded.clear();
         let precision = f64::from(self.precision);
+        self.rounded.reserve(positions.len());
         for (index, position) in positions.iter().enumerate() {
-            let rounded = position.map(|value| (value * precision).round());
-            if let Some(axis) = rounded
-                .iter()
-                .position(|value| value.abs() >= f64::from(i32::MAX))
-            {
+            let scaled = position.map(|value| value * precision);
+            let too_large = |value: &f64| value.abs() >= f64::from(i32::MAX) - 0.5;
+            if let Some(axis) = scaled.iter().position(too_large) {
                 let limit = format!("|x| times the precision of {precision} below 2^31");
                 return Err(self.out.too_large(Place::Atom(index + 1), position[axis], limit));
             }
-            self.rounded.push(rounded.map(|value| value as i32));
+            self.rounded.push(scaled.map(nearest));
         }
         Ok(())
     }
@@ -121,6 +120,12 @@ impl<W: Write + Send> XtcWriter<W> {
         self.buffer.resize(self.buffer.len().next_multiple_of(4), 0);
         Ok(())
     }
+}
+
+/// [`f64::round`] of a number below 2³¹, without the call that it is where a processor need not have an instruction for
+/// it: the largest number below one half, so that nothing below one half becomes 1.
+fn nearest(value: f64) -> i32 {
+    (value + f64::copysign(0.5_f64.next_down(), value)) as i32
 }
 
 impl<W: Write + Send> WriteFrames for XtcWriter<W> {
@@ -157,14 +162,60 @@ impl<W: Write + Send> WriteFrames for XtcWriter<W> {
 impl<W: Write + Send> WriteEncoded for XtcWriter<W> {
     fn encoder(&self) -> EncodeFrame {
         let (file, precision) = (self.out.file.clone(), self.precision);
+        // Writers that have written: their memory is used again.
+        let spare: Mutex<Vec<XtcWriter<Vec<u8>>>> = Mutex::default();
         Arc::new(move |atoms, frame| {
-            let mut writer = XtcWriter::with_precision(Vec::new(), file.clone(), precision);
+            let earlier = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut writer =
+                earlier.unwrap_or_else(|| XtcWriter::with_precision(Vec::new(), file.clone(), precision));
             writer.write_frame(atoms, frame)?;
-            Ok(writer.out.sink)
+            let written = std::mem::replace(&mut writer.out, Output::new(Vec::new(), file.clone()));
+            spare.lock().unwrap_or_else(PoisonError::into_inner).push(writer);
+            Ok(written.sink)
         })
     }
 
     fn write_encoded(&mut self, frame: &[u8]) -> Result<(), IoError> {
         self.out.write_frame(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / 2.0_f64.powi(53) - 0.5
+        };
+        let scattered = (0..10_000).map(|k| next() * 4.2e9 / f64::from(k + 1));
+        let halves = (0..100).map(|k| f64::from(k) + 0.5);
+        let beside = halves
+            .clone()
+            .flat_map(|x: f64| [x.next_down(), x.next_up(), -x, -x.next_down(), -x.next_up()]);
+        for x in scattered.chain(halves).chain(beside).chain([0.0, -0.0]) {
+            assert_eq!(nearest(x), x.round() as i32, "{x:e}");
+        }
+    }
+
+    #[test]
+    fn frames_encoded_in_memory_of_others_are_the_same() {
+        let frame = |number: usize| Frame {
+            length_unit: LengthUnit::Nanometer,
+            step: Some(number as u64),
+            positions: (0..5 * number).map(|k| [k as f64 * 0.3, (k * k % 7) as f64, -1.5]).collect(),
+            ..Frame::default()
+        };
+        let encode = XtcWriter::new(Vec::new(), "x.xtc").encoder();
+        for number in [30, 2, 40, 1] {
+            let mut alone = XtcWriter::new(Vec::new(), "x.xtc");
+            alone.write_frame(&[], &frame(number)).unwrap();
+            assert!(encode(&[], &frame(number)).unwrap() == alone.out.sink, "{number}");
+        }
     }
 }
