@@ -96,8 +96,8 @@ pub(crate) trait Driver: Send + Sync {
     /// Memory of the host that kernels write to.
     fn allocate_host(&self, bytes: usize) -> Result<u64, CudaError>;
     fn free_host(&self, address: u64, bytes: usize);
-    /// Copies memory of the host that no kernel writes to any more.
-    fn read_host(&self, address: u64, bytes: &mut [u8]);
+    /// Memory of the host that no kernel writes to any more, for as long as the caller keeps it.
+    fn host_memory(&self, address: u64, bytes: usize) -> &[u8];
     /// The code of a module, from the cache on disk where it is there.
     fn compile(&self, source: &ModuleSource) -> Result<Vec<u8>, CudaError>;
     fn load(&self, source: &ModuleSource) -> Result<Handle, CudaError>;

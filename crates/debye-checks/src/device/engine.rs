@@ -476,8 +476,9 @@ pub(super) fn continues(
     let (Some(last), Some(places)) = (seen.pop(), seen.pop()) else {
         return Ok(());
     };
-    let taken =
-        |moment: Option<LaterParticles>| moment.map_or_else(|| Ok(Particles::default()), |taken| taken());
+    let taken = |moment: Option<LaterParticles>| {
+        moment.map_or_else(|| Ok(Particles::default().into()), |taken| taken())
+    };
     // Who wants no velocities gets the same places.
     let found = taken(places.particles)?;
     place.expect("places seen", &found.positions, &halfway.positions)?;

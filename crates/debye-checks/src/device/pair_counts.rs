@@ -98,9 +98,9 @@ fn of_system(
             let counts = match (moment.counts, moment.particles) {
                 (Some(counts), _) => counts,
                 (None, Some(particles)) if shrunk && periodic => {
-                    let there = particles()?.positions;
+                    let there = particles()?;
                     let now = Engine::particles(engine)?.positions;
-                    place.expect("particles in place of counts", &there, &now)?;
+                    place.expect("particles in place of counts", &there.positions, &now)?;
                     continue;
                 }
                 _ => return Err(wrong("no counts")),

@@ -5,6 +5,7 @@ pub mod cuda;
 mod device_choice;
 mod device_use;
 mod error;
+mod lent;
 pub(crate) mod memory;
 mod observation;
 mod pair_histogram;
@@ -15,6 +16,7 @@ pub use cuda::ChargesOnDevice;
 pub use device_choice::DeviceChoice;
 pub use device_use::{DeviceUse, KernelUse, Needs, Profile, Shortage};
 pub use error::{Culprit, EngineError};
+pub use lent::LentParticles;
 pub use memory::available as available_memory;
 pub use observation::Observation;
 pub use pair_histogram::{PairCounts, PairHistogram};
@@ -29,7 +31,7 @@ use crate::integrate::MotionState;
 use crate::system::{Cell, Particles};
 
 /// Particles of a moment that has passed, in the order of the input.
-pub type LaterParticles = Box<dyn FnOnce() -> Result<Particles, EngineError> + Send>;
+pub type LaterParticles = Box<dyn FnOnce() -> Result<LentParticles, EngineError> + Send>;
 
 /// What is wanted of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +125,7 @@ pub trait Engine: Send {
     /// The particles now, put in order when they are asked for, by any thread.
     fn particles_later(&self) -> Result<LaterParticles, EngineError> {
         let particles = self.particles()?;
-        Ok(Box::new(|| Ok(particles)))
+        Ok(Box::new(|| Ok(particles.into())))
     }
     /// Forces on them.
     fn forces(&self) -> Result<Vec<Vec3<f64>>, EngineError>;

@@ -195,9 +195,9 @@ impl Driver for Gpu {
         }
     }
 
-    fn read_host(&self, address: u64, bytes: &mut [u8]) {
-        // SAFETY: the caller's memory is alive, at least this long, and nobody writes to it.
-        unsafe { ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+    fn host_memory(&self, address: u64, bytes: usize) -> &[u8] {
+        // SAFETY: the caller's memory is alive, at least this long, written once, and nobody writes to it now.
+        unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }
     }
 
     /// Machine code for exactly this card, or PTX where the compiler does not know it.

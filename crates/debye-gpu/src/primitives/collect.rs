@@ -267,13 +267,18 @@ impl Collected {
 
     /// The first elements of a piece; waits for it.
     pub fn read_first<T: Element>(&self, place: Place<T>, length: usize) -> Result<Vec<T>, CudaError> {
+        let all = self.view(place)?;
+        Ok(all[..length.min(all.len())].to_vec())
+    }
+
+    /// A piece where it lies; waits for it.
+    pub fn view<T: Element>(&self, place: Place<T>) -> Result<&[T], CudaError> {
         self.wait()?;
-        let mut values = vec![T::zeroed(); length.min(place.length)];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        if let Some(from) = &self.to {
-            from.driver.read_host(from.address + place.at as u64, bytes);
-        }
-        Ok(values)
+        let from = self.to.as_ref().filter(|_| place.length > 0);
+        Ok(from.map_or(&[], |from| {
+            let bytes = place.length * size_of::<T>();
+            bytemuck::cast_slice(from.driver.host_memory(from.address + place.at as u64, bytes))
+        }))
     }
 
     /// Its memory, when it is all there.

@@ -98,6 +98,17 @@ impl Export {
 
     /// A frame in the unit of the format.
     pub fn frame(&self, particles: &Particles, cell: &Cell, step: u64, time: f64, title: &str) -> Frame {
+        self.frame_in(Frame::default(), particles, cell, (step, time, title))
+    }
+
+    /// The same in the memory of an earlier frame.
+    pub(super) fn frame_in(
+        &self,
+        earlier: Frame,
+        particles: &Particles,
+        cell: &Cell,
+        (step, time, title): (u64, f64, &str),
+    ) -> Frame {
         let (length, speed) = self.factors();
         let placed: Vec<Vec3<f64>>;
         let positions = match self.placement {
@@ -130,11 +141,11 @@ impl Export {
             length_unit: self.format.length_unit(),
             cell: Some(cell.to_arrays().map(|row| row.map(|x| x * length))),
             periodic: Some(cell.periodic()),
-            positions: self.chosen.iter().map(place).collect(),
-            velocities: self
-                .format
-                .holds_velocities()
-                .then(|| self.chosen.iter().map(velocity).collect()),
+            positions: filled(earlier.positions, self.chosen.iter().map(place)),
+            velocities: self.format.holds_velocities().then(|| {
+                let earlier = earlier.velocities.unwrap_or_default();
+                filled(earlier, self.chosen.iter().map(velocity))
+            }),
             forces: None,
             orientations: turns.then(|| self.chosen.iter().map(orientation).collect()),
             dipoles: (turns && self.format.holds_orientations())
@@ -142,6 +153,13 @@ impl Export {
             angular_velocities: None,
         }
     }
+}
+
+/// These rows in memory that had others.
+fn filled(mut rows: Vec<[f64; 3]>, new: impl Iterator<Item = [f64; 3]>) -> Vec<[f64; 3]> {
+    rows.clear();
+    rows.extend(new);
+    rows
 }
 
 /// One configuration of a system, with the moment it is of.

@@ -2,8 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use debye_io::{EncodeFrame, Frame, IoError, OrientationWriter, WriteFrames};
@@ -12,7 +12,7 @@ use super::RunError;
 use super::export::{Export, unwrapped};
 use super::threads::with_threads;
 use crate::analysis::{Analysis, CountedPairs, Snapshot};
-use crate::engines::{LaterParticles, PairCounts};
+use crate::engines::{LaterParticles, LentParticles, PairCounts};
 use crate::simulation::{AnalysisPlan, TrajectoryPlan};
 use crate::system::{Cell, Particles};
 
@@ -190,7 +190,7 @@ struct MadeFrame {
     only_fresh: bool,
     counts: Option<PairCounts>,
     /// Where analyses want them.
-    particles: Option<Particles>,
+    particles: Option<LentParticles>,
     /// For every trajectory, where it is due.
     contents: Vec<Option<Result<Content, IoError>>>,
 }
@@ -215,6 +215,26 @@ struct MakingOfTrajectory {
     export: Arc<Export>,
     /// Where its frames may be made apart, and nothing else is made of them.
     encode: Option<EncodeFrame>,
+    /// Frames that were encoded: their memory is used again.
+    spare: Mutex<Vec<Frame>>,
+}
+
+impl MakingOfTrajectory {
+    fn spare(&self) -> MutexGuard<'_, Vec<Frame>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What goes into the file for particles of this step and time, under this title.
+    fn content(&self, particles: &Particles, cell: &Cell, of: (u64, f64, &str)) -> Result<Content, IoError> {
+        let earlier = self.spare().pop().unwrap_or_default();
+        let frame = self.export.frame_in(earlier, particles, cell, of);
+        let Some(encode) = &self.encode else {
+            return Ok(Content::Frame(Box::new(frame)));
+        };
+        let bytes = encode(self.export.atoms(), &frame)?;
+        self.spare().push(frame);
+        Ok(Content::Bytes(bytes))
+    }
 }
 
 struct MakingOfMeasurement {
@@ -232,6 +252,7 @@ impl Making {
             encode: (t.writer.apart())
                 .filter(|_| t.orientations.is_none())
                 .map(|writer| writer.encoder()),
+            spare: Mutex::default(),
         };
         let measurement = |m: &Measurement| MakingOfMeasurement {
             plan: m.plan.clone(),
@@ -261,11 +282,7 @@ impl Making {
             if !(step.is_multiple_of(t.every) && wanted(t.fresh)) {
                 return None;
             }
-            let frame = t.export.frame(particles, &cell, step, time, &self.title);
-            Some(match &t.encode {
-                Some(encode) => encode(t.export.atoms(), &frame).map(Content::Bytes),
-                None => Ok(Content::Frame(Box::new(frame))),
-            })
+            Some(t.content(particles, &cell, (step, time, &self.title)))
         };
         let contents = self.trajectories.iter().map(content).collect();
         let counted = counts.is_some();
@@ -466,7 +483,7 @@ mod tests {
                 particles: Some(Box::new(move || {
                     let wait = u64::from(12 - number);
                     std::thread::sleep(std::time::Duration::from_millis(wait));
-                    Ok(particles)
+                    Ok(particles.into())
                 })),
                 counts: None,
                 cell: system.cell,

@@ -35,10 +35,10 @@ impl CudaEngine {
         let largest = largest(&skeleton.forces()?);
         let snapshot = skeleton.snapshot(Wanted::PARTICLES)?;
         let change: Vec<Change> = vec![(1.0, [0.0; 3]); snapshot.sums.groups.len()];
-        let mut after = match snapshot.particles {
-            Some(copied) => copied.in_input_order(&self.host.system.particles, &change)?,
-            None => still,
-        };
+        let mut after = still;
+        if let Some(copied) = snapshot.particles {
+            copied.fill(&mut after, &change)?;
+        }
         after.velocities = before.velocities;
         after.orientations.turn_momenta(&before.orientations);
         let step = self.step;

@@ -57,6 +57,7 @@ use snapshot::Snapshot;
 
 use crate::engines::ChargesOnDevice;
 use crate::engines::cpu::{Fire, ListSize, Minimized};
+use crate::engines::lent::ParticleMemory;
 use crate::engines::{
     DeviceUse, Engine, EngineError, LaterParticles, Lists, Moment, Needs, Observation, PairCounts,
     PairHistogram, Settings, Stages, Wanted,
@@ -99,8 +100,8 @@ pub struct CudaEngine {
     tail: TailCorrection,
     /// What does not change, and what is needed to say why a step went wrong.
     host: HostCopy,
-    /// The particles as they began, shared with threads that put frames in order.
-    like: OnceCell<Arc<Particles>>,
+    /// Memory for particles, shared with threads that put frames in order.
+    memory: OnceCell<Arc<ParticleMemory>>,
     /// Particles before a step that went wrong.
     failed_state: Option<Particles>,
     radius: f64,
@@ -298,7 +299,7 @@ impl CudaEngine {
             names: names(system, field, LinkTables::new(system, field)?.as_ref()),
             tail: field.tail_correction(system),
             host,
-            like: OnceCell::new(),
+            memory: OnceCell::new(),
             failed_state: None,
             radius,
             first: start.step,
@@ -341,12 +342,15 @@ impl CudaEngine {
         let still = || {
             let mut particles = self.host.system.particles.clone();
             particles.velocities = Vec::new();
-            Arc::new(particles)
+            Arc::new(ParticleMemory::new(particles))
         };
-        let like = self.like.get_or_init(still);
-        let like = Arc::clone(like);
+        let memory = Arc::clone(self.memory.get_or_init(still));
         match snapshot.particles.take() {
-            Some(copied) => Ok(Box::new(move || copied.in_input_order(&like, &change))),
+            Some(copied) => Ok(Box::new(move || {
+                let mut particles = memory.lend();
+                copied.fill(particles.get_mut(), &change)?;
+                Ok(particles)
+            })),
             None => Err(EngineError::Device(format!(
                 "the particles of step {} were not copied",
                 snapshot.step
@@ -558,16 +562,16 @@ impl Engine for CudaEngine {
         }
         let snapshot = self.snapshot(Wanted::PARTICLES)?;
         let (change, _) = self.ending(&snapshot);
-        let like = &self.host.system.particles;
-        snapshot
-            .particles
-            .as_ref()
-            .map_or_else(|| Ok(like.clone()), |copied| copied.in_input_order(like, &change))
+        let mut particles = self.host.system.particles.clone();
+        if let Some(copied) = &snapshot.particles {
+            copied.fill(&mut particles, &change)?;
+        }
+        Ok(particles)
     }
 
     fn particles_later(&self) -> Result<LaterParticles, EngineError> {
         if let Some(particles) = self.failed_state.clone() {
-            return Ok(Box::new(|| Ok(particles)));
+            return Ok(Box::new(|| Ok(particles.into())));
         }
         let mut snapshot = self.snapshot(Wanted::PARTICLES)?;
         self.later(&mut snapshot, true)

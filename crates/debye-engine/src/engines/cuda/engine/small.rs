@@ -30,7 +30,7 @@ use super::unsupported;
 use kernels::{Arrays, Extents, Kernels};
 pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
 use snapshot::Places;
-use transfer::{by_axis, kind_in};
+use transfer::kind_in;
 
 /// Steps of a launch.
 const STEPS: u64 = 2000;

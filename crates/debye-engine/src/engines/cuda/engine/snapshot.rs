@@ -28,8 +28,8 @@ pub(super) struct Snapshot {
 
 /// Particles as a device had them, to be put in order by any thread while the device goes on.
 pub(super) trait CopiedParticles: Send {
-    /// `change` is what had yet to happen to the velocities of every group.
-    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError>;
+    /// Puts them into particles of the same system. `change` is what had yet to happen to the velocities of every group.
+    fn fill(&self, out: &mut Particles, change: &[Change]) -> Result<(), EngineError>;
 }
 
 /// Moments that may be on their way before the host waits for the first, and the graphs of those behind it: if it is not
@@ -151,6 +151,12 @@ impl<P> QueuedSnapshot<P> {
     pub(super) fn read<T: Element>(&self, place: Place<T>) -> Result<Vec<T>, CudaError> {
         let collected = self.collected.as_ref();
         collected.map_or(Ok(Vec::new()), |from| from.read(place))
+    }
+
+    /// The same where it lies.
+    pub(super) fn view<T: Element>(&self, place: Place<T>) -> Result<&[T], CudaError> {
+        let collected = self.collected.as_ref();
+        collected.map_or(Ok(&[]), |from| from.view(place))
     }
 }
 

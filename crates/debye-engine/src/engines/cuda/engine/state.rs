@@ -20,30 +20,19 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Slots with a particle, and which.
-    pub(super) fn used(&self, control: &Control) -> impl Iterator<Item = (usize, &u32)> {
-        let used = control.blocks as usize * BLOCK;
-        self.ids[..used.min(self.ids.len())]
-            .iter()
-            .enumerate()
-            .filter(|(slot, _)| self.pos[4 * slot + 3] != EMPTY_SLOT)
+    /// Slots with a particle.
+    pub(super) fn used(&self, control: &Control) -> Used<'_> {
+        Used::new(control, &self.pos, &self.ids)
     }
 
     /// How the particle of a slot lies.
     pub(super) fn rotation(&self, slot: usize, slots: usize) -> Quat<f64> {
-        let at = |k: usize| self.turns[k * slots + slot];
-        Quat {
-            w: at(0),
-            v: Vec3::new(at(1), at(2), at(3)),
-        }
+        rotation(&self.turns, slot, slots)
     }
 
     /// Where the particle of a slot is, as fractions of the region.
     pub(super) fn fractions(&self, slot: usize, slots: usize) -> [f64; 3] {
-        std::array::from_fn(|k| {
-            let at = u64::from(self.pos[4 * slot + k]) << 32 | u64::from(self.low[k * slots + slot]);
-            at as f64 / 2.0_f64.powi(64)
-        })
+        std::array::from_fn(|k| part_of(self.pos[4 * slot + k], self.low[k * slots + slot]))
     }
 
     /// Puts it there.
@@ -91,6 +80,48 @@ impl State {
             },
         }
     }
+}
+
+/// Slots with a particle.
+#[derive(Clone, Copy)]
+pub(super) struct Used<'a> {
+    pos: &'a [u32],
+    ids: &'a [u32],
+}
+
+impl<'a> Used<'a> {
+    pub(super) fn new(control: &Control, pos: &'a [u32], ids: &'a [u32]) -> Self {
+        let used = control.blocks as usize * BLOCK;
+        Self {
+            pos,
+            ids: &ids[..used.min(ids.len())],
+        }
+    }
+
+    /// Each of them, and which particle it has.
+    pub(super) fn slots(self) -> impl Iterator<Item = (usize, usize)> {
+        let all = self.ids.iter().map(|&id| id as usize).enumerate();
+        all.filter(move |(slot, _)| self.pos[4 * slot + 3] != EMPTY_SLOT)
+    }
+
+    /// The kind of the particle of a slot.
+    pub(super) fn kind(self, slot: usize) -> usize {
+        self.pos[4 * slot + 3] as usize
+    }
+}
+
+/// How the particle of a slot lies.
+pub(super) fn rotation(turns: &[f64], slot: usize, slots: usize) -> Quat<f64> {
+    let at = |k: usize| turns[k * slots + slot];
+    Quat {
+        w: at(0),
+        v: Vec3::new(at(1), at(2), at(3)),
+    }
+}
+
+/// A fraction of the cell from both halves of its 64 bits.
+pub(super) fn part_of(upper: u32, lower: u32) -> f64 {
+    (u64::from(upper) << 32 | u64::from(lower)) as f64 / 2.0_f64.powi(64)
 }
 
 /// A fraction of the cell as a 64-bit whole number.

@@ -240,7 +240,7 @@ impl Resident {
     fn other_region(&mut self, state: &mut State) -> Result<Layout, EngineError> {
         let (old, radius) = (self.values.region, self.values.radius);
         let slots = self.layout.slots();
-        let used: Vec<usize> = state.used(&self.last).map(|(slot, _)| slot).collect();
+        let used: Vec<usize> = state.used(&self.last).slots().map(|(slot, _)| slot).collect();
         if old.open() == 0 {
             let mut frame = self.frame()?;
             self.values.region = old.with_frame(&frame);
@@ -510,8 +510,7 @@ impl Skeleton for Resident {
         let (region, slots) = (self.region(&self.frame()?), self.layout.slots());
         let mut out = like.clone();
         out.images.resize(like.len(), [0; 3]);
-        for (slot, &id) in state.used(&control) {
-            let i = id as usize;
+        for (slot, i) in state.used(&control).slots() {
             // The lower halves are those of the step that went wrong.
             let s = std::array::from_fn(|k| f64::from(state.pos[4 * slot + k]) / 2.0_f64.powi(32));
             out.positions[i] = region.position(s);

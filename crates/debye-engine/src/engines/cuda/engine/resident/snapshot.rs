@@ -4,14 +4,14 @@ use std::mem::offset_of;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::arrays;
+use super::super::arrays::numbers;
 use super::super::constraints::ConstraintSums;
 use super::super::frame::{Frame, Region};
 use super::super::kernels::Control;
 use super::super::mesh::{MeshPlaces, Request};
 use super::super::rules::ScalingThermostat;
 use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan, Snapshots};
-use super::super::state::State;
+use super::super::state::{Used, part_of, rotation};
 use super::super::terms::Kind;
 use super::super::watch::{Bytes, Counted};
 use super::sums::{GROUP_SUMS, Sums, VIRIAL_SUMS};
@@ -336,52 +336,33 @@ struct CopiedSlots {
     constrained: Option<Arc<[u32]>>,
 }
 
-impl CopiedSlots {
-    fn state(&self, at: &ParticlePlaces) -> Result<State, CudaError> {
-        let (read, double) = (&self.queued, self.precision != Precision::Single);
-        let numbers = |place| read.read(place).map(|words| arrays::numbers(&words, double));
-        let motion = at.motion.as_ref();
-        let moving = |place: fn(&MotionPlaces) -> Place<u32>| {
-            motion.map_or(Ok(Vec::new()), |motion| numbers(place(motion)))
-        };
-        Ok(State {
-            pos: read.read(at.pos)?,
-            low: if double {
-                read.read(at.low)?
-            } else {
-                vec![0; 3 * self.slots]
-            },
-            velocities: moving(|motion| motion.velocities)?,
-            images: read.read(at.images)?,
-            ids: read.read(at.ids)?,
-            turns: numbers(at.turns)?,
-            momenta: moving(|motion| motion.momenta)?,
-            facings: Vec::new(),
-        })
-    }
-}
-
 impl CopiedParticles for CopiedSlots {
-    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
-        let mut out = like.clone();
+    fn fill(&self, out: &mut Particles, change: &[Change]) -> Result<(), EngineError> {
         let Some(at) = &self.queued.places().particles else {
-            return Ok(out);
+            return Ok(());
         };
-        let (state, slots) = (self.state(at)?, self.slots);
-        out.images.resize(like.len(), [0; 3]);
-        for (slot, &id) in state.used(&self.control) {
-            let i = id as usize;
-            let kind = &self.kinds[state.pos[4 * slot + 3] as usize];
-            out.positions[i] = self.region.position(state.fractions(slot, slots));
-            out.images[i] = std::array::from_fn(|k| state.images[k * slots + slot]);
-            if let Some(turn) = out.orientations.rotations.get_mut(i).filter(|_| kind.turns != 0) {
-                *turn = state.rotation(slot, slots);
+        let (read, slots, double) = (&self.queued, self.slots, self.precision != Precision::Single);
+        let (pos, low, images) = (read.view(at.pos)?, read.view(at.low)?, read.view(at.images)?);
+        let turns = numbers(read.view(at.turns)?, double);
+        let used = Used::new(&self.control, pos, read.view(at.ids)?);
+        out.images.resize(out.positions.len(), [0; 3]);
+        for (slot, id) in used.slots() {
+            let kind = &self.kinds[used.kind(slot)];
+            let fractions = std::array::from_fn(|k| {
+                let low = if double { low[k * slots + slot] } else { 0 };
+                part_of(pos[4 * slot + k], low)
+            });
+            out.positions[id] = self.region.position(fractions);
+            out.images[id] = std::array::from_fn(|k| images[k * slots + slot]);
+            if let Some(turn) = out.orientations.rotations.get_mut(id).filter(|_| kind.turns != 0) {
+                *turn = rotation(&turns, slot, slots);
             }
         }
-        if let Some(motion) = &at.motion {
-            self.set_moving(&mut out, &state, motion, change)?;
+        match &at.motion {
+            Some(motion) => self.set_moving(out, used, motion, change)?,
+            None => out.velocities.clear(),
         }
-        Ok(out)
+        Ok(())
     }
 }
 
@@ -390,21 +371,23 @@ impl CopiedSlots {
     fn set_moving(
         &self,
         out: &mut Particles,
-        state: &State,
+        used: Used,
         at: &MotionPlaces,
         change: &[Change],
     ) -> Result<(), EngineError> {
-        let (slots, half) = (self.slots, 0.5 * self.dt);
-        let (forces, torques) = (self.queued.read(at.forces)?, self.queued.read(at.torques)?);
+        let (read, slots, half) = (&self.queued, self.slots, 0.5 * self.dt);
+        let double = self.precision != Precision::Single;
+        let velocities = numbers(read.view(at.velocities)?, double);
+        let momenta = numbers(read.view(at.momenta)?, double);
+        let (forces, torques) = (read.view(at.forces)?, read.view(at.torques)?);
         out.velocities.resize(out.positions.len(), Vec3::zero());
         let mut groups = vec![0; if self.constrained.is_some() { out.len() } else { 0 }];
-        for (slot, &id) in state.used(&self.control) {
-            let i = id as usize;
-            let kind = &self.kinds[state.pos[4 * slot + 3] as usize];
+        for (slot, i) in used.slots() {
+            let kind = &self.kinds[used.kind(slot)];
             let (factor, shift) = change[kind.group as usize];
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * slots + slot;
-                let kept = state.velocities[at] * self.pending[k];
+                let kept = velocities[at] * self.pending[k];
                 (kept + half * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
             if let Some(group) = groups.get_mut(i) {
@@ -413,12 +396,12 @@ impl CopiedSlots {
             if kind.turns != 0 && i < out.orientations.angular_momenta.len() {
                 out.orientations.angular_momenta[i] = Vec3::from(std::array::from_fn(|k| {
                     let at = k * slots + slot;
-                    (state.momenta[at] + half * torques[at]) * factor
+                    (momenta[at] + half * torques[at]) * factor
                 }));
             }
         }
         if let (Some(atoms), Some(place)) = (&self.constrained, at.constrained) {
-            let v = self.queued.read(place)?;
+            let v = read.view(place)?;
             for (place, &id) in atoms.iter().enumerate() {
                 let v = Vec3::from(std::array::from_fn(|k| v[k * atoms.len() + place]));
                 let (factor, shift) = change[groups[id as usize]];

@@ -264,8 +264,8 @@ impl Resident {
         let state = self.download()?;
         let slots = self.layout.slots();
         let mut out = vec![Vec3::zero(); self.terms.kind_of.len()];
-        for (slot, &id) in state.used(&self.last) {
-            out[id as usize] = Vec3::from(std::array::from_fn(|k| forces[k * slots + slot]));
+        for (slot, id) in state.used(&self.last).slots() {
+            out[id] = Vec3::from(std::array::from_fn(|k| forces[k * slots + slot]));
         }
         Ok(out)
     }

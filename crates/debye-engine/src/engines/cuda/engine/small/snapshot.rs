@@ -9,9 +9,9 @@ use super::super::frame::{Frame, Region};
 use super::super::resident::{Change, GROUP_SUMS, Sums, VIRIAL_SUMS};
 use super::super::rules::ScalingThermostat;
 use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan};
-use super::super::state::State;
+use super::super::state::part_of;
 use super::super::terms::Kind;
-use super::{EVALUATE, STEPS, Small, SmallControl, by_axis, kind_in};
+use super::{EVALUATE, STEPS, Small, SmallControl, kind_in};
 use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
@@ -220,41 +220,38 @@ struct CopiedSmall {
 }
 
 impl CopiedParticles for CopiedSmall {
-    fn in_input_order(&self, like: &Particles, change: &[Change]) -> Result<Particles, EngineError> {
-        let (mut out, n) = (like.clone(), like.len());
-        let (from, Some(at)) = (&self.queued, &self.queued.places().particles) else {
-            return Ok(out);
+    fn fill(&self, out: &mut Particles, change: &[Change]) -> Result<(), EngineError> {
+        let (from, n) = (&self.queued, out.len());
+        let Some(at) = &from.places().particles else {
+            return Ok(());
         };
-        let low = from.read(at.low)?;
-        let state = State {
-            pos: from.read(at.pos)?,
-            low: match self.precision {
-                Precision::Single => vec![0; 3 * n],
-                _ if self.fine => by_axis(&low),
-                _ => low,
-            },
-            images: from.read(at.images)?,
-            ..State::default()
+        let (pos, low, images) = (from.view(at.pos)?, from.view(at.low)?, from.view(at.images)?);
+        let lower = |i: usize, k: usize| match self.precision {
+            Precision::Single => 0,
+            _ if self.fine => low[4 * i + k],
+            _ => low[k * n + i],
         };
         out.images.resize(n, [0; 3]);
         for i in 0..n {
-            out.positions[i] = self.region.position(state.fractions(i, n));
-            out.images[i] = std::array::from_fn(|k| state.images[k * n + i]);
+            let fractions = std::array::from_fn(|k| part_of(pos[4 * i + k], lower(i, k)));
+            out.positions[i] = self.region.position(fractions);
+            out.images[i] = std::array::from_fn(|k| images[k * n + i]);
         }
         let Some((velocities, forces)) = at.motion else {
-            return Ok(out);
+            out.velocities.clear();
+            return Ok(());
         };
-        let velocities = numbers(&from.read(velocities)?, self.precision != Precision::Single);
-        let forces = from.read(forces)?;
+        let velocities = numbers(from.view(velocities)?, self.precision != Precision::Single);
+        let forces = from.view(forces)?;
         out.velocities.resize(n, Vec3::zero());
         for i in 0..n {
-            let kind = &self.kinds[kind_in(state.pos[4 * i + 3], self.images)];
+            let kind = &self.kinds[kind_in(pos[4 * i + 3], self.images)];
             let (factor, shift) = change[kind.group as usize];
             out.velocities[i] = Vec3::from(std::array::from_fn(|k| {
                 let at = k * n + i;
                 (velocities[at] + 0.5 * self.dt * kind.inverse_mass * forces[at]) * factor - shift[k]
             }));
         }
-        Ok(out)
+        Ok(())
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn kind_in(word: u32, images: bool) -> usize {
 }
 
 /// Lower halves axis by axis, from four words to a particle.
-pub(super) fn by_axis(words: &[u32]) -> Vec<u32> {
+fn by_axis(words: &[u32]) -> Vec<u32> {
     let n = words.len() / 4;
     (0..3 * n).map(|at| words[4 * (at % n) + at / n]).collect()
 }
