@@ -183,6 +183,11 @@ impl Layout {
         self.checked()
     }
 
+    /// Whether particles lie in these slots as they do in those of another layout, whatever room lists have.
+    pub(super) fn has_slots_of(&self, other: &Self) -> bool {
+        self.blocks == other.blocks && self.tiles == other.tiles
+    }
+
     fn checked(self) -> Result<Self, EngineError> {
         let span = |k: usize| (2 * self.reach[k] + 1).min(self.columns[k]) as usize;
         if span(0) * span(1) > MOST {

@@ -73,11 +73,8 @@ fn needs(
             "particles",
             slots * (2 * (16 + moving + 4 + numbers + 12) + 16 + 24 + turning),
         ),
-        (
-            "lists",
-            2 * layout.list_entries() + if terms.parted() { 6 } else { 2 } * bodies,
-        ),
-        ("stages", 4 * blocks * layout.stage),
+        of_lists(case)[0],
+        of_lists(case)[1],
         (
             "sort",
             4 * (2 * bodies + buckets + 1) + CountingSort::bytes(device, bodies, buckets),
@@ -103,6 +100,30 @@ fn needs(
         all.push(("mesh", mesh));
     }
     Needs(all)
+}
+
+/// What lists take, and stages.
+fn of_lists(case: KernelConfig<'_>) -> [(&'static str, usize); 2] {
+    let (layout, rows) = (case.layout, if case.terms.parted() { 6 } else { 2 });
+    [
+        ("lists", 2 * layout.list_entries() + rows * layout.bodies()),
+        ("stages", 4 * layout.blocks * layout.stage),
+    ]
+}
+
+/// What is needed with lists and stages of this layout, where those of another one were given back.
+pub(super) fn with_lists(
+    device: &Device,
+    mut needs: Needs,
+    case: KernelConfig<'_>,
+    radius: f64,
+) -> Result<Needs, EngineError> {
+    let taken = needs.total() - needs.of("lists") - needs.of("stages");
+    for (what, bytes) in of_lists(case) {
+        let all = needs.0.iter_mut().filter(|(name, _)| *name == what);
+        all.for_each(|(_, of)| *of = bytes);
+    }
+    growing(device, needs, taken, radius)
 }
 
 /// Refuses a layout that the free memory of the device cannot hold.

@@ -212,6 +212,16 @@ impl Resident {
     }
 
     fn grow(&mut self) -> Result<(), EngineError> {
+        self.read_control()?;
+        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.own_lists());
+        let staged = self.terms.staged_bytes();
+        if self.last.needed.frame == 0 {
+            let layout = self.layout.grown(self.last.needed)?;
+            let layout = layout.fitting(shared, staged, excludes)?;
+            if layout.has_slots_of(&self.layout) {
+                return self.enlarge_lists(layout);
+            }
+        }
         let mut state = self.download()?;
         let old = self.layout.slots();
         let layout = if self.last.needed.frame > 0 {
@@ -219,13 +229,43 @@ impl Resident {
         } else {
             self.layout.grown(self.last.needed)?
         };
-        let (shared, excludes) = (self.device.info().shared_per_block, self.terms.own_lists());
-        let layout = layout.fitting(shared, self.terms.staged_bytes(), excludes)?;
+        let layout = layout.fitting(shared, staged, excludes)?;
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
         self.last = Control {
             step: self.last.step,
             target: self.last.target,
+            stale: 1,
+            blocks: self.last.blocks,
+            split: self.last.split,
+            builds: self.last.builds,
+            limited: self.last.limited,
+            ..Control::default()
+        };
+        Ok(self.write_control()?)
+    }
+
+    /// More room for lists alone: particles stay where they are.
+    fn enlarge_lists(&mut self, layout: Layout) -> Result<(), EngineError> {
+        self.graphs = StepGraphs::default();
+        self.snapshot_graph = None;
+        // The old lists go before the new ones come.
+        (self.arrays.stages, self.arrays.lists) = (self.device.allocate(0)?, self.device.allocate(0)?);
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
+        self.layout = layout;
+        let needs = self.needs.clone();
+        self.needs = needs::with_lists(&self.device, needs, self.case(), self.values.radius)?;
+        self.setup = setup(&layout, &self.values, &self.rules);
+        let _ahead = (self.device).compile_ahead(self.case().of_lists(self.descends));
+        self.kernels = Kernels::new(&self.device, self.case())?;
+        self.arrays.stages = self.device.allocate(layout.blocks * layout.stage)?;
+        self.arrays.lists = self.device.allocate(layout.list_entries())?;
+        self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
+        self.last = Control {
+            step: self.last.step,
+            target: self.last.target,
+            parity: self.last.parity,
+            side: self.last.side,
             stale: 1,
             blocks: self.last.blocks,
             split: self.last.split,
