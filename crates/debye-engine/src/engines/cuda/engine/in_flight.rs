@@ -17,8 +17,8 @@ pub(super) struct InFlight {
     pub(super) failed: Option<EngineError>,
     /// The last step that was seen.
     pub(super) step: u64,
-    /// Seconds of a step, when it was last measured, and how often it was gone by since.
-    pace: Option<f64>,
+    /// Seconds of a step, when that was measured, and how often it was gone by since.
+    pace: Option<(f64, Instant)>,
     gone_by: u32,
     /// Whether to queue ahead; `None`: where steps do not take long.
     ahead: Option<bool>,
@@ -26,8 +26,10 @@ pub(super) struct InFlight {
 
 /// Steps that take longer than this, in seconds, are waited for: who stops a run does not wait for seconds.
 const LONG: f64 = 0.1;
-/// How often a pace is gone by.
+/// How often a pace is gone by at least, and for how many seconds: all that is on its way must have come before it is
+/// measured again.
 const PACE_LASTS: u32 = 64;
+const PACE_SECONDS: f64 = 1.0;
 
 impl InFlight {
     /// With `ahead` as told.
@@ -40,9 +42,10 @@ impl InFlight {
 
     /// Whether so many steps take long, or nobody knows.
     pub(super) fn takes_long(&mut self, steps: u64) -> bool {
-        self.gone_by = (self.gone_by + 1) % PACE_LASTS;
-        let known = self.pace.filter(|_| self.gone_by != 0);
-        let long = known.is_none_or(|pace| pace * steps as f64 > LONG);
+        self.gone_by = self.gone_by.saturating_add(1);
+        let lasts = |then: &Instant| self.gone_by < PACE_LASTS || then.elapsed().as_secs_f64() < PACE_SECONDS;
+        let known = self.pace.filter(|(_, then)| lasts(then));
+        let long = known.is_none_or(|(pace, _)| pace * steps as f64 > LONG);
         self.ahead.map_or(long, |ahead| !ahead)
     }
 }
@@ -108,7 +111,9 @@ impl CudaEngine {
         }
         let began = Instant::now();
         let done = self.advance(steps, wanted.observation);
-        self.in_flight.get_mut().pace = Some(began.elapsed().as_secs_f64() / steps.max(1) as f64);
+        let pace = began.elapsed().as_secs_f64() / steps.max(1) as f64;
+        let in_flight = self.in_flight.get_mut();
+        (in_flight.pace, in_flight.gone_by) = (Some((pace, Instant::now())), 0);
         let see = |()| self.arrived()?.snapshot(wanted);
         match done
             .and_then(see)
