@@ -16,10 +16,8 @@ use crate::engines::{LaterParticles, LentParticles, PairCounts};
 use crate::simulation::{AnalysisPlan, TrajectoryPlan};
 use crate::system::{Cell, Particles};
 
-/// Frames that may wait to be written; a run that is further ahead waits. Beside a device, where many small ones come at
-/// the same time, more of them.
+/// Frames that may wait to be written; a run that is further ahead waits.
 const WAITING: usize = 2;
-const WAITING_BESIDE: usize = 64;
 
 /// A trajectory on its way to the disk.
 pub(super) struct TrajectoryFile {
@@ -333,8 +331,6 @@ pub(super) struct Beside {
     threads: Option<usize>,
     /// Frames on their way that are made at the same time; one: by the thread that writes.
     at_once: usize,
-    /// How many may wait where that thread makes them.
-    waiting: usize,
     /// What went wrong and was not told yet.
     failed: Option<RunError>,
 }
@@ -352,20 +348,14 @@ impl Beside {
     pub(super) fn new(title: String, written: FrameOutputs, threads: Option<usize>, idle: bool) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let particles = written.species.len();
-        let fit = MOST_BYTES / (BYTES[usize::from(written.need_velocities())] * particles.max(1));
         let at_once = if idle && particles >= MANY {
-            threads.unwrap_or_else(cores).min(fit).clamp(1, MOST_AT_ONCE)
+            let moving = written.need_velocities();
+            let fit = (MOST_BYTES / (BYTES[usize::from(moving)] * particles)).min(MOST_AT_ONCE);
+            threads.unwrap_or_else(cores).min(fit).max(1)
         } else {
             1
         };
-        let waiting = if idle {
-            fit.clamp(WAITING, WAITING_BESIDE)
-        } else {
-            WAITING
-        };
-        let mut beside = Self::making(at_once, title, written, threads);
-        beside.waiting = waiting;
-        beside
+        Self::making(at_once, title, written, threads)
     }
 
     fn making(at_once: usize, title: String, mut written: FrameOutputs, threads: Option<usize>) -> Self {
@@ -375,7 +365,6 @@ impl Beside {
             writer: None,
             threads,
             at_once,
-            waiting: WAITING,
             failed: None,
         }
     }
@@ -387,7 +376,7 @@ impl Beside {
             let room = if self.at_once > 1 {
                 self.at_once - 2
             } else {
-                self.waiting
+                WAITING
             };
             let (frames, come) = sync_channel(room);
             let (threads, making) = (self.threads, Arc::clone(&self.making));

@@ -18,8 +18,7 @@ use super::rules::{
     VelocityScaling,
 };
 use super::small::{
-    DUE_BITS, DUE_ENERGIES, DUE_PLACES, DUE_SUMS, EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_DUE,
-    MOST_IMAGES, SmallControl, SmallSetup, SmallShot, SmallShots, SmallWorld,
+    EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_IMAGES, SmallControl, SmallSetup, SmallWorld,
 };
 use super::terms::Kind;
 use crate::engines::cuda::mesh::{EMPTY_SLOT, MESH_SUMS};
@@ -65,11 +64,6 @@ pub(in crate::engines::cuda) fn header() -> String {
         ])
         .constants(&constants![
             EVALUATE,
-            MOST_DUE,
-            DUE_BITS,
-            DUE_SUMS,
-            DUE_PLACES,
-            DUE_ENERGIES,
             MOST_IMAGES,
             IMAGE_BITS,
             IMAGE_X,
@@ -106,8 +100,6 @@ pub(in crate::engines::cuda) fn header() -> String {
         .define::<Links>()
         .define::<ConstraintTables>()
         .define::<BoundaryCharges>()
-        .define::<SmallShot>()
-        .define::<SmallShots>()
         .define::<SmallSetup>()
         .define::<SmallControl>()
         .define::<SmallWorld>()
