@@ -63,7 +63,9 @@ fn a_native_file_keeps_everything() {
     let (a, b) = (again.as_f64().unwrap(), lammps.as_f64().unwrap());
     assert!((a - b).abs() < 1e-7 * a.abs(), "{a} {b}");
     let file = energy(&lab.succeeds(&[&build[..], &["-o", "b.debye"]].concat()).out);
-    assert_eq!(again, file);
+    // Cells differ in the last bit, and so do sums.
+    let file = file.as_f64().unwrap();
+    assert!((a - file).abs() <= 1e-13 * a.abs(), "{a} {file}");
     // A mixture adds up, and a lipid of a file of one's own is as good.
     lab.write(
         "mine.toml",

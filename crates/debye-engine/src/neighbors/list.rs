@@ -1,5 +1,5 @@
-//! [`NeighborList`]: for every particle, all others within the cut-off plus a buffer. Particles that are always close to
-//! each other, as those of a water, may share a row: everybody near any of them.
+//! [`NeighborList`]: all pairs within the cut-off plus a buffer. A full list has a row for every particle. In a half list a
+//! pair stands once, and a few particles that follow each other share a row: everybody near any of them.
 
 use std::ops::Range;
 
@@ -10,7 +10,10 @@ use super::images::Image;
 use crate::simd::{Near, Search};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
-pub const BLOCK: usize = 256;
+pub const BLOCK: usize = 252;
+
+/// The most particles that share a row.
+pub const SHARED: usize = 4;
 
 /// The most groups that the neighbors of a particle are sorted into: every group is padded to whole vectors.
 pub const MOST_GROUPS: usize = 8;
@@ -28,8 +31,14 @@ pub struct ListBlock {
     sharing: [u8; BLOCK],
     /// Places, or where lists are halves their numbers among those around.
     entries: Vec<u32>,
+    /// How many vectors at the beginning of each group have masks; empty where nothing is masked.
+    masked: Vec<u16>,
+    /// For each of these, in the order of the rows, which of its lanes every particle of the row interacts with.
+    masks: Vec<[u16; SHARED]>,
     surroundings: Vec<u32>,
     particles_in_surroundings: usize,
+    /// Pairs within the radius.
+    pairs: usize,
 }
 
 impl Default for ListBlock {
@@ -41,8 +50,11 @@ impl Default for ListBlock {
             starts: [0; MOST_GROUPS * BLOCK + 1],
             sharing: [1; BLOCK],
             entries: Vec::new(),
+            masked: Vec::new(),
+            masks: Vec::new(),
             surroundings: Vec::new(),
             particles_in_surroundings: 0,
+            pairs: 0,
         }
     }
 }
@@ -61,8 +73,16 @@ impl ListBlock {
         heads.map(|offset| ListRow {
             of: offset..offset + usize::from(self.sharing[offset]),
             starts: &self.starts[offset * self.groups..=(offset + 1) * self.groups],
+            masked: self.masked.get(offset * self.groups..(offset + 1) * self.groups),
             entries: &self.entries,
         })
+    }
+
+    /// The masks of the vectors that have some, in the order of the rows. A bit is set for every lane that a particle of the row
+    /// interacts with.
+    #[inline(always)]
+    pub fn masks(&self) -> &[[u16; SHARED]] {
+        &self.masks
     }
 
     /// Where lists are halves: the places that rows name by their numbers among these, particles in ascending order and then
@@ -76,11 +96,6 @@ impl ListBlock {
     pub fn particles_in_surroundings(&self) -> usize {
         self.particles_in_surroundings
     }
-
-    /// Pairs of a particle and an entry of its row.
-    fn pairs(&self) -> usize {
-        self.rows().map(|row| row.of.len() * row.entries().len()).sum()
-    }
 }
 
 /// Who is near a few particles that share a row, or near one that has its own.
@@ -89,6 +104,7 @@ pub struct ListRow<'a> {
     /// Which of the block's particles.
     pub of: Range<usize>,
     starts: &'a [u32],
+    masked: Option<&'a [u16]>,
     entries: &'a [u32],
 }
 
@@ -107,13 +123,16 @@ impl<'a> ListRow<'a> {
         let ends = self.starts.windows(2);
         ends.map(move |ends| &entries[ends[0] as usize..ends[1] as usize])
     }
+
+    /// How many vectors at the beginning of a group have masks.
+    #[inline(always)]
+    pub fn masked(&self, group: usize) -> usize {
+        self.masked.map_or(0, |masked| usize::from(masked[group]))
+    }
 }
 
-/// How many particles may share a row.
-pub const SHARED: usize = 3;
-
-/// Which particles share rows, in their order: how many share the one that begins with each, 0 for those that share an earlier
-/// one. Empty if nobody shares.
+/// Which particles of half lists are kept together and share rows, in their order: how many share the one that begins with
+/// each, 0 for those that share an earlier one. Empty if nobody is. Others share rows with whoever follows them.
 pub type Sharing = Vec<u8>;
 
 /// Every pair stands in the list of both, or of one of them.
@@ -150,7 +169,7 @@ pub struct Candidates<'a> {
     /// Into how many groups, one for a species, the neighbors of a particle are sorted, at most [`MOST_GROUPS`]; 1 for one
     /// group of all.
     pub groups: usize,
-    /// Which particles share rows; where rows are shared, those that share must be left out of the same pairs.
+    /// Which particles are kept together and share rows.
     pub sharing: &'a [u8],
     /// Whether a pair stands in the list of one of both only: of the one that comes first.
     pub halves: bool,
@@ -182,7 +201,7 @@ impl NeighborList {
         if candidates.radius > self.radius {
             self.blocks
                 .iter_mut()
-                .for_each(|block| (block.entries, block.surroundings) = Default::default());
+                .for_each(|block| (block.entries, block.surroundings, block.masks) = Default::default());
             self.radius = 1.01 * candidates.radius;
         }
         self.blocks
@@ -205,9 +224,9 @@ impl NeighborList {
         self.blocks.iter().map(|b| b.entries.len()).sum()
     }
 
-    /// Pairs of particles in all lists, each counted twice, padding included.
+    /// Pairs of particles within the radius, each counted twice.
     pub fn pairs(&self) -> usize {
-        let listed: usize = self.blocks.iter().map(ListBlock::pairs).sum();
+        let listed: usize = self.blocks.iter().map(|block| block.pairs).sum();
         listed * (1 + usize::from(self.halves))
     }
 
@@ -215,7 +234,10 @@ impl NeighborList {
     pub fn bytes(&self) -> usize {
         self.blocks
             .iter()
-            .map(|b| 4 * (b.entries.capacity() + b.surroundings.capacity()) + size_of::<ListBlock>())
+            .map(|b| {
+                let masks = 2 * (b.masked.capacity() + SHARED * b.masks.capacity());
+                4 * (b.entries.capacity() + b.surroundings.capacity()) + masks + size_of::<ListBlock>()
+            })
             .sum()
     }
 }
@@ -228,6 +250,10 @@ struct Scratch {
     near: Near,
     groups: Vec<Near>,
     excluded: Excluded,
+    /// Places and the members that do not interact with them.
+    cuts: Vec<(u32, u32)>,
+    /// Those of one row and group.
+    of_row: Vec<(u32, u32)>,
     entries: Vec<u32>,
     surroundings: BlockNeighbors,
 }
@@ -245,6 +271,8 @@ fn fill(
         near,
         groups,
         excluded,
+        cuts,
+        of_row,
         entries,
         surroundings,
     } = scratch;
@@ -256,7 +284,14 @@ fn fill(
     }
     let particles = block.particles();
     block.groups = c.groups;
-    block.share(c.sharing);
+    block.pairs = 0;
+    block.masked.clear();
+    block.masks.clear();
+    block.sharing = [1; BLOCK];
+    if c.halves {
+        block.share(c.sharing);
+        block.masked.resize(block.count * c.groups, 0);
+    }
     // What is near any of a few particles that follow each other is found once for all of them.
     let mut next = particles.start;
     while next < particles.end {
@@ -269,8 +304,10 @@ fn fill(
             drop_earlier(runs, start);
         }
         search.cluster(c.places, runs, members.clone(), c.radius * c.radius, near);
+        cuts.clear();
         if c.halves {
             block.keep_later(members.clone(), near, c);
+            block.cut_companions(members.clone(), near, cuts);
         } else {
             // The members are near themselves, and follow each other among the places found.
             let own = near.places.iter().position(|&place| place as usize == start);
@@ -284,10 +321,16 @@ fn fill(
         }
         if let Some(from) = exclusions {
             excluded.collect(members.clone(), from);
-            excluded.remove(start, near, search, from);
+            excluded.remove(start, near, search, from, cuts);
         }
+        block.pairs += near
+            .masks
+            .iter()
+            .map(|mask| mask.count_ones() as usize)
+            .sum::<usize>();
         if c.halves {
             surroundings.take(near);
+            block.name_cuts(members.clone(), near, cuts);
         }
         if c.groups > 1 {
             groups.resize_with(c.groups, Near::default);
@@ -304,6 +347,19 @@ fn fill(
                 if sharing > 0 {
                     let begin = entries.len();
                     search.of_members(group, bits, entries);
+                    if c.halves {
+                        let own = |&&(place, of): &&(u32, u32)| {
+                            of & bits != 0 && (c.groups == 1 || c.species[place as usize] as usize == g)
+                        };
+                        of_row.clear();
+                        of_row.extend(
+                            cuts.iter()
+                                .filter(own)
+                                .map(|&(place, of)| (place, (of & bits) >> (i - start))),
+                        );
+                        block.masked[offset * c.groups + g] =
+                            put_first(of_row, &mut entries[begin..], c.width, &mut block.masks);
+                    }
                     entries.resize(begin + (entries.len() - begin).next_multiple_of(c.width), far);
                 }
                 block.starts[offset * c.groups + g + 1] = entries.len() as u32;
@@ -317,6 +373,28 @@ fn fill(
     };
     refill(&mut block.surroundings, &surroundings.places);
     refill(&mut block.entries, entries);
+}
+
+/// Moves entries that some particles of a row do not interact with to the beginning, and adds the masks of the vectors that
+/// they are in. `cuts` are the places and the particles, bit by bit. Returns how many vectors these are.
+fn put_first(cuts: &[(u32, u32)], entries: &mut [u32], width: usize, masks: &mut Vec<[u16; SHARED]>) -> u16 {
+    let (begin, mut first) = (masks.len(), 0);
+    for &(place, particles) in cuts {
+        // A place may be cut twice, and one that nobody of the row is near is not there.
+        let Some(at) = entries.iter().position(|&entry| entry == place) else {
+            continue;
+        };
+        let to = at.min(first);
+        first = first.max(to + 1);
+        entries.swap(at, to);
+        if begin + to / width == masks.len() {
+            masks.push([u16::MAX; SHARED]);
+        }
+        for (k, mask) in masks[begin + to / width].iter_mut().enumerate() {
+            *mask &= !((particles as u16 >> k & 1) << (to % width));
+        }
+    }
+    (masks.len() - begin) as u16
 }
 
 /// Takes places before `first` out of runs.
@@ -398,16 +476,10 @@ impl BlockNeighbors {
 }
 
 impl ListBlock {
-    /// Leaves a pair to the one whose row comes first; within a row, to the one that sees
-    /// an image of the other whose shift is positive in its first component that is not zero.
+    /// Leaves a pair to the one that comes first; between an image of a particle and those that share its row, to the ones
+    /// that see an image whose shift is positive in its first component that is not zero.
     fn keep_later(&self, members: Range<usize>, near: &mut Near, c: &Candidates) {
         let all = |end: usize| ((1_u64 << (end - members.start)) - 1) as u32;
-        // Members whose rows begin before that of another.
-        let before = |member: usize| {
-            let head = (0..=member - self.first).rev().find(|&at| self.sharing[at] > 0);
-            let head = self.first + head.unwrap_or(0);
-            all(head)
-        };
         // Particles before the members are not among the places, and images come last.
         let images = near
             .places
@@ -416,7 +488,7 @@ impl ListBlock {
         let (masks, masks_of_images) = near.masks.split_at_mut(images);
         for (&place, mask) in places.iter().zip(masks) {
             if (place as usize) < members.end {
-                *mask &= before(place as usize);
+                *mask &= all(place as usize);
             }
         }
         for (&place, mask) in of_images.iter().zip(masks_of_images) {
@@ -424,30 +496,65 @@ impl ListBlock {
             let owner = image.owner as usize;
             if owner < members.start {
                 *mask = 0;
-            } else if owner < members.end && image.shift < [0; 3] {
-                *mask &= before(owner);
             } else if owner < members.end {
-                let next = (owner + 1..members.end).find(|&k| self.sharing[k - self.first] > 0);
-                *mask &= all(next.unwrap_or(members.end));
+                let row = self.row_of(owner);
+                *mask &= all(if image.shift < [0; 3] { row.start } else { row.end });
             }
         }
     }
 
-    /// Takes over who shares rows. What reaches beyond the block is taken apart.
+    /// The particles that share the row of one.
+    fn row_of(&self, particle: usize) -> Range<usize> {
+        let offset = particle - self.first;
+        let head = (0..=offset).rev().find(|&at| self.sharing[at] > 0).unwrap_or(0);
+        self.first + head..self.first + head + usize::from(self.sharing[head])
+    }
+
+    /// The pairs that stand in the row of both: those from each member on are left out.
+    fn cut_companions(&self, members: Range<usize>, near: &Near, cuts: &mut Vec<(u32, u32)>) {
+        // The members are near themselves, and follow each other among the places found.
+        let start = members.start;
+        let own = near.places.iter().position(|&place| place as usize == start);
+        for (member, at) in members.zip(own.unwrap_or(0)..) {
+            let of = |end: usize| (1_u64 << (end - start)) - 1;
+            let row = self.row_of(member);
+            if member > row.start {
+                cuts.push((at as u32, (of(row.end) & !of(member)) as u32));
+            }
+        }
+    }
+
+    /// Keeps the cuts between a place and a row that has it, and gives the place in place of its number among those near.
+    fn name_cuts(&self, members: Range<usize>, near: &Near, cuts: &mut Vec<(u32, u32)>) {
+        cuts.retain_mut(|(at, cut)| {
+            let (place, mask) = (near.places[*at as usize], near.masks[*at as usize]);
+            let row = self.row_of(members.start + cut.trailing_zeros() as usize);
+            let of = |end: usize| (1_u64 << (end - members.start)) - 1;
+            let row = (of(row.end) & !of(row.start)) as u32;
+            *at = place;
+            // What is cut from more than one row is kept for all.
+            mask != 0 && (*cut & !row != 0 || mask & row != 0)
+        });
+    }
+
+    /// Takes over who is kept together, and lets others share rows with those that follow them. What reaches beyond the block
+    /// is taken apart.
     fn share(&mut self, sharing: &[u8]) {
-        self.sharing = [1; BLOCK];
-        let Some(sharing) = sharing.get(self.particles()) else {
-            return;
-        };
+        let particles = self.particles();
+        let sharing = sharing.get(particles).unwrap_or(&[]);
         let mut offset = 0;
         // The block may begin within a row.
-        while offset < sharing.len() {
-            let alike = usize::from(sharing[offset]);
-            if alike > 1 && offset + alike <= sharing.len() {
-                self.sharing[offset..offset + alike].fill(0);
-                self.sharing[offset] = alike as u8;
-            }
-            offset += alike.max(1);
+        while offset < self.count {
+            let alike = sharing.get(offset).map_or(1, |&alike| usize::from(alike));
+            let row = if alike > 1 && offset + alike <= self.count {
+                alike
+            } else {
+                let alone = |&at: &usize| at < self.count && sharing.get(at).is_none_or(|&alike| alike <= 1);
+                (offset..offset + SHARED).take_while(alone).count().max(1)
+            };
+            self.sharing[offset..offset + row].fill(0);
+            self.sharing[offset] = row as u8;
+            offset += row;
         }
     }
 
@@ -500,8 +607,15 @@ impl Excluded {
             .fold(0, |bits, pair| bits | 1 << pair.1)
     }
 
-    /// Removes excluded pairs from what is near.
-    fn remove(&mut self, first: usize, near: &mut Near, search: Search, from: &dyn PairExclusions) {
+    /// Removes excluded pairs from what is near, and notes them among the cuts.
+    fn remove(
+        &mut self,
+        first: usize,
+        near: &mut Near,
+        search: Search,
+        from: &dyn PairExclusions,
+        cuts: &mut Vec<(u32, u32)>,
+    ) {
         if self.pairs.is_empty() {
             return;
         }
@@ -510,7 +624,11 @@ impl Excluded {
         for &at in &suspects {
             let (place, mask) = (near.places[at as usize], &mut near.masks[at as usize]);
             if *mask != 0 {
-                *mask &= !self.members(first, place, ids[place as usize], from);
+                let excluded = self.members(first, place, ids[place as usize], from);
+                *mask &= !excluded;
+                if excluded != 0 {
+                    cuts.push((at, excluded));
+                }
             }
         }
         self.suspects = suspects;
@@ -538,5 +656,48 @@ pub(super) fn candidate_runs(ranges: &[(u32, u32)], c: &Candidates, runs: &mut V
                 _ => runs.push(run),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_of_a_row_comes_first() {
+        let (mut entries, mut masks) = ([10, 11, 12, 13, 14, 15, 16], vec![[7; SHARED]]);
+        // Twice the same place, one that is not there, and more than a vector of them.
+        let cuts = [
+            (13, 0b0001),
+            (99, 0b1111),
+            (11, 0b0110),
+            (13, 0b1000),
+            (16, 0b0001),
+        ];
+        assert_eq!(put_first(&cuts, &mut entries, 2, &mut masks), 2);
+        assert_eq!(entries, [13, 11, 16, 10, 14, 15, 12]);
+        let all = u16::MAX;
+        assert_eq!(
+            masks[1..],
+            [[all ^ 1, all ^ 2, all ^ 2, all ^ 1], [all ^ 1, all, all, all]]
+        );
+    }
+
+    #[test]
+    fn rows_are_shared_within_a_block() {
+        let mut block = ListBlock {
+            first: 2,
+            count: 11,
+            ..ListBlock::default()
+        };
+        // The block begins in the middle of a water, has two of its own and one that reaches beyond it.
+        block.share(&[3, 0, 0, 3, 0, 0, 1, 3, 0, 0, 1, 1, 3, 0, 0]);
+        let rows: Vec<_> = block.rows().map(|row| row.of).collect();
+        assert_eq!(rows, [0..1, 1..4, 4..5, 5..8, 8..10, 10..11]);
+        block.share(&[]);
+        assert_eq!(
+            block.rows().map(|row| row.of.len()).collect::<Vec<_>>(),
+            [4, 4, 3]
+        );
     }
 }

@@ -47,6 +47,8 @@ impl PairPotential for CoulombEwald {
     };
     const TUNED: bool = true;
     const EXPONENTIAL: bool = true;
+    // There it is a table or a quotient of polynomials.
+    const EXPONENTIAL_IN_SINGLE: bool = false;
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::quantity(
             "alpha",

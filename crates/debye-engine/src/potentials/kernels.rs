@@ -35,14 +35,14 @@ pub struct Numbers<'a, E> {
     pub truncation: TruncationKind,
 }
 
-/// What a pair kernel reads.
+/// What a pair kernel reads of a block of particles.
 #[derive(Clone, Copy, Debug)]
 pub struct PairJob<'a, C, E> {
-    /// Particles, then images, then a vector's worth of places far away from all.
-    pub coordinates: &'a [[C; 4]],
-    /// Species of each of them.
+    /// Coordinates of its particles, and their charges.
+    pub own: &'a [[C; 4]],
+    /// Their species.
     pub species: &'a [u32],
-    /// Coordinates of those that lists name: the same, or a copy of those around the block.
+    /// Those that its lists name, likewise, and behind them a place out of reach.
     pub others: &'a [[C; 4]],
     /// Species of these, where vectors of a list are of several.
     pub other_species: &'a [u32],
@@ -54,6 +54,9 @@ pub struct PairJob<'a, C, E> {
     pub terms: [Numbers<'a, E>; TOGETHER],
     /// k_e, for potentials that use charges.
     pub coulomb: f64,
+    /// The square of a distance out of reach, for pairs that are left out. No more than a few cut-offs: powers of what is
+    /// farther leave the range of normal numbers, and a processor takes hundreds of cycles for each.
+    pub far2: E,
 }
 
 /// Where a kernel adds forces.
@@ -61,12 +64,11 @@ pub struct PairJob<'a, C, E> {
 pub struct PairForces<'a, E> {
     /// Those of the block's particles.
     pub own: &'a mut [Vec3<f64>],
-    /// Where a pair stands in one list only, those that the lists name: to be multiplied by −2 and the unit of the
-    /// coordinates. Nothing where it stands in both.
+    /// Those that the lists name: to be multiplied by −2 and the unit of the coordinates.
     pub others: &'a mut [[E; 4]],
 }
 
-/// Energy and virial of a block of particles: what the pairs in its lists have, or half of that where each is in two.
+/// Energy and virial of the pairs in the lists of a block of particles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairSums {
     /// Energy.
@@ -85,12 +87,11 @@ impl PairSums {
     }
 }
 
-/// A kernel: adds forces of one block `B` of a list; returns sums by term if it is a kernel with energies.
+/// A kernel: adds forces of one block `B` of a half list; returns sums by term if it is a kernel with energies.
 ///
 /// # Safety
-/// The processor must have the kernel's instruction set, the block's particles must be inside `coordinates` and `species`,
-/// and every entry of the block inside `others`, `other_species` where vectors are of several, and the forces of others
-/// where there are any.
+/// The processor must have the kernel's instruction set; `own` and `species` must have all the block's particles, and every
+/// entry of the block must be inside `others`, its forces, and `other_species` where vectors are of several.
 pub type PairKernel<C, E, B> = unsafe fn(&PairJob<C, E>, &B, PairForces<E>) -> [PairSums; TOGETHER];
 
 /// Kernels of one potential, picked at run time: `uniform` if all pairs of species interact alike, `energy` if energies

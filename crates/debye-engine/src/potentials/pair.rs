@@ -100,6 +100,8 @@ pub trait PairPotential: Send + Sync + 'static {
     /// single precision) that a processor takes hundreds of cycles for each; so what is listed but out of reach is
     /// evaluated at the cut-off, and then left out.
     const EXPONENTIAL: bool = false;
+    /// The same for kernels of single precision, where it differs.
+    const EXPONENTIAL_IN_SINGLE: bool = Self::EXPONENTIAL;
 
     /// Refuses parameters that make no sense.
     fn check(p: Parameters) -> Result<(), ParameterError>;

@@ -109,6 +109,7 @@ impl<T: Real<Index = usize>, const N: usize> Real for Array<T, N> {
 macro_rules! array_lanes {
     ($element:ident, $width:literal, $coordinate:ident, $difference:expr, $number:expr) => {
         impl Masked for Array<$element, $width> {
+            const DOUBLE: bool = size_of::<$element>() == 8;
             type Mask = [bool; $width];
             #[inline(always)]
             fn less(a: Self, b: Self) -> [bool; $width] {
@@ -122,7 +123,6 @@ macro_rules! array_lanes {
 
         impl Lanes for Array<$element, $width> {
             const WIDTH: usize = $width;
-            const DOUBLE: bool = size_of::<$element>() == 8;
             type Element = $element;
             type Coordinate = $coordinate;
             type Indices = [u32; $width];
@@ -140,6 +140,17 @@ macro_rules! array_lanes {
             ) -> Self::Stored {
                 // SAFETY: the caller promised readable indices inside the coordinates.
                 unsafe { Self::indices(numbers) }.map(|j| unsafe { *coordinates.add(j as usize) })
+            }
+            #[inline(always)]
+            fn pick(bits: u16, yes: Self, no: Self) -> Self {
+                let lane = |k: usize| {
+                    if bits >> k & 1 == 1 {
+                        yes.0[k]
+                    } else {
+                        no.0[k]
+                    }
+                };
+                Self(std::array::from_fn(lane))
             }
             #[inline(always)]
             unsafe fn scatter_add(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {

@@ -43,6 +43,14 @@ impl F32x8 {
         unsafe { _mm256_movemask_ps(mask) != 0 }
     }
     #[inline(always)]
+    fn mask_of(bits: u16) -> __m256 {
+        unsafe {
+            let lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let set = _mm256_and_si256(_mm256_set1_epi32(i32::from(bits)), lanes);
+            _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lanes))
+        }
+    }
+    #[inline(always)]
     fn blend(mask: __m256, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm256_blendv_ps(no.0, yes.0, mask) })
     }
@@ -61,6 +69,21 @@ impl F32x8 {
     #[inline(always)]
     fn inverse_root(self) -> Self {
         self.sqrt().inverse()
+    }
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        crate::expr::real_space_force(false, self)
+    }
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
+        for x in &mut x {
+            *x = x.ewald_force();
+        }
+        x
+    }
+    #[inline(always)]
+    fn totals(v: Vec3<Self>) -> Vec3<f64> {
+        Vec3::new(v.x.total(), v.y.total(), v.z.total())
     }
     #[inline(always)]
     fn total(self) -> f64 {
@@ -199,6 +222,14 @@ impl F64x4 {
         unsafe { _mm256_movemask_pd(mask) != 0 }
     }
     #[inline(always)]
+    fn mask_of(bits: u16) -> __m256d {
+        unsafe {
+            let lanes = _mm256_setr_epi64x(1, 2, 4, 8);
+            let set = _mm256_and_si256(_mm256_set1_epi64x(i64::from(bits)), lanes);
+            _mm256_castsi256_pd(_mm256_cmpeq_epi64(set, lanes))
+        }
+    }
+    #[inline(always)]
     fn blend(mask: __m256d, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm256_blendv_pd(no.0, yes.0, mask) })
     }
@@ -217,6 +248,21 @@ impl F64x4 {
     #[inline(always)]
     fn inverse_root(self) -> Self {
         self.sqrt().inverse()
+    }
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        crate::expr::real_space_force(true, self)
+    }
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
+        for x in &mut x {
+            *x = x.ewald_force();
+        }
+        x
+    }
+    #[inline(always)]
+    fn totals(v: Vec3<Self>) -> Vec3<f64> {
+        Vec3::new(v.x.total(), v.y.total(), v.z.total())
     }
     #[inline(always)]
     fn total(self) -> f64 {

@@ -5,6 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::intrinsics::{add_one_by_one, lanes_of_intrinsics};
 use super::polynomials::{self, Exponents};
+use super::real_space::{END as REAL_SPACE_END, FIRST as REAL_SPACE_FIRST, REAL_SPACE_FORCE};
 use super::{Lanes, Masked};
 use crate::expr::{Real, Table, Vec3};
 
@@ -43,6 +44,10 @@ impl F32x16 {
         mask != 0
     }
     #[inline(always)]
+    fn mask_of(bits: u16) -> __mmask16 {
+        bits
+    }
+    #[inline(always)]
     fn blend(mask: __mmask16, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm512_mask_blend_ps(mask, no.0, yes.0) })
     }
@@ -72,6 +77,80 @@ impl F32x16 {
             let half = _mm512_mul_ps(guess, _mm512_set1_ps(0.5));
             let error = _mm512_fnmadd_ps(_mm512_mul_ps(self.0, guess), guess, _mm512_set1_ps(1.0));
             Self(_mm512_fmadd_ps(half, error, guess))
+        }
+    }
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        let [found] = Self::ewald_forces([self]);
+        found
+    }
+    /// By a table in registers, in half the instructions of the quotient; the few below its beginning by the quotient.
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(x: [Self; N]) -> [Self; N] {
+        let mut found = Self::ewald_forces_by_table(x);
+        let mut below = [0; N];
+        let mut any = 0;
+        for k in 0..N {
+            below[k] = Self::less_mask(x[k], Self::lit(REAL_SPACE_FIRST));
+            any |= below[k];
+        }
+        if any != 0 {
+            for k in 0..N {
+                found[k] = Self::blend(below[k], crate::expr::real_space_force(false, x[k]), found[k]);
+            }
+        }
+        found
+    }
+    /// Where x is at least 2⁻⁴; from 2⁴ on zero.
+    #[inline(always)]
+    fn ewald_forces_by_table<const N: usize>(x: [Self; N]) -> [Self; N] {
+        let mut sum = x;
+        let mut away = x;
+        unsafe {
+            let mut stretch = [_mm512_setzero_si512(); N];
+            let mut inside = [0; N];
+            // The middle of a stretch: the first bits of a number, and a one after them.
+            let (first, next) = (_mm512_set1_epi32(!0x1f_ffff), _mm512_set1_epi32(0x10_0000));
+            for k in 0..N {
+                let x = x[k].0;
+                inside[k] = Self::less_mask(Self(x), Self::lit(REAL_SPACE_END));
+                let bits = _mm512_castps_si512(x);
+                stretch[k] = _mm512_srli_epi32::<21>(bits);
+                let middle = _mm512_ternarylogic_epi32::<0xea>(bits, first, next);
+                away[k] = Self(_mm512_sub_ps(x, _mm512_castsi512_ps(middle)));
+            }
+            for (power, row) in REAL_SPACE_FORCE.iter().enumerate().rev() {
+                let row = row.0.as_ptr();
+                let (low, high) = (_mm512_load_ps(row), _mm512_load_ps(row.add(16)));
+                for k in 0..N {
+                    let c = Self(_mm512_permutex2var_ps(low, stretch[k], high));
+                    sum[k] = match power {
+                        0 => Self(_mm512_maskz_fmadd_ps(inside[k], sum[k].0, away[k].0, c.0)),
+                        5 => c,
+                        _ => sum[k].mul_add(away[k], c),
+                    };
+                }
+            }
+        }
+        sum
+    }
+    /// In single precision up to the last step: three sums for little more than one.
+    #[inline(always)]
+    fn totals(v: Vec3<Self>) -> Vec3<f64> {
+        unsafe {
+            let halves = |x: Self| {
+                let (low, high) = (_mm512_castps512_ps256(x.0), _mm512_extractf32x8_ps::<1>(x.0));
+                _mm256_add_ps(low, high)
+            };
+            let (x, y, z) = (halves(v.x), halves(v.y), halves(v.z));
+            let quarters = _mm256_hadd_ps(_mm256_hadd_ps(x, y), _mm256_hadd_ps(z, z));
+            let sums = _mm_add_ps(
+                _mm256_castps256_ps128(quarters),
+                _mm256_extractf128_ps::<1>(quarters),
+            );
+            let mut out = [0.0; 4];
+            _mm256_storeu_pd(out.as_mut_ptr(), _mm256_cvtps_pd(sums));
+            Vec3::new(out[0], out[1], out[2])
         }
     }
     #[inline(always)]
@@ -114,6 +193,10 @@ impl F64x8 {
         mask != 0
     }
     #[inline(always)]
+    fn mask_of(bits: u16) -> __mmask8 {
+        bits as __mmask8
+    }
+    #[inline(always)]
     fn blend(mask: __mmask8, yes: Self, no: Self) -> Self {
         Self(unsafe { _mm512_mask_blend_pd(mask, no.0, yes.0) })
     }
@@ -150,6 +233,21 @@ impl F64x8 {
             };
             Self(refined(refined(_mm512_rsqrt14_pd(self.0))))
         }
+    }
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        crate::expr::real_space_force(true, self)
+    }
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
+        for x in &mut x {
+            *x = x.ewald_force();
+        }
+        x
+    }
+    #[inline(always)]
+    fn totals(v: Vec3<Self>) -> Vec3<f64> {
+        Vec3::new(v.x.total(), v.y.total(), v.z.total())
     }
     #[inline(always)]
     fn total(self) -> f64 {

@@ -1,7 +1,7 @@
 //! What every vector of intrinsics has in common, written once.
 
 /// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// gather_records `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `total`, `stored`, `transposed`, `minus`,
+/// gather_records `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `mask_of`, `ewald_force`, `ewald_forces`, `total`, `totals`, `stored`, `transposed`, `minus`,
 /// `charges_of`, the gathers and `Exponents` itself.
 macro_rules! lanes_of_intrinsics {
     (
@@ -125,15 +125,15 @@ macro_rules! lanes_of_intrinsics {
             }
             #[inline(always)]
             fn erfc_beside(self, gaussian: Self) -> Self {
-                crate::expr::erfc_beside(<Self as Lanes>::DOUBLE, self, gaussian)
+                crate::expr::erfc_beside(<Self as Masked>::DOUBLE, self, gaussian)
             }
             #[inline(always)]
             fn screened(self) -> Self {
-                crate::expr::screened(<Self as Lanes>::DOUBLE, self)
+                crate::expr::screened(<Self as Masked>::DOUBLE, self)
             }
             #[inline(always)]
             fn real_space_force(self) -> Self {
-                crate::expr::real_space_force(<Self as Lanes>::DOUBLE, self)
+                self.ewald_force()
             }
             #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
@@ -162,6 +162,7 @@ macro_rules! lanes_of_intrinsics {
         }
 
         impl Masked for $name {
+            const DOUBLE: bool = <Self as polynomials::Exponents>::DOUBLE;
             type Mask = $mask;
             #[inline(always)]
             fn less(a: Self, b: Self) -> $mask {
@@ -175,7 +176,6 @@ macro_rules! lanes_of_intrinsics {
 
         impl Lanes for $name {
             const WIDTH: usize = $width;
-            const DOUBLE: bool = <Self as polynomials::Exponents>::DOUBLE;
             type Element = $element;
             type Coordinate = $coordinate;
             type Indices = $indices;
@@ -193,6 +193,14 @@ macro_rules! lanes_of_intrinsics {
             ) -> Self::Stored {
                 // SAFETY: the caller's promise.
                 unsafe { Self::transposed(|k| coordinates.add(*numbers.add(k) as usize)) }
+            }
+            #[inline(always)]
+            fn real_space_forces<const N: usize>(x: [Self; N]) -> [Self; N] {
+                Self::ewald_forces(x)
+            }
+            #[inline(always)]
+            fn pick(bits: u16, yes: Self, no: Self) -> Self {
+                Self::blend(Self::mask_of(bits), yes, no)
             }
             #[inline(always)]
             unsafe fn scatter_add(to: *mut [$element; 4], numbers: *const u32, vectors: Vec3<Self>) {
@@ -253,6 +261,10 @@ macro_rules! lanes_of_intrinsics {
             #[inline(always)]
             fn sum(self) -> f64 {
                 self.total()
+            }
+            #[inline(always)]
+            fn sums(v: Vec3<Self>) -> Vec3<f64> {
+                Self::totals(v)
             }
             #[inline(always)]
             fn table(table: &Table) -> &[$element] {

@@ -5,6 +5,7 @@
 //! be called), into which the generic body and the operations below are inlined.
 #![allow(unsafe_code)]
 
+mod abreast;
 mod array;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -13,12 +14,14 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod intrinsics;
 mod polynomials;
+#[cfg(target_arch = "x86_64")]
+mod real_space;
 mod search;
 mod stencil;
 #[cfg(test)]
 mod tests;
-mod three;
 
+pub use abreast::{Abreast, Four, Three};
 pub use array::Array;
 #[cfg(target_arch = "x86_64")]
 pub use avx2::{F32x8, F64x4};
@@ -26,7 +29,6 @@ pub use avx2::{F32x8, F64x4};
 pub use avx512::{F32x16, F64x8};
 pub use search::{Near, Search};
 pub use stencil::{Eight, EightDoubles, EightSingles, Plain};
-pub use three::{Abreast, Three};
 
 use crate::expr::{Real, Table, Vec3};
 
@@ -83,13 +85,15 @@ impl InstructionSet {
 /// `f64` holds lengths. `i32` holds lengths in units of the frame's resolution, so that
 /// differences are exact and single precision loses nothing to the size of the cell; its charge
 /// is the bit pattern of an `f32`.
-pub trait Coordinate: Copy + Send + Sync + Default + PartialEq + std::fmt::Debug + 'static {}
+pub trait Coordinate: Copy + Send + Sync + Default + PartialOrd + std::fmt::Debug + 'static {}
 
 impl Coordinate for i32 {}
 impl Coordinate for f64 {}
 
 /// Numbers that can be compared and left out.
 pub trait Masked: Real {
+    /// Whether in double precision.
+    const DOUBLE: bool;
     /// As many truths.
     type Mask: Copy;
 
@@ -104,8 +108,6 @@ pub trait Masked: Real {
 pub trait Lanes: Masked {
     /// How many.
     const WIDTH: usize;
-    /// Whether in double precision.
-    const DOUBLE: bool;
     /// What each is.
     type Element: Copy + Send + Sync + 'static;
     /// How positions are stored for this precision.
@@ -126,6 +128,18 @@ pub trait Lanes: Masked {
     /// # Safety
     /// As for [`Lanes::indices`], and every index must be inside `coordinates`.
     unsafe fn gather_records(coordinates: *const [Self::Coordinate; 4], numbers: *const u32) -> Self::Stored;
+
+    /// One of two numbers for each lane: the first where its bit is set.
+    fn pick(bits: u16, yes: Self, no: Self) -> Self;
+
+    /// [`Real::real_space_force`] of several vectors, operation by operation where that is worth it.
+    #[inline(always)]
+    fn real_space_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
+        for x in &mut x {
+            *x = x.real_space_force();
+        }
+        x
+    }
 
     /// Adds a vector of vectors to the first three numbers of as many records, one after the other.
     ///
@@ -174,6 +188,25 @@ pub trait Lanes: Masked {
 
     /// The sum of all lanes, always in the same order.
     fn sum(self) -> f64;
+
+    /// The sums of three vectors, likewise.
+    #[inline(always)]
+    fn sums(v: Vec3<Self>) -> Vec3<f64> {
+        Vec3::new(v.x.sum(), v.y.sum(), v.z.sum())
+    }
+
+    /// Brings what lies there into the cache.
+    #[inline(always)]
+    fn prefetch(place: *const u32) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing; every such processor has it.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(place.cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = place;
+    }
 
     /// The lanes one by one.
     fn to_vec(self) -> Vec<f64>;

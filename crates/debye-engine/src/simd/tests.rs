@@ -1,5 +1,6 @@
 //! Every formula holds for many lanes at once, on every instruction set this processor has.
 
+use crate::expr::Vec3;
 use crate::potentials::checks::{Probe, check_against_f64};
 use crate::simd::{Array, InstructionSet, Lanes};
 
@@ -30,9 +31,33 @@ fn functions<L: Lanes>(tolerance: f64) {
         close("recip", y, lanes.recip().to_vec()[0], y.recip());
         close("sqrt", y, lanes.sqrt().to_vec()[0], y.sqrt());
     }
+    // Below the table's beginning, in every octave of it, and beyond its end.
+    for step in -160..80 {
+        let x = f64::from(((f64::from(step) / 16.0).exp2()) as f32);
+        let exact = crate::expr::real_space_force(true, x);
+        let several = L::real_space_forces([L::lit(x), L::lit(1e-3), L::lit(2.0 * x)]);
+        let alone = L::lit(x).real_space_force().to_vec();
+        assert_eq!(several[0].to_vec(), alone);
+        let limit = if L::DOUBLE {
+            1e-13 * exact
+        } else {
+            8e-7 * x.powf(-1.5)
+        };
+        assert!((alone[0] - exact).abs() <= limit, "{x}: {} {exact}", alone[0]);
+    }
     let distinct: Vec<f64> = (0..<L as Lanes>::WIDTH).map(|i| i as f64).collect();
     assert_eq!(L::from_values(&distinct).to_vec(), distinct);
     assert_eq!(L::from_values(&distinct).sum(), distinct.iter().sum::<f64>());
+    let v = Vec3::new(
+        L::from_values(&distinct),
+        L::lit(3.0),
+        L::from_values(&distinct) * L::lit(-2.0),
+    );
+    assert_eq!(L::sums(v), Vec3::new(v.x.sum(), v.y.sum(), v.z.sum()));
+    let picked = L::pick(0b1010_0110_0101_1010, L::lit(1.0), L::lit(0.0)).to_vec();
+    for (lane, picked) in picked.into_iter().enumerate() {
+        assert_eq!(picked, f64::from(0b1010_0110_0101_1010_u16 >> lane & 1));
+    }
     let kept = L::keep(L::less(L::from_values(&distinct), L::lit(1.5)), L::lit(f64::NAN));
     assert!(
         kept.to_vec()

@@ -245,9 +245,10 @@ fn nist_water_term_by_term() {
             let plan = plan(cutoff, 5.6 / side, Method::Ewald(set));
             let field = field(&water, plan, kelvin(), vec![terms[k].clone()]);
             for (name, e, tolerance) in evaluations(&water, &field) {
-                let allowed = 1e-5 + tolerance.energy;
                 let same = |part: &str, want: f64| {
-                    // Mixed precision is held to the sum of what cancels.
+                    // Single precision knows erfc(x)/x to 4e-8 of 1/x, and a sum of some hundred times what is left cancels.
+                    let single = part == "coulomb-real" && tolerance.energy > 1e-9;
+                    let allowed = 1e-5 + tolerance.energy + if single { 1e-5 } else { 0.0 };
                     close(
                         term(&e, part),
                         want,

@@ -1,4 +1,4 @@
-//! [`BlockForces`]: what blocks of half lists read of those around them, and the forces they add to them.
+//! [`BlockForces`]: the forces that blocks of half lists add to those around them; [`Copies`]: what they read of them.
 
 use std::ops::Range;
 
@@ -8,6 +8,9 @@ use super::space::{Space, Store};
 use crate::expr::Vec3;
 use crate::neighbors::ListBlock;
 
+/// The distance of what is out of reach, in search radii.
+pub const OUT_OF_REACH: f64 = 3.0;
+
 /// Particles whose forces one thread adds up.
 const STRETCH: usize = 1024;
 
@@ -16,8 +19,9 @@ const STRETCH: usize = 1024;
 #[derive(Debug)]
 pub struct BlockForces<P: Store> {
     forces: Vec<[P::Element; 4]>,
-    /// The particle that each is added to.
+    /// The particle that each is added to, and by which shift its image is there.
     owners: Vec<u32>,
+    shifts: Vec<u16>,
     /// What is added to every stretch of particles, in the order of the blocks.
     parts: Vec<Vec<Range<usize>>>,
 }
@@ -27,6 +31,7 @@ impl<P: Store> Default for BlockForces<P> {
         Self {
             forces: Vec::new(),
             owners: Vec::new(),
+            shifts: Vec::new(),
             parts: Vec::new(),
         }
     }
@@ -63,24 +68,25 @@ fn runs(owners: &[u32], particles: usize) -> Vec<Range<usize>> {
 }
 
 impl<P: Store> BlockForces<P> {
-    /// Makes room for new lists. Full lists give nothing to others.
+    /// Makes room for new lists.
     pub fn lay_out(&mut self, space: &Space<P>) {
-        if !space.has_halves() {
-            return;
-        }
-        let blocks = space.list.blocks();
+        let blocks = space.halves.blocks();
         let all = blocks.iter().map(room).sum();
         self.forces.resize(all, Default::default());
         // The place out of reach has no owner.
         self.owners.clear();
         self.owners.resize(all, 0);
+        self.shifts.clear();
+        self.shifts.resize(all, 0);
         let of_blocks = cut(&mut self.owners, blocks);
         let runs: Vec<Vec<Range<usize>>> = blocks
             .par_iter()
             .zip(of_blocks)
-            .map(|(block, owners)| {
-                for (owner, &place) in owners.iter_mut().zip(block.surroundings()) {
+            .zip(cut(&mut self.shifts, blocks))
+            .map(|((block, owners), shifts)| {
+                for ((owner, shift), &place) in owners.iter_mut().zip(shifts).zip(block.surroundings()) {
                     *owner = space.owner(place as usize) as u32;
+                    *shift = space.shift(place as usize);
                 }
                 runs(
                     &owners[..block.surroundings().len()],
@@ -101,14 +107,21 @@ impl<P: Store> BlockForces<P> {
         }
     }
 
-    /// The forces of each block on those around it; full lists have none.
-    pub fn of_blocks(&mut self, space: &Space<P>) -> Vec<&mut [[P::Element; 4]]> {
-        let blocks = space.list.blocks();
-        if space.has_halves() {
-            cut(&mut self.forces, blocks)
-        } else {
-            blocks.iter().map(|_| Default::default()).collect()
-        }
+    /// For each block its forces on those around it, whose particles and shifts come with them.
+    pub fn of_blocks(&mut self, space: &Space<P>) -> Vec<Around<'_, P>> {
+        let blocks = space.halves.blocks();
+        let mut from = 0;
+        let forces = cut(&mut self.forces, blocks);
+        let around = blocks.iter().zip(forces).map(|(block, forces)| {
+            let around = from..from + block.surroundings().len();
+            from += room(block);
+            Around {
+                forces,
+                owners: &self.owners[around.clone()],
+                shifts: &self.shifts[around],
+            }
+        });
+        around.collect()
     }
 
     /// Adds what every block gives to those around it.
@@ -131,21 +144,33 @@ impl<P: Store> BlockForces<P> {
         let parts: usize = self.parts.iter().map(Vec::capacity).sum();
         self.forces.capacity() * size_of::<[P::Element; 4]>()
             + self.owners.capacity() * 4
+            + self.shifts.capacity() * 2
             + parts * size_of::<Range<usize>>()
     }
+}
+
+/// Those around a block, and the block's forces on them.
+#[derive(Debug)]
+pub struct Around<'a, P: Store> {
+    /// The forces; one more than there are around.
+    pub forces: &'a mut [[P::Element; 4]],
+    owners: &'a [u32],
+    shifts: &'a [u16],
 }
 
 /// Copies of those around a block, close together in memory.
 #[derive(Debug)]
 pub struct Copies<P: Store> {
-    coordinates: Vec<[P::Coordinate; 4]>,
-    species: Vec<u32>,
+    /// Those around, and one out of reach.
+    pub others: Vec<[P::Coordinate; 4]>,
+    /// Species of these, where vectors are of several.
+    pub species: Vec<u32>,
 }
 
 impl<P: Store> Default for Copies<P> {
     fn default() -> Self {
         Self {
-            coordinates: Vec::new(),
+            others: Vec::new(),
             species: Vec::new(),
         }
     }
@@ -153,18 +178,25 @@ impl<P: Store> Default for Copies<P> {
 
 impl<P: Store> Copies<P> {
     /// Takes those around a block, and their species if they are `mixed`.
-    pub fn take(&mut self, space: &Space<P>, number: usize, mixed: bool) -> (&[[P::Coordinate; 4]], &[u32]) {
-        let surroundings = space.list.blocks()[number].surroundings();
-        // Last is the place out of reach.
-        let far = space.coordinates.len() - 1;
-        let places = || surroundings.iter().map(|&place| place as usize).chain([far]);
-        self.coordinates.clear();
-        self.coordinates
-            .extend(places().map(|place| space.coordinates[place]));
+    pub fn take(&mut self, space: &Space<P>, number: usize, around: &Around<P>, mixed: bool) {
+        let block = &space.halves.blocks()[number];
+        let (owners, images) = around.owners.split_at(block.particles_in_surroundings());
+        let shifts = &around.shifts[owners.len()..];
+        let from = |&owner: &u32| space.coordinates[owner as usize];
+        let image = |(owner, &shift)| P::shifted(from(owner), space.shifts[usize::from(shift)]);
+        self.others.clear();
+        self.others.reserve(around.forces.len());
+        self.others.extend(owners.iter().map(from));
+        self.others.extend(images.iter().zip(shifts).map(image));
+        // Out of reach of all, and no farther than need be: see `PairJob::far2`.
+        let beyond = P::store(Vec3::new(OUT_OF_REACH * space.radius, 0.0, 0.0), 1.0 / space.unit);
+        let own = space.coordinates[block.particles()].iter();
+        let last = own.max_by(|a, b| a[0].partial_cmp(&b[0]).unwrap_or(std::cmp::Ordering::Equal));
+        self.others.extend(last.map(|&last| P::shifted(last, beyond)));
         self.species.clear();
         if mixed {
-            self.species.extend(places().map(|place| space.species[place]));
+            let of = |&owner: &u32| space.species[owner as usize];
+            self.species.extend(around.owners.iter().map(of).chain([0]));
         }
-        (&self.coordinates, &self.species)
     }
 }

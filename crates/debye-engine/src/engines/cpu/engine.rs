@@ -152,7 +152,7 @@ impl CpuEngine {
             .chain(long_range.iter().flat_map(LongRange::names))
             .collect();
         let mut state = State::new(system);
-        let shared_rows = if pairs.shares() {
+        let shared_rows = if pairs.keeps_waters() {
             SharedRows::of(system, cutoff)
         } else {
             None

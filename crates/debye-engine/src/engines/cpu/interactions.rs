@@ -3,11 +3,10 @@
 
 use crate::parallel::{InParallel, Indexed};
 
-use super::block_forces::{BlockForces, Copies};
+use super::block_forces::{Around, BlockForces, Copies, OUT_OF_REACH};
 use super::oriented::{Oriented, OrientedPrecision};
-use super::pair::PairPrecision;
 use super::rotation::Rotations;
-use super::space::{Sorted, Space, Store};
+use super::space::{Lists, Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
 use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
@@ -27,8 +26,10 @@ pub trait Interactions: Send {
     fn forces(&mut self, forces: &mut [Vec3<f64>], torques: &mut [Vec3<f64>], energy: bool) -> Vec<PairSums>;
     /// Entries of the lists, images, and bytes held.
     fn size(&self) -> ListSize;
-    /// Whether there are kernels for particles that share a row.
-    fn shares(&self) -> bool;
+    /// Whether the atoms of a water are worth keeping together.
+    fn keeps_waters(&self) -> bool;
+    /// How many rows of full length the lists of so many particles are as large as.
+    fn rows(&self, particles: usize) -> usize;
 }
 
 /// How large the lists are.
@@ -36,8 +37,7 @@ pub trait Interactions: Send {
 pub struct ListSize {
     /// Entries of the lists, padding included.
     pub entries: usize,
-    /// Pairs that are listed, each counted twice: those within the radius when the lists were made, places that pad, and
-    /// places that are near another particle of a row that is shared.
+    /// Pairs within the radius when the lists were made, each counted twice.
     pub pairs: usize,
     /// Images of particles.
     pub images: usize,
@@ -64,9 +64,6 @@ pub struct Typed<P: Store> {
     set: InstructionSet,
     grouped: bool,
 }
-
-/// Coordinates and species of those that a block's lists name.
-type Others<'a, P> = (&'a [[<P as PairPrecision>::Coordinate; 4]], &'a [u32]);
 
 /// Two terms that are visited in one pass over the lists of particles.
 struct Couple<P: Store> {
@@ -104,8 +101,9 @@ impl<P: OrientedPrecision> Typed<P> {
             .collect();
         let many = columns.iter().any(|c| !c.is_uniform());
         let species = columns.iter().map(PairColumns::species).max().unwrap_or(1);
-        // The padding of groups must not cost more than looking numbers up pair by pair.
-        let grouped = many && species <= MOST_GROUPS;
+        let couple = Couple::of(field, set);
+        // The padding of groups must not cost more than looking numbers up pair by pair. The kernel of two terms needs groups.
+        let grouped = (many || couple.is_some()) && species <= MOST_GROUPS;
         let terms: Vec<Term<P>> = field
             .pairs
             .iter()
@@ -120,7 +118,6 @@ impl<P: OrientedPrecision> Typed<P> {
                 }
             })
             .collect();
-        let couple = Couple::of(field, set);
         // What an oriented term may take along: a term that is visited alone and whose numbers are alike for a vector.
         let coupled = couple
             .as_ref()
@@ -130,39 +127,33 @@ impl<P: OrientedPrecision> Typed<P> {
             .filter(|t| !coupled.contains(t))
             .filter(alike)
             .collect();
+        let oriented = Oriented::new(field, set, &free);
+        let beside = usize::from(
+            oriented
+                .as_ref()
+                .is_some_and(|oriented| oriented.beside().is_some()),
+        );
+        let lists = Lists {
+            full: oriented.is_some(),
+            half: terms.len() > beside,
+        };
         Self {
-            // Half lists where there is a kernel of Lennard-Jones with Ewald: a pair of any other costs less than writing to
-            // its second particle, and oriented terms read full lists.
-            space: Space::new(
-                set,
-                if grouped { species } else { 1 },
-                field.oriented.is_empty() && couple.is_some(),
-            ),
+            space: Space::new(set, if grouped { species } else { 1 }, lists),
             block_forces: BlockForces::default(),
             terms,
             couple,
-            oriented: Oriented::new(field, set, &free),
+            oriented,
             coulomb: field.coulomb_constant,
             set,
             grouped,
         }
     }
 
-    /// What the kernel of two terms, or of one twice, reads.
-    fn job<'a>(&'a self, terms: [usize; 2], others: Others<'a, P>) -> PairJob<'a, P::Coordinate, P::Element> {
-        PairJob {
-            coordinates: &self.space.coordinates,
-            species: &self.space.species,
-            others: others.0,
-            other_species: others.1,
-            unit: self.space.unit,
-            grouped: self.grouped,
-            terms: terms.map(|t| Numbers {
-                columns: &self.terms[t].columns,
-                table: &self.terms[t].table,
-                truncation: self.terms[t].truncation,
-            }),
-            coulomb: self.coulomb,
+    fn numbers(&self, term: usize) -> Numbers<'_, P::Element> {
+        Numbers {
+            columns: &self.terms[term].columns,
+            table: &self.terms[term].table,
+            truncation: self.terms[term].truncation,
         }
     }
 
@@ -171,44 +162,53 @@ impl<P: OrientedPrecision> Typed<P> {
         self.oriented.as_ref().and_then(Oriented::beside)
     }
 
-    /// All places.
-    fn all_places(&self) -> Others<'_, P> {
-        (&self.space.coordinates, &self.space.species)
-    }
-
     /// Whether vectors of a list may be of several species.
     fn is_mixed(&self) -> bool {
         !self.grouped && self.terms.iter().any(|term| !term.columns.is_uniform())
     }
 
+    /// Adds the forces of the pair terms of a block that no oriented term takes along.
     fn block_forces(
         &self,
         number: usize,
-        others: Others<'_, P>,
-        to: PairForces<'_, P::Element>,
+        copies: &mut Copies<P>,
+        own: &mut [Vec3<f64>],
+        around: Around<'_, P>,
         energy: bool,
         sums: &mut [PairSums],
     ) {
-        let block = &self.space.list.blocks()[number];
-        let PairForces { own, others: given } = to;
+        around.forces.fill(Default::default());
+        copies.take(&self.space, number, &around, self.is_mixed());
+        let block = &self.space.halves.blocks()[number];
+        // What the kernel of two terms, or of one twice, reads.
+        let job = |terms: [usize; 2]| PairJob {
+            own: &self.space.coordinates[block.particles()],
+            species: &self.space.species[block.particles()],
+            others: &copies.others,
+            unit: self.space.unit,
+            other_species: &copies.species,
+            grouped: self.grouped,
+            terms: terms.map(|t| self.numbers(t)),
+            coulomb: self.coulomb,
+            far2: P::round((OUT_OF_REACH * self.space.radius).powi(2)),
+        };
+        let given = around.forces;
         let mut coupled = [usize::MAX; 2];
         if let Some(couple) = &self.couple {
             coupled = couple.terms;
-            let job = self.job(coupled, others);
             let to = PairForces { own, others: given };
-            // SAFETY: the set was checked in `new`; the list names places of this space, or of those around the block.
-            let both = unsafe { couple.kernels[usize::from(energy)](&job, block, to) };
+            // SAFETY: the set was checked in `new`; the list names those around the block, which were copied.
+            let both = unsafe { couple.kernels[usize::from(energy)](&job(coupled), block, to) };
             for (term, sum) in coupled.into_iter().zip(both) {
                 sums[term] = sum;
             }
         }
         let beside = self.beside();
         for t in (0..self.terms.len()).filter(|t| !coupled.contains(t) && Some(*t) != beside) {
-            let job = self.job([t, t], others);
             let kernel = self.terms[t].kernels[usize::from(energy)];
             let to = PairForces { own, others: given };
             // SAFETY: as above.
-            let [sum, _] = unsafe { kernel(&job, block, to) };
+            let [sum, _] = unsafe { kernel(&job([t, t]), block, to) };
             sums[t] = sum;
         }
     }
@@ -240,33 +240,35 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
         of_blocks.resize_with(forces.len().div_ceil(BLOCK), Default::default);
         let mut block_forces = std::mem::take(&mut self.block_forces);
         let this = &*self;
+        let mut around: Vec<_> = block_forces
+            .of_blocks(&this.space)
+            .into_iter()
+            .map(Some)
+            .collect();
+        around.resize_with(of_blocks.len(), || None);
         let blocks: Vec<Vec<PairSums>> = forces
             .par_chunks_mut(BLOCK)
             .zip(of_blocks)
-            .zip(block_forces.of_blocks(&this.space))
+            .zip(around)
             .enumerate()
-            .map_init(Copies::default, |copies, (number, ((forces, torques), given))| {
-                forces.fill(Vec3::zero());
-                given.fill(Default::default());
-                let others = match this.space.has_halves() {
-                    true => copies.take(&this.space, number, this.is_mixed()),
-                    false => this.all_places(),
-                };
-                let mut sums = vec![PairSums::default(); terms];
-                let (of_pairs, of_oriented) = sums.split_at_mut(this.terms.len());
-                let to = PairForces {
-                    own: forces,
-                    others: given,
-                };
-                this.block_forces(number, others, to, energy, of_pairs);
-                if let Some(oriented) = &this.oriented {
-                    let job = this.beside().map(|t| this.job([t, t], others));
-                    let to = [forces, torques];
-                    let sums = [of_pairs, of_oriented];
-                    oriented.block_forces(&this.space, job.as_ref(), number, to, energy, sums);
-                }
-                sums
-            })
+            .map_init(
+                Copies::default,
+                |copies, (number, ((forces, torques), around))| {
+                    forces.fill(Vec3::zero());
+                    let mut sums = vec![PairSums::default(); terms];
+                    let (of_pairs, of_oriented) = sums.split_at_mut(this.terms.len());
+                    if let Some(around) = around {
+                        this.block_forces(number, copies, forces, around, energy, of_pairs);
+                    }
+                    if let Some(oriented) = &this.oriented {
+                        let beside = this.beside().map(|t| this.numbers(t));
+                        let to = [forces, torques];
+                        let sums = [of_pairs, of_oriented];
+                        oriented.block_forces(&this.space, beside.as_ref(), number, to, energy, sums);
+                    }
+                    sums
+                },
+            )
             .collect();
         block_forces.add_up(self.space.unit, forces);
         self.block_forces = block_forces;
@@ -286,7 +288,13 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
         size
     }
 
-    fn shares(&self) -> bool {
+    fn keeps_waters(&self) -> bool {
         self.couple.is_some()
+    }
+
+    fn rows(&self, particles: usize) -> usize {
+        let Lists { full, half } = self.space.lists();
+        // A row that four share has their neighbors, less than twice as many as each has, and each pair is there once.
+        particles * usize::from(full) + particles.div_ceil(4) * usize::from(half)
     }
 }

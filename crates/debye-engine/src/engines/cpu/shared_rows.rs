@@ -4,8 +4,11 @@
 //! their sums, which do not wait for each other, fill the processor.
 
 use crate::expr::Vec3;
-use crate::neighbors::{SHARED, Sharing};
+use crate::neighbors::Sharing;
 use crate::system::{Cell, System};
+
+/// A particle and its companions.
+const ATOMS: usize = 3;
 
 /// How far companions may be from the first of them, in cut-offs: beyond, a row has too many that are near another only.
 const MOST_ARM: f64 = 0.2;
@@ -14,7 +17,7 @@ const MOST_ARM: f64 = 0.2;
 #[derive(Clone, Debug)]
 pub(super) struct SharedRows {
     /// The others of the first of a few companions; empty for everybody else.
-    others: Vec<Option<[u32; SHARED - 1]>>,
+    others: Vec<Option<[u32; ATOMS - 1]>>,
     /// Whether a particle is one of the others.
     follows: Vec<bool>,
 }
@@ -37,21 +40,19 @@ impl SharedRows {
         let positions = &system.particles.positions;
         let mut count = 0;
         for i in 0..n as u32 {
-            let Ok(others) = <[u32; SHARED - 1]>::try_from(system.exclusions.of(i)) else {
+            let Ok(others) = <[u32; ATOMS - 1]>::try_from(system.exclusions.of(i)) else {
                 continue;
             };
             let all = |j: &u32| *j == i || others.contains(j);
             let alone = others.iter().all(|&j| {
-                j > i
-                    && system.exclusions.of(j).len() == SHARED - 1
-                    && system.exclusions.of(j).iter().all(all)
+                j > i && system.exclusions.of(j).len() == ATOMS - 1 && system.exclusions.of(j).iter().all(all)
             });
             // Two bonds among three particles that have no other partners.
             let tied: u32 = std::iter::once(i)
                 .chain(others)
                 .map(|j| u32::from(ties[j as usize]))
                 .sum();
-            if !alone || tied < 2 * (SHARED as u32 - 1) {
+            if !alone || tied < 2 * (ATOMS as u32 - 1) {
                 continue;
             }
             let far = |&j: &u32| {
@@ -63,7 +64,7 @@ impl SharedRows {
             }
             others.iter().for_each(|&j| found.follows[j as usize] = true);
             found.others[i as usize] = Some(others);
-            count += SHARED;
+            count += ATOMS;
         }
         (2 * count > n).then_some(found)
     }
@@ -83,8 +84,8 @@ impl SharedRows {
             if let Some(others) = &self.others[id as usize]
                 && ids[slot + 1..].starts_with(others)
             {
-                sharing[slot..slot + SHARED].fill(0);
-                sharing[slot] = SHARED as u8;
+                sharing[slot..slot + ATOMS].fill(0);
+                sharing[slot] = ATOMS as u8;
             }
         }
         sharing

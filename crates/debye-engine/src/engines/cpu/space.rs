@@ -1,4 +1,4 @@
-//! [`Space`]: positions as the pair kernels read them, their images, and the list of neighbors.
+//! [`Space`]: positions as kernels read them, their images, and the lists of neighbors.
 
 use crate::parallel::{InParallel, Indexed, IntoIndexed};
 
@@ -16,24 +16,38 @@ const BLOCK: usize = 4096;
 /// Coordinates, images and lists of one precision.
 #[derive(Debug)]
 pub struct Space<P: PairPrecision> {
-    /// Particles, images, and one place out of reach.
+    /// Particles; where there is a full list, also images and places out of reach.
     pub coordinates: Vec<[P::Coordinate; 4]>,
-    /// Species of each.
+    /// Species of particles, images and places out of reach.
     pub species: Vec<u32>,
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Who is near whom.
+    /// The full list, which oriented terms read.
     pub list: NeighborList,
+    /// The half list, which pair terms read.
+    pub halves: NeighborList,
+    /// The translations that images have, in units of the coordinates; the first is none.
+    pub shifts: Vec<[P::Coordinate; 3]>,
+    /// The search radius of the lists.
+    pub radius: f64,
+    lists: Lists,
     origin: Vec3<f64>,
+    particles: usize,
     images: Vec<Image>,
-    /// Which of `shifts` each image has.
+    /// Which of the translations each image has.
     image_shift: Vec<u16>,
-    shifts: Vec<[i16; 3]>,
+    cells: Vec<[i16; 3]>,
     search: Search,
     groups: usize,
-    halves: bool,
-    /// Places out of reach at the end of the coordinates.
-    padding: usize,
+}
+
+/// Which lists there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists {
+    /// Every pair in the rows of both.
+    pub full: bool,
+    /// Every pair once.
+    pub half: bool,
 }
 
 /// How a precision stores coordinates.
@@ -65,7 +79,9 @@ impl Store for super::pair::Single {
         }
     }
     fn unit(extent: f64) -> f64 {
-        extent / FIXED_RANGE
+        // Its square is a number of single precision: kernels scale squares by it, and rounding it would shift them all.
+        let unit = extent / FIXED_RANGE;
+        f64::from(((unit * unit) as f32).next_up()).sqrt()
     }
     #[inline(always)]
     fn store(d: Vec3<f64>, per_unit: f64) -> [i32; 3] {
@@ -131,7 +147,7 @@ pub struct Sorted<'a> {
     pub starts: &'a [u32],
     /// Positions: inside the cell, but for those that share a row with one that is.
     pub positions: &'a [Vec3<f64>],
-    /// Which particles share rows of lists of particles. They are in the cell of the first of them.
+    /// Which particles are kept together and share rows of half lists. They are in the cell of the first of them.
     pub sharing: &'a [u8],
     /// How far from the first of them they are at most.
     pub arm: f64,
@@ -148,22 +164,25 @@ pub struct Sorted<'a> {
 }
 
 impl<P: Store> Space<P> {
-    /// An empty space for kernels of this set. With more than one group, lists of particles are sorted by species, of
-    /// which there must be as many; with halves, a pair stands in one list only.
-    pub fn new(set: InstructionSet, groups: usize, halves: bool) -> Self {
+    /// An empty space for kernels of this set. With more than one group, lists are sorted by species, of which there must be as
+    /// many.
+    pub fn new(set: InstructionSet, groups: usize, lists: Lists) -> Self {
         Self {
             coordinates: Vec::new(),
             species: Vec::new(),
             unit: 1.0,
             list: NeighborList::default(),
+            halves: NeighborList::default(),
+            shifts: Vec::new(),
+            radius: 0.0,
+            lists,
             origin: Vec3::zero(),
+            particles: 0,
             images: Vec::new(),
             image_shift: Vec::new(),
-            shifts: Vec::new(),
+            cells: Vec::new(),
             search: Search::new(set),
             groups,
-            halves,
-            padding: 0,
         }
     }
 
@@ -177,10 +196,11 @@ impl<P: Store> Space<P> {
         self.index_shifts();
 
         let (n, total) = (sorted.positions.len(), sorted.positions.len() + self.images.len());
+        self.particles = n;
+        self.radius = radius;
         self.coordinates.clear();
-        // One place out of reach for the padding of lists, and as many as the last cluster may reach beyond the end.
-        self.padding = P::width(set);
-        self.coordinates.resize(total + self.padding, P::far(extent));
+        self.coordinates
+            .resize(if self.lists.full { total + 1 } else { n }, P::far(extent));
         self.species.clear();
         self.species.extend_from_slice(sorted.species);
         self.species.extend(
@@ -188,7 +208,7 @@ impl<P: Store> Space<P> {
                 .iter()
                 .map(|image| sorted.species[image.owner as usize]),
         );
-        self.species.resize(self.coordinates.len(), 0);
+        self.species.resize(total + 1, 0);
         self.coordinates[..n]
             .par_iter_mut()
             .zip(sorted.charges)
@@ -206,7 +226,7 @@ impl<P: Store> Space<P> {
         };
         // Rounding of the places to f32 must not lose a pair.
         let slack = 8.0 * f64::from(f32::EPSILON) * extent;
-        let candidates = Candidates {
+        let full = Candidates {
             grid: sorted.grid,
             cells: sorted.cells,
             particle_starts: sorted.starts,
@@ -218,8 +238,8 @@ impl<P: Store> Space<P> {
             width: P::width(set),
             species: &self.species,
             groups: self.groups,
-            sharing: sorted.sharing,
-            halves: self.halves,
+            sharing: &[],
+            halves: false,
         };
         let excluded = Excluded {
             cell,
@@ -232,10 +252,20 @@ impl<P: Store> Space<P> {
         } else {
             Some(&excluded)
         };
-        self.list.build(&candidates, self.search, exclusions);
+        if self.lists.full {
+            self.list.build(&full, self.search, exclusions);
+        }
+        if self.lists.half {
+            let half = Candidates {
+                sharing: sorted.sharing,
+                halves: true,
+                ..full
+            };
+            self.halves.build(&half, self.search, exclusions);
+        }
     }
 
-    /// Writes the coordinates of particles and images for positions that moved a little.
+    /// Writes the coordinates for positions that moved a little.
     pub fn update(&mut self, cell: &Cell, positions: &[Vec3<f64>]) {
         let (origin, per_unit) = (self.origin, 1.0 / self.unit);
         let (own, copies) = self.coordinates.split_at_mut(positions.len());
@@ -246,12 +276,11 @@ impl<P: Store> Space<P> {
                 let [x, y, z] = P::store(r - origin, per_unit);
                 *to = [x, y, z, to[3]];
             });
-        let shifts: Vec<_> = self
-            .shifts
-            .iter()
-            .map(|s| P::store(cell.translation(s.map(i32::from)), per_unit))
-            .collect();
-        let own = &*own;
+        self.shifts.clear();
+        let cells = self.cells.iter();
+        self.shifts
+            .extend(cells.map(|s| P::store(cell.translation(s.map(i32::from)), per_unit)));
+        let (own, shifts) = (&*own, &self.shifts);
         copies
             .par_iter_mut()
             .zip(self.images.par_iter().zip(&self.image_shift))
@@ -261,27 +290,36 @@ impl<P: Store> Space<P> {
             });
     }
 
+    /// Which lists there are.
+    pub fn lists(&self) -> Lists {
+        self.lists
+    }
+
     /// Whether lists are sorted by species.
     pub fn is_grouped(&self) -> bool {
         self.groups > 1
     }
 
-    /// Whether a pair stands in one list only.
-    pub fn has_halves(&self) -> bool {
-        self.halves
-    }
-
-    /// How many of the places are particles.
+    /// How many particles there are.
     pub fn particles(&self) -> usize {
-        self.coordinates.len() - self.images.len() - self.padding
+        self.particles
     }
 
-    /// The particle at a place: itself, or the owner of the image. A place out of reach has none.
+    /// The particle at a place: itself, or the owner of the image.
     #[inline]
     pub fn owner(&self, place: usize) -> usize {
-        match place.checked_sub(self.particles()) {
+        match place.checked_sub(self.particles) {
             None => place,
             Some(image) => self.images[image].owner as usize,
+        }
+    }
+
+    /// Which of the translations a place has.
+    #[inline]
+    pub fn shift(&self, place: usize) -> u16 {
+        match place.checked_sub(self.particles) {
+            None => 0,
+            Some(image) => self.image_shift[image],
         }
     }
 
@@ -295,10 +333,10 @@ impl<P: Store> Space<P> {
     /// How large the lists are.
     pub fn size(&self) -> ListSize {
         ListSize {
-            entries: self.list.entries(),
-            pairs: self.list.pairs(),
+            entries: self.list.entries() + self.halves.entries(),
+            pairs: self.list.pairs().max(self.halves.pairs()),
             images: self.images.len(),
-            bytes: self.list.bytes() + self.bytes(),
+            bytes: self.list.bytes() + self.halves.bytes() + self.bytes(),
         }
     }
 
@@ -330,16 +368,17 @@ impl<P: Store> Space<P> {
     }
 
     fn index_shifts(&mut self) {
-        self.shifts.clear();
         let mut last = ([0_i16; 3], 0_u16);
-        let mut known = std::collections::HashMap::new();
+        self.cells.clear();
+        self.cells.push(last.0);
+        let mut known = std::collections::HashMap::from([last]);
         self.image_shift.clear();
         for image in &self.images {
-            if image.shift != last.0 || self.shifts.is_empty() {
-                let next = self.shifts.len() as u16;
+            if image.shift != last.0 {
+                let next = self.cells.len() as u16;
                 let index = *known.entry(image.shift).or_insert(next);
                 if index == next {
-                    self.shifts.push(image.shift);
+                    self.cells.push(image.shift);
                 }
                 last = (image.shift, index);
             }
@@ -351,7 +390,7 @@ impl<P: Store> Space<P> {
     fn places(&self, cell: &Cell, sorted: &Sorted) -> [Vec<f32>; 3] {
         let n = sorted.positions.len();
         let shifts: Vec<_> = self
-            .shifts
+            .cells
             .iter()
             .map(|s| cell.translation(s.map(i32::from)))
             .collect();

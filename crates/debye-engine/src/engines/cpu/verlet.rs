@@ -117,11 +117,10 @@ impl CpuEngine {
         let sort = sort_into(&grid, &s.positions, &s.sharing);
         if self.verlet.builds == 0 {
             let sharing = &self.state.sharing;
-            let shared = sharing.iter().filter(|alike| **alike == 0).count();
             refuse_large_lists(
                 &self.state.cell,
                 &self.state.positions,
-                self.state.len() - shared,
+                self.pairs.rows(self.state.len()),
                 radius + shared_rows::arm(&self.state.positions, sharing),
                 &grid,
                 sort.starts(),

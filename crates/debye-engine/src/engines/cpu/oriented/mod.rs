@@ -17,7 +17,7 @@ use crate::expr::{Node, Table, Tape, Vec3};
 use crate::forces::{ForceField, OrientedTerm, PairTerm};
 use crate::neighbors::ListBlock;
 use crate::potentials::{
-    Axes, Dipoles, INVARIANTS, LennardJones, MAX_ORIENTED, OrientedPotential, PairJob, PairPotential,
+    Axes, Dipoles, INVARIANTS, LennardJones, MAX_ORIENTED, Numbers, OrientedPotential, PairPotential,
     PairSums, Sticky,
 };
 use crate::simd::{Array, InstructionSet};
@@ -78,16 +78,16 @@ pub struct Scene<'a, P: Store> {
     grouped: bool,
 }
 
-/// The pair terms of a kernel, of which it takes the first along where it has code for one.
-type Job<'a, P> = PairJob<'a, <P as PairPrecision>::Coordinate, <P as PairPrecision>::Element>;
+/// The numbers of a pair term, which a kernel takes along where it has code for it.
+type Beside<'a, P> = Numbers<'a, <P as PairPrecision>::Element>;
 
 /// Adds forces and torques of one block of a list; gives the sums of the term, and those of the pair term beside it.
 ///
 /// # Safety
 /// The processor must have the kernel's instruction set, and every entry of the block must be a place of the scene. A kernel
-/// with a pair term beside it must be given the job of that term.
+/// with a pair term beside it must be given the numbers of that term.
 type Kernel<P> =
-    unsafe fn(&Scene<P>, &Term<P>, Option<&Job<P>>, &ListBlock, [&mut [Vec3<f64>]; 2]) -> [PairSums; 2];
+    unsafe fn(&Scene<P>, &Term<P>, Option<&Beside<P>>, &ListBlock, [&mut [Vec3<f64>]; 2]) -> [PairSums; 2];
 
 /// The pair term that goes along with the first oriented one.
 fn beside(field: &ForceField) -> Option<usize> {
@@ -170,12 +170,12 @@ impl<P: OrientedPrecision> Oriented<P> {
         self.beside
     }
 
-    /// Adds forces and torques of one block, of the pair term beside them too, whose `job` must be given; with `energy`, gives
+    /// Adds forces and torques of one block, of the pair term beside them too, whose `beside` must be given; with `energy`, gives
     /// energy and virial by term, the pair terms first.
     pub fn block_forces(
         &self,
         space: &Space<P>,
-        job: Option<&Job<P>>,
+        beside: Option<&Beside<P>>,
         number: usize,
         [forces, torques]: [&mut [Vec3<f64>]; 2],
         energy: bool,
@@ -191,10 +191,10 @@ impl<P: OrientedPrecision> Oriented<P> {
         };
         for (k, (term, sum)) in self.terms.iter().zip(sums).enumerate() {
             let block = &space.list.blocks()[number];
-            let job = job.filter(|_| k == 0);
+            let beside = beside.filter(|_| k == 0);
             let kernel = term.kernels[usize::from(energy)];
             // SAFETY: the set was looked for when the terms were made; the list holds places of this space only.
-            let [own, pair] = unsafe { kernel(&scene, term, job, block, [forces, torques]) };
+            let [own, pair] = unsafe { kernel(&scene, term, beside, block, [forces, torques]) };
             *sum = own;
             if let (0, Some(place)) = (k, self.beside) {
                 of_pairs[place] = pair;
@@ -276,14 +276,14 @@ macro_rules! entry {
         unsafe fn $name<F: Formula, B: FusedPair, const ENERGY: bool>(
             scene: &Scene<$precision>,
             term: &Term<$precision>,
-            job: Option<&Job<$precision>>,
+            beside: Option<&Beside<$precision>>,
             block: &ListBlock,
             to: [&mut [Vec3<f64>]; 2],
         ) -> [PairSums; 2] {
             #[cfg(not(all(target_arch = "x86_64", not(test))))]
             type $lanes = $portable;
             // SAFETY: the caller's promise.
-            unsafe { visit::<F, B, $precision, $lanes, ENERGY>(scene, term, job, block, to) }
+            unsafe { visit::<F, B, $precision, $lanes, ENERGY>(scene, term, beside, block, to) }
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Job, PROPERTIES, ROW, Scene, Term};
+use super::{Beside, PROPERTIES, ROW, Scene, Term};
 use crate::engines::cpu::pair::{Any, Row, interact};
 use crate::engines::cpu::space::Store;
 use crate::expr::{Table, Tape, Vec3};
@@ -245,7 +245,7 @@ impl<L: Lanes> Gathered<L> {
 pub unsafe fn visit<F, B, P, L, const ENERGY: bool>(
     scene: &Scene<P>,
     term: &Term<P>,
-    job: Option<&Job<P>>,
+    beside: Option<&Beside<P>>,
     block: &ListBlock,
     [forces, torques]: [&mut [Vec3<f64>]; 2],
 ) -> [PairSums; 2]
@@ -265,11 +265,7 @@ where
         *number = L::splat(term.columns[1 + k][0]);
     }
     let cutoff2 = L::splat(term.columns[0][0]);
-    let beside = if B::PRESENT {
-        job.map(|job| &job.terms[0])
-    } else {
-        None
-    };
+    let beside = beside.filter(|_| B::PRESENT);
     for row in block.rows() {
         for offset in row.of.clone() {
             let own = block.particles().start + offset;

@@ -1,9 +1,9 @@
 //! Pair terms on the CPU: their numbers, and the kernels that add their forces.
 //!
 //! There is one skeleton for every potential and instruction set. A pair is computed once: its force is added to the
-//! particle whose list is visited, and to a copy of the other that the block of particles has for itself
-//! ([`Around`](super::around::Around)). So there are no races, and the sums do not depend on the number of threads. Lists
-//! that oriented terms visit are full: there each particle is written to by its own row alone.
+//! particle whose row has it, and to a copy of the other that the block of particles has for itself
+//! ([`BlockForces`](super::block_forces::BlockForces)). So there are no races, and the sums do not depend on the number of
+//! threads.
 #![allow(unsafe_code)]
 
 mod kernels;

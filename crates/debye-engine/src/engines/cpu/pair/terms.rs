@@ -72,6 +72,9 @@ impl<S: Copy> Row<S> {
 
 /// The truncations that a kernel has the code of.
 pub trait End: Send + Sync + 'static {
+    /// Whether the kernel is made for this truncation alone, because it must be fast.
+    const ALONE: bool;
+
     /// The truncated energy from the bare one; `kind` is one of those the kernel has.
     fn apply<L: Masked>(
         kind: TruncationKind,
@@ -89,6 +92,8 @@ pub struct Plain;
 pub struct Any;
 
 impl End for Plain {
+    const ALONE: bool = true;
+
     #[inline(always)]
     fn apply<L: Masked>(
         _kind: TruncationKind,
@@ -101,6 +106,8 @@ impl End for Plain {
 }
 
 impl End for Any {
+    const ALONE: bool = false;
+
     #[inline(always)]
     fn apply<L: Masked>(
         kind: TruncationKind,
@@ -127,7 +134,12 @@ where
     L: Masked,
 {
     let inside = L::less(r2, row.cutoff2);
-    let r2 = if P::EXPONENTIAL { r2.min(row.cutoff2) } else { r2 };
+    let clamped = if L::DOUBLE {
+        P::EXPONENTIAL
+    } else {
+        P::EXPONENTIAL_IN_SINGLE
+    };
+    let r2 = if clamped { r2.min(row.cutoff2) } else { r2 };
     let bare = P::energy_and_derivative(Pair { r2, table }, &row.coefficients);
     let full = T::apply(
         end,
@@ -146,9 +158,9 @@ where
 pub trait Terms {
     /// How many.
     const COUNT: usize;
-    /// Whether there is code for particles that share a row; without, they are visited one after the other. Only where
-    /// it is worth the build.
-    const SHARES: bool;
+    /// Whether there is code for the particles of a row side by side; without, they are visited one after the other. Only
+    /// where it is worth the build.
+    const SIDE_BY_SIDE: bool;
 
     /// Energy and derivative by term, side by side where vectors are. `FIRST` says which of them have anything of the first of
     /// two terms: [`NONE`], [`ONE`] or [`ALL`].
@@ -191,7 +203,7 @@ pub struct Both<P, T, Q, S>(PhantomData<(P, T, Q, S)>);
 
 impl<P: PairPotential, T: End> Terms for One<P, T> {
     const COUNT: usize = 1;
-    const SHARES: bool = false;
+    const SIDE_BY_SIDE: bool = T::ALONE;
 
     #[inline(always)]
     fn interact<L: Lanes, S: Abreast<L>, const FIRST: u32>(
@@ -214,7 +226,7 @@ where
     U: End,
 {
     const COUNT: usize = 2;
-    const SHARES: bool = true;
+    const SIDE_BY_SIDE: bool = true;
 
     #[inline(always)]
     fn interact<L: Lanes, S: Abreast<L>, const FIRST: u32>(
