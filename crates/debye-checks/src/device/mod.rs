@@ -171,6 +171,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("small systems: triclinic cells", small::triclinic),
     ("small systems: exclusions", small::exclusions),
     ("small systems: lists that do not fit", small::overflow),
+    ("small systems: snapshots on the way", small::on_the_way),
     ("small systems: particles that explode", small::exploded),
 ];
 

@@ -4,10 +4,12 @@ use super::engine::{alike, continues, moves_alike, seen, wrong};
 use super::systems::{Space, integrators, layout, melt_of, plain, settings};
 use super::{Extent, Place, Wrong};
 use debye::engines::cuda::{Choice, CudaEngine};
-use debye::engines::{Engine, EngineError, Precision};
+use debye::engines::{
+    Engine, EngineError, Moment, Observation, PairCounts, PairHistogram, Precision, Wanted,
+};
 use debye::forces::ForceField;
 use debye::integrate::Dynamics;
-use debye::system::{ExclusionRule, Exclusions, System, Topology};
+use debye::system::{Cell, ExclusionRule, Exclusions, Particles, System, Topology};
 use debye_gpu::ModuleSource;
 
 /// Small layouts that the rule does not choose by itself: few lanes, many particles to a group, lists and positions elsewhere.
@@ -237,6 +239,87 @@ pub(super) fn overflow(place: &mut Place<'_>) -> Result<(), Wrong> {
         place.expect("velocities", &found.velocities, &expected.velocities)?;
     }
     Ok(())
+}
+
+/// What is seen of steps on the way, more of them than a launch has, is what is seen where every one is waited for.
+pub(super) fn on_the_way(place: &mut Place<'_>) -> Result<(), Wrong> {
+    const SEEN: u64 = 20;
+    let (system, field) = melt_of([4, 4, 4], false, Space::Box, 40)?;
+    let (device, usual, s) = (place.device, usual(place), settings(Precision::Mixed));
+    let heights = system.cell.heights().to_array();
+    let of = PairHistogram {
+        pair: None,
+        reach: 0.45 * heights.into_iter().fold(f64::INFINITY, f64::min),
+        bins: 50,
+    };
+    // Everything by turns, also with nothing else.
+    let wanted = |number: u64, bits: u32| Wanted {
+        observation: number.is_multiple_of(3),
+        particles: !number.is_multiple_of(3) && number % 4 != 1,
+        velocities: number % 5 == 2,
+        counts: if number % 2 == 1 { bits } else { 0 },
+    };
+    let run = |dynamics: &Dynamics, capacity: Option<u32>, ahead: bool| {
+        let choice = Choice {
+            capacity,
+            ahead: Some(ahead),
+            ..usual
+        };
+        let mut engine = CudaEngine::with_choice(device, &system, &field, dynamics, &s, &choice)?;
+        let bits = engine.count_pairs(&[of])?;
+        let mut seen = Vec::new();
+        for number in 0..SEEN {
+            seen.extend(engine.advance_for(1 + number % 2, wanted(number, bits))?);
+        }
+        loop {
+            let more = engine.rest()?;
+            if more.is_empty() {
+                return Ok::<_, EngineError>(seen);
+            }
+            seen.extend(more);
+        }
+    };
+    let changing = integrators()
+        .into_iter()
+        .filter(|(name, _)| *name == "Bussi, cell rescaling");
+    let all = [("plain", plain())].into_iter().chain(changing);
+    for (name, dynamics) in all {
+        let expected = run(&dynamics, None, false)?;
+        place.expect("moments", &[expected.len() as u64], &[SEEN])?;
+        let expected: Vec<Seen> = expected.into_iter().map(Seen::new).collect::<Result<_, _>>()?;
+        // With room for all lists, and without.
+        for capacity in [None, Some(58)] {
+            let found = run(&dynamics, capacity, true)?;
+            let found: Vec<Seen> = found.into_iter().map(Seen::new).collect::<Result<_, _>>()?;
+            place
+                .expect("what is seen on the way", &found, &expected)
+                .map_err(|e| wrong(format!("{name}, room for {capacity:?}: {e}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// All that was seen of a step.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    step: u64,
+    cell: Cell,
+    observation: Option<Observation>,
+    counts: Option<PairCounts>,
+    particles: Option<Particles>,
+}
+
+impl Seen {
+    fn new(moment: Moment) -> Result<Self, EngineError> {
+        let taken = moment.particles.map(|particles| particles()).transpose()?;
+        Ok(Self {
+            step: moment.step,
+            cell: moment.cell,
+            observation: moment.observation,
+            counts: moment.counts,
+            particles: taken.map(|particles| (*particles).clone()),
+        })
+    }
 }
 
 /// A particle that flies through a quarter of the cell in a step is reported, and nothing hangs.

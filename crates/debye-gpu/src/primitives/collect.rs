@@ -64,6 +64,17 @@ impl<T> Clone for Place<T> {
 
 impl<T> Copy for Place<T> {}
 
+impl<T> Place<T> {
+    /// So many elements, so many bytes from the beginning.
+    pub fn new(at: usize, length: usize) -> Self {
+        Self {
+            at,
+            length,
+            kind: PhantomData,
+        }
+    }
+}
+
 /// Pieces in the order in which they are added.
 #[derive(Debug, Default)]
 pub struct Pieces {
@@ -92,11 +103,7 @@ impl Pieces {
 
     fn put<T: Element>(&mut self, part: Slice<'_, T>, which: u64) -> Place<T> {
         debug_assert!(size_of::<T>().is_multiple_of(4));
-        let place = Place {
-            at: self.bytes,
-            length: part.len(),
-            kind: PhantomData,
-        };
+        let place = Place::new(self.bytes, part.len());
         let length = part.len() * size_of::<T>();
         if length > 0 {
             self.memory.push(Arc::clone(part.allocation));
@@ -170,11 +177,105 @@ impl Drop for Stage {
     }
 }
 
+/// Two parts of device memory that are filled by turns: one is copied to the host while the device fills the other.
+pub struct Turns {
+    memory: Buffer<u64>,
+    /// Each copies its part.
+    beside: [Stream; 2],
+    driver: Arc<dyn Driver>,
+    /// The part that is filled next.
+    turn: usize,
+}
+
+impl Turns {
+    /// Parts of so many bytes, zero at first: nobody finds what others left there. `None` where they would take much of the memory that is left.
+    pub fn new(device: &Device, bytes: usize) -> Result<Option<Self>, CudaError> {
+        let words = bytes.div_ceil(size_of::<u64>());
+        let all = 2 * words * size_of::<u64>();
+        if device.memory()?.free < RESERVE * all {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            memory: device.zeros(2 * words)?,
+            beside: [device.stream()?, device.stream()?],
+            driver: device.driver(),
+            turn: 0,
+        }))
+    }
+
+    /// Both parts.
+    pub fn memory(&self) -> &Buffer<u64> {
+        &self.memory
+    }
+
+    /// Where the part that is filled next begins, in bytes. The stream waits until it was copied.
+    pub fn begin(&self, stream: &Stream) -> Result<usize, CudaError> {
+        stream.wait_for(&self.beside[self.turn])?;
+        Ok(self.first(self.turn))
+    }
+
+    /// The part that is filled next.
+    pub fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// Where a part begins, in bytes.
+    pub fn first(&self, turn: usize) -> usize {
+        turn * (self.memory.len() / 2) * size_of::<u64>()
+    }
+
+    /// Queues a copy of the first bytes of the part that the stream has filled then, and goes on with the other.
+    pub fn queue(
+        &mut self,
+        stream: &Stream,
+        bytes: usize,
+        again: Option<Collected>,
+    ) -> Result<Collected, CudaError> {
+        let to = Pinned::new(&self.driver, bytes, again)?;
+        let beside = &self.beside[self.turn];
+        let first = self.first(self.turn);
+        beside.wait_for(stream)?;
+        let from = self.memory.allocation.address + first as u64;
+        self.driver.copy_to_host(
+            beside.handle,
+            to.address,
+            from,
+            bytes.min(self.memory.len() / 2 * size_of::<u64>()),
+        )?;
+        // Without an event nobody knows when it is there.
+        let event = beside.event().inspect_err(|_| drop(beside.synchronize()))?;
+        self.turn ^= 1;
+        Ok(Collected { event, to: Some(to) })
+    }
+}
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        // The memory goes when nobody copies it any more.
+        self.beside.iter().for_each(|beside| drop(beside.synchronize()));
+    }
+}
+
 /// Memory of the host that the device writes to.
 struct Pinned {
     driver: Arc<dyn Driver>,
     address: u64,
     bytes: usize,
+}
+
+impl Pinned {
+    /// Room for so many bytes: where earlier ones went that nobody needs any more, if there is enough.
+    fn new(driver: &Arc<dyn Driver>, bytes: usize, again: Option<Collected>) -> Result<Self, CudaError> {
+        let earlier = again.map(Collected::into_memory).transpose()?.flatten();
+        if let Some(to) = earlier.filter(|to| to.bytes >= bytes) {
+            return Ok(to);
+        }
+        Ok(Self {
+            address: driver.allocate_host(bytes)?,
+            driver: Arc::clone(driver),
+            bytes,
+        })
+    }
 }
 
 impl Drop for Pinned {
@@ -217,15 +318,7 @@ impl Collection {
 
     /// Queues the copies. They go where earlier ones went that nobody needs any more, if there are any.
     pub fn queue(&self, stream: &Stream, again: Option<Collected>) -> Result<Collected, CudaError> {
-        let earlier = again.map(Collected::into_memory).transpose()?.flatten();
-        let to = match earlier.filter(|to| to.bytes >= self.bytes) {
-            Some(to) => to,
-            None => Pinned {
-                address: self.driver.allocate_host(self.bytes)?,
-                driver: Arc::clone(&self.driver),
-                bytes: self.bytes,
-            },
-        };
+        let to = Pinned::new(&self.driver, self.bytes, again)?;
         let shape = Shape::new(self.blocks, COLLECT_THREADS as u32);
         let collect = |to: u64| self.kernel.launch(stream, shape, (self.pieces, self.number, to));
         let Some(stage) = &self.stage else {

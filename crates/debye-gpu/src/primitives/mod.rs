@@ -9,7 +9,7 @@ mod counting_sort;
 mod reduce;
 mod scan;
 
-pub use collect::{Collected, Collection, Pieces, Place};
+pub use collect::{Collected, Collection, Pieces, Place, Turns};
 pub use compact::Compact;
 pub use counting_sort::CountingSort;
 pub use reduce::{Extremes, Ordered, Reduce};

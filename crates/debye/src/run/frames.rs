@@ -16,8 +16,10 @@ use crate::engines::{LaterParticles, LentParticles, PairCounts};
 use crate::simulation::{AnalysisPlan, TrajectoryPlan};
 use crate::system::{Cell, Particles};
 
-/// Frames that may wait to be written; a run that is further ahead waits.
+/// Frames that may wait to be written; a run that is further ahead waits. Beside a device, where many small ones come at
+/// the same time, more of them.
 const WAITING: usize = 2;
+const WAITING_BESIDE: usize = 64;
 
 /// A trajectory on its way to the disk.
 pub(super) struct TrajectoryFile {
@@ -331,6 +333,8 @@ pub(super) struct Beside {
     threads: Option<usize>,
     /// Frames on their way that are made at the same time; one: by the thread that writes.
     at_once: usize,
+    /// How many may wait where that thread makes them.
+    waiting: usize,
     /// What went wrong and was not told yet.
     failed: Option<RunError>,
 }
@@ -348,14 +352,20 @@ impl Beside {
     pub(super) fn new(title: String, written: FrameOutputs, threads: Option<usize>, idle: bool) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let particles = written.species.len();
+        let fit = MOST_BYTES / (BYTES[usize::from(written.need_velocities())] * particles.max(1));
         let at_once = if idle && particles >= MANY {
-            let moving = written.need_velocities();
-            let fit = (MOST_BYTES / (BYTES[usize::from(moving)] * particles)).min(MOST_AT_ONCE);
-            threads.unwrap_or_else(cores).min(fit).max(1)
+            threads.unwrap_or_else(cores).min(fit).clamp(1, MOST_AT_ONCE)
         } else {
             1
         };
-        Self::making(at_once, title, written, threads)
+        let waiting = if idle {
+            fit.clamp(WAITING, WAITING_BESIDE)
+        } else {
+            WAITING
+        };
+        let mut beside = Self::making(at_once, title, written, threads);
+        beside.waiting = waiting;
+        beside
     }
 
     fn making(at_once: usize, title: String, mut written: FrameOutputs, threads: Option<usize>) -> Self {
@@ -365,6 +375,7 @@ impl Beside {
             writer: None,
             threads,
             at_once,
+            waiting: WAITING,
             failed: None,
         }
     }
@@ -376,7 +387,7 @@ impl Beside {
             let room = if self.at_once > 1 {
                 self.at_once - 2
             } else {
-                WAITING
+                self.waiting
             };
             let (frames, come) = sync_channel(room);
             let (threads, making) = (self.threads, Arc::clone(&self.making));

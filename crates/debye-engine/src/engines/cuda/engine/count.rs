@@ -73,6 +73,14 @@ debye_gpu::device_struct! {
         first: u32,
         /// Groups that a warp looks at for an item.
         chunk: u32,
+        /// Bytes from a configuration to the next, and a bit for each that is counted.
+        stride: u64,
+        those: u32,
+        /// Whether counts are of an earlier time until they are gathered for.
+        clears: u32,
+        /// Blocks of a configuration that gather, and that count.
+        gathered: u32,
+        counted: u32,
     }
 
     /// Up to 32 particles, in upper halves of coordinates.
@@ -112,6 +120,17 @@ pub(super) struct Slots {
     pub(super) low_words: [usize; 3],
 }
 
+/// Configurations that lie side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Several {
+    /// Which of the places that are bound.
+    pub(super) room: usize,
+    /// A bit for each of them.
+    pub(super) those: u32,
+    /// Bytes from one to the next.
+    pub(super) stride: usize,
+}
+
 /// Histograms that are counted on a device.
 pub(super) struct PairCounting {
     gather: Kernel<(Addresses<Counted>, Counting)>,
@@ -121,6 +140,8 @@ pub(super) struct PairCounting {
     sets: Buffer<u32>,
     counts: Buffer<u64>,
     room: Option<Room>,
+    /// For configurations that lie side by side.
+    several: Vec<Room>,
 }
 
 struct Histogram {
@@ -137,6 +158,8 @@ struct Room {
     block: usize,
     low_words: [usize; 3],
     blocks: usize,
+    /// Configurations that there is room for.
+    most: usize,
 }
 
 impl PairCounting {
@@ -182,6 +205,7 @@ impl PairCounting {
             sets: device.upload(&sets)?,
             counts: device.zeros(bins)?,
             room: None,
+            several: Vec::new(),
         }))
     }
 
@@ -199,7 +223,8 @@ impl PairCounting {
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> usize {
         let of_block = GATHERED * 2 * size_of::<[u32; 4]>() + WARP * size_of::<CountBox>();
-        let blocks = self.room.as_ref().map_or(0, |room| room.blocks);
+        let rooms = self.room.iter().chain(&self.several);
+        let blocks: usize = rooms.map(|room| room.most * room.blocks).sum();
         size_of::<u32>() * self.sets.len() + size_of::<u64>() * self.counts.len() + blocks * of_block
     }
 
@@ -211,10 +236,44 @@ impl PairCounting {
     /// For particles that lie elsewhere now.
     pub(super) fn bind(&mut self, device: &Device, slots: Slots) -> Result<(), CudaError> {
         self.unbind();
+        let counts = self.counts.all();
+        self.room = Some(self.room_for(device, slots, 1, |at| at.part(counts))?);
+        Ok(())
+    }
+
+    /// For up to so many configurations side by side, in each of these places, with their counts so many bytes into
+    /// an array.
+    pub(super) fn bind_several<const N: usize>(
+        &mut self,
+        device: &Device,
+        most: usize,
+        places: [(Slots, &Buffer<u64>, usize); N],
+    ) -> Result<(), CudaError> {
+        self.several.clear();
+        for (slots, memory, counts) in places {
+            let room = self.room_for(device, slots, most, |at| at.field(memory, counts))?;
+            self.several.push(room);
+        }
+        Ok(())
+    }
+
+    /// How many numbers all counts are.
+    pub(super) fn numbers(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn room_for(
+        &self,
+        device: &Device,
+        slots: Slots,
+        most: usize,
+        counts: impl FnOnce(&mut Binder) -> Address<u64>,
+    ) -> Result<Room, CudaError> {
         let blocks = slots.slots.div_ceil(GATHERED);
-        let chosen: Buffer<u32> = device.allocate(4 * blocks * GATHERED)?;
-        let fine: Buffer<u32> = device.allocate(4 * blocks * GATHERED)?;
-        let boxes: Buffer<CountBox> = device.allocate(blocks * WARP)?;
+        let all = most * blocks;
+        let chosen: Buffer<u32> = device.allocate(4 * all * GATHERED)?;
+        let fine: Buffer<u32> = device.allocate(4 * all * GATHERED)?;
+        let boxes: Buffer<CountBox> = device.allocate(all * WARP)?;
         let mut at = slots.at;
         let world = Counted {
             pos: slots.pos,
@@ -229,26 +288,56 @@ impl PairCounting {
             chosen: at.address_as(&chosen),
             fine: at.address_as(&fine),
             boxes: at.address(&boxes),
-            counts: at.address(&self.counts),
+            counts: counts(&mut at),
         };
-        self.room = Some(Room {
+        Ok(Room {
             world: at.bundle(world),
             slots: slots.slots,
             block: slots.block,
             low_words: slots.low_words,
             blocks,
-        });
-        Ok(())
+            most,
+        })
     }
 
     /// Queues the counting of those with a bit.
     pub(super) fn queue(&mut self, stream: &Stream, which: u32, region: &Region) -> Result<(), EngineError> {
-        let Some(room) = &self.room else {
+        stream.fill(self.counts.all_mut(), 0)?;
+        self.queue_in(stream, self.room.as_ref(), which, region, (1, 0, false))
+    }
+
+    /// The same for configurations that lie side by side.
+    pub(super) fn queue_several(
+        &self,
+        stream: &Stream,
+        several: Several,
+        which: u32,
+        region: &Region,
+    ) -> Result<(), EngineError> {
+        let Several { room, those, stride } = several;
+        self.queue_in(
+            stream,
+            self.several.get(room),
+            which,
+            region,
+            (those, stride, true),
+        )
+    }
+
+    fn queue_in(
+        &self,
+        stream: &Stream,
+        room: Option<&Room>,
+        which: u32,
+        region: &Region,
+        (those, stride, clears): (u32, usize, bool),
+    ) -> Result<(), EngineError> {
+        let Some(room) = room else {
             return Err(EngineError::Device(
                 "pairs cannot be counted before particles are there".into(),
             ));
         };
-        stream.fill(self.counts.all_mut(), 0)?;
+        let number_of = those.count_ones();
         let groups = room.blocks * WARP;
         for (number, histogram) in self.histograms.iter().enumerate() {
             let Some(Histogram { of, first, blocks }) =
@@ -256,7 +345,8 @@ impl PairCounting {
             else {
                 continue;
             };
-            let warps = ITEMS * *blocks as usize * COUNTING / WARP;
+            let counted = blocks.div_ceil(number_of);
+            let warps = ITEMS * counted as usize * COUNTING / WARP;
             let [low_words, low_stride, low_axis] = room.low_words.map(|n| n as u32);
             let counting = Counting {
                 scale: of.bins as f64 / of.reach,
@@ -273,10 +363,16 @@ impl PairCounting {
                 bins: of.bins as u32,
                 first: *first as u32,
                 chunk: (groups * groups / 2 / warps).clamp(1, WARP) as u32,
+                stride: stride as u64,
+                those,
+                clears: u32::from(clears),
+                gathered: room.blocks as u32,
+                counted,
             };
-            let gather = Shape::new(room.blocks as u32, GATHERED as u32);
+            let gather = Shape::new(number_of * room.blocks as u32, GATHERED as u32);
             self.gather.launch(stream, gather, (&room.world, counting))?;
-            let shape = Shape::new(*blocks, COUNTING as u32).shared((size_of::<u32>() * of.bins) as u32);
+            let shape =
+                Shape::new(number_of * counted, COUNTING as u32).shared((size_of::<u32>() * of.bins) as u32);
             self.count.launch(stream, shape, (&room.world, counting))?;
         }
         Ok(())

@@ -18,7 +18,8 @@ use super::rules::{
     VelocityScaling,
 };
 use super::small::{
-    EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_IMAGES, SmallControl, SmallSetup, SmallWorld,
+    DUE_BITS, DUE_ENERGIES, DUE_PLACES, DUE_SUMS, EVALUATE, IMAGE_BITS, IMAGE_X, IMAGE_Y, IMAGE_Z, MOST_DUE,
+    MOST_IMAGES, SmallControl, SmallSetup, SmallShot, SmallShots, SmallWorld,
 };
 use super::terms::Kind;
 use crate::engines::cuda::mesh::{EMPTY_SLOT, MESH_SUMS};
@@ -64,6 +65,11 @@ pub(in crate::engines::cuda) fn header() -> String {
         ])
         .constants(&constants![
             EVALUATE,
+            MOST_DUE,
+            DUE_BITS,
+            DUE_SUMS,
+            DUE_PLACES,
+            DUE_ENERGIES,
             MOST_IMAGES,
             IMAGE_BITS,
             IMAGE_X,
@@ -100,6 +106,8 @@ pub(in crate::engines::cuda) fn header() -> String {
         .define::<Links>()
         .define::<ConstraintTables>()
         .define::<BoundaryCharges>()
+        .define::<SmallShot>()
+        .define::<SmallShots>()
         .define::<SmallSetup>()
         .define::<SmallControl>()
         .define::<SmallWorld>()

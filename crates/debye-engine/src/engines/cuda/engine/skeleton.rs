@@ -1,7 +1,7 @@
 //! [`Skeleton`]: a way to lay a simulation out on a device. `Resident` is for large systems, `Small` for small ones.
 
 use super::resident::Resident;
-use super::snapshot::Snapshot;
+use super::snapshot::{AHEAD, Snapshot};
 use crate::engines::{ChargesOnDevice, DeviceUse, EngineError, Needs, PairHistogram, Wanted};
 use crate::expr::Vec3;
 use crate::system::{Cell, Particles};
@@ -20,6 +20,10 @@ pub(super) trait Skeleton: Send {
     fn snapshot(&mut self, wanted: Wanted) -> Result<Snapshot, EngineError>;
     /// Queues the steps up to this one and a snapshot of it, without waiting; says how many graphs surely have steps to do.
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError>;
+    /// How many snapshots may be on their way before the host waits for the first.
+    fn most_ahead(&self) -> usize {
+        AHEAD
+    }
     /// Whether kernels of the steps up to this one are timed, one after the other.
     fn times(&self, _step: u64) -> bool {
         false

@@ -2,9 +2,11 @@
 
 mod kernels;
 mod shape;
+mod shots;
 mod snapshot;
 mod transfer;
 
+use std::collections::VecDeque;
 use std::mem::offset_of;
 use std::time::Instant;
 
@@ -23,12 +25,16 @@ use super::frame::Frame;
 use super::rules::{Rules, ScalingThermostat};
 use super::save;
 use super::skeleton::Skeleton;
-use super::snapshot::{Snapshot, Snapshots};
+use super::snapshot::{AHEAD, Snapshot, Snapshots};
 use super::state::State;
 use super::terms::Terms;
 use super::unsupported;
 use kernels::{Arrays, Extents, Kernels};
-pub(super) use kernels::{EVALUATE, SmallControl, SmallSetup, SmallValues, SmallWorld, Variant};
+pub(super) use kernels::{
+    DUE_BITS, DUE_ENERGIES, DUE_PLACES, DUE_SUMS, EVALUATE, MOST_DUE, SmallControl, SmallSetup, SmallShot,
+    SmallShots, SmallValues, SmallWorld, Variant,
+};
+use shots::{Ordered, Shots};
 use snapshot::Places;
 use transfer::kind_in;
 
@@ -59,6 +65,11 @@ pub(super) struct Small {
     last: SmallControl,
     snapshots: Snapshots<Places>,
     counting: Option<PairCounting>,
+    /// Snapshots on the way, if there is room for them and anybody asked.
+    shots: Option<Shots>,
+    shots_tried: bool,
+    /// Snapshots that were asked for, in their order.
+    ordered: VecDeque<Ordered>,
     /// The step that all that is queued leads to.
     aimed: u64,
     pairs: usize,
@@ -202,7 +213,7 @@ impl Small {
             waited_seconds: 0.0,
             stream: device.stream()?,
             kernels: Kernels::new(device, &variant, &terms, tables)?,
-            world: arrays.world(),
+            world: arrays.world(None),
             device: device.clone(),
             terms,
             values,
@@ -214,6 +225,9 @@ impl Small {
             last: SmallControl::default(),
             snapshots: Snapshots::default(),
             counting: None,
+            shots: None,
+            shots_tried: false,
+            ordered: VecDeque::new(),
             aimed: 0,
             pairs: 0,
             turn: 0,
@@ -233,10 +247,23 @@ impl Small {
 
     /// Queues steps until the target, and a new list where one is asked for after them.
     fn queue_steps(&mut self, target: u64, refresh: bool) -> Result<(), EngineError> {
+        self.launch_steps(target, refresh, [0; MOST_DUE], SmallShots::default())?;
+        Ok(())
+    }
+
+    /// The same with snapshots that are due on the way, and where they lie.
+    fn launch_steps(
+        &mut self,
+        target: u64,
+        refresh: bool,
+        due: [u64; MOST_DUE],
+        shots: SmallShots,
+    ) -> Result<SmallSetup, EngineError> {
         let mut setup = self.values.setup(self.particles_in(), self.capacity, &self.rules);
         setup.target = target;
         setup.refresh = u32::from(refresh);
         setup.turn = self.turn;
+        (setup.due, setup.shots) = (due, shots);
         let form = self.variant.form;
         let shared = self.variant.shared(self.capacity) as u32;
         // Allows the dynamic shared memory it needs.
@@ -255,7 +282,7 @@ impl Small {
         self.turn ^= 1;
         self.launches += 1;
         self.host_seconds += began.elapsed().as_secs_f64();
-        Ok(())
+        Ok(setup)
     }
 
     /// Reports what went wrong, makes room for what did not fit.
@@ -284,7 +311,7 @@ impl Small {
     fn make_room(&mut self, capacity: u32) -> Result<(), EngineError> {
         // The old lists go before the new ones come.
         self.arrays.lists = self.device.allocate(0)?;
-        self.world = self.arrays.world();
+        self.world = self.arrays.world(self.shots.as_ref().map(Shots::buffers));
         let entries = self.particles_in() * capacity as usize;
         let mut needs = self.needs.clone();
         let all = needs.0.iter_mut().filter(|(what, _)| *what == "lists");
@@ -293,7 +320,7 @@ impl Small {
         self.needs = super::needs::growing(&self.device, needs, taken, self.values.radius)?;
         self.capacity = capacity;
         self.arrays.lists = self.device.allocate(entries)?;
-        self.world = self.arrays.world();
+        self.world = self.arrays.world(self.shots.as_ref().map(Shots::buffers));
         if self.variant.staged && !fits(&self.device, &self.variant, capacity) {
             self.variant.staged = false;
             self.kernels = Kernels::new(&self.device, &self.variant, &self.terms, self.links.as_ref())?;
@@ -370,14 +397,28 @@ impl Skeleton for Small {
     }
 
     fn queue(&mut self, step: u64, wanted: Wanted) -> Result<u64, EngineError> {
+        if self.ordered.is_empty() {
+            self.aimed = self.last.step;
+        }
+        if self.queue_on_the_way(step, wanted)? {
+            return Ok(0);
+        }
         let evaluates = wanted.needs_forces();
         self.queue_until(step, evaluates)?;
         self.queue_snapshot(wanted, evaluates)?;
+        self.ordered.push_back(Ordered::After);
         Ok(1)
     }
 
+    fn most_ahead(&self) -> usize {
+        let all = self.ordered.iter().all(Ordered::is_on_the_way);
+        // Two launches on their way, and one that is yet to come.
+        let on_the_way = self.shots.as_ref().filter(|_| all);
+        on_the_way.map_or(AHEAD, |shots| 3 * shots.most())
+    }
+
     fn snapshot_arrived(&self) -> Result<bool, EngineError> {
-        Ok(self.snapshots.arrived()?)
+        Ok(self.first_arrived()?)
     }
 
     fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
@@ -386,6 +427,10 @@ impl Skeleton for Small {
 
     fn discard_snapshots(&mut self) -> Result<(), EngineError> {
         self.snapshots.forget();
+        self.ordered.clear();
+        if let Some(shots) = &mut self.shots {
+            shots.forget();
+        }
         Ok(self.stream.synchronize()?)
     }
 
@@ -408,6 +453,8 @@ impl Skeleton for Small {
     fn count_pairs(&mut self, of: &[PairHistogram], species: &[u32]) -> Result<u32, EngineError> {
         self.counting = PairCounting::new(&self.device, of, species, &self.region()?)?;
         self.snapshots = Snapshots::default();
+        // They have room for counts.
+        (self.shots, self.shots_tried) = (None, false);
         let Some(counting) = &mut self.counting else {
             return Ok(0);
         };

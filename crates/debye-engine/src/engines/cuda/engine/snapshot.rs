@@ -34,7 +34,7 @@ pub(super) trait CopiedParticles: Send {
 
 /// Moments that may be on their way before the host waits for the first, and the graphs of those behind it: if it is not
 /// reached, these do nothing, which takes its time too.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 const GRAPHS_AHEAD: u64 = 24;
 
 /// Snapshots at steps that the device has yet to come to, in their order.
@@ -80,7 +80,7 @@ impl Pipeline {
         wait: bool,
     ) -> Result<Option<Snapshot>, EngineError> {
         let behind: u64 = self.queued.iter().skip(1).map(|queued| queued.graphs).sum();
-        let waits = wait || self.queued.len() > AHEAD || behind > GRAPHS_AHEAD;
+        let waits = wait || self.queued.len() > skeleton.most_ahead() || behind > GRAPHS_AHEAD;
         if self.queued.is_empty() || !waits && !skeleton.snapshot_arrived()? {
             return Ok(None);
         }

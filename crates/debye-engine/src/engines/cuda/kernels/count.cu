@@ -12,6 +12,27 @@ constexpr u32 COUNTING_WARPS = COUNTING / WARP;
 // Where the number within a group begins, after the two bits of the set.
 constexpr u32 NUMBER = 2;
 
+// Blocks go through configurations one after the other: which of those in `f.those` this block is for, its number among
+// the blocks of that, and which of them it is.
+struct Share {
+    u32 which, turn, block;
+};
+__device__ __forceinline__ Share share_of(const Counting& f, u32 blocks)
+{
+    const u32 turn = blockIdx.x / blocks;
+    u32 left = f.those;
+    for (u32 k = 0; k < turn; ++k) left &= left - 1;
+    return {u32(__ffs(i32(left)) - 1), turn, blockIdx.x % blocks};
+}
+
+// What a configuration has so many bytes after the first.
+template <class T> __device__ __forceinline__ T* of_share(T* first, const Counting& f, const Share& s)
+{
+    return reinterpret_cast<T*>(u64(first) + s.which * f.stride);
+}
+
+__device__ __forceinline__ u32 half_at(const u32* word) { return word == nullptr ? 0 : *word; }
+
 __device__ __forceinline__ u32 slots_used(const Counted& w, const Counting& f)
 {
     return w.blocks == nullptr ? f.slots : smaller(*w.blocks * f.block, f.slots);
@@ -52,11 +73,17 @@ KERNEL(debye_count_gather, GATHERED, Counted w, Counting f)
     SHARED(i32, highest, WARP);
     SHARED(u32, anchor, 2);
     const u32 thread = threadIdx.x, lane = lane_of(thread), warp = warp_of(thread);
-    const u32 first = blockIdx.x * GATHERED, slot = first + thread, used = slots_used(w, f);
+    const Share share = share_of(f, f.gathered);
+    const u32 before_me = share.block * GATHERED, slot = before_me + thread, used = slots_used(w, f);
+    const u32 first = share.turn * f.gathered * GATHERED + before_me;
+    if (f.clears != 0 && share.block == 0) {
+        u64* counts = of_share(w.counts, f, share) + f.first;
+        for (u32 k = thread; k < f.bins; k += GATHERED) counts[k] = 0;
+    }
     uint4 at = {0, 0, 0, 0};
     u32 set = 0;
     if (slot < used) {
-        at = w.pos[u64(*w.parity) * f.slots + slot];
+        at = of_share(w.pos, f, share)[u64(half_at(w.parity)) * f.slots + slot];
         if (at.w != EMPTY_SLOT) {
             const u32 id = w.ids == nullptr ? slot : w.ids[u64(*w.side) * f.slots + slot];
             set = w.sets[id] >> f.shift & 3;
@@ -65,7 +92,8 @@ KERNEL(debye_count_gather, GATHERED, Counted w, Counting f)
     uint4 low = {0, 0, 0, 0};
     if (set != 0) {
         if (w.low != nullptr) {
-            const u32* of = w.low + u64(*w.low_half) * f.low_words + u64(slot) * f.low_stride;
+            const u32* all = of_share(w.low, f, share) + u64(half_at(w.low_half)) * f.low_words;
+            const u32* of = all + u64(slot) * f.low_stride;
             low = {of[0], of[f.low_axis], of[2 * u64(f.low_axis)], 0};
         }
         halve(at.x, low.x, f.open & 1);
@@ -118,7 +146,7 @@ KERNEL(debye_count_gather, GATHERED, Counted w, Counting f)
             box.half[k] = f32((high - low) / 2 + 2);
         }
     }
-    if (lane == 0) w.boxes[blockIdx.x * GATHERED_WARPS + warp] = box;
+    if (lane == 0) w.boxes[first / WARP + warp] = box;
 }
 
 // What distances are measured with.
@@ -184,10 +212,10 @@ __device__ __forceinline__ Apart apart(const Metric& m, u32 ax, u32 ay, u32 az, 
 }
 
 // The interval of a pair by whole coordinates; none: all of them.
-CALLED u32 exact_interval(const Counted& w, const Counting& f, u32 i, u32 j)
+CALLED u32 exact_interval(const Counted& w, const Counting& f, const Frame* frame, u32 i, u32 j)
 {
     const uint4 a = w.chosen[i], b = w.chosen[j], low_a = w.fine[i], low_b = w.fine[j];
-    const f64* c = w.frame->cell;
+    const f64* c = frame->cell;
     constexpr f64 WHOLE = 1.0 / 18446744073709551616.0;
     const f64 s[3] = {f64(i64((u64(b.x) << 32 | low_b.x) - (u64(a.x) << 32 | low_a.x))) * turn_of(f, 0) * WHOLE,
                       f64(i64((u64(b.y) << 32 | low_b.y) - (u64(a.y) << 32 | low_a.y))) * turn_of(f, 1) * WHOLE,
@@ -213,10 +241,16 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
     SHARED(u32, taken, 1);
     const u32 thread = threadIdx.x, lane = lane_of(thread), warp = warp_of(thread);
     uint4* others = others_of + warp * WARP;
-    const Metric m = metric_of(*w.frame, f);
+    const Share share = share_of(f, f.counted);
+    const Frame* frame = of_share(w.frame, f, share);
+    const Metric m = metric_of(*frame, f);
+    const u32 before_me = share.turn * f.gathered * GATHERED_WARPS;
+    const CountBox* boxes = w.boxes + before_me;
+    const uint4* chosen = w.chosen + u64(before_me) * WARP;
+    u64* counts = of_share(w.counts, f, share) + f.first;
     const u32 groups = (slots_used(w, f) + GATHERED - 1) / GATHERED * GATHERED_WARPS, half = groups / 2;
     const u32 chunks = half / f.chunk + 1;
-    const u64 items = u64(groups) * chunks, at_once = u64(gridDim.x) * COUNTING_WARPS;
+    const u64 items = u64(groups) * chunks, at_once = u64(f.counted) * COUNTING_WARPS;
     const u64 rounds = (items + at_once * ROUND - 1) / (at_once * ROUND);
     for (u64 round = 0; round < rounds; ++round) {
         for (u32 k = thread; k < f.bins; k += COUNTING) histogram[k] = 0;
@@ -226,12 +260,12 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
             u32 turn = lane == 0 ? atomicAdd(taken, 1u) : 0;
             turn = __shfl_sync(ALL_LANES, turn, 0);
             if (turn >= ROUND * COUNTING_WARPS) break;
-            const u64 item = (round * ROUND * COUNTING_WARPS + turn) * gridDim.x + blockIdx.x;
+            const u64 item = (round * ROUND * COUNTING_WARPS + turn) * f.counted + share.block;
             if (item >= items) break;
             const u32 i = u32(item % groups), first = u32(item / groups) * f.chunk;
-            const CountBox here = w.boxes[i];
+            const CountBox here = boxes[i];
             if (here.members == 0) continue;
-            const uint4 own = w.chosen[i * WARP + (lane < here.members ? lane : 0)];
+            const uint4 own = chosen[i * WARP + (lane < here.members ? lane : 0)];
             const u32 own_set = lane < here.members ? own.w : 0;
             // Whether places may be seen from the middle of the box: nobody is near two images of another, and the box is
             // not so long that lengths from its middle lose digits.
@@ -246,7 +280,7 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
             bool is_near = lane < f.chunk && ahead <= half && !(groups % 2 == 0 && ahead == half && i >= half);
             u32 members = 0, j = i + ahead < groups ? i + ahead : i + ahead - groups;
             if (is_near) {
-                const CountBox there = w.boxes[j];
+                const CountBox there = boxes[j];
                 members = there.members;
                 is_near = members != 0 && is_within(m, f, here, there.middle, there.half);
             }
@@ -254,7 +288,7 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
                 const u32 which = __ffs(left) - 1;
                 const u32 other = __shfl_sync(ALL_LANES, j, which), of_it = __shfl_sync(ALL_LANES, members, which);
                 // Those near the box of this group, side by side, each with its number.
-                uint4 at = w.chosen[other * WARP + (lane < of_it ? lane : 0)];
+                uint4 at = chosen[other * WARP + (lane < of_it ? lane : 0)];
                 const u32 middle[3] = {at.x, at.y, at.z};
                 const f32 none[3] = {0.0f, 0.0f, 0.0f};
                 const u32 kept = __ballot_sync(ALL_LANES, lane < of_it && is_within(m, f, here, middle, none));
@@ -280,7 +314,8 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
                     const f32 rest = at - f32(interval);
                     // Also where there is no telling at all: at no distance.
                     if (!(rest > margin && rest < 1.0f - margin))
-                        interval = exact_interval(w, f, i * WARP + lane, other * WARP + number);
+                        interval = exact_interval(w, f, frame, (before_me + i) * WARP + lane,
+                                                  (before_me + other) * WARP + number);
                     if (interval < f.bins) atomicAdd(&histogram[interval], 1u);
                 };
                 if (plain) {
@@ -299,7 +334,7 @@ KERNEL_RESIDENT(debye_count_pairs, COUNTING, COUNTING_RESIDENT, Counted w, Count
         }
         __syncthreads();
         for (u32 k = thread; k < f.bins; k += COUNTING)
-            if (histogram[k] != 0) atomicAdd(&w.counts[f.first + k], u64(histogram[k]));
+            if (histogram[k] != 0) atomicAdd(&counts[k], u64(histogram[k]));
         __syncthreads();
     }
 }

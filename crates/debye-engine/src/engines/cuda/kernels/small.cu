@@ -10,6 +10,9 @@
 // and every block adds all of them, in one order that only the number of particles decides, and draws the same conclusions. So
 // nobody need be told, and a barostat needs no meeting of its own: it acts after the one that ends the step.
 //
+// Snapshots at steps that are told in advance are taken on the way: sums of warps, and where particles are, go to memory
+// that nobody else sees before the launch ends. What they take is computed beside the step, whose bits stay the same.
+//
 // Defines: SPLIT (1: steps may need sums), GROUPS_OF and MOVING as in ensemble.cuh; COLUMNS, the sums of a block that
 // evaluates; THREADS of a block; ROUNDS, particles of a group (1: its velocity and the like stay in registers); STAGED
 // (1: lists are kept in shared memory), and those of small.cuh and small_motion.cuh.
@@ -207,11 +210,11 @@ __device__ __forceinline__ u32 make_list(u32* list, const uint4* pos, u32 i, boo
     return count;
 }
 
-#if SPLIT
 constexpr u32 TOGETHER = WARP / LANES; // particles of a warp
 
 __device__ __forceinline__ u32 warps_in_all(const SmallSetup& f) { return (f.particles + TOGETHER - 1) / TOGETHER; }
 
+#if SPLIT
 // Writes the sum over the particles of a warp; all lanes of a particle say the same. Whole warps.
 __device__ __forceinline__ void write_sum(const SmallWorld& w, const SmallSetup& f, u32 column, u32 number, f64 x)
 {
@@ -253,6 +256,120 @@ __device__ inline void add_up(f64* to, u32 first, u32 columns, u32 highest, cons
 #endif
 
 __device__ __forceinline__ bool due(u64 step, u32 every) { return every != 0 && step % every == 0; }
+
+// Forces on a particle, to all its lanes, and a lane's share of the sums of COLUMNS: energies by term (pairs, then bonded),
+// virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries of the lists. Velocities are `kept`, half a
+// kick behind.
+__device__ __forceinline__ void observe(f64 (&x)[COLUMNS], f64 (&force)[3], const Published& now, u32 i, bool there,
+                                        const u32* list, u32 count, u32 lane, const Seen& own, const speed (&kept)[3],
+                                        const Kind& kind, const SmallWorld& w, const SmallSetup& f, const Frame& frame)
+{
+    Sums sums = {};
+    visit<true>(sums, now, list, count, lane, own, w, frame);
+    Sums all = sums;
+    add_forces(all);
+    f64 more[3] = {0.0, 0.0, 0.0};
+#if BONDED
+    const Walk<true> walk = all_links<true>(now, i, there, lane, w, frame);
+    more[0] = over_lanes64(walk.s.force.x);
+    more[1] = over_lanes64(walk.s.force.y);
+    more[2] = over_lanes64(walk.s.force.z);
+#endif
+    (void)i;
+    force[0] = -2.0 * f64(all.fx) + more[0];
+    force[1] = -2.0 * f64(all.fy) + more[1];
+    force[2] = -2.0 * f64(all.fz) + more[2];
+    const bool counts = there && lane == 0;
+    f64 v[3] = {0.0, 0.0, 0.0};
+    if (counts) {
+        for (u32 axis = 0; axis < 3; ++axis) v[axis] = f64(kept[axis]) + 0.5 * f.dt * kind.inverse_mass * force[axis];
+    }
+    for (u32 t = 0; t < TERMS; ++t) x[t] = 0.5 * f64(sums.energy[t]);
+    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] = -f64(sums.virial[k]);
+#if BONDED
+    for (u32 t = 0; t < LINK_TERMS; ++t) x[TERMS + t] = walk.energies[t];
+    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] += walk.s.virial[k];
+#endif
+#pragma unroll
+    for (u32 g = 0; g < GROUPS_OF; ++g) {
+        const f64 m = counts && kind.group == g ? kind.mass : 0.0;
+        f64* own = x + ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
+        own[0] = m * v[0] * v[0];
+        own[1] = m * v[1] * v[1];
+        own[2] = m * v[2] * v[2];
+        own[3] = m * v[0] * v[1];
+        own[4] = m * v[0] * v[2];
+        own[5] = m * v[1] * v[2];
+        for (u32 k = 0; k < 3; ++k) own[6 + k] = m * v[k];
+    }
+    x[COLUMNS - 1] = counts ? f64(count) : 0.0;
+}
+
+// The step of a snapshot and what is wanted of it; 0: there is none. No array is indexed by a number that is not known.
+__device__ __forceinline__ u64 due_at(const SmallSetup& f, u32 which)
+{
+    u64 due = 0;
+#pragma unroll
+    for (u32 k = 0; k < MOST_DUE; ++k) {
+        if (k == which) due = f.due[k];
+    }
+    return due;
+}
+
+// Where a snapshot has something.
+template <class T> __device__ __forceinline__ T* in_snapshot(const SmallWorld& w, const SmallSetup& f, u32 which, u32 at)
+{
+    unsigned char* all = reinterpret_cast<unsigned char*>(w.shots) + f.shots.first;
+    return reinterpret_cast<T*>(all + which * f.shots.stride + at);
+}
+
+// Where a particle is, and where asked for how it moves; by one of its lanes.
+__device__ __forceinline__ void put_particle(const SmallWorld& w, const SmallSetup& f, u32 which, u32 i, const Own& own,
+                                             bool moves, const f64 (&force)[3])
+{
+    const SmallShots& at = f.shots;
+    in_snapshot<uint4>(w, f, which, at.pos)[i] = own.at;
+#if FINE
+    in_snapshot<uint4>(w, f, which, at.low)[i] = make_uint4(own.low[0], own.low[1], own.low[2], 0);
+#endif
+#pragma unroll
+    for (u32 axis = 0; axis < 3; ++axis) {
+        const u32 to = axis * f.particles + i;
+#if PRECISION == 1 && !FINE
+        in_snapshot<u32>(w, f, which, at.low)[to] = own.low[axis];
+#endif
+        in_snapshot<i32>(w, f, which, at.images)[to] = w.images[to];
+        if (!moves) continue;
+        in_snapshot<speed>(w, f, which, at.velocities)[to] = own.v[axis];
+        in_snapshot<f64>(w, f, which, at.forces)[to] = force[axis];
+    }
+}
+
+// Takes what is asked for of a particle into a snapshot, and of the sums the share of a warp. Whole warps.
+__device__ __forceinline__ void take(const SmallWorld& w, const SmallSetup& f, const Frame& frame, const Published& now,
+                                     u32 which, u64 asked, const u32* list, u32 count, u32 lane, u32 i, bool is,
+                                     u32 number, const Own& own)
+{
+    const bool evaluates = (asked & DUE_SUMS) != 0, places = (asked & DUE_PLACES) != 0;
+    const bool energies = (asked & DUE_ENERGIES) != 0;
+    f64 force[3] = {0.0, 0.0, 0.0};
+    if (evaluates) {
+        f64 x[COLUMNS];
+        observe(x, force, now, i, is, list, count, lane, seen(own), own.v, own.kind, w, f, frame);
+        f64* sums = w.shot_sums + (u64(which) * warps_in_all(f) + number) * COLUMNS;
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            // Energies and virial; what follows has one lane of a particle. Without SPLIT registers are fewer, and steps
+            // faster, where nobody asks.
+            const bool of_pairs = k < ALL_TERMS + VIRIAL_SUMS;
+            if (SPLIT && of_pairs && !energies) continue;
+            const u32 last = of_pairs ? 1 : LANES;
+            for (u32 by = WARP / 2; by >= last; by /= 2) x[k] += __shfl_down_sync(ALL_LANES, x[k], by);
+            if (lane_of(threadIdx.x) == 0 && number < warps_in_all(f)) sums[k] = x[k];
+        }
+    }
+    if (places && is && lane == 0) put_particle(w, f, which, i, own, evaluates, force);
+}
 
 KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
 {
@@ -314,6 +431,8 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
         }
     }
     Own own = own_of(safe(0), published_half(w, parity, f.particles), w, f);
+    u32 shot = 0;
+    u64 asked = f.due[0];
     __syncthreads();
 
     for (;;) {
@@ -353,6 +472,24 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
             if (overflow) break;
             stale = false;
             builds += 1;
+        }
+        if (asked != 0 && step == asked >> DUE_BITS && !(stale && load_relaxed(&c->failed) != 0)) {
+            for (u32 round = 0; round < ROUNDS; ++round) {
+                const bool is = there(round);
+                if (ROUNDS > 1) own = own_of(safe(round), now, w, f);
+                const u32 number = (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x);
+                take(w, f, frame, now, shot, asked, list_of(round), is ? count_of(round) : 0, lane, safe(round), is, number, own);
+            }
+            if (blockIdx.x == 0 && threadIdx.x == 0) {
+                *in_snapshot<SmallShot>(w, f, shot, 0) = {step, f.shots.batch};
+                *in_snapshot<Frame>(w, f, shot, f.shots.frame) = frame;
+#if SPLIT
+                for (u32 g = 0; g < f.thermostats; ++g)
+                    in_snapshot<ScalingThermostat>(w, f, shot, f.shots.thermostats)[g] = thermostats[g];
+#endif
+            }
+            shot += 1;
+            asked = due_at(f, shot);
         }
         if (done) break;
 
@@ -520,8 +657,7 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
     }
 }
 
-// Forces, and for every block: energies by term (pairs, then bonded), virial, for every group Σ m v⊗v (xx yy zz xy xz yz) and Σ m v, and entries
-// of the lists. Moves nothing.
+// Forces, and the sums of every block. Moves nothing.
 KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
 {
     SHARED(f64, warps, COLUMNS * (EVALUATE / WARP));
@@ -535,50 +671,31 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
     const u32 n = f.particles, safe = there ? i : 0;
     const Published now = published_half(w, w.control->parity, n);
     const Seen own = seen(now, safe);
-    const u32 count = there ? w.counts[safe] : 0;
-    Sums sums = {};
-    visit<true>(sums, now, w.lists + u64(safe) * f.capacity, count, lane, own, w, frame);
-    Sums all = sums;
-    add_forces(all);
-    const bool writes = there && lane == 0;
-    f64 more[3] = {0.0, 0.0, 0.0};
-#if BONDED
-    const Walk<true> walk = all_links<true>(now, safe, there, lane, w, frame);
-    more[0] = over_lanes64(walk.s.force.x);
-    more[1] = over_lanes64(walk.s.force.y);
-    more[2] = over_lanes64(walk.s.force.z);
-#endif
-    f64 v[3] = {0.0, 0.0, 0.0}, mass = 0.0;
-    u32 group = 0;
-    if (writes) {
-        const Kind kind = w.kinds[kind_of(own.at.w)];
-        const f64 force[3] = {-2.0 * f64(all.fx) + more[0], -2.0 * f64(all.fy) + more[1], -2.0 * f64(all.fz) + more[2]};
-        mass = kind.mass;
-        group = kind.group;
-        for (u32 axis = 0; axis < 3; ++axis) {
-            v[axis] = f64(w.velocities[axis * n + i]) + 0.5 * f.dt * kind.inverse_mass * force[axis];
-            w.forces[axis * n + i] = force[axis];
-        }
+    const Kind kind = w.kinds[kind_of(own.at.w)];
+    const speed v[3] = {w.velocities[safe], w.velocities[n + safe], w.velocities[2 * n + safe]};
+    f64 x[COLUMNS], force[3];
+    observe(x, force, now, safe, there, w.lists + u64(safe) * f.capacity, there ? w.counts[safe] : 0, lane, own, v, kind, w, f,
+            frame);
+    if (there && lane == 0) {
+        for (u32 axis = 0; axis < 3; ++axis) w.forces[axis * n + i] = force[axis];
     }
-    f64 x[COLUMNS];
-    for (u32 t = 0; t < TERMS; ++t) x[t] = 0.5 * f64(sums.energy[t]);
-    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] = -f64(sums.virial[k]);
-#if BONDED
-    for (u32 t = 0; t < LINK_TERMS; ++t) x[TERMS + t] = walk.energies[t];
-    for (u32 k = 0; k < 6; ++k) x[ALL_TERMS + k] += walk.s.virial[k];
-#endif
-#pragma unroll
-    for (u32 g = 0; g < GROUPS_OF; ++g) {
-        const f64 m = group == g ? mass : 0.0;
-        f64* own = x + ALL_TERMS + VIRIAL_SUMS + GROUP_SUMS * g;
-        own[0] = m * v[0] * v[0];
-        own[1] = m * v[1] * v[1];
-        own[2] = m * v[2] * v[2];
-        own[3] = m * v[0] * v[1];
-        own[4] = m * v[0] * v[2];
-        own[5] = m * v[1] * v[2];
-        for (u32 k = 0; k < 3; ++k) own[6 + k] = m * v[k];
-    }
-    x[COLUMNS - 1] = writes ? f64(count) : 0.0;
     publish_sums<EVALUATE / WARP>(w.partial + u64(blockIdx.x) * COLUMNS, x, warps);
+}
+
+// The sums of the snapshots of a launch, block by block as debye_small_evaluate has them, from those of warps. A thread
+// takes a column of a block. The first one adds the words that steer, as the launch left them.
+KERNEL(debye_small_shots, EVALUATE, SmallWorld w, SmallSetup f)
+{
+    constexpr u32 OF_BLOCK = EVALUATE / WARP;
+    const u32 warps = warps_in_all(f), blocks = (warps + OF_BLOCK - 1) / OF_BLOCK;
+    const u32 number = blockIdx.x * EVALUATE + threadIdx.x, column = number % COLUMNS;
+    const u32 block = number / COLUMNS % blocks, shot = number / COLUMNS / blocks;
+    if (number == 0) *reinterpret_cast<SmallControl*>(reinterpret_cast<unsigned char*>(w.shots) + f.shots.control) = *w.control;
+    if ((due_at(f, shot) & DUE_SUMS) == 0) return;
+    f64 sum = 0.0;
+    for (u32 k = 0; k < OF_BLOCK; ++k) {
+        const u32 warp = block * OF_BLOCK + k;
+        sum += warp < warps ? w.shot_sums[(u64(shot) * warps + warp) * COLUMNS + column] : 0.0;
+    }
+    in_snapshot<f64>(w, f, shot, f.shots.sums)[block * COLUMNS + column] = sum;
 }

@@ -13,7 +13,42 @@ use debye_gpu::{
     Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource,
 };
 
+/// Snapshots that a launch takes on its way.
+pub(in super::super) const MOST_DUE: usize = 16;
+/// In a word of [`SmallSetup::due`]: what is wanted, after the step; 0 where nothing is. Sums are without energies and
+/// virial unless these are wanted too.
+pub(in super::super) const DUE_BITS: u32 = 3;
+pub(in super::super) const DUE_SUMS: u32 = 1;
+pub(in super::super) const DUE_PLACES: u32 = 2;
+pub(in super::super) const DUE_ENERGIES: u32 = 4;
+
 debye_gpu::device_struct! {
+    /// How a snapshot on the way begins.
+    pub(in super::super) struct SmallShot {
+        pub(super) step: u64,
+        /// The number of the launch that took it.
+        pub(super) batch: u64,
+    }
+
+    /// Where the snapshots of a launch lie: bytes from the beginning of the memory, and from one to the next; in each,
+    /// bytes from its beginning.
+    #[derive(Default)]
+    pub(in super::super) struct SmallShots {
+        pub(super) first: u64,
+        pub(super) stride: u64,
+        /// Where the words that steer are put.
+        pub(super) control: u64,
+        pub(super) batch: u64,
+        pub(super) frame: u32,
+        pub(super) thermostats: u32,
+        pub(super) sums: u32,
+        pub(super) pos: u32,
+        pub(super) low: u32,
+        pub(super) images: u32,
+        pub(super) velocities: u32,
+        pub(super) forces: u32,
+    }
+
     /// What does not change during a launch.
     pub(in super::super) struct SmallSetup {
         frame: Frame,
@@ -42,6 +77,9 @@ debye_gpu::device_struct! {
         /// Which words the blocks meet at: 0 and 1 by turns of launches.
         pub(super) turn: u32,
         unused: u32,
+        /// Steps of snapshots, and what is wanted of them.
+        pub(super) due: [u64; MOST_DUE],
+        pub(super) shots: SmallShots,
     }
 
     /// Words in device memory that steer a run.
@@ -97,6 +135,9 @@ debye_gpu::device_struct! {
         parameters: ConstAddress<Real>,
         tables: ConstAddress<Real>,
         kinds: ConstAddress<Kind>,
+        /// Snapshots on the way, and sums of their warps; only there once any were asked for.
+        shots: Address<u64>,
+        shot_sums: Address<f64>,
         /// Only there with bonded terms.
         links: Links,
     }
@@ -144,6 +185,8 @@ impl SmallValues {
             rescale_every: rules.rescale_every,
             turn: 0,
             unused: 0,
+            due: [0; MOST_DUE],
+            shots: SmallShots::default(),
         }
     }
 
@@ -233,6 +276,7 @@ type OnWorld = Kernel<(Addresses<SmallWorld>, SmallSetup)>;
 pub(super) struct Kernels {
     pub(super) steps: OnWorld,
     pub(super) evaluate: OnWorld,
+    pub(super) shots: OnWorld,
 }
 
 impl Kernels {
@@ -246,6 +290,7 @@ impl Kernels {
         Ok(Self {
             steps: module.kernel("debye_small_steps")?,
             evaluate: module.kernel("debye_small_evaluate")?,
+            shots: module.kernel("debye_small_shots")?,
         })
     }
 }
@@ -349,20 +394,25 @@ pub(super) fn needs(extents: Extents<'_>) -> Needs {
 
 /// Words of lower halves: two of everything where all see them, none where there are none.
 fn low_words(variant: &Variant, terms: &Terms) -> usize {
+    let halves = if variant.fine(terms) { 2 } else { 1 };
+    halves * low_words_of_half(variant, terms)
+}
+
+pub(super) fn low_words_of_half(variant: &Variant, terms: &Terms) -> usize {
     let each = match terms.precision {
         Precision::Single => 0,
-        _ if variant.fine(terms) => 8,
+        _ if variant.fine(terms) => 4,
         _ => 3,
     };
     each * terms.kind_of.len()
 }
 
-fn velocity_words(terms: &Terms) -> usize {
+pub(super) fn velocity_words(terms: &Terms) -> usize {
     let single = terms.precision == Precision::Single;
     (if single { 3 } else { 6 }) * terms.kind_of.len()
 }
 
-fn evaluating_blocks(particles: usize, form: &Form) -> usize {
+pub(super) fn evaluating_blocks(particles: usize, form: &Form) -> usize {
     (particles * form.lanes as usize).div_ceil(EVALUATE as usize)
 }
 
@@ -405,8 +455,8 @@ impl Arrays {
         })
     }
 
-    /// Where everything lies.
-    pub(super) fn world(&self) -> Bundle<SmallWorld> {
+    /// Where everything lies; snapshots of a launch and the sums of their warps too, once there is room for them.
+    pub(super) fn world(&self, shots: Option<(&Buffer<u64>, &Buffer<f64>)>) -> Bundle<SmallWorld> {
         let mut at = Binder::default();
         let world = SmallWorld {
             control: at.address(&self.control),
@@ -429,6 +479,8 @@ impl Arrays {
             parameters: at.address(&self.parameters),
             tables: at.address(&self.tables),
             kinds: at.address(&self.kinds),
+            shots: shots.map_or(Address::default(), |(shots, _)| at.address(shots)),
+            shot_sums: shots.map_or(Address::default(), |(_, sums)| at.address(sums)),
             links: self.links.as_ref().map_or(Links::default(), |l| Links {
                 starts: at.address(&l.starts),
                 links: at.address(&l.links),

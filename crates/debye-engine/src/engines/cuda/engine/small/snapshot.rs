@@ -11,12 +11,13 @@ use super::super::rules::ScalingThermostat;
 use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan};
 use super::super::state::part_of;
 use super::super::terms::Kind;
+use super::shots::{Batch, Ordered, Shots};
 use super::{EVALUATE, STEPS, Small, SmallControl, kind_in};
 use crate::engines::{EngineError, Precision, Wanted};
 use crate::expr::Vec3;
 use crate::system::Particles;
 use debye_gpu::primitives::{Pieces, Place};
-use debye_gpu::{CudaError, Shape};
+use debye_gpu::{CudaError, Element, Shape};
 
 /// Where everything lies in what was copied.
 pub(super) struct Places {
@@ -29,12 +30,13 @@ pub(super) struct Places {
 }
 
 /// Where particles lie.
-struct ParticlePlaces {
-    pos: Place<u32>,
-    low: Place<u32>,
-    images: Place<i32>,
+#[derive(Clone, Copy)]
+pub(super) struct ParticlePlaces {
+    pub(super) pos: Place<u32>,
+    pub(super) low: Place<u32>,
+    pub(super) images: Place<i32>,
     /// Velocities, and the forces that they are half a kick behind.
-    motion: Option<(Place<u32>, Place<f64>)>,
+    pub(super) motion: Option<(Place<u32>, Place<f64>)>,
 }
 
 type QueuedSnapshot = super::super::snapshot::QueuedSnapshot<Places>;
@@ -69,9 +71,6 @@ impl Small {
 
     /// Queues steps until the target, and a list if there must be one then to evaluate forces with.
     pub(super) fn queue_until(&mut self, target: u64, evaluates: bool) -> Result<(), EngineError> {
-        if self.snapshots.is_empty() {
-            self.aimed = self.last.step;
-        }
         while self.aimed + STEPS < target {
             self.aimed += STEPS;
             self.queue_steps(self.aimed, false)?;
@@ -103,8 +102,15 @@ impl Small {
             None => Arc::new(self.plan_snapshot(wanted)?),
         };
         self.snapshots.queue(&self.stream, wanted, evaluates, plan)?;
-        self.needs.set("snapshots", self.snapshots.bytes_on_device());
+        self.set_needs();
         Ok(())
+    }
+
+    /// Says what snapshots take on the device.
+    pub(super) fn set_needs(&mut self) {
+        let shots = self.shots.as_ref().map_or(0, Shots::bytes_on_device);
+        self.needs
+            .set("snapshots", self.snapshots.bytes_on_device() + shots);
     }
 
     /// Sees what is there now, after a new list if there must be one.
@@ -126,10 +132,18 @@ impl Small {
     /// The first snapshot that was queued, waiting for it; `None` where the device has not come to this step, or something
     /// went wrong.
     pub(super) fn next_snapshot(&mut self, step: u64) -> Result<Option<Snapshot>, EngineError> {
+        let began = Instant::now();
+        if let Some(Ordered::Waiting) = self.ordered.front() {
+            self.launch_waiting()?;
+        }
+        if let Some(Ordered::OnTheWay(batch, number, wanted)) = self.ordered.pop_front() {
+            let seen = self.read_shot(step, (batch, number, wanted))?;
+            self.waited_seconds += began.elapsed().as_secs_f64();
+            return Ok(seen);
+        }
         let Some(queued) = self.snapshots.pop_first() else {
             return Ok(None);
         };
-        let began = Instant::now();
         let control = self.control_of(&queued)?;
         self.waited_seconds += began.elapsed().as_secs_f64();
         // Places are there without a list.
@@ -157,7 +171,7 @@ impl Small {
         let mut thermostats = queued.read(at.thermostats)?;
         thermostats.truncate(self.rules.thermostats.len());
         let sums = match queued.evaluated {
-            true => self.sums_of(&queued.read(at.partial)?),
+            true => self.sums_of(queued.view(at.partial)?),
             false => Sums::default(),
         };
         let counts = match (&self.counting, at.counts) {
@@ -170,22 +184,33 @@ impl Small {
             sums,
             thermostats,
             cell: self.variant.moving.then_some(region.cell),
-            particles: at.particles.is_some().then(|| {
-                Box::new(CopiedSmall {
-                    region,
-                    dt: self.values.dt,
-                    precision: self.terms.precision,
-                    fine: self.variant.fine(&self.terms),
-                    images: self.variant.images,
-                    kinds: Arc::clone(&self.terms.kinds),
-                    queued,
-                }) as Box<dyn CopiedParticles>
-            }),
+            particles: at
+                .particles
+                .map(|at| self.copied(Copied::After(queued), at, region)),
+        })
+    }
+
+    /// Particles that were copied, in a region as it was then.
+    pub(super) fn copied(
+        &self,
+        from: Copied,
+        at: ParticlePlaces,
+        region: Region,
+    ) -> Box<dyn CopiedParticles> {
+        Box::new(CopiedSmall {
+            from,
+            at,
+            region,
+            dt: self.values.dt,
+            precision: self.terms.precision,
+            fine: self.variant.fine(&self.terms),
+            images: self.variant.images,
+            kinds: Arc::clone(&self.terms.kinds),
         })
     }
 
     /// Sums of blocks, added in their order.
-    fn sums_of(&mut self, blocks: &[f64]) -> Sums {
+    pub(super) fn sums_of(&mut self, blocks: &[f64]) -> Sums {
         let mut sums = vec![0.0; self.variant.columns(&self.terms)];
         for block in blocks.chunks_exact(sums.len()) {
             sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
@@ -206,9 +231,25 @@ impl Small {
     }
 }
 
+/// What was copied, after a launch or on its way.
+pub(super) enum Copied {
+    After(QueuedSnapshot),
+    OnTheWay(Arc<Batch>),
+}
+
+impl Copied {
+    fn view<T: Element>(&self, place: Place<T>) -> Result<&[T], CudaError> {
+        match self {
+            Self::After(queued) => queued.view(place),
+            Self::OnTheWay(batch) => batch.view(place),
+        }
+    }
+}
+
 /// Everything that particles are made of, in memory of the host.
 struct CopiedSmall {
-    queued: QueuedSnapshot,
+    from: Copied,
+    at: ParticlePlaces,
     region: Region,
     dt: f64,
     precision: Precision,
@@ -221,10 +262,7 @@ struct CopiedSmall {
 
 impl CopiedParticles for CopiedSmall {
     fn fill(&self, out: &mut Particles, change: &[Change]) -> Result<(), EngineError> {
-        let (from, n) = (&self.queued, out.len());
-        let Some(at) = &from.places().particles else {
-            return Ok(());
-        };
+        let (from, at, n) = (&self.from, &self.at, out.len());
         let (pos, low, images) = (from.view(at.pos)?, from.view(at.low)?, from.view(at.images)?);
         let lower = |i: usize, k: usize| match self.precision {
             Precision::Single => 0,
