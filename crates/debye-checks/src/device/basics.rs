@@ -1,8 +1,8 @@
 //! Memory, parameters, collectives, atomics, graphs.
 
 use super::{Extent, Place, Wrong};
-use debye_gpu::primitives::Pieces;
-use debye_gpu::{Const, CudaError, Header, ModuleSource, Mut, Shape};
+use debye_gpu::primitives::{self, Pieces, Turns};
+use debye_gpu::{Const, CudaError, Header, ModuleSource, Mut, Shape, Stream};
 
 pub(super) fn source() -> ModuleSource {
     ModuleSource::new("basics.cu", include_str!("kernels/basics.cu")).include(
@@ -326,6 +326,26 @@ pub(super) fn collecting(place: &mut Place<'_>) -> Result<(), Wrong> {
         }
         place.expect("it is there", &[second.is_there()?], &[true])?;
         earlier = Some(first);
+        cleared(place, &stream, n)?;
+    }
+    Ok(())
+}
+
+/// Memory that is copied by turns has nothing of those who had it before.
+fn cleared(place: &mut Place<'_>, stream: &Stream, n: usize) -> Result<(), Wrong> {
+    drop(place.device.upload(&vec![u64::MAX; 2 * n])?);
+    let Some(mut turns) = Turns::new(place.device, size_of::<u64>() * n)? else {
+        return Ok(());
+    };
+    for turn in 0..2 {
+        let begin = turns.begin(stream)?;
+        place.expect("where a turn begins", &[begin], &[turn * size_of::<u64>() * n])?;
+        let copied = turns.queue(stream, size_of::<u64>() * n, None)?;
+        place.expect(
+            "a turn",
+            &copied.read(primitives::Place::new(0, n))?,
+            &vec![0_u64; n],
+        )?;
     }
     Ok(())
 }
