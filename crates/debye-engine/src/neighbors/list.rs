@@ -10,7 +10,7 @@ use super::images::Image;
 use crate::simd::{Near, Search};
 
 /// Particles per block: the unit of parallel work and of ordered sums.
-pub const BLOCK: usize = 252;
+pub const BLOCK: usize = 504;
 
 /// The most particles that share a row.
 pub const SHARED: usize = 4;

@@ -17,7 +17,7 @@ use crate::neighbors::{CountingSort, Grid};
 use crate::system::Cell;
 
 /// Cost of a new list in units of one evaluation of the forces; only the choice of the buffer uses it.
-const REBUILD_COST: f64 = 2.5;
+const REBUILD_COST: f64 = 4.0;
 
 /// What the list of neighbors was made from, and how long it holds.
 #[derive(Clone, Debug)]
