@@ -1,6 +1,6 @@
 //! [`BoundaryForces`]: what surrounds all images at infinity, or the gap above a slab.
 
-use super::kernels::{DUE_ALWAYS, DUE_WITHOUT_SUMS, KernelConfig, Setup, World};
+use super::kernels::{KernelConfig, Setup, World};
 use super::layout::BLOCK;
 use debye_gpu::{
     Address, Addresses, Binder, Buffer, Bundle, ConstAddress, CudaError, Device, Kernel, ModuleSource, Shape,
@@ -96,15 +96,15 @@ impl BoundaryForces {
         Ok(())
     }
 
-    /// Adds its forces to those of the mesh; in a step, unless lists are stale.
+    /// Adds its forces to those of the mesh, when they are `due`.
     pub(super) fn queue(
         &self,
         s: &Stream,
         world: &Bundle<World>,
         mut setup: Setup,
-        step: bool,
+        due: u32,
     ) -> Result<(), CudaError> {
-        setup.due = if step { DUE_WITHOUT_SUMS } else { DUE_ALWAYS };
+        setup.due = due;
         let shape = Shape::new(self.blocks as u32, BLOCK as u32);
         self.sum.launch(s, shape, (world, setup, &self.bundle))?;
         self.push.launch(s, shape, (world, setup, &self.bundle))

@@ -16,6 +16,7 @@ use super::terms::{Kind, Terms};
 pub(super) const DUE_ALWAYS: u32 = 0;
 pub(super) const DUE_WITHOUT_SUMS: u32 = 1;
 pub(super) const DUE_WITH_SUMS: u32 = 2;
+pub(super) const DUE_WITH_LIST: u32 = 3;
 
 debye_gpu::device_struct! {
     /// What does not change while a graph is replayed.
@@ -45,7 +46,8 @@ debye_gpu::device_struct! {
         rescale_every: u32,
         /// How far a particle of a body may be from its anchor.
         arm: f32,
-        /// For which steps bonded terms and constraints are: [`DUE_ALWAYS`], [`DUE_WITHOUT_SUMS`], [`DUE_WITH_SUMS`].
+        /// For which steps bonded terms, constraints and a mesh are: [`DUE_ALWAYS`], [`DUE_WITHOUT_SUMS`],
+        /// [`DUE_WITH_SUMS`]; for what is there while its list is good: [`DUE_WITH_LIST`].
         pub(super) due: u32,
         /// Square of the distance within which short terms of orientations may act while a list lasts.
         short2: f32,
@@ -123,6 +125,8 @@ debye_gpu::device_struct! {
         pub(super) factors: [f64; 3],
         /// A constraint that cannot be satisfied: 2³² − 1 − its number, and the length found, as bits.
         pub(super) unsolved: u64,
+        /// Whether the mesh of a step without sums, and of one with them, has nothing to do now.
+        pub(super) rests: [u32; 2],
     }
 
     /// What a mesh leaves besides forces. After it in memory, by kind: what the mean force is of the sums; nothing for

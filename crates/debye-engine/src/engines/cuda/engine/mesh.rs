@@ -8,7 +8,7 @@ use std::mem::offset_of;
 
 use super::boundary::{BoundaryForces, BoundaryTables};
 use super::frame::{Frame, Region};
-use super::kernels::{Control, KernelConfig, MeshLeft, Setup, World};
+use super::kernels::{Control, DUE_WITHOUT_SUMS, KernelConfig, MeshLeft, Setup, World};
 use super::layout::{BLOCK, Grain};
 use super::unsupported;
 use super::watch::Bytes;
@@ -314,15 +314,8 @@ impl Stage {
 pub(super) struct Request {
     /// Energy and virial too.
     pub(super) sums: bool,
-    /// They are those of a step of a graph, which nobody wants if lists are stale by then.
-    pub(super) step: bool,
-}
-
-impl Request {
-    /// What is there, or in a step what is there only while lists are good.
-    fn of<T>(self, now: T, due: T) -> T {
-        if self.step { due } else { now }
-    }
+    /// When, as in `Setup::due`: at other times nobody wants them.
+    pub(super) due: u32,
 }
 
 /// Buffers of the engine that the mesh works on.
@@ -477,7 +470,7 @@ impl MeshForces {
             Stage::Gather => on!(&self.on, mesh => mesh.gather(s, forces, add, asked)),
             Stage::Boundary => {
                 let boundary = self.boundary.as_ref();
-                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup, asked.step))
+                boundary.map_or(Ok(()), |boundary| boundary.queue(s, world, setup, asked.due))
             }
         }
     }
@@ -549,11 +542,12 @@ struct Typed<M: MeshNumber + LevelNumber> {
     cell: Buffer<MeshCell>,
     charges: Buffer<M>,
     left: Buffer<u64>,
-    /// Particles as they are now, the same unless lists are stale, and where they were when lists were made.
+    /// Particles as they are now, and where they were when lists were made.
     now: Particles,
-    due: Particles,
     listed: Particles,
-    stale: Word,
+    /// For every value of `Setup::due` but the first the word that says when there is nothing to do, and the particles
+    /// unless it does.
+    due: [(Word, Particles); 3],
 }
 
 impl<M: MeshNumber + LevelNumber> Typed<M> {
@@ -629,7 +623,6 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
         let kinds: Vec<M> = tables.kinds.iter().map(|&q| M::rounded(q)).collect();
         let charges = device.upload(&kinds)?;
         let (now, listed) = particles(within, &charges);
-        let stale = Word::of(within.control, offset_of!(Control, stale));
         Ok(Self {
             spread,
             solve,
@@ -638,20 +631,19 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
             cell,
             charges,
             left,
-            due: now.unless(&stale),
+            due: due(within, &now),
             now,
             listed,
-            stale,
         })
     }
 
     fn rebind(&mut self, within: Within<'_>) {
         (self.now, self.listed) = particles(within, &self.charges);
-        self.due = self.now.unless(&self.stale);
+        self.due = due(within, &self.now);
     }
 
     fn spread(&mut self, s: &Stream, asked: Request) -> Result<(), CudaError> {
-        let particles = asked.of(&self.now, &self.due);
+        let (_, particles) = when(asked, &self.due, &self.now);
         self.spread.queue(s, particles, &mut self.mesh)
     }
 
@@ -662,12 +654,12 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
         sums: Option<SliceMut<'_, f64>>,
         asked: Request,
     ) -> Result<(), CudaError> {
-        let stale = asked.step.then_some(&self.stale);
+        let (rest, _) = when(asked, &self.due, &self.now);
         match (&mut self.solve, part) {
-            (Solver::Fourier(solve), Part::Forward) => solve.forward(s, self.mesh.all(), stale),
-            (Solver::Fourier(solve), Part::Middle) => solve.middle(s, self.cell.all(), sums.is_some(), stale),
-            (Solver::Fourier(solve), Part::Backward) => solve.backward(s, self.mesh.all_mut(), sums, stale),
-            // Where lists are stale nobody reads what comes out.
+            (Solver::Fourier(solve), Part::Forward) => solve.forward(s, self.mesh.all(), rest),
+            (Solver::Fourier(solve), Part::Middle) => solve.middle(s, self.cell.all(), sums.is_some(), rest),
+            (Solver::Fourier(solve), Part::Backward) => solve.backward(s, self.mesh.all_mut(), sums, rest),
+            // Where they are not due nobody reads what comes out.
             (Solver::Levels(levels), Part::Middle) => levels.queue(s, &mut self.mesh, sums),
             (Solver::Levels(_), Part::Forward | Part::Backward) => Ok(()),
         }
@@ -681,7 +673,8 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
         asked: Request,
     ) -> Result<(), CudaError> {
         let total = Word::of(&self.left, offset_of!(MeshLeft, sums));
-        let (particles, bricks) = (asked.of(&self.now, &self.due), Some(self.spread.bricks()));
+        let (_, particles) = when(asked, &self.due, &self.now);
+        let bricks = Some(self.spread.bricks());
         self.gather
             .queue(s, particles, bricks, &self.mesh, forces, None, add, Some(&total))
     }
@@ -709,6 +702,28 @@ impl<M: MeshNumber + LevelNumber> Typed<M> {
             self.spread.grow_if_full(device, s)?;
         }
         Ok(notes.listed.is_some())
+    }
+}
+
+/// Slots of now, for every value of `Setup::due` but the first.
+fn due(within: Within<'_>, now: &Particles) -> [(Word, Particles); 3] {
+    let [without, with] = [0, 1].map(|k| offset_of!(Control, rests) + k * size_of::<u32>());
+    [without, with, offset_of!(Control, stale)].map(|word| {
+        let word = Word::of(within.control, word);
+        let particles = now.unless(&word);
+        (word, particles)
+    })
+}
+
+/// The word that says when there is nothing to do, if any does, and the particles unless it does.
+fn when<'a>(
+    asked: Request,
+    due: &'a [(Word, Particles); 3],
+    now: &'a Particles,
+) -> (Option<&'a Word>, &'a Particles) {
+    match due.get((asked.due as usize).wrapping_sub(DUE_WITHOUT_SUMS as usize)) {
+        Some((word, particles)) => (Some(word), particles),
+        None => (None, now),
     }
 }
 

@@ -9,7 +9,9 @@ use super::constraints::{
 };
 use super::exclusions::EXCLUDED_BELOW;
 use super::frame::Frame;
-use super::kernels::{Control, DUE_ALWAYS, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshLeft, Needed, Setup, World};
+use super::kernels::{
+    Control, DUE_ALWAYS, DUE_WITH_LIST, DUE_WITH_SUMS, DUE_WITHOUT_SUMS, MeshLeft, Needed, Setup, World,
+};
 use super::layout::BLOCK;
 use super::resident::{GROUP_SUMS, VIRIAL_SUMS};
 use super::rotation::LINEAR;
@@ -43,7 +45,12 @@ pub(in crate::engines::cuda) fn header() -> String {
     Header::new(&["precision.cuh"])
         .constants(&constants![BLOCK, EMPTY_SLOT, MOST_LINKS, MOST_GROUPS])
         .constants(&constants![SUMS, SCALES, SUMMED])
-        .constants(&constants![DUE_ALWAYS, DUE_WITHOUT_SUMS, DUE_WITH_SUMS])
+        .constants(&constants![
+            DUE_ALWAYS,
+            DUE_WITHOUT_SUMS,
+            DUE_WITH_SUMS,
+            DUE_WITH_LIST
+        ])
         .constants(&constants![NOSE_HOOVER, LINEAR])
         .constants(&constants![
             ROW_BITS,

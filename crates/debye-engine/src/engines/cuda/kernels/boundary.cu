@@ -24,10 +24,12 @@ __device__ __forceinline__ Vector unwrapped(const World& w, const Setup& f, u32 
 
 __device__ __forceinline__ f64 along_slab(const Vector& r) { return SLAB == 0 ? r.x : SLAB == 1 ? r.y : r.z; }
 
-// Whether there is nothing to do: in a step of a graph, which Setup::due tells, that waits for a list.
+// Whether there is nothing to do.
 __device__ __forceinline__ bool rests(const World& w, const Setup& f)
 {
-    return f.due != DUE_ALWAYS && w.control->stale != 0;
+    const Control* c = w.control;
+    if (f.due == DUE_ALWAYS) return false;
+    return f.due == DUE_WITH_LIST ? c->stale != 0 : c->rests[f.due - DUE_WITHOUT_SUMS] != 0;
 }
 
 KERNEL(debye_boundary_sum, BLOCK, World w, Setup f, BoundaryCharges b)

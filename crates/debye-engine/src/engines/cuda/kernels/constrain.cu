@@ -375,7 +375,10 @@ KERNEL(debye_reshape, CONSTRAIN_THREADS, World w, ConstraintTables h, Setup f)
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0 && is_last_block(c, gridDim.x)) {
-        if (atomicExch(&c->moved, 0u)) atomicExch(&c->stale, 1u);
+        if (atomicExch(&c->moved, 0u)) {
+            atomicExch(&c->stale, 1u);
+            write_rests(c, c->split, true);
+        }
         atomicExch(&c->stretched, 0u);
     }
 }

@@ -79,6 +79,14 @@ __device__ __forceinline__ bool is_constrained(const Kind& kind)
 #endif
 }
 
+// Says whether the mesh has anything to do in the next step: by what that needs (Control::split), and whether it waits for a
+// list or for the host. The host says so too where it writes the words that steer.
+__device__ __forceinline__ void write_rests(Control* c, u32 split, bool waits)
+{
+    c->rests[0] = waits || split != 0;
+    c->rests[1] = waits || split == 0;
+}
+
 // The list of a warp, where lists are those of warps: how many eights of places it has, and these; room for one more.
 __device__ __forceinline__ uint4* tile_of(const World& w, u32 block, u32 warp, const Setup& f)
 {

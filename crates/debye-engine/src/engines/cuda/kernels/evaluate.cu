@@ -7,7 +7,10 @@
 // Sets the step to stop at, unless the last one has not been reached: then what follows waits for it too.
 KERNEL(debye_aim, WARP, World w, u64 from, u64 to)
 {
-    if (threadIdx.x == 0 && w.control->step == from) w.control->target = to;
+    Control* c = w.control;
+    if (threadIdx.x != 0 || c->step != from) return;
+    c->target = to;
+    write_rests(c, c->split, c->stale != 0 || c->step >= to);
 }
 
 // Whether steps are left that can be done: decides about a graph that may be one too many.

@@ -18,6 +18,7 @@ struct Steering {
     u32 parity, side, blocks;
     u32 split; // see Control
     bool idle;
+    bool last; // of those that are to be done
 };
 
 // Two words of Control that stand side by side, from the first of them.
@@ -36,13 +37,15 @@ __device__ __forceinline__ Steering steering(const World& w)
 {
     const Control* c = w.control;
     const u64 step = STEERING(&c->step), halves = STEERING(both(&c->parity)), waits = STEERING(both(&c->stale)),
-              failed_and_blocks = STEERING(both(&c->failed)), split_and_invalid = STEERING(both(&c->split));
+              failed_and_blocks = STEERING(both(&c->failed)), split_and_invalid = STEERING(both(&c->split)),
+              target = STEERING(&c->target);
     return {step,
             u32(halves),
             u32(halves >> 32),
             u32(failed_and_blocks >> 32),
             u32(split_and_invalid),
-            waits != 0 || u32(failed_and_blocks) != 0 || split_and_invalid >> 32 != 0 || step >= STEERING(&c->target)};
+            waits != 0 || u32(failed_and_blocks) != 0 || split_and_invalid >> 32 != 0 || step >= target,
+            step + 1 >= target};
 }
 
 // What a step needs besides forces and motion: the bits of Control::split.
@@ -231,11 +234,16 @@ __device__ __forceinline__ void next_step(const World& w, const Setup& f, const 
     Control* c = w.control;
     store_relaxed(&c->step, now.step + 1);
     store_relaxed(both(&c->parity), u64(now.side) << 32 | (now.parity ^ 1));
-    if (atomicExch(&c->moved, 0u)) store_relaxed(both(&c->stale), 1);
+    const bool stale = atomicExch(&c->moved, 0u) != 0;
+    if (stale) store_relaxed(both(&c->stale), 1);
     // Only now, so that every block has done this step and the positions before it are all in the other half.
     const u32 failed_now = atomicExch(&c->failed_now, 0u);
     if (failed_now != 0) store_relaxed(both(&c->failed), u64(now.blocks) << 32 | failed_now);
+    const u32 split = needs_of(now.step + 1, f);
     if (f.rescale_every != 0 || f.remove_every != 0 || f.scale_every != 0) {
-        store_relaxed(both(&c->split), u64(c->cell_invalid) << 32 | needs_of(now.step + 1, f));
+        store_relaxed(both(&c->split), u64(c->cell_invalid) << 32 | split);
     }
+#if MESHED
+    write_rests(c, split, stale || now.last);
+#endif
 }

@@ -474,6 +474,7 @@ KERNEL(debye_commit, 32, World w, Setup f)
     c->blocks = w.column_blocks[f.nx * f.ny];
     c->stale = 0;
     c->builds += 1;
+    write_rests(c, c->split, c->step >= c->target);
 #if MOVING
     const f32 half = 0.5f * (f.radius - f32(f.cutoff));
     w.frame->limit2 = half * half * 0.9999f;

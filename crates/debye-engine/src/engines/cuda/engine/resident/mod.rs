@@ -232,7 +232,13 @@ impl Resident {
         let layout = layout.fitting(shared, staged, excludes)?;
         self.relayout(layout)?;
         self.upload(&state.moved(old, layout.slots()))?;
-        self.last = Control {
+        self.last = self.without_list();
+        Ok(self.write_control()?)
+    }
+
+    /// The words that steer, before a new list, with particles on the first sides.
+    fn without_list(&self) -> Control {
+        Control {
             step: self.last.step,
             target: self.last.target,
             stale: 1,
@@ -241,8 +247,7 @@ impl Resident {
             builds: self.last.builds,
             limited: self.last.limited,
             ..Control::default()
-        };
-        Ok(self.write_control()?)
+        }
     }
 
     /// More room for lists alone: particles stay where they are.
@@ -262,16 +267,9 @@ impl Resident {
         self.arrays.lists = self.device.allocate(layout.list_entries())?;
         self.world = world(&self.control, &self.arrays, &self.numbers, self.mesh.as_ref());
         self.last = Control {
-            step: self.last.step,
-            target: self.last.target,
             parity: self.last.parity,
             side: self.last.side,
-            stale: 1,
-            blocks: self.last.blocks,
-            split: self.last.split,
-            builds: self.last.builds,
-            limited: self.last.limited,
-            ..Control::default()
+            ..self.without_list()
         };
         Ok(self.write_control()?)
     }

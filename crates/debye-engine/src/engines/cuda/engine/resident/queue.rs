@@ -181,7 +181,8 @@ impl Resident {
         self.queue_links(s, if plain { DUE_WITH_SUMS } else { DUE_ALWAYS })?;
         // A barostat asks for the virial.
         let sums = self.rules.scale_every > 0;
-        self.queue_mesh(s, Request { sums, step: true })?;
+        let due = DUE_WITH_SUMS;
+        self.queue_mesh(s, Request { sums, due })?;
         self.queue_split(s)
     }
 
@@ -209,17 +210,14 @@ impl Resident {
         if let Some(side) = side {
             side.wait_for(s)?;
         }
-        let due = if self.kernels.split.is_some() {
+        let links_due = if self.kernels.split.is_some() {
             DUE_WITHOUT_SUMS
         } else {
             DUE_ALWAYS
         };
-        self.queue_links(rest, due)?;
-        let asked = Request {
-            sums: false,
-            step: true,
-        };
-        self.queue_mesh(rest, asked)?;
+        self.queue_links(rest, links_due)?;
+        let (sums, due) = (false, DUE_WITHOUT_SUMS);
+        self.queue_mesh(rest, Request { sums, due })?;
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         // Upper halves read and written, the list's positions, what moves both ways, id and rows; stages, lists.
         let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::super::arrays::numbers;
 use super::super::constraints::ConstraintSums;
 use super::super::frame::{Frame, Region};
-use super::super::kernels::Control;
+use super::super::kernels::{Control, DUE_WITH_LIST};
 use super::super::mesh::{MeshPlaces, Request};
 use super::super::rules::ScalingThermostat;
 use super::super::snapshot::{CopiedParticles, Snapshot, SnapshotPlan, Snapshots};
@@ -115,11 +115,8 @@ impl Resident {
         if let Some(bonded) = &self.bonded {
             bonded.queue_sums(rest, &self.world, self.setup)?;
         }
-        let sums = Request {
-            sums: true,
-            step: true,
-        };
-        self.queue_mesh(rest, sums)?;
+        let (sums, due) = (true, DUE_WITH_LIST);
+        self.queue_mesh(rest, Request { sums, due })?;
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         // Upper halves, what moves, forces and how many rows; stages and lists.
         let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;

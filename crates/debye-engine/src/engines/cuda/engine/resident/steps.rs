@@ -232,11 +232,8 @@ impl Resident {
             let (shape, stream) = (self.blocks(self.case().step_shared()), self.device.stream()?);
             for _ in before..target {
                 self.queue_links(&stream, DUE_ALWAYS)?;
-                let asked = Request {
-                    sums: false,
-                    step: false,
-                };
-                self.queue_mesh(&stream, asked)?;
+                let (sums, due) = (false, DUE_ALWAYS);
+                self.queue_mesh(&stream, Request { sums, due })?;
                 kernels[0].launch(&stream, shape, (&self.world, self.setup))?;
                 kernels[1].launch(&stream, self.blocks(0), (&self.world, self.setup))?;
             }

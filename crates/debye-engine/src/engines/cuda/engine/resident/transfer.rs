@@ -189,6 +189,9 @@ impl Resident {
     }
 
     pub(in super::super) fn write_control(&mut self) -> Result<(), CudaError> {
+        let last = &mut self.last;
+        let waits = last.stale != 0 || last.step >= last.target;
+        last.rests = [last.split != 0, last.split == 0].map(|other| u32::from(waits || other));
         self.stream.upload(&[self.last], self.control.all_mut())?;
         self.stream.synchronize()
     }
