@@ -5,6 +5,22 @@
 // Defines: as step.cu; VIRIAL, whether there is one, before the cell changes.
 #include "pair_forces.cuh"
 
+#if MESHED && !VIRIAL
+// Adds to the forces of pairs, which debye_pairs has put into memory.
+__device__ __forceinline__ void rest_of_forces(PairForces& p, const World& w, const Setup& f, const Steering& now)
+{
+    const u32 slot = blockIdx.x * BLOCK + threadIdx.x;
+    p.own = half_of(w.pos, now.parity, f.slots)[slot];
+    if (p.own.w == EMPTY_SLOT) return;
+    for (u32 k = 0; k < 3; ++k) p.force[k] = w.forces[u64(k) * f.slots + slot];
+    add_rest(p.force, p.own.w, slot, w, f);
+#if TURNING
+    for (u32 k = 0; k < 3; ++k) p.torque[k] = w.torques[u64(k) * f.slots + slot];
+    add_bonded_torque(p.torque, w, f, slot);
+#endif
+}
+#endif
+
 // Forces, and the sums that decide what happens to the velocities: for every group Σ m v² and Σ m v, then the virial.
 __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const Steering& now, Spot* shared)
 {
@@ -13,8 +29,12 @@ __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const S
     load_frame(w, f);
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     PairForces p;
+#if MESHED && !VIRIAL
+    rest_of_forces(p, w, f, now);
+#else
     all_forces<VIRIAL>(p, shared, w, f, now.parity, now.side);
     load_frame(w, f);
+#endif
     f64 x[N] = {};
     if (p.own.w != EMPTY_SLOT) {
         const Kind kind = w.kinds[p.own.w];

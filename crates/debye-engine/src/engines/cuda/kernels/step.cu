@@ -3,7 +3,8 @@
 //
 // A step that needs sums over all particles is in split.cu and move.cu.
 //
-// Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh.
+// Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh; for steps that need sums
+// too, unless the cell changes.
 //
 // Particles at fixed distances get their kick here and no more; constrain.cu moves them and ends the step.
 //
@@ -67,7 +68,8 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
 {
     DYNAMIC_SHARED(Spot, shared);
     const Steering now = steering(w);
-    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != 0)) return;
+    const u32 needs = f.due == DUE_WITH_SUMS ? SUMS : 0;
+    if (now.idle || blockIdx.x >= now.blocks || (SPLIT && now.split != needs)) return;
     load_frame(w, f);
     PairForces p;
     pair_forces<false>(p, shared, w, f, now.parity, now.side);
@@ -79,7 +81,7 @@ KERNEL_RESIDENT(debye_pairs, BLOCK, RESIDENT, World w, Setup f)
 #endif
 #if DRAWN_BEFORE
     LATER();
-    draw(w, f, now, slot);
+    if (needs == 0) draw(w, f, now, slot);
 #endif
 }
 

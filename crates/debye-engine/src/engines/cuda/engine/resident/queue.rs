@@ -14,6 +14,9 @@ use debye_gpu::{Bundle, CudaError, Shape, Stream};
 /// Queues a kernel of the constraints.
 type QueueConstraints = fn(&ConstraintKernels, &Stream, &Bundle<World>, Setup) -> Result<(), CudaError>;
 
+/// Upper halves, forces, stages and lists.
+const OF_PAIRS: Bytes = |n| n.slots * (16.0 + 24.0) + 4.0 * n.staged + n.listed;
+
 impl Resident {
     /// A list if there must be one, and so many steps; perhaps only where steps are left.
     pub(super) fn capture(&mut self, steps: u32, if_left: bool) -> Result<Counted, CudaError> {
@@ -177,13 +180,33 @@ impl Resident {
         if self.kernels.split.is_none() || !due {
             return Ok(());
         }
-        // What came before may have been the step before.
-        self.queue_links(s, if plain { DUE_WITH_SUMS } else { DUE_ALWAYS })?;
-        // A barostat asks for the virial.
-        let sums = self.rules.scale_every > 0;
-        let due = DUE_WITH_SUMS;
-        self.queue_mesh(s, Request { sums, due })?;
+        self.with_side(|resident, side| resident.queue_beside_sums(s, side))?;
         self.queue_split(s)
+    }
+
+    /// Forces of a step that needs sums, as far as they can be found side by side.
+    fn queue_beside_sums(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
+        let rest = side.unwrap_or(s);
+        if let Some(side) = side {
+            side.wait_for(s)?;
+        }
+        let plain = !self.rules.always();
+        // What came before may have been the step before.
+        self.queue_links(rest, if plain { DUE_WITH_SUMS } else { DUE_ALWAYS })?;
+        // A barostat asks for the virial.
+        let (sums, due) = (self.rules.scale_every > 0, DUE_WITH_SUMS);
+        self.queue_mesh(rest, Request { sums, due })?;
+        // Where it does, one kernel finds the forces of pairs with it.
+        if let Some(pairs) = self.kernels.pairs.as_ref().filter(|_| self.rules.sums_alone()) {
+            let (mut setup, shape) = (self.setup, self.blocks(self.case().step_shared()));
+            setup.due = due;
+            let queue = || pairs.launch(s, shape, (&self.world, setup));
+            self.watch.around(s, pairs.name(), 1, OF_PAIRS, queue)?;
+        }
+        match side {
+            Some(side) => s.wait_for(side),
+            None => Ok(()),
+        }
     }
 
     /// The kernels of a step that needs no sums. Pairs and the mesh know nothing of each other.
@@ -223,8 +246,7 @@ impl Resident {
         let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 6.0) + 4.0 * n.staged + n.listed;
         match &k.pairs {
             Some(pairs) => {
-                let of_pairs: Bytes = |n| n.slots * (16.0 + 24.0) + 4.0 * n.staged + n.listed;
-                self.launch(s, pairs, shape, of_pairs)?;
+                self.launch(s, pairs, shape, OF_PAIRS)?;
                 if let Some(side) = side {
                     s.wait_for(side)?;
                 }
