@@ -1,6 +1,10 @@
 //! [`NeighborList`]: all pairs within the cut-off plus a buffer. A full list has a row for every particle. In a half list a
 //! pair stands once, and a few particles that follow each other share a row: everybody near any of them.
 
+mod exclusions;
+mod rows;
+mod surroundings;
+
 use std::ops::Range;
 
 use crate::parallel::{InParallel, Indexed};
@@ -8,6 +12,10 @@ use crate::parallel::{InParallel, Indexed};
 use super::grid::Grid;
 use super::images::Image;
 use crate::simd::{Near, Search};
+use exclusions::Excluded;
+pub use exclusions::PairExclusions;
+use rows::put_first;
+use surroundings::BlockNeighbors;
 
 /// Particles per block: the unit of parallel work and of ordered sums.
 pub const BLOCK: usize = 504;
@@ -175,16 +183,6 @@ pub struct Candidates<'a> {
     pub halves: bool,
 }
 
-/// Pairs that are excluded from a list.
-pub trait PairExclusions: Sync {
-    /// The number of the particle at each place, its own or its owner's.
-    fn ids(&self) -> &[u32];
-    /// The numbers of those that particle `i` does not interact with, ascending.
-    fn partners(&self, i: usize) -> &[u32];
-    /// Whether this place of a partner is the one that particle `i` is bonded to, and not another image of it.
-    fn is_bonded(&self, i: usize, place: u32) -> bool;
-}
-
 impl NeighborList {
     /// Makes the lists anew, reusing memory.
     pub fn build(
@@ -323,14 +321,12 @@ fn fill(
             excluded.collect(members.clone(), from);
             excluded.remove(start, near, search, from, cuts);
         }
-        block.pairs += near
-            .masks
-            .iter()
-            .map(|mask| mask.count_ones() as usize)
-            .sum::<usize>();
         if c.halves {
-            surroundings.take(near);
+            block.pairs += surroundings.take(near);
             block.name_cuts(members.clone(), near, cuts);
+        } else {
+            let all = near.masks.iter().map(|mask| mask.count_ones() as usize);
+            block.pairs += all.sum::<usize>();
         }
         if c.groups > 1 {
             groups.resize_with(c.groups, Near::default);
@@ -375,264 +371,12 @@ fn fill(
     refill(&mut block.entries, entries);
 }
 
-/// Moves entries that some particles of a row do not interact with to the beginning, and adds the masks of the vectors that
-/// they are in. `cuts` are the places and the particles, bit by bit. Returns how many vectors these are.
-fn put_first(cuts: &[(u32, u32)], entries: &mut [u32], width: usize, masks: &mut Vec<[u16; SHARED]>) -> u16 {
-    let (begin, mut first) = (masks.len(), 0);
-    for &(place, particles) in cuts {
-        // A place may be cut twice, and one that nobody of the row is near is not there.
-        let Some(at) = entries.iter().position(|&entry| entry == place) else {
-            continue;
-        };
-        let to = at.min(first);
-        first = first.max(to + 1);
-        entries.swap(at, to);
-        if begin + to / width == masks.len() {
-            masks.push([u16::MAX; SHARED]);
-        }
-        for (k, mask) in masks[begin + to / width].iter_mut().enumerate() {
-            *mask &= !((particles as u16 >> k & 1) << (to % width));
-        }
-    }
-    (masks.len() - begin) as u16
-}
-
 /// Takes places before `first` out of runs.
 fn drop_earlier(runs: &mut Vec<Range<usize>>, first: usize) {
     for run in runs.iter_mut() {
         run.start = run.start.max(first).min(run.end);
     }
     runs.retain(|run| !run.is_empty());
-}
-
-/// Those around a block, and their numbers.
-#[derive(Default)]
-struct BlockNeighbors {
-    places: Vec<u32>,
-    /// A bit for every place: whether it is around.
-    seen: Vec<u64>,
-    /// Words of those bits that are not zero.
-    words: Vec<u32>,
-    /// The number of each place that is around.
-    numbers: Vec<u32>,
-}
-
-impl BlockNeighbors {
-    /// Makes room for so many places and the one out of reach.
-    fn begin(&mut self, places: usize) {
-        self.seen.resize(places / 64 + 1, 0);
-        self.numbers.resize(places + 1, 0);
-    }
-
-    /// Counts in the places that are near any member.
-    fn take(&mut self, near: &Near) {
-        // Those of one word mostly follow each other.
-        let (mut word, mut bits) = (0, 0);
-        for (&place, &mask) in near.places.iter().zip(&near.masks) {
-            if place / 64 != word {
-                self.count_in(word, bits);
-                (word, bits) = (place / 64, 0);
-            }
-            bits |= u64::from(mask != 0) << (place % 64);
-        }
-        self.count_in(word, bits);
-    }
-
-    #[inline(always)]
-    fn count_in(&mut self, word: u32, bits: u64) {
-        let seen = &mut self.seen[word as usize];
-        if *seen == 0 && bits != 0 {
-            self.words.push(word);
-        }
-        *seen |= bits;
-    }
-
-    /// Turns places into numbers, and gives how many of those around are particles.
-    fn number(&mut self, entries: &mut [u32], search: Search, c: &Candidates) -> usize {
-        let Self {
-            places,
-            seen,
-            words,
-            numbers,
-        } = self;
-        words.sort_unstable();
-        for word in words.drain(..) {
-            let bits = &mut seen[word as usize];
-            while *bits != 0 {
-                places.push(64 * word + bits.trailing_zeros());
-                *bits &= *bits - 1;
-            }
-        }
-        let particles = places.partition_point(|&place| (place as usize) < c.particles);
-        places[particles..].sort_by_key(|&place| c.images[place as usize - c.particles].owner);
-        for (number, &place) in (0..).zip(&*places) {
-            numbers[place as usize] = number;
-        }
-        // The place out of reach.
-        numbers[c.places[0].len()] = places.len() as u32;
-        search.look_up(entries, numbers);
-        particles
-    }
-}
-
-impl ListBlock {
-    /// Leaves a pair to the one that comes first; between an image of a particle and those that share its row, to the ones
-    /// that see an image whose shift is positive in its first component that is not zero.
-    fn keep_later(&self, members: Range<usize>, near: &mut Near, c: &Candidates) {
-        let all = |end: usize| ((1_u64 << (end - members.start)) - 1) as u32;
-        // Particles before the members are not among the places, and images come last.
-        let images = near
-            .places
-            .partition_point(|&place| (place as usize) < c.particles);
-        let (places, of_images) = near.places.split_at(images);
-        let (masks, masks_of_images) = near.masks.split_at_mut(images);
-        for (&place, mask) in places.iter().zip(masks) {
-            if (place as usize) < members.end {
-                *mask &= all(place as usize);
-            }
-        }
-        for (&place, mask) in of_images.iter().zip(masks_of_images) {
-            let image = &c.images[place as usize - c.particles];
-            let owner = image.owner as usize;
-            if owner < members.start {
-                *mask = 0;
-            } else if owner < members.end {
-                let row = self.row_of(owner);
-                *mask &= all(if image.shift < [0; 3] { row.start } else { row.end });
-            }
-        }
-    }
-
-    /// The particles that share the row of one.
-    fn row_of(&self, particle: usize) -> Range<usize> {
-        let offset = particle - self.first;
-        let head = (0..=offset).rev().find(|&at| self.sharing[at] > 0).unwrap_or(0);
-        self.first + head..self.first + head + usize::from(self.sharing[head])
-    }
-
-    /// The pairs that stand in the row of both: those from each member on are left out.
-    fn cut_companions(&self, members: Range<usize>, near: &Near, cuts: &mut Vec<(u32, u32)>) {
-        // The members are near themselves, and follow each other among the places found.
-        let start = members.start;
-        let own = near.places.iter().position(|&place| place as usize == start);
-        for (member, at) in members.zip(own.unwrap_or(0)..) {
-            let of = |end: usize| (1_u64 << (end - start)) - 1;
-            let row = self.row_of(member);
-            if member > row.start {
-                cuts.push((at as u32, (of(row.end) & !of(member)) as u32));
-            }
-        }
-    }
-
-    /// Keeps the cuts between a place and a row that has it, and gives the place in place of its number among those near.
-    fn name_cuts(&self, members: Range<usize>, near: &Near, cuts: &mut Vec<(u32, u32)>) {
-        cuts.retain_mut(|(at, cut)| {
-            let (place, mask) = (near.places[*at as usize], near.masks[*at as usize]);
-            let row = self.row_of(members.start + cut.trailing_zeros() as usize);
-            let of = |end: usize| (1_u64 << (end - members.start)) - 1;
-            let row = (of(row.end) & !of(row.start)) as u32;
-            *at = place;
-            // What is cut from more than one row is kept for all.
-            mask != 0 && (*cut & !row != 0 || mask & row != 0)
-        });
-    }
-
-    /// Takes over who is kept together, and lets others share rows with those that follow them. What reaches beyond the block
-    /// is taken apart.
-    fn share(&mut self, sharing: &[u8]) {
-        let particles = self.particles();
-        let sharing = sharing.get(particles).unwrap_or(&[]);
-        let mut offset = 0;
-        // The block may begin within a row.
-        while offset < self.count {
-            let alike = sharing.get(offset).map_or(1, |&alike| usize::from(alike));
-            let row = if alike > 1 && offset + alike <= self.count {
-                alike
-            } else {
-                let alone = |&at: &usize| at < self.count && sharing.get(at).is_none_or(|&alike| alike <= 1);
-                (offset..offset + SHARED).take_while(alone).count().max(1)
-            };
-            self.sharing[offset..offset + row].fill(0);
-            self.sharing[offset] = row as u8;
-            offset += row;
-        }
-    }
-
-    /// The end of the rows that begin with particle `start`, as many as have at most so many members together.
-    fn whole_rows(&self, start: usize, members: usize) -> usize {
-        let end = self.particles().end.min(start + members);
-        let whole = |&end: &usize| end == self.particles().end || self.sharing[end - self.first] > 0;
-        (start + 1..=end).rev().find(whole).unwrap_or(end)
-    }
-}
-
-/// The excluded partners of a few particles that follow each other.
-#[derive(Default)]
-pub(super) struct Excluded {
-    /// Number of the partner, and which member.
-    pairs: Vec<(u32, u32)>,
-    /// Bit n: a partner's number ends in n. Most places are told apart by it at once.
-    ends: [u32; ENDS / 32],
-    suspects: Vec<u32>,
-}
-
-/// Ends of numbers that are told apart.
-const ENDS: usize = 1024;
-
-impl Excluded {
-    /// Looks up the partners of the members, at most 32.
-    pub(super) fn collect(&mut self, members: Range<usize>, from: &dyn PairExclusions) {
-        self.pairs.clear();
-        self.ends = [0; ENDS / 32];
-        for (member, i) in members.enumerate() {
-            for &id in from.partners(i) {
-                self.pairs.push((id, member as u32));
-                self.ends[id as usize % ENDS / 32] |= 1 << (id % 32);
-            }
-        }
-        self.pairs.sort_unstable();
-    }
-
-    /// The members that must not interact with a place, as bits.
-    #[inline]
-    pub(super) fn members(&self, first: usize, place: u32, id: u32, from: &dyn PairExclusions) -> u32 {
-        if self.ends[id as usize % ENDS / 32] >> (id % 32) & 1 == 0 {
-            return 0;
-        }
-        let begin = self.pairs.partition_point(|pair| pair.0 < id);
-        self.pairs[begin..]
-            .iter()
-            .take_while(|pair| pair.0 == id)
-            .filter(|pair| from.is_bonded(first + pair.1 as usize, place))
-            .fold(0, |bits, pair| bits | 1 << pair.1)
-    }
-
-    /// Removes excluded pairs from what is near, and notes them among the cuts.
-    fn remove(
-        &mut self,
-        first: usize,
-        near: &mut Near,
-        search: Search,
-        from: &dyn PairExclusions,
-        cuts: &mut Vec<(u32, u32)>,
-    ) {
-        if self.pairs.is_empty() {
-            return;
-        }
-        let (ids, mut suspects) = (from.ids(), std::mem::take(&mut self.suspects));
-        search.marked(&near.places, ids, &self.ends, &mut suspects);
-        for &at in &suspects {
-            let (place, mask) = (near.places[at as usize], &mut near.masks[at as usize]);
-            if *mask != 0 {
-                let excluded = self.members(first, place, ids[place as usize], from);
-                *mask &= !excluded;
-                if excluded != 0 {
-                    cuts.push((at, excluded));
-                }
-            }
-        }
-        self.suspects = suspects;
-    }
 }
 
 /// Copies, with room for a radius one hundredth longer, and for chance.
@@ -656,48 +400,5 @@ pub(super) fn candidate_runs(ranges: &[(u32, u32)], c: &Candidates, runs: &mut V
                 _ => runs.push(run),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_out_of_a_row_comes_first() {
-        let (mut entries, mut masks) = ([10, 11, 12, 13, 14, 15, 16], vec![[7; SHARED]]);
-        // Twice the same place, one that is not there, and more than a vector of them.
-        let cuts = [
-            (13, 0b0001),
-            (99, 0b1111),
-            (11, 0b0110),
-            (13, 0b1000),
-            (16, 0b0001),
-        ];
-        assert_eq!(put_first(&cuts, &mut entries, 2, &mut masks), 2);
-        assert_eq!(entries, [13, 11, 16, 10, 14, 15, 12]);
-        let all = u16::MAX;
-        assert_eq!(
-            masks[1..],
-            [[all ^ 1, all ^ 2, all ^ 2, all ^ 1], [all ^ 1, all, all, all]]
-        );
-    }
-
-    #[test]
-    fn rows_are_shared_within_a_block() {
-        let mut block = ListBlock {
-            first: 2,
-            count: 11,
-            ..ListBlock::default()
-        };
-        // The block begins in the middle of a water, has two of its own and one that reaches beyond it.
-        block.share(&[3, 0, 0, 3, 0, 0, 1, 3, 0, 0, 1, 1, 3, 0, 0]);
-        let rows: Vec<_> = block.rows().map(|row| row.of).collect();
-        assert_eq!(rows, [0..1, 1..4, 4..5, 5..8, 8..10, 10..11]);
-        block.share(&[]);
-        assert_eq!(
-            block.rows().map(|row| row.of.len()).collect::<Vec<_>>(),
-            [4, 4, 3]
-        );
     }
 }
