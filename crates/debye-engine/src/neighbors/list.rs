@@ -17,8 +17,14 @@ pub use exclusions::PairExclusions;
 use rows::put_first;
 use surroundings::BlockNeighbors;
 
-/// Particles per block: the unit of parallel work and of ordered sums.
-pub const BLOCK: usize = 504;
+/// Particles of the largest block.
+const LARGEST: usize = 504;
+
+/// Particles per block of a system of so many: the unit of parallel work and of ordered sums. Larger ones have fewer
+/// around them for each of their own; a small system must be enough of them for many threads.
+pub fn block_of(particles: usize) -> usize {
+    if particles < 8192 { LARGEST / 2 } else { LARGEST }
+}
 
 /// The most particles that share a row.
 pub const SHARED: usize = 4;
@@ -34,9 +40,9 @@ pub struct ListBlock {
     count: usize,
     groups: usize,
     /// Where the groups of each row begin. In place, so that nothing small lies between the entries of two blocks in memory.
-    starts: [u32; MOST_GROUPS * BLOCK + 1],
+    starts: [u32; MOST_GROUPS * LARGEST + 1],
     /// How many particles share the row that begins with each; 0 for those that share an earlier one.
-    sharing: [u8; BLOCK],
+    sharing: [u8; LARGEST],
     /// Places, or where lists are halves their numbers among those around.
     entries: Vec<u32>,
     /// How many vectors at the beginning of each group have masks; empty where nothing is masked.
@@ -55,8 +61,8 @@ impl Default for ListBlock {
             first: 0,
             count: 0,
             groups: 1,
-            starts: [0; MOST_GROUPS * BLOCK + 1],
-            sharing: [1; BLOCK],
+            starts: [0; MOST_GROUPS * LARGEST + 1],
+            sharing: [1; LARGEST],
             entries: Vec::new(),
             masked: Vec::new(),
             masks: Vec::new(),
@@ -192,8 +198,9 @@ impl NeighborList {
         exclusions: Option<&dyn PairExclusions>,
     ) {
         self.halves = candidates.halves;
+        let of_block = block_of(candidates.particles);
         self.blocks
-            .resize_with(candidates.particles.div_ceil(BLOCK), ListBlock::default);
+            .resize_with(candidates.particles.div_ceil(of_block), ListBlock::default);
         // Longer lists need larger blocks: all memory goes back first, or the old blocks would leave
         // holes that none of the new ones fits into.
         if candidates.radius > self.radius {
@@ -206,8 +213,8 @@ impl NeighborList {
             .par_iter_mut()
             .enumerate()
             .for_each_init(Scratch::default, |scratch, (number, block)| {
-                block.first = number * BLOCK;
-                block.count = BLOCK.min(candidates.particles - block.first);
+                block.first = number * of_block;
+                block.count = of_block.min(candidates.particles - block.first);
                 fill(block, candidates, search, exclusions, scratch);
             });
     }
@@ -285,7 +292,7 @@ fn fill(
     block.pairs = 0;
     block.masked.clear();
     block.masks.clear();
-    block.sharing = [1; BLOCK];
+    block.sharing = [1; LARGEST];
     if c.halves {
         block.share(c.sharing);
         block.masked.resize(block.count * c.groups, 0);

@@ -10,5 +10,5 @@ pub use counting_sort::CountingSort;
 pub use grid::Grid;
 pub use images::{Image, images};
 pub use list::{
-    BLOCK, Candidates, ListBlock, ListRow, MOST_GROUPS, NeighborList, PairExclusions, SHARED, Sharing,
+    Candidates, ListBlock, ListRow, MOST_GROUPS, NeighborList, PairExclusions, SHARED, Sharing, block_of,
 };

@@ -9,7 +9,7 @@ use super::rotation::Rotations;
 use super::space::{Lists, Sorted, Space, Store};
 use crate::expr::Vec3;
 use crate::forces::ForceField;
-use crate::neighbors::{BLOCK, ListBlock, MOST_GROUPS};
+use crate::neighbors::{ListBlock, MOST_GROUPS, block_of};
 use crate::potentials::{Numbers, PairColumns, PairForces, PairJob, PairKernel, PairSums};
 use crate::simd::InstructionSet;
 use crate::system::Cell;
@@ -236,8 +236,9 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
         let terms = self.terms.len() + oriented;
         torques.fill(Vec3::zero());
         // Where nothing turns there are as many blocks of torques, all of them empty.
-        let mut of_blocks: Vec<&mut [Vec3<f64>]> = torques.chunks_mut(BLOCK).collect();
-        of_blocks.resize_with(forces.len().div_ceil(BLOCK), Default::default);
+        let of_block = block_of(forces.len());
+        let mut of_blocks: Vec<&mut [Vec3<f64>]> = torques.chunks_mut(of_block).collect();
+        of_blocks.resize_with(forces.len().div_ceil(of_block), Default::default);
         let mut block_forces = std::mem::take(&mut self.block_forces);
         let this = &*self;
         let mut around: Vec<_> = block_forces
@@ -247,7 +248,7 @@ impl<P: OrientedPrecision> Interactions for Typed<P> {
             .collect();
         around.resize_with(of_blocks.len(), || None);
         let blocks: Vec<Vec<PairSums>> = forces
-            .par_chunks_mut(BLOCK)
+            .par_chunks_mut(of_block)
             .zip(of_blocks)
             .zip(around)
             .enumerate()
