@@ -269,7 +269,9 @@ pub(super) fn on_the_way(place: &mut Place<'_>) -> Result<(), Wrong> {
         let bits = engine.count_pairs(&[of])?;
         let mut seen = Vec::new();
         for number in 0..SEEN {
-            seen.extend(engine.advance_for(1 + number % 2, wanted(number, bits))?);
+            // Some of them see the same step as the one before.
+            let steps = if number % 7 == 6 { 0 } else { 1 + number % 2 };
+            seen.extend(engine.advance_for(steps, wanted(number, bits))?);
         }
         loop {
             let more = engine.rest()?;

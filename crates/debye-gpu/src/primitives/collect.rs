@@ -188,7 +188,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Parts of so many bytes, zero at first: nobody finds what others left there. `None` where they would take much of the memory that is left.
+    /// Parts of so many bytes, zero at first: nobody finds what others left there. `None` where they would take much of the
+    /// memory that is left.
     pub fn new(device: &Device, bytes: usize) -> Result<Option<Self>, CudaError> {
         let words = bytes.div_ceil(size_of::<u64>());
         let all = 2 * words * size_of::<u64>();

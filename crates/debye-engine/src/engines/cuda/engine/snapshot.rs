@@ -39,9 +39,9 @@ const GRAPHS_AHEAD: u64 = 24;
 
 /// Snapshots at steps that the device has yet to come to, in their order.
 ///
-/// Each is of the step it was asked for or of none: the device stops at that step until all that was queued for it is
-/// done, and if that was not enough, or something did not fit, what follows does nothing. Then the host does these steps
-/// and waits, and queues what follows again.
+/// Each is of the step it was asked for or of none: a large system stops at that step until all that was queued
+/// for it is done, and if that was not enough, or something did not fit, what follows does nothing. Then the
+/// host does these steps and waits, and queues what follows again.
 #[derive(Default)]
 pub(super) struct Pipeline {
     queued: VecDeque<Queued>,

@@ -79,8 +79,8 @@ __device__ __forceinline__ bool is_constrained(const Kind& kind)
 #endif
 }
 
-// Says whether the mesh has anything to do in the next step: by what that needs (Control::split), and whether it waits for a
-// list or for the host. The host says so too where it writes the words that steer.
+// Says whether the mesh has anything to do in the next step: by what that needs (Control::split), and whether it waits
+// for a list or for the host. The host says so too where it writes the words that steer.
 __device__ __forceinline__ void write_rests(Control* c, u32 split, bool waits)
 {
     c->rests[0] = waits || split != 0;

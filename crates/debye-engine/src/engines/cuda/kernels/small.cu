@@ -478,7 +478,8 @@ KERNEL_RESIDENT(debye_small_steps, THREADS, 1, SmallWorld w, SmallSetup f)
                 const bool is = there(round);
                 if (ROUNDS > 1) own = own_of(safe(round), now, w, f);
                 const u32 number = (blockIdx.x * GROUPS + round * stride) / TOGETHER + warp_of(threadIdx.x);
-                take(w, f, frame, now, shot, asked, list_of(round), is ? count_of(round) : 0, lane, safe(round), is, number, own);
+                const u32 count = is ? count_of(round) : 0;
+                take(w, f, frame, now, shot, asked, list_of(round), count, lane, safe(round), is, number, own);
             }
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 *in_snapshot<SmallShot>(w, f, shot, 0) = {step, f.shots.batch};
@@ -674,8 +675,8 @@ KERNEL(debye_small_evaluate, EVALUATE, SmallWorld w, SmallSetup f)
     const Kind kind = w.kinds[kind_of(own.at.w)];
     const speed v[3] = {w.velocities[safe], w.velocities[n + safe], w.velocities[2 * n + safe]};
     f64 x[COLUMNS], force[3];
-    observe(x, force, now, safe, there, w.lists + u64(safe) * f.capacity, there ? w.counts[safe] : 0, lane, own, v, kind, w, f,
-            frame);
+    const u32 count = there ? w.counts[safe] : 0;
+    observe(x, force, now, safe, there, w.lists + u64(safe) * f.capacity, count, lane, own, v, kind, w, f, frame);
     if (there && lane == 0) {
         for (u32 axis = 0; axis < 3; ++axis) w.forces[axis * n + i] = force[axis];
     }
@@ -690,7 +691,8 @@ KERNEL(debye_small_shots, EVALUATE, SmallWorld w, SmallSetup f)
     const u32 warps = warps_in_all(f), blocks = (warps + OF_BLOCK - 1) / OF_BLOCK;
     const u32 number = blockIdx.x * EVALUATE + threadIdx.x, column = number % COLUMNS;
     const u32 block = number / COLUMNS % blocks, shot = number / COLUMNS / blocks;
-    if (number == 0) *reinterpret_cast<SmallControl*>(reinterpret_cast<unsigned char*>(w.shots) + f.shots.control) = *w.control;
+    unsigned char* all = reinterpret_cast<unsigned char*>(w.shots);
+    if (number == 0) *reinterpret_cast<SmallControl*>(all + f.shots.control) = *w.control;
     if ((due_at(f, shot) & DUE_SUMS) == 0) return;
     f64 sum = 0.0;
     for (u32 k = 0; k < OF_BLOCK; ++k) {

@@ -22,6 +22,7 @@ __device__ __forceinline__ void rest_of_forces(PairForces& p, const World& w, co
 #endif
 
 // Forces, and the sums that decide what happens to the velocities: for every group Σ m v² and Σ m v, then the virial.
+// `shared` is for stages.
 __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const Steering& now, Spot* shared)
 {
     constexpr u32 N = 4 * GROUPS_OF + (VIRIAL ? 3 : 0);
@@ -30,6 +31,7 @@ __device__ __forceinline__ void forces_and_sum(const World& w, Setup& f, const S
     const u32 slot = blockIdx.x * BLOCK + threadIdx.x, slots = f.slots;
     PairForces p;
 #if MESHED && !VIRIAL
+    (void)shared;
     rest_of_forces(p, w, f, now);
 #else
     all_forces<VIRIAL>(p, shared, w, f, now.parity, now.side);

@@ -3,8 +3,8 @@
 //
 // A step that needs sums over all particles is in split.cu and move.cu.
 //
-// Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh; for steps that need sums
-// too, unless the cell changes.
+// Where there is a mesh, the forces of pairs are a kernel of their own, beside those of the mesh; for steps that need
+// sums too, unless the cell changes.
 //
 // Particles at fixed distances get their kick here and no more; constrain.cu moves them and ends the step.
 //

@@ -227,7 +227,7 @@ impl Resident {
         queued
     }
 
-    /// The same up to constraints, with a stream for what can be done beside pairs.
+    /// The kernels of a step that needs no sums, up to constraints, with a stream for what can be done beside pairs.
     fn queue_beside(&mut self, s: &Stream, side: Option<&Stream>) -> Result<(), CudaError> {
         let rest = side.unwrap_or(s);
         if let Some(side) = side {
@@ -264,14 +264,22 @@ impl Resident {
         }
     }
 
-    /// The kernels of a step that needs sums.
+    /// What follows in a step that needs sums.
     fn queue_split(&self, s: &Stream) -> Result<(), CudaError> {
         let (k, shape) = (&self.kernels, self.blocks(self.case().step_shared()));
         match &k.split {
             Some(split) => {
-                let bytes: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
-                for forces in split.forces() {
-                    self.launch(s, forces, shape, bytes)?;
+                // Upper halves, what moves and forces; those of pairs, or stages and lists.
+                let beside: Bytes = |n| n.slots * (16.0 + n.moving + 48.0);
+                let alone: Bytes = |n| n.slots * (16.0 + n.moving + 24.0 + 2.0) + 4.0 * n.staged + n.listed;
+                if let Some(forces) = &split.forces_sums {
+                    match k.pairs {
+                        Some(_) => self.launch(s, forces, self.blocks(0), beside)?,
+                        None => self.launch(s, forces, shape, alone)?,
+                    }
+                }
+                if let Some(forces) = &split.forces_sums_virial {
+                    self.launch(s, forces, shape, alone)?;
                 }
                 self.queue_constraints(s, ConstraintKernels::queue_sums, DUE_WITH_SUMS)?;
                 let bytes: Bytes = |n| n.slots * (3.0 * 16.0 + 2.0 * n.moving + 24.0 + 4.0);

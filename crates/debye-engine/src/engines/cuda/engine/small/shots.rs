@@ -246,6 +246,12 @@ impl Small {
         if !self.has_shots()? {
             return Ok(false);
         }
+        // The kernel takes one snapshot of a step.
+        let waiting = self.shots.as_ref().and_then(|shots| shots.waiting.last());
+        if step <= waiting.map_or(self.aimed, |&(last, _)| last) {
+            self.launch_waiting()?;
+            return Ok(false);
+        }
         // Where nobody counts, or the cell may become too small for it, particles come in place of counts.
         wanted.particles |= wanted.counts != 0 && (self.counting.is_none() || self.variant.moving);
         if step - self.aimed > STEPS {
