@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::intrinsics::{add_one_by_one, lanes_of_intrinsics};
+use super::intrinsics::{Usual, add_one_by_one, lanes_of_intrinsics};
 use super::polynomials::{self, Exponents};
 use super::{Lanes, Masked};
 use crate::expr::{Real, Table, Vec3};
@@ -69,29 +69,6 @@ impl F32x8 {
     #[inline(always)]
     fn inverse_root(self) -> Self {
         self.sqrt().inverse()
-    }
-    #[inline(always)]
-    fn ewald_force(self) -> Self {
-        crate::expr::real_space_force(false, self)
-    }
-    #[inline(always)]
-    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
-        for x in &mut x {
-            *x = x.ewald_force();
-        }
-        x
-    }
-    #[inline(always)]
-    fn totals(v: Vec3<Self>) -> Vec3<f64> {
-        Vec3::new(v.x.total(), v.y.total(), v.z.total())
-    }
-    #[inline(always)]
-    fn total(self) -> f64 {
-        unsafe {
-            let low = _mm256_cvtps_pd(_mm256_castps256_ps128(self.0));
-            let high = _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(self.0));
-            F64x4(_mm256_add_pd(low, high)).total()
-        }
     }
     #[inline(always)]
     unsafe fn read_indices(entries: *const u32) -> __m256i {
@@ -186,6 +163,17 @@ impl F32x8 {
     }
 }
 
+impl Usual for F32x8 {
+    #[inline(always)]
+    fn total(self) -> f64 {
+        unsafe {
+            let low = _mm256_cvtps_pd(_mm256_castps256_ps128(self.0));
+            let high = _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(self.0));
+            F64x4(_mm256_add_pd(low, high)).total()
+        }
+    }
+}
+
 impl Exponents for F32x8 {
     const DOUBLE: bool = false;
     #[inline(always)]
@@ -250,28 +238,6 @@ impl F64x4 {
         self.sqrt().inverse()
     }
     #[inline(always)]
-    fn ewald_force(self) -> Self {
-        crate::expr::real_space_force(true, self)
-    }
-    #[inline(always)]
-    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
-        for x in &mut x {
-            *x = x.ewald_force();
-        }
-        x
-    }
-    #[inline(always)]
-    fn totals(v: Vec3<Self>) -> Vec3<f64> {
-        Vec3::new(v.x.total(), v.y.total(), v.z.total())
-    }
-    #[inline(always)]
-    fn total(self) -> f64 {
-        unsafe {
-            let pair = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
-            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
-        }
-    }
-    #[inline(always)]
     unsafe fn read_indices(entries: *const u32) -> __m128i {
         unsafe { _mm_loadu_si128(entries.cast()) }
     }
@@ -332,6 +298,16 @@ impl F64x4 {
             let zero = _mm_setzero_si128();
             let moved = _mm_add_epi32(_mm_max_epi32(indices, zero), _mm_set1_epi32(offset as i32));
             _mm_min_epi32(_mm_max_epi32(moved, zero), _mm_set1_epi32(last as i32))
+        }
+    }
+}
+
+impl Usual for F64x4 {
+    #[inline(always)]
+    fn total(self) -> f64 {
+        unsafe {
+            let pair = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
+            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::intrinsics::{add_one_by_one, lanes_of_intrinsics};
+use super::intrinsics::{Usual, add_one_by_one, lanes_of_intrinsics};
 use super::polynomials::{self, Exponents};
 use super::real_space::{END as REAL_SPACE_END, FIRST as REAL_SPACE_FIRST, REAL_SPACE_FORCE};
 use super::{Lanes, Masked};
@@ -79,28 +79,6 @@ impl F32x16 {
             Self(_mm512_fmadd_ps(half, error, guess))
         }
     }
-    #[inline(always)]
-    fn ewald_force(self) -> Self {
-        let [found] = Self::ewald_forces([self]);
-        found
-    }
-    /// By a table in registers, in half the instructions of the quotient; the few below its beginning by the quotient.
-    #[inline(always)]
-    fn ewald_forces<const N: usize>(x: [Self; N]) -> [Self; N] {
-        let mut found = Self::ewald_forces_by_table(x);
-        let mut below = [0; N];
-        let mut any = 0;
-        for k in 0..N {
-            below[k] = Self::less_mask(x[k], Self::lit(REAL_SPACE_FIRST));
-            any |= below[k];
-        }
-        if any != 0 {
-            for k in 0..N {
-                found[k] = Self::blend(below[k], crate::expr::real_space_force(false, x[k]), found[k]);
-            }
-        }
-        found
-    }
     /// Where x is at least 2⁻⁴; from 2⁴ on zero.
     #[inline(always)]
     fn ewald_forces_by_table<const N: usize>(x: [Self; N]) -> [Self; N] {
@@ -134,6 +112,39 @@ impl F32x16 {
         }
         sum
     }
+}
+
+impl Usual for F32x16 {
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        let [found] = Self::ewald_forces([self]);
+        found
+    }
+    /// By a table in registers, in half the instructions of the quotient; the few below its beginning by the quotient.
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(x: [Self; N]) -> [Self; N] {
+        let mut found = Self::ewald_forces_by_table(x);
+        let mut below = [0; N];
+        let mut any = 0;
+        for k in 0..N {
+            below[k] = Self::less_mask(x[k], Self::lit(REAL_SPACE_FIRST));
+            any |= below[k];
+        }
+        if any != 0 {
+            for k in 0..N {
+                found[k] = Self::blend(below[k], crate::expr::real_space_force(false, x[k]), found[k]);
+            }
+        }
+        found
+    }
+    #[inline(always)]
+    fn total(self) -> f64 {
+        unsafe {
+            let low = _mm512_cvtps_pd(_mm512_castps512_ps256(self.0));
+            let high = _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(self.0));
+            _mm512_reduce_add_pd(_mm512_add_pd(low, high))
+        }
+    }
     /// In single precision up to the last step: three sums for little more than one.
     #[inline(always)]
     fn totals(v: Vec3<Self>) -> Vec3<f64> {
@@ -151,14 +162,6 @@ impl F32x16 {
             let mut out = [0.0; 4];
             _mm256_storeu_pd(out.as_mut_ptr(), _mm256_cvtps_pd(sums));
             Vec3::new(out[0], out[1], out[2])
-        }
-    }
-    #[inline(always)]
-    fn total(self) -> f64 {
-        unsafe {
-            let low = _mm512_cvtps_pd(_mm512_castps512_ps256(self.0));
-            let high = _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(self.0));
-            _mm512_reduce_add_pd(_mm512_add_pd(low, high))
         }
     }
 }
@@ -234,21 +237,9 @@ impl F64x8 {
             Self(refined(refined(_mm512_rsqrt14_pd(self.0))))
         }
     }
-    #[inline(always)]
-    fn ewald_force(self) -> Self {
-        crate::expr::real_space_force(true, self)
-    }
-    #[inline(always)]
-    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
-        for x in &mut x {
-            *x = x.ewald_force();
-        }
-        x
-    }
-    #[inline(always)]
-    fn totals(v: Vec3<Self>) -> Vec3<f64> {
-        Vec3::new(v.x.total(), v.y.total(), v.z.total())
-    }
+}
+
+impl Usual for F64x8 {
     #[inline(always)]
     fn total(self) -> f64 {
         unsafe { _mm512_reduce_add_pd(self.0) }

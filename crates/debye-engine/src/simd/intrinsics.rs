@@ -1,8 +1,35 @@
 //! What every vector of intrinsics has in common, written once.
 
-/// Everything of a vector type that is one intrinsic or the same for all of them. The type must
-/// gather_records `less_mask`, `blend`, `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `mask_of`, `ewald_force`, `ewald_forces`, `total`, `totals`, `stored`, `transposed`, `minus`,
-/// `charges_of`, the gathers and `Exponents` itself.
+use super::polynomials::Exponents;
+use crate::expr::{Vec3, real_space_force};
+
+/// What some vectors have a quicker way for, and all others this one.
+pub(super) trait Usual: Exponents {
+    /// The sum of all lanes.
+    fn total(self) -> f64;
+    /// Those of three vectors.
+    #[inline(always)]
+    fn totals(v: Vec3<Self>) -> Vec3<f64> {
+        Vec3::new(v.x.total(), v.y.total(), v.z.total())
+    }
+    /// The real-space force of Ewald sums.
+    #[inline(always)]
+    fn ewald_force(self) -> Self {
+        real_space_force(Self::DOUBLE, self)
+    }
+    /// The same of several.
+    #[inline(always)]
+    fn ewald_forces<const N: usize>(mut x: [Self; N]) -> [Self; N] {
+        for x in &mut x {
+            *x = x.ewald_force();
+        }
+        x
+    }
+}
+
+/// Everything of a vector type that is one intrinsic or the same for all of them. The type must have `less_mask`, `blend`,
+/// `kept`, `only_bits`, `inverse`, `inverse_root`, `quotient`, `mask_of`, `stored`, `transposed`, `minus`, `charges_of`,
+/// the gathers, `Exponents` and [`Usual`] itself.
 macro_rules! lanes_of_intrinsics {
     (
         $name:ident($element:ident, $width:literal): Coordinate = $coordinate:ty, Indices = $indices:ty, Mask = $mask:ty, Stored = $own:ty;
